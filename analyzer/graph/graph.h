@@ -1,0 +1,113 @@
+// What a model is once ONNX is left behind: nodes and tensors in dense vectors, every shape concrete.
+// No protobuf type passes this point. Built by analyzer/onnx (or by tests from text), immutable afterwards but for
+// analyzer/lower, which rewrites it into the operators that the framework ran.
+//
+//   x[8,3,32,32] --conv1(Conv)--> y[8,64,32,32] --relu1(Relu)--> z[8,64,32,32]
+//
+// is two nodes and, with weight and bias, five tensors. Nodes stand in file order, which is a topological order and
+// the order in which the framework ran them.
+#ifndef ONNX_MEM_ANALYZER_GRAPH_GRAPH_H_
+#define ONNX_MEM_ANALYZER_GRAPH_GRAPH_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "analyzer/graph/dtype.h"
+#include "analyzer/graph/ids.h"
+#include "analyzer/graph/shape.h"
+
+namespace onnx_mem {
+
+struct Graph;
+using NodeId = Id<struct NodeTag>;
+using TensorId = Id<struct TensorTag>;
+
+// A tensor whose contents are known without running the model: small constants and folded shape arithmetic.
+// `data` holds as many elements as `dims` say, row-major. Integers and booleans are int64, all floats double.
+struct Literal {
+  DType dtype = DType::kUnknown;
+  Dims dims;
+  std::variant<std::vector<int64_t>, std::vector<double>, std::vector<std::string>> data;
+  friend bool operator==(const Literal&, const Literal&) = default;
+
+  const std::vector<int64_t>* ints() const { return std::get_if<std::vector<int64_t>>(&data); }
+  const std::vector<double>* floats() const { return std::get_if<std::vector<double>>(&data); }
+};
+using LiteralPtr = std::shared_ptr<const Literal>;
+
+enum class TensorRole : uint8_t {
+  kInput,        // fed by the caller
+  kInitializer,  // stored in the file: a parameter, a buffer or a constant (analyzer/lower tells which)
+  kConstant,     // output of a Constant node
+  kActivation,   // computed
+};
+std::string_view NameOf(TensorRole role);
+
+struct Tensor {
+  std::string name;
+  DType dtype = DType::kUnknown;
+  Shape shape;
+  TensorRole role = TensorRole::kActivation;
+  NodeId producer;                // invalid for inputs and initializers
+  std::vector<NodeId> consumers;  // one entry per use, in node order
+  LiteralPtr value;               // contents where known, else null
+  bool upper_bound = false;       // the size depends on data; `shape` is the largest it can be
+};
+
+using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
+                               std::vector<std::string>, LiteralPtr>;
+
+struct Node {
+  std::string name;  // as in the file; may be empty
+  std::string op;    // "Conv" after import; a framework op ("conv") after lowering
+  std::string domain;  // "" for ai.onnx
+  int since_version = 0;  // version of the operator's schema that the model's opset selects; 0: unknown
+  std::vector<TensorId> inputs;   // an invalid id is an omitted optional input
+  std::vector<TensorId> outputs;  // likewise
+  std::map<std::string, Attribute, std::less<>> attributes;
+  std::map<std::string, std::string, std::less<>> metadata;  // exporter's metadata_props
+  // Bodies of If (then, else), Loop and Scan (body). A body's tensors are its own; `captures` names the outer ones.
+  std::vector<std::shared_ptr<const Graph>> subgraphs;
+  std::vector<TensorId> captures;  // tensors of this graph that the bodies read
+  bool shapes_assumed = false;     // outputs come from value_info or are unknown: no schema knew this operator
+};
+
+struct Graph {
+  std::string name;
+  IdVector<NodeId, Node> nodes;
+  IdVector<TensorId, Tensor> tensors;
+  std::vector<TensorId> inputs;   // without initializers
+  std::vector<TensorId> outputs;
+  std::vector<TensorId> initializers;
+};
+
+// Attribute of `node`, or `fallback` when it is absent or of another type.
+int64_t IntAttribute(const Node& node, std::string_view name, int64_t fallback);
+double FloatAttribute(const Node& node, std::string_view name, double fallback);
+std::string StringAttribute(const Node& node, std::string_view name, std::string_view fallback);
+std::vector<int64_t> IntsAttribute(const Node& node, std::string_view name, std::vector<int64_t> fallback = {});
+
+// "node '/layer1/Conv' (Conv)", or "node #12 (Relu)" where the file gives no name.
+std::string Describe(const Graph& graph, NodeId id);
+
+// Sets every tensor's producer and consumers from the nodes.
+void LinkTensors(Graph& graph);
+
+// OK iff ids are in range, every tensor has at most one producer, every node reads only inputs, initializers and
+// outputs of earlier nodes, producer/consumers agree with the nodes, and literals have the tensors' sizes.
+absl::Status VerifyGraph(const Graph& graph);
+
+// One line per tensor and node, for tests:
+//   input x float32 8x3x32x32
+//   conv1 = Conv(x, w) -> y float32 8x64x32x32
+std::string DumpGraph(const Graph& graph);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_GRAPH_GRAPH_H_

@@ -1,0 +1,47 @@
+// Concrete shapes and their byte sizes, overflow-checked.
+#ifndef ONNX_MEM_ANALYZER_GRAPH_SHAPE_H_
+#define ONNX_MEM_ANALYZER_GRAPH_SHAPE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/container/inlined_vector.h"
+#include "analyzer/graph/dtype.h"
+
+namespace onnx_mem {
+
+inline constexpr int64_t kUnknownDim = -1;
+
+// Dims of a tensor, outermost first. kUnknownDim marks a size that the file does not determine.
+using Dims = absl::InlinedVector<int64_t, 6>;
+
+struct Shape {
+  bool has_rank = false;  // false: not even the rank is known
+  Dims dims;
+
+  Shape() = default;
+  explicit Shape(Dims d) : has_rank(true), dims(std::move(d)) {}
+  static Shape Scalar() { return Shape(Dims{}); }
+
+  bool known() const;  // rank and all dims
+  size_t rank() const { return dims.size(); }
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+// a*b and a+b of non-negative sizes; nullopt on overflow of int64.
+std::optional<int64_t> CheckedMul(int64_t a, int64_t b);
+std::optional<int64_t> CheckedAdd(int64_t a, int64_t b);
+
+// Number of elements; nullopt when a dim is unknown or the product overflows.
+std::optional<int64_t> NumElements(const Shape& shape);
+
+// Bytes of a dense tensor (4-bit types are packed two to a byte); nullopt as NumElements. Strings take 0.
+std::optional<int64_t> NumBytes(const Shape& shape, DType dtype);
+
+// "64x3x224x224"; "?" for an unknown dim, "scalar" for rank 0, "?" for unknown rank.
+std::string ToString(const Shape& shape);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_GRAPH_SHAPE_H_

@@ -1,0 +1,61 @@
+#include "analyzer/memory/program.h"
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/memory/timeline.h"
+
+namespace onnx_mem {
+
+std::string_view NameOf(Phase phase) {
+  switch (phase) {
+    case Phase::kForward: return "forward";
+    case Phase::kLoss: return "loss";
+    case Phase::kBackward: return "backward";
+    case Phase::kOptimizer: return "optimizer";
+  }
+  return "forward";
+}
+
+std::string_view NameOf(Category category) {
+  static constexpr std::array<std::string_view, kNumCategories> kNames = {
+      "parameters",        "buffers",
+      "inputs",            "gradients",
+      "optimizer_state",   "saved_activations",
+      "transient_activations", "activation_gradients",
+      "optimizer_temporaries", "workspace"};
+  return kNames[static_cast<size_t>(category)];
+}
+
+absl::Status VerifyProgram(const MemoryProgram& program) {
+  int64_t total_bytes = 0;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.bytes < 0) return absl::InternalError(absl::StrCat("buffer '", buffer.name, "' has a negative size"));
+    if (!program.steps.contains(buffer.begin) || buffer.end <= buffer.begin ||
+        static_cast<size_t>(buffer.end.value()) > program.steps.size()) {
+      return absl::InternalError(absl::StrCat("buffer '", buffer.name, "' has no valid life: [", buffer.begin.value(),
+                                              ", ", buffer.end.value(), ") of ", program.steps.size(), " steps"));
+    }
+    std::optional<int64_t> sum = CheckedAdd(total_bytes, buffer.bytes);
+    if (!sum) return absl::OutOfRangeError("the sizes of all buffers overflow 64 bits");
+    total_bytes = *sum;
+  }
+  return absl::OkStatus();
+}
+
+std::string DumpProgram(const MemoryProgram& program) {
+  std::string out;
+  const Timeline timeline = ComputeTimeline(program);
+  for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
+    const Step& step = program.steps[id];
+    absl::StrAppend(&out, id.value(), " ", std::string(NameOf(step.phase)), " ", step.op,
+                    step.node.empty() ? "" : " " + step.node, step.recompute ? " again" : "", " ",
+                    timeline.live_bytes[static_cast<size_t>(id.value())], "\n");
+  }
+  for (const Buffer& buffer : program.buffers) {
+    absl::StrAppend(&out, buffer.name, " ", std::string(NameOf(buffer.category)), " ", buffer.bytes, " [",
+                    buffer.begin.value(), ", ", buffer.end.value(), ")",
+                    buffer.kept_by.empty() ? "" : " " + buffer.kept_by, "\n");
+  }
+  return out;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,91 @@
+// The one result that every question is asked of: which buffers are alive at which step, what they are, and who keeps
+// them. Written by analyzer/enact (the framework re-enacted) and by memory/liveness (a runtime that plans ahead);
+// read by timeline, allocators, planner and report, which know neither ONNX nor PyTorch.
+//
+//   step      0 conv1      1 relu       2 relu'      3 conv1'
+//   param w   |=========================================|   [0, 4)  parameters
+//   y         |============|                                [0, 1)  transient_activations
+//   z                      |============|                   [1, 3)  saved_activations, kept by relu and conv2
+//   dy                                  |=============|     [2, 4)  activation_gradients
+//
+// A step is one operator that the framework dispatched. A buffer lives over the half-open range [begin, end): it is
+// allocated when step `begin` runs and gone before step `end` runs. All that a step allocates is alive together.
+#ifndef ONNX_MEM_ANALYZER_MEMORY_PROGRAM_H_
+#define ONNX_MEM_ANALYZER_MEMORY_PROGRAM_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "analyzer/graph/ids.h"
+#include "analyzer/graph/dtype.h"
+#include "analyzer/graph/shape.h"
+
+namespace onnx_mem {
+
+using StepId = Id<struct StepTag>;
+using BufferId = Id<struct BufferTag>;
+
+enum class Phase : uint8_t { kForward, kLoss, kBackward, kOptimizer };
+std::string_view NameOf(Phase phase);  // "forward", ...
+
+// What a buffer is. Order and names are those of the report and the JSON contract.
+enum class Category : uint8_t {
+  kParameters,
+  kBuffers,
+  kInputs,
+  kGradients,
+  kOptimizerState,
+  kSavedActivations,
+  kTransientActivations,
+  kActivationGradients,
+  kOptimizerTemporaries,
+  kWorkspace,
+};
+inline constexpr size_t kNumCategories = 10;
+std::string_view NameOf(Category category);  // "parameters", ...
+using BytesByCategory = std::array<int64_t, kNumCategories>;
+
+struct Step {
+  std::string op;      // framework operator: "convolution", "addmm"
+  std::string node;    // node of the ONNX file that it comes from, or ""
+  std::string module;  // module path, "" for the root
+  Phase phase = Phase::kForward;
+  bool recompute = false;  // a second run under checkpointing
+  int64_t flops = 0;       // multiply-add counts 2
+  int64_t moved_bytes = 0;  // bytes read and written, for the roofline
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+struct Buffer {
+  std::string name;  // tensor of the file where there is one, else what it is ("grad of x")
+  Category category = Category::kTransientActivations;
+  int64_t bytes = 0;
+  StepId begin;
+  StepId end;           // one past the last step at which it is alive
+  std::string kept_by;  // who holds it longest: "saved by conv2 for its weight gradient"; "" for ordinary use
+  Dims dims;
+  DType dtype = DType::kUnknown;
+  std::string module;   // of the node that made it
+  bool assumed = false;  // made by an operator without a rule
+  friend bool operator==(const Buffer&, const Buffer&) = default;
+};
+
+struct MemoryProgram {
+  IdVector<StepId, Step> steps;
+  IdVector<BufferId, Buffer> buffers;  // in order of allocation
+  friend bool operator==(const MemoryProgram&, const MemoryProgram&) = default;
+};
+
+// OK iff every life is a non-empty range of steps, sizes are not negative, and their sum does not overflow.
+absl::Status VerifyProgram(const MemoryProgram& program);
+
+// One line per step with the bytes alive, then one per buffer, for tests.
+std::string DumpProgram(const MemoryProgram& program);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_MEMORY_PROGRAM_H_
