@@ -72,6 +72,10 @@ struct Node {
   std::vector<TensorId> outputs;  // likewise
   std::map<std::string, Attribute, std::less<>> attributes;
   std::map<std::string, std::string, std::less<>> metadata;  // exporter's metadata_props
+  // Where in the framework's program the node ran; filled by analyzer/lower from metadata or names.
+  std::string module;              // dotted path of the nn.Module: "layer1.0.conv1"; "" for the root
+  std::vector<std::string> calls;  // module calls that enclose the node, outermost first, each naming one call
+  std::string framework_op;        // the framework operator call that it is a part of: "gelu#3"; "" if not known
   // Bodies of If (then, else), Loop and Scan (body). A body's tensors are its own; `captures` names the outer ones.
   std::vector<std::shared_ptr<const Graph>> subgraphs;
   std::vector<TensorId> captures;  // tensors of this graph that the bodies read

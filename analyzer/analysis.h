@@ -1,0 +1,69 @@
+// The whole line for one workload: imported graph + options -> the figures that every command reports.
+// A batch sweep, a comparison, a fit search or an advice row is a loop over Analyze.
+#ifndef ONNX_MEM_ANALYZER_ANALYSIS_H_
+#define ONNX_MEM_ANALYZER_ANALYSIS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/eager/optimizer.h"
+#include "analyzer/enact.h"
+#include "analyzer/memory/program.h"
+#include "analyzer/memory/timeline.h"
+#include "analyzer/onnx/import.h"
+#include "analyzer/run.h"
+
+namespace onnx_mem {
+
+enum class Mode { kBoth, kTraining, kInference };
+
+struct Workload {
+  Bindings bindings;
+  Mode mode = Mode::kBoth;
+  Run run;               // `training` is set by Analyze
+  Optimizer optimizer;
+  std::string allocator = "pytorch";  // a row of analyzer/allocators
+};
+
+// Figures of one run (training or inference) of one workload. Bytes.
+struct RunFigures {
+  MemoryProgram program;  // training: the steady step (2 and later)
+  Timeline timeline;
+  int64_t peak_bytes = 0;             // exact sizes, each storage once
+  int64_t first_step_peak_bytes = 0;  // training only: step 1, in which optimizer state first appears
+  int64_t allocated_peak_bytes = 0;   // with the allocator's rounding and with workspace
+  int64_t reserved_peak_bytes = 0;
+  int64_t device_bytes = 0;           // with the CUDA context: what nvidia-smi shows
+  int64_t device_low_bytes = 0;
+  int64_t device_high_bytes = 0;
+  int64_t ideal_peak_bytes = 0;       // inference only: a runtime that plans ahead, no Python frames
+  bool at_least = false;              // something could not be known: the figures are lower bounds
+};
+
+struct Analysis {
+  ModelInfo info;
+  std::vector<Parameter> parameters;
+  int64_t parameter_count = 0;
+  int64_t parameter_bytes = 0;
+  int64_t buffer_bytes = 0;
+  int64_t batch = 1;
+  std::optional<RunFigures> training;
+  std::optional<RunFigures> inference;
+  int64_t end_of_forward_bytes = 0;
+  int64_t saved_activation_bytes = 0;
+  int64_t forward_flops = 0;
+  int64_t backward_flops = 0;
+  int64_t recompute_flops = 0;
+  Graph graph;  // as imported: the file's tensors with their shapes
+  std::vector<Diagnostic> diagnostics;
+  std::vector<std::pair<std::string, std::string>> assumptions;  // ("optimizer", "adam"), ("loss", "cross-entropy")
+};
+
+absl::StatusOr<Analysis> Analyze(const ModelFile& file, const Workload& workload);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ANALYSIS_H_

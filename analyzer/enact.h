@@ -1,0 +1,50 @@
+// Lowered graph + Run -> MemoryProgram: the one place where lower (what the framework ran) and eager (what it does to
+// memory) meet.
+#ifndef ONNX_MEM_ANALYZER_ENACT_H_
+#define ONNX_MEM_ANALYZER_ENACT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/graph.h"
+#include "analyzer/memory/program.h"
+#include "analyzer/run.h"
+
+namespace onnx_mem {
+
+// A parameter of the model, as the optimizer sees it.
+struct Parameter {
+  std::string name;
+  std::string module;
+  Dims dims;
+  DType dtype = DType::kUnknown;
+  int64_t bytes = 0;
+  bool trainable = true;     // false: frozen
+  bool has_gradient = false;  // it got one in backward
+};
+
+// One forward, loss and backward (training), or one forward (inference), without any optimizer.
+struct Enacted {
+  MemoryProgram program;  // parameters, buffers and inputs live throughout
+  std::vector<Parameter> parameters;
+  int64_t parameter_count = 0;
+  int64_t parameter_bytes = 0;
+  int64_t buffer_bytes = 0;  // running statistics and other tensors that are not trained
+  int64_t saved_activation_bytes = 0;  // held for backward when the model's forward ends, each storage once
+  int64_t end_of_forward_bytes = 0;    // alive when the model's forward ends
+  int64_t forward_flops = 0;   // multiply-add counts 2, as torch.utils.flop_counter
+  int64_t backward_flops = 0;
+  int64_t recompute_flops = 0;  // of checkpointed segments
+  std::vector<Diagnostic> diagnostics;
+  std::vector<std::string> assumptions;  // "in-place ReLU", for the report's last line
+};
+
+// `graph` as imported (analyzer/onnx). Errors: Unimplemented for constructs that are refused, Internal for our bugs.
+absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ENACT_H_
