@@ -2,7 +2,21 @@
 add_library(onnx_mem_settings INTERFACE)
 target_include_directories(onnx_mem_settings INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(onnx_mem_settings INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL:${ONNX_MEM_WERROR}>:-Werror>)
+if(ONNX_MEM_SANITIZE)
+  set(sanitizer_flags -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(onnx_mem_settings INTERFACE ${sanitizer_flags})
+  target_link_options(onnx_mem_settings INTERFACE ${sanitizer_flags})
+endif()
 
 function(onnx_mem_library target)
   target_link_libraries(${target} PUBLIC onnx_mem_settings)
+endfunction()
+
+# Adds the named subfolders of the current folder that have a CMakeLists.txt.
+function(onnx_mem_add_folders)
+  foreach(folder IN LISTS ARGN)
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+      add_subdirectory(${folder})
+    endif()
+  endforeach()
 endfunction()

@@ -1,0 +1,73 @@
+# Builds the pinned ONNX as a static library and installs it into PREFIX, which appears whole or not at all.
+#
+#   cmake -DPREFIX=DIR [-DSDIST=FILE] [-DGENERATOR=...] [-DCXX_COMPILER=...] [-DCXX_COMPILER_LAUNCHER=...]
+#         -P cmake/BuildOnnx.cmake
+#
+# Without SDIST the source package comes from the Python package index, by pip; either way its hash is checked.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/OnnxPackage.cmake)
+
+if(NOT PREFIX)
+  message(FATAL_ERROR "PREFIX is not set")
+endif()
+cmake_path(ABSOLUTE_PATH PREFIX NORMALIZE)
+set(work ${PREFIX}.build)
+file(MAKE_DIRECTORY ${work})
+file(LOCK ${work}.lock TIMEOUT 1800)
+if(EXISTS ${PREFIX})  # another configure run was building it
+  return()
+endif()
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_FILE ${work}/log.txt ERROR_FILE ${work}/log.txt)
+  if(result)
+    file(READ ${work}/log.txt log)
+    string(LENGTH "${log}" length)
+    if(length GREATER 4000)
+      math(EXPR begin "${length} - 4000")
+      string(SUBSTRING "${log}" ${begin} -1 log)
+    endif()
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${log}\nfailed (${result}): ${command}\nwhole log: ${work}/log.txt")
+  endif()
+endfunction()
+
+if(NOT SDIST)
+  set(SDIST ${work}/onnx-${ONNX_PACKAGE_VERSION}.tar.gz)
+  if(NOT EXISTS ${SDIST})
+    message(NOTICE "onnx: downloading the source package")
+    find_program(PYTHON NAMES python3 python REQUIRED)
+    run(${PYTHON} -m pip download --quiet --no-deps --no-binary onnx --dest ${work} onnx==${ONNX_PACKAGE_VERSION})
+  endif()
+endif()
+file(SHA256 ${SDIST} sha256)
+if(NOT sha256 STREQUAL ONNX_PACKAGE_SHA256)
+  message(FATAL_ERROR "${SDIST} is not ONNX ${ONNX_PACKAGE_VERSION}: its SHA-256 is ${sha256}, "
+                      "not ${ONNX_PACKAGE_SHA256}")
+endif()
+
+file(ARCHIVE_EXTRACT INPUT ${SDIST} DESTINATION ${work})
+set(source ${work}/onnx-${ONNX_PACKAGE_VERSION})
+# Asks for CMake 3.26 but builds unchanged with 3.25, which Debian 12 has.
+file(READ ${source}/CMakeLists.txt lists)
+string(REPLACE "cmake_minimum_required(VERSION 3.26" "cmake_minimum_required(VERSION 3.25" lists "${lists}")
+file(WRITE ${source}/CMakeLists.txt "${lists}")
+
+message(NOTICE "onnx: building into ${PREFIX}")
+set(options -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=20 -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DONNX_ML=ON
+    -DONNX_BUILD_PYTHON=OFF -DONNX_USE_PROTOBUF_SHARED_LIBS=ON -DCMAKE_INSTALL_PREFIX=${work}/install
+    -DCMAKE_INSTALL_LIBDIR=lib)
+if(GENERATOR)
+  list(APPEND options -G ${GENERATOR})
+endif()
+if(CXX_COMPILER)
+  list(APPEND options -DCMAKE_CXX_COMPILER=${CXX_COMPILER})
+endif()
+if(CXX_COMPILER_LAUNCHER)
+  list(APPEND options -DCMAKE_CXX_COMPILER_LAUNCHER=${CXX_COMPILER_LAUNCHER})
+endif()
+cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+run(${CMAKE_COMMAND} -S ${source} -B ${work}/build ${options})
+run(${CMAKE_COMMAND} --build ${work}/build --target install --parallel ${cores})
+file(RENAME ${work}/install ${PREFIX})
+file(REMOVE_RECURSE ${work})
