@@ -1,0 +1,79 @@
+// The framework operators that a lowered graph may contain, and how they are enacted. analyzer/lower writes nodes with
+// these names; one row in eager/op_table.cc and one function in eager/ops/<family>.cc enact each.
+//
+// Conventions of lowered nodes (the contract between lower and eager):
+// * Node.op is the framework operator's name below; shapes and dtypes of outputs stand in the graph's tensors.
+// * inputs are device tensors only. Shapes, axes, scalars and whatever else the framework passes as Python numbers are
+//   attributes. An omitted optional input is an invalid id. A weight is an ordinary input (a parameter tensor).
+// * attribute "inplace" = 1 on an operator that may write into its first input means that it does.
+// * attribute "requires_grad_none" = 1: the result is detached (a mask, an index, a comparison).
+//
+//   views        reshape (target = output shape; a view where strides allow, else a copy: aten::reshape) - view of the
+//                same element count; permute {perm}; expand; slice {axes, starts, ends, steps} (non-negative, clamped);
+//                select {axis, index}; split {axis, sizes}; unbind {axis}; squeeze {axes}; unsqueeze {axes};
+//                contiguous; identity (the very same tensor); detach; diagonal_like views -> "as_strided_view"
+//   unary        relu sigmoid tanh gelu {approximate} silu hardswish hardsigmoid mish softplus relu6 clamp {two_sided}
+//                elu selu celu leaky_relu {alpha} erf exp log sqrt rsqrt reciprocal abs neg sign floor ceil round sin
+//                cos tan asin acos atan sinh cosh asinh acosh atanh pow_scalar {exponent} add_scalar sub_scalar
+//                rsub_scalar mul_scalar div_scalar (scalar wrapped: 8 B saved) cast (to output dtype) logical_not
+//                isnan isinf softsign logsigmoid hardshrink softshrink threshold glu {axis}
+//   binary       add sub mul div pow maximum minimum fmod remainder atan2 compare (bool result) logical bitwise
+//                where (cond, a, b; a or b may be invalid = scalar) masked_fill (x, mask) prelu (x, slope) lerp
+//   matmul       linear (x, weight, bias?) {transposed: 1 if the file's weight is [in, out], the parameter is [out, in]}
+//                addmm (Gemm whose weight is no plain linear) matmul (N-D, broadcasting) bmm einsum {equation}
+//   convolution  conv (x, weight, bias?) {stride, pad, dilation, group} conv_transpose
+//   norm         batch_norm (x, weight, bias, running_mean, running_var) {training} layer_norm (x, weight?, bias?)
+//                {axis} group_norm {groups} instance_norm rms_norm (x, weight?) {axis} local_response_norm lp_normalize
+//   pool         max_pool {kernel, stride, return_indices} avg_pool adaptive_avg_pool adaptive_max_pool lp_pool
+//                max_unpool
+//   softmax      softmax {axis} log_softmax {axis}
+//   reduce       sum mean amax amin prod norm {p} logsumexp argmax argmin cumsum max_dim (values+indices) std var all any
+//   select       embedding (weight, indices) index_select (x, indices) {axis} gather (x, index) {axis} index (x, i...)
+//                scatter scatter_add index_put topk sort nonzero unique one_hot triu tril
+//   shape        cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle pixel_unshuffle roll repeat
+//                {repeats} flip im2col col2im grid_sample affine_grid
+//   create       arange full empty zeros_like random (uniform/normal/bernoulli; new, no gradient)
+//   attention    sdpa (q, k, v, mask?) {kernel: math|flash|efficient, causal, scale, dropout, gqa_groups}
+//   dropout      dropout {p} feature_dropout {p}
+//   recurrent    lstm gru rnn (x, w_ih.., w_hh.., ...) {hidden, layers, bidirectional, batch_first}
+//   quantize     quantize dequantize fake_quantize
+//   default      "assumed": new outputs, saves its inputs, one gradient per input; label `assumed`
+#ifndef ONNX_MEM_ANALYZER_EAGER_OP_TABLE_H_
+#define ONNX_MEM_ANALYZER_EAGER_OP_TABLE_H_
+
+#include <string_view>
+#include <vector>
+
+#include "analyzer/eager/machine.h"
+#include "analyzer/graph/graph.h"
+
+namespace onnx_mem::eager {
+
+// One operator call of the lowered graph. `inputs` are the argument references that the framework's frame holds.
+struct Call {
+  const Graph& graph;
+  const Node& node;
+  std::vector<TensorRef> inputs;
+
+  const TensorRef& input(size_t i) const {
+    static const TensorRef kNone;
+    return i < inputs.size() ? inputs[i] : kNone;
+  }
+  const Tensor& output(size_t i = 0) const { return graph.tensors[node.outputs[i]]; }
+  const Dims& output_dims(size_t i = 0) const { return output(i).shape.dims; }
+  bool inplace() const { return IntAttribute(node, "inplace", 0) != 0; }
+};
+using Outputs = std::vector<TensorRef>;  // one per node output, set by the operator; null where it makes none
+using EnactFn = void (*)(Machine& m, const Call& call, Outputs& out);
+
+struct OpRow {
+  std::string_view name;
+  EnactFn enact;
+};
+
+// The row of framework operator `name`; null if there is none.
+const OpRow* FindOp(std::string_view name);
+
+}  // namespace onnx_mem::eager
+
+#endif  // ONNX_MEM_ANALYZER_EAGER_OP_TABLE_H_

@@ -1,0 +1,238 @@
+// View operators. Forward shares the storage; backward is where they cost: zeros of the whole input per slice or
+// select, one cat per split, a sum per expand. Sources: tools/autograd/derivatives.yaml, torch/csrc/autograd/
+// FunctionsManual.cpp.
+#include "analyzer/eager/ops/views.h"
+
+#include <array>
+
+#include "analyzer/eager/ops/families.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+Dims ToDims(const std::vector<int64_t>& values) { return Dims(values.begin(), values.end()); }
+
+Dims InversePermutation(const Dims& perm) {
+  Dims inverse(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  return inverse;
+}
+
+TensorRef PermuteAlias(Machine& m, const TensorRef& t, const Dims& perm) {
+  Dims dims(perm.size()), strides(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) {
+    dims[i] = t->dims[static_cast<size_t>(perm[i])];
+    strides[i] = t->strides[static_cast<size_t>(perm[i])];
+  }
+  return m.Alias(t, dims, strides);
+}
+
+void EnactReshape(Machine& m, const Call& call, Outputs& out) {
+  out[0] = Reshape(m, call.input(0), call.output_dims());
+}
+
+void EnactPermute(Machine& m, const Call& call, Outputs& out) {
+  out[0] = Permute(m, call.input(0), ToDims(IntsAttribute(call.node, "perm")));
+}
+
+void EnactExpand(Machine& m, const Call& call, Outputs& out) {
+  out[0] = Expand(m, call.input(0), call.output_dims());
+}
+
+void EnactSlice(Machine& m, const Call& call, Outputs& out) {
+  const auto axes = IntsAttribute(call.node, "axes"), starts = IntsAttribute(call.node, "starts"),
+             steps = IntsAttribute(call.node, "steps");
+  TensorRef t = call.input(0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(axes[i]);
+    const int64_t count = call.output_dims()[axis];
+    const int64_t step = i < steps.size() ? steps[i] : 1;
+    if (count == t->dims[axis] && step == 1) continue;  // x[:] of everything makes no operator
+    t = SliceView(m, t, axes[i], starts[i], count, step);
+  }
+  out[0] = t == call.input(0) ? m.Alias(t, t->dims, t->strides) : t;
+  if (t == call.input(0)) {
+    out[0]->requires_grad = t->requires_grad;
+    out[0]->grad_edge = t->grad_edge;
+  }
+}
+
+void EnactSelect(Machine& m, const Call& call, Outputs& out) {
+  out[0] = SelectView(m, call.input(0), IntAttribute(call.node, "axis", 0), IntAttribute(call.node, "index", 0));
+}
+
+// split: views; backward concatenates the pieces' gradients (zeros for those without) once.
+void EnactSplit(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("SplitBackward0", {x});
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i] = m.Alias(x, call.output_dims(i), x->strides);
+    node.Output(out[i]);
+  }
+  const TensorMeta meta{x->dims, x->dtype};
+  node.Formula([meta, n = out.size()](Backward& b) {
+    std::vector<TensorRef> pieces;
+    for (size_t i = 0; i < n; ++i) {
+      const bool missing = b.grad(i) == nullptr;
+      pieces.push_back(missing ? b.m.New("zeros", b.output_meta(i).dims, b.output_meta(i).dtype) : b.grad(i));
+    }
+    b.result(0, b.m.New("cat", meta.dims, meta.dtype));
+  });
+}
+
+// unbind: views without the axis; backward stacks the gradients (zeros for those without) once.
+void EnactUnbind(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const auto axis = static_cast<size_t>(IntAttribute(call.node, "axis", 0));
+  NodeRef node = m.MakeNode("UnbindBackward0", {x});
+  Dims strides = x->strides;
+  strides.erase(strides.begin() + static_cast<int64_t>(axis));
+  Dims dims = x->dims;
+  dims.erase(dims.begin() + static_cast<int64_t>(axis));
+  for (TensorRef& piece : out) {
+    piece = m.Alias(x, dims, strides);
+    node.Output(piece);
+  }
+  const TensorMeta meta{x->dims, x->dtype};
+  node.Formula([meta, n = out.size()](Backward& b) {
+    std::vector<TensorRef> pieces;
+    for (size_t i = 0; i < n; ++i) {
+      const bool missing = b.grad(i) == nullptr;
+      pieces.push_back(missing ? b.m.New("zeros", b.output_meta(i).dims, b.output_meta(i).dtype) : b.grad(i));
+    }
+    b.result(0, b.m.New("stack", meta.dims, meta.dtype));
+  });
+}
+
+// squeeze, unsqueeze: the output's shape says which axes; always a view.
+void EnactViewOfOutputShape(Machine& m, const Call& call, Outputs& out) {
+  out[0] = View(m, call.input(0), call.output_dims(), "UnsqueezeBackward0");
+}
+
+void EnactContiguous(Machine& m, const Call& call, Outputs& out) { out[0] = Contiguous(m, call.input(0)); }
+void EnactIdentity(Machine&, const Call& call, Outputs& out) { out[0] = call.input(0); }
+void EnactClone(Machine& m, const Call& call, Outputs& out) { out[0] = Clone(m, call.input(0), false); }
+
+void EnactDetach(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  out[0] = m.Alias(x, x->dims, x->strides);
+}
+
+}  // namespace
+
+TensorRef View(Machine& m, const TensorRef& t, const Dims& dims, std::string_view backward) {
+  const std::optional<Dims> strides = ViewStrides(*t, dims);
+  if (!strides) return Reshape(m, t, dims);
+  NodeRef node = m.MakeNode(backward, {t});
+  TensorRef view = m.Alias(t, dims, *strides);
+  node.Output(view);
+  node.Formula([original = t->dims](Backward& b) { b.result(0, Reshape(b.m, b.grad(), original)); });
+  return view;
+}
+
+TensorRef UnsafeView(Machine& m, const TensorRef& t, const Dims& dims) {
+  NodeRef node = m.MakeNode("UnsafeViewBackward0", {t});
+  TensorRef view = m.Alias(t, dims, ContiguousStrides(dims), t->is_view);
+  node.Output(view);
+  node.Formula([original = t->dims](Backward& b) { b.result(0, Reshape(b.m, b.grad(), original)); });
+  return view;
+}
+
+TensorRef Reshape(Machine& m, const TensorRef& t, const Dims& dims) {
+  if (ViewStrides(*t, dims)) return View(m, t, dims);
+  return UnsafeView(m, Clone(m, t, /*contiguous=*/true), dims);
+}
+
+TensorRef Permute(Machine& m, const TensorRef& t, const Dims& perm) {
+  NodeRef node = m.MakeNode("PermuteBackward0", {t});
+  TensorRef view = PermuteAlias(m, t, perm);
+  node.Output(view);
+  node.Formula([inverse = InversePermutation(perm)](Backward& b) {
+    b.result(0, PermuteAlias(b.m, b.grad(), inverse));
+  });
+  return view;
+}
+
+TensorRef Transpose(Machine& m, const TensorRef& t, int64_t dim0, int64_t dim1) {
+  Dims perm(t->dims.size());
+  for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int64_t>(i);
+  std::swap(perm[static_cast<size_t>(dim0)], perm[static_cast<size_t>(dim1)]);
+  return Permute(m, t, perm);
+}
+
+TensorRef Expand(Machine& m, const TensorRef& t, const Dims& dims) {
+  NodeRef node = m.MakeNode("ExpandBackward0", {t});
+  TensorRef view = m.Alias(t, dims, ExpandStrides(*t, dims));
+  node.Output(view);
+  node.Formula([original = t->dims](Backward& b) {
+    // at::sum_to: the very same tensor where nothing was expanded.
+    const TensorRef& g = b.grad();
+    if (g->dims == original) {
+      b.result(0, g);
+    } else if (NumElements(g->dims) == NumElements(original)) {
+      b.result(0, Reshape(b.m, g, original));
+    } else {
+      b.result(0, b.m.New("sum", original, g->dtype));
+    }
+  });
+  return view;
+}
+
+TensorRef Clone(Machine& m, const TensorRef& t, bool contiguous) {
+  NodeRef node = m.MakeNode("CloneBackward0", {t});
+  TensorRef copy = contiguous ? m.New("clone", t->dims, t->dtype) : m.NewLike("clone", *t);
+  node.Output(copy);
+  node.Formula([](Backward& b) { b.result(0, b.grad()); });
+  return copy;
+}
+
+TensorRef Contiguous(Machine& m, const TensorRef& t) {
+  return IsContiguous(*t) ? t : Clone(m, t, /*contiguous=*/true);
+}
+
+TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t /*start*/, int64_t count, int64_t step) {
+  NodeRef node = m.MakeNode("SliceBackward0", {t});
+  Dims dims = t->dims, strides = t->strides;
+  dims[static_cast<size_t>(axis)] = count;
+  strides[static_cast<size_t>(axis)] *= step;
+  TensorRef view = m.Alias(t, dims, strides);
+  node.Output(view);
+  node.Formula([meta = t->dims](Backward& b) {
+    b.result(0, b.m.New("slice_backward", meta, b.grad()->dtype));
+  });
+  return view;
+}
+
+TensorRef SelectView(Machine& m, const TensorRef& t, int64_t axis, int64_t /*index*/) {
+  NodeRef node = m.MakeNode("SelectBackward0", {t});
+  Dims dims = t->dims, strides = t->strides;
+  dims.erase(dims.begin() + axis);
+  strides.erase(strides.begin() + axis);
+  TensorRef view = m.Alias(t, dims, strides);
+  node.Output(view);
+  node.Formula([meta = t->dims](Backward& b) {
+    b.result(0, b.m.New("select_backward", meta, b.grad()->dtype));
+  });
+  return view;
+}
+
+std::span<const OpRow> ViewOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({
+      {"clone", EnactClone},
+      {"contiguous", EnactContiguous},
+      {"detach", EnactDetach},
+      {"expand", EnactExpand},
+      {"identity", EnactIdentity},
+      {"permute", EnactPermute},
+      {"reshape", EnactReshape},
+      {"select", EnactSelect},
+      {"slice", EnactSlice},
+      {"split", EnactSplit},
+      {"squeeze", EnactViewOfOutputShape},
+      {"unbind", EnactUnbind},
+      {"unsqueeze", EnactViewOfOutputShape},
+  });
+  return kRows;
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,40 @@
+// Graph -> the operators that the framework ran: ONNX operators translated by one table, fused operators recovered,
+// what the exporter folded put back, Python numbers told from device tensors.
+#ifndef ONNX_MEM_ANALYZER_LOWER_LOWER_H_
+#define ONNX_MEM_ANALYZER_LOWER_LOWER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/graph.h"
+#include "analyzer/run.h"
+
+namespace onnx_mem {
+
+// What a tensor is to the framework.
+enum class TensorKind : uint8_t {
+  kHost,        // Python numbers, shapes, or unused: no device memory
+  kInput,       // fed by the caller
+  kParameter,   // trained
+  kBuffer,      // on the device, not trained: running statistics, masks, tables
+  kActivation,  // made by a node
+};
+
+struct Lowered {
+  Graph graph;  // nodes are framework operators (eager/op_table.h) in the order in which they ran; no dead nodes
+  IdVector<TensorId, TensorKind> kinds;
+  // Parameters and buffers that no tensor of the graph shows but the module has (a BatchNorm's 8-byte counter): extra
+  // static bytes, by category.
+  int64_t hidden_buffer_bytes = 0;
+  std::vector<Diagnostic> diagnostics;
+  std::vector<std::string> assumptions;
+};
+
+// `graph` as imported, every shape known where it can be. Never fails for an unknown operator: it becomes "assumed".
+absl::StatusOr<Lowered> Lower(const Graph& graph, const Run& run);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_LOWER_H_
