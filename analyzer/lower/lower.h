@@ -9,18 +9,10 @@
 #include "absl/status/statusor.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
+#include "analyzer/graph/tensor_kind.h"
 #include "analyzer/run.h"
 
 namespace onnx_mem {
-
-// What a tensor is to the framework.
-enum class TensorKind : uint8_t {
-  kHost,        // Python numbers, shapes, or unused: no device memory
-  kInput,       // fed by the caller
-  kParameter,   // trained
-  kBuffer,      // on the device, not trained: running statistics, masks, tables
-  kActivation,  // made by a node
-};
 
 struct Lowered {
   Graph graph;  // nodes are framework operators (eager/op_table.h) in the order in which they ran; no dead nodes

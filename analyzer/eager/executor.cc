@@ -1,0 +1,136 @@
+#include "analyzer/eager/executor.h"
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/eager/op_table.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+Category CategoryOf(TensorKind kind) {
+  if (kind == TensorKind::kParameter) return Category::kParameters;
+  return kind == TensorKind::kBuffer ? Category::kBuffers : Category::kInputs;
+}
+
+absl::Status CheckOperators(const Graph& graph) {
+  for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    if (FindOp(graph.nodes[id].op) == nullptr) {
+      return absl::UnimplementedError(absl::StrCat(Describe(graph, id), ": framework operator without a row"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Executor::Executor(Machine& machine, const Graph& graph, const IdVector<TensorId, TensorKind>& kinds, FrameRules rules)
+    : m_(machine),
+      graph_(graph),
+      kinds_(kinds),
+      release_after_(ReleaseAfter(graph, rules)),
+      dropped_after_(graph.nodes.size() + 1),
+      values_(graph.tensors.size()) {
+  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    if (kinds[id] != TensorKind::kActivation || release_after_[id] < 0) continue;
+    dropped_after_[static_cast<size_t>(release_after_[id])].push_back(id);
+  }
+}
+
+void Executor::AllocateStatics(const std::function<bool(const Tensor&)>& trainable,
+                               const std::function<bool(const Tensor&)>& wants_grad) {
+  for (TensorKind kind : {TensorKind::kParameter, TensorKind::kBuffer, TensorKind::kInput}) {
+    for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
+      if (kinds_[id] != kind) continue;
+      const Tensor& tensor = graph_.tensors[id];
+      auto t = std::make_shared<EagerTensor>();
+      t->dims = tensor.shape.dims;
+      t->strides = ContiguousStrides(t->dims);
+      t->dtype = tensor.dtype;
+      t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), tensor.name, DenseBytes(t->dims, t->dtype), t->dims,
+                                                t->dtype);
+      t->requires_grad = IsFloating(t->dtype) && ((kind == TensorKind::kParameter && trainable(tensor)) ||
+                                                  (kind == TensorKind::kInput && wants_grad(tensor)));
+      t->is_leaf_parameter = t->requires_grad;
+      if (kind == TensorKind::kParameter) parameters_.push_back(id);
+      values_[id] = std::move(t);
+    }
+  }
+}
+
+void Executor::RunNode(int32_t index, const std::function<TensorRef(TensorId)>& read,
+                       const std::function<void(TensorId, TensorRef)>& write) {
+  const Node& node = graph_.nodes[NodeId(index)];
+  m_.SetOrigin(&node);
+  Outputs outputs(node.outputs.size());
+  {
+    Call call{graph_, node, {}};
+    call.inputs.reserve(node.inputs.size());
+    for (TensorId id : node.inputs) call.inputs.push_back(id.valid() ? read(id) : nullptr);
+    FindOp(node.op)->enact(m_, call, outputs);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!node.outputs[i].valid() || outputs[i] == nullptr) continue;
+    m_.recorder().SetName(outputs[i]->storage->buffer, graph_.tensors[node.outputs[i]].name);
+    write(node.outputs[i], std::move(outputs[i]));
+  }
+}
+
+void Executor::DropAfter(int32_t index) {
+  for (TensorId id : dropped_after_[static_cast<size_t>(index)]) values_[id].reset();
+}
+
+absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
+  if (absl::Status status = CheckOperators(graph_); !status.ok()) return status;
+  m_.recorder().SetPhase(Phase::kForward);
+  size_t next_range = 0;
+  const auto count = static_cast<int32_t>(graph_.nodes.size());
+  for (int32_t i = 0; i < count; ++i) {
+    if (next_range < checkpointed.size() && checkpointed[next_range].first == i) {
+      RunSegment(checkpointed[next_range]);
+      i = checkpointed[next_range++].last;
+      continue;
+    }
+    RunNode(i, [&](TensorId id) { return values_[id]; },
+            [&](TensorId id, TensorRef t) { values_[id] = std::move(t); });
+    DropAfter(i);
+  }
+  return absl::OkStatus();
+}
+
+void Executor::RunSegment(const NodeRange& range) {
+  Values inputs;
+  for (int32_t i = range.first; i <= range.last; ++i) {
+    for (TensorId id : graph_.nodes[NodeId(i)].inputs) {
+      if (id.valid() && values_[id] != nullptr) inputs.emplace(id, values_[id]);
+    }
+  }
+  const int32_t segment = m_.BeginSegment();
+  for (int32_t i = range.first; i <= range.last; ++i) {
+    RunNode(i, [&](TensorId id) { return values_[id]; },
+            [&](TensorId id, TensorRef t) { values_[id] = std::move(t); });
+    DropAfter(i);
+  }
+  m_.EndSegment();
+  if (m_.segment(segment).slots == 0) return;
+  m_.segment(segment).rerun = [this, range, inputs = std::move(inputs)] { Rerun(range, inputs); };
+}
+
+void Executor::Rerun(const NodeRange& range, Values values) {
+  for (int32_t i = range.first; i <= range.last; ++i) {
+    RunNode(i,
+            [&](TensorId id) {
+              auto it = values.find(id);
+              return it == values.end() ? TensorRef() : it->second;
+            },
+            [&](TensorId id, TensorRef t) { values[id] = std::move(t); });
+    for (TensorId id : dropped_after_[static_cast<size_t>(i)]) values.erase(id);
+  }
+}
+
+void Executor::ReleaseLocals() {
+  for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const bool is_output = release_after_[id] == static_cast<int32_t>(graph_.nodes.size());
+    if (kinds_[id] == TensorKind::kActivation && !is_output) values_[id].reset();
+  }
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,78 @@
+#include "analyzer/eager/frames.h"
+
+#include <algorithm>
+
+namespace onnx_mem::eager {
+namespace {
+
+// One call of a module: a run of nodes, from its first to its last.
+struct CallSpan {
+  int32_t end = -1;
+};
+
+struct Calls {
+  std::vector<CallSpan> spans;
+  std::vector<std::vector<int32_t>> of_node;  // the calls that enclose each node, outermost first
+};
+
+// Nodes in order: a call goes on while its name stays at the same depth of the nodes' paths. A node without a path
+// (an operator of the outermost forward) belongs to no call and ends none.
+Calls FindCalls(const Graph& graph) {
+  Calls calls;
+  std::vector<int32_t> open;
+  const std::vector<std::string>* open_path = nullptr;
+  for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
+    const std::vector<std::string>& path = graph.nodes[NodeId(i)].calls;
+    if (path.empty()) {
+      calls.of_node.emplace_back();
+      continue;
+    }
+    size_t common = 0;
+    while (open_path != nullptr && common < path.size() && common < open.size() && path[common] == (*open_path)[common]) {
+      ++common;
+    }
+    open.resize(common);
+    for (size_t depth = common; depth < path.size(); ++depth) {
+      open.push_back(static_cast<int32_t>(calls.spans.size()));
+      calls.spans.push_back({});
+    }
+    for (int32_t call : open) calls.spans[static_cast<size_t>(call)].end = i;
+    open_path = &path;
+    calls.of_node.push_back(open);
+  }
+  return calls;
+}
+
+// The last node of the outermost call that encloses `reader` but not `maker` (-1: made before all nodes).
+int32_t HeldByArguments(const Calls& calls, int32_t maker, int32_t reader) {
+  const std::vector<int32_t>& inside = calls.of_node[static_cast<size_t>(reader)];
+  static const std::vector<int32_t> kNone;
+  const std::vector<int32_t>& outside = maker >= 0 ? calls.of_node[static_cast<size_t>(maker)] : kNone;
+  for (size_t depth = 0; depth < inside.size(); ++depth) {
+    if (depth < outside.size() && outside[depth] == inside[depth]) continue;
+    return calls.spans[static_cast<size_t>(inside[depth])].end;
+  }
+  return reader;
+}
+
+}  // namespace
+
+IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
+  IdVector<TensorId, int32_t> release(graph.tensors.size(), -1);
+  const Calls calls = rules == FrameRules::kStraightLine ? Calls{} : FindCalls(graph);
+  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const Tensor& tensor = graph.tensors[id];
+    int32_t last = tensor.producer.value();
+    for (NodeId reader : tensor.consumers) {
+      const int32_t held = rules == FrameRules::kStraightLine
+                               ? reader.value()
+                               : HeldByArguments(calls, tensor.producer.value(), reader.value());
+      last = std::max(last, held);
+    }
+    release[id] = last;
+  }
+  for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());
+  return release;
+}
+
+}  // namespace onnx_mem::eager

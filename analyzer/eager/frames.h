@@ -1,0 +1,26 @@
+// How long Python keeps a value: the frame of a module call holds its arguments until the call returns, so a value that
+// is made outside a call and read inside it outlives its last reader there.
+// Source: torch/nn/modules/module.py (_call_impl keeps args); measured in reference/rules.md 2.6.
+#ifndef ONNX_MEM_ANALYZER_EAGER_FRAMES_H_
+#define ONNX_MEM_ANALYZER_EAGER_FRAMES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/graph/graph.h"
+
+namespace onnx_mem::eager {
+
+enum class FrameRules {
+  kStraightLine,  // a value goes after its last reader
+  kArguments,     // and is held by the calls that it was passed into: certain
+  kLocals,        // and by local variables as forward code is usually written: likely
+};
+
+// For each tensor the index of the node after which the last Python reference goes; -1 where no node reads or makes it.
+// Graph outputs: the number of nodes (they are held to the end).
+IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules);
+
+}  // namespace onnx_mem::eager
+
+#endif  // ONNX_MEM_ANALYZER_EAGER_FRAMES_H_
