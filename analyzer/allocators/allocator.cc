@@ -1,0 +1,38 @@
+#include "analyzer/allocators/allocator.h"
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/diagnostic.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr auto kAllocators = std::to_array<AllocatorRow>({
+    {"exact", "no rounding, no cache: the bytes asked for", MakeExactAllocator},
+    {"ort", "onnxruntime's arena: 256-byte chunks in regions that double in size", MakeBfcArena},
+    {"pytorch", "PyTorch's CUDA caching allocator, default settings", MakeCudaCachingAllocator},
+    {"pytorch-expandable", "the same with expandable_segments:True", MakeExpandableAllocator},
+});
+
+constexpr bool RowsAreSorted() {
+  for (size_t i = 1; i < kAllocators.size(); ++i) {
+    if (!(kAllocators[i - 1].name < kAllocators[i].name)) return false;
+  }
+  return true;
+}
+static_assert(RowsAreSorted());
+
+}  // namespace
+
+std::span<const AllocatorRow> Allocators() { return kAllocators; }
+
+absl::StatusOr<const AllocatorRow*> FindAllocator(std::string_view name) {
+  std::string known;
+  for (const AllocatorRow& row : kAllocators) {
+    if (row.name == name) return &row;
+    absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(row.name));
+  }
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+                     absl::StrCat("unknown allocator '", std::string(name), "'"), {absl::StrCat("known: ", known)});
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,96 @@
+// What real allocators make of a run: they round sizes up, cut blocks out of segments, and keep freed segments.
+// An Allocator answers an explicit sequence of calls; Replay (replay.h) makes that sequence from a MemoryProgram.
+//
+//   auto allocator = (*FindAllocator("pytorch"))->make({});
+//   allocator->Alloc(1, 6 << 20);      // State(): 6 MiB allocated, 20 MiB reserved
+//   allocator->Free(1);                //          0 MiB allocated, 20 MiB reserved
+//   allocator->EmptyCache();           //          0 MiB allocated,  0 MiB reserved
+//
+// Always: bytes asked for and not yet freed <= allocated <= reserved <= capacity.
+#ifndef ONNX_MEM_ANALYZER_ALLOCATORS_ALLOCATOR_H_
+#define ONNX_MEM_ANALYZER_ALLOCATORS_ALLOCATOR_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace onnx_mem {
+
+struct AllocatorState {
+  int64_t allocated_bytes = 0;     // blocks in use, with rounding
+  int64_t reserved_bytes = 0;      // taken from the device
+  int64_t largest_free_bytes = 0;  // largest block that is reserved but not in use
+  int64_t device_allocations = 0;  // calls to cudaMalloc (for expandable segments: mappings) that succeeded
+  int64_t retries = 0;             // times that everything cached was given back before trying again
+  friend bool operator==(const AllocatorState&, const AllocatorState&) = default;
+};
+
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+
+  // `id` must not be in use. 0 bytes take no memory. False when the device has no more to give: nothing is allocated
+  // then, though what was cached may have been given back on the way.
+  virtual bool Alloc(int64_t id, int64_t bytes) = 0;
+  // The same for memory that is never given back (weights): an arena takes it straight from the device.
+  virtual bool Reserve(int64_t id, int64_t bytes) { return Alloc(id, bytes); }
+  // `id` must be in use.
+  virtual void Free(int64_t id) = 0;
+  // Gives back what can be given back (torch.cuda.empty_cache, the arena's Shrink).
+  virtual void EmptyCache() = 0;
+  virtual AllocatorState State() const = 0;
+};
+
+// PYTORCH_ALLOC_CONF; see cuda_allocator.h for the rules.
+struct CudaAllocatorOptions {
+  // Steps between two powers of two that sizes are rounded up to, by the power of two below the size: 1 MiB (and
+  // less), 2 MiB, ..., 32 GiB (and more). 0 and 1: round to 512 bytes.
+  std::array<int64_t, 16> roundup_power2_divisions = {};
+  std::optional<int64_t> max_split_size_bytes;           // larger blocks are not split; nullopt: all may be
+  int64_t max_non_split_rounding_bytes = int64_t{20} << 20;  // how much larger than asked an unsplit block may be
+  int64_t large_segment_bytes = int64_t{20} << 20;       // segments for sizes from 1 to 10 MiB
+};
+
+// OrtArenaCfg; see bfc_arena.cc for the rules.
+struct ArenaOptions {
+  enum class Extend { kNextPowerOfTwo, kSameAsRequested };
+  Extend extend = Extend::kNextPowerOfTwo;
+  int64_t initial_chunk_bytes = int64_t{1} << 20;
+  int64_t initial_growth_chunk_bytes = int64_t{2} << 20;  // after a Shrink
+  int64_t max_dead_bytes_per_chunk = int64_t{128} << 20;
+  int64_t max_power_of_two_extend_bytes = int64_t{1} << 30;
+  std::optional<int64_t> memory_limit_bytes;  // gpu_mem_limit: the arena never takes more, though the device has it
+};
+
+struct AllocatorOptions {
+  std::optional<int64_t> capacity_bytes = {};  // what the device can give; nullopt: without end
+  CudaAllocatorOptions cuda = {};
+  ArenaOptions arena = {};
+};
+
+struct AllocatorRow {
+  std::string_view name;
+  std::string_view description;
+  std::unique_ptr<Allocator> (*make)(const AllocatorOptions& options);
+};
+
+// All allocators, sorted by name.
+std::span<const AllocatorRow> Allocators();
+
+// Error (usage) lists the known names.
+absl::StatusOr<const AllocatorRow*> FindAllocator(std::string_view name);
+
+// One file each; the rows of the table.
+std::unique_ptr<Allocator> MakeExactAllocator(const AllocatorOptions& options);
+std::unique_ptr<Allocator> MakeCudaCachingAllocator(const AllocatorOptions& options);
+std::unique_ptr<Allocator> MakeExpandableAllocator(const AllocatorOptions& options);
+std::unique_ptr<Allocator> MakeBfcArena(const AllocatorOptions& options);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ALLOCATORS_ALLOCATOR_H_

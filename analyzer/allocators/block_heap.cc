@@ -1,0 +1,129 @@
+#include "analyzer/allocators/block_heap.h"
+
+#include <cassert>
+
+namespace onnx_mem {
+
+BlockHeap::Place BlockHeap::PlaceOf(BlockId id) const {
+  const Block& block = blocks_[id];
+  return {block.state == BlockState::kUnmapped ? 0 : block.bytes, block.segment, block.offset_bytes, id};
+}
+
+void BlockHeap::Index(BlockId id) {
+  const Block& block = blocks_[id];
+  switch (block.state) {
+    case BlockState::kFree:
+      free_bytes_ += block.bytes;
+      by_size_.insert(PlaceOf(id));
+      break;
+    case BlockState::kUsed: used_bytes_ += block.bytes; break;
+    case BlockState::kUnmapped: unmapped_.insert(PlaceOf(id)); break;
+  }
+}
+
+void BlockHeap::Unindex(BlockId id) {
+  const Block& block = blocks_[id];
+  switch (block.state) {
+    case BlockState::kFree:
+      free_bytes_ -= block.bytes;
+      by_size_.erase(PlaceOf(id));
+      break;
+    case BlockState::kUsed: used_bytes_ -= block.bytes; break;
+    case BlockState::kUnmapped: unmapped_.erase(PlaceOf(id)); break;
+  }
+}
+
+BlockId BlockHeap::NewBlock(const Block& block) {
+  if (unused_.empty()) return blocks_.Add(block);
+  const BlockId id = unused_.back();
+  unused_.pop_back();
+  blocks_[id] = block;
+  return id;
+}
+
+BlockId BlockHeap::AddSegment(int64_t bytes, BlockState state) {
+  Block block;
+  block.segment = next_segment_++;
+  block.bytes = bytes;
+  block.state = state;
+  const BlockId id = NewBlock(block);
+  Index(id);
+  return id;
+}
+
+void BlockHeap::RemoveSegment(BlockId id) {
+  assert(blocks_[id].state == BlockState::kFree && IsWholeSegment(id));
+  Unindex(id);
+  unused_.push_back(id);
+}
+
+BlockId BlockHeap::BestFit(int64_t bytes) const {
+  const auto place = by_size_.lower_bound(Place{bytes, 0, 0, BlockId()});
+  return place == by_size_.end() ? BlockId() : place->id;
+}
+
+BlockId BlockHeap::NextLargerFree(BlockId id) const {
+  const auto place = by_size_.upper_bound(PlaceOf(id));
+  return place == by_size_.end() ? BlockId() : place->id;
+}
+
+BlockId BlockHeap::NextSmallerFree(BlockId id) const {
+  auto place = id.valid() ? by_size_.lower_bound(PlaceOf(id)) : by_size_.end();
+  return place == by_size_.begin() ? BlockId() : (--place)->id;
+}
+
+std::vector<BlockId> BlockHeap::FreeBlocks() const {
+  std::vector<BlockId> ids;
+  ids.reserve(by_size_.size());
+  for (const Place& place : by_size_) ids.push_back(place.id);
+  return ids;
+}
+
+std::vector<BlockId> BlockHeap::UnmappedBlocks() const {
+  std::vector<BlockId> ids;
+  for (const Place& place : unmapped_) ids.push_back(place.id);
+  return ids;
+}
+
+BlockId BlockHeap::Split(BlockId id, int64_t bytes) {
+  assert(0 < bytes && bytes < blocks_[id].bytes);
+  Unindex(id);
+  Block rest = blocks_[id];
+  rest.offset_bytes += bytes;
+  rest.bytes -= bytes;
+  rest.previous = id;
+  const BlockId rest_id = NewBlock(rest);
+  if (rest.next.valid()) blocks_[rest.next].previous = rest_id;
+  blocks_[id].bytes = bytes;
+  blocks_[id].next = rest_id;
+  Index(id);
+  Index(rest_id);
+  return rest_id;
+}
+
+BlockId BlockHeap::SetState(BlockId id, BlockState state) {
+  Unindex(id);
+  blocks_[id].state = state;
+  if (state != BlockState::kUsed) {
+    if (const BlockId next = blocks_[id].next; next.valid() && blocks_[next].state == state) {
+      Unindex(next);
+      Absorb(id, next);
+    }
+    if (const BlockId previous = blocks_[id].previous; previous.valid() && blocks_[previous].state == state) {
+      Unindex(previous);
+      Absorb(previous, id);
+      id = previous;
+    }
+  }
+  Index(id);
+  return id;
+}
+
+void BlockHeap::Absorb(BlockId id, BlockId next) {
+  blocks_[id].bytes += blocks_[next].bytes;
+  blocks_[id].next = blocks_[next].next;
+  if (blocks_[id].next.valid()) blocks_[blocks_[id].next].previous = id;
+  unused_.push_back(next);
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,76 @@
+// MemoryProgram -> what an allocator makes of it: the program's buffers are allocated and freed in the order of the
+// run, several steps in a row, since what step 1 left in the cache decides what step 2 must take from the device.
+//
+//   step       0          1          2          3
+//   param w    |==============================================|  fixed: reserved before the first step, kept
+//   y          |=====================|                           Alloc at step 0, Free at step 2
+//   dy                               |========================|  Alloc at step 2 (after y went), Free at the end
+//
+// Within a step: first the buffers that end there are freed, then those that begin there are allocated, both in the
+// order of the program's buffers. At the end of a repetition everything that is not fixed is freed.
+#ifndef ONNX_MEM_ANALYZER_ALLOCATORS_REPLAY_H_
+#define ONNX_MEM_ANALYZER_ALLOCATORS_REPLAY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/allocators/allocator.h"
+#include "analyzer/memory/program.h"
+
+namespace onnx_mem {
+
+struct ReplayOptions {
+  std::string_view allocator = "pytorch";  // a row of Allocators()
+  AllocatorOptions options = {};
+  int repetitions = 2;  // of the program; at least 1
+  // Replayed once before: step 1, in which optimizer state first appears in the optimizer's own step. What it leaves
+  // behind of the fixed buffers (same name, category and size) is taken over, not allocated again. nullptr: none.
+  const MemoryProgram* first_step = nullptr;
+  bool per_step = false;  // fill AllocatorUsage::steps
+};
+
+struct StepUsage {
+  int64_t live_bytes = 0;       // exact sizes
+  int64_t allocated_bytes = 0;  // after the step's allocations
+  int64_t reserved_bytes = 0;
+  friend bool operator==(const StepUsage&, const StepUsage&) = default;
+};
+
+// Where a figure was reached. `repetition` counts from 0; the first step, if there is one, comes before and counts too.
+struct Moment {
+  int repetition = 0;
+  StepId step;
+  friend bool operator==(const Moment&, const Moment&) = default;
+};
+
+struct OutOfMemory {
+  Moment moment;
+  BufferId buffer;      // of the program that was running; could not be allocated
+  AllocatorState state;  // after the allocator had given back what it could
+  friend bool operator==(const OutOfMemory&, const OutOfMemory&) = default;
+};
+
+struct AllocatorUsage {
+  int64_t peak_live_bytes = 0;  // exact sizes
+  int64_t peak_allocated_bytes = 0;
+  Moment peak_allocated_at;
+  int64_t peak_reserved_bytes = 0;
+  Moment peak_reserved_at;
+  // At the peak of allocated bytes: reserved but not in use, and the largest piece of it.
+  int64_t unused_bytes = 0;
+  int64_t largest_unused_block_bytes = 0;
+  int64_t device_allocations = 0;
+  int64_t retries = 0;
+  std::optional<OutOfMemory> out_of_memory;  // the replay ended there; the figures are those up to it
+  std::vector<StepUsage> steps;              // of the last repetition
+};
+
+// `program` must be valid (VerifyProgram), and so must the first step. Error (usage): no such allocator.
+absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const ReplayOptions& options = {});
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ALLOCATORS_REPLAY_H_

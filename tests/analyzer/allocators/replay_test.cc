@@ -1,0 +1,188 @@
+#include "analyzer/allocators/replay.h"
+
+#include <random>
+
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/memory/timeline.h"
+#include "gtest/gtest.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+struct Life {
+  const char* name;
+  Category category;
+  int64_t bytes;
+  int begin;
+  int end;
+};
+
+MemoryProgram Program(int steps, const std::vector<Life>& lives) {
+  MemoryProgram program;
+  for (int i = 0; i < steps; ++i) program.steps.Add({});
+  for (const Life& life : lives) {
+    Buffer buffer;
+    buffer.name = life.name;
+    buffer.category = life.category;
+    buffer.bytes = life.bytes;
+    buffer.begin = StepId(life.begin);
+    buffer.end = StepId(life.end);
+    program.buffers.Add(buffer);
+  }
+  EXPECT_TRUE(VerifyProgram(program).ok());
+  return program;
+}
+
+MemoryProgram RandomProgram(uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](uint32_t n) { return static_cast<int>(random() % n); };
+  const int steps = 1 + below(40);
+  std::vector<Life> lives;
+  const int count = below(120);
+  for (int i = 0; i < count; ++i) {
+    const bool fixed = below(4) == 0;
+    const int begin = fixed ? 0 : below(static_cast<uint32_t>(steps));
+    const int end = fixed ? steps : begin + 1 + below(static_cast<uint32_t>(steps - begin));
+    const int64_t bytes = below(10) == 0 ? 0 : random() % (uint32_t{1} << below(27));
+    lives.push_back({fixed ? "w" : "x", static_cast<Category>(below(kNumCategories)), bytes, begin, end});
+  }
+  return Program(steps, lives);
+}
+
+TEST(Replay, KnowsTheAllocators) {
+  std::string names;
+  for (const AllocatorRow& row : Allocators()) names += std::string(row.name) + " ";
+  EXPECT_EQ(names, "exact ort pytorch pytorch-expandable ");
+  const absl::Status error = Replay({}, {.allocator = "jemalloc"}).status();
+  EXPECT_EQ(DiagnosticOf(error).code, "usage");
+  EXPECT_EQ(DiagnosticOf(error).details,
+            std::vector<std::string>{"known: exact, ort, pytorch, pytorch-expandable"});
+}
+
+TEST(Replay, FreesBeforeItAllocates) {
+  // y ends where z begins: z takes y's block.
+  const MemoryProgram program = Program(2, {{"w", Category::kParameters, 30 * kMiB, 0, 2},
+                                            {"y", Category::kTransientActivations, 40 * kMiB, 0, 1},
+                                            {"z", Category::kTransientActivations, 40 * kMiB, 1, 2}});
+  const AllocatorUsage usage = *Replay(program, {.per_step = true});
+  EXPECT_EQ(usage.peak_live_bytes, 70 * kMiB);
+  EXPECT_EQ(usage.peak_allocated_bytes, 70 * kMiB);
+  EXPECT_EQ(usage.peak_allocated_at, (Moment{0, StepId(0)}));
+  EXPECT_EQ(usage.peak_reserved_bytes, 70 * kMiB);
+  EXPECT_EQ(usage.device_allocations, 2);
+  EXPECT_EQ(usage.unused_bytes, 0);
+  const StepUsage both = {70 * kMiB, 70 * kMiB, 70 * kMiB};
+  EXPECT_EQ(usage.steps, (std::vector<StepUsage>{both, both}));
+}
+
+TEST(Replay, TheSecondStepUsesTheCacheOfTheFirst) {
+  const MemoryProgram program = Program(1, {{"x", Category::kTransientActivations, 40 * kMiB, 0, 1}});
+  EXPECT_EQ(Replay(program, {.repetitions = 5})->device_allocations, 1);
+}
+
+TEST(Replay, CountsFragmentation) {
+  // 24 free MiB in two pieces while 38 are in use.
+  const MemoryProgram program = Program(2, {{"a", Category::kTransientActivations, 10 * kMiB, 0, 1},
+                                            {"b", Category::kTransientActivations, 12 * kMiB, 0, 2},
+                                            {"c", Category::kTransientActivations, 14 * kMiB, 0, 1},
+                                            {"d", Category::kTransientActivations, 26 * kMiB, 1, 2}});
+  const AllocatorUsage usage = *Replay(program, {.repetitions = 1});
+  EXPECT_EQ(usage.peak_allocated_bytes, 38 * kMiB);
+  EXPECT_EQ(usage.peak_allocated_at.step, StepId(1));
+  EXPECT_EQ(usage.peak_reserved_bytes, 62 * kMiB);
+  EXPECT_EQ(usage.unused_bytes, 24 * kMiB);
+  EXPECT_EQ(usage.largest_unused_block_bytes, 14 * kMiB);
+}
+
+TEST(Replay, SaysWhereMemoryRunsOut) {
+  const MemoryProgram program = Program(3, {{"w", Category::kParameters, 30 * kMiB, 0, 3},
+                                            {"y", Category::kTransientActivations, 40 * kMiB, 0, 2},
+                                            {"z", Category::kTransientActivations, 40 * kMiB, 1, 2}});
+  AllocatorOptions options;
+  options.capacity_bytes = 100 * kMiB;
+  for (const AllocatorRow& row : Allocators()) {
+    const AllocatorUsage usage = *Replay(program, {.allocator = row.name, .options = options});
+    ASSERT_TRUE(usage.out_of_memory.has_value()) << row.name;
+    EXPECT_EQ(usage.out_of_memory->moment, (Moment{0, StepId(1)})) << row.name;
+    EXPECT_EQ(usage.out_of_memory->buffer, BufferId(2)) << row.name;
+    EXPECT_GE(usage.out_of_memory->state.allocated_bytes, 70 * kMiB) << row.name;
+    EXPECT_LE(usage.peak_reserved_bytes, 100 * kMiB) << row.name;
+  }
+  options.capacity_bytes = 120 * kMiB;
+  EXPECT_FALSE(Replay(program, {.options = options})->out_of_memory.has_value());
+}
+
+TEST(Replay, StateOfTheFirstStepIsKept) {
+  // Step 1 makes the state late, in what the activation left; the steps after it find it there.
+  const MemoryProgram first = Program(2, {{"w", Category::kParameters, 12 * kMiB, 0, 2},
+                                          {"y", Category::kTransientActivations, 40 * kMiB, 0, 1},
+                                          {"w.exp_avg", Category::kOptimizerState, 12 * kMiB, 1, 2}});
+  const MemoryProgram steady = Program(2, {{"w", Category::kParameters, 12 * kMiB, 0, 2},
+                                           {"w.exp_avg", Category::kOptimizerState, 12 * kMiB, 0, 2},
+                                           {"y", Category::kTransientActivations, 40 * kMiB, 0, 1}});
+  const AllocatorUsage alone = *Replay(steady);
+  EXPECT_EQ(alone.peak_reserved_bytes, 64 * kMiB);
+  const AllocatorUsage usage = *Replay(steady, {.first_step = &first});
+  // y's block was cut for the state, so step 2 needs another 40 MiB.
+  EXPECT_EQ(usage.peak_reserved_bytes, 92 * kMiB);
+  EXPECT_EQ(usage.peak_reserved_at, (Moment{1, StepId(0)}));
+  EXPECT_EQ(usage.peak_live_bytes, 64 * kMiB);
+  EXPECT_EQ(usage.peak_allocated_bytes, 64 * kMiB);
+  EXPECT_EQ(usage.device_allocations, 3);
+}
+
+TEST(Replay, OfNothing) {
+  EXPECT_EQ(Replay(MemoryProgram())->peak_reserved_bytes, 0);
+  EXPECT_EQ(Replay(Program(3, {}))->peak_reserved_bytes, 0);
+}
+
+class RandomReplay : public testing::TestWithParam<uint32_t> {};
+
+// live <= allocated <= reserved at every step, for every allocator; the exact one is the timeline.
+TEST_P(RandomReplay, LiveAllocatedReserved) {
+  const MemoryProgram program = RandomProgram(GetParam());
+  const Timeline timeline = ComputeTimeline(program);
+  for (const AllocatorRow& row : Allocators()) {
+    SCOPED_TRACE(std::string(row.name));
+    const AllocatorUsage usage = *Replay(program, {.allocator = row.name, .repetitions = 3, .per_step = true});
+    ASSERT_EQ(usage.steps.size(), program.steps.size());
+    for (size_t i = 0; i < usage.steps.size(); ++i) {
+      EXPECT_EQ(usage.steps[i].live_bytes, timeline.live_bytes[i]);
+      EXPECT_LE(usage.steps[i].live_bytes, usage.steps[i].allocated_bytes);
+      EXPECT_LE(usage.steps[i].allocated_bytes, usage.steps[i].reserved_bytes);
+      EXPECT_LE(usage.steps[i].allocated_bytes, usage.peak_allocated_bytes);
+      EXPECT_LE(usage.steps[i].reserved_bytes, usage.peak_reserved_bytes);
+      if (row.name == "exact") {
+        EXPECT_EQ(usage.steps[i].reserved_bytes, timeline.live_bytes[i]);
+      }
+    }
+    EXPECT_EQ(usage.peak_live_bytes, timeline.peak_bytes);
+    EXPECT_LE(usage.peak_allocated_bytes, usage.peak_reserved_bytes);
+    EXPECT_LE(usage.largest_unused_block_bytes, usage.unused_bytes);
+  }
+}
+
+// With the peak of the endless device as capacity it still fits, and nothing is ever taken beyond a capacity.
+TEST_P(RandomReplay, CapacityHolds) {
+  const MemoryProgram program = RandomProgram(GetParam());
+  for (const AllocatorRow& row : Allocators()) {
+    SCOPED_TRACE(std::string(row.name));
+    const AllocatorUsage endless = *Replay(program, {.allocator = row.name});
+    AllocatorOptions options;
+    options.capacity_bytes = endless.peak_reserved_bytes;
+    EXPECT_FALSE(Replay(program, {.allocator = row.name, .options = options})->out_of_memory.has_value());
+    options.capacity_bytes = endless.peak_live_bytes - 1;
+    if (endless.peak_live_bytes > 0) {
+      const AllocatorUsage tight = *Replay(program, {.allocator = row.name, .options = options});
+      EXPECT_TRUE(tight.out_of_memory.has_value());
+      EXPECT_LE(tight.peak_reserved_bytes, *options.capacity_bytes);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomReplay, testing::Range(0u, 50u));
+
+}  // namespace
+}  // namespace onnx_mem
