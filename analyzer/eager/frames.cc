@@ -1,6 +1,8 @@
 #include "analyzer/eager/frames.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <string_view>
 
 namespace onnx_mem::eager {
 namespace {
@@ -55,6 +57,39 @@ int32_t HeldByArguments(const Calls& calls, int32_t maker, int32_t reader) {
   return reader;
 }
 
+// Last node of the innermost call that encloses `node`; the model's own call encloses everything.
+int32_t EndOfInnermostCall(const Calls& calls, int32_t node) {
+  const std::vector<int32_t>& inside = calls.of_node[static_cast<size_t>(node)];
+  if (inside.empty()) return static_cast<int32_t>(calls.of_node.size()) - 1;
+  return calls.spans[static_cast<size_t>(inside.back())].end;
+}
+
+bool IsOneOf(const std::string& op, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), op) != names.end();
+}
+
+// Where code of the usual forms keeps `id` in a local variable beyond its last reader: the pieces of a split (a tuple),
+// the parts of a concatenation that are used elsewhere too (a list), query, key and value, and the operands of a sum
+// that is itself the argument of the next module call (LayerNorm(a + b)). Heuristics, measured in rules.md 2.6.
+int32_t HeldByLocals(const Graph& graph, const Calls& calls, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  int32_t last = -1;
+  const int32_t maker = tensor.producer.value();
+  if (maker >= 0 && IsOneOf(graph.nodes[tensor.producer].op, {"split", "unbind"})) {
+    last = EndOfInnermostCall(calls, maker);
+  }
+  for (NodeId reader : tensor.consumers) {
+    const Node& node = graph.nodes[reader];
+    if (IsOneOf(node.op, {"matmul", "bmm", "sdpa"}) || (node.op == "cat" && tensor.consumers.size() >= 2)) {
+      last = std::max(last, EndOfInnermostCall(calls, reader.value()));
+    }
+    if (node.op != "add" || !node.outputs[0].valid()) continue;
+    const std::vector<NodeId>& next = graph.tensors[node.outputs[0]].consumers;
+    if (next.size() == 1) last = std::max(last, HeldByArguments(calls, reader.value(), next[0].value()));
+  }
+  return last;
+}
+
 }  // namespace
 
 IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
@@ -69,6 +104,7 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
                                : HeldByArguments(calls, tensor.producer.value(), reader.value());
       last = std::max(last, held);
     }
+    if (rules == FrameRules::kLocals) last = std::max(last, HeldByLocals(graph, calls, id));
     release[id] = last;
   }
   for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());

@@ -1,0 +1,240 @@
+#include "analyzer/enact.h"
+
+#include <algorithm>
+#include <optional>
+#include <regex>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/eager/autograd.h"
+#include "analyzer/eager/executor.h"
+#include "analyzer/eager/loss.h"
+#include "analyzer/eager/machine.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/lower/lower.h"
+#include "analyzer/segments.h"
+
+namespace onnx_mem {
+namespace {
+
+using eager::Executor;
+using eager::Machine;
+using eager::TensorRef;
+
+// Sizes that the file does not determine count as 1 per unknown dimension: a lower bound, and said so. Sizes beyond
+// 64 bits are refused.
+absl::Status SettleShapes(Lowered& lowered) {
+  int64_t unknown = 0;
+  for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    Tensor& tensor = lowered.graph.tensors[id];
+    if (lowered.kinds[id] == TensorKind::kHost) continue;
+    if (tensor.dtype == DType::kUnknown) tensor.dtype = DType::kFloat32;
+    if (!tensor.shape.known()) {
+      ++unknown;
+      tensor.shape.has_rank = true;
+      for (int64_t& dim : tensor.shape.dims) dim = std::max<int64_t>(dim, 1);
+    }
+    const std::optional<int64_t> bytes = NumBytes(tensor.shape, tensor.dtype);
+    if (!bytes || *bytes > (int64_t{1} << 56)) {
+      return ErrorStatus(absl::StatusCode::kOutOfRange, "too-large",
+                         absl::StrCat("tensor '", tensor.name, "' of shape ", ToString(tensor.shape),
+                                      " is larger than any memory"),
+                         {"try: a smaller --batch or --dim"});
+    }
+  }
+  if (unknown > 0) {
+    Diagnostic diagnostic{.code = "shape-unknown", .severity = Severity::kWarning, .count = unknown};
+    diagnostic.message = absl::StrCat(unknown, " tensors have sizes that depend on data or on unknown operators; "
+                                      "the result is a lower bound");
+    lowered.diagnostics.push_back(std::move(diagnostic));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::regex>> CompileAll(const std::vector<std::string>& patterns, std::string_view option) {
+  std::vector<std::regex> compiled;
+  for (const std::string& pattern : patterns) {
+    try {
+      compiled.emplace_back(pattern, std::regex::ECMAScript | std::regex::optimize);
+    } catch (const std::regex_error&) {
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+                         absl::StrCat(std::string(option), ": '", pattern, "' is not a regular expression"));
+    }
+  }
+  return compiled;
+}
+
+bool MatchesAny(const std::vector<std::regex>& patterns, const std::string& text) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::regex& r) { return std::regex_search(text, r); });
+}
+
+// Floating outputs that the loss is computed on.
+std::vector<TensorId> LossOutputs(const Lowered& lowered) {
+  std::vector<TensorId> outputs;
+  for (TensorId id : lowered.graph.outputs) {
+    const bool activation = lowered.kinds[id] == TensorKind::kActivation;
+    if (activation && IsFloating(lowered.graph.tensors[id].dtype)) outputs.push_back(id);
+  }
+  return outputs;
+}
+
+LossKind ResolveLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs) {
+  if (asked != LossKind::kAuto) return asked;
+  if (outputs.empty()) return LossKind::kNone;
+  return graph.tensors[outputs.front()].shape.rank() == 2 ? LossKind::kCrossEntropy : LossKind::kSum;
+}
+
+// Classes stand last in the output of a linear layer over [B, T, features], in dim 1 of what a convolution made.
+size_t ClassAxis(const Graph& graph, TensorId output) {
+  const size_t rank = graph.tensors[output].shape.rank();
+  if (rank != 3) return rank > 1 ? 1 : 0;
+  TensorId id = output;
+  while (graph.tensors[id].producer.valid()) {
+    const Node& node = graph.nodes[graph.tensors[id].producer];
+    if (node.op == "linear" || node.op == "matmul" || node.op == "addmm") return 2;
+    if (node.op == "conv" || node.op == "conv_transpose" || node.inputs.empty() || !node.inputs[0].valid()) break;
+    id = node.inputs[0];
+  }
+  return 1;
+}
+
+int64_t TargetBytes(LossKind loss, const Graph& graph, TensorId output, bool autocast) {
+  const Tensor& tensor = graph.tensors[output];
+  const int64_t elements = eager::NumElements(tensor.shape.dims);
+  if (loss == LossKind::kMse) return elements * (autocast ? 4 : RowOf(tensor.dtype).bits / 8);
+  if (loss != LossKind::kCrossEntropy || tensor.shape.rank() == 0) return 0;
+  const int64_t classes = tensor.shape.dims[ClassAxis(graph, output)];
+  return classes > 0 ? elements / classes * 8 : 0;
+}
+
+TensorRef OneLoss(Machine& m, LossKind kind, const Graph& graph, TensorId id, const TensorRef& output) {
+  switch (kind) {
+    case LossKind::kCrossEntropy: return eager::CrossEntropy(m, output, ClassAxis(graph, id));
+    case LossKind::kMse: return eager::MseLoss(m, output);
+    default: return eager::SumLoss(m, output);
+  }
+}
+
+TensorRef ComputeLoss(Machine& m, LossKind kind, const Graph& graph, const Executor& executor,
+                      const std::vector<TensorId>& outputs) {
+  m.recorder().SetPhase(Phase::kLoss);
+  m.SetOrigin(nullptr);
+  TensorRef loss;
+  for (TensorId id : outputs) {
+    TensorRef one = OneLoss(m, kind, graph, id, executor.value(id));
+    loss = loss == nullptr ? one : eager::AddLosses(m, loss, one);
+  }
+  return loss;
+}
+
+int64_t SavedBytes(const MemoryProgram& program) {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.category == Category::kSavedActivations && !buffer.end.valid()) bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+void SumFlops(const MemoryProgram& program, Enacted& result) {
+  for (const Step& step : program.steps) {
+    if (step.recompute) {
+      result.recompute_flops += step.flops;
+    } else if (step.phase == Phase::kBackward) {
+      result.backward_flops += step.flops;
+    } else {
+      result.forward_flops += step.flops;
+    }
+  }
+}
+
+// Everything that is fixed while one enactment runs.
+struct Setting {
+  const Lowered& lowered;
+  const Run& run;
+  std::vector<std::regex> frozen;
+  std::vector<eager::NodeRange> ranges;
+  LossKind loss = LossKind::kNone;
+  std::vector<TensorId> loss_outputs;
+};
+
+void AllocateStatics(Machine& m, Executor& executor, const Setting& setting) {
+  const Run& run = setting.run;
+  executor.AllocateStatics(
+      [&](const Tensor& t) { return run.training && !MatchesAny(setting.frozen, t.name); },
+      [&](const Tensor& t) {
+        return run.training && std::find(run.requires_grad.begin(), run.requires_grad.end(), t.name) != run.requires_grad.end();
+      });
+}
+
+void Parameters(const Machine& m, const Executor& executor, const Graph& graph, Enacted& result) {
+  for (TensorId id : executor.parameters()) {
+    const Tensor& tensor = graph.tensors[id];
+    const TensorRef& t = executor.value(id);
+    Parameter parameter{.name = tensor.name, .dims = t->dims, .dtype = t->dtype, .bytes = t->storage->bytes};
+    parameter.trainable = t->requires_grad;
+    parameter.has_gradient = std::any_of(m.gradients().begin(), m.gradients().end(),
+                                         [&](const auto& entry) { return entry.first == t.get(); });
+    result.parameter_count += eager::NumElements(t->dims);
+    result.parameter_bytes += parameter.bytes;
+    result.parameters.push_back(std::move(parameter));
+  }
+}
+
+absl::StatusOr<Enacted> RunStep(const Setting& setting) {
+  const Graph& graph = setting.lowered.graph;
+  const Run& run = setting.run;
+  Enacted result;
+  Machine m(run);
+  Executor executor(m, graph, setting.lowered.kinds, eager::FrameRules::kArguments);
+  AllocateStatics(m, executor, setting);
+  std::vector<std::shared_ptr<eager::Storage>> extra;
+  if (setting.lowered.hidden_buffer_bytes > 0) {
+    extra.push_back(m.recorder().AllocateStatic(Category::kBuffers, "counters of the batch norms",
+                                                setting.lowered.hidden_buffer_bytes, {}, DType::kInt64));
+  }
+  if (run.training) {
+    for (TensorId id : setting.loss_outputs) {
+      const int64_t bytes = TargetBytes(setting.loss, graph, id, run.autocast.has_value());
+      if (bytes > 0) extra.push_back(m.recorder().AllocateStatic(Category::kInputs, "target", bytes, {}, DType::kInt64));
+    }
+  }
+  m.SetGradEnabled(run.training);
+  m.SetAutocast(run.autocast);
+  RETURN_IF_ERROR(executor.RunForward(setting.ranges));
+  executor.ReleaseLocals();
+  result.end_of_forward_bytes = m.recorder().live_bytes();
+  result.saved_activation_bytes = SavedBytes(m.recorder().program());
+  TensorRef loss;
+  if (run.training && setting.loss != LossKind::kNone) {
+    loss = ComputeLoss(m, setting.loss, graph, executor, setting.loss_outputs);
+  }
+  m.SetAutocast(std::nullopt);
+  if (loss != nullptr) RunBackward(m, loss);
+  m.SetOrigin(nullptr);
+  m.BeginStep(loss != nullptr ? "end of backward" : "end of forward");
+  Parameters(m, executor, graph, result);
+  for (const Buffer& buffer : m.recorder().program().buffers) {
+    if (buffer.category == Category::kBuffers) result.buffer_bytes += buffer.bytes;
+  }
+  result.program = m.recorder().Finish();
+  SumFlops(result.program, result);
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run) {
+  ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, run));
+  RETURN_IF_ERROR(SettleShapes(lowered));
+  Setting setting{.lowered = lowered, .run = run};
+  ASSIGN_OR_RETURN(setting.frozen, CompileAll(run.freeze, "--freeze"));
+  ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
+  setting.loss_outputs = LossOutputs(lowered);
+  setting.loss = ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
+  ASSIGN_OR_RETURN(Enacted result, RunStep(setting));
+  RETURN_IF_ERROR(VerifyProgram(result.program));
+  result.diagnostics = std::move(lowered.diagnostics);
+  result.assumptions = std::move(lowered.assumptions);
+  return result;
+}
+
+}  // namespace onnx_mem
