@@ -22,7 +22,11 @@ struct Shape {
 
   Shape() = default;
   explicit Shape(Dims d) : has_rank(true), dims(std::move(d)) {}
-  static Shape Scalar() { return Shape(Dims{}); }
+  static Shape Scalar() {
+    Shape shape;
+    shape.has_rank = true;
+    return shape;
+  }
 
   bool known() const;  // rank and all dims
   size_t rank() const { return dims.size(); }

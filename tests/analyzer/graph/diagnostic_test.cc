@@ -1,0 +1,39 @@
+#include "analyzer/graph/diagnostic.h"
+
+#include "gtest/gtest.h"
+
+namespace onnx_mem {
+namespace {
+
+TEST(DiagnosticTest, ErrorStatusCarriesCodeMessageAndDetails) {
+  const absl::Status status = ErrorStatus(absl::StatusCode::kInvalidArgument, "unbound-dim",
+                                          "dimension 'seq' has no value", {"why: sizes depend on it", "try: --dim seq=128"});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  Diagnostic expected;
+  expected.code = "unbound-dim";
+  expected.severity = Severity::kError;
+  expected.message = "dimension 'seq' has no value";
+  expected.details = {"why: sizes depend on it", "try: --dim seq=128"};
+  EXPECT_EQ(DiagnosticOf(status), expected);
+}
+
+TEST(DiagnosticTest, NoDetailsStayNone) {
+  const Diagnostic diagnostic = DiagnosticOf(ErrorStatus(absl::StatusCode::kNotFound, "not-found", "no such file"));
+  EXPECT_EQ(diagnostic.code, "not-found");
+  EXPECT_TRUE(diagnostic.details.empty());
+}
+
+TEST(DiagnosticTest, APlainStatusIsABugOfOurs) {
+  const Diagnostic diagnostic = DiagnosticOf(absl::InternalError("graph is inconsistent"));
+  EXPECT_EQ(diagnostic.code, "internal");
+  EXPECT_EQ(diagnostic.message, "graph is inconsistent");
+}
+
+TEST(DiagnosticTest, SurvivesTheWayThroughStatusMacros) {
+  const absl::Status status = ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-shape", "too large");
+  const absl::Status copy = status;
+  EXPECT_EQ(DiagnosticOf(copy).code, "bad-shape");
+}
+
+}  // namespace
+}  // namespace onnx_mem

@@ -1,0 +1,51 @@
+# Does check_layers.cmake see what it is there for? Writes one file at a time into an otherwise sound tree.
+#
+#   cmake -DWORK=DIR -P tests/check_layers_test.cmake
+cmake_minimum_required(VERSION 3.25)
+
+function(expect file text message)
+  file(REMOVE_RECURSE ${WORK})
+  file(WRITE ${WORK}/analyzer/graph/graph.h "#include \"analyzer/graph/ids.h\"\n#include <vector>\n")
+  file(WRITE ${WORK}/${file} "${text}\n")
+  execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${WORK} -P ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/check_layers.cmake
+                  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(message STREQUAL "")
+    if(NOT result EQUAL 0)
+      message(SEND_ERROR "${file} with '${text}' was refused:\n${output}")
+    endif()
+  elseif(result EQUAL 0 OR NOT output MATCHES "${message}")
+    message(SEND_ERROR "${file} with '${text}' was not refused with '${message}':\n${output}")
+  endif()
+endfunction()
+
+expect(analyzer/lower/attention.cc "#include \"analyzer/graph/graph.h\"" "")
+expect(analyzer/enact.cc "#include \"analyzer/lower/rewrite.h\"" "")
+expect(cli/analyze.cc "#include \"planner/fit.h\"" "")
+expect(analyzer/graph/shape.cc "#include \"analyzer/memory/program.h\"" "does not stand on analyzer/memory")
+expect(analyzer/lower/attention.cc "#include \"analyzer/eager/engine.h\"" "does not stand on analyzer/eager")
+expect(analyzer/eager/engine.cc "#include \"analyzer/lower/rewrite.h\"" "does not stand on analyzer/lower")
+expect(analyzer/eager/engine.cc "  #  include \"analyzer/enact.h\"" "does not stand on analyzer/enact")
+expect(analyzer/allocators/exact.cc "#include \"analyzer/devices/gpus.h\"" "does not stand on analyzer/devices")
+expect(planner/chain.cc "#include \"cli/options.h\"" "does not stand on cli")
+expect(planner/chain.cc "#include \"tests/graph_text.h\"" "does not stand on its tests")
+expect(analyzer/novel/thing.cc "" "belongs to no layer")
+
+expect(analyzer/onnx/reader.cc "#include \"onnx/onnx_pb.h\"" "")
+expect(analyzer/lower/attention.cc "#include <onnx/onnx_pb.h>" "includes onnx/onnx_pb.h, which only")
+expect(analyzer/lower/attention.cc "#include \"google/protobuf/message.h\"" "includes google/protobuf/message.h, which")
+expect(cli/options.cc "#include \"CLI/CLI.hpp\"" "")
+expect(cli/main.cc "#include \"CLI/CLI.hpp\"" "includes CLI/CLI.hpp, which only")
+expect(cli/report/json.h "#include \"nlohmann/json.hpp\"" "includes nlohmann/json.hpp, which only")
+
+expect(analyzer/eager/convolution.cc "if (op == \"Conv\") return 1\;" "")
+expect(analyzer/memory/liveness.cc "Step step\; // \"Conv\" becomes a step" "")
+expect(analyzer/memory/liveness.cc "if (op == \"Conv\") return 1\;" "names the operator \"Conv\"")
+expect(planner/chain.cc "set = {\"Relu\"}\; // why" "names the operator \"Relu\"")
+
+foreach(name util.h utils.cc helper.h helpers.cc helpers_test.cc common.h misc.cc types.h)
+  expect(analyzer/graph/${name} "" "a drawer where anything goes")
+endforeach()
+expect(analyzer/graph/util/bytes.h "" "a drawer where anything goes")
+expect(analyzer/graph/dtype.h "" "")
+expect(analyzer/graph/common_subexpression.h "" "")
+file(REMOVE_RECURSE ${WORK})
