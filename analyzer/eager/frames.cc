@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 
 namespace onnx_mem::eager {
@@ -45,8 +46,9 @@ Calls FindCalls(const Graph& graph) {
   return calls;
 }
 
-// The last node of the outermost call that encloses `reader` but not `maker` (-1: made before all nodes).
-int32_t HeldByArguments(const Calls& calls, int32_t maker, int32_t reader) {
+// The last node of the outermost call that encloses `reader` but not `maker` (-1: made before all nodes); nullopt if
+// there is no such call.
+std::optional<int32_t> HeldByArguments(const Calls& calls, int32_t maker, int32_t reader) {
   const std::vector<int32_t>& inside = calls.of_node[static_cast<size_t>(reader)];
   static const std::vector<int32_t> kNone;
   const std::vector<int32_t>& outside = maker >= 0 ? calls.of_node[static_cast<size_t>(maker)] : kNone;
@@ -54,7 +56,7 @@ int32_t HeldByArguments(const Calls& calls, int32_t maker, int32_t reader) {
     if (depth < outside.size() && outside[depth] == inside[depth]) continue;
     return calls.spans[static_cast<size_t>(inside[depth])].end;
   }
-  return reader;
+  return std::nullopt;
 }
 
 // Last node of the innermost call that encloses `node`; the model's own call encloses everything.
@@ -85,7 +87,7 @@ int32_t HeldByLocals(const Graph& graph, const Calls& calls, TensorId id) {
     }
     if (node.op != "add" || !node.outputs[0].valid()) continue;
     const std::vector<NodeId>& next = graph.tensors[node.outputs[0]].consumers;
-    if (next.size() == 1) last = std::max(last, HeldByArguments(calls, reader.value(), next[0].value()));
+    if (next.size() == 1) last = std::max(last, HeldByArguments(calls, reader.value(), next[0].value()).value_or(-1));
   }
   return last;
 }
@@ -99,10 +101,9 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
     const Tensor& tensor = graph.tensors[id];
     int32_t last = tensor.producer.value();
     for (NodeId reader : tensor.consumers) {
-      const int32_t held = rules == FrameRules::kStraightLine
-                               ? reader.value()
-                               : HeldByArguments(calls, tensor.producer.value(), reader.value());
-      last = std::max(last, held);
+      last = std::max(last, reader.value());
+      if (rules == FrameRules::kStraightLine) continue;
+      last = std::max(last, HeldByArguments(calls, tensor.producer.value(), reader.value()).value_or(-1));
     }
     if (rules == FrameRules::kLocals) last = std::max(last, HeldByLocals(graph, calls, id));
     release[id] = last;
