@@ -1,0 +1,25 @@
+#include "absl/container/flat_hash_map.h"
+#include "analyzer/onnx/fold/fold.h"
+
+namespace onnx_mem::fold {
+namespace {
+
+absl::flat_hash_map<std::string_view, const Row*> AllRows() {
+  absl::flat_hash_map<std::string_view, const Row*> rows;
+  for (absl::Span<const Row> family :
+       {ArithmeticRows(), ComparisonRows(), GeneratorRows(), IndexingRows(), LayoutRows(), MathRows(), MatrixRows(),
+        QuantizeRows(), ReductionRows(), SelectionRows()}) {
+    for (const Row& row : family) rows.emplace(row.op, &row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+const Row* FindRow(std::string_view op) {
+  static const auto& rows = *new absl::flat_hash_map<std::string_view, const Row*>(AllRows());
+  auto found = rows.find(op);
+  return found != rows.end() ? found->second : nullptr;
+}
+
+}  // namespace onnx_mem::fold

@@ -1,0 +1,263 @@
+#include "analyzer/onnx/inference.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/onnx/control_flow.h"
+#include "analyzer/onnx/schema_context.h"
+#include "analyzer/onnx/tensor_literal.h"
+#include "onnx/shape_inference/implementation.h"
+
+namespace onnx_mem {
+namespace {
+
+using google::protobuf::Arena;
+
+std::string Describe(const onnx::NodeProto& node, const onnx::GraphProto& graph) {
+  if (!node.name().empty()) return absl::StrCat("node '", node.name(), "' (", node.op_type(), ")");
+  for (int i = 0; i < graph.node_size(); ++i) {
+    if (&graph.node(i) == &node) return absl::StrCat("node #", i, " (", node.op_type(), ")");
+  }
+  return absl::StrCat("a node (", node.op_type(), ")");
+}
+
+// "1x3x224x224 and 64x4x7x7"
+std::string InputShapes(const NodeInputs& inputs) {
+  std::string text;
+  for (const Value* input : inputs) {
+    if (input == nullptr) continue;
+    absl::StrAppend(&text, text.empty() ? "" : " and ", ToString(ShapeOfType(input->type)));
+  }
+  return text;
+}
+
+absl::Status BadShape(const onnx::NodeProto& node, const onnx::GraphProto& graph, const NodeInputs& inputs,
+                      std::string reason) {
+  for (const char* prefix : {"[ShapeInferenceError] ", "[TypeInferenceError] "}) {
+    if (reason.rfind(prefix, 0) == 0) reason.erase(0, std::char_traits<char>::length(prefix));
+  }
+  while (!reason.empty() && (reason.back() == '.' || reason.back() == '\n' || reason.back() == ' ')) reason.pop_back();
+  std::vector<std::string> details;
+  if (!inputs.empty()) details.push_back(absl::StrCat("why: its inputs are ", InputShapes(inputs)));
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-shape",
+                     absl::StrCat(Describe(node, graph), ": ", reason), std::move(details));
+}
+
+bool IsDefaultDomain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+
+bool IsScalar(const onnx::TypeProto* type) {
+  const Shape shape = ShapeOfType(type);
+  return shape.has_rank && shape.dims.empty();
+}
+
+// Reshape is the one operator whose schema does not compare what goes in with what comes out.
+bool KeepsElementCount(const NodeInputs& inputs, const NodeOutputs& outputs) {
+  if (inputs.empty() || inputs[0] == nullptr || outputs.empty() || inputs[0]->upper_bound) return true;
+  const std::optional<int64_t> before = NumElements(ShapeOfType(inputs[0]->type));
+  const std::optional<int64_t> after = NumElements(ShapeOfType(outputs[0]));
+  return !before || !after || *before == *after;
+}
+
+}  // namespace
+
+InferencePass::InferencePass(const onnx::ModelProto& model, bool fold) : fold_(fold) {
+  for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
+    opsets_[IsDefaultDomain(opset.domain()) ? std::string() : opset.domain()] = static_cast<int>(opset.version());
+  }
+  // Files before IR version 3 name no opset: version 1.
+  opsets_.try_emplace("", model.opset_import_size() == 0 ? 1 : INT32_MAX);
+}
+
+const InferencePass::Operator& InferencePass::OperatorOf(const onnx::NodeProto& node) {
+  const std::string_view domain = IsDefaultDomain(node.domain()) ? "" : std::string_view(node.domain());
+  auto [found, added] = operators_.try_emplace({domain, node.op_type()});
+  Operator& op = found->second;
+  if (!added) return op;
+  op.default_domain = domain.empty();
+  const auto opset = opsets_.find(std::string(domain));
+  const int version = opset != opsets_.end() ? opset->second : INT32_MAX;
+  op.schema = onnx::OpSchemaRegistry::Schema(node.op_type(), version, std::string(domain));
+  if (op.default_domain && op.schema != nullptr) op.fold = fold::FindRow(node.op_type());
+  return op;
+}
+
+void InferencePass::BindInitializers(const onnx::GraphProto& graph, Scope& scope) {
+  for (const onnx::TensorProto& tensor : graph.initializer()) {
+    Value value;
+    value.type = MakeType(tensor.data_type(), Shape(Dims(tensor.dims().begin(), tensor.dims().end())), arena_);
+    if (HasPayload(tensor)) value.tensor = &tensor;
+    scope.Set(tensor.name(), std::move(value));
+  }
+  for (const onnx::SparseTensorProto& sparse : graph.sparse_initializer()) {
+    Value value;
+    value.type = MakeType(sparse.values().data_type(), Shape(Dims(sparse.dims().begin(), sparse.dims().end())), arena_);
+    scope.Set(sparse.values().name(), std::move(value));
+  }
+}
+
+absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, Scope& scope, InferredGraph& facts) {
+  scope.Reserve(static_cast<size_t>(graph.node_size() + graph.initializer_size() + graph.input_size()));
+  BindInitializers(graph, scope);
+  facts.nodes.assign(static_cast<size_t>(graph.node_size()), NodeFact());
+  facts.bodies.assign(static_cast<size_t>(graph.node_size()), {});
+  static auto& unknown = *new Value();
+  for (int i = 0; i < graph.node_size(); ++i) {
+    const onnx::NodeProto& node = graph.node(i);
+    Site site{node, graph, OperatorOf(node), scope, {}, facts.nodes[static_cast<size_t>(i)],
+              facts.bodies[static_cast<size_t>(i)]};
+    for (const std::string& name : node.input()) {
+      Value* value = name.empty() ? nullptr : scope.Find(name);
+      site.inputs.push_back(name.empty() || value != nullptr ? value : &unknown);
+    }
+    if (absl::Status status = InferNode(site); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void InferencePass::ReportValues(const Scope& scope, InferredGraph& facts) {
+  facts.values.reserve(scope.own().size());
+  for (const auto& [name, value] : scope.own()) facts.values.emplace(name, FactOf(*value));
+}
+
+absl::Status InferencePass::InferNode(Site& site) {
+  if (BindConstant(site) || (fold_ && Fold(site))) return absl::OkStatus();
+  for (const onnx::AttributeProto& attribute : site.node.attribute()) {
+    if (attribute.has_g()) site.bodies.emplace_back();
+  }
+  if (site.op.default_domain && site.node.op_type() == "If") return InferIf(*this, site);
+  if (site.op.default_domain && site.node.op_type() == "Loop") return InferLoop(*this, site);
+  NodeOutputs outputs;
+  for (int i = 0; i < site.node.output_size(); ++i) outputs.push_back(Arena::CreateMessage<onnx::TypeProto>(&arena_));
+  if (absl::Status status = InferTypes(site, outputs); !status.ok()) return status;
+  BindOutputs(site, outputs);
+  return absl::OkStatus();
+}
+
+// A Constant's tensor is contents like an initializer's: not read before someone asks.
+bool InferencePass::BindConstant(Site& site) {
+  if (!site.op.default_domain || site.node.op_type() != "Constant" || site.node.output_size() != 1) return false;
+  for (const onnx::AttributeProto& attribute : site.node.attribute()) {
+    if (attribute.name() != "value" || !attribute.has_t()) continue;
+    const onnx::TensorProto& tensor = attribute.t();
+    Value value;
+    value.type = MakeType(tensor.data_type(), Shape(Dims(tensor.dims().begin(), tensor.dims().end())), arena_);
+    if (HasPayload(tensor)) value.tensor = &tensor;
+    site.scope.Set(site.node.output(0), std::move(value));
+    return true;
+  }
+  return false;
+}
+
+bool InferencePass::Fold(Site& site) {
+  if (site.op.fold == nullptr) return false;
+  const fold::Needs needs = site.op.fold->needs;
+  if (needs != fold::Needs::kTypes) {
+    if (site.inputs.empty() || site.inputs[0] == nullptr) return false;
+    for (const Value* input : site.inputs) {
+      if (input != nullptr && !MayHaveContents(*input)) return false;
+    }
+  }
+  absl::InlinedVector<fold::Input, 4> inputs;
+  for (size_t i = 0; i < site.inputs.size(); ++i) {
+    Value* input = site.inputs[i];
+    fold::Input& added = inputs.emplace_back();
+    if (input == nullptr) continue;
+    // The size of what depends on data is not known, so neither are numbers computed from it.
+    if (input->upper_bound) return false;
+    added = {ContentsOf(*input), input->type, true};
+    const bool partial_allowed = needs == fold::Needs::kPartial || (needs == fold::Needs::kPartial0 && i == 0);
+    if (input->partial && !partial_allowed) added.value = nullptr;
+    if (needs != fold::Needs::kTypes && added.value == nullptr) return false;
+  }
+  fold::Outputs outputs = site.op.fold->run(fold::Call(site.node, site.op.schema->since_version(), inputs));
+  if (outputs.size() != static_cast<size_t>(site.node.output_size())) return false;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] == nullptr && !site.node.output(static_cast<int>(i)).empty()) return false;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] == nullptr) continue;
+    Value value;
+    value.type = MakeType(ElementTypeOf(outputs[i]->dtype), Shape(outputs[i]->dims), arena_);
+    value.partial = fold::HasUnknown(*outputs[i]);
+    value.literal = std::move(outputs[i]);
+    site.scope.Set(site.node.output(static_cast<int>(i)), std::move(value));
+  }
+  return true;
+}
+
+absl::Status InferencePass::InferTypes(Site& site, NodeOutputs& outputs) {
+  const onnx::OpSchema* schema = site.op.schema;
+  if (schema == nullptr || (!schema->has_type_and_shape_inference_function() && !schema->HasFunction())) {
+    site.fact.assumed = schema == nullptr;
+    InferFromValueInfo(site, outputs);
+    return absl::OkStatus();
+  }
+  return InferBySchema(site, outputs);
+}
+
+absl::Status InferencePass::InferBySchema(Site& site, NodeOutputs& outputs) {
+  SchemaContext context(*this, site, outputs);
+  std::string reason;
+  try {
+    if (site.op.schema->has_type_and_shape_inference_function()) {
+      site.op.schema->GetTypeAndShapeInferenceFunction()(context);
+    } else {
+      onnx::shape_inference::InferShapeForFunctionNode(*site.op.schema->GetFunction(),
+                                                       onnx::OpSchemaRegistry::Instance(), context);
+    }
+    if (site.op.default_domain && site.node.op_type() == "Reshape" && !KeepsElementCount(site.inputs, outputs)) {
+      reason = absl::StrCat("cannot reshape to ", ToString(ShapeOfType(outputs[0])), ": another number of elements");
+    }
+  } catch (const std::exception& error) {  // how ONNX's functions report a misfit
+    reason = error.what();
+  }
+  if (!context.body_status().ok()) return context.body_status();
+  if (reason.empty()) return absl::OkStatus();
+  const bool certain = std::all_of(site.inputs.begin(), site.inputs.end(), [](const Value* input) {
+    return input == nullptr || (IsFullyKnown(input->type) && !input->upper_bound);
+  });
+  if (certain) return BadShape(site.node, site.graph, site.inputs, reason);
+  // Inputs of which something is unknown may fit after all: nothing is known of the outputs but the element type.
+  for (onnx::TypeProto*& output : outputs) {
+    const int element_type = output->has_tensor_type() ? output->tensor_type().elem_type() : onnx::TensorProto::UNDEFINED;
+    output = Arena::CreateMessage<onnx::TypeProto>(&arena_);
+    if (element_type != onnx::TensorProto::UNDEFINED) output->mutable_tensor_type()->set_elem_type(element_type);
+  }
+  return absl::OkStatus();
+}
+
+void InferencePass::InferFromValueInfo(const Site& site, NodeOutputs& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = site.node.output(static_cast<int>(i));
+    const auto named = [&name](const onnx::ValueInfoProto& info) { return info.name() == name && info.has_type(); };
+    const onnx::ValueInfoProto* info = nullptr;
+    for (const auto* list : {&site.graph.value_info(), &site.graph.output()}) {
+      const auto found = std::find_if(list->begin(), list->end(), named);
+      if (info == nullptr && found != list->end()) info = &*found;
+    }
+    if (info == nullptr) continue;
+    *outputs[i] = info->type();
+    if (!outputs[i]->has_tensor_type() || !outputs[i]->tensor_type().has_shape()) continue;
+    for (auto& dim : *outputs[i]->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+      if (!trust_value_info_) dim.clear_dim_value();
+      const auto bound = bound_dims_.find(dim.dim_param());
+      if (dim.has_dim_param() && bound != bound_dims_.end()) dim.set_dim_value(bound->second);
+    }
+  }
+}
+
+void InferencePass::BindOutputs(Site& site, const NodeOutputs& outputs) {
+  const bool from_bound = std::any_of(site.inputs.begin(), site.inputs.end(),
+                                      [](const Value* input) { return input != nullptr && input->upper_bound; });
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Value value;
+    if (outputs[i]->value_case() != onnx::TypeProto::VALUE_NOT_SET) value.type = outputs[i];
+    // A scalar has one element, however many went into it.
+    value.upper_bound = from_bound && !IsScalar(value.type);
+    site.scope.Set(site.node.output(static_cast<int>(i)), std::move(value));
+  }
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,83 @@
+// The pass that infers a graph's values node by node, and runs again for every body inside it.
+#ifndef ONNX_MEM_ANALYZER_ONNX_INFERENCE_H_
+#define ONNX_MEM_ANALYZER_ONNX_INFERENCE_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "analyzer/onnx/fold/fold.h"
+#include "analyzer/onnx/scope.h"
+#include "analyzer/onnx/shapes.h"
+#include "onnx/defs/schema.h"
+
+namespace onnx_mem {
+
+// Inputs of a node; null for an omitted one.
+using NodeInputs = absl::InlinedVector<Value*, 8>;
+// Types of a node's outputs, owned by the pass's arena; unset where nothing is known.
+using NodeOutputs = absl::InlinedVector<onnx::TypeProto*, 4>;
+
+class InferencePass {
+ public:
+  // What is looked up once per operator: domain, name and the version that the opset selects.
+  struct Operator {
+    const onnx::OpSchema* schema = nullptr;
+    const fold::Row* fold = nullptr;
+    bool default_domain = false;
+  };
+
+  // One node in its surroundings.
+  struct Site {
+    const onnx::NodeProto& node;
+    const onnx::GraphProto& graph;
+    const Operator& op;
+    Scope& scope;
+    NodeInputs inputs;
+    NodeFact& fact;
+    std::vector<InferredGraph>& bodies;
+  };
+
+  // `opsets` and everything the model holds outlive the pass.
+  InferencePass(const onnx::ModelProto& model, bool fold);
+
+  // Infers the nodes of `graph` into `scope`, whose inputs are already bound, and reports what became known.
+  // Errors: bad-shape.
+  absl::Status InferGraph(const onnx::GraphProto& graph, Scope& scope, InferredGraph& facts);
+
+  // Adds the values that `scope` holds of its own to `facts`.
+  void ReportValues(const Scope& scope, InferredGraph& facts);
+
+  google::protobuf::Arena& arena() { return arena_; }
+
+  // The sizes that the main graph's inputs give to symbolic dimensions, for value_info of unknown operators.
+  absl::flat_hash_map<std::string, int64_t>& bound_dims() { return bound_dims_; }
+  // Set when an input's fixed dims were replaced: fixed dims of value_info then say nothing.
+  void DistrustValueInfo() { trust_value_info_ = false; }
+
+ private:
+  const Operator& OperatorOf(const onnx::NodeProto& node);
+  void BindInitializers(const onnx::GraphProto& graph, Scope& scope);
+  absl::Status InferNode(Site& site);
+  bool BindConstant(Site& site);
+  bool Fold(Site& site);
+  absl::Status InferTypes(Site& site, NodeOutputs& outputs);
+  absl::Status InferBySchema(Site& site, NodeOutputs& outputs);
+  void InferFromValueInfo(const Site& site, NodeOutputs& outputs);
+  void BindOutputs(Site& site, const NodeOutputs& outputs);
+
+  google::protobuf::Arena arena_;
+  absl::flat_hash_map<std::string, int> opsets_;
+  absl::flat_hash_map<std::pair<std::string_view, std::string_view>, Operator> operators_;
+  absl::flat_hash_map<std::string, int64_t> bound_dims_;
+  bool fold_;
+  bool trust_value_info_ = true;
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ONNX_INFERENCE_H_
