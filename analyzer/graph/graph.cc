@@ -94,7 +94,8 @@ std::string StringAttribute(const Node& node, std::string_view name, std::string
 
 std::vector<int64_t> IntsAttribute(const Node& node, std::string_view name, std::vector<int64_t> fallback) {
   const auto* value = FindAttribute<std::vector<int64_t>>(node, name);
-  return value ? *value : std::move(fallback);
+  if (value) return *value;
+  return fallback;
 }
 
 std::string Describe(const Graph& graph, NodeId id) {

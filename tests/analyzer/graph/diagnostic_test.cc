@@ -6,8 +6,9 @@ namespace onnx_mem {
 namespace {
 
 TEST(DiagnosticTest, ErrorStatusCarriesCodeMessageAndDetails) {
-  const absl::Status status = ErrorStatus(absl::StatusCode::kInvalidArgument, "unbound-dim",
-                                          "dimension 'seq' has no value", {"why: sizes depend on it", "try: --dim seq=128"});
+  const absl::Status status =
+      ErrorStatus(absl::StatusCode::kInvalidArgument, "unbound-dim", "dimension 'seq' has no value",
+                  {"why: sizes depend on it", "try: --dim seq=128"});
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   Diagnostic expected;
   expected.code = "unbound-dim";
