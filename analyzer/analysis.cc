@@ -1,6 +1,8 @@
 #include "analyzer/analysis.h"
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/allocators/replay.h"
+#include "analyzer/devices/overhead.h"
 #include "analyzer/graph/status_macros.h"
 
 namespace onnx_mem {
@@ -15,12 +17,20 @@ std::vector<TrainedParameter> Trained(const std::vector<Parameter>& parameters) 
   return trained;
 }
 
-void FillFigures(RunFigures& figures) {
+// What the allocator makes of figures.program. `first_step`: step 1 of a training run, whose segments stay cached.
+absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_step, RunFigures& figures) {
   figures.timeline = ComputeTimeline(figures.program);
   figures.peak_bytes = figures.timeline.peak_bytes;
-  figures.allocated_peak_bytes = figures.peak_bytes;
-  figures.reserved_peak_bytes = figures.peak_bytes;
-  figures.device_bytes = figures.peak_bytes;
+  ReplayOptions options;
+  options.allocator = workload.allocator;
+  options.first_step = first_step;
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(figures.program, options));
+  figures.allocated_peak_bytes = usage.peak_allocated_bytes;
+  figures.reserved_peak_bytes = usage.peak_reserved_bytes;
+  figures.device_bytes = usage.peak_reserved_bytes + kCudaContext.bytes;
+  figures.device_low_bytes = usage.peak_allocated_bytes + kCudaContext.low_bytes;
+  figures.device_high_bytes = usage.peak_reserved_bytes + kCudaContext.high_bytes;
+  return absl::OkStatus();
 }
 
 void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
@@ -43,10 +53,10 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analy
   analysis.recompute_flops = enacted.recompute_flops;
   const std::vector<TrainedParameter> trained = Trained(enacted.parameters);
   RunFigures figures;
-  figures.first_step_peak_bytes =
-      ComputeTimeline(WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true)).peak_bytes;
+  const MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
+  figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
   figures.program = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
-  FillFigures(figures);
+  RETURN_IF_ERROR(FillFigures(workload, &first, figures));
   analysis.training = std::move(figures);
   return absl::OkStatus();
 }
@@ -58,7 +68,7 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
   if (workload.mode == Mode::kInference) CopyModelFacts(enacted, analysis);
   RunFigures figures;
   figures.program = std::move(enacted.program);
-  FillFigures(figures);
+  RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures));
   analysis.inference = std::move(figures);
   return absl::OkStatus();
 }
