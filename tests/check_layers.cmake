@@ -7,7 +7,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(layers analyzer/graph analyzer/onnx analyzer/run analyzer/lower analyzer/memory analyzer/eager analyzer/allocators
-    analyzer/devices analyzer/enact analyzer/analysis planner cli)
+    analyzer/devices analyzer/segments analyzer/enact analyzer/analysis planner cli)
 set(below_analyzer/graph)
 set(below_analyzer/onnx analyzer/graph)
 set(below_analyzer/run analyzer/graph)
@@ -16,7 +16,8 @@ set(below_analyzer/memory analyzer/graph)
 set(below_analyzer/eager analyzer/graph analyzer/run analyzer/memory)
 set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)
-set(below_analyzer/enact analyzer/graph analyzer/run analyzer/memory analyzer/lower analyzer/eager)
+set(below_analyzer/segments analyzer/graph analyzer/run analyzer/eager)
+set(below_analyzer/enact analyzer/graph analyzer/run analyzer/memory analyzer/lower analyzer/eager analyzer/segments)
 set(below_analyzer/analysis analyzer/graph analyzer/run analyzer/memory analyzer/eager analyzer/onnx analyzer/allocators
     analyzer/devices analyzer/enact)
 set(below_planner analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/allocators analyzer/devices
