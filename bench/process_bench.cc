@@ -1,0 +1,100 @@
+// Times the program as its user does, start to answer: median wall time, largest resident memory.
+//
+//   process_bench PROGRAM MODELS_FOLDER [RUNS]
+//
+// MODELS_FOLDER is testdata/models. Large models are made in a temporary folder.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/synthetic_model.h"
+
+namespace onnx_mem {
+namespace {
+
+struct Measured {
+  double seconds = 0;
+  int64_t resident_bytes = 0;
+  int exit_code = -1;
+};
+
+Measured RunOnce(const std::string& program, const std::vector<std::string>& arguments) {
+  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const auto start = std::chrono::steady_clock::now();
+  const pid_t child = fork();
+  if (child == 0) {
+    const int sink = open("/dev/null", O_WRONLY);
+    dup2(sink, STDOUT_FILENO);
+    dup2(sink, STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  int status = 0;
+  rusage usage = {};
+  if (child < 0 || wait4(child, &status, 0, &usage) != child) return {};
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+  return {wall.count(), usage.ru_maxrss * int64_t{1024}, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
+}
+
+// One line of the table. False when a run failed.
+bool Report(const char* name, const std::string& program, const std::vector<std::string>& arguments, int runs) {
+  std::vector<double> seconds;
+  int64_t resident_bytes = 0;
+  for (int i = 0; i < runs; ++i) {
+    const Measured run = RunOnce(program, arguments);
+    if (run.exit_code != 0) {
+      std::printf("%-44s failed with exit code %d\n", name, run.exit_code);
+      return false;
+    }
+    seconds.push_back(run.seconds);
+    resident_bytes = std::max(resident_bytes, run.resident_bytes);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  std::printf("%-44s %9.1f %9.1f %9.1f\n", name, 1e3 * seconds[seconds.size() / 2], 1e3 * seconds.front(),
+              static_cast<double>(resident_bytes) / (1 << 20));
+  std::fflush(stdout);
+  return true;
+}
+
+int Main(const std::string& program, const std::string& models, int runs) {
+  std::string folder = (std::filesystem::temp_directory_path() / "onnx_mem_bench_XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return 2;
+  const std::string heavy = folder + "/heavy.onnx";
+  const std::string long_chain = folder + "/long.onnx";
+  bool ok = WriteSyntheticModel({.layers = 16, .width = 4096}, heavy) &&
+            WriteSyntheticModel({.layers = 5000, .width = 256, .inline_weights = false}, long_chain);
+  if (!ok) std::perror("process_bench: cannot write a model");
+
+  std::printf("%-44s %9s %9s %9s\n", "", "median ms", "best ms", "RSS MiB");
+  ok = ok && Report("--version", program, {"--version"}, runs);
+  ok &= Report("resnet50 --batch 64", program, {models + "/resnet50.train.ts.op17.onnx", "--batch", "64"}, runs);
+  ok &= Report("bert_base --batch 8 --dim seq=128", program,
+               {models + "/bert_base.train.ts.op17.onnx", "--batch", "8", "--dim", "seq=128"}, runs);
+  ok &= Report("1 GiB of inline weights, 32 nodes", program, {heavy, "--batch", "64"}, runs);
+  ok &= Report("10,000 nodes", program, {long_chain, "--batch", "64"}, runs);
+  std::filesystem::remove_all(folder);
+  return ok ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace onnx_mem
+
+int main(int argc, char** argv) {
+  const int runs = argc > 3 ? std::atoi(argv[3]) : 11;
+  if (argc < 3 || runs < 1) {
+    std::fprintf(stderr, "usage: process_bench PROGRAM MODELS_FOLDER [RUNS]\n");
+    return 2;
+  }
+  return onnx_mem::Main(argv[1], argv[2], runs);
+}
