@@ -3,6 +3,18 @@
 #include <algorithm>
 
 namespace onnx_mem::eager {
+namespace {
+
+// torch/csrc/autograd/utils/grad_layout_contract.h: a gradient is stolen only if it is laid out as its parameter.
+bool ObeysLayoutContract(const EagerTensor& grad, const EagerTensor& parameter) {
+  if (!IsNonOverlappingAndDense(parameter)) return IsContiguous(grad);
+  for (size_t i = 0; i < grad.dims.size(); ++i) {
+    if (grad.dims[i] == 1 ? grad.strides[i] == 0 : grad.strides[i] != parameter.strides[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 void NodeRef::Save(const TensorRef& t) {
   if (m_ != nullptr) m_->Save(index_, t);
@@ -145,10 +157,7 @@ void Machine::AccumulateGrad(const TensorRef& parameter, TensorRef grad) {
     BeginStep("add_");
     return;
   }
-  const bool obeys_layout = IsNonOverlappingAndDense(*parameter) ? grad->strides == parameter->strides ||
-                                                                       (IsContiguous(*grad) && IsContiguous(*parameter))
-                                                                 : IsContiguous(*grad);
-  if (grad.use_count() > 1 || !obeys_layout) {
+  if (grad.use_count() > 1 || !ObeysLayoutContract(*grad, *parameter)) {
     grad = New("clone", parameter->dims, grad->dtype, LikeStrides(*parameter));
   }
   recorder_.SetCategory(grad->storage->buffer, Category::kGradients);
