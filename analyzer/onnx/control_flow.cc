@@ -62,12 +62,14 @@ Agreement Agree(Value& a, Value& b, InferencePass& pass) {
   result.value.type = CommonType(a.type, b.type, pass, result.weaker);
   result.value.upper_bound = a.upper_bound || b.upper_bound;
   if (b.upper_bound && !a.upper_bound) result.weaker = true;
+  if (b.contents_are_bounds && !a.contents_are_bounds) result.weaker = true;
   const Literal* contents = ContentsOf(a);
   if (contents == nullptr) return result;
   const Literal* other = ContentsOf(b);
   if (other != nullptr && (contents == other || *contents == *other)) {
     result.value.literal = a.literal;
     result.value.partial = a.partial;
+    result.value.contents_are_bounds = a.contents_are_bounds || b.contents_are_bounds;
   } else {
     result.weaker = true;
   }
@@ -87,17 +89,15 @@ const onnx::GraphProto* BodyNamed(const onnx::NodeProto& node, std::string_view 
 // A boolean that is known to the last bit.
 std::optional<bool> KnownBool(Value* value) {
   const Literal* contents = value != nullptr ? ContentsOf(*value) : nullptr;
-  if (contents == nullptr || contents->ints() == nullptr || contents->ints()->size() != 1 || value->partial) {
-    return std::nullopt;
-  }
+  if (contents == nullptr || contents->ints() == nullptr || contents->ints()->size() != 1) return std::nullopt;
+  if (value->partial || value->contents_are_bounds) return std::nullopt;
   return contents->ints()->front() != 0;
 }
 
 std::optional<int64_t> KnownInt(Value* value) {
   const Literal* contents = value != nullptr ? ContentsOf(*value) : nullptr;
-  if (contents == nullptr || contents->ints() == nullptr || contents->ints()->size() != 1 || value->partial) {
-    return std::nullopt;
-  }
+  if (contents == nullptr || contents->ints() == nullptr || contents->ints()->size() != 1) return std::nullopt;
+  if (value->partial || value->contents_are_bounds) return std::nullopt;
   return contents->ints()->front();
 }
 

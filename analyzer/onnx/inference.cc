@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/onnx/bounds.h"
 #include "analyzer/onnx/control_flow.h"
 #include "analyzer/onnx/schema_context.h"
 #include "analyzer/onnx/tensor_literal.h"
@@ -52,6 +53,30 @@ bool IsScalar(const onnx::TypeProto* type) {
   return shape.has_rank && shape.dims.empty();
 }
 
+// Adds what `result` knows beyond `type`; whether that was a size.
+bool Fill(const rules::Result& result, onnx::TypeProto& type) {
+  if (type.value_case() != onnx::TypeProto::VALUE_NOT_SET && !type.has_tensor_type()) return false;
+  if (!type.has_tensor_type() && result.element_type == onnx::TensorProto::UNDEFINED && !result.shape.has_rank) {
+    return false;
+  }
+  onnx::TypeProto::Tensor& tensor = *type.mutable_tensor_type();
+  if (tensor.elem_type() == onnx::TensorProto::UNDEFINED) tensor.set_elem_type(result.element_type);
+  if (!result.shape.has_rank) return false;
+  if (!tensor.has_shape()) {
+    for (size_t i = 0; i < result.shape.rank(); ++i) tensor.mutable_shape()->add_dim();
+    if (result.shape.rank() == 0) tensor.mutable_shape();
+  }
+  if (static_cast<size_t>(tensor.shape().dim_size()) != result.shape.rank()) return false;
+  bool filled = false;
+  for (size_t i = 0; i < result.shape.rank(); ++i) {
+    auto& dim = *tensor.mutable_shape()->mutable_dim(static_cast<int>(i));
+    if (dim.has_dim_value() || result.shape.dims[i] < 0) continue;
+    dim.set_dim_value(result.shape.dims[i]);
+    filled = true;
+  }
+  return filled;
+}
+
 // Reshape is the one operator whose schema does not compare what goes in with what comes out.
 bool KeepsElementCount(const NodeInputs& inputs, const NodeOutputs& outputs) {
   if (inputs.empty() || inputs[0] == nullptr || outputs.empty() || inputs[0]->upper_bound) return true;
@@ -61,6 +86,11 @@ bool KeepsElementCount(const NodeInputs& inputs, const NodeOutputs& outputs) {
 }
 
 }  // namespace
+
+bool InferencePass::Site::MayRead(size_t i) const {
+  if (i >= inputs.size() || inputs[i] == nullptr) return false;
+  return !inputs[i]->contents_are_bounds || SizeGrowsWith(node.op_type(), i);
+}
 
 InferencePass::InferencePass(const onnx::ModelProto& model, bool fold) : fold_(fold) {
   for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
@@ -80,6 +110,9 @@ const InferencePass::Operator& InferencePass::OperatorOf(const onnx::NodeProto& 
   const int version = opset != opsets_.end() ? opset->second : INT32_MAX;
   op.schema = onnx::OpSchemaRegistry::Schema(node.op_type(), version, std::string(domain));
   if (op.default_domain && op.schema != nullptr) op.fold = fold::FindRow(node.op_type());
+  op.inferred = op.schema != nullptr && op.schema->has_type_and_shape_inference_function();
+  if (!op.inferred) op.rule = rules::FindRule(domain, node.op_type());
+  if (op.default_domain) op.bound = rules::FindBound(node.op_type());
   return op;
 }
 
@@ -160,17 +193,21 @@ bool InferencePass::Fold(Site& site) {
     }
   }
   absl::InlinedVector<fold::Input, 4> inputs;
+  absl::InlinedVector<BoundOperand, 4> operands;
+  bool bounds = false;
   for (size_t i = 0; i < site.inputs.size(); ++i) {
     Value* input = site.inputs[i];
     fold::Input& added = inputs.emplace_back();
+    BoundOperand& operand = operands.emplace_back();
     if (input == nullptr) continue;
-    // The size of what depends on data is not known, so neither are numbers computed from it.
-    if (input->upper_bound) return false;
     added = {ContentsOf(*input), input->type, true};
+    operand = {added.value, input->contents_are_bounds || input->upper_bound};
+    bounds = bounds || operand.is_bound;
     const bool partial_allowed = needs == fold::Needs::kPartial || (needs == fold::Needs::kPartial0 && i == 0);
     if (input->partial && !partial_allowed) added.value = nullptr;
     if (needs != fold::Needs::kTypes && added.value == nullptr) return false;
   }
+  if (bounds && !KeepsBounds(site.node.op_type(), operands)) return false;
   fold::Outputs outputs = site.op.fold->run(fold::Call(site.node, site.op.schema->since_version(), inputs));
   if (outputs.size() != static_cast<size_t>(site.node.output_size())) return false;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -181,6 +218,7 @@ bool InferencePass::Fold(Site& site) {
     Value value;
     value.type = MakeType(ElementTypeOf(outputs[i]->dtype), Shape(outputs[i]->dims), arena_);
     value.partial = fold::HasUnknown(*outputs[i]);
+    value.contents_are_bounds = bounds;
     value.literal = std::move(outputs[i]);
     site.scope.Set(site.node.output(static_cast<int>(i)), std::move(value));
   }
@@ -189,12 +227,22 @@ bool InferencePass::Fold(Site& site) {
 
 absl::Status InferencePass::InferTypes(Site& site, NodeOutputs& outputs) {
   const onnx::OpSchema* schema = site.op.schema;
-  if (schema == nullptr || (!schema->has_type_and_shape_inference_function() && !schema->HasFunction())) {
-    site.fact.assumed = schema == nullptr;
-    InferFromValueInfo(site, outputs);
-    return absl::OkStatus();
+  if (site.op.inferred || (schema != nullptr && schema->HasFunction())) return InferBySchema(site, outputs);
+  site.fact.assumed = schema == nullptr && site.op.rule == nullptr;
+  return absl::OkStatus();
+}
+
+rules::Results InferencePass::Apply(rules::Function rule, Site& site) {
+  absl::InlinedVector<fold::Input, 4> inputs;
+  for (size_t i = 0; i < site.inputs.size(); ++i) {
+    fold::Input& added = inputs.emplace_back();
+    Value* input = site.inputs[i];
+    if (input == nullptr) continue;
+    const bool readable = site.MayRead(i) && ContentsOf(*input) != nullptr && !input->partial;
+    added = {readable ? input->literal.get() : nullptr, input->type, true};
   }
-  return InferBySchema(site, outputs);
+  const int version = site.op.schema != nullptr ? site.op.schema->since_version() : 0;
+  return rule(fold::Call(site.node, version, inputs));
 }
 
 absl::Status InferencePass::InferBySchema(Site& site, NodeOutputs& outputs) {
@@ -216,7 +264,7 @@ absl::Status InferencePass::InferBySchema(Site& site, NodeOutputs& outputs) {
   if (!context.body_status().ok()) return context.body_status();
   if (reason.empty()) return absl::OkStatus();
   const bool certain = std::all_of(site.inputs.begin(), site.inputs.end(), [](const Value* input) {
-    return input == nullptr || (IsFullyKnown(input->type) && !input->upper_bound);
+    return input == nullptr || (IsFullyKnown(input->type) && !input->upper_bound && !input->contents_are_bounds);
   });
   if (certain) return BadShape(site.node, site.graph, site.inputs, reason);
   // Inputs of which something is unknown may fit after all: nothing is known of the outputs but the element type.
@@ -228,34 +276,51 @@ absl::Status InferencePass::InferBySchema(Site& site, NodeOutputs& outputs) {
   return absl::OkStatus();
 }
 
-void InferencePass::InferFromValueInfo(const Site& site, NodeOutputs& outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& name = site.node.output(static_cast<int>(i));
-    const auto named = [&name](const onnx::ValueInfoProto& info) { return info.name() == name && info.has_type(); };
-    const onnx::ValueInfoProto* info = nullptr;
-    for (const auto* list : {&site.graph.value_info(), &site.graph.output()}) {
-      const auto found = std::find_if(list->begin(), list->end(), named);
-      if (info == nullptr && found != list->end()) info = &*found;
-    }
-    if (info == nullptr) continue;
-    *outputs[i] = info->type();
-    if (!outputs[i]->has_tensor_type() || !outputs[i]->tensor_type().has_shape()) continue;
-    for (auto& dim : *outputs[i]->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+const onnx::TypeProto* InferencePass::TypeFromValueInfo(const onnx::GraphProto& graph, const std::string& name) {
+  const auto named = [&name](const onnx::ValueInfoProto& info) { return info.name() == name && info.has_type(); };
+  for (const auto* list : {&graph.value_info(), &graph.output()}) {
+    const auto found = std::find_if(list->begin(), list->end(), named);
+    if (found == list->end()) continue;
+    auto* type = Arena::CreateMessage<onnx::TypeProto>(&arena_);
+    *type = found->type();
+    if (!type->has_tensor_type() || !type->tensor_type().has_shape()) return type;
+    for (auto& dim : *type->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
       if (!trust_value_info_) dim.clear_dim_value();
       const auto bound = bound_dims_.find(dim.dim_param());
       if (dim.has_dim_param() && bound != bound_dims_.end()) dim.set_dim_value(bound->second);
     }
+    return type;
   }
+  return nullptr;
 }
 
 void InferencePass::BindOutputs(Site& site, const NodeOutputs& outputs) {
-  const bool from_bound = std::any_of(site.inputs.begin(), site.inputs.end(),
-                                      [](const Value* input) { return input != nullptr && input->upper_bound; });
+  const bool any_unknown = std::any_of(outputs.begin(), outputs.end(),
+                                       [](const onnx::TypeProto* type) { return !IsFullyKnown(type); });
+  rules::Results results;
+  if (site.op.rule != nullptr) {
+    results = Apply(site.op.rule, site);
+  } else if (any_unknown && site.op.bound != nullptr) {
+    results = Apply(site.op.bound, site);
+  }
+  bool from_bound = false;
+  for (size_t i = 0; i < site.inputs.size(); ++i) {
+    const Value* input = site.inputs[i];
+    if (input == nullptr) continue;
+    from_bound = from_bound || input->upper_bound ||
+                 (input->contents_are_bounds && SizeGrowsWith(site.node.op_type(), i));
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     Value value;
+    const bool filled = i < results.size() && Fill(results[i], *outputs[i]);
+    if (!site.op.inferred && !IsFullyKnown(outputs[i])) {
+      const onnx::TypeProto* stored = TypeFromValueInfo(site.graph, site.node.output(static_cast<int>(i)));
+      if (stored != nullptr && outputs[i]->value_case() == onnx::TypeProto::VALUE_NOT_SET) *outputs[i] = *stored;
+      if (stored != nullptr) Fill({stored->tensor_type().elem_type(), ShapeOfType(stored)}, *outputs[i]);
+    }
     if (outputs[i]->value_case() != onnx::TypeProto::VALUE_NOT_SET) value.type = outputs[i];
     // A scalar has one element, however many went into it.
-    value.upper_bound = from_bound && !IsScalar(value.type);
+    value.upper_bound = (from_bound || (filled && results[i].upper_bound)) && !IsScalar(value.type);
     site.scope.Set(site.node.output(static_cast<int>(i)), std::move(value));
   }
 }

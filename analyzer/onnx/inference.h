@@ -11,6 +11,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "analyzer/onnx/fold/fold.h"
+#include "analyzer/onnx/rules/rule.h"
 #include "analyzer/onnx/scope.h"
 #include "analyzer/onnx/shapes.h"
 #include "onnx/defs/schema.h"
@@ -28,6 +29,9 @@ class InferencePass {
   struct Operator {
     const onnx::OpSchema* schema = nullptr;
     const fold::Row* fold = nullptr;
+    rules::Function rule = nullptr;   // instead of a schema's inference
+    rules::Function bound = nullptr;  // where the schema's inference leaves dims unknown
+    bool inferred = false;  // the schema has an inference function
     bool default_domain = false;
   };
 
@@ -40,6 +44,9 @@ class InferencePass {
     NodeInputs inputs;
     NodeFact& fact;
     std::vector<InferredGraph>& bodies;
+
+    // Whether input `i`'s contents may decide about sizes: they are exact, or bounds where a bound is sound.
+    bool MayRead(size_t i) const;
   };
 
   // `opsets` and everything the model holds outlive the pass.
@@ -67,7 +74,8 @@ class InferencePass {
   bool Fold(Site& site);
   absl::Status InferTypes(Site& site, NodeOutputs& outputs);
   absl::Status InferBySchema(Site& site, NodeOutputs& outputs);
-  void InferFromValueInfo(const Site& site, NodeOutputs& outputs);
+  rules::Results Apply(rules::Function rule, Site& site);
+  const onnx::TypeProto* TypeFromValueInfo(const onnx::GraphProto& graph, const std::string& name);
   void BindOutputs(Site& site, const NodeOutputs& outputs);
 
   google::protobuf::Arena arena_;

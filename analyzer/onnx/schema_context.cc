@@ -49,11 +49,11 @@ const onnx::TypeProto* SchemaContext::getInputType(size_t index) const {
 }
 
 const onnx::TensorProto* SchemaContext::getInputData(size_t index) const {
-  return hasInput(index) ? TensorOf(*site_.inputs[index], pass_.arena()) : nullptr;
+  return site_.MayRead(index) ? TensorOf(*site_.inputs[index], pass_.arena()) : nullptr;
 }
 
 const onnx::TensorShapeProto* SchemaContext::getSymbolicInput(size_t index) const {
-  return hasInput(index) ? SymbolicOf(*site_.inputs[index], pass_.arena()) : nullptr;
+  return site_.MayRead(index) ? SymbolicOf(*site_.inputs[index], pass_.arena()) : nullptr;
 }
 
 onnx::TypeProto* SchemaContext::getOutputType(size_t index) {

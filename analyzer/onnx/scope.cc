@@ -83,7 +83,7 @@ ValueFact FactOf(Value& value) {
     fact.dtype = DTypeOf(value.type->sparse_tensor_type().elem_type());
   }
   ContentsOf(value);
-  if (!value.partial) fact.value = value.literal;
+  if (!value.partial && !value.contents_are_bounds) fact.value = value.literal;
   fact.upper_bound = value.upper_bound;
   return fact;
 }

@@ -23,6 +23,7 @@ struct Value {
   bool partial = false;                       // `literal` has unknown elements
   bool tensor_was_read = false;               // whether `tensor` was tried as a literal
   bool upper_bound = false;                   // the size depends on data; dims are the largest possible
+  bool contents_are_bounds = false;           // likewise for the elements of `literal` (bounds.h)
 };
 
 // Whether the contents may be known: cheap, reads nothing.

@@ -45,6 +45,8 @@ onnx::ModelProto ReadModel(const std::string& path) {
 std::vector<std::string> Differences(const InferredGraph& inferred, const nlohmann::json& recorded, bool& upper_bounds) {
   std::vector<std::string> differences;
   for (const auto& [name, truth] : recorded.items()) {
+    // Sequences and maps are recorded by their type alone: they have no shape.
+    if (std::string(truth[0]).find('(') != std::string::npos) continue;
     const auto found = inferred.values.find(name);
     const ValueFact fact = found != inferred.values.end() ? found->second : ValueFact();
     const Dims dims(truth[1].begin(), truth[1].end());
@@ -94,6 +96,7 @@ std::string TestName(const testing::TestParamInfo<std::string>& info) {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RecordedShapes);
 INSTANTIATE_TEST_SUITE_P(Zoo, RecordedShapes, testing::ValuesIn(Recordings("/shapes")), TestName);
+INSTANTIATE_TEST_SUITE_P(Wild, RecordedShapes, testing::ValuesIn(Recordings("/wild/shapes")), TestName);
 
 }  // namespace
 }  // namespace onnx_mem

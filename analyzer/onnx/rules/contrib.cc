@@ -1,0 +1,265 @@
+// com.microsoft: activations, norms, matrix products, convolutions and quantized operators that onnxruntime's graph
+// optimizer writes. LayerNormalization and SimplifiedLayerNormalization stand in the default domain there.
+#include <array>
+
+#include "analyzer/onnx/rules/rule.h"
+#include "onnx/onnx_pb.h"
+
+namespace onnx_mem::rules {
+namespace {
+
+using fold::Call;
+
+constexpr int kFloat = onnx::TensorProto::FLOAT;
+constexpr int kInt32 = onnx::TensorProto::INT32;
+constexpr int kUInt8 = onnx::TensorProto::UINT8;
+
+// Output, and statistics with one value where `axis` and all after it were normalized.
+Results LayerNorm(const Call& call) {
+  const Shape x = ShapeOf(call, 0);
+  Shape statistics = x;
+  if (std::optional<size_t> axis = fold::NormalAxis(call.int_attribute("axis", -1), x.rank())) {
+    for (size_t i = *axis; i < statistics.rank(); ++i) statistics.dims[i] = 1;
+  }
+  const auto type = static_cast<int>(call.int_attribute("stash_type", kFloat));
+  return {{TypeOf(call, 0), x}, {type, statistics}, {type, statistics}};
+}
+
+// Output and the sum that was normalized.
+Results SkipGroupNorm(const Call& call) {
+  return {{TypeOf(call, 0), ShapeOf(call, 0)}, {TypeOf(call, 0), ShapeOf(call, 0)}};
+}
+
+
+Results BiasDropout(const Call& call) {
+  return {{TypeOf(call, 0), ShapeOf(call, 0)}, {onnx::TensorProto::BOOL, ShapeOf(call, 0)}};
+}
+
+// Half of the last axis gates the other half.
+Results BiasSplitGelu(const Call& call) {
+  Shape x = ShapeOf(call, 0);
+  if (!x.dims.empty()) x.dims.back() = Over(x.dims.back(), 2);
+  return {{TypeOf(call, 0), x}};
+}
+
+Shape Transposed(Shape x, bool last_two, bool batch) {
+  // transBatch moves the first axis behind the other batch axes: [b0,...,bk,m,n] is stored as [...,m,b0,n]-like.
+  if (x.rank() >= 2 && batch) {
+    const int64_t first = x.dims.front();
+    x.dims.erase(x.dims.begin());
+    x.dims.insert(x.dims.end() - 1, first);
+  }
+  if (x.rank() >= 2 && last_two) std::swap(x.dims[x.rank() - 1], x.dims[x.rank() - 2]);
+  return x;
+}
+
+Results FusedMatMul(const Call& call) {
+  const auto flag = [&call](std::string_view name) { return call.int_attribute(name, 0) != 0; };
+  return {{TypeOf(call, 0), MatrixProduct(Transposed(ShapeOf(call, 0), flag("transA"), flag("transBatchA")),
+                                          Transposed(ShapeOf(call, 1), flag("transB"), flag("transBatchB")))}};
+}
+
+Results ProductOf(const Call& call, size_t a, size_t b, int type) {
+  return {{type, MatrixProduct(ShapeOf(call, a), ShapeOf(call, b))}};
+}
+
+Results DynamicQuantizeMatMul(const Call& call) { return ProductOf(call, 0, 1, kFloat); }
+Results MatMulInteger16(const Call& call) { return ProductOf(call, 0, 1, kInt32); }
+Results MatMulIntegerToFloat(const Call& call) { return ProductOf(call, 0, 1, TypeOf(call, 2)); }
+
+// Weights in blocks of 4 or 8 bits: only the attributes K and N tell their size.
+Results MatMulNBits(const Call& call) {
+  Shape x = ShapeOf(call, 0);
+  if (!x.dims.empty()) x.dims.back() = call.int_attribute("N", kUnknownDim);
+  return {{TypeOf(call, 0), x}};
+}
+
+Results GemmAt(const Call& call, size_t a, size_t b, int type) {
+  const bool trans_a = call.int_attribute("transA", 0) != 0;
+  const bool trans_b = call.int_attribute("transB", 0) != 0;
+  return {{type, Shape({DimOf(call, a, trans_a ? 1 : 0), DimOf(call, b, trans_b ? 0 : 1)})}};
+}
+
+Results FusedGemm(const Call& call) { return GemmAt(call, 0, 1, TypeOf(call, 0)); }
+
+// a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero; without an output scale the result is float.
+Results QGemm(const Call& call) { return GemmAt(call, 0, 3, call.has(7) ? TypeOf(call, 0) : kFloat); }
+
+// One spatial axis of a convolution or pooling; kUnknownDim where it does not come out.
+int64_t Window(int64_t size, int64_t kernel, int64_t stride, int64_t dilation, int64_t pads, std::string_view auto_pad,
+               bool ceil_mode) {
+  if (size < 0 || kernel <= 0 || stride <= 0 || dilation <= 0) return kUnknownDim;
+  if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") return (size + stride - 1) / stride;
+  const int64_t reach = Plus(Times(kernel - 1, dilation), 1);
+  const int64_t room = size + (auto_pad == "VALID" ? 0 : pads) - reach;
+  if (reach < 0 || room < 0) return kUnknownDim;
+  return (ceil_mode ? (room + stride - 1) / stride : room / stride) + 1;
+}
+
+// The spatial sizes `spatial` after windows of `kernel`, with the node's strides, pads and dilations.
+Dims Windows(const Call& call, const Dims& spatial, const Dims& kernel) {
+  const Dims strides = IntsOf(call, "strides");
+  const Dims dilations = IntsOf(call, "dilations");
+  const Dims pads = IntsOf(call, "pads");
+  const std::string_view auto_pad = call.string_attribute("auto_pad", "NOTSET");
+  Dims out;
+  for (size_t i = 0; i < spatial.size(); ++i) {
+    const int64_t padding = pads.size() == 2 * spatial.size() ? Plus(pads[i], pads[i + spatial.size()]) : 0;
+    out.push_back(Window(spatial[i], i < kernel.size() ? kernel[i] : kUnknownDim, i < strides.size() ? strides[i] : 1,
+                         i < dilations.size() ? dilations[i] : 1, padding, auto_pad,
+                         call.int_attribute("ceil_mode", 0) != 0));
+  }
+  return out;
+}
+
+Results FusedConv(const Call& call) {
+  const Shape x = ShapeOf(call, 0);
+  const Shape w = ShapeOf(call, 1);
+  if (x.rank() < 3 || w.rank() != x.rank()) return {{TypeOf(call, 0), Shape()}};
+  Dims kernel = IntsOf(call, "kernel_shape");
+  if (kernel.empty()) kernel.assign(w.dims.begin() + 2, w.dims.end());
+  Dims out = {x.dims[0], w.dims[0]};
+  for (int64_t size : Windows(call, Dims(x.dims.begin() + 2, x.dims.end()), kernel)) out.push_back(size);
+  return {{TypeOf(call, 0), Shape(out)}};
+}
+
+// Channels last: x [N,H,W,C] and w [M,kH,kW,C/group].
+Results NhwcConv(const Call& call) {
+  const Shape x = ShapeOf(call, 0);
+  const Shape w = ShapeOf(call, 1);
+  if (x.rank() < 3 || w.rank() != x.rank()) return {{TypeOf(call, 0), Shape()}};
+  Dims kernel = IntsOf(call, "kernel_shape");
+  if (kernel.empty()) kernel.assign(w.dims.begin() + 1, w.dims.end() - 1);
+  Dims out = {x.dims[0]};
+  for (int64_t size : Windows(call, Dims(x.dims.begin() + 1, x.dims.end() - 1), kernel)) out.push_back(size);
+  out.push_back(w.dims[0]);
+  return {{TypeOf(call, 0), Shape(out)}};
+}
+
+Results QLinearAveragePool(const Call& call) {
+  const Shape x = ShapeOf(call, 0);
+  const bool last = call.int_attribute("channels_last", 0) != 0;
+  if (x.rank() < 3) return {{TypeOf(call, 0), Shape()}};
+  const size_t first = last ? 1 : 2;
+  const Dims spatial(x.dims.begin() + static_cast<int64_t>(first), x.dims.end() - (last ? 1 : 0));
+  const Dims sizes = Windows(call, spatial, IntsOf(call, "kernel_shape"));
+  Shape out = x;
+  std::copy(sizes.begin(), sizes.end(), out.dims.begin() + static_cast<int64_t>(first));
+  return {{TypeOf(call, 0), out}};
+}
+
+Results QLinearGlobalAveragePool(const Call& call) {
+  Shape x = ShapeOf(call, 0);
+  const bool last = call.int_attribute("channels_last", 0) != 0;
+  for (size_t i = last ? 1 : 2; i + (last ? 1 : 0) < x.rank(); ++i) x.dims[i] = 1;
+  return {{TypeOf(call, 0), x}};
+}
+
+// a, a_scale, a_zero, b, b_scale, b_zero, ...
+Results QLinearBinary(const Call& call) {
+  return {{TypeOf(call, 0), Broadcast(ShapeOf(call, 0), ShapeOf(call, 3))}};
+}
+
+// y_scale, y_zero, then (tensor, scale, zero) for every part.
+Results QLinearConcat(const Call& call) {
+  Shape out = ShapeOf(call, 2);
+  std::optional<size_t> axis = fold::NormalAxis(call.int_attribute("axis", 0), out.rank());
+  if (!axis) return {{TypeOf(call, 2), Shape()}};
+  for (size_t i = 5; i < call.num_inputs(); i += 3) {
+    out.dims[*axis] = Plus(out.dims[*axis], DimOf(call, i, static_cast<int64_t>(*axis)));
+  }
+  return {{TypeOf(call, 2), out}};
+}
+
+Results QLinearReduceMean(const Call& call) {
+  const Shape x = ShapeOf(call, 0);
+  const bool keep = call.int_attribute("keepdims", 1) != 0;
+  const Dims axes = IntsOf(call, "axes");
+  std::vector<bool> reduced(x.rank(), axes.empty());
+  for (int64_t raw : axes) {
+    if (std::optional<size_t> axis = fold::NormalAxis(raw, x.rank())) reduced[*axis] = true;
+  }
+  Shape out = x;
+  out.dims.clear();
+  for (size_t i = 0; i < x.rank(); ++i) {
+    if (!reduced[i]) out.dims.push_back(x.dims[i]);
+    if (reduced[i] && keep) out.dims.push_back(1);
+  }
+  return {{TypeOf(call, 0), out}};
+}
+
+// condition, x, x_scale, x_zero, y, ...
+Results QLinearWhere(const Call& call) {
+  return {{TypeOf(call, 1), Broadcast(ShapeOf(call, 0), Broadcast(ShapeOf(call, 1), ShapeOf(call, 4)))}};
+}
+
+Results Quantize(const Call& call) { return {{call.has(2) ? TypeOf(call, 2) : kUInt8, ShapeOf(call, 0)}}; }
+Results Dequantize(const Call& call) { return {{TypeOf(call, 1), ShapeOf(call, 0)}}; }
+
+// A new axis of length 1 where the scalar input says.
+Results ExpandDims(const Call& call) {
+  Shape x = ShapeOf(call, 0);
+  std::optional<int64_t> axis = call.scalar(1);
+  if (!x.has_rank || !axis) return {{TypeOf(call, 0), Shape()}};
+  std::optional<size_t> at = fold::NormalAxis(*axis, x.rank() + 1);
+  if (!at) return {{TypeOf(call, 0), Shape()}};
+  x.dims.insert(x.dims.begin() + static_cast<int64_t>(*at), 1);
+  return {{TypeOf(call, 0), x}};
+}
+
+// Distances between the rows of two matrices.
+Results CDist(const Call& call) { return {{TypeOf(call, 0), Shape({DimOf(call, 0, 0), DimOf(call, 1, 0)})}}; }
+
+constexpr auto kRows = std::to_array<Row>({
+    {"", "LayerNormalization", LayerNorm},
+    {"", "SimplifiedLayerNormalization", LayerNorm},
+    {"com.microsoft", "BiasAdd", SameAsFirst},
+    {"com.microsoft", "BiasDropout", BiasDropout},
+    {"com.microsoft", "BiasGelu", SameAsFirst},
+    {"com.microsoft", "BiasSoftmax", SameAsFirst},
+    {"com.microsoft", "BiasSplitGelu", BiasSplitGelu},
+    {"com.microsoft", "CDist", CDist},
+    {"com.microsoft", "DequantizeLinear", Dequantize},
+    {"com.microsoft", "DynamicQuantizeMatMul", DynamicQuantizeMatMul},
+    {"com.microsoft", "ExpandDims", ExpandDims},
+    {"com.microsoft", "FastGelu", SameAsFirst},
+    {"com.microsoft", "FusedConv", FusedConv},
+    {"com.microsoft", "FusedGemm", FusedGemm},
+    {"com.microsoft", "FusedMatMul", FusedMatMul},
+    {"com.microsoft", "FusedMatMulActivation", FusedMatMul},
+    {"com.microsoft", "Gelu", SameAsFirst},
+    {"com.microsoft", "GemmFastGelu", DynamicQuantizeMatMul},
+    {"com.microsoft", "GroupNorm", SameAsFirst},
+    {"com.microsoft", "Inverse", SameAsFirst},
+    {"com.microsoft", "LayerNormalization", LayerNorm},
+    {"com.microsoft", "MatMulBnb4", MatMulNBits},
+    {"com.microsoft", "MatMulInteger16", MatMulInteger16},
+    {"com.microsoft", "MatMulIntegerToFloat", MatMulIntegerToFloat},
+    {"com.microsoft", "MatMulNBits", MatMulNBits},
+    {"com.microsoft", "MoE", SameAsFirst},
+    {"com.microsoft", "NhwcConv", NhwcConv},
+    {"com.microsoft", "NhwcFusedConv", NhwcConv},
+    {"com.microsoft", "QGemm", QGemm},
+    {"com.microsoft", "QLinearAdd", QLinearBinary},
+    {"com.microsoft", "QLinearAveragePool", QLinearAveragePool},
+    {"com.microsoft", "QLinearConcat", QLinearConcat},
+    {"com.microsoft", "QLinearGlobalAveragePool", QLinearGlobalAveragePool},
+    {"com.microsoft", "QLinearLeakyRelu", SameAsFirst},
+    {"com.microsoft", "QLinearMul", QLinearBinary},
+    {"com.microsoft", "QLinearReduceMean", QLinearReduceMean},
+    {"com.microsoft", "QLinearSigmoid", SameAsFirst},
+    {"com.microsoft", "QLinearSoftmax", SameAsFirst},
+    {"com.microsoft", "QLinearWhere", QLinearWhere},
+    {"com.microsoft", "QMoE", SameAsFirst},
+    {"com.microsoft", "QuantizeLinear", Quantize},
+    {"com.microsoft", "QuickGelu", SameAsFirst},
+    {"com.microsoft", "SimplifiedLayerNormalization", LayerNorm},
+    {"com.microsoft", "SkipGroupNorm", SkipGroupNorm},
+    {"com.microsoft", "TransposeMatMul", FusedMatMul},
+});
+
+}  // namespace
+
+absl::Span<const Row> ContribRows() { return kRows; }
+
+}  // namespace onnx_mem::rules

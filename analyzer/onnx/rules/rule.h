@@ -1,0 +1,66 @@
+// Shape rules of our own, for what ONNX's schemas do not answer: operators of onnxruntime's com.microsoft domain,
+// operators that left the standard, first versions without inference, and sizes that depend on data, for which there
+// is an upper bound.
+//
+// A rule sees the node, its input types and the known contents. It speaks where no schema's inference does; bounds
+// fill what the schema left unknown and never replace what it knows.
+#ifndef ONNX_MEM_ANALYZER_ONNX_RULES_RULE_H_
+#define ONNX_MEM_ANALYZER_ONNX_RULES_RULE_H_
+
+#include <string_view>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "analyzer/graph/shape.h"
+#include "analyzer/onnx/fold/fold.h"
+
+namespace onnx_mem::rules {
+
+struct Result {
+  int element_type = 0;  // onnx.TensorProto.DataType; UNDEFINED where the rule cannot say
+  Shape shape;
+  bool upper_bound = false;  // the dims are the largest possible
+};
+// One per output of the node, or fewer.
+using Results = absl::InlinedVector<Result, 4>;
+using Function = Results (*)(const fold::Call&);
+
+struct Row {
+  std::string_view domain;  // "" for ai.onnx
+  std::string_view op;
+  Function rule;
+};
+
+absl::Span<const Row> AttentionRows();      // com.microsoft: attention and its companions
+absl::Span<const Row> ContribRows();        // com.microsoft: fused, quantized and layout operators
+absl::Span<const Row> DataDependentRows();  // upper bounds
+absl::Span<const Row> FormerRows();         // first versions, and experimental operators that left the standard
+absl::Span<const Row> MlRows();             // ai.onnx.ml
+
+// The rule that stands in for a schema's inference; null where none knows the operator.
+Function FindRule(std::string_view domain, std::string_view op);
+// The bound on what an operator of the default domain leaves unknown; null where there is none.
+Function FindBound(std::string_view op);
+
+// Input `i`'s shape and element type.
+Shape ShapeOf(const fold::Call& call, size_t i);
+int TypeOf(const fold::Call& call, size_t i);
+// Dim `axis` of input `i`, negative axes from the end; kUnknownDim where unknown or absent.
+int64_t DimOf(const fold::Call& call, size_t i, int64_t axis);
+// a * b, a + b and a / b of sizes; kUnknownDim where either is unknown or the result is none.
+int64_t Times(int64_t a, int64_t b);
+int64_t Plus(int64_t a, int64_t b);
+int64_t Over(int64_t a, int64_t b);
+// The integers of an attribute; empty where it is absent.
+Dims IntsOf(const fold::Call& call, std::string_view name);
+
+// Output 0 is as input 0.
+Results SameAsFirst(const fold::Call& call);
+// NumPy broadcasting of two shapes, unknown dims included.
+Shape Broadcast(const Shape& a, const Shape& b);
+// NumPy matrix product of two shapes.
+Shape MatrixProduct(Shape a, Shape b);
+
+}  // namespace onnx_mem::rules
+
+#endif  // ONNX_MEM_ANALYZER_ONNX_RULES_RULE_H_
