@@ -1,0 +1,28 @@
+// "did you mean": the known names nearest to one that is not known.
+//
+//   Suggest("--bacth", {"--batch", "--by"})  ->  {"--batch"}
+#ifndef ONNX_MEM_ANALYZER_GRAPH_SUGGEST_H_
+#define ONNX_MEM_ANALYZER_GRAPH_SUGGEST_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace onnx_mem {
+
+// Edits that turn `a` into `b`: insert, delete or replace a character, or swap two neighbours, no part edited twice
+// (the optimal string alignment form of the Damerau-Levenshtein distance). Upper and lower case are equal. Counts no
+// further than `limit` + 1.
+size_t EditDistance(std::string_view a, std::string_view b, size_t limit);
+
+// Names of `known` at most two edits away (one for names of three characters or fewer), nearest first, then in the
+// order given; at most `count`.
+std::vector<std::string> Suggest(std::string_view word, const std::vector<std::string>& known, size_t count = 2);
+
+// "did you mean: a, b", or "" when nothing is near.
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_GRAPH_SUGGEST_H_

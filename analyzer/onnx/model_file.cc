@@ -1,0 +1,150 @@
+// Opening a file, and importing it as often as dimensions are bound.
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "google/protobuf/arena.h"
+#include "onnx/defs/schema.h"
+#include "onnx/onnx_pb.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/bind.h"
+#include "analyzer/onnx/build_graph.h"
+#include "analyzer/onnx/byte_window.h"
+#include "analyzer/onnx/functions.h"
+#include "analyzer/onnx/import.h"
+#include "analyzer/onnx/import_notes.h"
+#include "analyzer/onnx/order_nodes.h"
+#include "analyzer/onnx/shapes.h"
+#include "analyzer/onnx/slim_model.h"
+#include "analyzer/onnx/sniff.h"
+
+namespace onnx_mem {
+namespace {
+
+absl::Status BadModel(const std::string& path, const std::string& what) {
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-model", absl::StrCat("'", path, "' ", what));
+}
+
+absl::Status CheckOpset(const ModelInfo& info) {
+  const int64_t newest = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("").second;
+  const auto opset = info.opsets.find("");
+  if (opset == info.opsets.end() || opset->second <= newest) return absl::OkStatus();
+  return ErrorStatus(absl::StatusCode::kUnimplemented, "opset-too-new",
+                     absl::StrCat("opset ", opset->second, " of domain '' is newer than this build knows (", newest, ")"),
+                     {"try: a newer onnx-mem, or export with an older opset_version"});
+}
+
+bool HasScopes(const onnx::GraphProto& graph) {
+  for (const auto& node : graph.node()) {
+    for (const auto& entry : node.metadata_props()) {
+      if (entry.key() == "pkg.torch.onnx.name_scopes" || entry.key() == "namespace") return true;
+    }
+  }
+  return false;
+}
+
+ModelInfo InfoOf(const onnx::ModelProto& model, const std::string& path, int64_t file_bytes) {
+  ModelInfo info;
+  info.path = path;
+  info.producer = model.producer_name();
+  if (!model.producer_version().empty()) absl::StrAppend(&info.producer, " ", model.producer_version());
+  info.ir_version = model.ir_version();
+  info.file_bytes = file_bytes;
+  for (const auto& import : model.opset_import()) {
+    int64_t& version = info.opsets[import.domain() == "ai.onnx" ? "" : import.domain()];
+    version = std::max<int64_t>(version, import.version());
+  }
+  info.node_count = model.graph().node_size();
+  info.has_exporter_metadata = HasScopes(model.graph());
+  for (const auto& entry : model.metadata_props()) info.metadata[entry.key()] = entry.value();
+  for (const auto& entry : model.graph().metadata_props()) info.metadata[entry.key()] = entry.value();
+  return info;
+}
+
+}  // namespace
+
+struct ModelFile::Impl {
+  google::protobuf::Arena arena;
+  onnx::ModelProto* model = nullptr;  // on the arena; functions inlined, nodes in order
+  ModelInfo info;                     // all but what bindings decide
+  std::vector<Diagnostic> diagnostics;
+
+  absl::Status Load(ByteWindow bytes, const std::string& path);
+  absl::Status Prepare();
+};
+
+absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
+  const auto head = static_cast<size_t>(std::min<int64_t>(kSniffBytes, bytes.size()));
+  RETURN_IF_ERROR(CheckMagic(bytes.At(0, head), bytes.size(), path));
+  ASSIGN_OR_RETURN(const std::string slim, SlimModel(bytes, path));
+  model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
+  if (!model->ParseFromArray(slim.data(), static_cast<int>(slim.size()))) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, "damaged",
+                       absl::StrCat("'", path, "' is damaged: its protobuf message cannot be parsed"));
+  }
+  if (model->opset_import().empty()) model->add_opset_import()->set_version(1);  // IR 1 and 2 had no other
+  info = InfoOf(*model, path, bytes.size());
+  return Prepare();
+}
+
+// Everything about the model that no binding changes.
+absl::Status ModelFile::Impl::Prepare() {
+  if (model->graph().node().empty()) return BadModel(info.path, "has no nodes");
+  RETURN_IF_ERROR(CheckOpset(info));
+  ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineFunctions(*model));
+  if (!inlined.other_opset.empty()) {
+    diagnostics.push_back({.code = "function-opset",
+                           .severity = Severity::kWarning,
+                           .count = static_cast<int64_t>(inlined.other_opset.size()),
+                           .message = absl::StrCat("functions written for another opset than the model's are read with the model's: ",
+                                                   absl::StrJoin(inlined.other_opset, ", "))});
+  }
+  ASSIGN_OR_RETURN(const bool sorted, OrderNodes(*model->mutable_graph()));
+  if (sorted) {
+    diagnostics.push_back({.code = "node-order",
+                           .severity = Severity::kNote,
+                           .message = "the file's nodes are not in an order in which they can run; they were sorted"});
+  }
+  return absl::OkStatus();
+}
+
+ModelFile::ModelFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ModelFile::ModelFile(ModelFile&&) noexcept = default;
+ModelFile& ModelFile::operator=(ModelFile&&) noexcept = default;
+ModelFile::~ModelFile() = default;
+
+absl::StatusOr<ModelFile> ModelFile::Open(const std::string& path) {
+  ASSIGN_OR_RETURN(ByteWindow bytes, ByteWindow::OverFile(path));
+  auto impl = std::make_unique<Impl>();
+  RETURN_IF_ERROR(impl->Load(std::move(bytes), path));
+  return ModelFile(std::move(impl));
+}
+
+absl::StatusOr<ModelFile> ModelFile::Parse(std::string bytes, const std::string& name) {
+  auto impl = std::make_unique<Impl>();
+  RETURN_IF_ERROR(impl->Load(ByteWindow::OverMemory(bytes), name));
+  return ModelFile(std::move(impl));
+}
+
+absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& bindings) const {
+  const onnx::ModelProto& model = *impl_->model;
+  ASSIGN_OR_RETURN(BoundInputs bound, BindInputs(model.graph(), bindings, impl_->info.path));
+  if (!bound.changes.empty()) {
+    return ErrorStatus(absl::StatusCode::kUnimplemented, "static-batch",
+                       absl::StrCat("exported with a fixed batch of ", bound.file_batch, "; cannot be re-batched"));
+  }
+  ASSIGN_OR_RETURN(const InferredGraph facts, InferShapes(model, {.input_shapes = &bound.shapes}));
+  ImportedModel imported{.graph = {}, .info = impl_->info, .diagnostics = impl_->diagnostics};
+  ASSIGN_OR_RETURN(imported.graph, BuildGraph(model, facts));
+  RETURN_IF_ERROR(CheckElementCounts(imported.graph));
+  imported.info.file_batch = bound.file_batch;
+  imported.info.bound_dims = std::move(bound.dims);
+  AddImportNotes(model, imported);
+  return imported;
+}
+
+}  // namespace onnx_mem
