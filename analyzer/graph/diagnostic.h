@@ -19,9 +19,9 @@ struct Diagnostic {
   std::string code;  // stable id, kebab-case: "bn-folded"
   Severity severity = Severity::kNote;
   int64_t count = 1;               // how many nodes or tensors it is about
-  std::string message;             // one sentence, without a final full stop
-  std::vector<std::string> details;  // further lines, each already prefixed ("why: ...", "try: ...")
-  std::optional<int64_t> bytes;    // bytes at stake, where known
+  std::string message = {};             // one sentence, without a final full stop
+  std::vector<std::string> details = {};  // further lines, each already prefixed ("why: ...", "try: ...")
+  std::optional<int64_t> bytes = {};    // bytes at stake, where known
   friend bool operator==(const Diagnostic&, const Diagnostic&) = default;
 };
 

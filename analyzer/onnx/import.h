@@ -18,9 +18,9 @@ namespace onnx_mem {
 
 // Values that the user gives to the model's free dimensions.
 struct Bindings {
-  std::optional<int64_t> batch;          // dim 0 of every input, whatever it is called
-  std::map<std::string, int64_t> dims;   // --dim NAME=N
-  std::map<std::string, Dims> inputs;    // --input NAME=1x3x224x224: the whole shape of one input
+  std::optional<int64_t> batch = {};        // dim 0 of every input, whatever it is called
+  std::map<std::string, int64_t> dims = {};   // --dim NAME=N
+  std::map<std::string, Dims> inputs = {};  // --input NAME=1x3x224x224: the whole shape of one input
 };
 
 struct ModelInfo {
