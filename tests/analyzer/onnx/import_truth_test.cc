@@ -80,10 +80,12 @@ Tally CheckFolder(const fs::path& shapes, const fs::path& models) {
     const auto model = ModelFile::Open((models / file).string());
     EXPECT_TRUE(model.ok()) << model.status();
     if (!model.ok()) continue;
-    for (const json& run : json::parse(std::ifstream(record)).at("runs")) CheckRun(file, *model, run, tally);
+    const json recorded = json::parse(std::ifstream(record));
+    for (const json& run : recorded.at("runs")) CheckRun(file, *model, run, tally);
   }
   std::string text;
   for (const std::string& complaint : tally.complaints) text += "\n  " + complaint;
+  EXPECT_GT(tally.values, 0);
   std::cout << tally.exact_runs << " of " << tally.runs << " runs, " << tally.exact << " of " << tally.values << " values exact, "
             << tally.unknown << " unknown, " << tally.wrong << " wrong" << text << "\n";
   return tally;
