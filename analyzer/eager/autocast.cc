@@ -1,20 +1,9 @@
 // Autocast: operators of the low-precision list get cast copies of their fp32 arguments; the copy of a parameter is
 // made once and cached until the context is left. Source: aten/src/ATen/autocast_mode.cpp (cached_cast).
 #include "analyzer/eager/machine.h"
+#include "analyzer/eager/ops/pointwise.h"
 
 namespace onnx_mem::eager {
-namespace {
-
-TensorRef ToCopy(Machine& m, const TensorRef& t, DType dtype) {
-  NodeRef node = m.MakeNode("ToCopyBackward0", {t});
-  TensorRef copy = m.NewLike("_to_copy", *t, dtype);
-  node.Output(copy);
-  const DType original = t->dtype;
-  node.Formula([original](Backward& b) { b.result(0, b.m.NewLike("_to_copy", *b.grad(), original)); });
-  return copy;
-}
-
-}  // namespace
 
 TensorRef Machine::AutocastLow(const TensorRef& t) {
   if (!autocast_ || t == nullptr || !IsFloating(t->dtype) || t->dtype == *autocast_ || t->dtype == DType::kFloat64) {

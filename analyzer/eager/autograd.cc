@@ -69,7 +69,11 @@ class Engine {
     Backward backward(m_, node, grads);
     bool any = false;
     for (const TensorRef& grad : grads) any = any || grad != nullptr;
-    if (any && node.formula) node.formula(backward);
+    if (any && node.formula) {
+      // Generated code unpacks what is saved before it computes: under checkpointing the segment is re-run here.
+      for (const SavedTensor& saved : node.saved) m_.Unpack(saved);
+      node.formula(backward);
+    }
     std::vector<TensorRef> results = std::move(backward.results());
     for (size_t i = 0; i < results.size(); ++i) {
       if (results[i] != nullptr && node.edges[i].node >= 0) Validate(node.edges[i], results[i]);

@@ -67,8 +67,10 @@ class Backward {
   TensorRef saved(size_t i);
   const TensorMeta& output_meta(size_t i = 0) const { return node_.outputs[i]; }
   bool needs(size_t edge) const { return node_.edges[edge].node >= 0; }
-  // The gradient of argument `edge`.
-  void result(size_t edge, TensorRef grad) { results_[edge] = std::move(grad); }
+  // The gradient of argument `edge`; dropped at once where none is wanted.
+  void result(size_t edge, TensorRef grad) {
+    if (needs(edge)) results_[edge] = std::move(grad);
+  }
   std::vector<TensorRef>& results() { return results_; }
 
  private:

@@ -10,7 +10,8 @@ using Index = absl::flat_hash_map<std::string_view, const OpRow*>;
 
 // All families, in the order of op_table.h.
 constexpr std::span<const OpRow> (*kFamilies[])() = {
-    ViewOps,
+    ViewOps,   UnaryOps,  ScalarOps,  BinaryOps, SelectionOps, MatmulOps, ConvolutionOps,
+    NormOps,   PoolOps,   SoftmaxOps, ReduceOps, ShapeOps,     DropoutOps,
 };
 
 Index BuildIndex() {

@@ -10,7 +10,9 @@ namespace onnx_mem::eager {
 
 std::span<const OpRow> ViewOps();
 std::span<const OpRow> UnaryOps();
+std::span<const OpRow> ScalarOps();
 std::span<const OpRow> BinaryOps();
+std::span<const OpRow> SelectionOps();
 std::span<const OpRow> MatmulOps();
 std::span<const OpRow> ConvolutionOps();
 std::span<const OpRow> NormOps();

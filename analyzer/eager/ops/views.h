@@ -19,6 +19,8 @@ TensorRef Contiguous(Machine& m, const TensorRef& t);  // the same tensor if it 
 TensorRef Clone(Machine& m, const TensorRef& t, bool contiguous);
 // One dimension: elements start, start+step, ... (count of them).
 TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t start, int64_t count, int64_t step);
+// Tensor.repeat to shape `dims`: a copy.
+TensorRef Repeat(Machine& m, const TensorRef& x, const Dims& dims);
 TensorRef SelectView(Machine& m, const TensorRef& t, int64_t axis, int64_t index);
 
 }  // namespace onnx_mem::eager

@@ -1,0 +1,120 @@
+// Elementwise choice: where, masked_fill, maximum and minimum, prelu, lerp. Source: tools/autograd/derivatives.yaml.
+#include <array>
+
+#include "analyzer/eager/ops/families.h"
+#include "analyzer/eager/ops/pointwise.h"
+#include "analyzer/eager/ops/views.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+constexpr size_t kSelf = 0, kOther = 1;
+
+// One `where` per operand that wants a gradient; the zeros are a scalar tensor.
+void WhereBackward(Backward& b) {
+  const TensorRef condition = b.saved(0);
+  for (size_t edge : {kOther, kSelf}) {
+    if (!b.needs(edge)) continue;
+    const TensorRef zero = b.m.New("scalar_tensor", Dims{}, b.grad()->dtype);
+    b.result(edge, NewPointwise(b.m, "where", {condition, b.grad()}, b.grad()->dtype));
+  }
+}
+
+// Inputs: condition, a, b; a missing a or b was a Python number.
+void EnactWhere(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &condition = call.input(0), &a = call.input(1), &b = call.input(2);
+  const DType dtype = a == nullptr && b == nullptr ? call.output().dtype : ResultType({a, b});
+  TensorRef number;
+  if (a == nullptr || b == nullptr) number = m.New("scalar_tensor", Dims{}, dtype);
+  NodeRef node = m.MakeNode("WhereBackward0", {a, b});
+  node.Save(condition);
+  out[0] = NewPointwise(m, "where", {condition, a, b}, dtype);
+  node.Output(out[0]);
+  node.Formula(WhereBackward);
+}
+
+void EnactMaskedFill(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &mask = call.input(1);
+  NodeRef node = m.MakeNode("MaskedFillBackward0", {x});
+  node.Save(mask);
+  out[0] = call.inplace() ? InPlace(m, "masked_fill", x) : NewPointwise(m, "masked_fill", {x, mask}, x->dtype);
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    const TensorRef mask = b.saved(0);
+    b.result(0, NewPointwise(b.m, "masked_fill", {b.grad(), mask}, b.grad()->dtype));
+  });
+}
+
+// where(self == other, g / 2, g), then in place 0 where the other operand was chosen.
+TensorRef ExtremumGrad(Backward& b, const TensorRef& self, const TensorRef& other) {
+  const TensorRef chosen = NewPointwise(b.m, "gt", {self, other}, DType::kBool);
+  const TensorRef half = b.m.NewLike("div", *b.grad());
+  const TensorRef equal = NewPointwise(b.m, "eq", {self, other}, DType::kBool);
+  TensorRef grad = NewPointwise(b.m, "where", {equal, half, b.grad()}, half->dtype);
+  b.m.BeginStep("masked_fill_");
+  return grad;
+}
+
+void EnactExtremum(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &a = call.input(0), &b = call.input(1);
+  NodeRef node = m.MakeNode(call.node.op == "maximum" ? "MaximumBackward0" : "MinimumBackward0", {a, b});
+  node.Save(b);
+  node.Save(a);
+  out[0] = NewPointwise(m, call.node.op, {a, b});
+  node.Output(out[0]);
+  node.Formula([](Backward& back) {
+    const TensorRef other = back.saved(0), self = back.saved(1);
+    for (size_t edge : {kOther, kSelf}) {
+      if (back.needs(edge)) back.result(edge, ExtremumGrad(back, self, other));
+    }
+  });
+}
+
+// The slopes are viewed as [1, C, 1, ...]; one kernel makes dx and a slope gradient of x's size, which is summed.
+void EnactPrelu(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef x = m.AutocastLow(call.input(0));
+  TensorRef slope = m.AutocastLow(call.input(1));
+  Dims view(x->dims.size(), 1);
+  if (view.size() > 1) view[1] = NumElements(slope->dims);
+  if (slope->dims != view && NumElements(view) == NumElements(slope->dims)) slope = View(m, slope, view);
+  NodeRef node = m.MakeNode("PreluKernelBackward0", {x, slope});
+  node.Save(x);
+  node.Save(slope);
+  out[0] = NewPointwise(m, "_prelu_kernel", {x, slope});
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    const TensorRef x = b.saved(0);
+    TensorRef dx = NewPointwise(b.m, "_prelu_kernel_backward", {x, b.grad()});
+    TensorRef dslope = b.m.Allocate(dx->dims, dx->dtype, dx->strides);
+    b.result(0, dx);
+    b.result(1, dslope);
+  });
+}
+
+// lerp by a number: g * (1 - w) and g * w.
+void EnactLerp(Machine& m, const Call& call, Outputs& out) {
+  NodeRef node = m.MakeNode("LerpBackward0", {call.input(0), call.input(1)});
+  out[0] = NewPointwise(m, "lerp", {call.input(0), call.input(1)});
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    for (size_t edge : {kOther, kSelf}) {
+      if (b.needs(edge)) b.result(edge, b.m.NewLike("mul", *b.grad()));
+    }
+  });
+}
+
+}  // namespace
+
+std::span<const OpRow> SelectionOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({
+      {"lerp", EnactLerp},
+      {"masked_fill", EnactMaskedFill},
+      {"maximum", EnactExtremum},
+      {"minimum", EnactExtremum},
+      {"prelu", EnactPrelu},
+      {"where", EnactWhere},
+  });
+  return kRows;
+}
+
+}  // namespace onnx_mem::eager
