@@ -10,8 +10,8 @@ namespace {
 
 // Which operands may be bounds.
 enum class Growth : uint8_t {
-  kFirst,             // the first one; the others are exact
-  kFirstNotNegative,  // likewise, and no element is negative
+  kFirst,              // the first one; the others are exact
+  kFirstNotNegative,   // likewise, and no element is negative
   kFirstOverPositive,  // the first one, divided by exact positive numbers
   kAll,
   kAllNotNegative,
@@ -64,17 +64,17 @@ struct SizeRow {
 };
 
 constexpr auto kSizes = std::to_array<SizeRow>({
-    {"ConstantOfShape", 0},  // the shape
-    {"Expand", 1},           // the shape
+    {"ConstantOfShape", 0},    // the shape
+    {"Expand", 1},             // the shape
     {"NonMaxSuppression", 2},  // boxes per class
-    {"OneHot", 1},           // depth
-    {"Pad", 1},              // pads
-    {"Range", 1},            // limit
-    {"Reshape", 1},          // the shape
-    {"Resize", 3},           // sizes
-    {"Slice", 2},            // ends
-    {"Tile", 1},             // repeats
-    {"TopK", 1},             // k
+    {"OneHot", 1},             // depth
+    {"Pad", 1},                // pads
+    {"Range", 1},              // limit
+    {"Reshape", 1},            // the shape
+    {"Resize", 3},             // sizes
+    {"Slice", 2},              // ends
+    {"Tile", 1},               // repeats
+    {"TopK", 1},               // k
 });
 
 // Whether every element is known and at least `least`.
@@ -99,14 +99,11 @@ bool KeepsBounds(std::string_view op, absl::Span<const BoundOperand> operands) {
   const auto row = std::find_if(kGrowth.begin(), kGrowth.end(), [op](const GrowthRow& r) { return r.op == op; });
   if (row == kGrowth.end() || operands.empty()) return false;
   switch (row->growth) {
-    case Growth::kFirst:
-      return OnlyFirstIsBound(operands);
-    case Growth::kFirstNotNegative:
-      return OnlyFirstIsBound(operands) && AllAtLeast(operands[0].contents, 0);
+    case Growth::kFirst: return OnlyFirstIsBound(operands);
+    case Growth::kFirstNotNegative: return OnlyFirstIsBound(operands) && AllAtLeast(operands[0].contents, 0);
     case Growth::kFirstOverPositive:
       return OnlyFirstIsBound(operands) && operands.size() == 2 && AllAtLeast(operands[1].contents, 1);
-    case Growth::kAll:
-      return true;
+    case Growth::kAll: return true;
     case Growth::kAllNotNegative:
       return std::all_of(operands.begin(), operands.end(),
                          [](const BoundOperand& o) { return AllAtLeast(o.contents, 0); });

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/onnx/body.h"
 #include "analyzer/onnx/bounds.h"
-#include "analyzer/onnx/control_flow.h"
 #include "analyzer/onnx/schema_context.h"
 #include "analyzer/onnx/tensor_literal.h"
 #include "onnx/shape_inference/implementation.h"
@@ -42,8 +42,8 @@ absl::Status BadShape(const onnx::NodeProto& node, const onnx::GraphProto& graph
   while (!reason.empty() && (reason.back() == '.' || reason.back() == '\n' || reason.back() == ' ')) reason.pop_back();
   std::vector<std::string> details;
   if (!inputs.empty()) details.push_back(absl::StrCat("why: its inputs are ", InputShapes(inputs)));
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-shape",
-                     absl::StrCat(Describe(node, graph), ": ", reason), std::move(details));
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-shape", absl::StrCat(Describe(node, graph), ": ", reason),
+                     std::move(details));
 }
 
 bool IsDefaultDomain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
@@ -113,6 +113,11 @@ const InferencePass::Operator& InferencePass::OperatorOf(const onnx::NodeProto& 
   op.inferred = op.schema != nullptr && op.schema->has_type_and_shape_inference_function();
   if (!op.inferred) op.rule = rules::FindRule(domain, node.op_type());
   if (op.default_domain) op.bound = rules::FindBound(node.op_type());
+  if (op.default_domain && op.schema != nullptr) {
+    if (node.op_type() == "If") op.infer_bodies = InferIf;
+    if (node.op_type() == "Loop") op.infer_bodies = InferLoop;
+    if (node.op_type() == "Scan") op.infer_bodies = InferScan;
+  }
   return op;
 }
 
@@ -138,7 +143,12 @@ absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, Scope& sco
   static auto& unknown = *new Value();
   for (int i = 0; i < graph.node_size(); ++i) {
     const onnx::NodeProto& node = graph.node(i);
-    Site site{node, graph, OperatorOf(node), scope, {}, facts.nodes[static_cast<size_t>(i)],
+    Site site{node,
+              graph,
+              OperatorOf(node),
+              scope,
+              {},
+              facts.nodes[static_cast<size_t>(i)],
               facts.bodies[static_cast<size_t>(i)]};
     for (const std::string& name : node.input()) {
       Value* value = name.empty() ? nullptr : scope.Find(name);
@@ -159,8 +169,7 @@ absl::Status InferencePass::InferNode(Site& site) {
   for (const onnx::AttributeProto& attribute : site.node.attribute()) {
     if (attribute.has_g()) site.bodies.emplace_back();
   }
-  if (site.op.default_domain && site.node.op_type() == "If") return InferIf(*this, site);
-  if (site.op.default_domain && site.node.op_type() == "Loop") return InferLoop(*this, site);
+  if (site.op.infer_bodies != nullptr) return site.op.infer_bodies(*this, site);
   NodeOutputs outputs;
   for (int i = 0; i < site.node.output_size(); ++i) outputs.push_back(Arena::CreateMessage<onnx::TypeProto>(&arena_));
   if (absl::Status status = InferTypes(site, outputs); !status.ok()) return status;
@@ -269,7 +278,8 @@ absl::Status InferencePass::InferBySchema(Site& site, NodeOutputs& outputs) {
   if (certain) return BadShape(site.node, site.graph, site.inputs, reason);
   // Inputs of which something is unknown may fit after all: nothing is known of the outputs but the element type.
   for (onnx::TypeProto*& output : outputs) {
-    const int element_type = output->has_tensor_type() ? output->tensor_type().elem_type() : onnx::TensorProto::UNDEFINED;
+    const int element_type =
+        output->has_tensor_type() ? output->tensor_type().elem_type() : onnx::TensorProto::UNDEFINED;
     output = Arena::CreateMessage<onnx::TypeProto>(&arena_);
     if (element_type != onnx::TensorProto::UNDEFINED) output->mutable_tensor_type()->set_elem_type(element_type);
   }
@@ -295,8 +305,8 @@ const onnx::TypeProto* InferencePass::TypeFromValueInfo(const onnx::GraphProto& 
 }
 
 void InferencePass::BindOutputs(Site& site, const NodeOutputs& outputs) {
-  const bool any_unknown = std::any_of(outputs.begin(), outputs.end(),
-                                       [](const onnx::TypeProto* type) { return !IsFullyKnown(type); });
+  const bool any_unknown =
+      std::any_of(outputs.begin(), outputs.end(), [](const onnx::TypeProto* type) { return !IsFullyKnown(type); });
   rules::Results results;
   if (site.op.rule != nullptr) {
     results = Apply(site.op.rule, site);
@@ -307,8 +317,8 @@ void InferencePass::BindOutputs(Site& site, const NodeOutputs& outputs) {
   for (size_t i = 0; i < site.inputs.size(); ++i) {
     const Value* input = site.inputs[i];
     if (input == nullptr) continue;
-    from_bound = from_bound || input->upper_bound ||
-                 (input->contents_are_bounds && SizeGrowsWith(site.node.op_type(), i));
+    from_bound =
+        from_bound || input->upper_bound || (input->contents_are_bounds && SizeGrowsWith(site.node.op_type(), i));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     Value value;

@@ -25,13 +25,16 @@ using NodeOutputs = absl::InlinedVector<onnx::TypeProto*, 4>;
 
 class InferencePass {
  public:
+  struct Site;
+
   // What is looked up once per operator: domain, name and the version that the opset selects.
   struct Operator {
     const onnx::OpSchema* schema = nullptr;
     const fold::Row* fold = nullptr;
-    rules::Function rule = nullptr;   // instead of a schema's inference
-    rules::Function bound = nullptr;  // where the schema's inference leaves dims unknown
-    bool inferred = false;  // the schema has an inference function
+    rules::Function rule = nullptr;                                 // instead of a schema's inference
+    rules::Function bound = nullptr;                                // where the schema's inference leaves dims unknown
+    absl::Status (*infer_bodies)(InferencePass&, Site&) = nullptr;  // control flow
+    bool inferred = false;                                          // the schema has an inference function
     bool default_domain = false;
   };
 
@@ -63,6 +66,13 @@ class InferencePass {
 
   // The sizes that the main graph's inputs give to symbolic dimensions, for value_info of unknown operators.
   absl::flat_hash_map<std::string, int64_t>& bound_dims() { return bound_dims_; }
+  // Whether a Loop may still be run iteration by iteration, `nodes` inferences in all; and taking that much.
+  bool MayUnroll(int64_t nodes) const { return nodes <= unrolled_left_; }
+  bool Unroll(int64_t nodes) {
+    unrolled_left_ -= nodes;
+    return unrolled_left_ >= 0;
+  }
+
   // Set when an input's fixed dims were replaced: fixed dims of value_info then say nothing.
   void DistrustValueInfo() { trust_value_info_ = false; }
 
@@ -82,6 +92,7 @@ class InferencePass {
   absl::flat_hash_map<std::string, int> opsets_;
   absl::flat_hash_map<std::pair<std::string_view, std::string_view>, Operator> operators_;
   absl::flat_hash_map<std::string, int64_t> bound_dims_;
+  int64_t unrolled_left_ = 20000;  // node inferences, so that a file cannot make the pass run for long
   bool fold_;
   bool trust_value_info_ = true;
 };

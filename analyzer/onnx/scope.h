@@ -20,10 +20,10 @@ struct Value {
   const onnx::TensorProto* tensor = nullptr;  // contents in the form that schemas read
   LiteralPtr literal;                         // contents in the form that folding reads; may have unknown elements
   const onnx::TensorShapeProto* symbolic = nullptr;  // a partly known integer vector, in the form that schemas read
-  bool partial = false;                       // `literal` has unknown elements
-  bool tensor_was_read = false;               // whether `tensor` was tried as a literal
-  bool upper_bound = false;                   // the size depends on data; dims are the largest possible
-  bool contents_are_bounds = false;           // likewise for the elements of `literal` (bounds.h)
+  bool partial = false;                              // `literal` has unknown elements
+  bool tensor_was_read = false;                      // whether `tensor` was tried as a literal
+  bool upper_bound = false;                          // the size depends on data; dims are the largest possible
+  bool contents_are_bounds = false;                  // likewise for the elements of `literal` (bounds.h)
 };
 
 // Whether the contents may be known: cheap, reads nothing.

@@ -17,19 +17,32 @@ struct ElementRow {
 };
 
 constexpr auto kElements = std::to_array<ElementRow>({
-    {onnx::TensorProto::UNDEFINED, DType::kUnknown},     {onnx::TensorProto::FLOAT, DType::kFloat32},
-    {onnx::TensorProto::UINT8, DType::kUInt8},           {onnx::TensorProto::INT8, DType::kInt8},
-    {onnx::TensorProto::UINT16, DType::kUInt16},         {onnx::TensorProto::INT16, DType::kInt16},
-    {onnx::TensorProto::INT32, DType::kInt32},           {onnx::TensorProto::INT64, DType::kInt64},
-    {onnx::TensorProto::STRING, DType::kString},         {onnx::TensorProto::BOOL, DType::kBool},
-    {onnx::TensorProto::FLOAT16, DType::kFloat16},       {onnx::TensorProto::DOUBLE, DType::kFloat64},
-    {onnx::TensorProto::UINT32, DType::kUInt32},         {onnx::TensorProto::UINT64, DType::kUInt64},
-    {onnx::TensorProto::COMPLEX64, DType::kComplex64},   {onnx::TensorProto::COMPLEX128, DType::kComplex128},
-    {onnx::TensorProto::BFLOAT16, DType::kBFloat16},     {onnx::TensorProto::FLOAT8E4M3FN, DType::kFloat8},
-    {onnx::TensorProto::FLOAT8E4M3FNUZ, DType::kFloat8}, {onnx::TensorProto::FLOAT8E5M2, DType::kFloat8},
-    {onnx::TensorProto::FLOAT8E5M2FNUZ, DType::kFloat8}, {onnx::TensorProto::UINT4, DType::kUInt4},
-    {onnx::TensorProto::INT4, DType::kInt4},             {onnx::TensorProto::FLOAT4E2M1, DType::kFloat4},
-    {onnx::TensorProto::FLOAT8E8M0, DType::kFloat8},     {onnx::TensorProto::UINT2, DType::kUInt2},
+    {onnx::TensorProto::UNDEFINED, DType::kUnknown},
+    {onnx::TensorProto::FLOAT, DType::kFloat32},
+    {onnx::TensorProto::UINT8, DType::kUInt8},
+    {onnx::TensorProto::INT8, DType::kInt8},
+    {onnx::TensorProto::UINT16, DType::kUInt16},
+    {onnx::TensorProto::INT16, DType::kInt16},
+    {onnx::TensorProto::INT32, DType::kInt32},
+    {onnx::TensorProto::INT64, DType::kInt64},
+    {onnx::TensorProto::STRING, DType::kString},
+    {onnx::TensorProto::BOOL, DType::kBool},
+    {onnx::TensorProto::FLOAT16, DType::kFloat16},
+    {onnx::TensorProto::DOUBLE, DType::kFloat64},
+    {onnx::TensorProto::UINT32, DType::kUInt32},
+    {onnx::TensorProto::UINT64, DType::kUInt64},
+    {onnx::TensorProto::COMPLEX64, DType::kComplex64},
+    {onnx::TensorProto::COMPLEX128, DType::kComplex128},
+    {onnx::TensorProto::BFLOAT16, DType::kBFloat16},
+    {onnx::TensorProto::FLOAT8E4M3FN, DType::kFloat8},
+    {onnx::TensorProto::FLOAT8E4M3FNUZ, DType::kFloat8},
+    {onnx::TensorProto::FLOAT8E5M2, DType::kFloat8},
+    {onnx::TensorProto::FLOAT8E5M2FNUZ, DType::kFloat8},
+    {onnx::TensorProto::UINT4, DType::kUInt4},
+    {onnx::TensorProto::INT4, DType::kInt4},
+    {onnx::TensorProto::FLOAT4E2M1, DType::kFloat4},
+    {onnx::TensorProto::FLOAT8E8M0, DType::kFloat8},
+    {onnx::TensorProto::UINT2, DType::kUInt2},
     {onnx::TensorProto::INT2, DType::kInt2},
 });
 
@@ -68,10 +81,8 @@ bool IsSigned(DType dtype) {
     case DType::kInt16:
     case DType::kInt8:
     case DType::kInt4:
-    case DType::kInt2:
-      return true;
-    default:
-      return false;
+    case DType::kInt2: return true;
+    default: return false;
   }
 }
 
@@ -86,43 +97,28 @@ T Load(const unsigned char* bytes, int64_t index) {
 int64_t RawInteger(DType dtype, const unsigned char* bytes, int64_t i) {
   switch (dtype) {
     case DType::kInt64:
-    case DType::kUInt64:
-      return Load<int64_t>(bytes, i);
-    case DType::kInt32:
-      return Load<int32_t>(bytes, i);
-    case DType::kUInt32:
-      return Load<uint32_t>(bytes, i);
-    case DType::kInt16:
-      return Load<int16_t>(bytes, i);
-    case DType::kUInt16:
-      return Load<uint16_t>(bytes, i);
-    case DType::kInt8:
-      return Load<int8_t>(bytes, i);
-    case DType::kBool:
-      return bytes[i] != 0 ? 1 : 0;
-    case DType::kUInt8:
-      return bytes[i];
-    default:
-      return Unpack(bytes, i, RowOf(dtype).bits, IsSigned(dtype));
+    case DType::kUInt64: return Load<int64_t>(bytes, i);
+    case DType::kInt32: return Load<int32_t>(bytes, i);
+    case DType::kUInt32: return Load<uint32_t>(bytes, i);
+    case DType::kInt16: return Load<int16_t>(bytes, i);
+    case DType::kUInt16: return Load<uint16_t>(bytes, i);
+    case DType::kInt8: return Load<int8_t>(bytes, i);
+    case DType::kBool: return bytes[i] != 0 ? 1 : 0;
+    case DType::kUInt8: return bytes[i];
+    default: return Unpack(bytes, i, RowOf(dtype).bits, IsSigned(dtype));
   }
 }
 
 double RawFloat(DType dtype, const unsigned char* bytes, int64_t i) {
   switch (dtype) {
-    case DType::kFloat64:
-      return Load<double>(bytes, i);
-    case DType::kFloat16:
-      return FromBits(10, 5, Load<uint16_t>(bytes, i));
-    case DType::kBFloat16:
-      return FromBits(7, 8, Load<uint16_t>(bytes, i));
-    default:
-      return Load<float>(bytes, i);
+    case DType::kFloat64: return Load<double>(bytes, i);
+    case DType::kFloat16: return FromBits(10, 5, Load<uint16_t>(bytes, i));
+    case DType::kBFloat16: return FromBits(7, 8, Load<uint16_t>(bytes, i));
+    default: return Load<float>(bytes, i);
   }
 }
 
-bool IsFoldableFloat(DType dtype) {
-  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || IsHalf(dtype);
-}
+bool IsFoldableFloat(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64 || IsHalf(dtype); }
 
 // Reads `count` integers from whichever field holds them; false if that field has another number of elements.
 bool ReadIntegers(const onnx::TensorProto& tensor, DType dtype, int64_t count, std::vector<int64_t>& out) {
@@ -266,12 +262,9 @@ void FillTensor(const Literal& literal, onnx::TensorProto& tensor) {
 
 double RoundToFloat(DType dtype, double value) {
   switch (dtype) {
-    case DType::kFloat64:
-      return value;
-    case DType::kFloat16:
-      return RoundToPrecision(value, 11, -14, 65536.0);
-    case DType::kBFloat16:
-      return RoundToPrecision(value, 8, -126, std::ldexp(1.0, 128));
+    case DType::kFloat64: return value;
+    case DType::kFloat16: return RoundToPrecision(value, 11, -14, 65536.0);
+    case DType::kBFloat16: return RoundToPrecision(value, 8, -126, std::ldexp(1.0, 128));
     default:
       // A double beyond float's range converts to undefined; infinity is what the arithmetic would have given.
       if (std::fabs(value) > 3.4028235677973366e38) return std::copysign(HUGE_VAL, value);

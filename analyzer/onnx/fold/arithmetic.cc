@@ -1,5 +1,5 @@
-// Operators of two or more numbers: Add, Div, Pow, Min, bit operations. Integers wrap to their width, as in the runtimes;
-// a division by zero is an unknown element.
+// Operators of two or more numbers: Add, Div, Pow, Min, bit operations. Integers wrap to their width, as in the
+// runtimes; a division by zero is an unknown element.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -9,9 +9,15 @@
 namespace onnx_mem::fold {
 namespace {
 
-int64_t WrappingAdd(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
-int64_t WrappingSub(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
-int64_t WrappingMul(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+int64_t WrappingAdd(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+int64_t WrappingSub(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+int64_t WrappingMul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
 
 int64_t TruncatingDiv(int64_t a, int64_t b) {
   if (b == 0) return kUnknownElement;
@@ -124,8 +130,8 @@ Outputs Pow(const Call& call) {
   const std::vector<int64_t> exponent_offsets = BroadcastOffsets(exponent->dims, *dims);
   std::vector<double> powers;
   for (size_t i = 0; i < base_offsets.size(); ++i) {
-    powers.push_back(std::pow(bases[static_cast<size_t>(base_offsets[i])],
-                              exponents[static_cast<size_t>(exponent_offsets[i])]));
+    powers.push_back(
+        std::pow(bases[static_cast<size_t>(base_offsets[i])], exponents[static_cast<size_t>(exponent_offsets[i])]));
   }
   if (base->floats() != nullptr) {
     for (double& v : powers) v = RoundToFloat(base->dtype, v);
@@ -171,16 +177,18 @@ Outputs Mean(const Call& call) {
   Outputs sum = Variadic(call, Add);
   if (sum.empty() || sum[0]->floats() == nullptr) return {};
   const auto count = static_cast<double>(call.num_inputs());
-  return MapElements(*sum[0], [](int64_t v) { return v; }, [count](double v) { return v / count; });
+  return MapElements(
+      *sum[0], [](int64_t v) { return v; }, [count](double v) { return v / count; });
 }
 
+// A shift by the width or more (negative counts as such) leaves nothing, to the right the sign.
 Outputs BitShift(const Call& call) {
   if (call.string_attribute("direction", "") == "LEFT") {
     return BinaryBits(call, Known([](int64_t a, int64_t b) {
                         return b < 0 || b > 63 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << b);
                       }));
   }
-  return BinaryBits(call, Known([](int64_t a, int64_t b) { return b < 0 || b > 63 ? 0 : a >> b; }));
+  return BinaryBits(call, Known([](int64_t a, int64_t b) { return a >> (b < 0 ? 63 : std::min<int64_t>(b, 63)); }));
 }
 
 Outputs BitwiseAnd(const Call& call) {

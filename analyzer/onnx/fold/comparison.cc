@@ -36,7 +36,8 @@ template <class Op>
 Outputs Logical(const Call& call, std::optional<int64_t> decisive, Op op) {
   std::optional<Pairing> pairing = Pair(call);
   if (!pairing || pairing->a->ints() == nullptr) return {};
-  return Integers(DType::kBool, pairing->dims, Combine<int64_t, int64_t>(*pairing, [&](int64_t a, int64_t b) -> int64_t {
+  return Integers(DType::kBool, pairing->dims,
+                  Combine<int64_t, int64_t>(*pairing, [&](int64_t a, int64_t b) -> int64_t {
                     if (decisive && (a == *decisive || b == *decisive)) return *decisive;
                     if (a == kUnknownElement || b == kUnknownElement) return kUnknownElement;
                     return op(a != 0, b != 0) ? 1 : 0;
@@ -50,7 +51,8 @@ Outputs Xor(const Call& call) { return Logical(call, std::nullopt, std::not_equa
 Outputs Not(const Call& call) {
   const Literal& x = *call.value(0);
   if (x.dtype != DType::kBool) return {};
-  return MapElements(x, [](int64_t v) -> int64_t { return v == 0 ? 1 : 0; }, [](double v) { return v; });
+  return MapElements(
+      x, [](int64_t v) -> int64_t { return v == 0 ? 1 : 0; }, [](double v) { return v; });
 }
 
 template <class Test>

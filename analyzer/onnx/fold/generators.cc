@@ -88,7 +88,8 @@ Outputs Range(const Call& call) {
   const auto delta = Element<int64_t>(call, 2);
   if (start && limit && delta) {
     if (*delta == 0) return {};
-    const double length = std::ceil((static_cast<double>(*limit) - static_cast<double>(*start)) / static_cast<double>(*delta));
+    const double length =
+        std::ceil((static_cast<double>(*limit) - static_cast<double>(*start)) / static_cast<double>(*delta));
     if (length > kMaxElements) return {};
     std::vector<int64_t> data;
     for (int64_t i = 0; i < static_cast<int64_t>(length); ++i) data.push_back(*start + i * *delta);

@@ -179,8 +179,7 @@ Outputs Joined(const Call& call, size_t axis, Dims dims) {
     if (source == nullptr || part.dtype != first.dtype) return {};
     const int64_t run = part.dims[axis] * whole.inner;
     for (int64_t outer = 0; outer < whole.outer; ++outer) {
-      std::copy_n(source->begin() + outer * run, run,
-                  data.begin() + (outer * whole.length + at) * whole.inner);
+      std::copy_n(source->begin() + outer * run, run, data.begin() + (outer * whole.length + at) * whole.inner);
     }
     at += part.dims[axis];
   }

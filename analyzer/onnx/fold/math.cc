@@ -12,7 +12,8 @@ template <class Op>
 Outputs MapFloats(const Call& call, Op op) {
   const Literal& x = *call.value(0);
   if (x.floats() == nullptr) return {};
-  return MapElements(x, [](int64_t v) { return v; }, op);
+  return MapElements(
+      x, [](int64_t v) { return v; }, op);
 }
 
 template <double (*F)(double)>
@@ -22,7 +23,8 @@ Outputs Float(const Call& call) {
 
 Outputs Abs(const Call& call) {
   return MapElements(
-      *call.value(0), [](int64_t v) { return v < 0 && v != INT64_MIN ? -v : v; }, [](double v) { return std::fabs(v); });
+      *call.value(0), [](int64_t v) { return v < 0 && v != INT64_MIN ? -v : v; },
+      [](double v) { return std::fabs(v); });
 }
 
 Outputs Neg(const Call& call) {
@@ -43,7 +45,8 @@ Outputs Relu(const Call& call) {
 
 Outputs BitwiseNot(const Call& call) {
   if (call.value(0)->ints() == nullptr) return {};
-  return MapElements(*call.value(0), [](int64_t v) { return ~v; }, [](double v) { return v; });
+  return MapElements(
+      *call.value(0), [](int64_t v) { return ~v; }, [](double v) { return v; });
 }
 
 Outputs Reciprocal(const Call& call) {
@@ -98,7 +101,8 @@ Outputs CastTo(const Literal& x, DType to) {
       }
       return Integers(to, x.dims, std::move(result));
     }
-    if (ElementTypeOf(to) == onnx::TensorProto::UNDEFINED || !IsFloating(to) || HasUnknown(x) || !FitsInt64(x)) return {};
+    if (ElementTypeOf(to) == onnx::TensorProto::UNDEFINED || !IsFloating(to) || HasUnknown(x) || !FitsInt64(x))
+      return {};
     std::vector<double> result(x.ints()->begin(), x.ints()->end());
     for (double& v : result) v = RoundToFloat(to, v);
     return Floats(to, x.dims, std::move(result));

@@ -48,7 +48,8 @@ Outputs DequantizeLinear(const Call& call) {
 Outputs QuantizeLinear(const Call& call) {
   const Literal& x = *call.value(0);
   const Literal* scale = call.value(1);
-  if (scale == nullptr || scale->floats() == nullptr || x.floats() == nullptr || !ZeroPointFits(call, *scale)) return {};
+  if (scale == nullptr || scale->floats() == nullptr || x.floats() == nullptr || !ZeroPointFits(call, *scale))
+    return {};
   if (call.int_attribute("output_dtype", 0) != 0) return {};
   const DType to = call.has(2) ? call.value(2)->dtype : DType::kUInt8;
   const int bits = RowOf(to).bits;
@@ -62,7 +63,8 @@ Outputs QuantizeLinear(const Call& call) {
   for (size_t i = 0; i < offsets->size(); ++i) {
     const auto at = static_cast<size_t>((*offsets)[i]);
     const double zero = call.has(2) ? static_cast<double>((*call.value(2)->ints())[at]) : 0.0;
-    const double level = std::nearbyint((*x.floats())[i] / (*scale->floats())[at]) + zero;
+    const DType working = x.dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+    const double level = std::nearbyint(RoundToFloat(working, (*x.floats())[i] / (*scale->floats())[at])) + zero;
     if (std::isnan(level)) return {};
     result.push_back(static_cast<int64_t>(std::min(std::max(level, low), high)));
   }

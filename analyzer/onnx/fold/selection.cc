@@ -87,7 +87,8 @@ std::vector<int64_t> DistinctPositions(const std::vector<T>& data, bool sorted) 
   std::iota(order.begin(), order.end(), 0);
   const auto at = [&data](int64_t i) -> const T& { return data[static_cast<size_t>(i)]; };
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return at(a) < at(b); });
-  order.erase(std::unique(order.begin(), order.end(), [&](int64_t a, int64_t b) { return at(a) == at(b); }), order.end());
+  order.erase(std::unique(order.begin(), order.end(), [&](int64_t a, int64_t b) { return at(a) == at(b); }),
+              order.end());
   if (!sorted) std::sort(order.begin(), order.end());
   return order;
 }

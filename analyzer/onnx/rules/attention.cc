@@ -120,8 +120,8 @@ Results QEmbedLayerNormalization(const Call& call) {
 
 // [buckets,N] and two scalar lengths -> [1,N,S,L].
 Results RelativePositionBias(const Call& call) {
-  return {{TypeOf(call, 0), Shape({1, DimOf(call, 0, 1), call.scalar(1).value_or(kUnknownDim),
-                                   call.scalar(2).value_or(kUnknownDim)})}};
+  return {{TypeOf(call, 0),
+           Shape({1, DimOf(call, 0, 1), call.scalar(1).value_or(kUnknownDim), call.scalar(2).value_or(kUnknownDim)})}};
 }
 
 // [tokens,H], offsets [B,S] -> [B,S,H].

@@ -30,7 +30,6 @@ Results SkipGroupNorm(const Call& call) {
   return {{TypeOf(call, 0), ShapeOf(call, 0)}, {TypeOf(call, 0), ShapeOf(call, 0)}};
 }
 
-
 Results BiasDropout(const Call& call) {
   return {{TypeOf(call, 0), ShapeOf(call, 0)}, {onnx::TensorProto::BOOL, ShapeOf(call, 0)}};
 }
@@ -156,9 +155,7 @@ Results QLinearGlobalAveragePool(const Call& call) {
 }
 
 // a, a_scale, a_zero, b, b_scale, b_zero, ...
-Results QLinearBinary(const Call& call) {
-  return {{TypeOf(call, 0), Broadcast(ShapeOf(call, 0), ShapeOf(call, 3))}};
-}
+Results QLinearBinary(const Call& call) { return {{TypeOf(call, 0), Broadcast(ShapeOf(call, 0), ShapeOf(call, 3))}}; }
 
 // y_scale, y_zero, then (tensor, scale, zero) for every part.
 Results QLinearConcat(const Call& call) {

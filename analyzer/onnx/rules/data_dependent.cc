@@ -72,7 +72,9 @@ Results Unique(const Call& call) {
     values = x;
     length = x.dims[*axis];
   }
-  return {{TypeOf(call, 0), values, true}, {kInt64, Shape({length}), true}, {kInt64, Shape({length})},
+  return {{TypeOf(call, 0), values, true},
+          {kInt64, Shape({length}), true},
+          {kInt64, Shape({length})},
           {kInt64, Shape({length}), true}};
 }
 
@@ -96,9 +98,17 @@ Results Dropout(const Call& call) {
   return {{TypeOf(call, 0), ShapeOf(call, 0)}, {mask, ShapeOf(call, 0)}};
 }
 
+// Sizes that pooling lost, where the node is given them.
+Results MaxUnpool(const Call& call) {
+  const Literal* shape = call.value(2);
+  if (shape == nullptr || shape->ints() == nullptr) return {};
+  return {{TypeOf(call, 0), Shape(Dims(shape->ints()->begin(), shape->ints()->end()))}};
+}
+
 constexpr auto kRows = std::to_array<Row>({
     {"", "Compress", Compress},
     {"", "Dropout", Dropout},
+    {"", "MaxUnpool", MaxUnpool},
     {"", "NonMaxSuppression", NonMaxSuppression},
     {"", "NonZero", NonZero},
     {"", "Slice", Slice},

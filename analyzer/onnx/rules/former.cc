@@ -43,9 +43,7 @@ Results ConstantFill(const Call& call) {
   return {{static_cast<int>(call.int_attribute("dtype", onnx::TensorProto::FLOAT)), Shape(dims)}};
 }
 
-Results GivenTensorFill(const Call& call) {
-  return {{onnx::TensorProto::FLOAT, Shape(IntsOf(call, "shape"))}};
-}
+Results GivenTensorFill(const Call& call) { return {{onnx::TensorProto::FLOAT, Shape(IntsOf(call, "shape"))}}; }
 
 // Type names as opset 1 wrote them: "FLOAT", "INT64".
 Results CastByName(const Call& call) {

@@ -42,7 +42,8 @@ onnx::ModelProto ReadModel(const std::string& path) {
 }
 
 // "wanted, got" for every recorded value that differs. Inner values of inlined functions are not recorded.
-std::vector<std::string> Differences(const InferredGraph& inferred, const nlohmann::json& recorded, bool& upper_bounds) {
+std::vector<std::string> Differences(const InferredGraph& inferred, const nlohmann::json& recorded,
+                                     bool& upper_bounds) {
   std::vector<std::string> differences;
   for (const auto& [name, truth] : recorded.items()) {
     // Sequences and maps are recorded by their type alone: they have no shape.
@@ -72,8 +73,7 @@ TEST_P(RecordedShapes, AreInferred) {
   const nlohmann::json record = nlohmann::json::parse(file);
   const std::string root = GetParam().rfind("/wild/", 0) == 0 ? kTruth + "/wild/" : kTruth + "/";
   const std::string name = record["model"];
-  const onnx::ModelProto model =
-      ReadModel(std::filesystem::exists(root + name) ? root + name : kTruth + "/" + name);
+  const onnx::ModelProto model = ReadModel(std::filesystem::exists(root + name) ? root + name : kTruth + "/" + name);
   for (const auto& run : record["runs"]) {
     absl::flat_hash_map<std::string, Shape> inputs;
     for (const auto& [input, type] : run["inputs"].items()) {
@@ -90,7 +90,8 @@ TEST_P(RecordedShapes, AreInferred) {
 
 std::string TestName(const testing::TestParamInfo<std::string>& info) {
   std::string name = std::filesystem::path(info.param).stem().string();
-  std::replace_if(name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
   return name;
 }
 
