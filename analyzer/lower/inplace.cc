@@ -1,0 +1,129 @@
+#include "analyzer/lower/inplace.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <regex>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/diagnostic.h"
+
+namespace onnx_mem {
+namespace {
+
+// When `auto` writes in place.
+enum class Habit { kAlways, kAsModule, kInference, kNever };
+
+struct InPlaceRow {
+  std::string_view op;
+  Habit habit;
+};
+
+// Operators that have an in-place form. ReLU's output is all that its backward needs, so models write it in place;
+// SiLU and its like save a copy of the input then, which leaves training memory as it was.
+constexpr auto kInPlace = std::to_array<InPlaceRow>({
+    {"relu", Habit::kAlways},       {"leaky_relu", Habit::kAsModule}, {"relu6", Habit::kInference},
+    {"silu", Habit::kInference},    {"hardswish", Habit::kInference}, {"elu", Habit::kNever},
+    {"selu", Habit::kNever},        {"celu", Habit::kNever},          {"hardsigmoid", Habit::kNever},
+    {"mish", Habit::kNever},        {"dropout", Habit::kNever},       {"sigmoid", Habit::kNever},
+    {"tanh", Habit::kNever},        {"clamp", Habit::kNever},         {"threshold", Habit::kNever},
+});
+
+// Producers whose backward reads their own output: it must stay as it is.
+constexpr auto kSavesOutput = std::to_array<std::string_view>({
+    "sigmoid", "tanh", "exp", "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax", "relu", "leaky_relu", "elu", "selu",
+    "celu", "tan", "prod", "amax", "amin", "norm", "logsumexp", "pow", "cumprod", "sdpa", "lstm", "gru", "rnn", "std",
+    "cumsum", "max_pool", "assumed", "opaque",
+});
+
+// Producers after which model zoos write `inplace=True`.
+constexpr auto kBeforeActivation = std::to_array<std::string_view>(
+    {"conv", "conv_transpose", "batch_norm", "add", "add_scalar", "linear", "addmm", "instance_norm", "group_norm"});
+
+template <class Range>
+bool Contains(const Range& range, std::string_view op) {
+  return std::find(range.begin(), range.end(), op) != range.end();
+}
+
+const InPlaceRow* Find(std::string_view op) {
+  auto it = std::find_if(kInPlace.begin(), kInPlace.end(), [&](const InPlaceRow& row) { return row.op == op; });
+  return it == kInPlace.end() ? nullptr : &*it;
+}
+
+// The node whose result `id` would overwrite, if it may.
+NodeId Overwritable(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (node.inputs.empty() || !node.inputs[0].valid() || draft.OnlyReader(node.inputs[0]) != id) return NodeId();
+  const NodeId producer = draft.producer(node.inputs[0]);
+  if (!producer.valid() || Contains(kSavesOutput, draft.node(producer).op)) return NodeId();
+  const Tensor& input = draft.tensor(node.inputs[0]);
+  const Tensor& output = draft.tensor(node.outputs[0]);
+  return input.shape == output.shape && input.dtype == output.dtype ? producer : NodeId();
+}
+
+// True if the activation is a module of its own rather than a function called in the module of its producer.
+bool IsOwnModule(const Node& activation, const Node& producer) {
+  if (activation.calls.empty()) return producer.calls.empty();
+  if (activation.calls.size() > producer.calls.size()) return true;
+  return !std::equal(activation.calls.begin(), activation.calls.end(), producer.calls.begin());
+}
+
+bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId producer, const Run& run) {
+  const Node& before = draft.node(producer);
+  switch (row.habit) {
+    case Habit::kAlways: return Contains(kBeforeActivation, before.op);
+    case Habit::kAsModule: return Contains(kBeforeActivation, before.op) && IsOwnModule(draft.node(id), before);
+    case Habit::kInference:
+      return !run.training && before.op == "batch_norm" && IsOwnModule(draft.node(id), before);
+    case Habit::kNever: return false;
+  }
+  return false;
+}
+
+// `out += identity; out = relu(out)`: the sum may overwrite the branch's BatchNorm output.
+bool MarkSum(Draft& draft, NodeId sum) {
+  if (draft.node(sum).op != "add" || Overwritable(draft, sum) == NodeId()) return false;
+  if (draft.node(Overwritable(draft, sum)).op != "batch_norm") return false;
+  draft.mutable_node(sum).attributes["inplace"] = int64_t{1};
+  return true;
+}
+
+int64_t MarkByHabit(Draft& draft, const Run& run) {
+  int64_t count = 0;
+  for (NodeId id : draft.InOrder()) {
+    const InPlaceRow* row = Find(draft.node(id).op);
+    if (row == nullptr) continue;
+    const NodeId producer = Overwritable(draft, id);
+    if (!producer.valid() || !IsHabit(draft, *row, id, producer, run)) continue;
+    draft.mutable_node(id).attributes["inplace"] = int64_t{1};
+    ++count;
+    if (row->op == "relu" && MarkSum(draft, producer)) ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
+  if (run.inplace == "none") return 0;
+  if (run.inplace == "auto" || run.inplace.empty()) return MarkByHabit(draft, run);
+  std::optional<std::regex> pattern;
+  try {
+    pattern.emplace(run.inplace, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error&) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+                       absl::StrCat("--inplace: '", run.inplace, "' is not a regular expression"));
+  }
+  int64_t count = 0;
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    if (Find(node.op) == nullptr && node.op != "add" && node.op != "mul") continue;
+    if (!std::regex_search(node.name, *pattern) && !std::regex_search(node.module, *pattern)) continue;
+    if (!Overwritable(draft, id).valid()) continue;
+    draft.mutable_node(id).attributes["inplace"] = int64_t{1};
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace onnx_mem

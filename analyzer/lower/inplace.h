@@ -1,0 +1,22 @@
+// Which operators write into their input: no ONNX file says.
+#ifndef ONNX_MEM_ANALYZER_LOWER_INPLACE_H_
+#define ONNX_MEM_ANALYZER_LOWER_INPLACE_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "analyzer/lower/site.h"
+
+namespace onnx_mem {
+
+// Sets "inplace" = 1 where Run.inplace says so and it is legal: the overwritten tensor has no other reader, is no
+// input or output of the graph, and nobody needs it in backward. Gives how many operators became in-place.
+//   auto   what model zoos write: ReLU right after convolution, BatchNorm, sum or linear; LeakyReLU as a module of its
+//          own there; `out += identity` before a ReLU; in inference also the other activations after BatchNorm
+//   none   nothing
+//   REGEX  every operator that can, by node name or module path. Error: InvalidArgument (usage) for a bad pattern.
+absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_INPLACE_H_

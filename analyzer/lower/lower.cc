@@ -1,0 +1,125 @@
+#include "analyzer/lower/lower.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/lower/draft.h"
+#include "analyzer/lower/dtype_change.h"
+#include "analyzer/lower/inplace.h"
+#include "analyzer/lower/ops.h"
+#include "analyzer/lower/parameters.h"
+#include "analyzer/lower/residence.h"
+#include "analyzer/lower/rewrites.h"
+#include "analyzer/lower/scopes.h"
+#include "analyzer/lower/site.h"
+#include "analyzer/lower/table.h"
+
+namespace onnx_mem {
+namespace {
+
+// An export in training mode shows it on its BatchNorms and Dropouts.
+bool IsTrainingForm(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    if (node.op == "BatchNormalization") return IntAttribute(node, "training_mode", 0) != 0;
+    if (node.op != "Dropout" || node.inputs.size() < 3 || !node.inputs[2].valid()) return false;
+    const LiteralPtr& mode = graph.tensors[node.inputs[2]].value;
+    return mode != nullptr && mode->ints() != nullptr && mode->ints()->size() == 1 && mode->ints()->front() != 0;
+  });
+}
+
+// A node all of whose operands are numbers makes its result from them.
+bool HasOnlyNumbers(const Site& site, const TableRow& row) {
+  bool any = false;
+  for (size_t i = 0; i < site.num_inputs(); ++i) {
+    if (!site.Has(i) || row.slots.kind(i) != SlotKind::kDevice) continue;
+    if (site.In(i).valid()) return false;
+    any = true;
+  }
+  return any && site.node().captures.empty() && site.node().subgraphs.empty();
+}
+
+void LowerNodes(Lowering& lowering) {
+  ScopeReader scopes(lowering.source);
+  for (NodeId id(0); lowering.source.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    const Node& node = lowering.source.nodes[id];
+    if (!lowering.residence.runs[id] || node.op == "Constant") continue;
+    const TableRow* row = FindRow(node);
+    Site site(lowering, id, row, scopes.Of(node));
+    if (row == nullptr) {
+      site.Assume();
+    } else if (HasOnlyNumbers(site, *row)) {
+      site.Emit("full", {}, node.outputs);
+    } else {
+      row->lower(site);
+    }
+  }
+  for (TensorId id : lowering.residence.read_back) lowering.draft.Keep(lowering.draft.Resolve(id));
+}
+
+void ApplyRewrites(Lowering& lowering, std::vector<Diagnostic>& diagnostics) {
+  for (const Rewrite& rewrite : AllRewrites()) {
+    const auto& disabled = lowering.run.disabled_rewrites;
+    if (std::find(disabled.begin(), disabled.end(), rewrite.name) != disabled.end()) continue;
+    const int64_t count = rewrite.apply(lowering);
+    if (count == 0 || !rewrite.reported) continue;
+    diagnostics.push_back({absl::StrCat("rewrite-", std::string(rewrite.name)), Severity::kNote, count,
+                           absl::StrCat(count, " ", std::string(rewrite.description)), {}, {}});
+  }
+}
+
+// Graph outputs that no node makes (a stored tensor handed out as it is) still have to be something.
+void SettleOutputs(Lowering& lowering) {
+  for (TensorId id : lowering.source.outputs) {
+    const TensorId tensor = lowering.draft.Resolve(id);
+    if (lowering.draft.kind(tensor) != TensorKind::kHost || lowering.draft.producer(tensor).valid()) continue;
+    if (lowering.source.tensors[id].role == TensorRole::kInitializer) {
+      lowering.draft.SetKind(tensor, KindOfStored(lowering.source, tensor));
+    }
+  }
+}
+
+void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostics) {
+  if (!lowering.assumed.empty()) {
+    int64_t total = 0;
+    for (const auto& [op, count] : lowering.assumed) total += count;
+    Diagnostic d{"assumed-op", Severity::kWarning, total, absl::StrCat("no memory rule for ", total, " nodes"), {}, {}};
+    d.details.push_back(absl::StrCat("what: ", absl::StrJoin(lowering.assumed, ", ", [](std::string* out, const auto& entry) {
+                          absl::StrAppend(out, entry.first, " (x", entry.second, ")");
+                        })));
+    d.details.push_back("why: counted as new outputs that save their inputs, one gradient per input");
+    diagnostics.push_back(std::move(d));
+  }
+  if (lowering.data_dependent > 0) {
+    diagnostics.push_back({"opaque-subgraph", Severity::kWarning, lowering.data_dependent,
+                           absl::StrCat(lowering.data_dependent,
+                                        " If, Loop or Scan nodes are counted as the peak of one run of their body"),
+                           {}, {}});
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Lowered> Lower(const Graph& graph, const Run& run) {
+  const Residence residence = FindResidence(graph);
+  Draft draft(graph);
+  if (run.dtype) ChangeDtype(draft, *run.dtype);
+  Lowering lowering{graph, run, residence, draft};
+  lowering.training_form = IsTrainingForm(graph);
+  LowerNodes(lowering);
+  Lowered lowered;
+  draft.RemoveUnread();
+  ApplyRewrites(lowering, lowered.diagnostics);
+  SettleOutputs(lowering);
+  absl::StatusOr<int64_t> in_place = MarkInPlace(draft, run);
+  if (!in_place.ok()) return in_place.status();
+  if (*in_place > 0) lowered.assumptions.push_back(absl::StrCat("in-place activations (", *in_place, ")"));
+  ReportAssumed(lowering, lowered.diagnostics);
+  Draft::Finished finished = std::move(draft).Finish();
+  lowered.graph = std::move(finished.graph);
+  lowered.kinds = std::move(finished.kinds);
+  lowered.hidden_buffer_bytes = lowering.hidden_buffer_bytes;
+  return lowered;
+}
+
+}  // namespace onnx_mem

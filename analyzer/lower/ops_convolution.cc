@@ -1,0 +1,53 @@
+// Convolutions: the framework's attributes are lists with one entry per spatial dimension.
+#include "analyzer/lower/ops.h"
+
+namespace onnx_mem {
+namespace {
+
+std::vector<int64_t> PerDimension(const Site& s, std::string_view name, size_t spatial, int64_t fallback) {
+  std::vector<int64_t> values = s.IntList(name);
+  if (values.size() < spatial) values.assign(spatial, fallback);
+  return values;
+}
+
+// A bias that the exporter made up (zeros expanded to the weight's shape) is no bias.
+TensorId Bias(Site& s, size_t slot) {
+  const TensorId stored = s.Stored(slot);
+  if (stored.valid() || !s.Has(slot)) return stored;
+  const Tensor& tensor = s.source().tensors[s.node().inputs[slot]];
+  const auto values = s.Floats(slot);
+  const bool made_up = tensor.producer.valid() && s.source().nodes[tensor.producer].op == "Expand";
+  if (made_up || (values && tensor.role == TensorRole::kActivation)) return TensorId();
+  return s.Materialized(slot);
+}
+
+}  // namespace
+
+void LowerConv(Site& s) {
+  const size_t spatial = s.InRank(1) > 2 ? s.InRank(1) - 2 : 0;
+  const TensorId stored = s.Stored(1);
+  std::vector<TensorId> inputs = {s.Materialized(0), stored.valid() ? stored : s.Materialized(1)};
+  if (const TensorId bias = Bias(s, 2); bias.valid()) inputs.push_back(bias);
+  const std::vector<int64_t> pads = PerDimension(s, "pads", 2 * spatial, 0);
+  s.Emit("conv", std::move(inputs), {s.Out(0)},
+         {{"stride", PerDimension(s, "strides", spatial, 1)},
+          {"pad", std::vector<int64_t>(pads.begin(), pads.begin() + static_cast<int64_t>(spatial))},
+          {"dilation", PerDimension(s, "dilations", spatial, 1)},
+          {"group", s.Int("group", 1)}});
+}
+
+void LowerConvTranspose(Site& s) {
+  const size_t spatial = s.InRank(1) > 2 ? s.InRank(1) - 2 : 0;
+  const TensorId stored = s.Stored(1);
+  std::vector<TensorId> inputs = {s.Materialized(0), stored.valid() ? stored : s.Materialized(1)};
+  if (const TensorId bias = Bias(s, 2); bias.valid()) inputs.push_back(bias);
+  s.Emit("conv_transpose", std::move(inputs), {s.Out(0)},
+         {{"stride", PerDimension(s, "strides", spatial, 1)},
+          {"dilation", PerDimension(s, "dilations", spatial, 1)},
+          {"group", s.Int("group", 1)}});
+}
+
+// torchvision's deform_conv2d: saves every input, makes one gradient for each; the columns are workspace.
+void LowerDeformConv(Site& s) { s.Assume(); }
+
+}  // namespace onnx_mem

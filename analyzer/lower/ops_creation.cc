@@ -1,0 +1,33 @@
+// Tensors made at run time, and dropout.
+#include "absl/strings/match.h"
+#include "analyzer/lower/ops.h"
+
+namespace onnx_mem {
+namespace {
+
+// The probability of a Dropout node in a training run; 0: it does nothing.
+double DropoutProbability(const Site& s) {
+  if (!s.run().training) return 0.0;
+  double p = s.Has(1) ? s.Number(1).value_or(0.5) : s.Float("ratio", 0.5);
+  if (s.version() >= 12 && s.Number(2).value_or(0.0) == 0.0) p = 0.0;  // exported for inference
+  if (s.version() < 7 && s.Int("is_test", 0) != 0) p = 0.0;
+  return p;
+}
+
+}  // namespace
+
+void LowerRange(Site& s) { s.Emit("arange", {}, {s.Out(0)}); }
+
+void LowerFull(Site& s) { s.Emit("full", {}, s.node().outputs); }
+
+void LowerRandom(Site& s) { s.Emit("random", {}, {s.Out(0)}); }
+
+void LowerDropout(Site& s) {
+  ++s.lowering().dropouts;
+  const double p = DropoutProbability(s);
+  if (p <= 0.0) return s.Alias(0, s.Materialized(0));
+  const bool feature = absl::StartsWith(s.scope().framework_op, "feature_dropout#");
+  s.Emit(feature ? "feature_dropout" : "dropout", {s.Materialized(0)}, {s.Out(0)}, {{"p", p}});
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,178 @@
+// Elementwise operators. A single known number beside a tensor is a Python scalar: x * 2 runs another operator than
+// x * y and saves 8 bytes instead of a tensor.
+#include <algorithm>
+#include <limits>
+
+#include "analyzer/lower/ops.h"
+
+namespace onnx_mem {
+namespace {
+
+// The scalar of `scalar_slot` applies to the other input unless broadcasting gives the result another shape.
+bool IsScalarOperation(const Site& s, size_t tensor_slot, size_t scalar_slot) {
+  return s.Number(scalar_slot).has_value() && s.In(tensor_slot).valid() && s.InShape(tensor_slot) == s.OutShape();
+}
+
+void EmitScalar(Site& s, std::string_view op, size_t tensor_slot, size_t scalar_slot) {
+  s.Emit(op, {s.In(tensor_slot)}, {s.Out(0)}, {{"scalar", *s.Number(scalar_slot)}});
+}
+
+void EmitBinary(Site& s, std::string_view op) {
+  s.Emit(op, {s.Materialized(0), s.Materialized(1)}, {s.Out(0)});
+}
+
+Dims Broadcast(const Dims& a, const Dims& b) {
+  Dims dims(std::max(a.size(), b.size()), 1);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t from_a = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const int64_t from_b = i < b.size() ? b[b.size() - 1 - i] : 1;
+    dims[dims.size() - 1 - i] = from_a == 1 ? from_b : from_a;
+  }
+  return dims;
+}
+
+}  // namespace
+
+void LowerUnary(Site& s) { s.Emit(s.framework(), {s.Materialized(0)}, {s.Out(0)}); }
+
+void LowerActivation(Site& s) {
+  Attributes attributes;
+  for (std::string_view name : {"alpha", "beta", "gamma"}) {
+    auto it = s.node().attributes.find(name);
+    if (it != s.node().attributes.end()) attributes.emplace(it->first, it->second);
+  }
+  s.Emit(s.framework(), {s.Materialized(0)}, {s.Out(0)}, std::move(attributes));
+}
+
+void LowerCast(Site& s) {
+  const TensorId x = s.Materialized(0);
+  if (s.InType(0) == s.OutType()) {
+    s.Alias(0, x);  // .to() of the dtype that it has returns the tensor itself
+    return;
+  }
+  s.Emit("cast", {x}, {s.Out(0)});
+}
+
+void LowerAdd(Site& s) {
+  if (IsScalarOperation(s, 0, 1)) return EmitScalar(s, "add_scalar", 0, 1);
+  if (IsScalarOperation(s, 1, 0)) return EmitScalar(s, "add_scalar", 1, 0);
+  EmitBinary(s, "add");
+}
+
+void LowerSub(Site& s) {
+  if (IsScalarOperation(s, 0, 1)) return EmitScalar(s, "sub_scalar", 0, 1);
+  if (IsScalarOperation(s, 1, 0)) return EmitScalar(s, "rsub_scalar", 1, 0);
+  EmitBinary(s, "sub");
+}
+
+void LowerMul(Site& s) {
+  if (IsScalarOperation(s, 0, 1)) return EmitScalar(s, "mul_scalar", 0, 1);
+  if (IsScalarOperation(s, 1, 0)) return EmitScalar(s, "mul_scalar", 1, 0);
+  EmitBinary(s, "mul");
+}
+
+// c / x is reciprocal(x) * c (torch/_tensor.py, __rtruediv__); exporters write 1/x for reciprocal alone.
+void LowerDiv(Site& s) {
+  if (IsScalarOperation(s, 0, 1)) return EmitScalar(s, "div_scalar", 0, 1);
+  if (!IsScalarOperation(s, 1, 0)) return EmitBinary(s, "div");
+  if (*s.Number(0) == 1.0) {
+    s.Emit("reciprocal", {s.In(1)}, {s.Out(0)});
+    return;
+  }
+  const TensorId inverse = s.EmitTemp("reciprocal", {s.In(1)}, s.OutShape().dims, s.OutType());
+  s.Emit("mul_scalar", {inverse}, {s.Out(0)}, {{"scalar", *s.Number(0)}});
+}
+
+void LowerPow(Site& s) {
+  if (IsScalarOperation(s, 0, 1)) {
+    s.Emit("pow_scalar", {s.In(0)}, {s.Out(0)}, {{"exponent", *s.Number(1)}});
+    return;
+  }
+  EmitBinary(s, "pow");
+}
+
+void LowerBinary(Site& s) {
+  if (s.Number(0) && !s.Number(1)) return s.Emit(s.framework(), {s.In(1)}, {s.Out(0)}), void();
+  if (s.Number(1) && !s.Number(0)) return s.Emit(s.framework(), {s.In(0)}, {s.Out(0)}), void();
+  EmitBinary(s, s.framework());
+}
+
+void LowerVariadic(Site& s) {
+  TensorId sum = s.Materialized(0);
+  if (s.num_inputs() == 1) return s.Alias(0, sum);
+  if (s.num_inputs() == 2 && s.framework() == "add") return LowerAdd(s);
+  Dims dims = s.InShape(0).dims;
+  for (size_t i = 1; i < s.num_inputs(); ++i) {
+    dims = Broadcast(dims, s.InShape(i).dims);
+    const TensorId next = s.Materialized(i);
+    const TensorId result = i + 1 == s.num_inputs() ? s.Out(0) : s.Temp(dims, s.OutType());
+    s.Emit(s.framework(), {sum, next}, {result});
+    sum = result;
+  }
+}
+
+void LowerMean(Site& s) {
+  TensorId sum = s.Materialized(0);
+  Dims dims = s.InShape(0).dims;
+  for (size_t i = 1; i < s.num_inputs(); ++i) {
+    dims = Broadcast(dims, s.InShape(i).dims);
+    sum = s.EmitTemp("add", {sum, s.Materialized(i)}, dims, s.OutType());
+  }
+  s.Emit("div_scalar", {sum}, {s.Out(0)}, {{"scalar", static_cast<double>(s.num_inputs())}});
+}
+
+// nn.ReLU6 and clamp(0, 6) look alike in a file; ReLU6 is the one that models use.
+void LowerClip(Site& s) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const TensorId low = s.In(1), high = s.In(2);
+  if (low.valid() || high.valid()) {
+    TensorId x = s.Materialized(0);
+    if (low.valid()) {
+      const TensorId result = s.Has(2) ? s.Temp(s.OutShape().dims, s.OutType()) : s.Out(0);
+      s.Emit("maximum", {x, low}, {result});
+      x = result;
+    }
+    if (s.Has(2)) s.Emit("minimum", {x, s.Materialized(2)}, {s.Out(0)});
+    return;
+  }
+  const double min = s.Has(1) ? s.Number(1).value_or(-kNone) : s.Float("min", -kNone);
+  const double max = s.Has(2) ? s.Number(2).value_or(kNone) : s.Float("max", kNone);
+  if (min == 0.0 && max == 6.0) {
+    s.Emit("relu6", {s.Materialized(0)}, {s.Out(0)});
+    return;
+  }
+  const bool two_sided = min > -std::numeric_limits<float>::max() && max < std::numeric_limits<float>::max();
+  s.Emit("clamp", {s.Materialized(0)}, {s.Out(0)}, {{"two_sided", static_cast<int64_t>(two_sided)}});
+}
+
+void LowerWhere(Site& s) { s.Emit("where", {s.Materialized(0), s.In(1), s.In(2)}, {s.Out(0)}); }
+
+void LowerGelu(Site& s) {
+  s.Emit("gelu", {s.Materialized(0)}, {s.Out(0)}, {{"approximate", s.String("approximate", "none")}});
+}
+
+void LowerSwish(Site& s) {
+  const double alpha = s.Float("alpha", 1.0);
+  const TensorId x = s.Materialized(0);
+  if (alpha == 1.0) {
+    s.Emit("silu", {x}, {s.Out(0)});
+    return;
+  }
+  const Dims& dims = s.OutShape().dims;
+  const TensorId scaled = s.EmitTemp("mul_scalar", {x}, dims, s.OutType(), {{"scalar", alpha}});
+  const TensorId gate = s.EmitTemp("sigmoid", {scaled}, dims, s.OutType());
+  s.Emit("mul", {x, gate}, {s.Out(0)});
+}
+
+void LowerShrink(Site& s) {
+  const bool soft = s.Float("bias", 0.0) != 0.0;
+  s.Emit(soft ? "softshrink" : "hardshrink", {s.Materialized(0)}, {s.Out(0)});
+}
+
+// The exporter unsqueezes the slope; the framework takes the 1-D parameter.
+void LowerPRelu(Site& s) {
+  const TensorId slope = s.Stored(1);
+  s.Emit("prelu", {s.Materialized(0), slope.valid() ? slope : s.Materialized(1)}, {s.Out(0)});
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,76 @@
+// Reading and writing by index.
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/lower/ops.h"
+
+namespace onnx_mem {
+namespace {
+
+// nn.Embedding looks its own weight up; an expression table[index] in another module is advanced indexing.
+bool IsEmbedding(const Site& s, TensorId table) {
+  const Tensor& tensor = s.draft().tensor(table);
+  if (tensor.shape.rank() != 2 || !IsFloating(tensor.dtype)) return false;
+  if (absl::StartsWith(s.scope().framework_op, "embedding#")) return true;
+  return absl::EndsWith(tensor.name, "weight") || !absl::StrContains(tensor.name, ".");
+}
+
+}  // namespace
+
+// Gather is select for one known index, embedding for rows of a weight, index_select for a 1-D index, and otherwise
+// advanced indexing.
+void LowerGather(Site& s) {
+  const int64_t axis = s.Axis("axis", 0);
+  const auto index = s.Number(1);
+  if (index && s.InRank(1) == 0) {
+    const Dims& dims = s.InShape(0).dims;
+    const int64_t size = axis < static_cast<int64_t>(dims.size()) ? dims[static_cast<size_t>(axis)] : 0;
+    const auto position = static_cast<int64_t>(*index);
+    s.Emit("select", {s.Materialized(0)}, {s.Out(0)},
+           {{"axis", axis}, {"index", position < 0 ? position + size : position}});
+    return;
+  }
+  const TensorId table = s.Stored(0);
+  if (axis == 0 && table.valid() && IsEmbedding(s, table)) {
+    s.Emit("embedding", {table, s.Materialized(1)}, {s.Out(0)});
+    return;
+  }
+  const bool one_dimensional = s.InRank(1) <= 1;
+  s.Emit(one_dimensional ? "index_select" : "index", {s.Materialized(0), s.Materialized(1)}, {s.Out(0)}, {{"axis", axis}});
+}
+
+void LowerGatherElements(Site& s) {
+  s.Emit("gather", {s.Materialized(0), s.Materialized(1)}, {s.Out(0)}, {{"axis", s.Axis("axis", 0)}});
+}
+
+void LowerGatherNd(Site& s) {
+  s.Emit("index", {s.Materialized(0), s.Materialized(1)}, {s.Out(0)}, {{"axis", int64_t{0}}});
+}
+
+void LowerScatterElements(Site& s) {
+  const bool reduces = s.String("reduction", "none") != "none";
+  s.Emit(reduces ? "scatter_add" : "scatter", {s.Materialized(0), s.Materialized(1), s.Materialized(2)}, {s.Out(0)},
+         {{"axis", s.Axis("axis", 0)}});
+}
+
+void LowerScatterNd(Site& s) {
+  s.Emit("index_put", {s.Materialized(0), s.Materialized(2), s.Materialized(1)}, {s.Out(0)});
+}
+
+void LowerTopK(Site& s) {
+  s.Emit("topk", {s.Materialized(0)}, {s.Out(0), s.Out(1)}, {{"axis", s.Axis("axis", -1)}});
+}
+
+void LowerNonZero(Site& s) { s.Emit("nonzero", {s.Materialized(0)}, {s.Out(0)}); }
+
+void LowerNewWithoutGradient(Site& s) { s.Emit(s.framework(), {}, s.node().outputs); }
+
+void LowerOneHot(Site& s) { s.Emit("one_hot", {s.Materialized(0)}, {s.Out(0)}); }
+
+void LowerTrilu(Site& s) { s.Emit(s.Int("upper", 1) != 0 ? "triu" : "tril", {s.Materialized(0)}, {s.Out(0)}); }
+
+// torch has no such operator; a gather along the time axis does it.
+void LowerReverseSequence(Site& s) { s.Emit("flip", {s.Materialized(0)}, {s.Out(0)}, {{"axes", std::vector<int64_t>{s.Int("time_axis", 0)}}}); }
+
+}  // namespace onnx_mem

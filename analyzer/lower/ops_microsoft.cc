@@ -1,0 +1,115 @@
+// com.microsoft: operators that onnxruntime's optimizer fused. The framework ran the parts.
+#include "analyzer/lower/ops.h"
+
+namespace onnx_mem {
+namespace {
+
+// x + bias where there is one.
+TensorId AddBias(Site& s, TensorId x, size_t slot) {
+  if (!s.Has(slot)) return x;
+  const Dims dims = s.draft().tensor(x).shape.dims;
+  return s.EmitTemp("add", {x, s.Materialized(slot)}, dims, s.draft().tensor(x).dtype);
+}
+
+void EmitNorm(Site& s, TensorId x, std::initializer_list<size_t> affine, bool rms) {
+  std::vector<TensorId> inputs = {x};
+  for (size_t slot : affine) {
+    if (s.Has(slot)) inputs.push_back(s.Materialized(slot));
+  }
+  const auto rank = static_cast<int64_t>(s.draft().tensor(x).shape.rank());
+  s.Emit(rms ? "rms_norm" : "layer_norm", std::move(inputs), {s.Out(0)}, {{"axis", rank - 1}});
+}
+
+// The activation of a fused operator, by its ONNX name.
+void EmitActivation(Site& s, TensorId x, const std::string& activation) {
+  std::string op = "relu";
+  if (activation == "Tanh") op = "tanh";
+  if (activation == "Sigmoid") op = "sigmoid";
+  if (activation == "LeakyRelu") op = "leaky_relu";
+  if (activation == "HardSigmoid") op = "hardsigmoid";
+  if (activation == "Clip") op = "relu6";
+  s.Emit(op, {x}, {s.Out(0)});
+}
+
+}  // namespace
+
+void LowerBiasGelu(Site& s) {
+  s.Emit("gelu", {AddBias(s, s.Materialized(0), 1)}, {s.Out(0)}, {{"approximate", std::string("none")}});
+}
+
+void LowerFastGelu(Site& s) {
+  s.Emit("gelu", {AddBias(s, s.Materialized(0), 1)}, {s.Out(0)}, {{"approximate", std::string("tanh")}});
+}
+
+// x * sigmoid(1.702 x), as CLIP writes it.
+void LowerQuickGelu(Site& s) {
+  const TensorId x = s.Materialized(0);
+  const Dims dims = s.OutShape().dims;
+  const TensorId scaled =
+      s.EmitTemp("mul_scalar", {x}, dims, s.OutType(), {{"scalar", s.Float("alpha", 1.702)}});
+  const TensorId gate = s.EmitTemp("sigmoid", {scaled}, dims, s.OutType());
+  s.Emit("mul", {x, gate}, {s.Out(0)});
+}
+
+// SkipLayerNormalization: input, skip, gamma, beta?, bias?; SkipSimplified...: input, skip, gamma, bias?.
+void LowerSkipNorm(Site& s) {
+  const bool rms = s.framework() == "rms_norm";
+  TensorId x = AddBias(s, s.Materialized(0), rms ? 3 : 4);
+  const TensorId sum = s.OutUsed(3) ? s.Out(3) : s.Temp(s.InShape(0).dims, s.OutType());
+  s.Emit("add", {x, s.Materialized(1)}, {sum});
+  if (rms) return EmitNorm(s, sum, {2}, true);
+  EmitNorm(s, sum, {2, 3}, false);
+}
+
+// input_ids, segment_ids?, word, position, segment tables, gamma, beta.
+void LowerEmbedLayerNorm(Site& s) {
+  const Dims dims = s.OutShape().dims;
+  const DType dtype = s.OutType();
+  const TensorId ids = s.Materialized(0);
+  TensorId sum = s.EmitTemp("embedding", {s.Materialized(2), ids}, dims, dtype);
+  const Dims id_dims = s.InShape(0).dims;
+  const TensorId positions = s.EmitTemp("arange", {}, id_dims, DType::kInt64);
+  const TensorId position = s.EmitTemp("embedding", {s.Materialized(3), positions}, dims, dtype);
+  sum = s.EmitTemp("add", {sum, position}, dims, dtype);
+  if (s.Has(1) && s.Has(4)) {
+    const TensorId segment = s.EmitTemp("embedding", {s.Materialized(4), s.Materialized(1)}, dims, dtype);
+    sum = s.EmitTemp("add", {sum, segment}, dims, dtype);
+  }
+  EmitNorm(s, sum, {5, 6}, false);
+}
+
+// Conv with an activation on top; input 3 (Z) is added before it.
+void LowerFusedConv(Site& s) {
+  const Dims dims = s.OutShape().dims;
+  std::vector<TensorId> inputs = {s.Materialized(0), s.Materialized(1)};
+  if (s.Has(2)) inputs.push_back(s.Materialized(2));
+  TensorId x = s.EmitTemp("conv", std::move(inputs), dims, s.OutType(),
+                          {{"stride", s.IntList("strides")},
+                           {"pad", s.IntList("pads")},
+                           {"dilation", s.IntList("dilations")},
+                           {"group", s.Int("group", 1)}});
+  x = AddBias(s, x, 3);
+  EmitActivation(s, x, s.String("activation", "Relu"));
+}
+
+void LowerFusedMatMul(Site& s) {
+  const double alpha = s.Float("alpha", 1.0);
+  const TensorId result = alpha == 1.0 ? s.Out(0) : s.Temp(s.OutShape().dims, s.OutType());
+  s.Emit("matmul", {s.Materialized(0), s.Materialized(1)}, {result});
+  if (alpha != 1.0) s.Emit("mul_scalar", {result}, {s.Out(0)}, {{"scalar", alpha}});
+}
+
+void LowerFusedGemm(Site& s) {
+  std::vector<TensorId> inputs = {s.Materialized(0), s.Materialized(1)};
+  if (s.Has(2)) inputs.push_back(s.Materialized(2));
+  const TensorId x = s.EmitTemp("addmm", std::move(inputs), s.OutShape().dims, s.OutType(),
+                                {{"trans_a", s.Int("transA", 0)}, {"trans_b", s.Int("transB", 0)}});
+  EmitActivation(s, x, s.String("activation", "Relu"));
+}
+
+void LowerBiasAdd(Site& s) {
+  const TensorId x = AddBias(s, s.Materialized(0), 1);
+  s.Emit("add", {x, s.Materialized(2)}, {s.Out(0)});
+}
+
+}  // namespace onnx_mem

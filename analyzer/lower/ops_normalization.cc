@@ -1,0 +1,76 @@
+// Normalisations.
+#include "absl/strings/str_cat.h"
+#include "analyzer/lower/ops.h"
+
+namespace onnx_mem {
+namespace {
+
+// A scale or bias that the framework does not have (affine=False): exporters write constants of ones and zeros.
+TensorId Affine(Site& s, size_t slot) {
+  const TensorId stored = s.Stored(slot);
+  if (stored.valid()) return s.draft().tensor(stored).role == TensorRole::kConstant ? TensorId() : stored;
+  if (!s.Has(slot) || s.Floats(slot)) return TensorId();
+  return s.Materialized(slot);
+}
+
+std::vector<TensorId> WithoutTail(std::vector<TensorId> inputs) {
+  while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
+  return inputs;
+}
+
+}  // namespace
+
+// In a training run the operator normalises by the batch, whatever the file's training_mode says: exporters write the
+// inference form. Every BatchNorm counts batches in 8 bytes that no file shows.
+void LowerBatchNormalization(Site& s) {
+  std::vector<TensorId> inputs = {s.Materialized(0)};
+  for (size_t slot = 1; slot <= 4; ++slot) {
+    const TensorId stored = s.Stored(slot);
+    inputs.push_back(stored.valid() ? stored : s.Materialized(slot));
+  }
+  if (s.lowering().counters.insert(inputs[3]).second) s.lowering().hidden_buffer_bytes += 8;
+  s.Emit("batch_norm", std::move(inputs), {s.Out(0)}, {{"training", static_cast<int64_t>(s.run().training)}});
+}
+
+void LowerInstanceNormalization(Site& s) {
+  s.Emit("instance_norm", WithoutTail({s.Materialized(0), Affine(s, 1), Affine(s, 2)}), {s.Out(0)});
+}
+
+void LowerLayerNormalization(Site& s) {
+  s.Emit("layer_norm", WithoutTail({s.Materialized(0), Affine(s, 1), Affine(s, 2)}), {s.Out(0)},
+         {{"axis", s.Axis("axis", -1)}});
+}
+
+void LowerGroupNormalization(Site& s) {
+  const int64_t groups = s.Int("num_groups", s.Int("groups", 1));
+  s.Emit("group_norm", WithoutTail({s.Materialized(0), Affine(s, 1), Affine(s, 2)}), {s.Out(0)}, {{"groups", groups}});
+}
+
+void LowerRmsNormalization(Site& s) {
+  s.Emit("rms_norm", WithoutTail({s.Materialized(0), Affine(s, 1)}), {s.Out(0)}, {{"axis", s.Axis("axis", -1)}});
+}
+
+void LowerLrn(Site& s) { s.Emit("local_response_norm", {s.Materialized(0)}, {s.Out(0)}, {{"size", s.Int("size", 5)}}); }
+
+void LowerLpNormalization(Site& s) {
+  s.Emit("lp_normalize", {s.Materialized(0)}, {s.Out(0)}, {{"p", s.Int("p", 2)}, {"axis", s.Axis("axis", -1)}});
+}
+
+// (x - mean) / std over the axes, as operators.
+void LowerMeanVarianceNormalization(Site& s) {
+  const TensorId x = s.Materialized(0);
+  Dims reduced = s.InShape(0).dims;
+  std::vector<int64_t> axes = s.IntList("axes");
+  if (axes.empty()) axes = {0, 2, 3};
+  for (int64_t& axis : axes) {
+    axis = Site::Normalize(axis, reduced.size());
+    if (axis >= 0 && axis < static_cast<int64_t>(reduced.size())) reduced[static_cast<size_t>(axis)] = 1;
+  }
+  const Attributes over = {{"axes", axes}, {"keepdim", int64_t{1}}};
+  const TensorId mean = s.EmitTemp("mean", {x}, reduced, s.OutType(), over);
+  const TensorId centered = s.EmitTemp("sub", {x, mean}, s.OutShape().dims, s.OutType());
+  const TensorId deviation = s.EmitTemp("std", {x}, reduced, s.OutType(), over);
+  s.Emit("div", {centered, deviation}, {s.Out(0)});
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,117 @@
+#include "analyzer/lower/parameters.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+
+namespace onnx_mem {
+namespace {
+
+absl::string_view View(std::string_view s) { return absl::string_view(s.data(), s.size()); }
+
+bool AllDigits(std::string_view s) {
+  return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Last parts of names that frameworks give to buffers: register_buffer in torch, torchvision, timm, transformers.
+constexpr std::array<std::string_view, 22> kBufferNames = {
+    "running_mean", "running_var", "num_batches_tracked", "position_ids", "token_type_ids",
+    "inv_freq",     "cos_cached",  "sin_cached",          "freqs_cis",    "freqs",
+    "attn_mask",    "mask",        "causal_mask",         "masked_bias",  "relative_position_index",
+    "anchors",      "anchor_grid", "pixel_mean",          "pixel_std",    "image_mean",
+    "image_std",    "pe",
+};
+
+// Operators and slots whose floating operand is a layer's weight, whatever its name.
+struct WeightSlot {
+  std::string_view op;
+  int first;
+  int last;
+};
+constexpr std::array<WeightSlot, 13> kWeightSlots = {{
+    {"Conv", 1, 2},
+    {"ConvTranspose", 1, 2},
+    {"Gemm", 1, 2},
+    {"MatMul", 1, 1},
+    {"BatchNormalization", 1, 2},
+    {"LayerNormalization", 1, 2},
+    {"GroupNormalization", 1, 2},
+    {"RMSNormalization", 1, 1},
+    {"PRelu", 1, 1},
+    {"LSTM", 1, 3},
+    {"GRU", 1, 3},
+    {"RNN", 1, 3},
+    {"FusedConv", 1, 2},
+}};
+
+bool InSlots(const Node& node, TensorId id, int first, int last) {
+  for (int i = first; i <= last && i < static_cast<int>(node.inputs.size()); ++i) {
+    if (node.inputs[static_cast<size_t>(i)] == id) return true;
+  }
+  return false;
+}
+
+bool IsLayerWeight(const Graph& graph, TensorId id) {
+  for (NodeId reader : graph.tensors[id].consumers) {
+    const Node& node = graph.nodes[reader];
+    for (const WeightSlot& slot : kWeightSlots) {
+      if (node.op == slot.op && InSlots(node, id, slot.first, slot.last)) return true;
+    }
+  }
+  return false;
+}
+
+bool IsRunningStatistic(const Graph& graph, TensorId id) {
+  const auto& readers = graph.tensors[id].consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return graph.nodes[reader].op == "BatchNormalization" && InSlots(graph.nodes[reader], id, 3, 4);
+  });
+}
+
+bool HasBufferName(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  const std::string_view last = dot == std::string_view::npos ? name : name.substr(dot + 1);
+  return std::find(kBufferNames.begin(), kBufferNames.end(), last) != kBufferNames.end() ||
+         absl::EndsWith(View(last), "_mask");
+}
+
+// A folded expression (swin's gathered relative position bias), not the parameter that it was computed from.
+bool IsFoldedExpression(const Tensor& tensor) {
+  if (tensor.shape.rank() < 3) return false;
+  return IsFoldedOperand(tensor.name, "Add") || IsFoldedOperand(tensor.name, "Sub") ||
+         IsFoldedOperand(tensor.name, "Where");
+}
+
+}  // namespace
+
+bool IsExporterName(std::string_view name) {
+  if (name.empty()) return true;
+  if (name[0] == '/' || absl::StartsWith(View(name), "onnx::") || AllDigits(name)) return true;
+  for (std::string_view prefix : {"val_", "scalar_tensor_default", "_val_", "const_", "Constant_"}) {
+    if (!absl::StartsWith(View(name), View(prefix))) continue;
+    const std::string_view rest = name.substr(prefix.size());
+    if (rest.empty() || AllDigits(rest) || rest[0] == '_') return true;
+  }
+  return false;
+}
+
+bool IsFoldedOperand(std::string_view name, std::string_view op) {
+  constexpr std::string_view kPrefix = "onnx::";
+  if (!absl::StartsWith(View(name), View(kPrefix))) return false;
+  name.remove_prefix(kPrefix.size());
+  const size_t underscore = name.rfind('_');
+  return underscore != std::string_view::npos && name.substr(0, underscore) == op;
+}
+
+TensorKind KindOfStored(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  if (!IsFloating(tensor.dtype) || IsRunningStatistic(graph, id)) return TensorKind::kBuffer;
+  if (IsLayerWeight(graph, id)) return TensorKind::kParameter;
+  if (tensor.role != TensorRole::kInitializer) return TensorKind::kBuffer;
+  if (HasBufferName(tensor.name) || IsFoldedExpression(tensor)) return TensorKind::kBuffer;
+  return TensorKind::kParameter;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,27 @@
+// Which tensors stored in a file the framework trains, which it keeps as buffers, and which names an exporter invented.
+#ifndef ONNX_MEM_ANALYZER_LOWER_PARAMETERS_H_
+#define ONNX_MEM_ANALYZER_LOWER_PARAMETERS_H_
+
+#include <string_view>
+
+#include "analyzer/graph/graph.h"
+#include "analyzer/graph/tensor_kind.h"
+
+namespace onnx_mem {
+
+// True for names that an exporter makes up for constants and folded expressions ("onnx::MatMul_243", "val_35",
+// "/layer1/Constant_output_0"), false for names of module attributes ("layer1.0.conv1.weight").
+bool IsExporterName(std::string_view name);
+
+// True for folded expressions by the operator that reads them: "onnx::MatMul_243" for op "MatMul".
+bool IsFoldedOperand(std::string_view name, std::string_view op);
+
+// kParameter or kBuffer for a stored or constant tensor that lives on the device.
+//   integers, running statistics, masks, tables      buffer
+//   floating weights                                 parameter
+//   floating Constant nodes                          buffer, unless they are a layer's weight
+TensorKind KindOfStored(const Graph& graph, TensorId id);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_PARAMETERS_H_

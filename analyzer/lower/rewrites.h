@@ -1,0 +1,30 @@
+// What the framework ran, where the table alone cannot tell: one row per rewrite, one file each. Rewrites work on the
+// drafted framework operators, in the order of the rows, each switchable by its name (Run.disabled_rewrites).
+#ifndef ONNX_MEM_ANALYZER_LOWER_REWRITES_H_
+#define ONNX_MEM_ANALYZER_LOWER_REWRITES_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "analyzer/lower/site.h"
+
+namespace onnx_mem {
+
+struct Rewrite {
+  std::string_view name;
+  std::string_view description;          // what was found, for a report: "12 softmax attentions run as one operator"
+  int64_t (*apply)(Lowering& lowering);  // how many times it applied
+  bool reported = true;                  // false: the plain meaning of the file, nothing to tell
+};
+
+std::span<const Rewrite> AllRewrites();
+
+// rewrite_linear_bias.cc: MatMul and Add of one module are one addmm.
+int64_t FuseLinearBias(Lowering& lowering);
+// rewrite_rsqrt.cc: 1 / sqrt(x) is rsqrt.
+int64_t FuseRsqrt(Lowering& lowering);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_REWRITES_H_
