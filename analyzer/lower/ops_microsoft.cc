@@ -20,14 +20,20 @@ void EmitNorm(Site& s, TensorId x, std::initializer_list<size_t> affine, bool rm
   s.Emit(rms ? "rms_norm" : "layer_norm", std::move(inputs), {s.Out(0)}, {{"axis", rank - 1}});
 }
 
+struct FusedActivation {
+  std::string_view onnx, framework;
+};
+constexpr FusedActivation kFusedActivations[] = {
+    {"Relu", "relu"},           {"Tanh", "tanh"}, {"Sigmoid", "sigmoid"}, {"LeakyRelu", "leaky_relu"},
+    {"HardSigmoid", "hardsigmoid"}, {"Clip", "clamp"}, {"HardSwish", "hardswish"},
+};
+
 // The activation of a fused operator, by its ONNX name.
 void EmitActivation(Site& s, TensorId x, const std::string& activation) {
-  std::string op = "relu";
-  if (activation == "Tanh") op = "tanh";
-  if (activation == "Sigmoid") op = "sigmoid";
-  if (activation == "LeakyRelu") op = "leaky_relu";
-  if (activation == "HardSigmoid") op = "hardsigmoid";
-  if (activation == "Clip") op = "relu6";
+  std::string_view op = "relu";
+  for (const FusedActivation& row : kFusedActivations) {
+    if (row.onnx == activation) op = row.framework;
+  }
   s.Emit(op, {x}, {s.Out(0)});
 }
 

@@ -1,0 +1,36 @@
+// Small graphs as text, for tests of lowering. One line each:
+//
+//   input x float32 2x3x8x8
+//   weight conv1.weight float32 4x3x3x3
+//   const half float32 scalar = 0.5
+//   /conv1/Conv = Conv(x, conv1.weight) -> y float32 2x4x8x8 {strides: [1, 1], group: 1, mode: "same"}
+//   /Shape = Shape(y) -> s int64 4 = 2 4 8 8        # folded contents after '='
+//   output y
+//
+// An omitted input is '-'. A second output follows a comma: -> y float32 2x3, mask bool 2x3. Metadata of the node
+// before: "@ key value to the end of the line". since_version: "v11" after the arrow's outputs is an attribute of the
+// same name.
+#ifndef ONNX_MEM_TESTS_ANALYZER_LOWER_GRAPH_TEXT_H_
+#define ONNX_MEM_TESTS_ANALYZER_LOWER_GRAPH_TEXT_H_
+
+#include <string>
+#include <string_view>
+
+#include "analyzer/graph/graph.h"
+#include "analyzer/lower/lower.h"
+
+namespace onnx_mem {
+
+// The graph that `text` describes; a test failure for text that is none.
+Graph ParseGraph(std::string_view text);
+
+// "conv(x, conv1.weight) -> y [conv1] {group 1}" per node, then parameters, buffers and hidden bytes. `attributes`
+// are those to print, separated by spaces.
+std::string DumpLowered(const Lowered& lowered, std::string_view attributes = "");
+
+// Lower(ParseGraph(text), run) and its dump; the error's text on failure.
+std::string LowerText(std::string_view text, const Run& run = {}, std::string_view attributes = "");
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_TESTS_ANALYZER_LOWER_GRAPH_TEXT_H_

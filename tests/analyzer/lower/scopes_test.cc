@@ -1,0 +1,109 @@
+#include "analyzer/lower/scopes.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/analyzer/lower/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+Node Named(std::string name) {
+  Node node;
+  node.name = std::move(name);
+  return node;
+}
+
+TEST(Scopes, SequentialChildrenRepeatTheirParent) {
+  Graph graph;
+  ScopeReader reader(graph);
+  const Scope scope = reader.Of(Named("/layer1/layer1.0/conv1/Conv"));
+  EXPECT_EQ(scope.module, "layer1.0.conv1");
+  EXPECT_EQ(scope.calls, (Strings{"layer1", "layer1.0", "layer1.0.conv1"}));
+  EXPECT_EQ(reader.Of(Named("/seq/seq.0/seq.0.0/Gemm")).module, "seq.0.0");
+  EXPECT_EQ(reader.Of(Named("/f/f.1/f.1.1/block/block.0/block.0.1/Conv")).module, "f.1.1.block.0.1");
+  EXPECT_EQ(reader.Of(Named("/blocks.0/fc/Gemm")).module, "blocks.0.fc");
+}
+
+TEST(Scopes, OperatorsOfTheRootAndNodesWithoutAPathHaveNoModule) {
+  Graph graph;
+  ScopeReader reader(graph);
+  EXPECT_EQ(reader.Of(Named("/Add_1")).module, "");
+  EXPECT_TRUE(reader.Of(Named("/Add_1")).calls.empty());
+  EXPECT_EQ(reader.Of(Named("Constant_12")).module, "");
+  EXPECT_EQ(reader.Of(Named("")).module, "");
+}
+
+TEST(Scopes, ASecondCallIsTheSameModuleUnlessTheNameIsReal) {
+  const Graph graph = ParseGraph(R"(
+    weight layer1.0.conv1.weight float32 1
+    weight encoder.block_1.fc.weight float32 1
+  )");
+  ScopeReader reader(graph);
+  EXPECT_EQ(reader.Of(Named("/layer1/layer1.0/relu/Relu")).module, "layer1.0.relu");
+  const Scope second = reader.Of(Named("/layer1/layer1.0/relu_1/Relu"));
+  EXPECT_EQ(second.module, "layer1.0.relu");
+  EXPECT_EQ(second.calls.back(), "layer1.0.relu_1");
+  EXPECT_EQ(reader.Of(Named("/encoder/block_1/fc/Gemm")).module, "encoder.block_1.fc");
+  EXPECT_EQ(reader.Of(Named("/encoder/act_1/Relu")).module, "encoder.act_1") << "no other call shows that it is act";
+}
+
+TEST(Scopes, ContainersCalledTwiceAreToldApartByTheirLeaves) {
+  const Graph graph = ParseGraph("weight b.0.weight float32 1\nweight b.7.weight float32 1\n");
+  ScopeReader reader(graph);
+  EXPECT_EQ(reader.Of(Named("/b/b.0/Conv")).calls, (Strings{"b", "b.0"}));
+  EXPECT_EQ(reader.Of(Named("/b/b.7/Gemm")).calls, (Strings{"b", "b.7"}));
+  const Scope again = reader.Of(Named("/b/b.0_1/Conv"));
+  EXPECT_EQ(again.module, "b.0");
+  EXPECT_EQ(again.calls, (Strings{"b_1", "b.0_1"}));
+  EXPECT_EQ(reader.Of(Named("/b/b.2_1/MaxPool")).calls[0], "b_1");
+}
+
+TEST(Scopes, AModuleDictIsRecoveredFromTheWeightThatIsRead) {
+  const Graph graph = ParseGraph(R"(
+    input x float32 2x4
+    weight d.a.fc.weight float32 4x4
+    /a/fc/Gemm = Gemm(x, d.a.fc.weight) -> y float32 2x4
+    output y
+  )");
+  ScopeReader reader(graph);
+  EXPECT_EQ(reader.Of(graph.nodes[NodeId(0)]).module, "d.a.fc");
+  EXPECT_EQ(reader.Of(Named("/a/act/Relu")).module, "d.a.act");
+}
+
+TEST(Scopes, DynamoMetadataNamesModuleAndOperatorCall) {
+  Graph graph;
+  ScopeReader reader(graph);
+  Node node = Named("node_Erf_12");
+  node.metadata["pkg.torch.onnx.name_scopes"] = "['', 'blocks.0', 'blocks.0.act', 'gelu_3']";
+  node.metadata["pkg.torch.onnx.class_hierarchy"] = "['m.Net', 'm.Block', 'torch.nn.GELU', 'aten.gelu.default']";
+  const Scope scope = reader.Of(node);
+  EXPECT_EQ(scope.module, "blocks.0.act");
+  EXPECT_EQ(scope.calls, (Strings{"blocks.0", "blocks.0.act"}));
+  EXPECT_EQ(scope.framework_op, "gelu#gelu_3");
+}
+
+TEST(Scopes, NamespaceSaysTheSame) {
+  Graph graph;
+  ScopeReader reader(graph);
+  Node node = Named("node_Erf_12");
+  node.metadata["namespace"] = ": m.Net/blocks.0: m.Block/blocks.0.act: torch.nn.GELU/gelu_3: aten.gelu.default";
+  const Scope scope = reader.Of(node);
+  EXPECT_EQ(scope.module, "blocks.0.act");
+  EXPECT_EQ(scope.framework_op, "gelu#gelu_3");
+  node.metadata["namespace"] =
+      "_empty_nn_module_stack_from_metadata_hook: _empty_nn_module_stack_from_metadata_hook/sym: aten.sym_size.int";
+  EXPECT_EQ(reader.Of(node).module, "");
+}
+
+TEST(Scopes, PythonListsOfStrings) {
+  EXPECT_EQ(ParsePythonList("['', 'a.b', \"it's\"]"), (Strings{"", "a.b", "it's"}));
+  EXPECT_TRUE(ParsePythonList("nothing").empty());
+  EXPECT_TRUE(ParsePythonList("[]").empty());
+  EXPECT_EQ(ParsePythonList("['open").size(), 0u);
+  EXPECT_EQ(ParsePythonList("['a', 'open]").size(), 2u);
+}
+
+}  // namespace
+}  // namespace onnx_mem

@@ -1,0 +1,148 @@
+#include "analyzer/lower/table.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/analyzer/lower/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+TEST(Table, EveryOperatorOnce) {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (const TableRow& row : AllRows()) {
+    EXPECT_TRUE(seen.emplace(row.domain, row.onnx).second) << row.onnx;
+    EXPECT_NE(row.lower, nullptr) << row.onnx;
+  }
+}
+
+TEST(Table, LinearLayersByTheirWeight) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 2x3x4
+    weight a.weight float32 5x4
+    weight a.bias float32 5
+    weight onnx::MatMul_7 float32 5x6
+    weight w float32 6x6
+    /a/Transpose = Transpose(a.weight) -> wt float32 4x5 {perm: [1 0]}
+    /a/MatMul = MatMul(x, wt) -> m float32 2x3x5
+    /a/Add = Add(a.bias, m) -> y float32 2x3x5
+    /b/MatMul = MatMul(y, onnx::MatMul_7) -> z float32 2x3x6
+    /MatMul = MatMul(z, w) -> u float32 2x3x6
+    output u
+  )",
+                      {}, "transposed"),
+            "linear(x, a.weight, a.bias) -> y [a] transposed=0\n"
+            "linear(y, onnx::MatMul_7) -> z [b] transposed=1\n"
+            "matmul(z, w) -> u\n"
+            "parameter a.weight\n"
+            "parameter a.bias\n"
+            "parameter onnx::MatMul_7\n"
+            "parameter w\n");
+}
+
+TEST(Table, ABiasOfAnotherModuleStaysASum) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 2x3x4
+    weight a.weight float32 5x4
+    weight shift float32 5
+    /a/Transpose = Transpose(a.weight) -> wt float32 4x5 {perm: [1 0]}
+    /a/MatMul = MatMul(x, wt) -> m float32 2x3x5
+    /Add = Add(m, shift) -> y float32 2x3x5
+    output y
+  )"),
+            "linear(x, a.weight) -> m [a]\n"
+            "add(m, shift) -> y\n"
+            "parameter a.weight\n"
+            "parameter shift\n");
+}
+
+TEST(Table, GemmIsLinearOrAddmm) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 2x4
+    weight fc.weight float32 5x4
+    weight fc.bias float32 5
+    weight conv1d.weight float32 5x6
+    weight conv1d.bias float32 6
+    /fc/Gemm = Gemm(x, fc.weight, fc.bias) -> y float32 2x5 {transB: 1}
+    /c/Gemm = Gemm(y, conv1d.weight, conv1d.bias) -> z float32 2x6
+    output z
+  )"),
+            "linear(x, fc.weight, fc.bias) -> y [fc]\n"
+            "addmm(y, conv1d.weight, conv1d.bias) -> z [c]\n"
+            "parameter fc.weight\n"
+            "parameter fc.bias\n"
+            "parameter conv1d.weight\n"
+            "parameter conv1d.bias\n");
+}
+
+TEST(Table, SlicesAreClampedAndGatherOfANumberIsASelect) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 2x6x4
+    const starts int64 2 = -4 0
+    const ends int64 2 = 9223372036854775807 2
+    const axes int64 2 = 1 -1
+    const last int64 scalar = -1
+    /Slice = Slice(x, starts, ends, axes) -> a float32 2x4x2
+    /Gather = Gather(a, last) -> y float32 2x2 {axis: 1}
+    output y
+  )",
+                      {}, "axes starts ends steps axis index"),
+            "slice(x) -> a axes=[1 2] starts=[2 0] ends=[6 2] steps=[1 1]\n"
+            "select(a) -> y axis=1 index=3\n");
+}
+
+TEST(Table, DropoutRunsInTrainingOnly) {
+  const std::string_view text = R"(
+    input x float32 2x3
+    const p float32 scalar = 0.25
+    const on bool scalar = 1
+    /drop/Dropout = Dropout(x, p, on) -> d float32 2x3, m bool 2x3 {since_version: 13}
+    /Relu = Relu(d) -> y float32 2x3
+    output y
+  )";
+  EXPECT_EQ(LowerText(text, {}, "p"),
+            "dropout(x) -> d [drop] p=0.25\n"
+            "relu(d) -> y\n");
+  onnx_mem::Run inference;
+  inference.training = false;
+  EXPECT_EQ(LowerText(text, inference), "relu(x) -> y\n");
+}
+
+TEST(Table, AnUnknownOperatorIsAssumedAndReported) {
+  const Graph graph = ParseGraph(R"(
+    input x float32 2x3
+    a = com.acme::Fused(x) -> y float32 2x3
+    b = com.acme::Fused(y) -> z float32 2x3
+    output z
+  )");
+  const absl::StatusOr<Lowered> lowered = Lower(graph, {});
+  ASSERT_TRUE(lowered.ok());
+  EXPECT_EQ(DumpLowered(*lowered), "assumed(x) -> y\nassumed(y) -> z\n");
+  ASSERT_EQ(lowered->diagnostics.size(), 1u);
+  EXPECT_EQ(lowered->diagnostics[0].code, "assumed-op");
+  EXPECT_EQ(lowered->diagnostics[0].count, 2);
+  EXPECT_EQ(lowered->diagnostics[0].details[0], "what: com.acme.Fused (x2)");
+}
+
+TEST(Table, DtypeChangesEveryFloatAndCastsVanish) {
+  onnx_mem::Run run;
+  run.dtype = DType::kFloat16;
+  const Graph graph = ParseGraph(R"(
+    input x float32 2x3
+    input mask int64 2x3
+    weight w float32 2x3
+    /Cast = Cast(x) -> c float32 2x3
+    /Mul = Mul(c, w) -> m float32 2x3
+    /Cast_1 = Cast(mask) -> f float32 2x3
+    /Add = Add(m, f) -> y float32 2x3
+    output y
+  )");
+  const absl::StatusOr<Lowered> lowered = Lower(graph, run);
+  ASSERT_TRUE(lowered.ok());
+  EXPECT_EQ(DumpLowered(*lowered), "mul(x, w) -> m\ncast(mask) -> f\nadd(m, f) -> y\nparameter w\n");
+  for (const Tensor& tensor : lowered->graph.tensors) EXPECT_NE(tensor.dtype, DType::kFloat32) << tensor.name;
+}
+
+}  // namespace
+}  // namespace onnx_mem
