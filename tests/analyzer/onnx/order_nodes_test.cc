@@ -3,7 +3,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
-#include "tests/analyzer/onnx/model_text.h"
+#include "tests/graph_text.h"
 
 namespace onnx_mem {
 namespace {
