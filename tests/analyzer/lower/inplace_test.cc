@@ -38,7 +38,7 @@ TEST(InPlace, APatternPicksByModuleOrName) {
   const std::string text = LowerText(kResidual, run);
   EXPECT_NE(text.find("relu(s) -> y [relu] inplace\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("-> s inplace"), std::string::npos) << text;
-  run.inplace = "(";
+  run.inplace = std::string("(");
   EXPECT_NE(LowerText(kResidual, run).find("is not a regular expression"), std::string::npos);
 }
 
