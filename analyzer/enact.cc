@@ -150,13 +150,13 @@ void SumFlops(const MemoryProgram& program, Enacted& result) {
 struct Setting {
   const Lowered& lowered;
   const Run& run;
-  std::vector<std::regex> frozen;
-  std::vector<eager::NodeRange> ranges;
+  std::vector<std::regex> frozen = {};
+  std::vector<eager::NodeRange> ranges = {};
   LossKind loss = LossKind::kNone;
-  std::vector<TensorId> loss_outputs;
+  std::vector<TensorId> loss_outputs = {};
 };
 
-void AllocateStatics(Machine& m, Executor& executor, const Setting& setting) {
+void AllocateStatics(Executor& executor, const Setting& setting) {
   const Run& run = setting.run;
   executor.AllocateStatics(
       [&](const Tensor& t) { return run.training && !MatchesAny(setting.frozen, t.name); },
@@ -169,7 +169,11 @@ void Parameters(const Machine& m, const Executor& executor, const Graph& graph, 
   for (TensorId id : executor.parameters()) {
     const Tensor& tensor = graph.tensors[id];
     const TensorRef& t = executor.value(id);
-    Parameter parameter{.name = tensor.name, .dims = t->dims, .dtype = t->dtype, .bytes = t->storage->bytes};
+    Parameter parameter;
+    parameter.name = tensor.name;
+    parameter.dims = t->dims;
+    parameter.dtype = t->dtype;
+    parameter.bytes = t->storage->bytes;
     parameter.trainable = t->requires_grad;
     parameter.has_gradient = std::any_of(m.gradients().begin(), m.gradients().end(),
                                          [&](const auto& entry) { return entry.first == t.get(); });
@@ -184,8 +188,8 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting) {
   const Run& run = setting.run;
   Enacted result;
   Machine m(run);
-  Executor executor(m, graph, setting.lowered.kinds, eager::FrameRules::kArguments);
-  AllocateStatics(m, executor, setting);
+  Executor executor(m, graph, setting.lowered.kinds, eager::FrameRules::kLocals);
+  AllocateStatics(executor, setting);
   std::vector<std::shared_ptr<eager::Storage>> extra;
   if (setting.lowered.hidden_buffer_bytes > 0) {
     extra.push_back(m.recorder().AllocateStatic(Category::kBuffers, "counters of the batch norms",
