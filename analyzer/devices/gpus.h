@@ -1,0 +1,50 @@
+// The cards that --gpu knows: memory as nvidia-smi shows it and as a program can use it, bandwidth, peak rates.
+// The data is gpus.csv beside this file; a row there is all that a new card needs.
+//
+// Three totals are kept apart: the gigabytes a card is sold with, nvidia-smi's total (24564 MiB on an RTX 4090), and
+// what a CUDA program sees (24217 MiB there), which is what a run has to fit into, its context included.
+// Rates are dense, with fp32 accumulation. Letters in `source`: W Wikipedia's tables, F FluidX3D's README, L
+// lightning-fabric, S ml-engineering, P torch's device_info, C llm.c, D derived from SMs x clock x rate, B believed.
+#ifndef ONNX_MEM_ANALYZER_DEVICES_GPUS_H_
+#define ONNX_MEM_ANALYZER_DEVICES_GPUS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace onnx_mem {
+
+struct Gpu {
+  std::string name;
+  std::vector<std::string> aliases;
+  std::string vendor;
+  std::string architecture;
+  std::string compute_capability;
+  int64_t memory_mib = 0;       // as nvidia-smi shows it
+  std::string memory_kind;      // smi: read there; nominal: the size it is sold with; torch, believed
+  std::optional<int64_t> usable_mib;  // what a CUDA program on Linux sees, where it was read
+  std::optional<double> bandwidth_gbps;
+  std::optional<double> fp32_tflops;
+  std::optional<double> tf32_tflops;
+  std::optional<double> fp16_tflops;
+  std::optional<double> bf16_tflops;
+  std::string source;
+};
+
+// All cards, in the order of the file.
+const std::vector<Gpu>& Gpus();
+
+// The card called `name` (case, spaces and dashes do not matter). Errors: unknown-gpu with suggestions; ambiguous-gpu
+// where cards of different size share the name.
+absl::StatusOr<Gpu> FindGpu(std::string_view name);
+
+// Bytes that a process can use, its context included: as read, else nvidia-smi's total less the usual gap.
+int64_t UsableBytes(const Gpu& gpu);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_DEVICES_GPUS_H_

@@ -1,0 +1,51 @@
+#include "analyzer/devices/gpus.h"
+
+#include <gtest/gtest.h>
+
+#include "analyzer/graph/diagnostic.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+TEST(Gpus, KnowsACardByAnyOfItsNames) {
+  for (const char* name : {"RTX 4090", "rtx-4090", "NVIDIA GeForce RTX 4090", "4090"}) {
+    const auto gpu = FindGpu(name);
+    ASSERT_TRUE(gpu.ok()) << name;
+    EXPECT_EQ(gpu->memory_mib, 24564) << name;
+  }
+}
+
+TEST(Gpus, AProgramSeesNoMoreThanNvidiaSmiShows) {
+  EXPECT_EQ(UsableBytes(*FindGpu("RTX 4090")), 24217 * kMiB);
+  for (const Gpu& gpu : Gpus()) {
+    EXPECT_LE(UsableBytes(gpu), gpu.memory_mib * kMiB) << gpu.name;
+    EXPECT_GT(UsableBytes(gpu), gpu.memory_mib * kMiB * 9 / 10) << gpu.name;
+  }
+}
+
+TEST(Gpus, AsksForTheSizeWhereANameHasSeveral) {
+  const Diagnostic error = DiagnosticOf(FindGpu("A100").status());
+  EXPECT_EQ(error.code, "ambiguous-gpu");
+  EXPECT_NE(error.details.at(0).find("A100 SXM4 80GB"), std::string::npos);
+  EXPECT_TRUE(FindGpu("A100 80GB").ok());
+}
+
+TEST(Gpus, SuggestsACardForATypo) {
+  const Diagnostic error = DiagnosticOf(FindGpu("RTX4900").status());
+  EXPECT_EQ(error.code, "unknown-gpu");
+  EXPECT_NE(error.details.at(0).find("4090"), std::string::npos);
+}
+
+TEST(Gpus, EveryRowIsWhole) {
+  EXPECT_GE(Gpus().size(), 150u);
+  for (const Gpu& gpu : Gpus()) {
+    EXPECT_FALSE(gpu.name.empty());
+    EXPECT_GT(gpu.memory_mib, 0) << gpu.name;
+    EXPECT_FALSE(gpu.source.empty()) << gpu.name;
+  }
+}
+
+}  // namespace
+}  // namespace onnx_mem
