@@ -1,0 +1,98 @@
+#include "cli/error_text.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "analyzer/graph/suggest.h"
+#include "cli/help.h"
+#include "cli/report/json_writer.h"
+
+namespace onnx_mem {
+namespace {
+
+bool IsBug(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kInternal || DiagnosticOf(status).code == "internal";
+}
+
+// Text that is safe to print: names in messages come from files and command lines.
+std::string Printable(std::string_view text) {
+  std::string printable(text);
+  for (char& byte : printable) {
+    const auto value = static_cast<unsigned char>(byte);
+    if (value < 0x20 || value == 0x7F) byte = '?';
+  }
+  return printable;
+}
+
+// The first name in quotes: the path of a not-found message.
+std::string Quoted(const std::string& message) {
+  const size_t begin = message.find('\'');
+  const size_t end = message.find('\'', begin + 1);
+  return begin == std::string::npos || end == std::string::npos ? "" : message.substr(begin + 1, end - begin - 1);
+}
+
+std::vector<std::string> FilesIn(const std::string& directory) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), &closedir);
+  if (!open) return names;
+  for (const dirent* entry = readdir(open.get()); entry; entry = readdir(open.get())) names.emplace_back(entry->d_name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string NearbyFile(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  const std::string name = path.substr(directory.size());
+  const std::vector<std::string> near = Suggest(name, FilesIn(directory.empty() ? "." : directory), 1);
+  return near.empty() ? "" : "did you mean: " + directory + near.front();
+}
+
+}  // namespace
+
+std::string ErrorText(const Diagnostic& diagnostic) {
+  const std::string_view severity = diagnostic.severity == Severity::kError     ? "error"
+                                    : diagnostic.severity == Severity::kWarning ? "warning"
+                                                                                : "note";
+  std::string text =
+      absl::StrFormat("onnx-mem: %s: %s [%s]\n", severity, Printable(diagnostic.message), diagnostic.code);
+  for (const std::string& line : diagnostic.details) text += "  " + Printable(line) + "\n";
+  return text;
+}
+
+std::string ErrorJson(const Diagnostic& diagnostic, std::string_view command) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnx-mem/1");
+  json.Key("command").String(command);
+  json.Key("error").BeginObject();
+  json.Key("code").String(diagnostic.code);
+  json.Key("message").String(diagnostic.message);
+  json.Key("details").BeginArray();
+  for (const std::string& line : diagnostic.details) json.String(line);
+  json.EndArray().EndObject().EndObject();
+  return json.Take() + "\n";
+}
+
+Diagnostic ErrorOf(const absl::Status& status) {
+  Diagnostic diagnostic = DiagnosticOf(status);
+  if (IsBug(status)) {
+    diagnostic.code = "internal";
+    diagnostic.details.push_back("why: this is a bug of onnx-mem, not of your model");
+    diagnostic.details.push_back(
+        absl::StrFormat("try: report it with the model (weights removed), the command line and version %s", kVersion));
+  }
+  const auto suggests = [](const std::string& line) { return line.find("did you mean") != std::string::npos; };
+  if (diagnostic.code == "not-found" && std::none_of(diagnostic.details.begin(), diagnostic.details.end(), suggests)) {
+    if (std::string hint = NearbyFile(Quoted(diagnostic.message)); !hint.empty()) diagnostic.details.push_back(hint);
+  }
+  return diagnostic;
+}
+
+ExitCode ExitCodeOf(const absl::Status& status) { return IsBug(status) ? ExitCode::kBug : ExitCode::kCannot; }
+
+}  // namespace onnx_mem

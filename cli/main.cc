@@ -1,0 +1,55 @@
+// The program onnx-mem: arguments -> Options -> a command's Answer -> standard output, standard error, exit code.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "cli/commands.h"
+#include "cli/error_text.h"
+#include "cli/help.h"
+#include "cli/options.h"
+
+namespace onnx_mem {
+namespace {
+
+int Fail(const absl::Status& status, const Options& options) {
+  const Diagnostic error = ErrorOf(status);
+  if (options.format == "json") std::fputs(ErrorJson(error, options.command).c_str(), stdout);
+  std::fputs(ErrorText(error).c_str(), stderr);
+  return static_cast<int>(ExitCodeOf(status));
+}
+
+int Finish(const Answer& answer, const Options& options) {
+  for (const Diagnostic& warning : answer.warnings) {
+    if (!options.quiet && options.format != "json") std::fputs(ErrorText(warning).c_str(), stderr);
+  }
+  const bool written = std::fwrite(answer.text.data(), 1, answer.text.size(), stdout) == answer.text.size();
+  if (written && std::fflush(stdout) == 0) return static_cast<int>(answer.exit_code);
+  if (errno == EPIPE) return static_cast<int>(answer.exit_code);  // a reader that has seen enough, as head does
+  return Fail(ErrorStatus(absl::StatusCode::kUnavailable, "write-failed",
+                          absl::StrFormat("cannot write to standard output: %s", std::strerror(errno))),
+              Options());
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    std::fputs(ShortHelp().c_str(), stderr);
+    return static_cast<int>(ExitCode::kCannot);
+  }
+  const auto [options, status] = ParseOptions(arguments);
+  if (!status.ok()) return Fail(status, options);
+  if (options.short_help) return Finish({ShortHelp(), {}, ExitCode::kYes}, options);
+  const CommandRow& command = *CommandNamed(options.command);
+  if (options.long_help) return Finish({LongHelp(command), {}, ExitCode::kYes}, options);
+  if (options.version) return Finish({VersionText(), {}, ExitCode::kYes}, options);
+  if (options.exit_codes_help) return Finish({ExitCodesHelp(), {}, ExitCode::kYes}, options);
+  const absl::StatusOr<Answer> answer = command.run(options);
+  return answer.ok() ? Finish(*answer, options) : Fail(answer.status(), options);
+}
+
+}  // namespace
+}  // namespace onnx_mem
+
+int main(int argc, char** argv) { return onnx_mem::Main({argv + 1, argv + argc}); }

@@ -1,0 +1,280 @@
+#include "cli/option_table.h"
+
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "analyzer/graph/status_macros.h"
+#include "cli/option_values.h"
+
+namespace onnx_mem {
+namespace {
+
+template <class T>
+using Named = std::pair<std::string_view, T>;
+
+constexpr auto kModes =
+    std::to_array<Named<Mode>>({{"both", Mode::kBoth}, {"train", Mode::kTraining}, {"infer", Mode::kInference}});
+constexpr auto kDTypeChoices = std::to_array<Named<DType>>(
+    {{"file", DType::kUnknown}, {"fp32", DType::kFloat32}, {"fp16", DType::kFloat16}, {"bf16", DType::kBFloat16}});
+constexpr auto kAutocastChoices =
+    std::to_array<Named<DType>>({{"none", DType::kUnknown}, {"fp16", DType::kFloat16}, {"bf16", DType::kBFloat16}});
+constexpr auto kLosses = std::to_array<Named<LossKind>>({{"auto", LossKind::kAuto},
+                                                         {"sum", LossKind::kSum},
+                                                         {"cross-entropy", LossKind::kCrossEntropy},
+                                                         {"mse", LossKind::kMse},
+                                                         {"none", LossKind::kNone}});
+constexpr auto kAttentionKernels = std::to_array<Named<AttentionKernel>>({{"auto", AttentionKernel::kAuto},
+                                                                          {"eager", AttentionKernel::kEager},
+                                                                          {"math", AttentionKernel::kMath},
+                                                                          {"flash", AttentionKernel::kFlash},
+                                                                          {"efficient", AttentionKernel::kEfficient}});
+constexpr auto kBatchNormModes = std::to_array<Named<BatchNormMode>>(
+    {{"auto", BatchNormMode::kAuto}, {"as-is", BatchNormMode::kAsIs}, {"unfold", BatchNormMode::kUnfold}});
+constexpr auto kAllocators = std::to_array<Named<std::string_view>>(
+    {{"pytorch", "pytorch"}, {"pytorch-expandable", "pytorch-expandable"}, {"ort", "ort"}, {"exact", "exact"}});
+constexpr auto kBys = std::to_array<Named<By>>({{"layer", By::kLayer},
+                                                {"op", By::kOp},
+                                                {"tensor", By::kTensor},
+                                                {"shape", By::kShape},
+                                                {"category", By::kCategory}});
+constexpr auto kFormats =
+    std::to_array<Named<std::string_view>>({{"table", "table"}, {"json", "json"}, {"csv", "csv"}, {"md", "md"}});
+constexpr auto kColors = std::to_array<Named<ColorChoice>>(
+    {{"auto", ColorChoice::kAuto}, {"always", ColorChoice::kAlways}, {"never", ColorChoice::kNever}});
+
+// A choice of element type, where the first choice means "as it is".
+template <size_t n>
+absl::Status ChooseDType(std::string_view text, const std::array<Named<DType>, n>& names, std::optional<DType>& field) {
+  DType dtype = DType::kUnknown;
+  RETURN_IF_ERROR(Choose(text, names, dtype));
+  field = dtype == DType::kUnknown ? std::nullopt : std::optional<DType>(dtype);
+  return absl::OkStatus();
+}
+
+template <size_t n>
+absl::Status ChooseName(std::string_view text, const std::array<Named<std::string_view>, n>& names,
+                        std::string& field) {
+  std::string_view name;
+  RETURN_IF_ERROR(Choose(text, names, name));
+  field = std::string(name);
+  return absl::OkStatus();
+}
+
+absl::Status AddRegex(std::string_view text, std::vector<std::string>& patterns) {
+  RETURN_IF_ERROR(CheckRegex(text));
+  patterns.emplace_back(text);
+  return absl::OkStatus();
+}
+
+absl::Status ApplyBatch(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.batches, ParseBatches(text));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyDim(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(const auto binding, ParseDimBinding(text));
+  options.workload.bindings.dims[binding.first] = binding.second;
+  return absl::OkStatus();
+}
+
+absl::Status ApplyInput(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(const auto binding, ParseInputShape(text));
+  options.workload.bindings.inputs[binding.first] = binding.second;
+  return absl::OkStatus();
+}
+
+absl::Status ApplyOptimizer(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.workload.optimizer, ParseOptimizer(text));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyInplace(std::string_view text, Options& options) {
+  if (text != "auto" && text != "none") RETURN_IF_ERROR(CheckRegex(text));
+  options.workload.run.inplace = std::string(text);
+  return absl::OkStatus();
+}
+
+absl::Status ApplyDropout(std::string_view text, Options& options) {
+  options.workload.run.dropout.reset();
+  if (text == "file") return absl::OkStatus();
+  ASSIGN_OR_RETURN(options.workload.run.dropout, ParseProbability(text));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyTop(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.top, ParseCount(text, 0));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyExport(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(Export file, ParseExport(text));
+  options.exports.push_back(std::move(file));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyUnits(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.units, ParseByteUnit(text));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyBytes(std::string_view text, std::optional<int64_t>& field) {
+  ASSIGN_OR_RETURN(field, ParseBytes(text));
+  return absl::OkStatus();
+}
+
+constexpr auto kRows = std::to_array<OptionRow>({
+    {"-b", "--batch", "N[,N...]", OptionGroup::kWorkload, kAnalyzeCommand,
+     "batch: dim 0 of the inputs; 1,8,64 or 1..8 gives a row each (the file's, else 1)", ApplyBatch},
+    {"-d", "--dim", "NAME=N", OptionGroup::kWorkload, kAnalyzeCommand, "size of a symbolic dimension", ApplyDim, true},
+    {"", "--input", "NAME=1x3x224x224", OptionGroup::kWorkload, kAnalyzeCommand, "whole shape of an input", ApplyInput,
+     true},
+    {"-m", "--mode", "both|train|infer", OptionGroup::kWorkload, kAnalyzeCommand, "what to analyze (both)",
+     [](std::string_view text, Options& options) { return Choose(text, kModes, options.workload.mode); }},
+    {"", "--dtype", "file|fp32|fp16|bf16", OptionGroup::kWorkload, kAnalyzeCommand,
+     "as if the model were converted to this type (file)",
+     [](std::string_view text, Options& options) {
+       return ChooseDType(text, kDTypeChoices, options.workload.run.dtype);
+     }},
+    {"", "--amp", "none|fp16|bf16", OptionGroup::kWorkload, kAnalyzeCommand,
+     "autocast: weights stay fp32, activations take this type (none)",
+     [](std::string_view text, Options& options) {
+       return ChooseDType(text, kAutocastChoices, options.workload.run.autocast);
+     }},
+    {"", "--plan", "FILE", OptionGroup::kWorkload, kAnalyzeCommand,
+     "apply the checkpoint segments of a plan report and measure again",
+     [](std::string_view text, Options& options) {
+       options.plan_file = std::string(text);
+       return absl::OkStatus();
+     }},
+
+    {"", "--optimizer", "NAME", OptionGroup::kFramework, kAnalyzeCommand,
+     "none, sgd, momentum, adam, adamw ..., or a number: bytes of state per parameter (adam)", ApplyOptimizer},
+    {"", "--loss", "auto|sum|cross-entropy|mse|none", OptionGroup::kFramework, kAnalyzeCommand,
+     "the loss; auto: cross-entropy for 2-D floating logits, else the mean (auto)",
+     [](std::string_view text, Options& options) { return Choose(text, kLosses, options.workload.run.loss); }},
+    {"", "--freeze", "REGEX", OptionGroup::kFramework, kAnalyzeCommand,
+     "parameters that are not trained: no gradient, no optimizer state",
+     [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.freeze); }, true},
+    {"", "--requires-grad", "INPUT", OptionGroup::kFramework, kAnalyzeCommand, "an input that gets a gradient",
+     [](std::string_view text, Options& options) {
+       options.workload.run.requires_grad.emplace_back(text);
+       return absl::OkStatus();
+     },
+     true},
+    {"", "--hold", "TENSOR", OptionGroup::kFramework, kAnalyzeCommand,
+     "a tensor that a Python variable keeps until the step ends",
+     [](std::string_view text, Options& options) {
+       options.workload.run.hold.emplace_back(text);
+       return absl::OkStatus();
+     },
+     true},
+    {"", "--checkpointed", "REGEX", OptionGroup::kFramework, kAnalyzeCommand,
+     "modules that your code already runs under torch.utils.checkpoint",
+     [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.checkpointed); }, true},
+    {"", "--inplace", "auto|none|REGEX", OptionGroup::kFramework, kAnalyzeCommand,
+     "which ops ran in place; auto: activations right after Conv, BatchNorm, Add (auto)", ApplyInplace},
+    {"", "--attention", "auto|eager|math|flash|efficient", OptionGroup::kFramework, kAnalyzeCommand,
+     "the kernel that ran an attention which the file spells out (auto)",
+     [](std::string_view text, Options& options) {
+       return Choose(text, kAttentionKernels, options.workload.run.attention);
+     }},
+    {"", "--bn", "auto|as-is|unfold", OptionGroup::kFramework, kAnalyzeCommand,
+     "BatchNorms that the exporter folded into Conv: bring them back for training (auto)",
+     [](std::string_view text, Options& options) {
+       return Choose(text, kBatchNormModes, options.workload.run.batch_norm);
+     }},
+    {"", "--dropout", "P|file", OptionGroup::kFramework, kAnalyzeCommand,
+     "as if every removed dropout were back with this probability (file)", ApplyDropout},
+
+    {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand, "memory of the card: does it fit?",
+     [](std::string_view text, Options& options) { return ApplyBytes(text, options.gpu_memory_bytes); }},
+    {"", "--budget", "SIZE", OptionGroup::kDevice, kAnalyzeCommand, "exit with 1 when more than this is needed",
+     [](std::string_view text, Options& options) { return ApplyBytes(text, options.budget_bytes); }},
+    {"", "--allocator", "pytorch|pytorch-expandable|ort|exact", OptionGroup::kDevice, kAnalyzeCommand,
+     "how memory is handed out (pytorch)",
+     [](std::string_view text, Options& options) {
+       return ChooseName(text, kAllocators, options.workload.allocator);
+     }},
+
+    {"-n", "--top", "N", OptionGroup::kOutput, kAnalyzeCommand, "rows of a list, 0 for all (8)", ApplyTop},
+    {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kAnalyzeCommand,
+     "list what holds the memory at the peak",
+     [](std::string_view text, Options& options) { return Choose(text, kBys, options.by); }},
+    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kAnalyzeCommand, "of the report (table)",
+     [](std::string_view text, Options& options) { return ChooseName(text, kFormats, options.format); }},
+    {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kAnalyzeCommand,
+     "also write the whole report to a file, its format by extension", ApplyExport, true},
+    {"", "--units", "auto|B|KiB|MiB|GiB|MB|GB", OptionGroup::kOutput, kAnalyzeCommand,
+     "of the table; json and csv are always in bytes (auto)", ApplyUnits},
+    {"", "--color", "auto|always|never", OptionGroup::kOutput, kAnalyzeCommand, "(auto: on a terminal)",
+     [](std::string_view text, Options& options) { return Choose(text, kColors, options.color); }},
+    {"-q", "--quiet", "", OptionGroup::kOutput, kAnalyzeCommand, "one line of bytes per batch, no warnings",
+     [](std::string_view, Options& options) {
+       options.quiet = true;
+       return absl::OkStatus();
+     }},
+    {"-v", "--verbose", "", OptionGroup::kOutput, kAnalyzeCommand, "more columns: who made it, who keeps it, until when",
+     [](std::string_view, Options& options) {
+       options.verbose = true;
+       return absl::OkStatus();
+     }},
+    {"", "--strict", "", OptionGroup::kOutput, kAnalyzeCommand,
+     "a warning about what the file does not tell becomes an error",
+     [](std::string_view, Options& options) {
+       options.strict = true;
+       return absl::OkStatus();
+     }},
+
+    {"-h", "", "", OptionGroup::kGeneral, kEveryCommand, "short help",
+     [](std::string_view, Options& options) {
+       options.short_help = true;
+       return absl::OkStatus();
+     }},
+    {"", "--help", "", OptionGroup::kGeneral, kEveryCommand, "this help",
+     [](std::string_view, Options& options) {
+       options.long_help = true;
+       return absl::OkStatus();
+     }},
+    {"-V", "--version", "", OptionGroup::kGeneral, kEveryCommand, "version and what it was built with",
+     [](std::string_view, Options& options) {
+       options.version = true;
+       return absl::OkStatus();
+     }},
+    {"", "--help-exit-codes", "", OptionGroup::kGeneral, kEveryCommand, "what the exit codes mean",
+     [](std::string_view, Options& options) {
+       options.exit_codes_help = true;
+       return absl::OkStatus();
+     }},
+});
+
+}  // namespace
+
+absl::Span<const OptionRow> OptionRows() { return kRows; }
+
+std::string_view TitleOf(OptionGroup group) {
+  switch (group) {
+    case OptionGroup::kWorkload: return "Workload";
+    case OptionGroup::kFramework: return "What the file does not tell";
+    case OptionGroup::kDevice: return "Device";
+    case OptionGroup::kOutput: return "Output";
+    case OptionGroup::kGeneral: return "General";
+  }
+  return "";
+}
+
+std::vector<std::string> ChoicesOf(const OptionRow& row) {
+  if (row.value.find('|') == std::string_view::npos) return {};
+  std::vector<std::string> choices;
+  for (size_t begin = 0; begin <= row.value.size();) {
+    const size_t end = std::min(row.value.find('|', begin), row.value.size());
+    const std::string_view word = row.value.substr(begin, end - begin);
+    // A word all in capitals stands for anything; "MiB" and "B" are words to type.
+    const bool placeholder = word == "P" || word == "REGEX";
+    if (!placeholder) choices.emplace_back(word);
+    begin = end + 1;
+  }
+  return choices;
+}
+
+}  // namespace onnx_mem

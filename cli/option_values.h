@@ -1,0 +1,63 @@
+// The text of an option's value -> the value. Every error is of code usage and says what was expected; the option's
+// name is put in front by whoever knows it.
+#ifndef ONNX_MEM_CLI_OPTION_VALUES_H_
+#define ONNX_MEM_CLI_OPTION_VALUES_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "analyzer/graph/shape.h"
+#include "cli/options.h"
+
+namespace onnx_mem {
+
+// A usage error: `message`, then lines of help.
+absl::Status UsageError(std::string_view message, std::vector<std::string> details = {});
+
+// "'foo' is not one of a, b, c", with a suggestion when one is near.
+absl::Status UnknownChoice(std::string_view text, const std::vector<std::string>& choices);
+
+// A whole number of at least `least`.
+absl::StatusOr<int64_t> ParseCount(std::string_view text, int64_t least);
+
+// "64", "1,8,64" and "1..4" (every number from 1 to 4), in the order given without repetition; at most 1024 batches.
+absl::StatusOr<std::vector<int64_t>> ParseBatches(std::string_view text);
+
+// "seq=512".
+absl::StatusOr<std::pair<std::string, int64_t>> ParseDimBinding(std::string_view text);
+
+// "x=1x3x224x224"; "x=scalar" for a scalar.
+absl::StatusOr<std::pair<std::string, Dims>> ParseInputShape(std::string_view text);
+
+// A probability in [0, 1).
+absl::StatusOr<double> ParseProbability(std::string_view text);
+
+// "report.md" (the format from the extension) or "csv=layers.txt".
+absl::StatusOr<Export> ParseExport(std::string_view text);
+
+// OK iff `text` is a valid regular expression (ECMAScript).
+absl::Status CheckRegex(std::string_view text);
+
+// Sets `field` to the value that `names` gives for `text`.
+template <class T, size_t n>
+absl::Status Choose(std::string_view text, const std::array<std::pair<std::string_view, T>, n>& names, T& field) {
+  std::vector<std::string> choices;
+  for (const auto& [name, value] : names) {
+    if (text == name) {
+      field = value;
+      return absl::OkStatus();
+    }
+    choices.emplace_back(name);
+  }
+  return UnknownChoice(text, choices);
+}
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_OPTION_VALUES_H_

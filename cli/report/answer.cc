@@ -1,0 +1,70 @@
+#include "cli/report/answer.h"
+
+#include "absl/strings/str_format.h"
+#include "cli/report/figures.h"
+
+namespace onnx_mem {
+namespace {
+
+// "5.70 - 6.30 GiB", "980 MiB - 1.10 GiB".
+std::string IntervalText(int64_t low, int64_t high, ByteUnit units) {
+  std::string from = FormatBytesIn(low, units), to = FormatBytesIn(high, units);
+  const size_t space = from.rfind(' '), to_space = to.rfind(' ');
+  if (from.substr(space) == to.substr(to_space)) from.resize(space);
+  return absl::StrFormat("%s - %s", from, to);
+}
+
+AnswerLine AnswerOf(const Report& report, std::string part_name, const PartSummary& part, ByteUnit units) {
+  AnswerLine line;
+  line.part = std::move(part_name);
+  line.at_least = part.at_least;
+  line.size = FormatBytesIn(part.device_bytes, units);
+  if (part.device_low_bytes < part.device_high_bytes) {
+    line.interval = IntervalText(part.device_low_bytes, part.device_high_bytes, units);
+  }
+  for (const Limit& limit : report.limits) {
+    if (!line.verdict.empty()) line.verdict += "; ";
+    line.verdict += VerdictText(part.device_bytes, limit, units);
+    line.within = line.within && part.device_bytes <= limit.bytes;
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<AnswerLine> AnswerLines(const Report& report, const RunSummary& run, ByteUnit units) {
+  std::vector<AnswerLine> lines;
+  if (run.training) lines.push_back(AnswerOf(report, "training", *run.training, units));
+  if (run.inference) lines.push_back(AnswerOf(report, "inference", *run.inference, units));
+  return lines;
+}
+
+std::string VerdictText(int64_t bytes, const Limit& limit, ByteUnit units) {
+  const std::string size = FormatBytesIn(limit.bytes, units);
+  const std::string share = Percent(bytes, limit.bytes);
+  const std::string over = FormatBytesIn(bytes - limit.bytes, units);
+  const bool within = bytes <= limit.bytes;
+  if (limit.kind == Limit::Kind::kBudget) {
+    return within ? absl::StrFormat("within the budget of %s, %s", size, share)
+                  : absl::StrFormat("over the budget of %s by %s", size, over);
+  }
+  const std::string card = limit.name.empty() ? size : absl::StrFormat("%s (%s)", limit.name, size);
+  return within ? absl::StrFormat("fits %s, %s", card, share) : absl::StrFormat("too large for %s by %s", card, over);
+}
+
+std::string AssumptionsText(const Report& report) {
+  std::string text;
+  for (const auto& [name, value] : report.assumptions) {
+    text += text.empty() ? "Assumes " : ", ";
+    text += name;
+    if (!value.empty()) text += " " + value;
+  }
+  return text.empty() ? text : text + ".";
+}
+
+std::string BaseName(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+}  // namespace onnx_mem

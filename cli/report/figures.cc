@@ -1,0 +1,90 @@
+#include "cli/report/figures.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "absl/strings/str_format.h"
+
+namespace onnx_mem {
+namespace {
+
+struct UnitDecimals {
+  ByteUnit unit;
+  std::string_view name;
+  double bytes;
+  int decimals;
+};
+
+constexpr auto kUnits = std::to_array<UnitDecimals>({
+    {ByteUnit::kKiB, "KiB", 1024.0, 1},
+    {ByteUnit::kMiB, "MiB", 1024.0 * 1024, 1},
+    {ByteUnit::kGiB, "GiB", 1024.0 * 1024 * 1024, 2},
+    {ByteUnit::kTiB, "TiB", 1024.0 * 1024 * 1024 * 1024, 2},
+    {ByteUnit::kKB, "KB", 1e3, 1},
+    {ByteUnit::kMB, "MB", 1e6, 2},
+    {ByteUnit::kGB, "GB", 1e9, 3},
+    {ByteUnit::kTB, "TB", 1e12, 3},
+});
+
+}  // namespace
+
+ByteUnit ColumnUnit(int64_t largest, ByteUnit chosen) {
+  if (chosen != ByteUnit::kAuto) return chosen;
+  if (largest >= int64_t{100} << 30) return ByteUnit::kGiB;
+  if (largest >= int64_t{1} << 20) return ByteUnit::kMiB;
+  return largest >= 10 << 10 ? ByteUnit::kKiB : ByteUnit::kB;
+}
+
+std::string SizeIn(int64_t bytes, ByteUnit unit) {
+  for (const UnitDecimals& row : kUnits) {
+    if (row.unit != unit) continue;
+    const double value = static_cast<double>(bytes) / row.bytes;
+    if (bytes != 0 && std::abs(value) < 0.5 * std::pow(10, -row.decimals)) return FormatBytes(bytes);
+    return absl::StrFormat("%.*f %s", row.decimals, value, row.name);
+  }
+  return FormatBytesIn(bytes, unit);
+}
+
+std::string ShortCount(int64_t count) {
+  constexpr std::array<std::string_view, 6> kSuffixes = {"", " K", " M", " G", " T", " P"};
+  double value = static_cast<double>(count);
+  size_t suffix = 0;
+  for (; value >= 999.5 && suffix + 1 < kSuffixes.size(); ++suffix) value /= 1000;
+  if (suffix == 0) return absl::StrFormat("%d", count);
+  return absl::StrFormat("%.*f%s", value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value, kSuffixes[suffix]);
+}
+
+std::string Percent(int64_t part, int64_t whole) {
+  if (part == 0 || whole == 0) return "";
+  const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  return percent < 0.5 ? "<1 %" : absl::StrFormat("%.0f %%", percent);
+}
+
+std::string Words(std::string_view name) {
+  std::string words(name);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+std::string CellText(const Cell& cell, ColumnKind kind, ByteUnit unit) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return kind == ColumnKind::kWord ? Words(*text) : *text;
+  if (const auto* number = std::get_if<int64_t>(&cell)) {
+    if (kind == ColumnKind::kBytes) return SizeIn(*number, unit);
+    return kind == ColumnKind::kWork ? ShortCount(*number) : WithThousands(*number);
+  }
+  if (const auto* fraction = std::get_if<double>(&cell)) return absl::StrFormat("%.1f %%", 100 * *fraction);
+  if (const auto* shape = std::get_if<Shape>(&cell)) return ToString(*shape);
+  return "-";
+}
+
+std::string CellRaw(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* number = std::get_if<int64_t>(&cell)) return absl::StrFormat("%d", *number);
+  if (const auto* fraction = std::get_if<double>(&cell)) return absl::StrFormat("%.6g", *fraction);
+  if (const auto* shape = std::get_if<Shape>(&cell)) return ToString(*shape);
+  return "";
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,43 @@
+#include "cli/report/formats.h"
+
+#include <array>
+
+namespace onnx_mem {
+namespace {
+
+constexpr auto kRows = std::to_array<FormatRow>({
+    {"table", "txt", "text for a screen", RenderText},
+    {"json", "json", "everything, in bytes", RenderJson},
+    {"csv", "csv", "the list of --by, or a row per batch", RenderCsv},
+    {"md", "md markdown", "a table for a pull request", RenderMarkdown},
+});
+
+}  // namespace
+
+absl::Span<const FormatRow> FormatRows() { return kRows; }
+
+const FormatRow* FormatNamed(std::string_view name) {
+  for (const FormatRow& row : kRows) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+const FormatRow* FormatOfExtension(std::string_view extension) {
+  for (const FormatRow& row : kRows) {
+    for (std::string_view rest = row.extensions; !rest.empty();) {
+      const std::string_view word = rest.substr(0, rest.find(' '));
+      if (word == extension) return &row;
+      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::string> FormatNames() {
+  std::vector<std::string> names;
+  for (const FormatRow& row : kRows) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,232 @@
+// Report -> JSON, schema onnx-mem/1: bytes as integers, unknown is null, keys in a fixed order.
+#include <algorithm>
+#include <array>
+
+#include "cli/report/formats.h"
+#include "cli/report/json_writer.h"
+#include "cli/report/report.h"
+
+namespace onnx_mem {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+std::string_view NameOf(Severity severity) {
+  switch (severity) {
+    case Severity::kNote: return "note";
+    case Severity::kWarning: return "warning";
+    case Severity::kError: return "error";
+  }
+  return "";
+}
+
+void StringOrNull(JsonWriter& json, std::string_view text) { text.empty() ? json.Null() : json.String(text); }
+
+void WriteModel(JsonWriter& json, const ModelSummary& model) {
+  json.Key("model").BeginObject();
+  json.Key("path").String(model.path);
+  json.Key("producer");
+  StringOrNull(json, model.producer);
+  json.Key("opset").BeginObject(Layout::kOneLine);
+  for (const auto& [domain, version] : model.opsets) json.Key(domain).Int(version);
+  json.EndObject();
+  json.Key("nodes").Int(model.nodes);
+  json.Key("parameters").Int(model.parameters);
+  json.Key("parameter_bytes").Int(model.parameter_bytes);
+  json.Key("buffer_bytes").Int(model.buffer_bytes);
+  json.EndObject();
+}
+
+void WriteBindings(JsonWriter& json, const Report& report) {
+  json.Key("bindings").BeginObject(Layout::kOneLine);
+  json.Key("batch");
+  report.runs.size() == 1 ? json.Int(report.runs.front().batch) : json.Null();
+  for (const auto& [name, size] : report.bound_dims) {
+    if (name != "batch") json.Key(name).Int(size);
+  }
+  json.EndObject();
+}
+
+void WritePeak(JsonWriter& json, const PeakPlace& peak) {
+  json.Key("peak").BeginObject(Layout::kOneLine);
+  if (peak.known) {
+    json.Key("phase").String(NameOf(peak.phase));
+    json.Key("step").Int(peak.step);
+    json.Key("node");
+    StringOrNull(json, peak.node);
+    json.Key("module").String(peak.module);
+    json.Key("op").String(peak.op);
+  }
+  json.EndObject();
+}
+
+void WriteAllocated(JsonWriter& json, const PartSummary& part) {
+  json.Key("allocated_peak_bytes").Int(part.allocated_peak_bytes);
+  json.Key("reserved_peak_bytes").Int(part.reserved_peak_bytes);
+  json.Key("device_bytes").Int(part.device_bytes);
+  json.Key("device_interval_bytes").BeginArray(Layout::kOneLine);
+  json.Int(part.device_low_bytes).Int(part.device_high_bytes).EndArray();
+}
+
+void WriteTraining(JsonWriter& json, const RunSummary& run) {
+  json.Key("training");
+  if (!run.training) {
+    json.Null();
+    return;
+  }
+  const PartSummary& part = *run.training;
+  json.BeginObject();
+  json.Key("peak_bytes").Int(part.peak_bytes);
+  json.Key("first_step_peak_bytes").Int(part.first_step_peak_bytes);
+  WriteAllocated(json, part);
+  json.Key("end_of_forward_bytes").Int(run.end_of_forward_bytes);
+  json.Key("saved_activation_bytes").Int(run.saved_activation_bytes);
+  if (run.recompute_flops) json.Key("recompute_flops").Int(*run.recompute_flops);
+  json.Key("lower_bound").Bool(part.at_least);
+  json.Key("steps").Int(part.steps);
+  WritePeak(json, part.peak);
+  json.Key("breakdown").BeginObject();
+  for (size_t c = 0; c < kNumCategories; ++c) json.Key(NameOf(static_cast<Category>(c))).Int(part.breakdown[c]);
+  json.EndObject().EndObject();
+}
+
+void WriteInference(JsonWriter& json, const RunSummary& run) {
+  json.Key("inference");
+  if (!run.inference) {
+    json.Null();
+    return;
+  }
+  const PartSummary& part = *run.inference;
+  json.BeginObject();
+  json.Key("peak_bytes").Int(part.peak_bytes);
+  WriteAllocated(json, part);
+  json.Key("planned_peak_bytes").Int(part.ideal_peak_bytes);
+  json.Key("lower_bound").Bool(part.at_least);
+  json.Key("steps").Int(part.steps);
+  WritePeak(json, part.peak);
+  json.Key("breakdown").BeginObject();
+  int64_t activations = part.peak_bytes;
+  for (Category category : {Category::kParameters, Category::kBuffers, Category::kInputs, Category::kWorkspace}) {
+    activations -= part.breakdown[static_cast<size_t>(category)];
+  }
+  for (Category category : {Category::kParameters, Category::kBuffers, Category::kInputs}) {
+    json.Key(NameOf(category)).Int(part.breakdown[static_cast<size_t>(category)]);
+  }
+  json.Key("activations").Int(activations);
+  json.Key("workspace").Int(part.breakdown[static_cast<size_t>(Category::kWorkspace)]);
+  json.EndObject().EndObject();
+}
+
+void WriteRuns(JsonWriter& json, const std::vector<RunSummary>& runs) {
+  json.Key("runs").BeginArray();
+  for (const RunSummary& run : runs) {
+    json.BeginObject();
+    json.Key("batch").Int(run.batch);
+    WriteTraining(json, run);
+    WriteInference(json, run);
+    json.Key("flops").BeginObject(Layout::kOneLine);
+    json.Key("forward").Int(run.forward_flops);
+    json.Key("backward").Int(run.backward_flops);
+    json.Key("macs").Int(run.forward_flops / 2);
+    json.EndObject().EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteScaling(JsonWriter& json, const std::optional<Scaling>& scaling) {
+  json.Key("scaling");
+  if (!scaling) {
+    json.Null();
+    return;
+  }
+  json.BeginObject(Layout::kOneLine);
+  json.Key("fixed_bytes").Int(scaling->fixed_bytes);
+  json.Key("bytes_per_sample").Int(scaling->bytes_per_sample);
+  json.Key("exact").Bool(scaling->exact);
+  json.Key("from_batch").Int(scaling->from_batch);
+  json.EndObject();
+}
+
+void WriteLimits(JsonWriter& json, const Report& report) {
+  if (report.limits.empty()) return;
+  for (const Limit& limit : report.limits) {
+    json.Key(limit.kind == Limit::Kind::kBudget ? "budget_bytes" : "gpu_memory_bytes").Int(limit.bytes);
+  }
+  json.Key("fits").Bool(WithinLimits(report));
+}
+
+void WriteShape(JsonWriter& json, const Shape& shape) {
+  if (!shape.has_rank) {
+    json.Null();
+    return;
+  }
+  json.BeginArray(Layout::kOneLine);
+  for (int64_t dim : shape.dims) dim == kUnknownDim ? json.Null() : json.Int(dim);
+  json.EndArray();
+}
+
+void WriteCell(JsonWriter& json, const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    json.String(*text);
+  } else if (const auto* number = std::get_if<int64_t>(&cell)) {
+    json.Int(*number);
+  } else if (const auto* fraction = std::get_if<double>(&cell)) {
+    json.Number(*fraction);
+  } else if (const auto* shape = std::get_if<Shape>(&cell)) {
+    WriteShape(json, *shape);
+  } else {
+    json.Null();
+  }
+}
+
+void WriteTable(JsonWriter& json, const Table& table, int64_t top) {
+  json.Key(table.key).BeginArray();
+  for (size_t row : TopRows(table, top)) {
+    json.BeginObject(Layout::kOneLine);
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      json.Key(table.columns[i].key);
+      WriteCell(json, table.rows[row][i]);
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteDiagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnostics) {
+  json.Key("diagnostics").BeginArray();
+  for (const Diagnostic& diagnostic : diagnostics) {
+    json.BeginObject(Layout::kOneLine);
+    json.Key("code").String(diagnostic.code);
+    json.Key("severity").String(NameOf(diagnostic.severity));
+    json.Key("count").Int(diagnostic.count);
+    json.Key("message").String(diagnostic.message);
+    if (diagnostic.bytes) json.Key("bytes").Int(*diagnostic.bytes);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
+std::string RenderJson(const Report& report, const Screen&) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnx-mem/1");
+  json.Key("command").String(report.command);
+  WriteModel(json, report.model);
+  WriteBindings(json, report);
+  json.Key("assumptions").BeginObject();
+  for (const auto& [name, value] : report.assumptions) json.Key(name).String(value);
+  json.EndObject();
+  WriteLimits(json, report);
+  WriteRuns(json, report.runs);
+  WriteScaling(json, report.scaling);
+  for (const Table& table : report.tables) WriteTable(json, table, report.top);
+  WriteDiagnostics(json, report.notes);
+  json.EndObject();
+  std::string text = json.Take();
+  text += '\n';
+  return text;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,165 @@
+#include "cli/report/report.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/report/layers.h"
+#include "cli/report/tables.h"
+
+namespace onnx_mem {
+namespace {
+
+std::vector<PhaseSpan> SpansOf(const MemoryProgram& program) {
+  std::vector<PhaseSpan> spans;
+  for (const Step& step : program.steps) {
+    if (spans.empty() || spans.back().phase != step.phase) spans.push_back({step.phase, 0});
+    ++spans.back().steps;
+  }
+  return spans;
+}
+
+PartSummary SummarizePart(const RunFigures& figures) {
+  PartSummary part;
+  part.peak_bytes = figures.peak_bytes;
+  part.first_step_peak_bytes = figures.first_step_peak_bytes;
+  part.allocated_peak_bytes = figures.allocated_peak_bytes;
+  part.reserved_peak_bytes = figures.reserved_peak_bytes;
+  part.device_bytes = figures.device_bytes;
+  part.device_low_bytes = figures.device_low_bytes;
+  part.device_high_bytes = figures.device_high_bytes;
+  part.ideal_peak_bytes = figures.ideal_peak_bytes;
+  part.at_least = figures.at_least;
+  part.breakdown = figures.timeline.at_peak;
+  const StepId peak = figures.timeline.peak_step;
+  if (figures.program.steps.contains(peak)) {
+    const Step& step = figures.program.steps[peak];
+    part.peak = {true, step.phase, peak.value(), step.op, step.node, step.module};
+  }
+  part.steps = static_cast<int64_t>(figures.program.steps.size());
+  part.live_bytes = figures.timeline.live_bytes;
+  part.phases = SpansOf(figures.program);
+  return part;
+}
+
+std::string ParameterDType(const std::vector<Parameter>& parameters) {
+  if (parameters.empty()) return "";
+  for (const Parameter& parameter : parameters) {
+    if (parameter.dtype != parameters.front().dtype) return "mixed";
+  }
+  return std::string(NameOf(parameters.front().dtype));
+}
+
+void AddTables(const ReportRequest& request, const Analysis& analysis, Report& report) {
+  const auto wanted = [&](By by) { return request.every_table || request.by == by; };
+  if (wanted(By::kTensor)) report.tables.push_back(TensorTable(analysis.graph));
+  if (wanted(By::kLayer)) report.tables.push_back(LayerTable(analysis));
+  if (wanted(By::kOp)) report.tables.push_back(OpTable(analysis));
+  if (wanted(By::kCategory)) report.tables.push_back(CategoryTable(analysis));
+  if (const RunFigures* figures = MainFigures(analysis)) {
+    if (wanted(By::kShape)) report.tables.push_back(ShapeTable(*figures));
+    if (wanted(By::kTensor)) report.tables.push_back(LiveTable(*figures, request.every_table ? 0 : report.top));
+    report.layers_at_peak = BytesByLayer(*figures);
+    report.largest_tensors = LiveTable(*figures, report.top);
+  }
+  switch (request.by) {
+    case By::kNone: break;
+    case By::kLayer: report.shown_table = "layers"; break;
+    case By::kOp: report.shown_table = "ops"; break;
+    case By::kTensor: report.shown_table = "live_at_peak"; break;
+    case By::kShape: report.shown_table = "shapes"; break;
+    case By::kCategory: report.shown_table = "categories"; break;
+  }
+}
+
+}  // namespace
+
+RunSummary Summarize(const Analysis& analysis) {
+  RunSummary run;
+  run.batch = analysis.batch;
+  if (analysis.training) run.training = SummarizePart(*analysis.training);
+  if (analysis.inference) run.inference = SummarizePart(*analysis.inference);
+  run.end_of_forward_bytes = analysis.end_of_forward_bytes;
+  run.saved_activation_bytes = analysis.saved_activation_bytes;
+  run.forward_flops = analysis.forward_flops;
+  run.backward_flops = analysis.backward_flops;
+  return run;
+}
+
+ModelSummary SummarizeModel(const Analysis& analysis) {
+  ModelSummary model;
+  model.path = analysis.info.path;
+  model.producer = analysis.info.producer;
+  model.opsets = analysis.info.opsets;
+  model.nodes = analysis.info.node_count;
+  model.parameters = analysis.parameter_count;
+  model.parameter_bytes = analysis.parameter_bytes;
+  model.buffer_bytes = analysis.buffer_bytes;
+  model.parameter_dtype = ParameterDType(analysis.parameters);
+  return model;
+}
+
+const PartSummary& MainPart(const RunSummary& run) {
+  static const PartSummary kNothing;
+  if (run.training) return *run.training;
+  return run.inference ? *run.inference : kNothing;
+}
+
+std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs) {
+  std::vector<std::pair<int64_t, int64_t>> points;  // batch, bytes
+  for (const RunSummary& run : runs) points.emplace_back(run.batch, MainPart(run).peak_bytes);
+  std::sort(points.begin(), points.end());
+  points.erase(std::unique(points.begin(), points.end()), points.end());
+  if (points.size() < 2) return std::nullopt;
+  const auto [last_batch, last_bytes] = points.back();
+  const auto [before_batch, before_bytes] = points[points.size() - 2];
+  Scaling law;
+  law.bytes_per_sample = (last_bytes - before_bytes) / (last_batch - before_batch);
+  law.fixed_bytes = last_bytes - law.bytes_per_sample * last_batch;
+  size_t holding = 0;  // points on the line, counted from the largest batch down
+  while (holding < points.size()) {
+    const auto [batch, bytes] = points[points.size() - 1 - holding];
+    if (law.fixed_bytes + law.bytes_per_sample * batch != bytes) break;
+    ++holding;
+  }
+  law.from_batch = points[points.size() - std::max<size_t>(holding, 1)].first;
+  // Two points lie on a line whatever they are; a third one says that it is the law.
+  law.exact = holding >= std::min<size_t>(points.size(), 3);
+  return law;
+}
+
+bool WithinLimits(const Report& report) {
+  for (const Limit& limit : report.limits) {
+    for (const RunSummary& run : report.runs) {
+      for (const std::optional<PartSummary>* part : {&run.training, &run.inference}) {
+        if (*part && (*part)->device_bytes > limit.bytes) return false;
+      }
+    }
+  }
+  return true;
+}
+
+Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, const Analysis& analysis) {
+  Report report;
+  report.command = request.command;
+  report.model = SummarizeModel(analysis);
+  report.bound_dims = analysis.info.bound_dims;
+  report.assumptions = analysis.assumptions;
+  report.runs = std::move(runs);
+  report.scaling = ComputeScaling(report.runs);
+  report.limits = request.limits;
+  report.top = request.top.value_or(kDefaultTop);
+  report.top_given = request.top.has_value();
+  report.verbose = request.verbose;
+  report.notes = analysis.diagnostics;
+  if (report.runs.size() == 1) AddTables(request, analysis, report);
+  return report;
+}
+
+const Table* TableNamed(const Report& report, std::string_view key) {
+  for (const Table& table : report.tables) {
+    if (table.key == key) return &table;
+  }
+  return nullptr;
+}
+
+}  // namespace onnx_mem

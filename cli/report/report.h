@@ -1,0 +1,141 @@
+// What is told to the user, before it takes a form: key figures of every run, tables, notes. Built once from analyses;
+// each format (report/formats.cc) turns it into text.
+#ifndef ONNX_MEM_CLI_REPORT_REPORT_H_
+#define ONNX_MEM_CLI_REPORT_REPORT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/analysis.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/memory/program.h"
+#include "cli/options.h"
+#include "cli/report/table.h"
+
+namespace onnx_mem {
+
+struct PhaseSpan {
+  Phase phase = Phase::kForward;
+  int64_t steps = 0;
+  friend bool operator==(const PhaseSpan&, const PhaseSpan&) = default;
+};
+
+struct PeakPlace {
+  bool known = false;  // false for a program without steps
+  Phase phase = Phase::kForward;
+  int64_t step = 0;  // from 0
+  std::string op;
+  std::string node;
+  std::string module;
+};
+
+// Figures of one training step or one inference.
+struct PartSummary {
+  int64_t peak_bytes = 0;
+  int64_t first_step_peak_bytes = 0;
+  int64_t allocated_peak_bytes = 0;
+  int64_t reserved_peak_bytes = 0;
+  int64_t device_bytes = 0;
+  int64_t device_low_bytes = 0;
+  int64_t device_high_bytes = 0;
+  int64_t ideal_peak_bytes = 0;
+  bool at_least = false;  // lower bounds
+  BytesByCategory breakdown = {};
+  PeakPlace peak;
+  int64_t steps = 0;
+  std::vector<int64_t> live_bytes;  // per step; empty in a sweep
+  std::vector<PhaseSpan> phases;    // in order
+};
+
+struct RunSummary {
+  int64_t batch = 1;
+  std::optional<PartSummary> training;
+  std::optional<PartSummary> inference;
+  int64_t end_of_forward_bytes = 0;
+  int64_t saved_activation_bytes = 0;
+  int64_t forward_flops = 0;
+  int64_t backward_flops = 0;
+  std::optional<int64_t> recompute_flops;  // with --plan
+};
+
+struct ModelSummary {
+  std::string path;
+  std::string producer;
+  std::map<std::string, int64_t> opsets;
+  int64_t nodes = 0;
+  int64_t parameters = 0;
+  int64_t parameter_bytes = 0;
+  int64_t buffer_bytes = 0;
+  std::string parameter_dtype;  // "float32"; "mixed"; "" without parameters
+};
+
+// bytes = fixed_bytes + bytes_per_sample * batch, for the exact peak.
+struct Scaling {
+  int64_t fixed_bytes = 0;
+  int64_t bytes_per_sample = 0;
+  bool exact = false;      // it gives every run's bytes from `from_batch` on
+  int64_t from_batch = 1;  // smaller batches peak at another place of the step
+};
+
+// A limit that was asked about.
+struct Limit {
+  enum class Kind { kBudget, kGpu } kind = Kind::kBudget;
+  std::string name;  // of the GPU, or ""
+  int64_t bytes = 0;
+};
+
+struct Report {
+  std::string command;
+  ModelSummary model;
+  std::map<std::string, int64_t> bound_dims;  // symbolic dimensions; of the first run
+  std::vector<std::pair<std::string, std::string>> assumptions;
+  std::vector<RunSummary> runs;  // one per batch, never empty
+  std::optional<Scaling> scaling;
+  std::vector<Limit> limits;
+  // For one batch, what the first screen shows of who holds the peak:
+  std::vector<std::pair<std::string, int64_t>> layers_at_peak;  // BytesByLayer
+  Table largest_tensors;                                        // LiveTable, the largest few
+  std::vector<Table> tables;                                    // what was asked for
+  std::string shown_table;                                      // key of the table that --by asks for, or ""
+  int64_t top = 0;                                              // rows of a list; 0: all
+  bool top_given = false;                                       // by the user
+  bool verbose = false;
+  std::vector<Diagnostic> notes;
+};
+
+// What of an analysis is to be told beyond the key figures.
+struct ReportRequest {
+  std::string command = "analyze";
+  By by = By::kNone;
+  std::optional<int64_t> top = {};  // unset: kDefaultTop
+  bool every_table = false;         // for files, which hold everything
+  bool verbose = false;
+  std::vector<Limit> limits = {};
+};
+
+// `runs` are the summaries of all batches, `analysis` that of the first one.
+Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, const Analysis& analysis);
+
+RunSummary Summarize(const Analysis& analysis);
+ModelSummary SummarizeModel(const Analysis& analysis);
+
+// The law through the two largest batches of `runs`: training's peak where there is one, else inference's. Nullopt for
+// fewer than two batches.
+std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs);
+
+// The part that answers: training where there is one.
+const PartSummary& MainPart(const RunSummary& run);
+
+// Does every run and part need no more than each limit?
+bool WithinLimits(const Report& report);
+
+// nullptr when the report has no such table.
+const Table* TableNamed(const Report& report, std::string_view key);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_REPORT_REPORT_H_

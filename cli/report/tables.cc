@@ -1,0 +1,254 @@
+#include "cli/report/tables.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "analyzer/graph/graph.h"
+#include "cli/report/grouped.h"
+#include "cli/report/layers.h"
+
+namespace onnx_mem {
+namespace {
+
+std::string Labelled(std::string_view module) { return std::string(module.empty() ? kNoModule : module); }
+
+bool AliveAt(const Buffer& buffer, StepId step) { return buffer.begin <= step && step < buffer.end; }
+
+Cell BytesCell(const Tensor& tensor) {
+  const std::optional<int64_t> bytes = NumBytes(tensor.shape, tensor.dtype);
+  return bytes ? Cell(*bytes) : Cell();
+}
+
+// The last step of the model's own forward; invalid for an empty program.
+StepId LastForwardStep(const MemoryProgram& program) {
+  StepId last;
+  for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
+    if (program.steps[id].phase != Phase::kForward) break;
+    last = id;
+  }
+  return last;
+}
+
+// "step 231 (backward convolution)", or "the end".
+std::string UntilText(const MemoryProgram& program, StepId end) {
+  if (!program.steps.contains(end)) return "the end";
+  const Step& step = program.steps[end];
+  return absl::StrFormat("step %d (%s %s)", end.value() + 1, NameOf(step.phase), step.op);
+}
+
+// What stands before the first step was not made by it.
+bool MadeByAStep(const Buffer& buffer) {
+  return buffer.category != Category::kParameters && buffer.category != Category::kBuffers &&
+         buffer.category != Category::kInputs &&
+         !(buffer.category == Category::kOptimizerState && buffer.begin.value() == 0);
+}
+
+// The node that made a buffer, or the operator where the file has no node for it.
+std::string MakerOf(const MemoryProgram& program, const Buffer& buffer) {
+  if (!MadeByAStep(buffer) || !program.steps.contains(buffer.begin)) return "";
+  const Step& step = program.steps[buffer.begin];
+  return step.node.empty() ? absl::StrFormat("%s %s", NameOf(step.phase), step.op) : step.node;
+}
+
+}  // namespace
+
+const RunFigures* MainFigures(const Analysis& analysis) {
+  if (analysis.training) return &*analysis.training;
+  return analysis.inference ? &*analysis.inference : nullptr;
+}
+
+Table TensorTable(const Graph& graph) {
+  Table table{"tensors",
+              "Tensors of the file",
+              {{"name", "tensor"},
+               {"dtype", "type"},
+               {"shape", "shape", ColumnKind::kShape},
+               {"role", "role"},
+               {"bytes", "bytes", ColumnKind::kBytes},
+               {"producer", "made by", ColumnKind::kText, Show::kDetail},
+               {"module", "module", ColumnKind::kText, Show::kDetail}},
+              {},
+              4};
+  table.rows.reserve(graph.tensors.size());
+  for (const Tensor& tensor : graph.tensors) {
+    const Node* maker = tensor.producer.valid() ? &graph.nodes[tensor.producer] : nullptr;
+    const Node* reader = tensor.consumers.empty() ? nullptr : &graph.nodes[tensor.consumers.front()];
+    const Node* owner = maker ? maker : reader;
+    Row& row = table.rows.emplace_back();
+    row.reserve(table.columns.size());
+    row.emplace_back(tensor.name);
+    row.emplace_back(std::string(NameOf(tensor.dtype)));
+    row.emplace_back(tensor.shape);
+    row.emplace_back(std::string(NameOf(tensor.role)));
+    row.push_back(BytesCell(tensor));
+    if (!maker) {
+      row.emplace_back();
+    } else {
+      row.emplace_back(maker->name.empty() ? Describe(graph, tensor.producer) : maker->name);
+    }
+    row.push_back(owner ? Cell(owner->module) : Cell());
+  }
+  return table;
+}
+
+Table LiveTable(const RunFigures& figures, int64_t most) {
+  const MemoryProgram& program = figures.program;
+  Table table{"live_at_peak",
+              "Tensors alive at the peak",
+              {{"name", "tensor"},
+               {"category", "what", ColumnKind::kWord},
+               {"bytes", "bytes", ColumnKind::kBytes},
+               {"dtype", "type"},
+               {"shape", "shape", ColumnKind::kShape},
+               {"module", "module", ColumnKind::kText, Show::kDetail},
+               {"made_by", "made by", ColumnKind::kText, Show::kDetail},
+               {"kept_by", "", ColumnKind::kText, Show::kDetail},
+               {"begin", "from step", ColumnKind::kStep, Show::kData},
+               {"end", "until step", ColumnKind::kStep, Show::kData},
+               {"until", "gone before", ColumnKind::kText, Show::kDetail}},
+              {},
+              2};
+  for (BufferId id : LiveAt(program, figures.timeline.peak_step)) {
+    const Buffer& buffer = program.buffers[id];
+    if (most > 0 && static_cast<int64_t>(table.rows.size()) == most) {
+      ++table.omitted_rows;
+      table.omitted_bytes += buffer.bytes;
+      continue;
+    }
+    table.rows.push_back({buffer.name, std::string(NameOf(buffer.category)), buffer.bytes,
+                          std::string(NameOf(buffer.dtype)), Shape(buffer.dims), buffer.module,
+                          MakerOf(program, buffer), buffer.kept_by, int64_t{buffer.begin.value()},
+                          int64_t{buffer.end.value()}, UntilText(program, buffer.end)});
+  }
+  return table;
+}
+
+Table LayerTable(const Analysis& analysis) {
+  struct Layer {
+    int64_t parameters = 0, parameter_bytes = 0, peak_bytes = 0, saved_bytes = 0, flops = 0;
+  };
+  Grouped<Layer> layers;
+  if (const RunFigures* figures = MainFigures(analysis)) {
+    const MemoryProgram& program = figures->program;
+    for (const Step& step : program.steps) {
+      if (step.phase == Phase::kForward && !step.recompute) layers[Labelled(step.module)].flops += step.flops;
+    }
+    const StepId peak = figures->timeline.peak_step, end_of_forward = LastForwardStep(program);
+    for (const Buffer& buffer : program.buffers) {
+      Layer& layer = layers[Labelled(buffer.module)];
+      if (AliveAt(buffer, peak)) layer.peak_bytes += buffer.bytes;
+      if (buffer.category == Category::kSavedActivations && AliveAt(buffer, end_of_forward)) {
+        layer.saved_bytes += buffer.bytes;
+      }
+    }
+  }
+  for (const Parameter& parameter : analysis.parameters) {
+    Layer& layer = layers[Labelled(parameter.module)];
+    layer.parameters += NumElements(Shape(parameter.dims)).value_or(0);
+    layer.parameter_bytes += parameter.bytes;
+  }
+  Table table{"layers",
+              "Layers",
+              {{"module", "layer"},
+               {"parameters", "parameters", ColumnKind::kCount},
+               {"parameter_bytes", "their bytes", ColumnKind::kBytes},
+               {"peak_bytes", "at the peak", ColumnKind::kBytes},
+               {"saved_bytes", "saved", ColumnKind::kBytes},
+               {"flops", "FLOPs", ColumnKind::kWork},
+               {"macs", "MACs", ColumnKind::kWork}},
+              {},
+              3};
+  for (const auto& [name, layer] : layers.groups()) {
+    table.rows.push_back({name, layer.parameters, layer.parameter_bytes, layer.peak_bytes, layer.saved_bytes,
+                          layer.flops, layer.flops / 2});
+  }
+  return table;
+}
+
+Table OpTable(const Analysis& analysis) {
+  struct Op {
+    int64_t calls = 0, flops = 0, peak_bytes = 0;
+  };
+  Grouped<Op> ops;
+  if (const RunFigures* figures = MainFigures(analysis)) {
+    const MemoryProgram& program = figures->program;
+    for (const Step& step : program.steps) {
+      Op& op = ops[step.op];
+      ++op.calls;
+      op.flops += step.flops;
+    }
+    for (const Buffer& buffer : program.buffers) {
+      if (!AliveAt(buffer, figures->timeline.peak_step)) continue;
+      const bool made = MadeByAStep(buffer) && program.steps.contains(buffer.begin);
+      ops[made ? program.steps[buffer.begin].op : absl::StrFormat("(%s)", NameOf(buffer.category))].peak_bytes +=
+          buffer.bytes;
+    }
+  }
+  Table table{"ops",
+              "Framework operators",
+              {{"op", "operator"},
+               {"calls", "calls", ColumnKind::kCount},
+               {"flops", "FLOPs", ColumnKind::kWork},
+               {"peak_bytes", "at the peak", ColumnKind::kBytes}},
+              {},
+              3};
+  for (const auto& [name, op] : ops.groups()) table.rows.push_back({name, op.calls, op.flops, op.peak_bytes});
+  return table;
+}
+
+Table ShapeTable(const RunFigures& figures) {
+  struct Group {
+    const Buffer* first;
+    int64_t count, bytes;
+  };
+  std::vector<Group> groups;
+  absl::flat_hash_map<std::string, size_t> index;
+  for (BufferId id : LiveAt(figures.program, figures.timeline.peak_step)) {
+    const Buffer& buffer = figures.program.buffers[id];
+    const std::string key = absl::StrFormat("%d %d %d %s", static_cast<int>(buffer.category),
+                                            static_cast<int>(buffer.dtype), buffer.bytes, ToString(Shape(buffer.dims)));
+    const auto [at, added] = index.try_emplace(key, groups.size());
+    if (added) groups.push_back({&buffer, 0, 0});
+    ++groups[at->second].count;
+    groups[at->second].bytes += buffer.bytes;
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
+  Table table{"shapes",
+              "Shapes at the peak",
+              {{"count", "count", ColumnKind::kCount},
+               {"shape", "shape", ColumnKind::kShape},
+               {"dtype", "type"},
+               {"bytes", "bytes", ColumnKind::kBytes},
+               {"category", "what", ColumnKind::kWord}},
+              {},
+              3};
+  for (const Group& group : groups) {
+    table.rows.push_back({group.count, Shape(group.first->dims), std::string(NameOf(group.first->dtype)), group.bytes,
+                          std::string(NameOf(group.first->category))});
+  }
+  return table;
+}
+
+Table CategoryTable(const Analysis& analysis) {
+  Table table{"categories",
+              "What is alive at the peak",
+              {{"category", "what", ColumnKind::kWord},
+               {"training_bytes", "training", ColumnKind::kBytes},
+               {"inference_bytes", "inference", ColumnKind::kBytes}},
+              {},
+              1};
+  for (size_t c = 0; c < kNumCategories; ++c) {
+    Row row = {std::string(NameOf(static_cast<Category>(c))), {}, {}};
+    if (analysis.training) row[1] = analysis.training->timeline.at_peak[c];
+    if (analysis.inference) row[2] = analysis.inference->timeline.at_peak[c];
+    table.rows.push_back(std::move(row));
+  }
+  if (!analysis.training) table.rank_column = 2;
+  return table;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,126 @@
+// Report -> text for a screen of at most 100 columns: the answer in the first lines, then where, when and who.
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_format.h"
+#include "cli/report/answer.h"
+#include "cli/report/figures.h"
+#include "cli/report/formats.h"
+#include "cli/report/layout.h"
+#include "cli/report/text_parts.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr size_t kMostNotes = 3;
+
+std::string Upper(std::string_view word) {
+  std::string upper(word);
+  for (char& byte : upper) byte = byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte;
+  return upper;
+}
+
+std::string QuietPart(std::string_view name, const PartSummary& part) {
+  return absl::StrFormat(" %s%s%d", name, part.at_least ? ">=" : "=", part.device_bytes);
+}
+
+}  // namespace
+
+std::string HeadingText(const Report& report, const Screen& screen) {
+  const ModelSummary& model = report.model;
+  std::vector<std::string> facts;
+  if (!model.producer.empty()) facts.push_back(Shortened(model.producer, 24, screen.utf8));
+  if (const auto opset = model.opsets.find(""); opset != model.opsets.end()) {
+    facts.push_back(absl::StrFormat("opset %d", opset->second));
+  }
+  facts.push_back(absl::StrFormat("%d nodes", model.nodes));
+  facts.push_back(absl::StrFormat("%s parameters", ShortCount(model.parameters)));
+  if (!model.parameter_dtype.empty()) facts.back() += " (" + model.parameter_dtype + ")";
+  std::string details = "   ";
+  for (size_t i = 0; i < facts.size(); ++i) details += (i > 0 ? ", " : "") + facts[i];
+  if (report.runs.size() == 1) absl::StrAppendFormat(&details, "   batch %d", report.runs.front().batch);
+  const size_t taken = DisplayWidth(details);
+  const size_t room = std::max<size_t>(16, screen.width > taken ? screen.width - taken : 0);
+  const std::string name = Painted(Shortened(BaseName(model.path), room, screen.utf8), Paint::kBold, screen);
+  if (taken + 16 <= screen.width) return name + details + "\n";
+  return name + "\n" + Wrapped(std::string_view(details).substr(3), screen.width, kIndent, kIndent) + "\n";
+}
+
+std::string AnswerText(const Report& report, const Screen& screen) {
+  std::string text;
+  for (const AnswerLine& line : AnswerLines(report, report.runs.front(), screen.units)) {
+    const std::string label = absl::StrFormat("%s needs%s", Upper(line.part), line.at_least ? " at least" : "");
+    const std::string size = PadLeft(line.size, 10);
+    text += std::string(kIndent, ' ') + PadRight(label, 15) + " " + Painted(size, Paint::kBold, screen);
+    size_t column = kIndent + std::max<size_t>(15, label.size()) + 1 + size.size();
+    if (!line.interval.empty()) {
+      const std::string interval = absl::StrFormat("  (%s)", line.interval);
+      text += interval;
+      column += interval.size();
+    }
+    if (!line.verdict.empty()) {
+      const bool fits_line = column + 4 + line.verdict.size() <= screen.width;
+      text += fits_line ? std::string(4, ' ') : "\n" + std::string(kIndent + 16, ' ');
+      text += Painted(line.verdict, line.within ? Paint::kGreen : Paint::kRed, screen);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string AssumedText(const Report& report, const Screen& screen) {
+  std::string text;
+  const std::string indent(kIndent, ' ');
+  const size_t width = screen.width;
+  if (!report.assumptions.empty()) text += Wrapped(AssumptionsText(report), width, kIndent, kIndent) + "\n";
+  size_t shown = 0, left_out = 0;
+  for (const Diagnostic& note : report.notes) {
+    if (note.severity != Severity::kNote) continue;  // warnings go to stderr
+    if (!report.verbose && shown == kMostNotes) {
+      ++left_out;
+      continue;
+    }
+    ++shown;
+    text += Wrapped(absl::StrFormat("Note: %s [%s]", note.message, note.code), width, kIndent, kIndent + 6) + "\n";
+  }
+  if (left_out > 0) absl::StrAppendFormat(&text, "%s(%d more notes: -v)\n", indent, left_out);
+  return text;
+}
+
+std::string RenderText(const Report& report, const Screen& screen) {
+  std::vector<std::string> parts = {HeadingText(report, screen)};
+  const Table* shown = TableNamed(report, report.shown_table);
+  if (report.runs.size() > 1) {
+    parts.push_back(SweepText(report, screen));
+  } else {
+    parts.push_back(AnswerText(report, screen));
+    if (shown) {
+      parts.push_back(ListText(*shown, report, screen));
+    } else {
+      parts.push_back(BreakdownText(report, screen));
+      parts.push_back(WhenText(report, screen));
+      parts.push_back(WhoText(report, screen));
+    }
+  }
+  parts.push_back(AssumedText(report, screen));
+  std::string text;
+  for (const std::string& part : parts) {
+    if (part.empty()) continue;
+    if (!text.empty()) text += '\n';
+    text += part;
+  }
+  return text;
+}
+
+std::string RenderQuiet(const Report& report) {
+  std::string text;
+  for (const RunSummary& run : report.runs) {
+    absl::StrAppendFormat(&text, "%s batch=%d", BaseName(report.model.path), run.batch);
+    if (run.training) text += QuietPart("train", *run.training);
+    if (run.inference) text += QuietPart("infer", *run.inference);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,41 @@
+// The parts of the text report; text.cc puts them in order. Each returns whole lines, or "" when it has nothing.
+#ifndef ONNX_MEM_CLI_REPORT_TEXT_PARTS_H_
+#define ONNX_MEM_CLI_REPORT_TEXT_PARTS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "cli/report/report.h"
+#include "cli/report/screen.h"
+
+namespace onnx_mem {
+
+inline constexpr size_t kIndent = 2;
+
+// "resnet50.onnx   pytorch 2.15.0, opset 20, 122 nodes, 25.6 M parameters (float32)   batch 64"
+std::string HeadingText(const Report& report, const Screen& screen);
+
+// "TRAINING needs   5.98 GiB   fits RTX 4090 (24.0 GiB), 25 %", a line for each part.
+std::string AnswerText(const Report& report, const Screen& screen);
+
+// Bytes by category, then what the framework, the allocator and nvidia-smi show.
+std::string BreakdownText(const Report& report, const Screen& screen);
+
+// The step at which it peaks and the course of memory over the steps.
+std::string WhenText(const Report& report, const Screen& screen);
+
+// Layers and tensors that hold most at the peak.
+std::string WhoText(const Report& report, const Screen& screen);
+
+// A row per batch and the law between batch and bytes.
+std::string SweepText(const Report& report, const Screen& screen);
+
+// One table as a list: the largest rows, what is left over, and the sum.
+std::string ListText(const Table& table, const Report& report, const Screen& screen);
+
+// What was assumed, and notes.
+std::string AssumedText(const Report& report, const Screen& screen);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_REPORT_TEXT_PARTS_H_

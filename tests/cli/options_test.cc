@@ -1,0 +1,146 @@
+#include "cli/options.h"
+
+#include <gtest/gtest.h>
+
+#include "analyzer/graph/diagnostic.h"
+
+namespace onnx_mem {
+namespace {
+
+Options Parsed(const std::vector<std::string>& arguments) {
+  ParsedOptions parsed = ParseOptions(arguments);
+  EXPECT_TRUE(parsed.status.ok()) << parsed.status.message();
+  return parsed.options;
+}
+
+// "message | detail | detail" of a command line that must be refused.
+std::string Refusal(const std::vector<std::string>& arguments) {
+  const ParsedOptions parsed = ParseOptions(arguments);
+  EXPECT_FALSE(parsed.status.ok());
+  const Diagnostic diagnostic = DiagnosticOf(parsed.status);
+  EXPECT_EQ(diagnostic.code, "usage");
+  std::string text = diagnostic.message;
+  for (const std::string& line : diagnostic.details) text += " | " + line;
+  return text;
+}
+
+TEST(ParseOptions, DefaultsAreThoseOfTheContract) {
+  const Options options = Parsed({"m.onnx"});
+  EXPECT_EQ(options.command, "analyze");
+  EXPECT_EQ(options.operands, (std::vector<std::string>{"m.onnx"}));
+  EXPECT_TRUE(options.batches.empty());
+  EXPECT_EQ(options.workload.mode, Mode::kBoth);
+  EXPECT_EQ(options.workload.run, onnx_mem::Run());
+  EXPECT_EQ(options.workload.optimizer.name, "adam");
+  EXPECT_EQ(options.workload.allocator, "pytorch");
+  EXPECT_EQ(options.format, "table");
+  EXPECT_FALSE(options.top);
+  EXPECT_EQ(options.by, By::kNone);
+}
+
+TEST(ParseOptions, TakesOptionsBeforeAndAfterTheModel) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"--batch", "64", "m.onnx", "-m", "train"},
+                                             {"-b64", "-mtrain", "m.onnx"},
+                                             {"m.onnx", "--batch=64", "--mode=train"}}) {
+    const Options options = Parsed(arguments);
+    EXPECT_EQ(options.batches, (std::vector<int64_t>{64}));
+    EXPECT_EQ(options.workload.mode, Mode::kTraining);
+    EXPECT_EQ(options.operands, (std::vector<std::string>{"m.onnx"}));
+  }
+}
+
+TEST(ParseOptions, SetsWhatTheRunNeeds) {
+  const Options options = Parsed({"m.onnx",    "--dim",          "seq=512",  "--dim",       "n=2",   "--input",
+                                  "x=1x3x8x8", "--amp",          "bf16",     "--loss",      "mse",   "--freeze",
+                                  "^stem",     "--freeze",       "embed",    "--hold",      "y",     "--attention",
+                                  "flash",     "--bn",           "unfold",   "--dropout",   "0.1",   "--inplace",
+                                  "none",      "--optimizer",    "sgd",      "--allocator", "exact", "--requires-grad",
+                                  "x",         "--checkpointed", "layer[12]"});
+  const Workload& workload = options.workload;
+  EXPECT_EQ(workload.bindings.dims.at("seq"), 512);
+  EXPECT_EQ(workload.bindings.dims.at("n"), 2);
+  EXPECT_EQ(workload.bindings.inputs.at("x"), (Dims{1, 3, 8, 8}));
+  EXPECT_EQ(workload.run.autocast, DType::kBFloat16);
+  EXPECT_EQ(workload.run.dtype, std::nullopt);
+  EXPECT_EQ(workload.run.loss, LossKind::kMse);
+  EXPECT_EQ(workload.run.freeze, (std::vector<std::string>{"^stem", "embed"}));
+  EXPECT_EQ(workload.run.hold, (std::vector<std::string>{"y"}));
+  EXPECT_EQ(workload.run.requires_grad, (std::vector<std::string>{"x"}));
+  EXPECT_EQ(workload.run.checkpointed, (std::vector<std::string>{"layer[12]"}));
+  EXPECT_EQ(workload.run.attention, AttentionKernel::kFlash);
+  EXPECT_EQ(workload.run.batch_norm, BatchNormMode::kUnfold);
+  EXPECT_EQ(workload.run.dropout, 0.1);
+  EXPECT_EQ(workload.run.inplace, "none");
+  EXPECT_EQ(workload.optimizer.name, "sgd");
+  EXPECT_EQ(workload.allocator, "exact");
+}
+
+TEST(ParseOptions, TheLastOfAnOptionCounts) {
+  EXPECT_EQ(Parsed({"m.onnx", "-b", "1", "-b", "2"}).batches, (std::vector<int64_t>{2}));
+  EXPECT_EQ(Parsed({"m.onnx", "--dtype", "fp16", "--dtype", "file"}).workload.run.dtype, std::nullopt);
+}
+
+TEST(ParseOptions, SizesAndLimits) {
+  const Options options = Parsed({"m.onnx", "--budget", "8GiB", "--gpu-memory", "24GB", "--top", "0", "--units", "MB"});
+  EXPECT_EQ(options.budget_bytes, int64_t{8} << 30);
+  EXPECT_EQ(options.gpu_memory_bytes, 24'000'000'000);
+  EXPECT_EQ(options.top, 0);
+  EXPECT_EQ(options.units, ByteUnit::kMB);
+}
+
+TEST(ParseOptions, ExportsTakeTheirFormatFromTheExtension) {
+  EXPECT_EQ(Parsed({"m.onnx", "-o", "a.json", "-o", "csv=b.txt", "--export", "./d=x/c.md"}).exports,
+            (std::vector<Export>{{"json", "a.json"}, {"csv", "b.txt"}, {"md", "./d=x/c.md"}}));
+}
+
+TEST(ParseOptions, ModelsThatLookLikeOptionsOrCommands) {
+  EXPECT_EQ(Parsed({"--", "-m.onnx"}).operands, (std::vector<std::string>{"-m.onnx"}));
+  EXPECT_EQ(Parsed({"./completion"}).command, "analyze");
+  EXPECT_EQ(Parsed({"analyze", "completion"}).operands, (std::vector<std::string>{"completion"}));
+}
+
+TEST(ParseOptions, TheCommandIsTheFirstWordThatIsNoOptionsValue) {
+  const Options options = Parsed({"--help", "completion", "bash"});
+  EXPECT_EQ(options.command, "completion");
+  EXPECT_EQ(options.operands, (std::vector<std::string>{"bash"}));
+  EXPECT_EQ(Parsed({"-o", "a.json", "m.onnx"}).command, "analyze");
+}
+
+TEST(ParseOptions, SuggestsWhatWasMeant) {
+  EXPECT_EQ(Refusal({"m.onnx", "--bacth", "64"}),
+            "unknown option '--bacth' | did you mean: --batch      (onnx-mem --help)");
+  EXPECT_EQ(Refusal({"m.onnx", "-batch", "64"}),
+            "unknown option '-batch' | did you mean: --batch      (onnx-mem --help)");
+  EXPECT_EQ(Refusal({"m.onnx", "--frobnicate=3"}), "unknown option '--frobnicate' | try: onnx-mem --help");
+  EXPECT_EQ(Refusal({"analyse", "m.onnx"}), "unexpected argument 'analyse' | did you mean: analyze");
+  EXPECT_EQ(Refusal({"m.onnx", "--mode", "trian"}),
+            "--mode: 'trian' is not one of both, train, infer | did you mean: train");
+  EXPECT_EQ(Refusal({"completion", "bash", "--batch", "3"}), "option '--batch' is not one of 'completion'");
+}
+
+TEST(ParseOptions, SaysWhatIsMissing) {
+  EXPECT_EQ(Refusal({"-b", "3"}), "no MODEL given | try: onnx-mem MODEL");
+  EXPECT_EQ(Refusal({"completion"}), "no bash|zsh|fish given | try: onnx-mem completion bash|zsh|fish");
+  EXPECT_EQ(Refusal({"m.onnx", "--batch"}), "--batch needs a value");
+  EXPECT_EQ(Refusal({"a.onnx", "b.onnx"}), "unexpected argument 'b.onnx'");
+}
+
+TEST(ParseOptions, RefusesWhatContradictsItself) {
+  EXPECT_EQ(Refusal({"m.onnx", "--dtype", "fp16", "--amp", "bf16"}),
+            "--dtype converts the weights and --amp keeps them in fp32: choose one");
+  EXPECT_EQ(Refusal({"m.onnx", "-q", "-v"}), "-q and -v contradict each other");
+  EXPECT_EQ(Refusal({"m.onnx", "-q", "-f", "json"}), "-q prints one line and --format json a report: choose one");
+  EXPECT_EQ(Refusal({"m.onnx", "-b", "1,2", "--by", "layer"}),
+            "--by lists what one batch holds | try: a single --batch");
+  EXPECT_EQ(Refusal({"m.onnx", "--plan", "p.json", "-m", "infer"}), "--plan is about training, and --mode is infer");
+}
+
+TEST(ParseOptions, KnowsTheFormatEvenWhereItFails) {
+  EXPECT_EQ(ParseOptions({"m.onnx", "--batch", "x", "-f", "json"}).options.format, "json");
+  EXPECT_EQ(ParseOptions({"m.onnx", "--nonsense", "-f", "json"}).options.format, "json");
+  EXPECT_EQ(ParseOptions({"m.onnx", "--format=json", "--batch"}).options.format, "json");
+}
+
+}  // namespace
+}  // namespace onnx_mem

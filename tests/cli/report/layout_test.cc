@@ -1,0 +1,88 @@
+#include "cli/report/layout.h"
+
+#include <gtest/gtest.h>
+
+namespace onnx_mem {
+namespace {
+
+TEST(Shortened, CutsTheMiddle) {
+  EXPECT_EQ(Shortened("layer4.1.conv3", 14, true), "layer4.1.conv3");
+  EXPECT_EQ(Shortened("layer4.1.conv3", 11, true), "layer…conv3");
+  EXPECT_EQ(Shortened("layer4.1.conv3", 11, false), "laye...onv3");
+  EXPECT_EQ(Shortened("layer4.1.conv3", 1, true), "l");
+}
+
+TEST(Shortened, CountsCharactersNotBytes) {
+  EXPECT_EQ(Shortened("détaché", 7, true), "détaché");
+  EXPECT_EQ(Shortened("détaché", 5, true), "dé…hé");
+  EXPECT_EQ(DisplayWidth("détaché"), 7u);
+}
+
+TEST(Shortened, NeverLetsAControlCharacterThrough) { EXPECT_EQ(Shortened("a\x1b[31mb\n", 20, true), "a?[31mb?"); }
+
+TEST(Pad, FillsToTheWidth) {
+  EXPECT_EQ(PadLeft("5 MiB", 8), "   5 MiB");
+  EXPECT_EQ(PadRight("dé", 4), "dé  ");
+  EXPECT_EQ(PadRight("longer", 4), "longer");
+}
+
+TEST(Bar, HasEighthsOfAColumn) {
+  EXPECT_EQ(Bar(0.5, 4, true), "██");
+  EXPECT_EQ(Bar(0.53125, 4, true), "██▏");
+  EXPECT_EQ(Bar(0.53, 4, false), "##");
+  EXPECT_EQ(Bar(0, 4, true), "");
+  EXPECT_EQ(Bar(7, 4, true), "████");
+}
+
+TEST(Sparkline, OnlyThePeakReachesTheTop) {
+  EXPECT_EQ(Sparkline({0, 50, 99, 100, 25}, true), "▁▄▇█▂");
+  EXPECT_EQ(Sparkline({0, 50, 99, 100, 25}, false), "_-*#.");
+  EXPECT_EQ(Sparkline({}, true), "");
+  EXPECT_EQ(Sparkline({0, 0}, true), "▁▁");
+}
+
+TEST(ColumnsOf, KeepsTheLargestOfTheStepsOfAColumn) {
+  const std::vector<PhaseSpan> phases = {{Phase::kForward, 4}, {Phase::kBackward, 4}};
+  const SparkColumns columns = ColumnsOf({1, 2, 3, 9, 8, 4, 2, 1}, phases, 4);
+  EXPECT_EQ(columns.bytes, (std::vector<int64_t>{2, 9, 8, 2}));
+  EXPECT_EQ(columns.widths, (std::vector<size_t>{2, 2}));
+}
+
+TEST(ColumnsOf, GivesAShortPhaseAColumn) {
+  std::vector<int64_t> live(100, 5);
+  live[99] = 7;
+  const SparkColumns columns = ColumnsOf(live, {{Phase::kForward, 99}, {Phase::kLoss, 1}}, 10);
+  EXPECT_EQ(columns.widths, (std::vector<size_t>{9, 1}));
+  EXPECT_EQ(columns.bytes.size(), 10u);
+  EXPECT_EQ(columns.bytes.back(), 7);
+}
+
+TEST(ColumnsOf, GivesEachStepAColumnWhereThereIsRoom) {
+  EXPECT_EQ(ColumnsOf({1, 2, 3}, {{Phase::kForward, 3}}, 60).bytes, (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_TRUE(ColumnsOf({}, {}, 60).bytes.empty());
+}
+
+TEST(ColumnsOf, GivesUpWhenThereAreMorePhasesThanColumns) {
+  std::vector<PhaseSpan> phases;
+  for (int i = 0; i < 100; ++i) phases.push_back({i % 2 ? Phase::kForward : Phase::kBackward, 1});
+  EXPECT_TRUE(ColumnsOf(std::vector<int64_t>(100, 1), phases, 60).bytes.empty());
+}
+
+TEST(PhaseRuler, StandsUnderTheColumns) {
+  EXPECT_EQ(PhaseRuler({"forward", "backward"}, {13, 13}, true), "├─ forward ──┼─ backward ─┤");
+  EXPECT_EQ(PhaseRuler({"forward", "loss", "backward"}, {13, 1, 13}, false), "|- forward --||- backward -|");
+}
+
+TEST(Wrapped, BreaksBetweenWords) {
+  EXPECT_EQ(Wrapped("one two three four", 9, 2, 4), "  one two\n    three\n    four");
+  EXPECT_EQ(Wrapped("incompressible", 5, 0, 0), "incompressible");
+}
+
+TEST(Aligned, PadsEachColumnToItsWidest) {
+  const std::vector<std::string> lines =
+      Aligned({{"name", "bytes"}, {"a long name", "5"}}, {{false, 8}, {true, 0}}, 1, 2, Screen{100, false, false});
+  EXPECT_EQ(lines, (std::vector<std::string>{" name      bytes", " a ...ame      5"}));
+}
+
+}  // namespace
+}  // namespace onnx_mem
