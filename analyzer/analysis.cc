@@ -1,5 +1,7 @@
 #include "analyzer/analysis.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "analyzer/allocators/replay.h"
 #include "analyzer/devices/overhead.h"
@@ -42,6 +44,60 @@ void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
   analysis.diagnostics.insert(analysis.diagnostics.end(), enacted.diagnostics.begin(), enacted.diagnostics.end());
 }
 
+std::string NameOf(LossKind loss) {
+  switch (loss) {
+    case LossKind::kAuto: return "auto";
+    case LossKind::kSum: return "sum";
+    case LossKind::kCrossEntropy: return "cross-entropy";
+    case LossKind::kMse: return "mse";
+    case LossKind::kNone: return "none";
+  }
+  return "none";
+}
+
+std::string NameOf(AttentionKernel kernel) {
+  switch (kernel) {
+    case AttentionKernel::kAuto: return "auto";
+    case AttentionKernel::kEager: return "eager";
+    case AttentionKernel::kMath: return "math";
+    case AttentionKernel::kFlash: return "flash";
+    case AttentionKernel::kEfficient: return "efficient";
+  }
+  return "auto";
+}
+
+std::string NameOf(BatchNormMode mode) {
+  switch (mode) {
+    case BatchNormMode::kAuto: return "auto";
+    case BatchNormMode::kAsIs: return "as-is";
+    case BatchNormMode::kUnfold: return "unfold";
+  }
+  return "auto";
+}
+
+// Everything that the file does not say and this run took for granted, by the name of its option.
+void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis) {
+  const Run& run = workload.run;
+  auto& list = analysis.assumptions;
+  list.emplace_back("optimizer", workload.optimizer.name == "bytes"
+                                     ? absl::StrCat(workload.optimizer.bytes_per_parameter, " bytes per parameter")
+                                     : workload.optimizer.name);
+  list.emplace_back("loss", NameOf(enacted.loss));
+  list.emplace_back("inplace", run.inplace);
+  list.emplace_back("attention", NameOf(run.attention));
+  list.emplace_back("bn", NameOf(run.batch_norm));
+  list.emplace_back("dtype", run.dtype ? std::string(onnx_mem::NameOf(*run.dtype)) : "file");
+  list.emplace_back("amp", run.autocast ? std::string(onnx_mem::NameOf(*run.autocast)) : "none");
+  list.emplace_back("allocator", workload.allocator);
+}
+
+// Diagnostics after which a figure is a lower bound: sizes or whole operators are missing from the sum.
+bool IsLowerBound(const std::vector<Diagnostic>& diagnostics) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(), [](const Diagnostic& d) {
+    return d.code == "shape-unknown" || d.code == "custom-op" || d.code == "unknown-size";
+  });
+}
+
 absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analysis& analysis) {
   Run run = workload.run;
   run.training = true;
@@ -57,6 +113,8 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analy
   figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
   figures.program = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
   RETURN_IF_ERROR(FillFigures(workload, &first, figures));
+  figures.at_least = IsLowerBound(analysis.diagnostics);
+  FillAssumptions(workload, enacted, analysis);
   analysis.training = std::move(figures);
   return absl::OkStatus();
 }
@@ -69,6 +127,7 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
   RunFigures figures;
   figures.program = std::move(enacted.program);
   RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures));
+  figures.at_least = IsLowerBound(analysis.diagnostics);
   analysis.inference = std::move(figures);
   return absl::OkStatus();
 }

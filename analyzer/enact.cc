@@ -171,6 +171,7 @@ void Parameters(const Machine& m, const Executor& executor, const Graph& graph, 
     const TensorRef& t = executor.value(id);
     Parameter parameter;
     parameter.name = tensor.name;
+    parameter.module = tensor.name.substr(0, tensor.name.rfind('.') == std::string::npos ? 0 : tensor.name.rfind('.'));
     parameter.dims = t->dims;
     parameter.dtype = t->dtype;
     parameter.bytes = t->storage->bytes;
@@ -187,6 +188,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting) {
   const Graph& graph = setting.lowered.graph;
   const Run& run = setting.run;
   Enacted result;
+  result.loss = setting.loss;
   Machine m(run);
   Executor executor(m, graph, setting.lowered.kinds, eager::FrameRules::kLocals);
   AllocateStatics(executor, setting);

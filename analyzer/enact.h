@@ -38,6 +38,7 @@ struct Enacted {
   int64_t forward_flops = 0;   // multiply-add counts 2, as torch.utils.flop_counter
   int64_t backward_flops = 0;
   int64_t recompute_flops = 0;  // of checkpointed segments
+  LossKind loss = LossKind::kNone;  // what kAuto became
   std::vector<Diagnostic> diagnostics;
   std::vector<std::string> assumptions;  // "in-place ReLU", for the report's last line
 };
