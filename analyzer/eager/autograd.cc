@@ -1,6 +1,8 @@
 #include "analyzer/eager/autograd.h"
 
 #include <queue>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "analyzer/eager/machine.h"
@@ -76,9 +78,20 @@ class Engine {
     }
     std::vector<TensorRef> results = std::move(backward.results());
     for (size_t i = 0; i < results.size(); ++i) {
-      if (results[i] != nullptr && node.edges[i].node >= 0) Validate(node.edges[i], results[i]);
+      if (results[i] == nullptr || node.edges[i].node < 0) continue;
+      Validate(node.edges[i], results[i]);
+      NameGradient(node.edges[i], *results[i]);
     }
     return results;
+  }
+
+  void NameGradient(const Edge& edge, const EagerTensor& grad) {
+    const AutogradNode& next = m_.node(edge.node);
+    Recorder& recorder = m_.recorder();
+    if (!recorder.program().buffers[grad.storage->buffer].name.empty()) return;
+    std::string_view of = next.origin != nullptr ? std::string_view(next.origin->name) : "the loss";
+    if (next.parameter != nullptr) of = recorder.program().buffers[next.parameter->storage->buffer].name;
+    recorder.SetName(grad.storage->buffer, "gradient of " + std::string(of));
   }
 
   // validate_outputs in engine.cpp: what leaves a node has the shape and dtype of the forward's tensor.
