@@ -1,6 +1,10 @@
 #include "analyzer/eager/loss.h"
 
+#include <array>
+#include <string>
+
 #include "analyzer/eager/ops/binary.h"
+#include "analyzer/eager/ops/families.h"
 #include "analyzer/eager/ops/pointwise.h"
 #include "analyzer/eager/ops/reduce.h"
 #include "analyzer/eager/ops/softmax.h"
@@ -10,18 +14,24 @@ namespace onnx_mem::eager {
 namespace {
 
 // nll_loss and nll_loss2d: the loss and the sum of the weights, 4 bytes each; backward makes the whole [N, C, ...].
-TensorRef NllLoss(Machine& m, const TensorRef& log_probabilities) {
+// `loss_dims`: empty, unless every element keeps its own loss.
+TensorRef NllLoss(Machine& m, const TensorRef& log_probabilities, const Dims& loss_dims = {}) {
   const TensorRef x = m.AutocastHigh(log_probabilities);
   const bool is_2d = x->dims.size() == 4;
   NodeRef node = m.MakeNode(is_2d ? "NllLoss2DBackward0" : "NllLossBackward0", {x});
   node.Save(x);
-  TensorRef loss = m.New(is_2d ? "nll_loss2d_forward" : "nll_loss_forward", Dims{}, x->dtype);
+  TensorRef loss = m.New(is_2d ? "nll_loss2d_forward" : "nll_loss_forward", loss_dims, x->dtype);
   node.Save(m.Allocate(Dims{}, x->dtype));
   node.Output(loss);
   node.Formula([is_2d, dims = x->dims](Backward& b) {
     b.result(0, b.m.New(is_2d ? "nll_loss2d_backward" : "nll_loss_backward", dims, b.grad()->dtype));
   });
   return loss;
+}
+
+// A loss inside the graph. Inputs: log-probabilities, target.
+void EnactNllLoss(Machine& m, const Call& call, Outputs& out) {
+  out[0] = NllLoss(m, call.input(0), call.output_dims());
 }
 
 }  // namespace
@@ -61,5 +71,10 @@ TensorRef SumLoss(Machine& m, const TensorRef& output) { return Sum(m, output, {
 TensorRef MeanLoss(Machine& m, const TensorRef& output) { return Mean(m, output, {}, /*keep_dims=*/false); }
 
 TensorRef AddLosses(Machine& m, const TensorRef& a, const TensorRef& b) { return Add(m, a, b); }
+
+std::span<const OpRow> LossOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({{"nll_loss", EnactNllLoss}});
+  return kRows;
+}
 
 }  // namespace onnx_mem::eager

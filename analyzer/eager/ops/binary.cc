@@ -29,6 +29,7 @@ TensorRef QuotientOtherBackward(Backward& b, const TensorRef& self, const Tensor
 }
 
 // fmod, remainder: -g * trunc(self / other) for `other`, g for `self`.
+// By a number (a missing operand) only the latter.
 TensorRef Modulo(Machine& m, std::string_view op, const TensorRef& a, const TensorRef& b) {
   NodeRef node = m.MakeNode("RemainderBackward1", {a, b});
   node.Save(node.needs(kOther) ? b : nullptr);

@@ -14,18 +14,22 @@ std::span<const OpRow> ScalarOps();
 std::span<const OpRow> BinaryOps();
 std::span<const OpRow> SelectionOps();
 std::span<const OpRow> MatmulOps();
+std::span<const OpRow> EinsumOps();
 std::span<const OpRow> ConvolutionOps();
 std::span<const OpRow> NormOps();
+std::span<const OpRow> NormCompositeOps();
 std::span<const OpRow> PoolOps();
 std::span<const OpRow> SoftmaxOps();
 std::span<const OpRow> ReduceOps();
 std::span<const OpRow> SelectOps();
 std::span<const OpRow> ShapeOps();
+std::span<const OpRow> ResampleOps();
 std::span<const OpRow> CreateOps();
 std::span<const OpRow> AttentionOps();
 std::span<const OpRow> DropoutOps();
 std::span<const OpRow> RecurrentOps();
 std::span<const OpRow> QuantizeOps();
+std::span<const OpRow> LossOps();  // in eager/loss.cc
 std::span<const OpRow> DefaultOps();
 
 }  // namespace onnx_mem::eager

@@ -159,6 +159,26 @@ void EnactCumSum(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// grad * result, a look for zeros in the input, and without any the reversed sum of the products over the input.
+void CumProdBackward(Backward& b) {
+  const TensorRef x = b.saved(0);
+  const TensorRef products = NewPointwise(b.m, "mul", {b.saved(1), b.grad()});
+  const TensorRef zeros = b.m.NewLike("eq", *x, DType::kBool);
+  b.m.New("any", Dims{}, DType::kBool);
+  const TensorRef sums = RunPointwise(b.m, {"flip", "cumsum", "flip"}, {products});
+  b.result(0, NewPointwise(b.m, "div", {sums, x}));
+}
+
+void EnactCumProd(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("CumprodBackward0", {x});
+  node.Save(x);
+  out[0] = m.NewLike("cumprod", *x, WideType(m, *x));
+  node.Save(out[0]);
+  node.Output(out[0]);
+  node.Formula(CumProdBackward);
+}
+
 void VarianceBackward(Backward& b, const Reduction& r, const TensorRef& x) {
   const TensorRef mean = b.m.New("mean", r.kept, x->dtype);
   const TensorRef centred = NewPointwise(b.m, "sub", {x, mean});
@@ -253,6 +273,7 @@ std::span<const OpRow> ReduceOps() {
       {"any", EnactTruth},
       {"argmax", EnactIndices},
       {"argmin", EnactIndices},
+      {"cumprod", EnactCumProd},
       {"cumsum", EnactCumSum},
       {"logsumexp", EnactLogSumExp},
       {"max_dim", EnactMaxDim},

@@ -2,7 +2,10 @@
 // but for the paddings that keep their input.
 // Sources: tools/autograd/derivatives.yaml, torch/csrc/autograd/FunctionsManual.cpp (cat_tensors_backward,
 // repeat_backward), aten/src/ATen/native/TensorShape.cpp.
+#include "analyzer/eager/ops/shape.h"
+
 #include <array>
+#include <numeric>
 
 #include "analyzer/eager/ops/families.h"
 #include "analyzer/eager/ops/layout.h"
@@ -38,35 +41,12 @@ Dims CatStrides(const std::vector<TensorRef>& inputs, const Dims& dims) {
   return ChannelsLastStrides(dims);
 }
 
-// Backward: a narrow view of the gradient for each operand.
 void EnactCat(Machine& m, const Call& call, Outputs& out) {
-  const std::vector<TensorRef> inputs = Promoted(m, call.inputs);
-  const size_t axis = AxisOf(call, call.output_dims().size());
-  NodeRef node = m.MakeNode("CatBackward0", inputs);
-  out[0] = m.New("cat", call.output_dims(), inputs[0]->dtype, CatStrides(inputs, call.output_dims()));
-  node.Output(out[0]);
-  std::vector<int64_t> sizes;
-  for (const TensorRef& t : inputs) sizes.push_back(t->dims[axis]);
-  node.Formula([sizes, axis](Backward& b) {
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      if (!b.needs(i)) continue;
-      b.result(i, SliceView(b.m, b.grad(), static_cast<int64_t>(axis), 0, sizes[i], 1));
-    }
-  });
+  out[0] = Cat(m, call.inputs, AxisOf(call, call.output_dims().size()));
 }
 
-// Backward: unbind, one view for each operand.
 void EnactStack(Machine& m, const Call& call, Outputs& out) {
-  const std::vector<TensorRef> inputs = Promoted(m, call.inputs);
-  const size_t axis = AxisOf(call, call.output_dims().size());
-  NodeRef node = m.MakeNode("StackBackward0", inputs);
-  out[0] = m.New("stack", call.output_dims(), inputs[0]->dtype);
-  node.Output(out[0]);
-  node.Formula([count = inputs.size(), axis](Backward& b) {
-    for (size_t i = 0; i < count; ++i) {
-      if (b.needs(i)) b.result(i, SelectView(b.m, b.grad(), static_cast<int64_t>(axis), static_cast<int64_t>(i)));
-    }
-  });
+  out[0] = Stack(m, call.inputs, AxisOf(call, call.output_dims().size()));
 }
 
 // Constant padding keeps the memory format; the others give a contiguous result and save their input.
@@ -111,6 +91,39 @@ void EnactRepeat(Machine& m, const Call& call, Outputs& out) {
 }
 
 }  // namespace
+
+TensorRef Cat(Machine& m, const std::vector<TensorRef>& tensors, size_t axis) {
+  const std::vector<TensorRef> inputs = Promoted(m, tensors);
+  NodeRef node = m.MakeNode("CatBackward0", inputs);
+  Dims dims = inputs[0]->dims;
+  std::vector<int64_t> sizes;
+  for (const TensorRef& t : inputs) sizes.push_back(t->dims[axis]);
+  dims[axis] = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+  TensorRef y = m.New("cat", dims, inputs[0]->dtype, CatStrides(inputs, dims));
+  node.Output(y);
+  node.Formula([sizes, axis](Backward& b) {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (!b.needs(i)) continue;
+      b.result(i, SliceView(b.m, b.grad(), static_cast<int64_t>(axis), 0, sizes[i], 1));
+    }
+  });
+  return y;
+}
+
+TensorRef Stack(Machine& m, const std::vector<TensorRef>& tensors, size_t axis) {
+  const std::vector<TensorRef> inputs = Promoted(m, tensors);
+  NodeRef node = m.MakeNode("StackBackward0", inputs);
+  Dims dims = inputs[0]->dims;
+  dims.insert(dims.begin() + static_cast<int64_t>(axis), static_cast<int64_t>(inputs.size()));
+  TensorRef y = m.New("stack", dims, inputs[0]->dtype);
+  node.Output(y);
+  node.Formula([count = inputs.size(), axis](Backward& b) {
+    for (size_t i = 0; i < count; ++i) {
+      if (b.needs(i)) b.result(i, SelectView(b.m, b.grad(), static_cast<int64_t>(axis), static_cast<int64_t>(i)));
+    }
+  });
+  return y;
+}
 
 TensorRef Repeat(Machine& m, const TensorRef& x, const Dims& dims) {
   NodeRef node = m.MakeNode("RepeatBackward0", {x});

@@ -80,28 +80,9 @@ void EnactSplit(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
-// unbind: views without the axis; backward stacks the gradients (zeros for those without) once.
 void EnactUnbind(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef& x = call.input(0);
-  const auto axis = static_cast<size_t>(IntAttribute(call.node, "axis", 0));
-  NodeRef node = m.MakeNode("UnbindBackward0", {x});
-  Dims strides = x->strides;
-  strides.erase(strides.begin() + static_cast<int64_t>(axis));
-  Dims dims = x->dims;
-  dims.erase(dims.begin() + static_cast<int64_t>(axis));
-  for (TensorRef& piece : out) {
-    piece = m.Alias(x, dims, strides);
-    node.Output(piece);
-  }
-  const TensorMeta meta{x->dims, x->dtype};
-  node.Formula([meta, n = out.size()](Backward& b) {
-    std::vector<TensorRef> pieces;
-    for (size_t i = 0; i < n; ++i) {
-      const bool missing = b.grad(i) == nullptr;
-      pieces.push_back(missing ? b.m.New("zeros", b.output_meta(i).dims, b.output_meta(i).dtype) : b.grad(i));
-    }
-    b.result(0, b.m.New("stack", meta.dims, meta.dtype));
-  });
+  std::vector<TensorRef> pieces = Unbind(m, call.input(0), IntAttribute(call.node, "axis", 0));
+  for (size_t i = 0; i < out.size() && i < pieces.size(); ++i) out[i] = std::move(pieces[i]);
 }
 
 // squeeze, unsqueeze: the output's shape says which axes; always a view.
@@ -176,6 +157,27 @@ TensorRef Expand(Machine& m, const TensorRef& t, const Dims& dims) {
     }
   });
   return view;
+}
+
+std::vector<TensorRef> Unbind(Machine& m, const TensorRef& x, int64_t axis) {
+  NodeRef node = m.MakeNode("UnbindBackward0", {x});
+  Dims dims = x->dims, strides = x->strides;
+  dims.erase(dims.begin() + axis);
+  strides.erase(strides.begin() + axis);
+  std::vector<TensorRef> pieces(static_cast<size_t>(x->dims[static_cast<size_t>(axis)]));
+  for (TensorRef& piece : pieces) {
+    piece = m.Alias(x, dims, strides);
+    node.Output(piece);
+  }
+  node.Formula([meta = TensorMeta{x->dims, x->dtype}, n = pieces.size()](Backward& b) {
+    std::vector<TensorRef> grads;
+    for (size_t i = 0; i < n; ++i) {
+      const bool missing = b.grad(i) == nullptr;
+      grads.push_back(missing ? b.m.New("zeros", b.output_meta(i).dims, b.output_meta(i).dtype) : b.grad(i));
+    }
+    b.result(0, b.m.New("stack", meta.dims, meta.dtype));
+  });
+  return pieces;
 }
 
 TensorRef Clone(Machine& m, const TensorRef& t, bool contiguous) {

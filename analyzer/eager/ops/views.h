@@ -2,6 +2,8 @@
 #ifndef ONNX_MEM_ANALYZER_EAGER_OPS_VIEWS_H_
 #define ONNX_MEM_ANALYZER_EAGER_OPS_VIEWS_H_
 
+#include <vector>
+
 #include "analyzer/eager/machine.h"
 
 namespace onnx_mem::eager {
@@ -15,6 +17,8 @@ TensorRef UnsafeView(Machine& m, const TensorRef& t, const Dims& dims);
 TensorRef Permute(Machine& m, const TensorRef& t, const Dims& perm);
 TensorRef Transpose(Machine& m, const TensorRef& t, int64_t dim0, int64_t dim1);
 TensorRef Expand(Machine& m, const TensorRef& t, const Dims& dims);
+// One view per index of `axis`, without it. Backward stacks the gradients once, zeros where none arrived.
+std::vector<TensorRef> Unbind(Machine& m, const TensorRef& x, int64_t axis);
 TensorRef Contiguous(Machine& m, const TensorRef& t);  // the same tensor if it is contiguous
 TensorRef Clone(Machine& m, const TensorRef& t, bool contiguous);
 // One dimension: elements start, start+step, ... (count of them).

@@ -209,5 +209,66 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     NameOf);
 
+INSTANTIATE_TEST_SUITE_P(
+    Select, OperatorTest,
+    testing::ValuesIn(std::vector<Case>{
+        {"embedding", "embedding", {{{1000, 256}}, {{8, 128}, false, kInt}}, kTokens, 8192, 0,
+         "embedding_dense_backward:1024000"},
+        {"index_select", "index_select", {{{1000, 256}}, {{64}, false, kInt}}, {64, 256}, 512, 0,
+         "new_zeros:1024000"},
+        {"index", "index", {{{1000, 256}}, {{64}, false, kInt}}, {64, 256}, 512, 0, "new_zeros:1024000"},
+        {"gather", "gather", {{{64, 256}}, {{64, 8}, false, kInt}}, {64, 8}, 69632, 0, "new_zeros:65536"},
+        {"scatter", "scatter", {{{64, 256}}, {{64, 8}, false, kInt}, {{64, 8}}}, {64, 256}, 4096, 0,
+         "scatter:65536 gather:2048"},
+        {"scatter_number", "scatter", {{{64, 256}}, {{64, 8}, false, kInt}}, {64, 256}, 4096, 0, "scatter:65536"},
+        {"scatter_add", "scatter_add", {{{64, 256}}, {{64, 8}, false, kInt}, {{64, 8}}}, {64, 256}, 4096, 0,
+         "gather:2048 clone:65536"},
+        {"index_put", "index_put", {{{4, 6, 8}}, {{3, 6, 8}}, {{3}, false, kInt}}, {4, 6, 8}, 24, 0,
+         "zeros:576 index_put:768 index:576"},
+        {"topk", "topk", {{kX}}, {8, 4, 56, 56}, 802816, 802816, "new_zeros:6422528"},
+        {"triu", "triu", {{{4, 6, 8}}}, {4, 6, 8}, 0, 0, "triu:768"},
+    }),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Resample, OperatorTest,
+    testing::ValuesIn(std::vector<Case>{
+        {"upsample", "upsample", {{kX}}, {8, 64, 112, 112}, 0, 0, "upsample_backward:6422528"},
+        {"pixel_shuffle", "pixel_shuffle", {{kX}}, {8, 16, 112, 112}, 0, 0, "pixel_unshuffle:6422528"},
+        {"im2col", "im2col", {{{2, 8, 6, 6}}}, {2, 72, 16}, 0, 0, "col2im:2304"},
+        {"grid_sample", "grid_sample", {{{2, 8, 6, 6}}, {{2, 5, 5, 2}}}, {2, 8, 5, 5}, 2304 + 400, 0,
+         "grid_sampler_backward:2304 grid_sampler_backward:400"},
+        {"fake_quantize", "fake_quantize", {{kX}}, kX, 1605632, 1605632, "mul:6422528"},
+    }),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Composite, OperatorTest,
+    testing::ValuesIn(std::vector<Case>{
+        {"instance_norm", "instance_norm", {{kX}, {kChannels}, {kChannels}}, kX, 6422528 + 3 * 2048, 3 * 2048,
+         "cudnn_batch_norm_backward:6422528 cudnn_batch_norm_backward:2048 cudnn_batch_norm_backward:2048 sum:256 "
+         "sum:256"},
+        {"local_response_norm", "local_response_norm", {{{2, 8, 6, 6}}}, {2, 8, 6, 6}, 3 * 2304 + 2880 + 8,
+         2 * 2304 + 2880 + 8,
+         "div:2304 div:2304 neg:2304 mul:2304 div:2304 pow:2304 mul:2304 mul:2304 mul:2304 avg_pool3d_backward:2880 "
+         "constant_pad_nd:2304 mul:2304 mul:2304",
+         {{"size", int64_t{3}}}},
+        {"lp_normalize", "lp_normalize", {{{2, 8, 6, 6}}}, {2, 8, 6, 6}, 2304 + 2 * 288, 2 * 288,
+         "div:2304 div:2304 neg:2304 mul:2304 div:2304 sum:288 gt:72 where:288 div:2304 eq:72 mul:2304", Axis(1)},
+        {"einsum_heads", "einsum", {{kHeads}, {kHeads}}, kScores, 2097152, 0,
+         "bmm:1048576 bmm:1048576 clone:1048576",
+         {{"equation", std::string("bhid,bhjd->bhij")}}},
+        {"einsum_tokens", "einsum", {{{8, 128, 4, 64}}, {{8, 128, 4, 64}}}, kScores, 2097152, 2097152,
+         "bmm:1048576 bmm:1048576 clone:1048576 clone:1048576",
+         {{"equation", std::string("bihd,bjhd->bhij")}}},
+        {"einsum_linear", "einsum", {{{2, 4, 8}}, {{8, 16}}}, {2, 4, 16}, 256 + 512, 0, "bmm:512 bmm:256",
+         {{"equation", std::string("btd,de->bte")}}},
+        {"einsum_sum", "einsum", {{{4, 6, 8}}}, {4, 8}, 0, 0, "clone:768",
+         {{"equation", std::string("bij->bj")}}},
+        {"assumed", "assumed", {{{4, 6, 8}}, {{6, 8}}}, {4, 6, 8}, 768 + 192, 0,
+         "assumed_backward:768 assumed_backward:192"},
+    }),
+    NameOf);
+
 }  // namespace
 }  // namespace onnx_mem::eager

@@ -1,0 +1,75 @@
+// Factories: a new tensor, no gradient. And the rule for an operator that has none.
+#include <array>
+
+#include "analyzer/eager/ops/families.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+void EnactFactory(Machine& m, const Call& call, Outputs& out) {
+  m.BeginStep(call.node.op);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (call.node.outputs[i].valid()) out[i] = m.Allocate(call.output_dims(i), call.output(i).dtype);
+  }
+}
+
+// A part of the graph that runs as one step (a loop, a branch): its outputs, and a workspace while it runs.
+void EnactOpaque(Machine& m, const Call& call, Outputs& out) {
+  EnactFactory(m, call, out);
+  const TensorRef workspace = m.Allocate(Dims{IntAttribute(call.node, "workspace_bytes", 0)}, DType::kUInt8);
+}
+
+// Marks what is allocated meanwhile as assumed.
+class Assumed {
+ public:
+  explicit Assumed(Machine& m) : recorder_(m.recorder()) { recorder_.SetAssumed(true); }
+  ~Assumed() { recorder_.SetAssumed(false); }
+  Assumed(const Assumed&) = delete;
+  Assumed& operator=(const Assumed&) = delete;
+
+ private:
+  Recorder& recorder_;
+};
+
+void EnactAssumed(Machine& m, const Call& call, Outputs& out) {
+  const Assumed assumed(m);
+  NodeRef node = m.MakeNode("AssumedBackward", call.inputs);
+  for (const TensorRef& input : call.inputs) node.Save(input);
+  m.BeginStep(call.node.op);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!call.node.outputs[i].valid()) continue;
+    out[i] = m.Allocate(call.output_dims(i), call.output(i).dtype);
+    if (IsFloating(out[i]->dtype)) node.Output(out[i]);
+  }
+  node.Formula([count = call.inputs.size()](Backward& b) {
+    const Assumed assumed(b.m);
+    for (size_t i = 0; i < count; ++i) {
+      if (!b.needs(i)) continue;
+      const TensorRef input = b.saved(i);
+      b.result(i, b.m.NewLike("assumed_backward", *input));
+    }
+  });
+}
+
+}  // namespace
+
+std::span<const OpRow> CreateOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({
+      {"arange", EnactFactory},
+      {"empty", EnactFactory},
+      {"full", EnactFactory},
+      {"random", EnactFactory},
+      {"zeros_like", EnactFactory},
+  });
+  return kRows;
+}
+
+std::span<const OpRow> DefaultOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({
+      {"assumed", EnactAssumed},
+      {"opaque", EnactOpaque},
+  });
+  return kRows;
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,92 @@
+// Normalisations that the framework composes: instance norm is a batch norm over [1, N * C, ...], local response norm a
+// pooled square, normalize a quotient by a norm.
+// Sources: aten/src/ATen/native/Normalization.cpp (instance_norm), torch/nn/functional.py (local_response_norm,
+// normalize).
+#include <array>
+
+#include "analyzer/eager/ops/binary.h"
+#include "analyzer/eager/ops/families.h"
+#include "analyzer/eager/ops/norm.h"
+#include "analyzer/eager/ops/pointwise.h"
+#include "analyzer/eager/ops/reduce.h"
+#include "analyzer/eager/ops/unary.h"
+#include "analyzer/eager/ops/views.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+// Inputs: x, weight, bias.
+void EnactInstanceNorm(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const int64_t batch = x->dims[0];
+  const auto repeated = [&](const TensorRef& t) {
+    return t == nullptr ? t : Repeat(m, t, Dims{t->dims[0] * batch});
+  };
+  const TensorRef weight = repeated(call.input(1)), bias = repeated(call.input(2));
+  Dims merged = x->dims;
+  merged[0] = 1;
+  merged[1] *= batch;
+  const TensorRef image = View(m, Contiguous(m, x), merged);
+  out[0] = View(m, BatchNorm(m, image, weight, bias, /*training=*/true), x->dims);
+}
+
+// The squares padded along the channels and averaged.
+TensorRef AveragedSquares(Machine& m, const TensorRef& x, int64_t size) {
+  const Dims dims = x->dims;
+  const TensorRef squares = Mul(m, x, x);
+  const int64_t positions = NumElements(dims) / (dims[0] * dims[1]);
+  const TensorRef volume = View(m, squares, Dims{dims[0], 1, dims[1], 1, positions});
+  NodeRef pad = m.MakeNode("ConstantPadNdBackward0", {volume});
+  const TensorRef padded = m.New("constant_pad_nd", Dims{dims[0], 1, dims[1] + size - 1, 1, positions}, x->dtype);
+  pad.Output(padded);
+  pad.Formula([original = volume->dims](Backward& b) {
+    b.result(0, b.m.New("constant_pad_nd", original, b.grad()->dtype));
+  });
+  NodeRef pool = m.MakeNode("AvgPool3DBackward0", {padded});
+  pool.Save(padded);
+  const TensorRef pooled = m.New("avg_pool3d", volume->dims, x->dtype);
+  pool.Output(pooled);
+  pool.Formula([original = padded->dims](Backward& b) {
+    b.result(0, b.m.New("avg_pool3d_backward", original, b.grad()->dtype));
+  });
+  return View(m, pooled, dims);
+}
+
+// x / (alpha * average + k) ** beta.
+void EnactLocalResponseNorm(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const TensorRef average = AveragedSquares(m, x, IntAttribute(call.node, "size", 5));
+  const TensorRef base = AddScalar(m, MulScalar(m, average));
+  const TensorRef divisor = PowScalar(m, base, FloatAttribute(call.node, "beta", 0.75));
+  out[0] = Div(m, x, divisor);
+}
+
+// x / norm(x).clamp_min(eps).expand_as(x)
+void EnactLpNormalize(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const auto rank = static_cast<int64_t>(x->dims.size());
+  const int64_t axis = IntAttribute(call.node, "axis", -1);
+  const TensorRef norm =
+      VectorNorm(m, x, FloatAttribute(call.node, "p", 2.0), Dims{axis < 0 ? axis + rank : axis}, /*keep_dims=*/true);
+  NodeRef node = m.MakeNode("ClampMinBackward0", {norm});
+  node.Save(norm);
+  const TensorRef least = m.NewLike("clamp_min", *norm);
+  node.Output(least);
+  node.Formula([](Backward& b) {
+    b.result(0, RunPointwise(b.m, {"scalar_tensor", "gt", "where"}, {b.grad(), b.saved(0)}));
+  });
+  out[0] = Div(m, x, Expand(m, least, x->dims));
+}
+
+}  // namespace
+
+std::span<const OpRow> NormCompositeOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({
+      {"instance_norm", EnactInstanceNorm},
+      {"local_response_norm", EnactLocalResponseNorm},
+      {"lp_normalize", EnactLpNormalize},
+  });
+  return kRows;
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,144 @@
+// Operators that pick by index. Indices are saved; the gradient is written into zeros of the input's size, in place.
+// Sources: tools/autograd/derivatives.yaml, torch/csrc/autograd/FunctionsManual.cpp (index_backward, gather_backward,
+// value_selecting_reduction_backward).
+#include <array>
+
+#include "analyzer/eager/ops/families.h"
+#include "analyzer/eager/ops/pointwise.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+// zeros of the input's shape, then the picked elements' gradients in place.
+void ScatterIntoZeros(Backward& b, const Dims& dims, std::string_view op) {
+  b.result(0, b.m.New("new_zeros", dims, b.grad()->dtype));
+  b.m.BeginStep(op);
+}
+
+// Inputs: weight, indices. The gradient is dense.
+void EnactEmbedding(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& weight = call.input(0);
+  NodeRef node = m.MakeNode("EmbeddingBackward0", {weight});
+  node.Save(call.input(1));
+  out[0] = m.New("embedding", call.output_dims(), weight->dtype);
+  node.Output(out[0]);
+  node.Formula([dims = weight->dims](Backward& b) {
+    b.result(0, b.m.New("embedding_dense_backward", dims, b.grad()->dtype));
+  });
+}
+
+void EnactIndexSelect(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("IndexSelectBackward0", {x});
+  node.Save(call.input(1));
+  out[0] = m.New("index_select", call.output_dims(), x->dtype);
+  node.Output(out[0]);
+  node.Formula([dims = x->dims](Backward& b) { ScatterIntoZeros(b, dims, "index_add_"); });
+}
+
+// GatherElements. Keeps its input, though only the shape is needed.
+void EnactGather(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("GatherBackward0", {x});
+  node.Save(x);
+  node.Save(call.input(1));
+  out[0] = m.New("gather", call.output_dims(), x->dtype);
+  node.Output(out[0]);
+  node.Formula([dims = x->dims](Backward& b) { ScatterIntoZeros(b, dims, "scatter_add_"); });
+}
+
+// x[i, j, ...].
+void EnactIndex(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("IndexBackward0", {x});
+  for (size_t i = 1; i < call.inputs.size(); ++i) node.Save(call.input(i));
+  out[0] = m.New("index", call.output_dims(), x->dtype);
+  node.Output(out[0]);
+  node.Formula([dims = x->dims](Backward& b) { ScatterIntoZeros(b, dims, "index_put_"); });
+}
+
+// Inputs: x, index, source (none: a number).
+void EnactScatter(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &source = call.input(2);
+  const bool adds = call.node.op == "scatter_add";
+  NodeRef node = m.MakeNode(adds ? "ScatterAddBackward0" : "ScatterBackward0", {x, source});
+  node.Save(call.input(1));
+  out[0] = call.inplace() ? InPlace(m, "scatter_", x) : m.NewLike(adds ? "scatter_add" : "scatter", *x);
+  node.Output(out[0]);
+  const Dims index_dims = call.input(1)->dims;
+  node.Formula([adds, index_dims](Backward& b) {
+    if (b.needs(0)) b.result(0, adds ? b.grad() : b.m.NewLike("scatter", *b.grad()));
+    if (b.needs(1)) b.result(1, b.m.New("gather", index_dims, b.grad()->dtype));
+  });
+}
+
+// Inputs: x, values, indices...
+void EnactIndexPut(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &values = call.input(1);
+  const bool accumulate = IntAttribute(call.node, "accumulate", 0) != 0;
+  NodeRef node = m.MakeNode("IndexPutBackward0", {x, values});
+  for (size_t i = 2; i < call.inputs.size(); ++i) node.Save(call.input(i));
+  out[0] = call.inplace() ? InPlace(m, "index_put_", x) : m.NewLike("index_put", *x);
+  node.Output(out[0]);
+  const Dims value_dims = values != nullptr ? values->dims : Dims{};
+  node.Formula([accumulate, value_dims](Backward& b) {
+    if (b.needs(0) && accumulate) b.result(0, b.grad());
+    if (b.needs(0) && !accumulate) {
+      const TensorRef zeros = b.m.New("zeros", value_dims, b.grad()->dtype);
+      b.result(0, b.m.NewLike("index_put", *b.grad()));
+    }
+    if (b.needs(1)) b.result(1, b.m.New("index", value_dims, b.grad()->dtype));
+  });
+}
+
+// topk, sort: values and int64 indices.
+void EnactOrder(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode(call.node.op == "topk" ? "TopkBackward0" : "SortBackward0", {x});
+  out[0] = m.New(call.node.op, call.output_dims(), x->dtype);
+  TensorRef indices = m.Allocate(call.output_dims(), DType::kInt64);
+  node.Save(indices);
+  node.Output(out[0]);
+  if (out.size() > 1) out[1] = indices;
+  node.Formula([dims = x->dims](Backward& b) { ScatterIntoZeros(b, dims, "scatter_"); });
+}
+
+// nonzero, unique: new tensors whose sizes depend on data, without gradient.
+void EnactFound(Machine& m, const Call& call, Outputs& out) {
+  m.BeginStep(call.node.op);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (call.node.outputs[i].valid()) out[i] = m.Allocate(call.output_dims(i), call.output(i).dtype);
+  }
+}
+
+// arange == index, then cast.
+void EnactOneHot(Machine& m, const Call& call, Outputs& out) {
+  const Dims& dims = call.output_dims();
+  const int64_t axis = IntAttribute(call.node, "axis", -1);
+  const auto rank = static_cast<int64_t>(dims.size());
+  const TensorRef range = m.New("arange", Dims{dims[static_cast<size_t>(axis < 0 ? axis + rank : axis)]}, DType::kInt64);
+  const TensorRef equal = m.New("eq", dims, DType::kBool);
+  out[0] = m.New("_to_copy", dims, call.output().dtype);
+}
+
+}  // namespace
+
+std::span<const OpRow> SelectOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({
+      {"embedding", EnactEmbedding},
+      {"gather", EnactGather},
+      {"index", EnactIndex},
+      {"index_put", EnactIndexPut},
+      {"index_select", EnactIndexSelect},
+      {"nonzero", EnactFound},
+      {"one_hot", EnactOneHot},
+      {"scatter", EnactScatter},
+      {"scatter_add", EnactScatter},
+      {"sort", EnactOrder},
+      {"topk", EnactOrder},
+      {"unique", EnactFound},
+  });
+  return kRows;
+}
+
+}  // namespace onnx_mem::eager

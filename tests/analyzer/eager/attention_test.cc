@@ -1,0 +1,149 @@
+#include <gtest/gtest.h>
+
+#include "tests/analyzer/eager/operator_run.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+const Dims kHeads{2, 4, 100, 64};  // 204,800 bytes in float32
+constexpr int64_t kQ = 204'800;
+constexpr int64_t kScores = 320'000;
+
+Attributes Kernel(std::string name) { return {{"kernel", std::move(name)}}; }
+
+std::string Repeat(const std::string& text, int count) {
+  std::vector<std::string> all(static_cast<size_t>(count), text);
+  return absl::StrJoin(all, " ");
+}
+
+TEST(EfficientAttentionTest, SavesInputsOutputAndPaddedLogsumexp) {
+  OperatorRun run;
+  std::vector<TensorRef> qkv;
+  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kHeads}));
+  const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("efficient"));
+  EXPECT_EQ(out->strides, (Dims{25600, 64, 256, 1}));
+  EXPECT_EQ(run.SavedBytes(true), 4 * kQ + 2 * 4 * 128 * 4 + 16);
+  // Gradients are laid out by tokens; these inputs, laid out by heads, take copies.
+  EXPECT_EQ(run.Backward(out),
+            absl::StrCat(Repeat(absl::StrCat("_scaled_dot_product_efficient_attention_backward:", kQ), 3), " ",
+                         Repeat(absl::StrCat("clone:", kQ), 3)));
+}
+
+TEST(EfficientAttentionTest, UnalignedMaskIsPaddedOnce) {
+  OperatorRun run;
+  std::vector<TensorRef> inputs;
+  for (int i = 0; i < 3; ++i) inputs.push_back(run.Static({kHeads}));
+  inputs.push_back(run.Static({{2, 1, 100, 100}, false, DType::kBool}));
+  const size_t before = run.buffers();
+  const TensorRef out = run.One("sdpa", inputs, kHeads, Kernel("efficient"));
+  EXPECT_EQ(run.Allocations(before),
+            absl::StrCat("where:80000 constant_pad_nd:83200 _scaled_dot_product_efficient_attention:", kQ,
+                         " _scaled_dot_product_efficient_attention:4096"));
+  EXPECT_EQ(run.SavedBytes(true), 4 * kQ + 4096 + 16 + 83200);
+}
+
+TEST(EfficientAttentionTest, MaskGradientIsPaddedTo16) {
+  OperatorRun run;
+  std::vector<TensorRef> inputs;
+  for (int i = 0; i < 3; ++i) inputs.push_back(run.Static({kHeads}));
+  inputs.push_back(run.Static({{1, 4, 100, 104}, true}));
+  inputs[1] = run.Static({{2, 4, 104, 64}});
+  inputs[2] = run.Static({{2, 4, 104, 64}});
+  const TensorRef out = run.One("sdpa", inputs, kHeads, Kernel("efficient"));
+  const std::string back = "_scaled_dot_product_efficient_attention_backward:";
+  EXPECT_EQ(run.Backward(out), absl::StrCat(back, kQ, " ", back, 212992, " ", back, 212992, " ", back,
+                                            2 * 4 * 100 * 112 * 4,
+                                            " clone:212992 clone:212992 clone:204800 sum:166400"));
+}
+
+TEST(FlashAttentionTest, OutputHasTheMemoryOrderOfTheQueries) {
+  OperatorRun run;
+  std::vector<TensorRef> qkv;
+  for (int i = 0; i < 3; ++i) {
+    const TensorRef tokens = run.Static({{2, 100, 4, 64}, true, DType::kFloat16});
+    qkv.push_back(run.One("permute", {tokens}, kHeads, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}}));
+  }
+  const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("flash"));
+  EXPECT_EQ(out->strides, qkv[0]->strides);
+  EXPECT_EQ(run.SavedBytes(true), 4 * kQ / 2 + 2 * 4 * 100 * 4 + 16 + 8);
+  EXPECT_EQ(run.Backward(out), Repeat(absl::StrCat("_scaled_dot_product_flash_attention_backward:", kQ / 2), 3));
+}
+
+TEST(MathAttentionTest, SavesScaledCopiesAndTheSoftmax) {
+  OperatorRun run;
+  std::vector<TensorRef> qkv;
+  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kHeads}));
+  const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("math"));
+  EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScores);
+  EXPECT_EQ(run.Backward(out), "bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 bmm:204800 "
+                               "mul:204800 clone:204800 mul:204800");
+}
+
+TEST(MathAttentionTest, PermutedHeadsAreCopied) {
+  OperatorRun run;
+  std::vector<TensorRef> qkv;
+  for (int i = 0; i < 3; ++i) {
+    const TensorRef tokens = run.Static({{2, 100, 4, 64}});
+    qkv.push_back(run.One("permute", {tokens}, kHeads, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}}));
+  }
+  const size_t before = run.buffers();
+  const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("math"));
+  EXPECT_EQ(run.Allocations(before), "mul:204800 mul:204800 clone:204800 clone:204800 bmm:320000 "
+                                     "_safe_softmax:320000 clone:204800 bmm:204800");
+  EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScores);
+}
+
+TEST(MathAttentionTest, HalvesAreComputedInFloat32) {
+  OperatorRun run;
+  std::vector<TensorRef> qkv;
+  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kHeads, true, DType::kFloat16}));
+  const size_t before = run.buffers();
+  const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("math"));
+  EXPECT_EQ(out->dtype, DType::kFloat16);
+  EXPECT_EQ(run.Allocations(before), "_to_copy:204800 _to_copy:204800 _to_copy:204800 mul:204800 mul:204800 "
+                                     "bmm:320000 _safe_softmax:320000 _to_copy:160000 bmm:204800 _to_copy:102400");
+  EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScores);
+  EXPECT_EQ(run.Backward(out), "_to_copy:204800 bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 "
+                               "bmm:204800 mul:204800 mul:204800 _to_copy:102400 _to_copy:102400 clone:102400 "
+                               "_to_copy:102400");
+}
+
+TEST(MathAttentionTest, CausalMaskIsMadeOnTheWay) {
+  OperatorRun run;
+  std::vector<TensorRef> qkv;
+  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kHeads}));
+  const size_t before = run.buffers();
+  Attributes attributes = Kernel("math");
+  attributes["causal"] = int64_t{1};
+  run.One("sdpa", qkv, kHeads, attributes);
+  EXPECT_EQ(run.Allocations(before), "mul:204800 ones:10000 tril:10000 where:40000 mul:204800 bmm:320000 "
+                                     "_safe_softmax:320000 bmm:204800");
+}
+
+TEST(MathAttentionTest, GroupedHeadsAreRepeated) {
+  OperatorRun run;
+  const TensorRef q = run.Static({kHeads});
+  const TensorRef k = run.Static({{2, 2, 100, 64}}), v = run.Static({{2, 2, 100, 64}});
+  Attributes attributes = Kernel("math");
+  attributes["gqa_groups"] = int64_t{2};
+  const size_t before = run.buffers();
+  const TensorRef out = run.One("sdpa", {q, k, v}, kHeads, attributes);
+  EXPECT_EQ(run.Allocations(before), "mul:204800 clone:204800 clone:204800 mul:204800 bmm:320000 "
+                                     "_safe_softmax:320000 bmm:204800");
+  EXPECT_EQ(run.Backward(out), "bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 bmm:204800 "
+                               "mul:204800 sum:102400 sum:102400 mul:204800");
+}
+
+TEST(AttentionFlopsTest, TwoProductsForwardFiveBackward) {
+  OperatorRun run;
+  std::vector<TensorRef> qkv;
+  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kHeads}));
+  const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("efficient"));
+  run.Backward(out);
+  int64_t flops = 0;
+  for (const Step& step : run.machine().recorder().program().steps) flops += step.flops;
+  EXPECT_EQ(flops, int64_t{7} * 2 * 2 * 4 * 100 * 100 * 64);
+}
+
+}  // namespace
+}  // namespace onnx_mem::eager
