@@ -1,0 +1,71 @@
+// What an exporter bakes into the inputs of an operator when the batch is fixed, and how that follows another batch.
+//
+// Two kinds of constants carry a batch: contents (the target of a Reshape, the sizes of a Resize), which are edited, and
+// sizes (a class token expanded to [2, 1, 768] before it was folded), which are wished for at the operand and have to
+// be granted by whatever makes it. One table row per operator.
+#ifndef ONNX_MEM_ANALYZER_ONNX_BATCH_RULES_H_
+#define ONNX_MEM_ANALYZER_ONNX_BATCH_RULES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/graph/graph.h"
+#include "analyzer/onnx/batch_trace.h"
+
+namespace onnx {
+class NodeProto;
+}  // namespace onnx
+
+namespace onnx_mem {
+
+// A value at a node: as exported, and how it is scaled so far.
+struct Operand {
+  bool present = false;      // false: an omitted optional input
+  Shape base;                // known shapes only; else has_rank is false
+  Traces traces;             // one per dim of base
+  LiteralPtr base_contents;  // null where unknown
+  bool baked = false;        // contents are known and the same at the probe: they do not follow the batch by themselves
+};
+
+struct BatchSite {
+  const onnx::NodeProto& node;
+  const std::vector<Operand>& inputs;
+  const std::vector<Operand>& outputs;  // traces: unset going forward; what is wished for going backward
+  const Variables& variables;
+};
+
+// Contents of input `input` follow: element i becomes base[i] scaled by elements[i].
+struct ContentsEdit {
+  int input = 0;
+  std::vector<int64_t> base;
+  Traces elements;
+};
+
+// Input `input` should be scaled like this (in addition to what it is).
+struct SizeWish {
+  int input = 0;
+  Traces dims;
+};
+
+struct Ruling {
+  std::vector<ContentsEdit> edits;
+  std::vector<SizeWish> wishes;
+  bool understood = true;  // false: nobody knows how to scale this operator's output
+};
+
+// What must change at the inputs so that the operator fits its already scaled operands. Empty for operators without a
+// rule: inference tells whether they fit.
+Ruling FollowBatch(const BatchSite& site);
+
+// What must change at the inputs so that output `output`, which no batched input reaches, is scaled as
+// site.outputs[output].traces say. Not understood for operators without a rule.
+Ruling GrantBatch(const BatchSite& site, int output);
+
+// Whether `site`'s operator may drop a scaled dim without having lost it: it reduces over it, or reads only sizes.
+bool MayDropBatch(const BatchSite& site);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ONNX_BATCH_RULES_H_
