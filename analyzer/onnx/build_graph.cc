@@ -89,6 +89,10 @@ class Scope {
   void AddOutputs();
   // The tensor called `name` here or further out; an invalid id for "" and for what is nowhere.
   TensorId Find(const std::string& name);
+  // Rewrites of this graph's nodes.
+  void UseRewrites(const std::vector<InputRewrite>& rewrites) {
+    for (const InputRewrite& rewrite : rewrites) rewrites_[rewrite.node].push_back(&rewrite);
+  }
   const std::vector<TensorId>& captures() const { return captures_; }
 
  private:
@@ -98,6 +102,8 @@ class Scope {
   void AddBodies(const onnx::NodeProto& proto, int index, Node& node);
   void AddBranch(const onnx::NodeProto& proto, const Body& branch);
   void AddIdentity(const onnx::NodeProto& at, TensorId from, const std::string& name);
+  void Rewrite(const InputRewrite& rewrite, Node& node);
+  TensorId AddLiteral(const std::string& name, LiteralPtr value);
   bool SharesGraph() const { return outer_ != nullptr && &outer_->graph_ == &graph_; }
   std::string UniqueName(const std::string& name) const;
 
@@ -108,6 +114,7 @@ class Scope {
   Versions& versions_;
   absl::flat_hash_map<std::string, TensorId> ids_;
   std::vector<TensorId> captures_;  // tensors of outer_ that were asked for
+  absl::flat_hash_map<int, std::vector<const InputRewrite*>> rewrites_;
 };
 
 Tensor Scope::MakeTensor(const std::string& name, TensorRole role) const {
@@ -202,6 +209,9 @@ void Scope::AddNode(int index) {
     if (auto value = AttributeOf(attribute)) node.attributes.emplace(attribute.name(), *std::move(value));
   }
   for (const auto& entry : proto.metadata_props()) node.metadata.emplace(entry.key(), entry.value());
+  if (const auto it = rewrites_.find(index); it != rewrites_.end()) {
+    for (const InputRewrite* rewrite : it->second) Rewrite(*rewrite, node);
+  }
   AddBodies(proto, index, node);
   const TensorRole role = node.domain.empty() && node.op == "Constant" ? TensorRole::kConstant : TensorRole::kActivation;
   for (const std::string& output : proto.output()) {
@@ -277,6 +287,44 @@ void Scope::AddIdentity(const onnx::NodeProto& at, TensorId from, const std::str
   graph_.nodes.Add(std::move(node));
 }
 
+TensorId Scope::AddLiteral(const std::string& name, LiteralPtr value) {
+  Tensor tensor;
+  tensor.name = UniqueName(name);
+  tensor.dtype = value->dtype;
+  tensor.shape = Shape(value->dims);
+  tensor.role = TensorRole::kInitializer;
+  tensor.value = std::move(value);
+  const TensorId id = graph_.tensors.Add(std::move(tensor));
+  ids_.emplace(graph_.tensors[id].name, id);
+  graph_.initializers.push_back(id);
+  return id;
+}
+
+void Scope::Rewrite(const InputRewrite& rewrite, Node& node) {
+  TensorId& operand = node.inputs[static_cast<size_t>(rewrite.input)];
+  const std::string name = graph_.tensors[operand].name;
+  if (rewrite.contents != nullptr) {
+    operand = AddLiteral(absl::StrCat(name, "/rebatched"), rewrite.contents);
+    return;
+  }
+  Literal target{.dtype = DType::kInt64, .dims = {static_cast<int64_t>(rewrite.expanded->rank())}, .data = {}};
+  target.data = std::vector<int64_t>(rewrite.expanded->dims.begin(), rewrite.expanded->dims.end());
+  Node expand;
+  expand.name = absl::StrCat(node.name, "/Expand");
+  expand.op = "Expand";
+  expand.since_version = versions_.SinceVersion("", expand.op);
+  expand.metadata = node.metadata;
+  expand.inputs = {operand, AddLiteral(absl::StrCat(name, "/batch"), std::make_shared<const Literal>(std::move(target)))};
+  Tensor expanded;
+  expanded.name = UniqueName(absl::StrCat(name, "/expanded"));
+  expanded.dtype = graph_.tensors[operand].dtype;
+  expanded.shape = *rewrite.expanded;
+  operand = graph_.tensors.Add(std::move(expanded));
+  ids_.emplace(graph_.tensors[operand].name, operand);
+  expand.outputs = {operand};
+  graph_.nodes.Add(std::move(expand));
+}
+
 void Scope::AddOutputs() {
   for (const auto& output : proto_.output()) {
     if (const TensorId id = Find(output.name()); id.valid()) graph_.outputs.push_back(id);
@@ -285,11 +333,13 @@ void Scope::AddOutputs() {
 
 }  // namespace
 
-absl::StatusOr<Graph> BuildGraph(const onnx::ModelProto& model, const InferredGraph& facts) {
+absl::StatusOr<Graph> BuildGraph(const onnx::ModelProto& model, const InferredGraph& facts,
+                                 const std::vector<InputRewrite>& rewrites) {
   Graph graph;
   graph.name = model.graph().name();
   Versions versions(model);
   Scope scope(model.graph(), facts, graph, nullptr, versions);
+  scope.UseRewrites(rewrites);
   graph.nodes.reserve(static_cast<size_t>(model.graph().node_size()));
   scope.AddInputs();
   scope.AddInitializers();

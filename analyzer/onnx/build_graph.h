@@ -3,8 +3,7 @@
 #ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_GRAPH_H_
 #define ONNX_MEM_ANALYZER_ONNX_BUILD_GRAPH_H_
 
-#include <map>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,10 +12,19 @@
 
 namespace onnx_mem {
 
+// A constant that re-batching gave other contents, or an operand that it expands right before the node.
+struct InputRewrite {
+  int node = 0;  // of the main graph
+  int input = 0;
+  LiteralPtr contents = nullptr;
+  std::optional<Shape> expanded = std::nullopt;
+};
+
 // `model`: ordered (order_nodes.h), local functions inlined. The graph passes VerifyGraph; its initializers include
 // those that the file also lists as inputs, and a body's inputs are its formal ones followed by the outer tensors that
 // it reads (each named in the node's captures).
-absl::StatusOr<Graph> BuildGraph(const onnx::ModelProto& model, const InferredGraph& facts);
+absl::StatusOr<Graph> BuildGraph(const onnx::ModelProto& model, const InferredGraph& facts,
+                                 const std::vector<InputRewrite>& rewrites = {});
 
 }  // namespace onnx_mem
 

@@ -138,6 +138,10 @@ void InferencePass::BindInitializers(const onnx::GraphProto& graph, Scope& scope
 absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, Scope& scope, InferredGraph& facts) {
   scope.Reserve(static_cast<size_t>(graph.node_size() + graph.initializer_size() + graph.input_size()));
   BindInitializers(graph, scope);
+  NodeHook* hook = scope.depth() == 0 ? hook_ : nullptr;
+  if (hook != nullptr) {
+    if (absl::Status status = hook->Begin(*this, scope); !status.ok()) return status;
+  }
   facts.nodes.assign(static_cast<size_t>(graph.node_size()), NodeFact());
   facts.bodies.assign(static_cast<size_t>(graph.node_size()), {});
   static auto& unknown = *new Value();
@@ -154,7 +158,13 @@ absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, Scope& sco
       Value* value = name.empty() ? nullptr : scope.Find(name);
       site.inputs.push_back(name.empty() || value != nullptr ? value : &unknown);
     }
+    if (hook != nullptr) {
+      if (absl::Status status = hook->Before(i, site); !status.ok()) return status;
+    }
     if (absl::Status status = InferNode(site); !status.ok()) return status;
+    if (hook != nullptr) {
+      if (absl::Status status = hook->After(i, site); !status.ok()) return status;
+    }
   }
   return absl::OkStatus();
 }

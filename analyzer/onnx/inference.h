@@ -23,6 +23,8 @@ using NodeInputs = absl::InlinedVector<Value*, 8>;
 // Types of a node's outputs, owned by the pass's arena; unset where nothing is known.
 using NodeOutputs = absl::InlinedVector<onnx::TypeProto*, 4>;
 
+class NodeHook;
+
 class InferencePass {
  public:
   struct Site;
@@ -73,6 +75,8 @@ class InferencePass {
     return unrolled_left_ >= 0;
   }
 
+  // Watches the main graph's nodes; null for none.
+  void SetHook(NodeHook* hook) { hook_ = hook; }
   // Set when an input's fixed dims were replaced: fixed dims of value_info then say nothing.
   void DistrustValueInfo() { trust_value_info_ = false; }
 
@@ -95,6 +99,19 @@ class InferencePass {
   int64_t unrolled_left_ = 20000;  // node inferences, so that a file cannot make the pass run for long
   bool fold_;
   bool trust_value_info_ = true;
+  NodeHook* hook_ = nullptr;
+};
+
+// Sees, and may change, what the nodes of the main graph read and give while they are inferred (rebatch.cc).
+class NodeHook {
+ public:
+  virtual ~NodeHook() = default;
+  // Inputs and initializers are bound, no node has been visited.
+  virtual absl::Status Begin(InferencePass& pass, Scope& scope) = 0;
+  // Inputs of the site may be pointed at other values, which must live as long as the pass.
+  virtual absl::Status Before(int node, InferencePass::Site& site) = 0;
+  // The outputs are in the site's scope.
+  virtual absl::Status After(int node, InferencePass::Site& site) = 0;
 };
 
 }  // namespace onnx_mem

@@ -18,6 +18,7 @@
 #include "analyzer/onnx/import.h"
 #include "analyzer/onnx/import_notes.h"
 #include "analyzer/onnx/order_nodes.h"
+#include "analyzer/onnx/rebatch.h"
 #include "analyzer/onnx/shapes.h"
 #include "analyzer/onnx/slim_model.h"
 #include "analyzer/onnx/sniff.h"
@@ -65,6 +66,19 @@ ModelInfo InfoOf(const onnx::ModelProto& model, const std::string& path, int64_t
   return info;
 }
 
+void NoteRebatched(const BoundInputs& bound, const Rebatched& rebatched, ImportedModel& imported) {
+  const DimChange& first = bound.changes.front();
+  Diagnostic note{.code = "rebatched", .severity = Severity::kNote, .count = rebatched.followed};
+  note.message = first.dim == 0 ? absl::StrCat("exported with a fixed batch of ", first.from, "; read as if exported with ", first.to)
+                                : absl::StrCat("exported with a fixed size of ", first.from, " for '", first.input,
+                                               "'; read as if exported with ", first.to);
+  note.details.push_back(absl::StrCat("why: ", rebatched.followed, " constants and inputs that carry the size were made to follow it"));
+  if (first.from == 1) {
+    note.details.push_back("why: a batch of 1 leaves no trace in what does not depend on the inputs; export with 2 or more to be sure");
+  }
+  imported.diagnostics.push_back(std::move(note));
+}
+
 }  // namespace
 
 struct ModelFile::Impl {
@@ -72,6 +86,7 @@ struct ModelFile::Impl {
   onnx::ModelProto* model = nullptr;  // on the arena; functions inlined, nodes in order
   ModelInfo info;                     // all but what bindings decide
   std::vector<Diagnostic> diagnostics;
+  Rebatcher rebatcher;
 
   absl::Status Load(ByteWindow bytes, const std::string& path);
   absl::Status Prepare();
@@ -133,13 +148,15 @@ absl::StatusOr<ModelFile> ModelFile::Parse(std::string bytes, const std::string&
 absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& bindings) const {
   const onnx::ModelProto& model = *impl_->model;
   ASSIGN_OR_RETURN(BoundInputs bound, BindInputs(model.graph(), bindings, impl_->info.path));
-  if (!bound.changes.empty()) {
-    return ErrorStatus(absl::StatusCode::kUnimplemented, "static-batch",
-                       absl::StrCat("exported with a fixed batch of ", bound.file_batch, "; cannot be re-batched"));
-  }
-  ASSIGN_OR_RETURN(const InferredGraph facts, InferShapes(model, {.input_shapes = &bound.shapes}));
   ImportedModel imported{.graph = {}, .info = impl_->info, .diagnostics = impl_->diagnostics};
-  ASSIGN_OR_RETURN(imported.graph, BuildGraph(model, facts));
+  if (bound.changes.empty()) {
+    ASSIGN_OR_RETURN(const InferredGraph facts, InferShapes(model, {.input_shapes = &bound.shapes}));
+    ASSIGN_OR_RETURN(imported.graph, BuildGraph(model, facts));
+  } else {
+    ASSIGN_OR_RETURN(const Rebatched rebatched, impl_->rebatcher.Infer(model, bound));
+    ASSIGN_OR_RETURN(imported.graph, BuildGraph(model, rebatched.facts, rebatched.rewrites));
+    NoteRebatched(bound, rebatched, imported);
+  }
   RETURN_IF_ERROR(CheckElementCounts(imported.graph));
   imported.info.file_batch = bound.file_batch;
   imported.info.bound_dims = std::move(bound.dims);

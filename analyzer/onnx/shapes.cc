@@ -35,6 +35,7 @@ void BindInputs(const onnx::GraphProto& graph, const InferOptions& options, Infe
 
 absl::StatusOr<InferredGraph> InferShapes(const onnx::ModelProto& model, const InferOptions& options) {
   InferencePass pass(model, options.fold);
+  pass.SetHook(options.hook);
   Scope scope;
   BindInputs(model.graph(), options, pass, scope);
   InferredGraph inferred;

@@ -21,6 +21,8 @@ class ModelProto;
 
 namespace onnx_mem {
 
+class NodeHook;
+
 // What is known about one value. A sequence, optional or map has an unknown dtype and no rank.
 struct ValueFact {
   DType dtype = DType::kUnknown;
@@ -47,6 +49,7 @@ struct InferOptions {
   // Shapes that replace the graph inputs' own (the bound dimensions); inputs that are not named keep theirs.
   const absl::flat_hash_map<std::string, Shape>* input_shapes = nullptr;
   bool fold = true;  // false: contents of computed values stay unknown
+  NodeHook* hook = nullptr;  // sees the main graph's nodes as they are inferred (inference.h)
 };
 
 // Infers every value of `model`, whose model-local functions are already inlined. A tensor whose payload was left

@@ -1,0 +1,275 @@
+#include "analyzer/onnx/batch_probe.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/shapes.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr int kMostPasses = 30;
+
+// Adds the traces of `more` to those dims of `traces` that have none. Returns whether any was new.
+bool Merge(const Traces& more, Traces& traces) {
+  bool changed = traces.size() < more.size();
+  traces.resize(std::max(traces.size(), more.size()));
+  for (size_t i = 0; i < more.size(); ++i) {
+    if (!more[i].any() || traces[i].any()) continue;
+    traces[i] = more[i];
+    changed = true;
+  }
+  return changed;
+}
+
+// Finds out what must follow. One pass; repeated until no wish is new.
+class ProbeHook : public ScalingHook {
+ public:
+  ProbeHook(const onnx::GraphProto& graph, const InferredGraph& base, const Variables& variables, const TraceMap& input_traces)
+      : ScalingHook(graph, base, variables, Sizes::kProbe), input_traces_(input_traces) {
+    for (const auto& input : graph.input()) graph_inputs_.emplace(input.name(), 0);
+    for (const auto& tensor : graph.initializer()) graph_inputs_.erase(tensor.name());
+    for (int i = 0; i < graph.node_size(); ++i) {
+      for (int o = 0; o < graph.node(i).output_size(); ++o) makers_.emplace(graph.node(i).output(o), std::make_pair(i, o));
+    }
+  }
+
+  // Before each pass.
+  void Restart() {
+    plan_ = BatchPlan();
+    settled_ = wishes_;
+    grants_in_use_ = grants_;
+    new_wish_ = false;
+  }
+  bool new_wish() const { return new_wish_; }
+  BatchPlan& plan() { return plan_; }
+
+  absl::Status Begin(InferencePass& pass, Scope& scope) override {
+    UseArena(pass.arena());
+    plan_.traces = input_traces_;
+    for (const auto& [name, traces] : settled_) {
+      if (makers_.contains(name)) continue;  // granted by its node
+      Traces& all = plan_.traces[name];
+      Merge(traces, all);
+      RETURN_IF_ERROR(ScaleInScope(name, all, scope));
+      plan_.sources[name] = all;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Before(int node, InferencePass::Site& site) override;
+  absl::Status After(int node, InferencePass::Site& site) override;
+
+ private:
+  Operand OperandOf(const std::string& name, Value* now) const;
+  absl::Status Wish(const std::string& name, const Traces& traces, int reader);
+  absl::Status GrantWish(int node, int input, const Traces& traces, InferencePass::Site& site);
+  absl::Status TraceOutput(int node, const std::string& name, InferencePass::Site& site);
+  void InheritOuter(const onnx::NodeProto& node, const Dims& base, Traces& traces) const;
+  bool Lost(int node) const;
+
+  const TraceMap& input_traces_;
+  absl::flat_hash_map<std::string, int> graph_inputs_;
+  absl::flat_hash_map<std::string, std::pair<int, int>> makers_;  // node and which of its outputs
+  BatchPlan plan_;
+  TraceMap wishes_, settled_;  // settled: those that this pass began with
+  absl::flat_hash_map<int, std::vector<ContentsEdit>> grants_, grants_in_use_;
+  std::vector<Operand> inputs_, outputs_;  // of the node at hand
+  bool new_wish_ = false;
+};
+
+Operand ProbeHook::OperandOf(const std::string& name, Value* now) const {
+  Operand operand;
+  const ValueFact* base = name.empty() ? nullptr : Base(name);
+  operand.present = !name.empty();
+  if (base == nullptr) return operand;
+  if (base->shape.known()) operand.base = base->shape;
+  if (const auto it = plan_.traces.find(name); it != plan_.traces.end()) operand.traces = it->second;
+  operand.traces.resize(operand.base.rank());
+  operand.base_contents = base->value;
+  if (now != nullptr && base->value != nullptr) {
+    const Literal* contents = ContentsOf(*now);
+    operand.baked = contents != nullptr && *contents == *base->value;
+  }
+  return operand;
+}
+
+// Asks whatever makes `name` to scale it: its producer, and that one's operands in turn.
+absl::Status ProbeHook::Wish(const std::string& name, const Traces& traces, int reader) {
+  Traces& wish = wishes_[name];
+  const ValueFact* fact = Base(name);
+  if (fact == nullptr || !fact->shape.known()) {
+    return Refusal(absl::StrCat(DescribeNode(graph_, reader), " reads '", name, "', whose size is unknown"));
+  }
+  wish.resize(fact->shape.rank());
+  if (!Merge(traces, wish)) return absl::OkStatus();
+  new_wish_ = true;
+  const auto maker = makers_.find(name);
+  if (maker == makers_.end()) return absl::OkStatus();
+  const auto [node, output] = maker->second;
+  if (graph_.node(node).op_type() == "Constant") return absl::OkStatus();
+  std::vector<Operand> inputs, outputs;
+  for (const std::string& input : graph_.node(node).input()) {
+    inputs.push_back(OperandOf(input, nullptr));
+    inputs.back().baked = inputs.back().base_contents != nullptr;
+  }
+  for (const std::string& out : graph_.node(node).output()) outputs.push_back(OperandOf(out, nullptr));
+  outputs[static_cast<size_t>(output)].traces = wish;
+  const Traces asked = wish;  // the map may move while others are asked
+  const Ruling ruling = GrantBatch({graph_.node(node), inputs, outputs, variables_}, output);
+  if (!ruling.understood) {
+    return Refusal(absl::StrCat(DescribeNode(graph_, node), " makes '", name, "' of the exported size, and ", DescribeNode(graph_, reader),
+                                " needs it to follow"));
+  }
+  grants_[node] = ruling.edits;
+  for (const SizeWish& inner : ruling.wishes) RETURN_IF_ERROR(Wish(graph_.node(node).input(inner.input), inner.dims, node));
+  return absl::OkStatus();
+}
+
+// Scales operand `input` for this pass, and sees to it that the next pass finds it scaled.
+absl::Status ProbeHook::GrantWish(int node, int input, const Traces& traces, InferencePass::Site& site) {
+  const std::string& name = graph_.node(node).input(input);
+  Traces expanded(traces.size()), asked(traces.size());
+  bool any_asked = false;
+  for (size_t d = 0; d < traces.size(); ++d) {
+    bool one = true;
+    for (size_t k = 0; k < variables_.size(); ++k) one &= traces[d].power[k] == 0 || variables_[k].from == 1;
+    const bool expand = one && !graph_inputs_.contains(name);
+    (expand ? expanded : asked)[d] = traces[d];
+    any_asked |= !expand && traces[d].any();
+  }
+  if (any_asked) RETURN_IF_ERROR(Wish(name, asked, node));
+  Traces all = inputs_[static_cast<size_t>(input)].traces;
+  Merge(traces, all);
+  if (AnyScaled(expanded)) plan_.expansions.push_back({.node = node, .input = input, .dims = all});
+  inputs_[static_cast<size_t>(input)].traces = all;
+  return ScaleOperand(node, input, all, site);
+}
+
+absl::Status ProbeHook::Before(int node, InferencePass::Site& site) {
+  const onnx::NodeProto& proto = graph_.node(node);
+  inputs_.clear();
+  outputs_.clear();
+  for (int i = 0; i < proto.input_size(); ++i) inputs_.push_back(OperandOf(proto.input(i), site.inputs[static_cast<size_t>(i)]));
+  for (const std::string& output : proto.output()) outputs_.push_back(OperandOf(output, nullptr));
+  Ruling ruling = FollowBatch({proto, inputs_, outputs_, variables_});
+  if (!ruling.understood) {
+    const auto* target = inputs_.size() > 1 && inputs_[1].base_contents ? inputs_[1].base_contents->ints() : nullptr;
+    return Refusal(target != nullptr ? absl::StrCat(DescribeNode(graph_, node), " has the constant shape [", absl::StrJoin(*target, ", "), "]")
+                                     : absl::StrCat(DescribeNode(graph_, node), " has constants of the exported size"));
+  }
+  for (const SizeWish& wish : ruling.wishes) RETURN_IF_ERROR(GrantWish(node, wish.input, wish.dims, site));
+  if (ruling.edits.empty()) {
+    if (const auto it = grants_in_use_.find(node); it != grants_in_use_.end()) ruling.edits = it->second;
+  }
+  for (ContentsEdit& edit : ruling.edits) {
+    RETURN_IF_ERROR(ScaleContents(node, edit, site));
+    plan_.edits.push_back({.node = node, .edit = std::move(edit)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProbeHook::After(int node, InferencePass::Site& site) {
+  const onnx::NodeProto& proto = graph_.node(node);
+  for (const std::string& output : proto.output()) {
+    if (output.empty()) continue;
+    if (const auto wish = settled_.find(output); wish != settled_.end() && proto.op_type() == "Constant") {
+      RETURN_IF_ERROR(ScaleInScope(output, wish->second, site.scope));
+      plan_.sources[output] = wish->second;
+    }
+    RETURN_IF_ERROR(TraceOutput(node, output, site));
+  }
+  if (!Lost(node)) return absl::OkStatus();
+  return Refusal(absl::StrCat("the batch is lost at ", DescribeNode(graph_, node), ": its inputs follow, its output does not"));
+}
+
+absl::Status ProbeHook::TraceOutput(int node, const std::string& name, InferencePass::Site& site) {
+  const ValueFact* base = Base(name);
+  if (base == nullptr || !base->shape.known()) return absl::OkStatus();
+  const Value* value = site.scope.Find(name);
+  const Shape now = value != nullptr ? ShapeOfType(value->type) : Shape();
+  if (!now.known()) {
+    if (site.fact.assumed) return absl::OkStatus();  // its recorded shape was that of the exported size
+    return Refusal(absl::StrCat("the size of '", name, "' is unknown at another batch, at ", DescribeNode(graph_, node)));
+  }
+  std::optional<Traces> traces = TracesOf(base->shape.dims, now.dims, variables_);
+  if (!traces) {
+    if (base->upper_bound) return absl::OkStatus();
+    return Refusal(absl::StrCat(DescribeNode(graph_, node), " gives ", ToString(base->shape), ", which is not proportional to the batch"));
+  }
+  InheritOuter(graph_.node(node), base->shape.dims, *traces);
+  if (const auto wish = settled_.find(name); wish != settled_.end()) {
+    for (size_t d = 0; d < traces->size(); ++d) {
+      if (wish->second[d].any() && !wish->second[d].SamePower((*traces)[d])) {
+        return Refusal(absl::StrCat(DescribeNode(graph_, node), " keeps '", name, "' at the exported size"));
+      }
+    }
+  }
+  if (AnyScaled(*traces)) plan_.traces[name] = *std::move(traces);
+  return absl::OkStatus();
+}
+
+// Where within its dims the output carries a variable: as the reshaped data, or as the input dim of the same size.
+void ProbeHook::InheritOuter(const onnx::NodeProto& node, const Dims& base, Traces& traces) const {
+  if (!AnyScaled(traces) || inputs_.empty()) return;
+  if (node.op_type() == "Reshape" || node.op_type() == "Flatten" || node.op_type() == "Squeeze" || node.op_type() == "Unsqueeze") {
+    const auto reshaped = Reshaped(inputs_[0].base.dims, inputs_[0].traces, base, variables_);
+    for (size_t d = 0; reshaped && d < traces.size(); ++d) {
+      if ((*reshaped)[d].SamePower(traces[d])) traces[d] = (*reshaped)[d];
+    }
+    return;
+  }
+  for (size_t d = 0; d < traces.size(); ++d) {
+    for (const Operand& input : inputs_) {
+      const auto same = [&](size_t i) { return input.traces[i].any() && input.base.dims[i] == base[d] && input.traces[i].SamePower(traces[d]); };
+      size_t i = 0;
+      while (i < input.base.rank() && !same(i)) ++i;
+      if (i == input.base.rank()) continue;
+      traces[d] = input.traces[i];
+      break;
+    }
+  }
+}
+
+// Whether a scaled input leaves no mark on any output, where the operator has no right to drop it.
+bool ProbeHook::Lost(int node) const {
+  const onnx::NodeProto& proto = graph_.node(node);
+  if (std::none_of(inputs_.begin(), inputs_.end(), [](const Operand& input) { return AnyScaled(input.traces); })) return false;
+  bool any_known = false;
+  for (const std::string& output : proto.output()) {
+    const ValueFact* base = output.empty() ? nullptr : Base(output);
+    if (base == nullptr || !base->shape.known() || base->upper_bound) continue;
+    if (plan_.traces.contains(output) || base->value != nullptr) return false;  // contents: shape arithmetic
+    any_known = true;
+  }
+  return any_known && !MayDropBatch({proto, inputs_, outputs_, variables_});
+}
+
+}  // namespace
+
+absl::StatusOr<BatchPlan> FindBatchPlan(const onnx::ModelProto& model, const InferredGraph& base, const Variables& variables,
+                                        const TraceMap& input_traces) {
+  absl::flat_hash_map<std::string, Shape> shapes;
+  for (const auto& input : model.graph().input()) {
+    const auto fact = base.values.find(input.name());
+    if (fact == base.values.end() || !fact->second.shape.known()) continue;
+    const auto traces = input_traces.find(input.name());
+    const auto dims = Scaled(fact->second.shape.dims, traces == input_traces.end() ? Traces() : traces->second, variables, Sizes::kProbe);
+    if (!dims) return Refusal(absl::StrCat("input '", input.name(), "' is too large"));
+    shapes.emplace(input.name(), Shape(*dims));
+  }
+  ProbeHook probe(model.graph(), base, variables, input_traces);
+  for (int i = 0; i < kMostPasses; ++i) {
+    probe.Restart();
+    const auto inferred = InferShapes(model, {.input_shapes = &shapes, .hook = &probe});
+    if (!inferred.ok()) return inferred.status();
+    if (!probe.new_wish()) return std::move(probe.plan());
+  }
+  return Refusal("its constants depend on each other in too many ways");
+}
+
+}  // namespace onnx_mem
