@@ -114,6 +114,7 @@ absl::StatusOr<Lowered> Lower(const Graph& graph, const Run& run) {
   absl::StatusOr<int64_t> in_place = MarkInPlace(draft, run);
   if (!in_place.ok()) return in_place.status();
   if (*in_place > 0) lowered.assumptions.push_back(absl::StrCat("in-place activations (", *in_place, ")"));
+  for (Diagnostic& d : lowering.diagnostics) lowered.diagnostics.push_back(std::move(d));
   ReportAssumed(lowering, lowered.diagnostics);
   Draft::Finished finished = std::move(draft).Finish();
   lowered.graph = std::move(finished.graph);

@@ -20,6 +20,8 @@ struct Rewrite {
 
 std::span<const Rewrite> AllRewrites();
 
+// rewrite_folded_batch_norm.cc: a BatchNorm that the exporter folded into a convolution is put back.
+int64_t UnfoldBatchNorm(Lowering& lowering);
 // rewrite_linear_bias.cc: MatMul and Add of one module are one addmm.
 int64_t FuseLinearBias(Lowering& lowering);
 // rewrite_rsqrt.cc: 1 / sqrt(x) is rsqrt.

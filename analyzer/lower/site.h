@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/lower/draft.h"
 #include "analyzer/lower/residence.h"
@@ -34,6 +35,7 @@ struct Lowering {
   std::map<std::string, int64_t> assumed = {};  // operator -> how many nodes got the default rule
   int64_t data_dependent = 0;              // subgraphs that run as one opaque step
   int64_t dropouts = 0;                    // Dropout nodes in the file
+  std::vector<Diagnostic> diagnostics = {};
   absl::flat_hash_set<TensorId> counters = {};  // running means of the BatchNorms whose counter is counted
 };
 

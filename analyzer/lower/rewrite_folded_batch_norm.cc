@@ -1,0 +1,120 @@
+// Exporters fold a BatchNorm into the convolution before it; a training run has it, and it saves its input. Where the
+// file shows that there was one, it is put back: the convolution without the folded bias, then a batch_norm with a new
+// scale and shift (parameters), running mean and variance and a counter (buffers).
+//
+//   conv(x, W', b') -> y       conv(x, W) -> t    batch_norm(t, scale, shift, mean, var) -> y
+//
+// Two operators, so that x may go before the batch_norm allocates. What shows it:
+//   TorchScript   the folded weight is named after its operator: "onnx::Conv_193"
+//   dynamo        the new bias is named "<weight>_bias", and the node belongs to an ATen batch norm
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/lower/parameters.h"
+#include "analyzer/lower/rewrites.h"
+
+namespace onnx_mem {
+namespace {
+
+struct FoldedNorm {
+  TensorId scale, shift, mean, variance;
+};
+
+bool IsConvolution(const Node& node) { return node.op == "conv" || node.op == "conv_transpose"; }
+
+bool HasInventedBias(const Draft& draft, const Node& node) {
+  return draft.tensor(node.inputs[2]).name == draft.tensor(node.inputs[1]).name + "_bias";
+}
+
+// The weight of several convolutions is folded once for all of them.
+bool WasFolded(const Draft& draft, const Node& node, BatchNormMode mode) {
+  if (!IsConvolution(node) || node.inputs.size() < 3 || !node.inputs[1].valid() || !node.inputs[2].valid()) return false;
+  if (mode == BatchNormMode::kUnfold) return true;
+  const std::string& weight = draft.tensor(node.inputs[1]).name;
+  return IsFoldedOperand(weight, "Conv") || HasInventedBias(draft, node) ||
+         absl::StrContains(node.framework_op, "batch_norm");
+}
+
+// Channels of the result: the length of the folded bias.
+int64_t Channels(const Draft& draft, const Node& node) {
+  const Shape& shape = draft.tensor(node.inputs[2]).shape;
+  return shape.rank() == 1 && shape.known() ? shape.dims[0] : 0;
+}
+
+// dynamo: the folded node carries the norm's scope; the convolution's own module is where its weight lives.
+void GiveConvolutionItsModule(const Draft& draft, Node& conv) {
+  const std::string& weight = draft.tensor(conv.inputs[1]).name;
+  const size_t dot = weight.rfind('.');
+  if (!absl::StrContains(conv.framework_op, "batch_norm") || dot == std::string::npos) return;
+  conv.module = weight.substr(0, dot);
+  if (!conv.calls.empty()) conv.calls.back() = conv.module;
+  conv.framework_op = absl::StrCat(conv.framework_op, " conv");
+}
+
+// TorchScript: the folded node carries the convolution's scope; the norm was another module beside it.
+void GiveNormItsModule(Node& norm) {
+  if (absl::StrContains(norm.framework_op, "batch_norm")) return;
+  norm.name = absl::StrCat(norm.name, "/folded BatchNorm");
+  if (!norm.calls.empty()) norm.calls.back() += "/folded BatchNorm";
+}
+
+FoldedNorm NewNorm(Lowering& lowering, const Node& conv, int64_t channels) {
+  Draft& draft = lowering.draft;
+  const std::string base = conv.module.empty() ? conv.name : conv.module;
+  const DType dtype = draft.tensor(conv.inputs[1]).dtype;
+  auto stored = [&](std::string_view what, TensorKind kind) {
+    return draft.NewTensor(absl::StrCat(base, ".batch_norm.", std::string(what)), dtype, Dims{channels}, kind);
+  };
+  lowering.hidden_buffer_bytes += 8;  // num_batches_tracked
+  return {stored("weight", TensorKind::kParameter), stored("bias", TensorKind::kParameter),
+          stored("running_mean", TensorKind::kBuffer), stored("running_var", TensorKind::kBuffer)};
+}
+
+void Report(Lowering& lowering, int64_t count) {
+  Diagnostic d{"bn-folded", Severity::kWarning, count,
+               absl::StrCat(count, " BatchNorms were folded into convolutions by the exporter and are counted as if present"),
+               {"why: a model that trains has them, and each saves its input",
+                "try: torch.onnx.export(model.train(), args, \"model.onnx\", dynamo=False, "
+                "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)"},
+               {}};
+  lowering.diagnostics.push_back(std::move(d));
+}
+
+}  // namespace
+
+int64_t UnfoldBatchNorm(Lowering& lowering) {
+  if (lowering.run.batch_norm == BatchNormMode::kAsIs) return 0;
+  Draft& draft = lowering.draft;
+  std::map<TensorId, FoldedNorm> norms;  // by the convolution's weight
+  int64_t count = 0;
+  for (NodeId id : draft.InOrder()) {
+    if (!WasFolded(draft, draft.node(id), lowering.run.batch_norm)) continue;
+    Node conv = draft.node(id);
+    const int64_t channels = Channels(draft, conv);
+    if (channels == 0) continue;
+    Node norm = conv;
+    const TensorId result = conv.outputs[0];
+    const bool keeps_bias = !IsFoldedOperand(draft.tensor(conv.inputs[1]).name, "Conv") && !HasInventedBias(draft, conv);
+    GiveConvolutionItsModule(draft, conv);
+    GiveNormItsModule(norm);
+    auto [it, is_new] = norms.try_emplace(conv.inputs[1]);
+    if (is_new) it->second = NewNorm(lowering, norm, channels);
+    if (!keeps_bias) conv.inputs.resize(2);
+    const TensorId between = draft.NewTensor(draft.tensor(result).name + " before its BatchNorm",
+                                             draft.tensor(result).dtype, draft.tensor(result).shape.dims);
+    conv.outputs = {between};
+    norm.op = "batch_norm";
+    norm.inputs = {between, it->second.scale, it->second.shift, it->second.mean, it->second.variance};
+    norm.attributes = {{"training", static_cast<int64_t>(lowering.run.training)}};
+    const Rank rank = draft.rank(id);
+    draft.Remove(id);
+    draft.Add(std::move(conv), rank);
+    draft.Add(std::move(norm), rank);
+    ++count;
+  }
+  if (count > 0) Report(lowering, count);
+  return count;
+}
+
+}  // namespace onnx_mem
