@@ -138,19 +138,28 @@ std::optional<Dims> BroadcastDims(absl::Span<const Dims* const> shapes) {
   return result;
 }
 
-std::vector<int64_t> BroadcastOffsets(const Dims& from, const Dims& to) {
-  const int64_t count = Count(to).value_or(0);
-  std::vector<int64_t> offsets(static_cast<size_t>(count), 0);
-  const Dims from_strides = StridesOf(from);
-  const Dims to_strides = StridesOf(to);
-  const size_t lead = to.size() - from.size();
-  for (size_t axis = 0; axis < from.size(); ++axis) {
-    if (from[axis] == 1) continue;
-    for (int64_t i = 0; i < count; ++i) {
-      offsets[static_cast<size_t>(i)] += i / to_strides[lead + axis] % to[lead + axis] * from_strides[axis];
+std::vector<int64_t> StridedOffsets(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides, int64_t start) {
+  std::vector<int64_t> offsets(1, start);
+  if (Count(dims).value_or(0) == 0) return {};
+  offsets.reserve(static_cast<size_t>(*Count(dims)));
+  // From the innermost axis outward: every block so far is repeated at the next axis's stride.
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    const size_t block = offsets.size();
+    for (int64_t i = 1; i < dims[axis]; ++i) {
+      for (size_t k = 0; k < block; ++k) offsets.push_back(offsets[k] + i * strides[axis]);
     }
   }
   return offsets;
+}
+
+std::vector<int64_t> BroadcastOffsets(const Dims& from, const Dims& to) {
+  const Dims from_strides = StridesOf(from);
+  const size_t lead = to.size() - from.size();
+  Dims strides(to.size(), 0);
+  for (size_t axis = 0; axis < from.size(); ++axis) {
+    if (from[axis] != 1) strides[lead + axis] = from_strides[axis];
+  }
+  return StridedOffsets(to, strides, 0);
 }
 
 }  // namespace onnx_mem::fold

@@ -121,6 +121,9 @@ struct AxisSplit {
 };
 AxisSplit SplitAt(absl::Span<const int64_t> dims, size_t axis);
 
+// The offsets `start` + sum of index[k] * strides[k], for every index of a tensor of `dims` in row-major order.
+std::vector<int64_t> StridedOffsets(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides, int64_t start);
+
 // NumPy broadcasting of several shapes; nullopt where they do not fit or the result exceeds kMaxElements.
 std::optional<Dims> BroadcastDims(absl::Span<const Dims* const> shapes);
 // For each element of a tensor of `to`, the offset in a tensor of `from` that is broadcast to it.

@@ -159,17 +159,14 @@ Outputs Slice(const Call& call) {
   }
   Dims dims;
   for (const Cut& cut : cuts) dims.push_back(cut.count);
-  const Dims strides = StridesOf(x.dims);
-  const Dims out_strides = StridesOf(dims);
-  std::vector<int64_t> offsets(static_cast<size_t>(Count(dims).value_or(0)), 0);
+  Dims strides = StridesOf(x.dims);
+  int64_t start = 0;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
-    for (size_t i = 0; i < offsets.size(); ++i) {
-      const int64_t index = static_cast<int64_t>(i) / out_strides[axis] % dims[axis];
-      // With one element the step, however large, is not taken.
-      offsets[i] += (cuts[axis].start + (index == 0 ? 0 : index * cuts[axis].step)) * strides[axis];
-    }
+    if (dims[axis] > 0) start += cuts[axis].start * strides[axis];
+    // With one element the step, however large, is not taken.
+    strides[axis] *= dims[axis] > 1 ? cuts[axis].step : 0;
   }
-  return Taken(x, std::move(dims), offsets);
+  return Taken(x, dims, StridedOffsets(dims, strides, start));
 }
 
 // `x` with `updates` written at `offsets`; only where elements replace, add or compete as `reduction` says.

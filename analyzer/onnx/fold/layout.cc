@@ -122,15 +122,12 @@ Outputs Transpose(const Call& call) {
   }
   const Dims strides = StridesOf(x.dims);
   Dims dims(rank, 0);
-  for (size_t i = 0; i < rank; ++i) dims[i] = x.dims[order[i]];
-  const Dims out_strides = StridesOf(dims);
-  std::vector<int64_t> offsets(static_cast<size_t>(Count(dims).value_or(0)), 0);
-  for (size_t axis = 0; axis < rank; ++axis) {
-    for (size_t i = 0; i < offsets.size(); ++i) {
-      offsets[i] += static_cast<int64_t>(i) / out_strides[axis] % dims[axis] * strides[order[axis]];
-    }
+  Dims moved(rank, 0);
+  for (size_t i = 0; i < rank; ++i) {
+    dims[i] = x.dims[order[i]];
+    moved[i] = strides[order[i]];
   }
-  return Taken(x, std::move(dims), offsets);
+  return Taken(x, dims, StridedOffsets(dims, moved, 0));
 }
 
 Outputs Expand(const Call& call) {
