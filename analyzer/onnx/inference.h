@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/status/status.h"
 #include "analyzer/onnx/fold/fold.h"
 #include "analyzer/onnx/rules/rule.h"
@@ -94,7 +95,8 @@ class InferencePass {
 
   google::protobuf::Arena arena_;
   absl::flat_hash_map<std::string, int> opsets_;
-  absl::flat_hash_map<std::pair<std::string_view, std::string_view>, Operator> operators_;
+  // Sites hold references while bodies add operators.
+  absl::node_hash_map<std::pair<std::string_view, std::string_view>, Operator> operators_;
   absl::flat_hash_map<std::string, int64_t> bound_dims_;
   int64_t unrolled_left_ = 20000;  // node inferences, so that a file cannot make the pass run for long
   bool fold_;
