@@ -124,7 +124,9 @@ void LowerMean(Site& s) {
 // nn.ReLU6 and clamp(0, 6) look alike in a file; ReLU6 is the one that models use.
 void LowerClip(Site& s) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
-  const TensorId low = s.In(1), high = s.In(2);
+  // Known bounds are Python numbers, also where a dynamo export stores them as initializers.
+  const auto lows = s.Floats(1), highs = s.Floats(2);
+  const TensorId low = lows ? TensorId() : s.In(1), high = highs ? TensorId() : s.In(2);
   if (low.valid() || high.valid()) {
     TensorId x = s.Materialized(0);
     if (low.valid()) {
@@ -135,8 +137,8 @@ void LowerClip(Site& s) {
     if (s.Has(2)) s.Emit("minimum", {x, s.Materialized(2)}, {s.Out(0)});
     return;
   }
-  const double min = s.Has(1) ? s.Number(1).value_or(-kNone) : s.Float("min", -kNone);
-  const double max = s.Has(2) ? s.Number(2).value_or(kNone) : s.Float("max", kNone);
+  const double min = lows && lows->size() == 1 ? lows->front() : s.Float("min", -kNone);
+  const double max = highs && highs->size() == 1 ? highs->front() : s.Float("max", kNone);
   if (min == 0.0 && max == 6.0) {
     s.Emit("relu6", {s.Materialized(0)}, {s.Out(0)});
     return;
