@@ -9,7 +9,10 @@ TensorRef Machine::AutocastLow(const TensorRef& t) {
   if (!autocast_ || t == nullptr || !IsFloating(t->dtype) || t->dtype == *autocast_ || t->dtype == DType::kFloat64) {
     return t;
   }
-  const bool cacheable = t->dtype == DType::kFloat32 && t->is_leaf_parameter && t->requires_grad && !t->is_view;
+  // Parameters that would train are cached under no_grad as well.
+  const bool parameter = run_.training ? t->is_leaf_parameter && t->requires_grad
+                                       : recorder_.category(t->storage->buffer) == Category::kParameters;
+  const bool cacheable = t->dtype == DType::kFloat32 && parameter && !t->is_view;
   if (!cacheable) return ToCopy(*this, t, *autocast_);
   auto it = autocast_cache_.find(t.get());
   if (it != autocast_cache_.end()) return it->second;

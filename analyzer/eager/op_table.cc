@@ -10,9 +10,9 @@ using Index = absl::flat_hash_map<std::string_view, const OpRow*>;
 
 // All families, in the order of op_table.h.
 constexpr std::span<const OpRow> (*kFamilies[])() = {
-    ViewOps,   UnaryOps,    ScalarOps, BinaryOps,    SelectionOps, MatmulOps,    EinsumOps, ConvolutionOps,
-    NormOps,   NormCompositeOps, PoolOps,  SoftmaxOps, ReduceOps,  SelectOps,    ShapeOps,  ResampleOps,
-    CreateOps, AttentionOps, DropoutOps, RecurrentOps, QuantizeOps, LossOps,     DefaultOps,
+    ViewOps,   UnaryOps,         ScalarOps,  BinaryOps,    SelectionOps, MatmulOps, EinsumOps,  ConvolutionOps,
+    NormOps,   NormCompositeOps, PoolOps,    SoftmaxOps,   ReduceOps,    SelectOps, ShapeOps,   ResampleOps,
+    CreateOps, AttentionOps,     DropoutOps, RecurrentOps, QuantizeOps,  LossOps,   DefaultOps,
 };
 
 Index BuildIndex() {

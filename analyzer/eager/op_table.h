@@ -18,13 +18,15 @@
 //                rsub_scalar mul_scalar div_scalar rdiv_scalar rpow_scalar remainder_scalar fmod_scalar (a factor or
 //                divisor is wrapped: 8 B saved) cast (to output dtype) logical_not isnan isinf isfinite softsign
 //                logsigmoid hardshrink softshrink threshold expm1 log1p log2 trunc glu {axis}
-//   binary       add sub mul div pow maximum minimum fmod remainder floor_divide atan2 compare (bool result) logical bitwise
-//                where (cond, a, b; a or b may be invalid = scalar) masked_fill (x, mask) prelu (x, slope) lerp
-//   matmul       linear (x, weight, bias?) {transposed: 1 if the file's weight is [in, out], the parameter is [out, in]}
-//                addmm (a, b, bias?) {trans_a, trans_b} (Gemm whose weight is no plain linear) matmul (N-D, broadcasting) bmm einsum {equation}
+//   binary       add sub mul div pow maximum minimum fmod remainder floor_divide atan2 compare (bool result) logical
+//                bitwise where (cond, a, b; a or b may be invalid = scalar) masked_fill (x, mask) prelu (x, slope) lerp
+//   matmul       linear (x, weight, bias?) {transposed: 1 if the file's weight is [in, out] and the parameter
+//                [out, in]} addmm (a, b, bias?) {trans_a, trans_b} (Gemm whose weight is no plain linear)
+//                matmul (N-D, broadcasting) bmm einsum {equation}
 //   convolution  conv (x, weight, bias?) {stride, pad, dilation, group} conv_transpose
 //   norm         batch_norm (x, weight, bias, running_mean, running_var) {training} layer_norm (x, weight?, bias?)
-//                {axis} group_norm {groups} instance_norm rms_norm (x, weight?) {axis} local_response_norm {size, beta} lp_normalize {axis, p}
+//                {axis} group_norm {groups} instance_norm (x, weight?, bias?) rms_norm (x, weight?) {axis}
+//                local_response_norm {size, beta} lp_normalize {axis, p}
 //   pool         max_pool {kernel, stride, return_indices} avg_pool adaptive_avg_pool adaptive_max_pool lp_pool
 //                max_unpool
 //   softmax      softmax log_softmax {axis, half_to_float: 1 if the call names float32 as dtype}
@@ -32,14 +34,15 @@
 //                max_dim (values+indices) std var all any
 //   loss         nll_loss (log-probabilities, target)
 //   select       embedding (weight, indices) index_select (x, indices) {axis} gather (x, index) {axis} index (x, i...)
-//                scatter scatter_add (x, index, source?) index_put (x, values?, i...) {accumulate} topk sort nonzero unique one_hot triu tril
+//                scatter scatter_add (x, index, source?) index_put (x, values?, i...) {accumulate} topk sort nonzero
+//                unique one_hot triu tril
 //   shape        cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle pixel_unshuffle roll repeat
 //                {repeats} flip im2col col2im grid_sample affine_grid
 //   create       arange full empty zeros_like random (uniform/normal/bernoulli; new, no gradient)
 //   attention    sdpa (q, k, v, mask?) {kernel: math|flash|efficient, causal, scale, dropout, gqa_groups}
 //   dropout      dropout {p} feature_dropout {p}
-//   recurrent    lstm gru rnn (x, weights..., h0?, c0?) {hidden, bidirectional, batch_first, weights: how many tensors are
-//                weights: w_ih, w_hh, biases, each split by direction or stored in one piece}; one layer
+//   recurrent    lstm gru rnn (x, weights..., h0?, c0?) {hidden, bidirectional, batch_first, weights: how many of the
+//                inputs are weights: w_ih, w_hh, biases, each by direction or in one piece}; one layer
 //   quantize     quantize dequantize fake_quantize
 //   default      opaque {workspace_bytes} (a loop or branch run as one step)
 //                "assumed": new outputs, saves its inputs, one gradient per input; label `assumed`

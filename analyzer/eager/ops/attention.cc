@@ -2,9 +2,9 @@
 // Sources: aten/src/ATen/native/transformers/attention.cpp, cuda/attention.cu, sdp_utils_cpp.h,
 // torch/utils/flop_counter.py (sdpa_flop_count, sdpa_backward_flop_count).
 //
-//   efficient  out laid out as [B, T, H, D]; logsumexp float32 [B, H, T rounded up to 32]; saves q, k, v, out, it and the mask
-//   flash      out in q's memory order; logsumexp float32 [B, H, T]
-//   math       scaled copies of q and k, softmax result and v are saved; halves are computed in float32
+//   efficient  out laid out as [B, T, H, D]; logsumexp float32 [B, H, T rounded up to 32]; saves q, k, v, out, it and
+//   the mask flash      out in q's memory order; logsumexp float32 [B, H, T] math       scaled copies of q and k,
+//   softmax result and v are saved; halves are computed in float32
 #include <array>
 #include <string>
 
@@ -55,9 +55,7 @@ TensorRef AlignedMask(Machine& m, const TensorRef& mask, const Dims& scores) {
     NodeRef node = m.MakeNode("ConstantPadNdBackward0", {mask});
     rows = m.New("constant_pad_nd", padded, mask->dtype);
     node.Output(rows);
-    node.Formula([dims = mask->dims](Backward& b) {
-      b.result(0, b.m.New("constant_pad_nd", dims, b.grad()->dtype));
-    });
+    node.Formula([dims = mask->dims](Backward& b) { b.result(0, b.m.New("constant_pad_nd", dims, b.grad()->dtype)); });
     rows = SliceView(m, rows, static_cast<int64_t>(padded.size()) - 1, 0, mask->dims.back(), 1);
   }
   return Expand(m, rows, scores);

@@ -1,7 +1,7 @@
-// Convolutions: x and the weight are saved whoever needs a gradient; one backward operator makes dx, dW and db together.
-// All of them are channels-last when x or the weight is.
-// Sources: tools/autograd/derivatives.yaml (convolution), aten/src/ATen/native/Convolution.cpp
-// (determine_backend_memory_format), torch/utils/flop_counter.py (conv_flop_count, conv_backward_flop).
+// Convolutions: x and the weight are saved whoever needs a gradient; one backward operator makes dx, dW and db
+// together. All of them are channels-last when x or the weight is. Sources: tools/autograd/derivatives.yaml
+// (convolution), aten/src/ATen/native/Convolution.cpp (determine_backend_memory_format), torch/utils/flop_counter.py
+// (conv_flop_count, conv_backward_flop).
 #include <array>
 
 #include "analyzer/eager/ops/families.h"

@@ -17,8 +17,8 @@ namespace {
 
 struct Equation {
   std::vector<std::string> operands;
-  std::string order;    // output labels, then the summed ones in order of appearance
-  size_t outputs = 0;   // how many of `order` are output labels
+  std::string order;   // output labels, then the summed ones in order of appearance
+  size_t outputs = 0;  // how many of `order` are output labels
 };
 
 // An ellipsis stands for as many leading labels as the operand of that rank lacks; they are named by digits.
@@ -42,7 +42,8 @@ Equation Parse(std::string text, const std::vector<TensorRef>& inputs) {
     const std::string labels = left.substr(0, comma);
     left = comma == std::string::npos ? "" : left.substr(comma + 1);
     equation.operands.push_back(ExpandEllipsis(labels, input->dims.size()));
-    if (labels.find("...") != std::string::npos) most_dots = std::max(most_dots, input->dims.size() - (labels.size() - 3));
+    if (labels.find("...") != std::string::npos)
+      most_dots = std::max(most_dots, input->dims.size() - (labels.size() - 3));
   }
   std::string all;
   for (const std::string& operand : equation.operands) all += operand;

@@ -7,9 +7,9 @@
 namespace onnx_mem::eager {
 
 // No autocast here: the operator that composes them has cast its arguments already.
-TensorRef Mm(Machine& m, const TensorRef& a, const TensorRef& b);                             // [m,k] x [k,n]
+TensorRef Mm(Machine& m, const TensorRef& a, const TensorRef& b);                            // [m,k] x [k,n]
 TensorRef Addmm(Machine& m, const TensorRef& bias, const TensorRef& a, const TensorRef& b);  // bias + [m,k] x [k,n]
-TensorRef Bmm(Machine& m, const TensorRef& a, const TensorRef& b);                            // [b,m,k] x [b,k,n]
+TensorRef Bmm(Machine& m, const TensorRef& a, const TensorRef& b);                           // [b,m,k] x [b,k,n]
 // aten::matmul: any ranks, broadcast batch dimensions.
 TensorRef Matmul(Machine& m, const TensorRef& a, const TensorRef& b);
 // aten::linear with `weight_t` = weight.t(), [in, out]; bias may be null.

@@ -1,7 +1,7 @@
-// Normalisation: batch, layer, group and RMS norm, each one operator that also gives its statistics, in float32 for half
-// inputs. Composites (instance norm, local response norm, normalize) are in norm_composites.cc.
-// Sources: aten/src/ATen/native/Normalization.cpp (_batch_norm_impl_index), layer_norm.cpp, group_norm.cpp,
-// cudnn/BatchNorm.cpp, tools/autograd/derivatives.yaml.
+// Normalisation: batch, layer, group and RMS norm, each one operator that also gives its statistics, in float32 for
+// half inputs. Composites (instance norm, local response norm, normalize) are in norm_composites.cc. Sources:
+// aten/src/ATen/native/Normalization.cpp (_batch_norm_impl_index), layer_norm.cpp, group_norm.cpp, cudnn/BatchNorm.cpp,
+// tools/autograd/derivatives.yaml.
 #include "analyzer/eager/ops/norm.h"
 
 #include <array>
@@ -63,9 +63,7 @@ void EnactLayerNorm(Machine& m, const Call& call, Outputs& out) {
   for (int i = 0; i < 2; ++i) node.Save(m.Allocate(rows, StatisticsType(x->dtype)));  // mean, rstd
   node.Output(out[0]);
   const NormGradients g = GradientsOf(*x, ContiguousStrides(x->dims), weight != nullptr ? weight : bias);
-  node.Formula([g](Backward& b) {
-    NormBackward(b, "native_layer_norm_backward", g);
-  });
+  node.Formula([g](Backward& b) { NormBackward(b, "native_layer_norm_backward", g); });
 }
 
 void EnactGroupNorm(Machine& m, const Call& call, Outputs& out) {
@@ -107,8 +105,7 @@ void EnactRmsNorm(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
-TensorRef BatchNorm(Machine& m, const TensorRef& input, const TensorRef& weight, const TensorRef& bias,
-                    bool training) {
+TensorRef BatchNorm(Machine& m, const TensorRef& input, const TensorRef& weight, const TensorRef& bias, bool training) {
   const bool cudnn = IsCudnnBatchNorm(*input, weight);
   const bool channels_last = SuggestsChannelsLast(*input);
   // contiguous(suggest_memory_format()) in _batch_norm_impl_index.

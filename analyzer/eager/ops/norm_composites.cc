@@ -19,9 +19,7 @@ namespace {
 void EnactInstanceNorm(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
   const int64_t batch = x->dims[0];
-  const auto repeated = [&](const TensorRef& t) {
-    return t == nullptr ? t : Repeat(m, t, Dims{t->dims[0] * batch});
-  };
+  const auto repeated = [&](const TensorRef& t) { return t == nullptr ? t : Repeat(m, t, Dims{t->dims[0] * batch}); };
   const TensorRef weight = repeated(call.input(1)), bias = repeated(call.input(2));
   Dims merged = x->dims;
   merged[0] = 1;
@@ -39,9 +37,8 @@ TensorRef AveragedSquares(Machine& m, const TensorRef& x, int64_t size) {
   NodeRef pad = m.MakeNode("ConstantPadNdBackward0", {volume});
   const TensorRef padded = m.New("constant_pad_nd", Dims{dims[0], 1, dims[1] + size - 1, 1, positions}, x->dtype);
   pad.Output(padded);
-  pad.Formula([original = volume->dims](Backward& b) {
-    b.result(0, b.m.New("constant_pad_nd", original, b.grad()->dtype));
-  });
+  pad.Formula(
+      [original = volume->dims](Backward& b) { b.result(0, b.m.New("constant_pad_nd", original, b.grad()->dtype)); });
   NodeRef pool = m.MakeNode("AvgPool3DBackward0", {padded});
   pool.Save(padded);
   const TensorRef pooled = m.New("avg_pool3d", volume->dims, x->dtype);

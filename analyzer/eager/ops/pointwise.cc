@@ -89,8 +89,7 @@ TensorRef ToCopy(Machine& m, const TensorRef& x, DType dtype) {
   return copy;
 }
 
-TensorRef RunPointwise(Machine& m, std::span<const std::string_view> steps,
-                       std::initializer_list<TensorRef> operands) {
+TensorRef RunPointwise(Machine& m, std::span<const std::string_view> steps, std::initializer_list<TensorRef> operands) {
   absl::InlinedVector<TensorRef, 6> live;
   for (std::string_view op : steps) {
     if (op.empty()) break;

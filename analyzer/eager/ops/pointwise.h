@@ -1,7 +1,6 @@
-// Elementwise results: which dtype, shape and memory order an operator on several tensors gives, and runs of elementwise
-// operators inside one backward formula.
-// Sources: c10/core/ScalarType.h (promotion), aten/src/ATen/native/TypeProperties.cpp (result_type),
-// aten/src/ATen/TensorIterator.cpp (shape and strides).
+// Elementwise results: which dtype, shape and memory order an operator on several tensors gives, and runs of
+// elementwise operators inside one backward formula. Sources: c10/core/ScalarType.h (promotion),
+// aten/src/ATen/native/TypeProperties.cpp (result_type), aten/src/ATen/TensorIterator.cpp (shape and strides).
 #ifndef ONNX_MEM_ANALYZER_EAGER_OPS_POINTWISE_H_
 #define ONNX_MEM_ANALYZER_EAGER_OPS_POINTWISE_H_
 

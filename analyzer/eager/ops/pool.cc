@@ -1,5 +1,5 @@
-// Pooling. Max pooling saves its input and int64 indices, whatever asks for them; average pooling saves its input though
-// only the shape is needed; adaptive average pooling to one element is a mean. One-dimensional pooling runs as
+// Pooling. Max pooling saves its input and int64 indices, whatever asks for them; average pooling saves its input
+// though only the shape is needed; adaptive average pooling to one element is a mean. One-dimensional pooling runs as
 // two-dimensional on a view. Results keep the input's memory format.
 // Sources: aten/src/ATen/native/Pool.h, AdaptiveAveragePooling.cpp, tools/autograd/derivatives.yaml,
 // torch/nn/functional.py (lp_pool2d).
@@ -61,8 +61,8 @@ constexpr PoolRule kMaxPool{"max_pool2d_with_indices", "MaxPool2DWithIndicesBack
 constexpr PoolRule kAvgPool{"avg_pool2d", "AvgPool2DBackward0", "avg_pool2d_backward", false};
 constexpr PoolRule kAdaptiveAvgPool{"_adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0",
                                     "_adaptive_avg_pool2d_backward", false};
-constexpr PoolRule kAdaptiveMaxPool{"adaptive_max_pool2d", "AdaptiveMaxPool2DBackward0",
-                                    "adaptive_max_pool2d_backward", true};
+constexpr PoolRule kAdaptiveMaxPool{"adaptive_max_pool2d", "AdaptiveMaxPool2DBackward0", "adaptive_max_pool2d_backward",
+                                    true};
 
 void EnactPool(Machine& m, const Call& call, const PoolRule& rule, Outputs& out) {
   const Dims& dims = call.output_dims();

@@ -1,7 +1,7 @@
-// LSTM, GRU and RNN as PyTorch's native CUDA path runs them: one product with the input and one with the state per step,
-// and one fused cell. Every step's gates, workspace and state are saved. (cuDNN keeps a reserve of its own instead, whose
-// size only cuDNN knows.)
-// Source: aten/src/ATen/native/RNN.cpp, cuda/RNN.cu, tools/autograd/derivatives.yaml.
+// LSTM, GRU and RNN as PyTorch's native CUDA path runs them: one product with the input and one with the state per
+// step, and one fused cell. Every step's gates, workspace and state are saved. (cuDNN keeps a reserve of its own
+// instead, whose size only cuDNN knows.) Source: aten/src/ATen/native/RNN.cpp, cuda/RNN.cu,
+// tools/autograd/derivatives.yaml.
 //
 //   lstm step   mm [B, 4H], mm [B, 4H], cell: h [B, H], c [B, H], workspace [B, 4H]
 //   gru step    mm [B, 3H], mm [B, 3H], cell: h [B, H], workspace [B, 5H]
@@ -45,9 +45,8 @@ std::vector<TensorRef> Parts(Machine& m, const TensorRef& t, size_t count, const
     part = m.Alias(t, dims, ContiguousStrides(dims));
     node.Output(part);
   }
-  node.Formula([meta = TensorMeta{t->dims, t->dtype}](Backward& b) {
-    b.result(0, b.m.New("cat", meta.dims, meta.dtype));
-  });
+  node.Formula(
+      [meta = TensorMeta{t->dims, t->dtype}](Backward& b) { b.result(0, b.m.New("cat", meta.dims, meta.dtype)); });
   return parts;
 }
 

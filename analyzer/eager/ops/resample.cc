@@ -30,7 +30,7 @@ void EnactUpsample(Machine& m, const Call& call, Outputs& out) {
 }
 
 struct MoveRule {
-  std::string_view op;       // of the lowered node and of the forward
+  std::string_view op;  // of the lowered node and of the forward
   std::string_view node;
   std::string_view inverse;  // of the backward
 };
@@ -50,9 +50,8 @@ void EnactMove(Machine& m, const Call& call, Outputs& out) {
   NodeRef node = m.MakeNode(rule->node, {x});
   out[0] = m.New(rule->op, call.output_dims(), x->dtype);
   node.Output(out[0]);
-  node.Formula([dims = x->dims, inverse = rule->inverse](Backward& b) {
-    b.result(0, b.m.New(inverse, dims, b.grad()->dtype));
-  });
+  node.Formula(
+      [dims = x->dims, inverse = rule->inverse](Backward& b) { b.result(0, b.m.New(inverse, dims, b.grad()->dtype)); });
 }
 
 // Inputs: x, grid; both are saved, and both gradients are made.

@@ -85,9 +85,7 @@ void EnactModScalar(Machine& m, const Call& call, Outputs& out) {
   out[0] = ShiftScalar(m, "remainder", call.input(0), call.inplace(), call.output().dtype);
 }
 
-void EnactCast(Machine& m, const Call& call, Outputs& out) {
-  out[0] = ToCopy(m, call.input(0), call.output().dtype);
-}
+void EnactCast(Machine& m, const Call& call, Outputs& out) { out[0] = ToCopy(m, call.input(0), call.output().dtype); }
 
 void EnactClamp(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);

@@ -22,9 +22,8 @@ void EnactEmbedding(Machine& m, const Call& call, Outputs& out) {
   node.Save(call.input(1));
   out[0] = m.New("embedding", call.output_dims(), weight->dtype);
   node.Output(out[0]);
-  node.Formula([dims = weight->dims](Backward& b) {
-    b.result(0, b.m.New("embedding_dense_backward", dims, b.grad()->dtype));
-  });
+  node.Formula(
+      [dims = weight->dims](Backward& b) { b.result(0, b.m.New("embedding_dense_backward", dims, b.grad()->dtype)); });
 }
 
 void EnactIndexSelect(Machine& m, const Call& call, Outputs& out) {
@@ -116,7 +115,8 @@ void EnactOneHot(Machine& m, const Call& call, Outputs& out) {
   const Dims& dims = call.output_dims();
   const int64_t axis = IntAttribute(call.node, "axis", -1);
   const auto rank = static_cast<int64_t>(dims.size());
-  const TensorRef range = m.New("arange", Dims{dims[static_cast<size_t>(axis < 0 ? axis + rank : axis)]}, DType::kInt64);
+  const TensorRef range =
+      m.New("arange", Dims{dims[static_cast<size_t>(axis < 0 ? axis + rank : axis)]}, DType::kInt64);
   const TensorRef equal = m.New("eq", dims, DType::kBool);
   out[0] = m.New("_to_copy", dims, call.output().dtype);
 }

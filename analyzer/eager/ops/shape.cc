@@ -86,9 +86,7 @@ void EnactLike(Machine& m, const Call& call, Outputs& out) {
 }
 
 // Tensor.repeat: new; backward sums the repeats.
-void EnactRepeat(Machine& m, const Call& call, Outputs& out) {
-  out[0] = Repeat(m, call.input(0), call.output_dims());
-}
+void EnactRepeat(Machine& m, const Call& call, Outputs& out) { out[0] = Repeat(m, call.input(0), call.output_dims()); }
 
 }  // namespace
 

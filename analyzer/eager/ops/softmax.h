@@ -8,8 +8,8 @@
 
 namespace onnx_mem::eager {
 
-// `op`: "_softmax", "_log_softmax", "_safe_softmax". Saves the result. `dtype` is that of the result; where the input is
-// half the kernel converts without a copy, and its backward gives halves.
+// `op`: "_softmax", "_log_softmax", "_safe_softmax". Saves the result. `dtype` is that of the result; where the input
+// is half the kernel converts without a copy, and its backward gives halves.
 TensorRef Softmax(Machine& m, std::string_view op, const TensorRef& x, DType dtype);
 
 }  // namespace onnx_mem::eager

@@ -18,8 +18,8 @@ struct UnaryRow {
   std::string_view op;    // as dispatched
   std::string_view backward;
   Saves saves;
-  Saves saves_in_place;  // kInput: a clone is made before the input is overwritten
-  bool fp32;             // autocast runs it in float32
+  Saves saves_in_place;                   // kInput: a clone is made before the input is overwritten
+  bool fp32;                              // autocast runs it in float32
   std::array<std::string_view, 6> steps;  // backward allocations; the last is dx, the others live until it is there
 };
 

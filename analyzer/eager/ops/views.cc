@@ -35,9 +35,7 @@ void EnactPermute(Machine& m, const Call& call, Outputs& out) {
   out[0] = Permute(m, call.input(0), ToDims(IntsAttribute(call.node, "perm")));
 }
 
-void EnactExpand(Machine& m, const Call& call, Outputs& out) {
-  out[0] = Expand(m, call.input(0), call.output_dims());
-}
+void EnactExpand(Machine& m, const Call& call, Outputs& out) { out[0] = Expand(m, call.input(0), call.output_dims()); }
 
 void EnactSlice(Machine& m, const Call& call, Outputs& out) {
   const auto axes = IntsAttribute(call.node, "axes"), starts = IntsAttribute(call.node, "starts"),
@@ -128,9 +126,8 @@ TensorRef Permute(Machine& m, const TensorRef& t, const Dims& perm) {
   NodeRef node = m.MakeNode("PermuteBackward0", {t});
   TensorRef view = PermuteAlias(m, t, perm);
   node.Output(view);
-  node.Formula([inverse = InversePermutation(perm)](Backward& b) {
-    b.result(0, PermuteAlias(b.m, b.grad(), inverse));
-  });
+  node.Formula(
+      [inverse = InversePermutation(perm)](Backward& b) { b.result(0, PermuteAlias(b.m, b.grad(), inverse)); });
   return view;
 }
 
@@ -188,9 +185,7 @@ TensorRef Clone(Machine& m, const TensorRef& t, bool contiguous) {
   return copy;
 }
 
-TensorRef Contiguous(Machine& m, const TensorRef& t) {
-  return IsContiguous(*t) ? t : Clone(m, t, /*contiguous=*/true);
-}
+TensorRef Contiguous(Machine& m, const TensorRef& t) { return IsContiguous(*t) ? t : Clone(m, t, /*contiguous=*/true); }
 
 TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t /*start*/, int64_t count, int64_t step) {
   NodeRef node = m.MakeNode("SliceBackward0", {t});
@@ -199,9 +194,7 @@ TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t /*star
   strides[static_cast<size_t>(axis)] *= step;
   TensorRef view = m.Alias(t, dims, strides);
   node.Output(view);
-  node.Formula([meta = t->dims](Backward& b) {
-    b.result(0, b.m.New("slice_backward", meta, b.grad()->dtype));
-  });
+  node.Formula([meta = t->dims](Backward& b) { b.result(0, b.m.New("slice_backward", meta, b.grad()->dtype)); });
   return view;
 }
 
@@ -212,9 +205,7 @@ TensorRef SelectView(Machine& m, const TensorRef& t, int64_t axis, int64_t /*ind
   strides.erase(strides.begin() + axis);
   TensorRef view = m.Alias(t, dims, strides);
   node.Output(view);
-  node.Formula([meta = t->dims](Backward& b) {
-    b.result(0, b.m.New("select_backward", meta, b.grad()->dtype));
-  });
+  node.Formula([meta = t->dims](Backward& b) { b.result(0, b.m.New("select_backward", meta, b.grad()->dtype)); });
   return view;
 }
 

@@ -1,4 +1,5 @@
-// View operators as building blocks: composites (linear, matmul, attention) are written with them, forward and backward.
+// View operators as building blocks: composites (linear, matmul, attention) are written with them, forward and
+// backward.
 #ifndef ONNX_MEM_ANALYZER_EAGER_OPS_VIEWS_H_
 #define ONNX_MEM_ANALYZER_EAGER_OPS_VIEWS_H_
 

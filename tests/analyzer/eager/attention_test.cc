@@ -51,9 +51,9 @@ TEST(EfficientAttentionTest, MaskGradientIsPaddedTo16) {
   inputs[2] = run.Static({{2, 4, 104, 64}});
   const TensorRef out = run.One("sdpa", inputs, kHeads, Kernel("efficient"));
   const std::string back = "_scaled_dot_product_efficient_attention_backward:";
-  EXPECT_EQ(run.Backward(out), absl::StrCat(back, kQ, " ", back, 212992, " ", back, 212992, " ", back,
-                                            2 * 4 * 100 * 112 * 4,
-                                            " clone:212992 clone:212992 clone:204800 sum:166400"));
+  EXPECT_EQ(run.Backward(out),
+            absl::StrCat(back, kQ, " ", back, 212992, " ", back, 212992, " ", back, 2 * 4 * 100 * 112 * 4,
+                         " clone:212992 clone:212992 clone:204800 sum:166400"));
 }
 
 TEST(FlashAttentionTest, OutputHasTheMemoryOrderOfTheQueries) {
@@ -75,8 +75,9 @@ TEST(MathAttentionTest, SavesScaledCopiesAndTheSoftmax) {
   for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kHeads}));
   const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("math"));
   EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScores);
-  EXPECT_EQ(run.Backward(out), "bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 bmm:204800 "
-                               "mul:204800 clone:204800 mul:204800");
+  EXPECT_EQ(run.Backward(out),
+            "bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 bmm:204800 "
+            "mul:204800 clone:204800 mul:204800");
 }
 
 TEST(MathAttentionTest, PermutedHeadsAreCopied) {
@@ -88,8 +89,9 @@ TEST(MathAttentionTest, PermutedHeadsAreCopied) {
   }
   const size_t before = run.buffers();
   const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("math"));
-  EXPECT_EQ(run.Allocations(before), "mul:204800 mul:204800 clone:204800 clone:204800 bmm:320000 "
-                                     "_safe_softmax:320000 clone:204800 bmm:204800");
+  EXPECT_EQ(run.Allocations(before),
+            "mul:204800 mul:204800 clone:204800 clone:204800 bmm:320000 "
+            "_safe_softmax:320000 clone:204800 bmm:204800");
   EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScores);
 }
 
@@ -100,12 +102,14 @@ TEST(MathAttentionTest, HalvesAreComputedInFloat32) {
   const size_t before = run.buffers();
   const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("math"));
   EXPECT_EQ(out->dtype, DType::kFloat16);
-  EXPECT_EQ(run.Allocations(before), "_to_copy:204800 _to_copy:204800 _to_copy:204800 mul:204800 mul:204800 "
-                                     "bmm:320000 _safe_softmax:320000 _to_copy:160000 bmm:204800 _to_copy:102400");
+  EXPECT_EQ(run.Allocations(before),
+            "_to_copy:204800 _to_copy:204800 _to_copy:204800 mul:204800 mul:204800 "
+            "bmm:320000 _safe_softmax:320000 _to_copy:160000 bmm:204800 _to_copy:102400");
   EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScores);
-  EXPECT_EQ(run.Backward(out), "_to_copy:204800 bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 "
-                               "bmm:204800 mul:204800 mul:204800 _to_copy:102400 _to_copy:102400 clone:102400 "
-                               "_to_copy:102400");
+  EXPECT_EQ(run.Backward(out),
+            "_to_copy:204800 bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 "
+            "bmm:204800 mul:204800 mul:204800 _to_copy:102400 _to_copy:102400 clone:102400 "
+            "_to_copy:102400");
 }
 
 TEST(MathAttentionTest, CausalMaskIsMadeOnTheWay) {
@@ -116,8 +120,9 @@ TEST(MathAttentionTest, CausalMaskIsMadeOnTheWay) {
   Attributes attributes = Kernel("math");
   attributes["causal"] = int64_t{1};
   run.One("sdpa", qkv, kHeads, attributes);
-  EXPECT_EQ(run.Allocations(before), "mul:204800 ones:10000 tril:10000 where:40000 mul:204800 bmm:320000 "
-                                     "_safe_softmax:320000 bmm:204800");
+  EXPECT_EQ(run.Allocations(before),
+            "mul:204800 ones:10000 tril:10000 where:40000 mul:204800 bmm:320000 "
+            "_safe_softmax:320000 bmm:204800");
 }
 
 TEST(MathAttentionTest, GroupedHeadsAreRepeated) {
@@ -128,10 +133,12 @@ TEST(MathAttentionTest, GroupedHeadsAreRepeated) {
   attributes["gqa_groups"] = int64_t{2};
   const size_t before = run.buffers();
   const TensorRef out = run.One("sdpa", {q, k, v}, kHeads, attributes);
-  EXPECT_EQ(run.Allocations(before), "mul:204800 clone:204800 clone:204800 mul:204800 bmm:320000 "
-                                     "_safe_softmax:320000 bmm:204800");
-  EXPECT_EQ(run.Backward(out), "bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 bmm:204800 "
-                               "mul:204800 sum:102400 sum:102400 mul:204800");
+  EXPECT_EQ(run.Allocations(before),
+            "mul:204800 clone:204800 clone:204800 mul:204800 bmm:320000 "
+            "_safe_softmax:320000 bmm:204800");
+  EXPECT_EQ(run.Backward(out),
+            "bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 bmm:204800 "
+            "mul:204800 sum:102400 sum:102400 mul:204800");
 }
 
 TEST(AttentionFlopsTest, TwoProductsForwardFiveBackward) {

@@ -40,7 +40,8 @@ class OperatorRun {
     t->dims = argument.dims;
     t->strides = ContiguousStrides(t->dims);
     t->dtype = argument.dtype;
-    t->storage = m_.recorder().AllocateStatic(Category::kInputs, "in", DenseBytes(t->dims, t->dtype), t->dims, t->dtype);
+    t->storage =
+        m_.recorder().AllocateStatic(Category::kInputs, "in", DenseBytes(t->dims, t->dtype), t->dims, t->dtype);
     t->requires_grad = argument.grad && IsFloating(argument.dtype);
     t->is_leaf_parameter = t->requires_grad;
     statics_.push_back(t);

@@ -21,8 +21,12 @@ struct Layer {
 Layer Make(OperatorRun& run, int64_t gates) {
   Layer layer;
   layer.x = run.Static({{kT, kB, kI}});
-  layer.inputs = {layer.x, run.Static({{gates * kH, kI}}), run.Static({{gates * kH, kH}}), run.Static({{gates * kH}}),
-                  run.Static({{gates * kH}}), run.Static({{1, kB, kH}, false})};
+  layer.inputs = {layer.x,
+                  run.Static({{gates * kH, kI}}),
+                  run.Static({{gates * kH, kH}}),
+                  run.Static({{gates * kH}}),
+                  run.Static({{gates * kH}}),
+                  run.Static({{1, kB, kH}, false})};
   return layer;
 }
 
@@ -53,7 +57,8 @@ TEST(LstmTest, BackwardAsMeasured) {
   const std::string text = run.Backward(y);
   const std::string impl = "_thnn_fused_lstm_cell_backward_impl:";
   const std::string cell = absl::StrCat(impl, "16384 ", impl, "4096 ", impl, "2048 ");
-  EXPECT_TRUE(absl::StartsWith(text, absl::StrCat(cell, "mm:262144 mm:4096 add:4096 mm:131072 mm:2048 ", cell))) << text;
+  EXPECT_TRUE(absl::StartsWith(text, absl::StrCat(cell, "mm:262144 mm:4096 add:4096 mm:131072 mm:2048 ", cell)))
+      << text;
   EXPECT_TRUE(absl::EndsWith(text, "mm:131072 mm:2048 stack:6144")) << text;
 }
 
@@ -62,8 +67,11 @@ TEST(LstmTest, StoredInOnePieceGivesTheSameForward) {
   Layer a = Make(split, 4);
   a.inputs.push_back(a.inputs.back());
   const TensorRef x = joined.Static({{kT, kB, kI}});
-  const std::vector<TensorRef> inputs = {x, joined.Static({{1, 4 * kH, kI}}), joined.Static({{1, 4 * kH, kH}}),
-                                         joined.Static({{1, 8 * kH}}), joined.Static({{1, kB, kH}, false}),
+  const std::vector<TensorRef> inputs = {x,
+                                         joined.Static({{1, 4 * kH, kI}}),
+                                         joined.Static({{1, 4 * kH, kH}}),
+                                         joined.Static({{1, 8 * kH}}),
+                                         joined.Static({{1, kB, kH}, false}),
                                          joined.Static({{1, kB, kH}, false})};
   const size_t before_a = split.buffers(), before_b = joined.buffers();
   split.Apply("lstm", a.inputs, Outputs1(), LayerAttributes(4));

@@ -1,0 +1,92 @@
+// Memory formats that operators hand on: channels-last images stay so, permuted ones are copied where the framework
+// copies.
+#include "analyzer/eager/ops/layout.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/analyzer/eager/operator_run.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+const Dims kImage{2, 8, 6, 6};
+const Dims kChannelsLast{288, 1, 48, 8};
+
+// [2, 8, 6, 6] on the memory of a [2, 6, 6, 8] input.
+TensorRef Permuted(OperatorRun& run) {
+  return run.One("permute", {run.Static({{2, 6, 6, 8}})}, kImage, {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
+}
+
+EagerTensor Strided(const Dims& dims, const Dims& strides) {
+  EagerTensor t;
+  t.dims = dims;
+  t.strides = strides;
+  return t;
+}
+
+TEST(SuggestsChannelsLastTest, FollowsTheStrides) {
+  EXPECT_TRUE(SuggestsChannelsLast(Strided(kImage, kChannelsLast)));
+  EXPECT_TRUE(SuggestsChannelsLast(Strided({2, 8, 6, 6}, {336, 1, 48, 8})));  // a slice, not dense
+  EXPECT_FALSE(SuggestsChannelsLast(Strided(kImage, {288, 36, 6, 1})));
+  EXPECT_FALSE(SuggestsChannelsLast(Strided({64, 32, 1, 1}, {32, 1, 1, 1})));  // a 1x1 weight
+  EXPECT_FALSE(SuggestsChannelsLast(Strided({8, 1, 3, 3}, {9, 9, 3, 1})));     // a depthwise weight
+  EXPECT_TRUE(SuggestsChannelsLast(Strided({2, 8, 1, 1}, {8, 1, 8, 8})));
+  EXPECT_FALSE(SuggestsChannelsLast(Strided({2, 8, 10}, {80, 1, 8})));  // no image
+  EXPECT_TRUE(SuggestsChannelsLast(Strided({2, 8, 5, 5, 5}, {1000, 1, 200, 40, 8})));
+}
+
+TEST(LayoutTest, ImagesStayChannelsLast) {
+  for (const std::string op : {"conv", "batch_norm", "max_pool", "avg_pool", "relu", "add", "pad", "upsample"}) {
+    OperatorRun run;
+    const TensorRef x = Permuted(run);
+    TensorRef other;
+    if (op == "conv") other = run.Static({{8, 8, 3, 3}});
+    if (op == "add") other = run.Static({kImage});
+    const TensorRef y = run.One(op, {x, other}, kImage);
+    EXPECT_EQ(y->strides, kChannelsLast) << op;
+  }
+}
+
+TEST(LayoutTest, LinearUpsamplingKeepsItFrom16Channels) {
+  OperatorRun run;
+  const Attributes linear = {{"mode", std::string("linear")}};
+  EXPECT_EQ(run.One("upsample", {Permuted(run)}, {2, 8, 12, 12}, linear)->strides, (Dims{1152, 144, 12, 1}));
+}
+
+TEST(LayoutTest, WeightGradientOfAChannelsLastConvolutionIsCloned) {
+  OperatorRun run;
+  const TensorRef weight = run.Static({{16, 8, 3, 3}});
+  const TensorRef y = run.One("conv", {Permuted(run), weight}, {2, 16, 6, 6});
+  EXPECT_EQ(run.Backward(y), "convolution_backward:2304 convolution_backward:4608 clone:4608");
+}
+
+TEST(LayoutTest, BatchNormCopiesWhatIsNoImage) {
+  OperatorRun run;
+  const TensorRef x =
+      run.One("permute", {run.Static({{2, 10, 8}})}, {2, 8, 10}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  const size_t before = run.buffers();
+  run.One("batch_norm", {x, run.Static({{8}}), run.Static({{8}})}, {2, 8, 10});
+  EXPECT_EQ(run.Allocations(before + 2), "clone:640 cudnn_batch_norm:640");
+}
+
+TEST(LayoutTest, GlobalPoolOfChannelsLastIsRestrided) {
+  OperatorRun run;
+  const TensorRef y = run.One("adaptive_avg_pool", {Permuted(run)}, {2, 8, 1, 1});
+  EXPECT_EQ(y->strides, (Dims{8, 1, 8, 8}));
+  EXPECT_EQ(run.Allocations(0, 0), "statics:2304 mean:64");
+}
+
+TEST(LayoutTest, LinearOfPermutedTokensCopiesThem) {
+  OperatorRun run;
+  const TensorRef x =
+      run.One("permute", {run.Static({{4, 2, 8}})}, {2, 4, 8}, {{"perm", std::vector<int64_t>{1, 0, 2}}});
+  const std::vector<TensorRef> inputs = {x, run.Static({{16, 8}}), run.Static({{16}})};
+  const size_t before = run.buffers();
+  const TensorRef y = run.One("linear", inputs, {2, 4, 16});
+  EXPECT_EQ(run.Allocations(before), "clone:256 mm:512");  // the bias is added in place
+  EXPECT_EQ(run.SavedBytes(false), 256);
+  EXPECT_EQ(run.Backward(y), "mm:512 mm:256 clone:256");
+}
+
+}  // namespace
+}  // namespace onnx_mem::eager

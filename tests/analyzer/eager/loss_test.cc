@@ -1,0 +1,72 @@
+#include "analyzer/eager/loss.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/analyzer/eager/operator_run.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+TEST(CrossEntropyTest, SavesTheLogSoftmaxOnce) {
+  OperatorRun run;
+  const TensorRef logits = run.Static({{8, 1000}});
+  const TensorRef loss = CrossEntropy(run.machine(), logits, 1);
+  EXPECT_TRUE(loss->dims.empty());
+  EXPECT_EQ(run.SavedBytes(true), 32000 + 4);
+  EXPECT_EQ(run.Backward(loss), "nll_loss_backward:32000 _log_softmax_backward_data:32000");
+}
+
+TEST(CrossEntropyTest, ClassesThatStandLastAreFlattened) {
+  OperatorRun run;
+  const TensorRef logits = run.Static({{2, 4, 1000}});
+  const TensorRef loss = CrossEntropy(run.machine(), logits, 2);
+  EXPECT_EQ(run.SavedBytes(true), 32000 + 4);
+  EXPECT_EQ(run.Backward(loss), "nll_loss_backward:32000 _log_softmax_backward_data:32000");
+}
+
+TEST(CrossEntropyTest, ImagesOfClasses) {
+  OperatorRun run;
+  const TensorRef loss = CrossEntropy(run.machine(), run.Static({{2, 10, 4, 4}}), 1);
+  EXPECT_EQ(run.Backward(loss), "nll_loss2d_backward:1280 _log_softmax_backward_data:1280");
+}
+
+TEST(CrossEntropyTest, StepsOfClassesAreAnImageOfOneLine) {
+  OperatorRun run;
+  const TensorRef loss = CrossEntropy(run.machine(), run.Static({{2, 10, 4}}), 1);
+  EXPECT_EQ(run.Backward(loss), "nll_loss2d_backward:320 _log_softmax_backward_data:320");
+}
+
+TEST(CrossEntropyTest, UnderAutocastTheLogSoftmaxIsHalfAndNllIsNot) {
+  onnx_mem::Run options;
+  options.autocast = DType::kFloat16;
+  OperatorRun run(options);
+  const size_t before = run.buffers() + 1;
+  const TensorRef loss = CrossEntropy(run.machine(), run.Static({{8, 1000}, true, DType::kFloat16}), 1);
+  EXPECT_EQ(run.Allocations(before), "_log_softmax:16000 _to_copy:32000");
+  EXPECT_EQ(run.SavedBytes(true), 16000 + 32000 + 4);
+  EXPECT_EQ(run.Backward(loss), "nll_loss_backward:32000 _to_copy:16000 _log_softmax_backward_data:16000");
+}
+
+TEST(MseLossTest, SavesThePredictionAndWidensItUnderAutocast) {
+  OperatorRun run;
+  const TensorRef loss = MseLoss(run.machine(), run.Static({{8, 1000}}));
+  EXPECT_EQ(run.SavedBytes(true), 32000);
+  EXPECT_EQ(run.Backward(loss), "mse_loss_backward:32000");
+  onnx_mem::Run options;
+  options.autocast = DType::kBFloat16;
+  OperatorRun half(options);
+  const TensorRef wide = MseLoss(half.machine(), half.Static({{8, 1000}, true, DType::kBFloat16}));
+  EXPECT_EQ(wide->dtype, DType::kFloat32);
+  EXPECT_EQ(half.Backward(wide), "mse_loss_backward:32000 _to_copy:16000");
+}
+
+TEST(LossesTest, SumsAndMeans) {
+  OperatorRun run;
+  const TensorRef a = SumLoss(run.machine(), run.Static({{8, 1000}}));
+  const TensorRef b = MeanLoss(run.machine(), run.Static({{8, 1000}}));
+  const TensorRef loss = AddLosses(run.machine(), a, b);
+  EXPECT_EQ(run.Backward(loss), "div:32000 clone:32000");
+}
+
+}  // namespace
+}  // namespace onnx_mem::eager
