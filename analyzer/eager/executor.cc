@@ -68,7 +68,12 @@ void Executor::RunNode(int32_t index, const std::function<TensorRef(TensorId)>& 
     FindOp(node.op)->enact(m_, call, outputs);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!node.outputs[i].valid() || outputs[i] == nullptr) continue;
+    if (!node.outputs[i].valid()) continue;
+    // An output that the operator's rule does not know is a tensor of its own.
+    if (outputs[i] == nullptr) {
+      const Tensor& tensor = graph_.tensors[node.outputs[i]];
+      outputs[i] = m_.New(node.op, tensor.shape.dims, tensor.dtype);
+    }
     m_.recorder().SetName(outputs[i]->storage->buffer, graph_.tensors[node.outputs[i]].name);
     write(node.outputs[i], std::move(outputs[i]));
   }
