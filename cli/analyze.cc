@@ -1,9 +1,11 @@
 // onnx-mem MODEL: what a training step and an inference need, at one batch or several.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis.h"
+#include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/commands.h"
 #include "cli/plan_file.h"
@@ -13,16 +15,15 @@
 namespace onnx_mem {
 namespace {
 
-ReportRequest RequestOf(const Options& options) {
-  ReportRequest request;
-  request.by = options.by;
-  request.top = options.top;
-  request.verbose = options.verbose;
-  if (options.gpu_memory_bytes) {
-    request.limits.push_back({Limit::Kind::kGpu, options.gpu, *options.gpu_memory_bytes});
+absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options) {
+  std::vector<Limit> limits;
+  if (!options.gpu.empty()) {
+    ASSIGN_OR_RETURN(const Gpu gpu, FindGpu(options.gpu));
+    limits.push_back({Limit::Kind::kGpu, gpu.name, UsableBytes(gpu)});
   }
-  if (options.budget_bytes) request.limits.push_back({Limit::Kind::kBudget, "", *options.budget_bytes});
-  return request;
+  if (options.gpu_memory_bytes) limits.push_back({Limit::Kind::kGpu, "", *options.gpu_memory_bytes});
+  if (options.budget_bytes) limits.push_back({Limit::Kind::kBudget, "", *options.budget_bytes});
+  return limits;
 }
 
 // With --strict, what would be told as a warning ends the run.
@@ -44,6 +45,39 @@ std::vector<Diagnostic> WarningsOf(const Analysis& analysis) {
   return warnings;
 }
 
+// Runs at one batch after another; the first analysis is kept whole.
+struct Sweep {
+  std::vector<RunSummary> runs;
+  std::vector<RunSummary> beyond;  // BatchesBeyond, which only the law between batch and bytes looks at
+  std::optional<Analysis> first;
+};
+
+absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, const Options& options) {
+  std::vector<std::optional<int64_t>> batches(options.batches.begin(), options.batches.end());
+  if (batches.empty()) batches.push_back(std::nullopt);
+  Sweep sweep;
+  for (const std::optional<int64_t>& batch : batches) {
+    workload.bindings.batch = batch;
+    ASSIGN_OR_RETURN(Analysis analysis, Analyze(file, workload));
+    RunSummary run = Summarize(analysis);
+    if (!options.plan_file.empty()) run.recompute_flops = analysis.recompute_flops;
+    sweep.runs.push_back(std::move(run));
+    if (!sweep.first) sweep.first = std::move(analysis);
+  }
+  if (batches.size() < 2 || options.quiet) return sweep;
+  if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
+  for (int64_t batch : BatchesBeyond(**std::max_element(batches.begin(), batches.end()))) {
+    workload.bindings.batch = batch;
+    const absl::StatusOr<Analysis> analysis = Analyze(file, workload);
+    if (!analysis.ok()) {  // nobody asked for this batch
+      sweep.beyond.clear();
+      break;
+    }
+    sweep.beyond.push_back(Summarize(*analysis));
+  }
+  return sweep;
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> RunAnalyze(const Options& options) {
@@ -51,32 +85,25 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
   if (!options.plan_file.empty()) {
     ASSIGN_OR_RETURN(workload.run.segments, ReadPlanFile(options.plan_file));
   }
+  ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOf(options));
   ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
-  std::vector<std::optional<int64_t>> batches(options.batches.begin(), options.batches.end());
-  if (batches.empty()) batches.push_back(std::nullopt);
-
-  std::vector<RunSummary> runs;
-  std::optional<Analysis> first;
-  for (const std::optional<int64_t>& batch : batches) {
-    workload.bindings.batch = batch;
-    ASSIGN_OR_RETURN(Analysis analysis, Analyze(file, workload));
-    RunSummary run = Summarize(analysis);
-    if (!options.plan_file.empty()) run.recompute_flops = analysis.recompute_flops;
-    runs.push_back(std::move(run));
-    if (!first) first = std::move(analysis);
-  }
+  ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(file, std::move(workload), options));
 
   Answer answer;
-  answer.warnings = WarningsOf(*first);
+  answer.warnings = WarningsOf(*sweep.first);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
-  ReportRequest request = RequestOf(options);
+  ReportRequest request;
+  request.by = options.by;
+  request.verbose = options.verbose;
+  request.limits = limits;
   if (!options.exports.empty()) {
     request.every_table = true;
     request.top = 0;
-    RETURN_IF_ERROR(WriteExports(BuildReport(request, runs, *first), options));
-    request = RequestOf(options);
+    RETURN_IF_ERROR(WriteExports(BuildReport(request, sweep.runs, sweep.beyond, *sweep.first), options));
   }
-  const Report report = BuildReport(request, std::move(runs), *first);
+  request.every_table = false;
+  request.top = options.top;
+  const Report report = BuildReport(request, std::move(sweep.runs), sweep.beyond, *sweep.first);
   answer.text = Present(report, options);
   answer.exit_code = WithinLimits(report) ? ExitCode::kYes : ExitCode::kNo;
   return answer;

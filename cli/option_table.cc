@@ -187,7 +187,12 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--dropout", "P|file", OptionGroup::kFramework, kAnalyzeCommand,
      "as if every removed dropout were back with this probability (file)", ApplyDropout},
 
-    {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand, "memory of the card: does it fit?",
+    {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand, "a card, \"RTX 4090\": does it fit? (onnx-mem gpus)",
+     [](std::string_view text, Options& options) {
+       options.gpu = std::string(text);
+       return absl::OkStatus();
+     }},
+    {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand, "memory of a card that is not in the table",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.gpu_memory_bytes); }},
     {"", "--budget", "SIZE", OptionGroup::kDevice, kAnalyzeCommand, "exit with 1 when more than this is needed",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.budget_bytes); }},
@@ -201,13 +206,13 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kAnalyzeCommand,
      "list what holds the memory at the peak",
      [](std::string_view text, Options& options) { return Choose(text, kBys, options.by); }},
-    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kAnalyzeCommand, "of the report (table)",
+    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kAnalyzeCommand | kGpusCommand, "of the report (table)",
      [](std::string_view text, Options& options) { return ChooseName(text, kFormats, options.format); }},
     {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kAnalyzeCommand,
      "also write the whole report to a file, its format by extension", ApplyExport, true},
-    {"", "--units", "auto|B|KiB|MiB|GiB|MB|GB", OptionGroup::kOutput, kAnalyzeCommand,
+    {"", "--units", "auto|B|KiB|MiB|GiB|MB|GB", OptionGroup::kOutput, kAnalyzeCommand | kGpusCommand,
      "of the table; json and csv are always in bytes (auto)", ApplyUnits},
-    {"", "--color", "auto|always|never", OptionGroup::kOutput, kAnalyzeCommand, "(auto: on a terminal)",
+    {"", "--color", "auto|always|never", OptionGroup::kOutput, kAnalyzeCommand | kGpusCommand, "(auto: on a terminal)",
      [](std::string_view text, Options& options) { return Choose(text, kColors, options.color); }},
     {"-q", "--quiet", "", OptionGroup::kOutput, kAnalyzeCommand, "one line of bytes per batch, no warnings",
      [](std::string_view, Options& options) {

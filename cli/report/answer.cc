@@ -6,12 +6,13 @@
 namespace onnx_mem {
 namespace {
 
-// "5.70 - 6.30 GiB", "980 MiB - 1.10 GiB".
+// "5.70 - 6.30 GiB".
 std::string IntervalText(int64_t low, int64_t high, ByteUnit units) {
-  std::string from = FormatBytesIn(low, units), to = FormatBytesIn(high, units);
-  const size_t space = from.rfind(' '), to_space = to.rfind(' ');
-  if (from.substr(space) == to.substr(to_space)) from.resize(space);
-  return absl::StrFormat("%s - %s", from, to);
+  const std::string to = FormatBytesIn(high, units);
+  // The lower end in the unit of the upper one, which is then said once.
+  const ByteUnit unit = ParseByteUnit(to.substr(to.rfind(' ') + 1)).value_or(units);
+  const std::string from = FormatBytesIn(low, unit);
+  return absl::StrFormat("%s - %s", from.substr(0, from.rfind(' ')), to);
 }
 
 AnswerLine AnswerOf(const Report& report, std::string part_name, const PartSummary& part, ByteUnit units) {
@@ -55,6 +56,7 @@ std::string VerdictText(int64_t bytes, const Limit& limit, ByteUnit units) {
 std::string AssumptionsText(const Report& report) {
   std::string text;
   for (const auto& [name, value] : report.assumptions) {
+    if (value == "file" || (value == "none" && name == "amp")) continue;  // nothing was changed
     text += text.empty() ? "Assumes " : ", ";
     text += name;
     if (!value.empty()) text += " " + value;

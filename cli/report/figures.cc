@@ -41,7 +41,7 @@ std::string SizeIn(int64_t bytes, ByteUnit unit) {
   for (const UnitDecimals& row : kUnits) {
     if (row.unit != unit) continue;
     const double value = static_cast<double>(bytes) / row.bytes;
-    if (bytes != 0 && std::abs(value) < 0.5 * std::pow(10, -row.decimals)) return FormatBytes(bytes);
+    if (bytes != 0 && std::abs(value) < 1) return FormatBytes(bytes);
     return absl::StrFormat("%.*f %s", row.decimals, value, row.name);
   }
   return FormatBytesIn(bytes, unit);
@@ -71,10 +71,11 @@ std::string Words(std::string_view name) {
 std::string CellText(const Cell& cell, ColumnKind kind, ByteUnit unit) {
   if (const auto* text = std::get_if<std::string>(&cell)) return kind == ColumnKind::kWord ? Words(*text) : *text;
   if (const auto* number = std::get_if<int64_t>(&cell)) {
+    if (*number == 0 && kind != ColumnKind::kStep) return "-";
     if (kind == ColumnKind::kBytes) return SizeIn(*number, unit);
     return kind == ColumnKind::kWork ? ShortCount(*number) : WithThousands(*number);
   }
-  if (const auto* fraction = std::get_if<double>(&cell)) return absl::StrFormat("%.1f %%", 100 * *fraction);
+  if (const auto* decimal = std::get_if<double>(&cell)) return absl::StrFormat("%.4g", *decimal);
   if (const auto* shape = std::get_if<Shape>(&cell)) return ToString(*shape);
   return "-";
 }
@@ -82,7 +83,7 @@ std::string CellText(const Cell& cell, ColumnKind kind, ByteUnit unit) {
 std::string CellRaw(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* number = std::get_if<int64_t>(&cell)) return absl::StrFormat("%d", *number);
-  if (const auto* fraction = std::get_if<double>(&cell)) return absl::StrFormat("%.6g", *fraction);
+  if (const auto* decimal = std::get_if<double>(&cell)) return absl::StrFormat("%.6g", *decimal);
   if (const auto* shape = std::get_if<Shape>(&cell)) return ToString(*shape);
   return "";
 }

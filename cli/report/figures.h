@@ -15,8 +15,8 @@ namespace onnx_mem {
 // can be added up by eye; smaller ones for small columns. `chosen` wins unless it is kAuto.
 ByteUnit ColumnUnit(int64_t largest, ByteUnit chosen);
 
-// "5206.5 MiB" with a fixed number of decimals, so that the points of a column stand in line. A value that would be
-// shown as nothing gets its own unit, "820 B".
+// "5206.5 MiB" with a fixed number of decimals, so that the points of a column stand in line. Less than one
+// of the unit is shown in its own, "820 B".
 std::string SizeIn(int64_t bytes, ByteUnit unit);
 
 // "25.6 M", "4.09 G", "512": three significant digits.
@@ -29,7 +29,7 @@ std::string Percent(int64_t part, int64_t whole);
 std::string Words(std::string_view name);
 
 // The cell as text of the screen: sizes in `unit`, shapes as 64x3x224x224, counts with thousands separators, "-" for
-// what is not known.
+// nothing and for what is not known.
 std::string CellText(const Cell& cell, ColumnKind kind, ByteUnit unit);
 
 // The cell for machines (csv): sizes and counts as plain integers, "" for what is not known.

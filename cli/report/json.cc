@@ -150,6 +150,7 @@ void WriteScaling(JsonWriter& json, const std::optional<Scaling>& scaling) {
 void WriteLimits(JsonWriter& json, const Report& report) {
   if (report.limits.empty()) return;
   for (const Limit& limit : report.limits) {
+    if (!limit.name.empty()) json.Key("gpu").String(limit.name);
     json.Key(limit.kind == Limit::Kind::kBudget ? "budget_bytes" : "gpu_memory_bytes").Int(limit.bytes);
   }
   json.Key("fits").Bool(WithinLimits(report));
@@ -170,8 +171,8 @@ void WriteCell(JsonWriter& json, const Cell& cell) {
     json.String(*text);
   } else if (const auto* number = std::get_if<int64_t>(&cell)) {
     json.Int(*number);
-  } else if (const auto* fraction = std::get_if<double>(&cell)) {
-    json.Number(*fraction);
+  } else if (const auto* decimal = std::get_if<double>(&cell)) {
+    json.Number(*decimal);
   } else if (const auto* shape = std::get_if<Shape>(&cell)) {
     WriteShape(json, *shape);
   } else {
@@ -206,13 +207,7 @@ void WriteDiagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnosti
   json.EndArray();
 }
 
-}  // namespace
-
-std::string RenderJson(const Report& report, const Screen&) {
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("schema").String("onnx-mem/1");
-  json.Key("command").String(report.command);
+void WriteAnalyses(JsonWriter& json, const Report& report) {
   WriteModel(json, report.model);
   WriteBindings(json, report);
   json.Key("assumptions").BeginObject();
@@ -221,8 +216,18 @@ std::string RenderJson(const Report& report, const Screen&) {
   WriteLimits(json, report);
   WriteRuns(json, report.runs);
   WriteScaling(json, report.scaling);
+}
+
+}  // namespace
+
+std::string RenderJson(const Report& report, const Screen&) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnx-mem/1");
+  json.Key("command").String(report.command);
+  if (!report.runs.empty()) WriteAnalyses(json, report);
   for (const Table& table : report.tables) WriteTable(json, table, report.top);
-  WriteDiagnostics(json, report.notes);
+  if (!report.runs.empty()) WriteDiagnostics(json, report.notes);
   json.EndObject();
   std::string text = json.Take();
   text += '\n';

@@ -1,21 +1,19 @@
 #include "cli/report/layers.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "cli/report/grouped.h"
 
 namespace onnx_mem {
 namespace {
 
-struct Part {
-  std::string_view path;
-  int64_t bytes = 0;
-};
+using Module = std::pair<std::string, int64_t>;  // path, bytes
 
 struct Layer {
   std::string name;
   int64_t bytes = 0;
-  std::vector<Part> parts;  // modules that it is made of
+  std::vector<Module> parts;  // modules that it is made of
 };
 
 // First component of `path` after `prefix`: with prefix "h", "h.0.attn" -> "h.0"; a path that is the prefix itself
@@ -26,11 +24,11 @@ std::string_view Child(std::string_view path, std::string_view prefix) {
   return path.substr(0, path.find('.', begin));
 }
 
-std::vector<Layer> SplitByChild(const std::vector<Part>& parts, std::string_view prefix) {
+std::vector<Layer> SplitByChild(const std::vector<Module>& parts, std::string_view prefix) {
   Grouped<Layer> children;
-  for (const Part& part : parts) {
-    Layer& child = children[std::string(Child(part.path, prefix))];
-    child.bytes += part.bytes;
+  for (const Module& part : parts) {
+    Layer& child = children[std::string(Child(part.first, prefix))];
+    child.bytes += part.second;
     child.parts.push_back(part);
   }
   std::vector<Layer> layers;
@@ -38,23 +36,19 @@ std::vector<Layer> SplitByChild(const std::vector<Part>& parts, std::string_view
   return layers;
 }
 
-std::vector<Part> ModulesAtPeak(const RunFigures& figures) {
-  Grouped<Part> modules;
+std::vector<Module> ModulesAtPeak(const RunFigures& figures, const Modules& modules) {
+  Grouped<int64_t> bytes;
   for (const Buffer& buffer : figures.program.buffers) {
     if (!(buffer.begin <= figures.timeline.peak_step && figures.timeline.peak_step < buffer.end)) continue;
-    Part& part = modules[buffer.module];
-    part.path = buffer.module;
-    part.bytes += buffer.bytes;
+    bytes[modules.Of(buffer)] += buffer.bytes;
   }
-  std::vector<Part> parts;
-  for (const auto& [name, part] : modules.groups()) parts.push_back(part);
-  return parts;
+  return bytes.groups();
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, int64_t>> BytesByLayer(const RunFigures& figures) {
-  std::vector<Layer> layers = SplitByChild(ModulesAtPeak(figures), "");
+std::vector<std::pair<std::string, int64_t>> BytesByLayer(const RunFigures& figures, const Modules& modules) {
+  std::vector<Layer> layers = SplitByChild(ModulesAtPeak(figures, modules), "");
   int64_t total = 0;
   for (const Layer& layer : layers) total += layer.bytes;
   while (!layers.empty()) {

@@ -4,21 +4,18 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "analyzer/analysis.h"
+#include "cli/report/modules.h"
 
 namespace onnx_mem {
-
-// The label of what belongs to no module.
-inline constexpr std::string_view kNoModule = "(no module)";
 
 // Bytes at the peak by module, coarse enough to be read at a glance: starts from the top-level modules and opens the
 // largest as long as it holds more than half, or is all that there is. Largest first.
 //   GPT-2: transformer.wte, transformer.h.0 ... transformer.h.11 rather than one line "transformer"
-std::vector<std::pair<std::string, int64_t>> BytesByLayer(const RunFigures& figures);
+std::vector<std::pair<std::string, int64_t>> BytesByLayer(const RunFigures& figures, const Modules& modules);
 
 }  // namespace onnx_mem
 

@@ -57,9 +57,11 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, Report& r
   if (wanted(By::kCategory)) report.tables.push_back(CategoryTable(analysis));
   if (const RunFigures* figures = MainFigures(analysis)) {
     if (wanted(By::kShape)) report.tables.push_back(ShapeTable(*figures));
-    if (wanted(By::kTensor)) report.tables.push_back(LiveTable(*figures, request.every_table ? 0 : report.top));
-    report.layers_at_peak = BytesByLayer(*figures);
-    report.largest_tensors = LiveTable(*figures, report.top);
+    const Modules modules(analysis.parameters);
+    if (wanted(By::kTensor))
+      report.tables.push_back(LiveTable(*figures, modules, request.every_table ? 0 : report.top));
+    report.layers_at_peak = BytesByLayer(*figures, modules);
+    report.largest_tensors = LiveTable(*figures, modules, report.top);
   }
   switch (request.by) {
     case By::kNone: break;
@@ -104,26 +106,36 @@ const PartSummary& MainPart(const RunSummary& run) {
   return run.inference ? *run.inference : kNothing;
 }
 
-std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs) {
-  std::vector<std::pair<int64_t, int64_t>> points;  // batch, bytes
-  for (const RunSummary& run : runs) points.emplace_back(run.batch, MainPart(run).peak_bytes);
-  std::sort(points.begin(), points.end());
-  points.erase(std::unique(points.begin(), points.end()), points.end());
+std::vector<int64_t> BatchesBeyond(int64_t largest) {
+  constexpr int64_t kLargest = int64_t{1} << 40;
+  if (largest > kLargest) return {};
+  return {largest + 1, 2 * largest};
+}
+
+std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const std::vector<RunSummary>& beyond) {
+  using Point = std::pair<int64_t, int64_t>;  // batch, bytes
+  const auto points_of = [](const std::vector<RunSummary>& from) {
+    std::vector<Point> points;
+    for (const RunSummary& run : from) points.emplace_back(run.batch, MainPart(run).peak_bytes);
+    std::sort(points.begin(), points.end());
+    points.erase(std::unique(points.begin(), points.end()), points.end());
+    return points;
+  };
+  const std::vector<Point> points = points_of(runs), further = points_of(beyond);
   if (points.size() < 2) return std::nullopt;
-  const auto [last_batch, last_bytes] = points.back();
-  const auto [before_batch, before_bytes] = points[points.size() - 2];
+  const auto [batch, bytes] = points.back();
+  const auto [other_batch, other_bytes] = further.empty() ? points[points.size() - 2] : further.front();
   Scaling law;
-  law.bytes_per_sample = (last_bytes - before_bytes) / (last_batch - before_batch);
-  law.fixed_bytes = last_bytes - law.bytes_per_sample * last_batch;
-  size_t holding = 0;  // points on the line, counted from the largest batch down
-  while (holding < points.size()) {
-    const auto [batch, bytes] = points[points.size() - 1 - holding];
-    if (law.fixed_bytes + law.bytes_per_sample * batch != bytes) break;
-    ++holding;
-  }
+  law.bytes_per_sample = (other_bytes - bytes) / (other_batch - batch);
+  law.fixed_bytes = bytes - law.bytes_per_sample * batch;
+  const auto holds = [&](const Point& point) {
+    return law.fixed_bytes + law.bytes_per_sample * point.first == point.second;
+  };
+  const auto first_off = std::find_if_not(points.rbegin(), points.rend(), holds);
+  const auto holding = static_cast<size_t>(first_off - points.rbegin());
   law.from_batch = points[points.size() - std::max<size_t>(holding, 1)].first;
   // Two points lie on a line whatever they are; a third one says that it is the law.
-  law.exact = holding >= std::min<size_t>(points.size(), 3);
+  law.exact = further.empty() ? holding >= 3 : std::all_of(further.begin(), further.end(), holds);
   return law;
 }
 
@@ -138,14 +150,15 @@ bool WithinLimits(const Report& report) {
   return true;
 }
 
-Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, const Analysis& analysis) {
+Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, const std::vector<RunSummary>& beyond,
+                   const Analysis& analysis) {
   Report report;
   report.command = request.command;
   report.model = SummarizeModel(analysis);
   report.bound_dims = analysis.info.bound_dims;
   report.assumptions = analysis.assumptions;
   report.runs = std::move(runs);
-  report.scaling = ComputeScaling(report.runs);
+  report.scaling = ComputeScaling(report.runs, beyond);
   report.limits = request.limits;
   report.top = request.top.value_or(kDefaultTop);
   report.top_given = request.top.has_value();

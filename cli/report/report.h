@@ -73,11 +73,11 @@ struct ModelSummary {
   std::string parameter_dtype;  // "float32"; "mixed"; "" without parameters
 };
 
-// bytes = fixed_bytes + bytes_per_sample * batch, for the exact peak.
+// bytes = fixed_bytes + bytes_per_sample * batch, for the exact peak (training's where there is one).
 struct Scaling {
   int64_t fixed_bytes = 0;
   int64_t bytes_per_sample = 0;
-  bool exact = false;      // it gives every run's bytes from `from_batch` on
+  bool exact = false;      // it gives the bytes of every batch that was looked at from `from_batch` on
   int64_t from_batch = 1;  // smaller batches peak at another place of the step
 };
 
@@ -93,7 +93,7 @@ struct Report {
   ModelSummary model;
   std::map<std::string, int64_t> bound_dims;  // symbolic dimensions; of the first run
   std::vector<std::pair<std::string, std::string>> assumptions;
-  std::vector<RunSummary> runs;  // one per batch, never empty
+  std::vector<RunSummary> runs;  // one per batch; empty where no model was analyzed
   std::optional<Scaling> scaling;
   std::vector<Limit> limits;
   // For one batch, what the first screen shows of who holds the peak:
@@ -117,15 +117,20 @@ struct ReportRequest {
   std::vector<Limit> limits = {};
 };
 
-// `runs` are the summaries of all batches, `analysis` that of the first one.
-Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, const Analysis& analysis);
+// `runs` are the summaries of all batches, `beyond` those of BatchesBeyond, `analysis` is the first one.
+Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, const std::vector<RunSummary>& beyond,
+                   const Analysis& analysis);
 
 RunSummary Summarize(const Analysis& analysis);
 ModelSummary SummarizeModel(const Analysis& analysis);
 
-// The law through the two largest batches of `runs`: training's peak where there is one, else inference's. Nullopt for
-// fewer than two batches.
-std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs);
+// Batches beyond those of a sweep at which ComputeScaling wants to know the peak: the next one gives the slope, the
+// last one tells whether it is a law. Empty where they would be too large to say anything.
+std::vector<int64_t> BatchesBeyond(int64_t largest);
+
+// The law at the largest batch of `runs`, from it and `beyond` (runs of BatchesBeyond). Where `beyond` is empty, it
+// goes through the two largest batches and is exact if a third one confirms it. Nullopt for fewer than two batches.
+std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const std::vector<RunSummary>& beyond);
 
 // The part that answers: training where there is one.
 const PartSummary& MainPart(const RunSummary& run);

@@ -1,9 +1,17 @@
 #include "cli/report/table.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 namespace onnx_mem {
+
+const Cell& CellAt(const Table& table, const Row& row, std::string_view key) {
+  const auto column = std::find_if(table.columns.begin(), table.columns.end(),
+                                   [&](const Column& candidate) { return candidate.key == key; });
+  assert(column != table.columns.end());
+  return row[static_cast<size_t>(column - table.columns.begin())];
+}
 
 std::vector<size_t> TopRows(const Table& table, int64_t top) {
   std::vector<size_t> rows(table.rows.size());

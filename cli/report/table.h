@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -17,8 +18,8 @@ enum class ColumnKind : uint8_t {
   kCount,
   kWork,  // a count that is large: FLOPs, on the screen "4.09 G"
   kBytes,
-  kStep,  // a number that is not to be summed
-  kFraction,
+  kStep,     // a number that is not to be summed
+  kDecimal,  // a number with a unit of its own, which the title names
   kShape,
 };
 
@@ -35,7 +36,7 @@ struct Column {
   Show show = Show::kAlways;
 };
 
-// A string for kText and kWord, a double for kFraction, a Shape for kShape, else an int64_t; monostate is "not known".
+// A string for kText and kWord, a double for kDecimal, a Shape for kShape, else an int64_t; monostate is "not known".
 using Cell = std::variant<std::monostate, std::string, int64_t, double, Shape>;
 using Row = std::vector<Cell>;
 
@@ -47,7 +48,11 @@ struct Table {
   size_t rank_column = 0;     // the numbers by which a list of the largest is picked
   int64_t omitted_rows = 0;   // smaller ones that were not even made
   int64_t omitted_bytes = 0;  // their sum in rank_column
+  bool has_total = true;      // its sizes and counts are parts of one whole
 };
+
+// The cell of `row` in the column with this key, which there must be.
+const Cell& CellAt(const Table& table, const Row& row, std::string_view key);
 
 // Indices of the rows to show: all in natural order for top = 0, else the `top` largest by rank_column, largest first
 // (equal ones in natural order).

@@ -9,7 +9,6 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/graph.h"
 #include "cli/report/grouped.h"
-#include "cli/report/layers.h"
 
 namespace onnx_mem {
 namespace {
@@ -95,7 +94,7 @@ Table TensorTable(const Graph& graph) {
   return table;
 }
 
-Table LiveTable(const RunFigures& figures, int64_t most) {
+Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most) {
   const MemoryProgram& program = figures.program;
   Table table{"live_at_peak",
               "Tensors alive at the peak",
@@ -109,7 +108,8 @@ Table LiveTable(const RunFigures& figures, int64_t most) {
                {"kept_by", "", ColumnKind::kText, Show::kDetail},
                {"begin", "from step", ColumnKind::kStep, Show::kData},
                {"end", "until step", ColumnKind::kStep, Show::kData},
-               {"until", "gone before", ColumnKind::kText, Show::kDetail}},
+               {"until", "gone before", ColumnKind::kText, Show::kDetail},
+               {"op", "operator", ColumnKind::kText, Show::kData}},
               {},
               2};
   for (BufferId id : LiveAt(program, figures.timeline.peak_step)) {
@@ -119,10 +119,22 @@ Table LiveTable(const RunFigures& figures, int64_t most) {
       table.omitted_bytes += buffer.bytes;
       continue;
     }
-    table.rows.push_back({buffer.name, std::string(NameOf(buffer.category)), buffer.bytes,
-                          std::string(NameOf(buffer.dtype)), Shape(buffer.dims), buffer.module,
-                          MakerOf(program, buffer), buffer.kept_by, int64_t{buffer.begin.value()},
-                          int64_t{buffer.end.value()}, UntilText(program, buffer.end)});
+    const std::string maker = MakerOf(program, buffer);
+    const bool typed = buffer.dtype != DType::kUnknown;
+    Row& row = table.rows.emplace_back();
+    row.reserve(table.columns.size());
+    row.emplace_back(buffer.name.empty() ? absl::StrFormat("(%s)", maker) : buffer.name);
+    row.emplace_back(std::string(NameOf(buffer.category)));
+    row.emplace_back(buffer.bytes);
+    row.push_back(typed ? Cell(std::string(NameOf(buffer.dtype))) : Cell());
+    row.push_back(typed ? Cell(Shape(buffer.dims)) : Cell());
+    row.emplace_back(modules.Of(buffer));
+    row.emplace_back(maker);
+    row.emplace_back(buffer.kept_by);
+    row.emplace_back(int64_t{buffer.begin.value()});
+    row.emplace_back(int64_t{buffer.end.value()});
+    row.emplace_back(UntilText(program, buffer.end));
+    row.emplace_back(MadeByAStep(buffer) ? program.steps[buffer.begin].op : std::string());
   }
   return table;
 }
@@ -132,6 +144,7 @@ Table LayerTable(const Analysis& analysis) {
     int64_t parameters = 0, parameter_bytes = 0, peak_bytes = 0, saved_bytes = 0, flops = 0;
   };
   Grouped<Layer> layers;
+  const Modules modules(analysis.parameters);
   if (const RunFigures* figures = MainFigures(analysis)) {
     const MemoryProgram& program = figures->program;
     for (const Step& step : program.steps) {
@@ -139,7 +152,7 @@ Table LayerTable(const Analysis& analysis) {
     }
     const StepId peak = figures->timeline.peak_step, end_of_forward = LastForwardStep(program);
     for (const Buffer& buffer : program.buffers) {
-      Layer& layer = layers[Labelled(buffer.module)];
+      Layer& layer = layers[Labelled(modules.Of(buffer))];
       if (AliveAt(buffer, peak)) layer.peak_bytes += buffer.bytes;
       if (buffer.category == Category::kSavedActivations && AliveAt(buffer, end_of_forward)) {
         layer.saved_bytes += buffer.bytes;

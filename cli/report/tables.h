@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "analyzer/analysis.h"
+#include "cli/report/modules.h"
 #include "cli/report/table.h"
 
 namespace onnx_mem {
@@ -18,7 +19,7 @@ Table TensorTable(const Graph& graph);
 
 // "live_at_peak": every buffer that is alive at the peak, who made it, who keeps it and until when; largest first, at
 // most `most` of them (0: all).
-Table LiveTable(const RunFigures& figures, int64_t most);
+Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most);
 
 // "layers": per module, in the order of first use: parameters, bytes at the peak, bytes saved for backward, FLOPs.
 Table LayerTable(const Analysis& analysis);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/report/answer.h"
 #include "cli/report/figures.h"
 #include "cli/report/formats.h"
@@ -28,22 +29,24 @@ std::string QuietPart(std::string_view name, const PartSummary& part) {
 
 std::string HeadingText(const Report& report, const Screen& screen) {
   const ModelSummary& model = report.model;
-  std::vector<std::string> facts;
+  std::string parameters = absl::StrFormat("%s parameters", ShortCount(model.parameters));
+  if (!model.parameter_dtype.empty()) absl::StrAppendFormat(&parameters, " (%s)", model.parameter_dtype);
+  std::vector<std::string> facts = {parameters, absl::StrFormat("%d nodes", model.nodes)};
   if (!model.producer.empty()) facts.push_back(Shortened(model.producer, 24, screen.utf8));
   if (const auto opset = model.opsets.find(""); opset != model.opsets.end()) {
     facts.push_back(absl::StrFormat("opset %d", opset->second));
   }
-  facts.push_back(absl::StrFormat("%d nodes", model.nodes));
-  facts.push_back(absl::StrFormat("%s parameters", ShortCount(model.parameters)));
-  if (!model.parameter_dtype.empty()) facts.back() += " (" + model.parameter_dtype + ")";
-  std::string details = "   ";
-  for (size_t i = 0; i < facts.size(); ++i) details += (i > 0 ? ", " : "") + facts[i];
-  if (report.runs.size() == 1) absl::StrAppendFormat(&details, "   batch %d", report.runs.front().batch);
+  const std::string batch = report.runs.size() == 1 ? absl::StrFormat("batch %d", report.runs.front().batch) : "";
+  const std::string name = BaseName(model.path);
+  std::string details;
+  // The later a fact stands, the sooner it makes room for the name.
+  for (; !facts.empty(); facts.pop_back()) {
+    details = absl::StrFormat("   %s%s%s", absl::StrJoin(facts, ", "), batch.empty() ? "" : "   ", batch);
+    if (DisplayWidth(name) + DisplayWidth(details) <= screen.width || facts.size() == 1) break;
+  }
   const size_t taken = DisplayWidth(details);
-  const size_t room = std::max<size_t>(16, screen.width > taken ? screen.width - taken : 0);
-  const std::string name = Painted(Shortened(BaseName(model.path), room, screen.utf8), Paint::kBold, screen);
-  if (taken + 16 <= screen.width) return name + details + "\n";
-  return name + "\n" + Wrapped(std::string_view(details).substr(3), screen.width, kIndent, kIndent) + "\n";
+  const size_t room = screen.width > taken ? screen.width - taken : screen.width;
+  return Painted(Shortened(name, room, screen.utf8), Paint::kBold, screen) + details + '\n';
 }
 
 std::string AnswerText(const Report& report, const Screen& screen) {
@@ -88,8 +91,9 @@ std::string AssumedText(const Report& report, const Screen& screen) {
 }
 
 std::string RenderText(const Report& report, const Screen& screen) {
-  std::vector<std::string> parts = {HeadingText(report, screen)};
   const Table* shown = TableNamed(report, report.shown_table);
+  if (report.runs.empty()) return shown ? ListText(*shown, report, screen) : "";
+  std::vector<std::string> parts = {HeadingText(report, screen)};
   if (report.runs.size() > 1) {
     parts.push_back(SweepText(report, screen));
   } else {

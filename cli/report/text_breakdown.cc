@@ -70,6 +70,7 @@ class Block {
     std::string line(kIndent + kLabelWidth, ' ');
     if (run_.training) line += PadLeft("training", kSizeWidth) + std::string(kPercentWidth, ' ');
     if (run_.inference) line += PadLeft("inference", kSizeWidth);
+    line.erase(line.find_last_not_of(' ') + 1);
     return line + "\n";
   }
 

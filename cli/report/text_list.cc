@@ -98,7 +98,8 @@ std::string ListText(const Table& table, const Report& report, const Screen& scr
     if (table.columns[c].show != Show::kAlways) continue;
     columns.push_back(c);
     const ColumnKind kind = table.columns[c].kind;
-    layout.push_back({IsSummed(kind), kind == ColumnKind::kText ? kNameWidth : size_t{0}});
+    layout.push_back(
+        {IsSummed(kind) || kind == ColumnKind::kDecimal, kind == ColumnKind::kText ? kNameWidth : size_t{0}});
     titles.push_back(table.columns[c].title);
   }
   const std::vector<ByteUnit> units = UnitsOf(table, screen.units);
@@ -109,8 +110,9 @@ std::string ListText(const Table& table, const Report& report, const Screen& scr
   };
   for (size_t row : shown) add(table.rows[row]);
   const auto others = static_cast<int64_t>(table.rows.size() - shown.size()) + table.omitted_rows;
-  if (others > 0) add(SumOf(table, HiddenRows(table, shown), absl::StrFormat("(%d others)", others)));
-  add(SumOf(table, std::nullopt, "total"));
+  if (others > 0 && table.has_total)
+    add(SumOf(table, HiddenRows(table, shown), absl::StrFormat("(%d others)", others)));
+  if (table.has_total) add(SumOf(table, std::nullopt, "total"));
   std::string text = absl::StrFormat("%s%s\n", std::string(kIndent, ' '), Painted(table.title, Paint::kBold, screen));
   const std::vector<std::string> lines = Aligned(cells, layout, 2 * kIndent, 2, screen);
   for (size_t i = 0; i < lines.size(); ++i) {

@@ -86,18 +86,28 @@ std::vector<std::string> LayerLines(const Report& report, const PartSummary& par
   return lines;
 }
 
+// A tensor as its reader knows it: "layer1.0.bn3 (cudnn_batch_norm)" for what an operator made, since names of values
+// in a file are an exporter's ("getitem_15"); the name for parameters, their state, and what has no module.
+std::string TensorLabel(const Table& table, const Row& row) {
+  const auto text = [&](std::string_view key) { return std::get<std::string>(CellAt(table, row, key)); };
+  if (text("op").empty() || text("module").empty()) return text("name");
+  const std::string category = text("category");
+  const bool gradient = category == NameOf(Category::kGradients) || category == NameOf(Category::kActivationGradients);
+  return absl::StrFormat("%s (%s)", text("module"), gradient ? "gradient" : text("op"));
+}
+
 // `room`: columns for the whole block.
 std::vector<std::string> TensorLines(const Report& report, const Screen& screen, size_t room) {
   const Table& table = report.largest_tensors;
   const auto most = static_cast<size_t>(report.top_given ? report.top : kShownLayers);
   std::vector<std::vector<std::string>> rows;
+  if (table.rows.empty()) return {};
+  const ByteUnit unit = ColumnUnit(std::get<int64_t>(CellAt(table, table.rows.front(), "bytes")), screen.units);
   for (const Row& row : table.rows) {
     if (most > 0 && rows.size() == most) break;
-    const int64_t bytes = std::get<int64_t>(row[2]);
-    rows.push_back({SizeIn(bytes, ColumnUnit(std::get<int64_t>(table.rows.front()[2]), screen.units)),
-                    std::get<std::string>(row[0]), CellText(row[4], ColumnKind::kShape, ByteUnit::kAuto)});
+    rows.push_back({CellText(CellAt(table, row, "bytes"), ColumnKind::kBytes, unit), TensorLabel(table, row),
+                    CellText(CellAt(table, row, "shape"), ColumnKind::kShape, ByteUnit::kAuto)});
   }
-  if (rows.empty()) return {};
   std::vector<std::string> lines = {std::string(kIndent, ' ') + "Tensors holding most then"};
   size_t taken = 2 * kIndent + 2 * 2;  // the indent and the gaps
   for (size_t c : {0, 2}) {

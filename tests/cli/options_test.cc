@@ -133,6 +133,7 @@ TEST(ParseOptions, RefusesWhatContradictsItself) {
   EXPECT_EQ(Refusal({"m.onnx", "-q", "-f", "json"}), "-q prints one line and --format json a report: choose one");
   EXPECT_EQ(Refusal({"m.onnx", "-b", "1,2", "--by", "layer"}),
             "--by lists what one batch holds | try: a single --batch");
+  EXPECT_EQ(Refusal({"m.onnx", "--gpu", "T4", "--gpu-memory", "16GiB"}), "--gpu and --gpu-memory: choose one");
   EXPECT_EQ(Refusal({"m.onnx", "--plan", "p.json", "-m", "infer"}), "--plan is about training, and --mode is infer");
 }
 

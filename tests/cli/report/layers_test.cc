@@ -7,6 +7,10 @@
 namespace onnx_mem {
 namespace {
 
+std::vector<std::pair<std::string, int64_t>> Layered(const RunFigures& figures) {
+  return BytesByLayer(figures, Modules(SampleAnalysis().parameters));
+}
+
 using Layers = std::vector<std::pair<std::string, int64_t>>;
 
 RunFigures FiguresWith(const std::vector<std::pair<std::string, int64_t>>& modules) {
@@ -19,17 +23,17 @@ RunFigures FiguresWith(const std::vector<std::pair<std::string, int64_t>>& modul
 }
 
 TEST(BytesByLayer, StaysAtTheTopWhereThatTellsEnough) {
-  EXPECT_EQ(BytesByLayer(FiguresWith({{"layer1.0.conv1", 30}, {"layer1.1", 10}, {"layer2", 35}, {"fc", 5}, {"", 1}})),
+  EXPECT_EQ(Layered(FiguresWith({{"layer1.0.conv1", 30}, {"layer1.1", 10}, {"layer2", 35}, {"fc", 5}, {"", 1}})),
             (Layers{{"layer1", 40}, {"layer2", 35}, {"fc", 5}, {"(no module)", 1}}));
 }
 
 TEST(BytesByLayer, OpensWhatHoldsMoreThanHalf) {
-  EXPECT_EQ(BytesByLayer(FiguresWith({{"transformer.wte", 20},
-                                      {"transformer.h.0.attn", 20},
-                                      {"transformer.h.1.attn", 25},
-                                      {"transformer.h.1.mlp", 5},
-                                      {"transformer.h.2.mlp", 20},
-                                      {"lm_head", 10}})),
+  EXPECT_EQ(Layered(FiguresWith({{"transformer.wte", 20},
+                                 {"transformer.h.0.attn", 20},
+                                 {"transformer.h.1.attn", 25},
+                                 {"transformer.h.1.mlp", 5},
+                                 {"transformer.h.2.mlp", 20},
+                                 {"lm_head", 10}})),
             (Layers{{"transformer.h.1", 30},
                     {"transformer.wte", 20},
                     {"transformer.h.0", 20},
@@ -38,14 +42,14 @@ TEST(BytesByLayer, OpensWhatHoldsMoreThanHalf) {
 }
 
 TEST(BytesByLayer, KeepsWhatAModuleHoldsItselfApart) {
-  EXPECT_EQ(BytesByLayer(FiguresWith({{"h", 60}, {"h.0", 30}})), (Layers{{"h", 60}, {"h.0", 30}}));
+  EXPECT_EQ(Layered(FiguresWith({{"h", 60}, {"h.0", 30}})), (Layers{{"h", 60}, {"h.0", 30}}));
 }
 
 TEST(BytesByLayer, TakesBuffersOfThePeakOnly) {
-  EXPECT_EQ(BytesByLayer(SampleTraining()), (Layers{{"a.conv", 2600}, {"a.relu", 1000}, {"(no module)", 304}}));
+  EXPECT_EQ(Layered(SampleTraining()), (Layers{{"a.conv", 2600}, {"a.relu", 1000}, {"(no module)", 304}}));
 }
 
-TEST(BytesByLayer, EmptyProgram) { EXPECT_TRUE(BytesByLayer(RunFigures()).empty()); }
+TEST(BytesByLayer, EmptyProgram) { EXPECT_TRUE(Layered(RunFigures()).empty()); }
 
 }  // namespace
 }  // namespace onnx_mem

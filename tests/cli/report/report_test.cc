@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -17,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 Report SampleReport(ReportRequest request = {}) {
   const Analysis analysis = SampleAnalysis();
-  return BuildReport(request, {Summarize(analysis)}, analysis);
+  return BuildReport(request, {Summarize(analysis)}, {}, analysis);
 }
 
 RunSummary RunOf(int64_t batch, int64_t peak_bytes) {
@@ -36,7 +37,7 @@ std::vector<std::string> Keys(const Json& object) {
 }
 
 TEST(ComputeScaling, ExactWhenAllPointsLieOnTheLaw) {
-  const std::optional<Scaling> law = ComputeScaling({RunOf(8, 180), RunOf(1, 110), RunOf(64, 740)});
+  const std::optional<Scaling> law = ComputeScaling({RunOf(8, 180), RunOf(1, 110), RunOf(64, 740)}, {});
   ASSERT_TRUE(law);
   EXPECT_EQ(law->fixed_bytes, 100);
   EXPECT_EQ(law->bytes_per_sample, 10);
@@ -45,21 +46,26 @@ TEST(ComputeScaling, ExactWhenAllPointsLieOnTheLaw) {
 }
 
 TEST(ComputeScaling, SmallBatchesMayPeakElsewhere) {
-  // At batch 1 the optimizer's step is the peak.
+  // At batches 1 and 8 the optimizer's step is the peak.
   const std::optional<Scaling> law =
-      ComputeScaling({RunOf(1, 500), RunOf(64, 740), RunOf(128, 1380), RunOf(256, 2660)});
+      ComputeScaling({RunOf(1, 500), RunOf(8, 500), RunOf(64, 740)}, {RunOf(65, 750), RunOf(128, 1380)});
   ASSERT_TRUE(law);
   EXPECT_EQ(law->fixed_bytes, 100);
+  EXPECT_EQ(law->bytes_per_sample, 10);
   EXPECT_TRUE(law->exact);
   EXPECT_EQ(law->from_batch, 64);
 }
 
 TEST(ComputeScaling, SaysWhenItIsNoLaw) {
-  const std::optional<Scaling> law = ComputeScaling({RunOf(1, 111), RunOf(8, 180), RunOf(64, 740)});
-  ASSERT_TRUE(law);
-  EXPECT_FALSE(law->exact);
-  EXPECT_FALSE(ComputeScaling({RunOf(2, 100), RunOf(5, 101)})->exact);
-  EXPECT_FALSE(ComputeScaling({RunOf(2, 100)}));
+  EXPECT_FALSE(ComputeScaling({RunOf(1, 111), RunOf(8, 180), RunOf(64, 740)}, {})->exact);
+  EXPECT_FALSE(ComputeScaling({RunOf(1, 110), RunOf(64, 740)}, {RunOf(65, 750), RunOf(128, 1381)})->exact);
+  EXPECT_FALSE(ComputeScaling({RunOf(2, 100), RunOf(5, 130)}, {})->exact);  // two points are always on a line
+  EXPECT_FALSE(ComputeScaling({RunOf(2, 100)}, {}));
+}
+
+TEST(BatchesBeyond, DoNotOverflow) {
+  EXPECT_EQ(BatchesBeyond(64), (std::vector<int64_t>{65, 128}));
+  EXPECT_TRUE(BatchesBeyond(std::numeric_limits<int64_t>::max()).empty());
 }
 
 TEST(WithinLimits, EveryRunMustFit) {
@@ -123,7 +129,7 @@ TEST(RenderJson, ListsEveryTensorOfTheGraph) {
 TEST(RenderJson, LeavesOutAModeThatWasNotAsked) {
   Analysis analysis = SampleAnalysis();
   analysis.training.reset();
-  const Report report = BuildReport({}, {Summarize(analysis)}, analysis);
+  const Report report = BuildReport({}, {Summarize(analysis)}, {}, analysis);
   const Json json = Json::parse(RenderJson(report, Screen()));
   EXPECT_TRUE(json["runs"][0]["training"].is_null());
   EXPECT_EQ(json["runs"][0]["inference"]["peak_bytes"], 2700);
@@ -178,7 +184,7 @@ TEST(RenderText, AnswersInTheFirstLines) {
   std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
-  EXPECT_EQ(line, "net.onnx   pytorch 2.15.0, opset 20, 2 nodes, 100 parameters (float32)   batch 4");
+  EXPECT_EQ(line, "net.onnx   100 parameters (float32), 2 nodes, pytorch 2.15.0, opset 20   batch 4");
   std::getline(lines, line);
   std::getline(lines, line);
   EXPECT_EQ(line, "  TRAINING needs    8.00 KiB  (7.81 - 8.20 KiB)    fits 16.0 KiB, 50 %");

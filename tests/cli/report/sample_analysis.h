@@ -66,9 +66,9 @@ inline RunFigures SampleTraining() {
   program.steps.Add(SampleStep("threshold_backward", "a.relu", Phase::kBackward, 0));
   program.steps.Add(SampleStep("convolution_backward", "a.conv", Phase::kBackward, 4000));
   program.steps.Add(SampleStep("_foreach_add_", "", Phase::kOptimizer, 0));
-  program.buffers.Add(SampleBuffer("w", Category::kParameters, 400, 0, 6, "a.conv"));
+  program.buffers.Add(SampleBuffer("w", Category::kParameters, 400, 0, 6, ""));
   program.buffers.Add(SampleBuffer("x", Category::kInputs, 300, 0, 6, ""));
-  program.buffers.Add(SampleBuffer("exp_avg of w", Category::kOptimizerState, 800, 0, 6, "a.conv"));
+  program.buffers.Add(SampleBuffer("w.exp_avg", Category::kOptimizerState, 800, 0, 6, ""));
   program.buffers.Add(SampleBuffer("y", Category::kSavedActivations, 1000, 0, 5, "a.conv"));
   program.buffers[BufferId(3)].kept_by = "saved by a.relu";
   program.buffers.Add(SampleBuffer("z", Category::kTransientActivations, 1000, 1, 3, "a.relu"));

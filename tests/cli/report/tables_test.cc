@@ -27,7 +27,7 @@ TEST(Tables, BytesAtThePeakSumToThePeak) {
   EXPECT_EQ(Sum(LayerTable(analysis), "peak_bytes"), peak);
   EXPECT_EQ(Sum(OpTable(analysis), "peak_bytes"), peak);
   EXPECT_EQ(Sum(ShapeTable(*analysis.training), "bytes"), peak);
-  EXPECT_EQ(Sum(LiveTable(*analysis.training, 0), "bytes"), peak);
+  EXPECT_EQ(Sum(LiveTable(*analysis.training, Modules(analysis.parameters), 0), "bytes"), peak);
   EXPECT_EQ(Sum(CategoryTable(analysis), "training_bytes"), peak);
   EXPECT_EQ(Sum(CategoryTable(analysis), "inference_bytes"), analysis.inference->peak_bytes);
 }
@@ -59,7 +59,7 @@ TEST(OpTable, LabelsWhatNoOperatorMade) {
 }
 
 TEST(LiveTable, TellsWhoMadeAndWhoKeepsATensorAndUntilWhen) {
-  const Table table = LiveTable(SampleTraining(), 0);
+  const Table table = LiveTable(SampleTraining(), Modules({}), 0);
   const Row& y = table.rows[0];
   EXPECT_EQ(Text(y[0]), "y");
   EXPECT_EQ(Text(y[6]), "/a.conv");
@@ -76,7 +76,7 @@ TEST(LiveTable, TellsWhoMadeAndWhoKeepsATensorAndUntilWhen) {
 }
 
 TEST(LiveTable, CountsWhatItLeavesOut) {
-  const Table table = LiveTable(SampleTraining(), 2);
+  const Table table = LiveTable(SampleTraining(), Modules({}), 2);
   EXPECT_EQ(table.rows.size(), 2u);
   EXPECT_EQ(table.omitted_rows, 5);
   EXPECT_EQ(table.omitted_bytes, 1904);
