@@ -7,9 +7,6 @@ namespace {
 
 constexpr auto kRewrites = std::to_array<Rewrite>({
     {"bn-unfold", "BatchNorms that the exporter folded into convolutions put back", UnfoldBatchNorm, false},
-    {"gelu", "spelled-out GELUs run as one operator", FuseGelu},
-    {"silu", "products with their own sigmoid run as one SiLU", FuseSilu},
-    {"hardswish", "spelled-out Hardswishes run as one operator", FuseHardSwish},
     {"linear-bias", "matrix products with their bias run as one linear", FuseLinearBias, false},
     {"rsqrt", "reciprocals of square roots run as one rsqrt", FuseRsqrt, false},
 });

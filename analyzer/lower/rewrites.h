@@ -20,10 +20,6 @@ struct Rewrite {
 
 std::span<const Rewrite> AllRewrites();
 
-// rewrite_activations.cc: activations that the exporter spelled out.
-int64_t FuseGelu(Lowering& lowering);
-int64_t FuseSilu(Lowering& lowering);
-int64_t FuseHardSwish(Lowering& lowering);
 // rewrite_folded_batch_norm.cc: a BatchNorm that the exporter folded into a convolution is put back.
 int64_t UnfoldBatchNorm(Lowering& lowering);
 // rewrite_linear_bias.cc: MatMul and Add of one module are one addmm.
