@@ -107,6 +107,7 @@ int64_t TargetBytes(LossKind loss, const Graph& graph, TensorId output, bool aut
 }
 
 TensorRef OneLoss(Machine& m, LossKind kind, const Graph& graph, TensorId id, const TensorRef& output) {
+  if (output->dims.empty()) return output;  // the model computes its own loss
   switch (kind) {
     case LossKind::kCrossEntropy: return eager::CrossEntropy(m, output, ClassAxis(graph, id));
     case LossKind::kMse: return eager::MseLoss(m, output);
@@ -190,7 +191,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting) {
   Enacted result;
   result.loss = setting.loss;
   Machine m(run);
-  Executor executor(m, graph, setting.lowered.kinds, eager::FrameRules::kLocals);
+  Executor executor(m, graph, setting.lowered.kinds, eager::FrameRules::kLocals, run.hold);
   AllocateStatics(executor, setting);
   std::vector<std::shared_ptr<eager::Storage>> extra;
   if (setting.lowered.hidden_buffer_bytes > 0) {

@@ -1,5 +1,7 @@
 #include "analyzer/eager/executor.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "analyzer/eager/op_table.h"
 
@@ -22,7 +24,8 @@ absl::Status CheckOperators(const Graph& graph) {
 
 }  // namespace
 
-Executor::Executor(Machine& machine, const Graph& graph, const IdVector<TensorId, TensorKind>& kinds, FrameRules rules)
+Executor::Executor(Machine& machine, const Graph& graph, const IdVector<TensorId, TensorKind>& kinds, FrameRules rules,
+                   std::span<const std::string> held)
     : m_(machine),
       graph_(graph),
       kinds_(kinds),
@@ -31,6 +34,8 @@ Executor::Executor(Machine& machine, const Graph& graph, const IdVector<TensorId
       values_(graph.tensors.size()) {
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     if (kinds[id] != TensorKind::kActivation || release_after_[id] < 0) continue;
+    const bool named = std::find(held.begin(), held.end(), graph.tensors[id].name) != held.end();
+    if (named) release_after_[id] = static_cast<int32_t>(graph.nodes.size());
     dropped_after_[static_cast<size_t>(release_after_[id])].push_back(id);
   }
 }

@@ -25,8 +25,10 @@ struct NodeRange {
 
 class Executor {
  public:
-  // `graph` is lowered and fully known in shape; both references must outlive the executor.
-  Executor(Machine& machine, const Graph& graph, const IdVector<TensorId, TensorKind>& kinds, FrameRules rules);
+  // `graph` is lowered and fully known in shape; both references must outlive the executor. Tensors called one of
+  // `held` are kept by a variable until the step ends.
+  Executor(Machine& machine, const Graph& graph, const IdVector<TensorId, TensorKind>& kinds, FrameRules rules,
+           std::span<const std::string> held = {});
 
   // Parameters, buffers and inputs, in this order. `trainable` decides which parameters, `wants_grad` which inputs
   // require a gradient.
