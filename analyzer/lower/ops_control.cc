@@ -46,7 +46,7 @@ void LowerControlFlow(Site& s) {
     if (const TensorId input = s.In(i); input.valid()) inputs.push_back(input);
   }
   for (TensorId capture : s.node().captures) {
-    if (!IsPythonNumber(s.source(), capture)) inputs.push_back(s.draft().Resolve(capture));
+    if (!s.lowering().residence.number[capture]) inputs.push_back(s.draft().Resolve(capture));
   }
   s.Emit("opaque", std::move(inputs), s.node().outputs, {{"workspace_bytes", workspace}, {"onnx_op", s.node().op}});
   ++s.lowering().data_dependent;

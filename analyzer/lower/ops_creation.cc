@@ -9,7 +9,9 @@ namespace {
 double DropoutProbability(const Site& s) {
   if (!s.run().training) return 0.0;
   double p = s.Has(1) ? s.Number(1).value_or(0.5) : s.Float("ratio", 0.5);
-  if (s.version() >= 12 && s.Number(2).value_or(0.0) == 0.0) p = 0.0;  // exported for inference
+  // Exported for inference: the mode says so, or nothing says anything. A probability without a mode is the dropout
+  // inside torch's attention, which exporters write for a module in training only.
+  if (s.version() >= 12 && (s.Has(2) ? s.Number(2).value_or(0.0) == 0.0 : !s.Has(1))) p = 0.0;
   if (s.version() < 7 && s.Int("is_test", 0) != 0) p = 0.0;
   return p;
 }

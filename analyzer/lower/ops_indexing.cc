@@ -54,8 +54,12 @@ void LowerScatterElements(Site& s) {
          {{"axis", s.Axis("axis", 0)}});
 }
 
+// x[a:b] = y is written as a ScatterND at positions made of ranges: the framework copies into a view, in place.
 void LowerScatterNd(Site& s) {
-  s.Emit("index_put", {s.Materialized(0), s.Materialized(2), s.Materialized(1)}, {s.Out(0)});
+  const TensorId x = s.Materialized(0);
+  const bool at_ranges = s.Has(1) && !s.lowering().residence.from_data[s.node().inputs[1]];
+  if (at_ranges && s.draft().producer(x).valid()) return s.Alias(0, x);
+  s.Emit("index_put", {x, s.Materialized(2), s.Materialized(1)}, {s.Out(0)});
 }
 
 void LowerTopK(Site& s) {

@@ -2,24 +2,17 @@
 // embedding, a residual) stays.
 //
 //   linear(x[B,T,K], W) -> t    add(bias[N], t) -> y        linear(x, W, bias) -> y
+#include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
 namespace onnx_mem {
 namespace {
-
-// The other operand of a two-operand node.
-TensorId OtherOperand(const Node& node, TensorId one) {
-  if (node.inputs.size() != 2) return TensorId();
-  return node.inputs[0] == one ? node.inputs[1] : node.inputs[0];
-}
 
 bool IsBiasOf(const Draft& draft, TensorId bias, int64_t features) {
   if (!bias.valid() || draft.producer(bias).valid() || draft.kind(bias) == TensorKind::kInput) return false;
   const Shape& shape = draft.tensor(bias).shape;
   return shape.rank() == 1 && shape.dims[0] == features;
 }
-
-bool SameCall(const Node& a, const Node& b) { return a.calls == b.calls && a.framework_op == b.framework_op; }
 
 }  // namespace
 

@@ -9,6 +9,14 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"bn-unfold", "BatchNorms that the exporter folded into convolutions put back", UnfoldBatchNorm, false},
     {"linear-bias", "matrix products with their bias run as one linear", FuseLinearBias, false},
     {"rsqrt", "reciprocals of square roots run as one rsqrt", FuseRsqrt, false},
+    {"unbind", "splits into single slices run as one unbind", FuseUnbind, false},
+    {"gelu", "GELUs that the exporter spelled out run as one operator", FuseGelu},
+    {"silu", "products with their own sigmoid run as SiLU", FuseSilu},
+    {"hardswish", "products with their own hard sigmoid run as Hardswish", FuseHardswish},
+    {"mish", "products with the tanh of their softplus run as Mish", FuseMish},
+    {"attention", "attentions that the exporter spelled out run as scaled_dot_product_attention", FuseAttention},
+    {"packed-projection", "packed q, k, v projections of nn.MultiheadAttention are copied once",
+     InsertPackedProjectionCopy},
 });
 
 }  // namespace

@@ -26,6 +26,18 @@ int64_t UnfoldBatchNorm(Lowering& lowering);
 int64_t FuseLinearBias(Lowering& lowering);
 // rewrite_rsqrt.cc: 1 / sqrt(x) is rsqrt.
 int64_t FuseRsqrt(Lowering& lowering);
+// rewrite_gelu.cc
+int64_t FuseGelu(Lowering& lowering);
+// rewrite_gated_activations.cc: x * gate(x)
+int64_t FuseSilu(Lowering& lowering);
+int64_t FuseHardswish(Lowering& lowering);
+int64_t FuseMish(Lowering& lowering);
+// rewrite_unbind.cc
+int64_t FuseUnbind(Lowering& lowering);
+// rewrite_packed_projection.cc: the copy in nn.MultiheadAttention
+int64_t InsertPackedProjectionCopy(Lowering& lowering);
+// rewrite_attention.cc: scaled_dot_product_attention
+int64_t FuseAttention(Lowering& lowering);
 
 }  // namespace onnx_mem
 

@@ -22,7 +22,7 @@ Site::Site(Lowering& lowering, NodeId id, const TableRow* row, Scope scope)
     : lowering_(lowering), id_(id), node_(lowering.source.nodes[id]), row_(row), scope_(std::move(scope)) {}
 
 TensorId Site::In(size_t i) const {
-  if (!Has(i) || IsPythonNumber(source(), node_.inputs[i])) return TensorId();
+  if (!Has(i) || lowering_.residence.number[node_.inputs[i]]) return TensorId();
   return lowering_.draft.Resolve(node_.inputs[i]);
 }
 
@@ -45,7 +45,7 @@ TensorId Site::Stored(size_t i, bool* transposed) const {
   TensorId id = node_.inputs[i];
   for (int depth = 0; depth < 8; ++depth) {
     const Tensor& tensor = source().tensors[id];
-    if (IsStored(tensor)) return IsPythonNumber(source(), id) ? TensorId() : lowering_.draft.Resolve(id);
+    if (IsStored(tensor)) return lowering_.residence.number[id] ? TensorId() : lowering_.draft.Resolve(id);
     if (!tensor.producer.valid()) return TensorId();
     const Node& producer = source().nodes[tensor.producer];
     if (!PassesWeight(producer) || producer.inputs.empty() || !producer.inputs[0].valid()) return TensorId();
@@ -74,7 +74,7 @@ std::optional<std::vector<double>> Site::Floats(size_t i) const {
 }
 
 std::optional<double> Site::Number(size_t i) const {
-  if (!Has(i) || !IsPythonNumber(source(), node_.inputs[i])) return std::nullopt;
+  if (!Has(i) || !lowering_.residence.number[node_.inputs[i]]) return std::nullopt;
   const auto values = Floats(i);
   if (!values || values->size() != 1) return std::nullopt;
   return values->front();
@@ -147,7 +147,7 @@ void Site::Assume() {
     if (const TensorId input = device ? In(i) : TensorId(); input.valid()) inputs.push_back(input);
   }
   for (TensorId capture : node_.captures) {
-    if (!IsPythonNumber(source(), capture)) inputs.push_back(draft().Resolve(capture));
+    if (!lowering_.residence.number[capture]) inputs.push_back(draft().Resolve(capture));
   }
   Emit("assumed", std::move(inputs), node_.outputs, {{"onnx_op", node_.op}});
   ++lowering_.assumed[node_.domain.empty() ? node_.op : absl::StrCat(node_.domain, ".", node_.op)];

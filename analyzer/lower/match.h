@@ -1,0 +1,36 @@
+// Questions about drafted operators that rewrites ask when they look for a pattern, and the step that replaces it.
+#ifndef ONNX_MEM_ANALYZER_LOWER_MATCH_H_
+#define ONNX_MEM_ANALYZER_LOWER_MATCH_H_
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/lower/draft.h"
+
+namespace onnx_mem {
+
+// The one reader of `id` if it is an operator `op`; else invalid.
+NodeId OnlyReaderIf(const Draft& draft, TensorId id, std::string_view op);
+
+// The operand of a two-operand node that is not `one` (`one` itself if it is read twice); invalid for other nodes.
+TensorId OtherOperand(const Node& node, TensorId one);
+
+// The Python number of add_scalar, mul_scalar ... ; nullopt for other operators.
+std::optional<double> ScalarOf(const Node& node);
+
+// True if `id` is one of the scalar operators `op` by about `scalar`.
+bool IsScalarOp(const Node& node, std::string_view op, double scalar);
+
+// True if both ran in one module call and, where the file tells, in one call of a framework operator.
+bool SameCall(const Node& a, const Node& b);
+
+// Takes `nodes` out and puts `fused` in at `rank`, with the scope of the last of `nodes`. Gives its id.
+NodeId Replace(Draft& draft, const std::vector<NodeId>& nodes, Node fused, Rank rank);
+
+// An operator without attributes.
+Node MakeNode(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_MATCH_H_
