@@ -161,8 +161,10 @@ int main(int argc, char** argv) {
   const fs::path file = argv[3];
   const std::string text = ReadFile(file);
   const char* update = std::getenv("ONNX_MEM_UPDATE_GOLDEN");
-  SetEnvironment(argv[1]);
-  const std::string actual = FormatCase(RunCase(ParseCase(text), fs::absolute(argv[2])));
+  SetEnvironment(fs::absolute(argv[1]).string());
+  const Case result = RunCase(ParseCase(text), fs::absolute(argv[2]));
+  if (result.exit_code == "127") Die("a command was not found: " + result.standard_error);
+  const std::string actual = FormatCase(result);
   if (actual == text) return 0;
   if (update != nullptr && std::string(update) == "1") {
     WriteFile(file, actual);

@@ -115,7 +115,7 @@ std::vector<Difference> RunCase(const std::string& program, const fs::path& test
 
 // {"file": ..., "field": ..., "arguments": substring, "at_most": 0.001, "because": ...}
 bool Covers(const Json& known, const Difference& difference) {
-  return known["file"] == difference.file && known["field"] == difference.field &&
+  return known["file"].get<std::string>() == difference.file && known["field"].get<std::string>() == difference.field &&
          difference.arguments.find(known.value("arguments", "")) != std::string::npos;
 }
 
