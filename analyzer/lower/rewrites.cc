@@ -7,6 +7,7 @@ namespace {
 
 constexpr auto kRewrites = std::to_array<Rewrite>({
     {"bn-unfold", "BatchNorms that the exporter folded into convolutions put back", UnfoldBatchNorm, false},
+    {"group-norm", "GroupNorms that the exporter spelled out run as one operator", FuseGroupNorm},
     {"linear-bias", "matrix products with their bias run as one linear", FuseLinearBias, false},
     {"rsqrt", "reciprocals of square roots run as one rsqrt", FuseRsqrt, false},
     {"unbind", "splits into single slices run as one unbind", FuseUnbind, false},

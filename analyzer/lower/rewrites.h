@@ -22,6 +22,8 @@ std::span<const Rewrite> AllRewrites();
 
 // rewrite_folded_batch_norm.cc: a BatchNorm that the exporter folded into a convolution is put back.
 int64_t UnfoldBatchNorm(Lowering& lowering);
+// rewrite_group_norm.cc: nn.GroupNorm by way of an instance normalisation.
+int64_t FuseGroupNorm(Lowering& lowering);
 // rewrite_linear_bias.cc: MatMul and Add of one module are one addmm.
 int64_t FuseLinearBias(Lowering& lowering);
 // rewrite_rsqrt.cc: 1 / sqrt(x) is rsqrt.
