@@ -191,7 +191,10 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting) {
   Enacted result;
   result.loss = setting.loss;
   Machine m(run);
-  Executor executor(m, graph, setting.lowered.kinds, eager::FrameRules::kLocals, run.hold);
+  // A training peak lies in backward nearly always: there only what is certain is held. In inference local variables
+  // of usual forward code decide.
+  const auto frames = run.training ? eager::FrameRules::kArguments : eager::FrameRules::kLocals;
+  Executor executor(m, graph, setting.lowered.kinds, frames, run.hold);
   AllocateStatics(executor, setting);
   std::vector<std::shared_ptr<eager::Storage>> extra;
   if (setting.lowered.hidden_buffer_bytes > 0) {

@@ -21,15 +21,20 @@ std::vector<TensorId> WithoutTail(std::vector<TensorId> inputs) {
 }  // namespace
 
 // In a training run the operator normalises by the batch, whatever the file's training_mode says: exporters write the
-// inference form. Every BatchNorm counts batches in 8 bytes that no file shows.
+// inference form. Every BatchNorm module counts batches in 8 bytes that no file shows. Without stored statistics it is
+// F.batch_norm on something else than a module's input (weight standardisation): the file computes the statistics only
+// because ONNX asks for them.
 void LowerBatchNormalization(Site& s) {
+  const bool is_module = s.Stored(3).valid();
   std::vector<TensorId> inputs = {s.Materialized(0)};
   for (size_t slot = 1; slot <= 4; ++slot) {
+    if (!is_module && slot >= 2) continue;
     const TensorId stored = s.Stored(slot);
     inputs.push_back(stored.valid() ? stored : s.Materialized(slot));
   }
-  if (s.lowering().counters.insert(inputs[3]).second) s.lowering().hidden_buffer_bytes += 8;
-  s.Emit("batch_norm", std::move(inputs), {s.Out(0)}, {{"training", static_cast<int64_t>(s.run().training)}});
+  if (is_module && s.lowering().counters.insert(inputs[3]).second) s.lowering().hidden_buffer_bytes += 8;
+  const bool by_batch = s.run().training || !is_module;
+  s.Emit("batch_norm", std::move(inputs), {s.Out(0)}, {{"training", static_cast<int64_t>(by_batch)}});
 }
 
 void LowerInstanceNormalization(Site& s) {
