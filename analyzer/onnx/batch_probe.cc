@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/status_macros.h"
@@ -24,6 +25,13 @@ bool Merge(const Traces& more, Traces& traces) {
     changed = true;
   }
   return changed;
+}
+
+bool AllOfSizeOne(const Traces& traces, const Dims& dims) {
+  for (size_t d = 0; d < traces.size(); ++d) {
+    if (traces[d].any() && dims[d] != 1) return false;
+  }
+  return true;
 }
 
 // Finds out what must follow. One pass; repeated until no wish is new.
@@ -66,8 +74,14 @@ class ProbeHook : public ScalingHook {
 
  private:
   Operand OperandOf(const std::string& name, Value* now) const;
-  absl::Status Wish(const std::string& name, const Traces& traces, int reader);
-  absl::Status GrantWish(int node, int input, const Traces& traces, InferencePass::Site& site);
+  absl::Status Wish(const std::string& name, const Traces& traces, int reader, Ones ones);
+  absl::Status AskMaker(int node, int output, const Traces& wanted, int reader, Ones ones);
+  bool TryWish(const std::string& name, const Traces& traces, int reader, Ones ones);
+  bool IsComputed(const std::string& name) const {
+    const auto maker = makers_.find(name);
+    return maker != makers_.end() && graph_.node(maker->second.first).op_type() != "Constant";
+  }
+  absl::Status GrantWish(int node, const SizeWish& wish, InferencePass::Site& site);
   absl::Status TraceOutput(int node, const std::string& name, InferencePass::Site& site);
   void InheritOuter(const onnx::NodeProto& node, const Dims& base, Traces& traces) const;
   bool Lost(int node) const;
@@ -78,6 +92,7 @@ class ProbeHook : public ScalingHook {
   BatchPlan plan_;
   TraceMap wishes_, settled_;  // settled: those that this pass began with
   absl::flat_hash_map<int, std::vector<ContentsEdit>> grants_, grants_in_use_;
+  absl::flat_hash_set<std::pair<std::string, int>> denied_;  // value and Ones
   std::vector<Operand> inputs_, outputs_;  // of the node at hand
   bool new_wish_ = false;
 };
@@ -92,62 +107,95 @@ Operand ProbeHook::OperandOf(const std::string& name, Value* now) const {
   operand.traces.resize(operand.base.rank());
   operand.base_contents = base->value;
   if (now != nullptr && base->value != nullptr) {
-    const Literal* contents = ContentsOf(*now);
-    operand.baked = contents != nullptr && *contents == *base->value;
+    ContentsOf(*now);
+    if (!now->partial) operand.contents = now->literal;
+    operand.baked = operand.contents != nullptr && *operand.contents == *base->value;
   }
+
   return operand;
 }
 
 // Asks whatever makes `name` to scale it: its producer, and that one's operands in turn.
-absl::Status ProbeHook::Wish(const std::string& name, const Traces& traces, int reader) {
-  Traces& wish = wishes_[name];
+absl::Status ProbeHook::Wish(const std::string& name, const Traces& traces, int reader, Ones ones) {
   const ValueFact* fact = Base(name);
   if (fact == nullptr || !fact->shape.known()) {
     return Refusal(absl::StrCat(DescribeNode(graph_, reader), " reads '", name, "', whose size is unknown"));
   }
+  Traces& wish = wishes_[name];
   wish.resize(fact->shape.rank());
   if (!Merge(traces, wish)) return absl::OkStatus();
   new_wish_ = true;
   const auto maker = makers_.find(name);
-  if (maker == makers_.end()) return absl::OkStatus();
+  if (maker == makers_.end() || graph_.node(maker->second.first).op_type() == "Constant") {
+    const bool given = graph_inputs_.contains(name);
+    const Ones least = maker != makers_.end() ? Ones::kConstant : given ? Ones::kExpand : Ones::kScale;
+    if (ones >= least || !AllOfSizeOne(traces, fact->shape.dims)) return absl::OkStatus();
+    return Refusal(absl::StrCat(DescribeNode(graph_, reader), " reads '", name, "', which is no part of the batch"));
+  }
   const auto [node, output] = maker->second;
-  if (graph_.node(node).op_type() == "Constant") return absl::OkStatus();
+  const Traces asked = wish;  // the map may move while others are asked
+  return AskMaker(node, output, asked, reader, ones);
+}
+
+absl::Status ProbeHook::AskMaker(int node, int output, const Traces& wanted, int reader, Ones ones) {
+  const onnx::NodeProto& proto = graph_.node(node);
   std::vector<Operand> inputs, outputs;
-  for (const std::string& input : graph_.node(node).input()) {
+  for (const std::string& input : proto.input()) {
     inputs.push_back(OperandOf(input, nullptr));
     inputs.back().baked = inputs.back().base_contents != nullptr;
   }
-  for (const std::string& out : graph_.node(node).output()) outputs.push_back(OperandOf(out, nullptr));
-  outputs[static_cast<size_t>(output)].traces = wish;
-  const Traces asked = wish;  // the map may move while others are asked
-  const Ruling ruling = GrantBatch({graph_.node(node), inputs, outputs, variables_}, output);
+  for (const std::string& out : proto.output()) outputs.push_back(OperandOf(out, nullptr));
+  outputs[static_cast<size_t>(output)].traces = wanted;
+  Ruling ruling = GrantBatch({proto, inputs, outputs, variables_}, output);
   if (!ruling.understood) {
-    return Refusal(absl::StrCat(DescribeNode(graph_, node), " makes '", name, "' of the exported size, and ", DescribeNode(graph_, reader),
-                                " needs it to follow"));
+    return Refusal(absl::StrCat(DescribeNode(graph_, node), " makes '", proto.output(output), "' of the exported size, and ",
+                                DescribeNode(graph_, reader), " needs it to follow"));
   }
   grants_[node] = ruling.edits;
-  for (const SizeWish& inner : ruling.wishes) RETURN_IF_ERROR(Wish(graph_.node(node).input(inner.input), inner.dims, node));
-  return absl::OkStatus();
+  for (const SizeWish& wish : ruling.wishes) RETURN_IF_ERROR(Wish(proto.input(wish.input), wish.dims, node, ones));
+  if (ruling.alternatives.empty()) return absl::OkStatus();
+  // What was computed is likelier to hold the batch than a constant beside it.
+  std::stable_sort(ruling.alternatives.begin(), ruling.alternatives.end(), [&](const SizeWish& a, const SizeWish& b) {
+    return IsComputed(proto.input(a.input)) > IsComputed(proto.input(b.input));
+  });
+  for (const SizeWish& wish : ruling.alternatives) {
+    if (TryWish(proto.input(wish.input), wish.dims, node, ones)) return absl::OkStatus();
+  }
+  return Refusal(absl::StrCat(DescribeNode(graph_, node), " has no operand that could follow"));
 }
 
-// Scales operand `input` for this pass, and sees to it that the next pass finds it scaled.
-absl::Status ProbeHook::GrantWish(int node, int input, const Traces& traces, InferencePass::Site& site) {
-  const std::string& name = graph_.node(node).input(input);
-  Traces expanded(traces.size()), asked(traces.size());
-  bool any_asked = false;
-  for (size_t d = 0; d < traces.size(); ++d) {
-    bool one = true;
-    for (size_t k = 0; k < variables_.size(); ++k) one &= traces[d].power[k] == 0 || variables_[k].from == 1;
-    const bool expand = one && !graph_inputs_.contains(name);
-    (expand ? expanded : asked)[d] = traces[d];
-    any_asked |= !expand && traces[d].any();
+// Wishes and, where that is refused, takes everything back.
+bool ProbeHook::TryWish(const std::string& name, const Traces& traces, int reader, Ones ones) {
+  const auto key = std::make_pair(name, static_cast<int>(ones));
+  if (denied_.contains(key)) return false;
+  const auto wishes = wishes_;
+  const auto grants = grants_;
+  const bool new_wish = new_wish_;
+  if (Wish(name, traces, reader, ones).ok()) return true;
+  denied_.insert(key);
+  wishes_ = wishes;
+  grants_ = grants;
+  new_wish_ = new_wish;
+  return false;
+}
+
+// Scales operand `wish.input` for this pass, and sees to it that the next pass finds it scaled.
+absl::Status ProbeHook::GrantWish(int node, const SizeWish& wish, InferencePass::Site& site) {
+  const std::string& name = graph_.node(node).input(wish.input);
+  Operand& operand = inputs_[static_cast<size_t>(wish.input)];
+  Traces all = operand.traces;
+  Merge(wish.dims, all);
+  if (!AllOfSizeOne(wish.dims, operand.base.dims)) {
+    RETURN_IF_ERROR(Wish(name, wish.dims, node, wish.ones));
+  } else if (!TryWish(name, wish.dims, node, wish.ones)) {
+    if (wish.ones == Ones::kBroadcast || wish.ones == Ones::kConstant) {
+      if (IsComputed(name) && Base(name)->value == nullptr) plan_.unreached.insert(name);
+      return absl::OkStatus();
+    }
+    plan_.expansions.push_back({.node = node, .input = wish.input, .dims = all});
   }
-  if (any_asked) RETURN_IF_ERROR(Wish(name, asked, node));
-  Traces all = inputs_[static_cast<size_t>(input)].traces;
-  Merge(traces, all);
-  if (AnyScaled(expanded)) plan_.expansions.push_back({.node = node, .input = input, .dims = all});
-  inputs_[static_cast<size_t>(input)].traces = all;
-  return ScaleOperand(node, input, all, site);
+  operand.traces = all;
+  return ScaleOperand(node, wish.input, all, site);
 }
 
 absl::Status ProbeHook::Before(int node, InferencePass::Site& site) {
@@ -162,7 +210,7 @@ absl::Status ProbeHook::Before(int node, InferencePass::Site& site) {
     return Refusal(target != nullptr ? absl::StrCat(DescribeNode(graph_, node), " has the constant shape [", absl::StrJoin(*target, ", "), "]")
                                      : absl::StrCat(DescribeNode(graph_, node), " has constants of the exported size"));
   }
-  for (const SizeWish& wish : ruling.wishes) RETURN_IF_ERROR(GrantWish(node, wish.input, wish.dims, site));
+  for (const SizeWish& wish : ruling.wishes) RETURN_IF_ERROR(GrantWish(node, wish, site));
   if (ruling.edits.empty()) {
     if (const auto it = grants_in_use_.find(node); it != grants_in_use_.end()) ruling.edits = it->second;
   }

@@ -2,6 +2,7 @@
 #ifndef ONNX_MEM_ANALYZER_ONNX_BATCH_PROBE_H_
 #define ONNX_MEM_ANALYZER_ONNX_BATCH_PROBE_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct BatchPlan {
   std::vector<Expansion> expansions;
   TraceMap sources;  // initializers, Constants and further graph inputs that are scaled themselves
   TraceMap traces;   // every scaled value of the main graph
+  // Computed values of exported batch 1 that stay so beside others that follow: the file does not tell whether they should.
+  std::set<std::string> unreached;
 };
 
 // `base`: what was inferred at the exported sizes; `input_traces`: the input dims that change.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "onnx/onnx_pb.h"
 
@@ -35,19 +36,30 @@ std::optional<size_t> Axis(int64_t axis, size_t rank) {
   return static_cast<size_t>(axis);
 }
 
-Ruling NotUnderstood() { return {.edits = {}, .wishes = {}, .understood = false}; }
+Ruling NotUnderstood() { return {.edits = {}, .wishes = {}, .alternatives = {}, .understood = false}; }
 
-// Wishes for those dims of input `i` whose trace in `wanted` they do not have yet.
-void WishFor(const BatchSite& site, size_t i, const Traces& wanted, Ruling& ruling) {
+// Adds a wish for those dims of input `i` that are wanted and not yet scaled; with `of_size_one` only those whose exported
+// size is 1, else only the others.
+void Add(const BatchSite& site, size_t i, const Traces& wanted, bool of_size_one, Ones ones, std::vector<SizeWish>& wishes) {
   const Operand& operand = InputAt(site, i);
-  SizeWish wish{.input = static_cast<int>(i), .dims = Traces(operand.base.rank())};
+  SizeWish wish{.input = static_cast<int>(i), .dims = Traces(operand.base.rank()), .ones = ones};
   bool any = false;
   for (size_t d = 0; d < wish.dims.size() && d < wanted.size(); ++d) {
-    if (!wanted[d].any() || operand.traces[d].any()) continue;
+    if (!wanted[d].any() || operand.traces[d].any() || (operand.base.dims[d] == 1) != of_size_one) continue;
     wish.dims[d] = wanted[d];
     any = true;
   }
-  if (any) ruling.wishes.push_back(std::move(wish));
+  if (any) wishes.push_back(std::move(wish));
+}
+
+void WishFor(const BatchSite& site, size_t i, const Traces& wanted, Ruling& ruling, Ones ones = Ones::kExpand) {
+  Add(site, i, wanted, /*of_size_one=*/false, ones, ruling.wishes);
+  Add(site, i, wanted, /*of_size_one=*/true, ones, ruling.wishes);
+}
+
+// Granting is possible where something below could be asked for it.
+Ruling OrNotUnderstood(Ruling ruling) {
+  return ruling.edits.empty() && ruling.wishes.empty() && ruling.alternatives.empty() ? NotUnderstood() : ruling;
 }
 
 // --- Reshape ---
@@ -67,8 +79,15 @@ Ruling FollowReshape(const BatchSite& site) {
 Ruling GrantReshape(const BatchSite& site, int output) {
   Ruling ruling;
   const Operand& out = site.outputs[static_cast<size_t>(output)];
-  const auto wanted = Reshaped(out.base.dims, out.traces, InputAt(site, 0).base.dims, site.variables);
+  const Dims& data = InputAt(site, 0).base.dims;
+  const auto wanted = Reshaped(out.base.dims, out.traces, data, site.variables);
   if (!wanted) return NotUnderstood();
+  for (size_t d = 0; d < wanted->size(); ++d) {
+    // A dim of 1 that this operator adds was never the batch's; other dims do not grow in its place.
+    bool of_size_one = true;
+    for (size_t k = 0; k < site.variables.size(); ++k) of_size_one &= (*wanted)[d].power[k] == 0 || site.variables[k].from == 1;
+    if ((*wanted)[d].any() && of_size_one && data[d] != 1) return NotUnderstood();
+  }
   WishFor(site, 0, *wanted, ruling);
   if (site.node.op_type() == "Reshape") {
     ruling.edits.push_back({.input = 1, .base = {out.base.dims.begin(), out.base.dims.end()}, .elements = out.traces});
@@ -78,14 +97,14 @@ Ruling GrantReshape(const BatchSite& site, int output) {
 
 // --- broadcasting: Add, Where, Expand, the leading dims of MatMul ---
 
-// The dims of input `i` that correspond to `wanted` (aligned at the right, `skip` dims at the end left out) and are not
-// broadcast: those of size 1 stay.
+// `wanted` of a result of `shape`, at the dims of `operand` that correspond (aligned at the right, `skip` dims at the end
+// left out) and have either its size or 1.
 Traces Aligned(const Operand& operand, const Dims& shape, const Traces& wanted, size_t skip) {
   Traces dims(operand.base.rank());
   for (size_t back = skip + 1; back <= std::min(operand.base.rank(), shape.size()); ++back) {
     const size_t d = operand.base.rank() - back;
     const size_t w = shape.size() - back;
-    if (operand.base.dims[d] == shape[w] && operand.base.dims[d] != 1) dims[d] = wanted[w];
+    if (operand.base.dims[d] == shape[w]) dims[d] = wanted[w];
   }
   return dims;
 }
@@ -109,21 +128,63 @@ Ruling FollowBroadcast(const BatchSite& site, size_t skip) {
   if (!Known(out)) return ruling;
   const Traces traces = BroadcastTraces(site, out.base.dims, skip);
   for (size_t i = 0; i < site.inputs.size(); ++i) {
-    if (Known(site.inputs[i])) WishFor(site, i, Aligned(site.inputs[i], out.base.dims, traces, skip), ruling);
+    if (!Known(site.inputs[i])) continue;
+    WishFor(site, i, Aligned(site.inputs[i], out.base.dims, traces, skip), ruling, Ones::kBroadcast);
   }
   return ruling;
 }
 Ruling FollowElementwise(const BatchSite& site) { return FollowBroadcast(site, 0); }
 Ruling FollowMatMul(const BatchSite& site) { return FollowBroadcast(site, 2); }
 
+// Operands of the result's size are all scaled; of those that are 1 where it is 1, one is.
+void AskAligned(const BatchSite& site, size_t i, const Traces& wanted, Ruling& ruling) {
+  Add(site, i, wanted, /*of_size_one=*/false, Ones::kBroadcast, ruling.wishes);
+  Add(site, i, wanted, /*of_size_one=*/true, Ones::kBroadcast, ruling.alternatives);
+}
+
 Ruling GrantElementwise(const BatchSite& site, int output) {
   Ruling ruling;
   const Operand& out = site.outputs[static_cast<size_t>(output)];
   for (size_t i = 0; i < site.inputs.size(); ++i) {
-    if (Known(site.inputs[i])) WishFor(site, i, Aligned(site.inputs[i], out.base.dims, out.traces, 0), ruling);
+    if (Known(site.inputs[i])) AskAligned(site, i, Aligned(site.inputs[i], out.base.dims, out.traces, 0), ruling);
   }
-  // Nobody held the dim: every operand was broadcast, and no operand can be scaled in its place.
-  return ruling.wishes.empty() ? NotUnderstood() : ruling;
+  return OrNotUnderstood(std::move(ruling));
+}
+
+// Rows come from the first factor, columns from the second, leading dims from either.
+Ruling GrantMatMul(const BatchSite& site, int) {
+  const Operand &a = InputAt(site, 0), &b = InputAt(site, 1), &out = site.outputs[0];
+  if (!Known(a) || !Known(b) || a.base.rank() < 2 || b.base.rank() < 2) return NotUnderstood();
+  const size_t rank = out.base.rank();
+  Ruling ruling;
+  Traces of_a = Aligned(a, out.base.dims, out.traces, 2), of_b = Aligned(b, out.base.dims, out.traces, 2);
+  of_a[a.base.rank() - 2] = out.traces[rank - 2];
+  of_b[b.base.rank() - 1] = out.traces[rank - 1];
+  AskAligned(site, 0, of_a, ruling);
+  AskAligned(site, 1, of_b, ruling);
+  return OrNotUnderstood(std::move(ruling));
+}
+
+Ruling GrantGemm(const BatchSite& site, int) {
+  const Operand &a = InputAt(site, 0), &out = site.outputs[0];
+  if (!Known(a) || a.base.rank() != 2 || out.traces[1].any()) return NotUnderstood();
+  Traces of_a(2);
+  of_a[IntOf(site, "transA").value_or(0) != 0 ? 1 : 0] = out.traces[0];
+  Ruling ruling;
+  AskAligned(site, 0, of_a, ruling);
+  return OrNotUnderstood(std::move(ruling));
+}
+
+// Operators whose outputs have the dims of input 0 but along an axis, which they split or reduce.
+Ruling GrantOtherDims(const BatchSite& site, int output) {
+  const Operand &data = InputAt(site, 0), &out = site.outputs[static_cast<size_t>(output)];
+  if (!Known(data) || data.base.rank() != out.base.rank()) return NotUnderstood();
+  for (size_t d = 0; d < out.base.rank(); ++d) {
+    if (out.traces[d].any() && data.base.dims[d] != out.base.dims[d]) return NotUnderstood();
+  }
+  Ruling ruling;
+  AskAligned(site, 0, out.traces, ruling);
+  return OrNotUnderstood(std::move(ruling));
 }
 
 Ruling EditExpand(const BatchSite& site, const Traces& wanted) {
@@ -145,10 +206,29 @@ Ruling EditExpand(const BatchSite& site, const Traces& wanted) {
   return ruling;
 }
 
+// A zero state of the exported batch, expanded to a target that follows: the state has to follow too. At batch 1 it is
+// broadcast, unless it was no parameter.
+Ruling FollowTarget(const BatchSite& site, const std::vector<int64_t>& before, const std::vector<int64_t>& now) {
+  Ruling ruling;
+  const Operand& data = InputAt(site, 0);
+  Traces wanted(data.base.rank());
+  for (size_t back = 1; back <= std::min({before.size(), now.size(), data.base.rank()}); ++back) {
+    const size_t d = data.base.rank() - back;
+    const auto trace = TraceOf(before[before.size() - back], now[now.size() - back], site.variables);
+    if (trace && trace->any() && data.base.dims[d] == before[before.size() - back]) wanted[d] = *trace;
+  }
+  WishFor(site, 0, wanted, ruling, Ones::kConstant);
+  return ruling;
+}
+
 Ruling FollowExpand(const BatchSite& site) {
   const Operand& data = InputAt(site, 0);
   const Operand& out = site.outputs[0];
   if (!Known(data) || !Known(out)) return {};
+  const Operand& target = InputAt(site, 1);
+  if (!target.baked && target.base_contents && target.contents && target.base_contents->ints() && target.contents->ints()) {
+    return FollowTarget(site, *target.base_contents->ints(), *target.contents->ints());
+  }
   Traces traces(out.base.rank());
   for (size_t back = 1; back <= std::min(data.base.rank(), out.base.rank()); ++back) {
     traces[out.base.rank() - back] = data.traces[data.base.rank() - back];
@@ -160,8 +240,9 @@ Ruling GrantExpand(const BatchSite& site, int) {
   const Operand& out = site.outputs[0];
   Ruling ruling = EditExpand(site, out.traces);
   const Operand& data = InputAt(site, 0);
-  if (Known(data)) WishFor(site, 0, Aligned(data, out.base.dims, out.traces, 0), ruling);
-  return ruling.edits.empty() && ruling.wishes.empty() ? NotUnderstood() : ruling;
+  // A dim of 1 in the data is what the Expand expands.
+  if (Known(data)) Add(site, 0, Aligned(data, out.base.dims, out.traces, 0), /*of_size_one=*/false, Ones::kBroadcast, ruling.wishes);
+  return OrNotUnderstood(std::move(ruling));
 }
 
 // --- Concat: all dims but the axis agree ---
@@ -206,7 +287,7 @@ Ruling FollowRecurrent(const BatchSite& site) {
     if (!Known(operand) || operand.base.rank() != (i == kLengths ? 1U : 3U)) continue;
     Traces traces(operand.base.rank());
     traces[i == kLengths || batch_first ? 0 : 1] = batch;
-    WishFor(site, i, traces, ruling);
+    WishFor(site, i, traces, ruling, Ones::kScale);
   }
   return ruling;
 }
@@ -250,7 +331,8 @@ Ruling GrantTile(const BatchSite& site, int) {
   bool any = false;
   for (size_t d = 0; d < out.base.rank(); ++d) {
     if (!out.traces[d].any()) continue;
-    const bool repeated = Scaled((*repeats)[d], out.traces[d], site.variables, Sizes::kTarget).has_value() && (*repeats)[d] != 1;
+    const bool repeated = Scaled((*repeats)[d], out.traces[d], site.variables, Sizes::kTarget).has_value() &&
+                          ((*repeats)[d] != 1 || out.base.dims[d] == 1);
     (repeated ? edit.elements[d] : wanted[d]) = out.traces[d];
     any |= repeated;
   }
@@ -289,18 +371,6 @@ Ruling FollowSlice(const BatchSite& site) {
   return ruling;
 }
 
-Ruling GrantSlice(const BatchSite& site, int) {
-  const Operand& out = site.outputs[0];
-  const Operand& data = InputAt(site, 0);
-  if (!Known(data) || data.base.rank() != out.base.rank()) return NotUnderstood();
-  for (size_t d = 0; d < out.base.rank(); ++d) {
-    if (out.traces[d].any() && data.base.dims[d] != out.base.dims[d]) return NotUnderstood();
-  }
-  Ruling ruling;
-  WishFor(site, 0, out.traces, ruling);
-  return ruling;
-}
-
 // --- indexing and layout ---
 
 Ruling GrantTranspose(const BatchSite& site, int) {
@@ -319,6 +389,66 @@ Ruling GrantTranspose(const BatchSite& site, int) {
   }
   Ruling ruling;
   WishFor(site, 0, wanted, ruling);
+  return ruling;
+}
+
+// Whether a list of indices reads sample by sample: what it reads of sample b is what it reads of sample 0. At batch 1
+// there is no second sample to look at; the leading dim of 1 is taken for the batch. `element(i)`: index i as the sample
+// and the place within it.
+template <class F>
+bool ReadsSampleBySample(const Operand& data, const Operand& indices, size_t count, const Variables& variables, F element) {
+  const Trace& trace = data.traces[0];
+  for (size_t k = 0; k < variables.size(); ++k) {
+    if (trace.power[k] == 0) continue;
+    const int64_t samples = variables[k].from;
+    if (trace.power[k] > 1 || trace.outer[k] != 1 || indices.base.rank() < 2 || indices.base.dims[0] != samples) return false;
+    const size_t stride = count / static_cast<size_t>(samples);
+    for (size_t i = 0; i < count; ++i) {
+      const auto [sample, place] = element(i);
+      if (sample != static_cast<int64_t>(i / stride) || place != element(i % stride).second) return false;
+    }
+  }
+  return true;
+}
+
+// Gather from a flattened tensor: how a strided view and advanced indexing are exported.
+Ruling FollowGather(const BatchSite& site) {
+  Ruling ruling;
+  const Operand &data = InputAt(site, 0), &indices = InputAt(site, 1);
+  if (!Known(data) || !Known(indices) || data.base.rank() == 0 || IntOf(site, "axis").value_or(0) != 0) return ruling;
+  if (!data.traces[0].any() || AnyScaled(indices.traces) || NumElements(indices.base) == 1) return ruling;
+  const std::vector<int64_t>* contents = IntsAt(site, 1);
+  int64_t samples = 1;
+  for (size_t k = 0; k < site.variables.size(); ++k) samples *= data.traces[0].power[k] > 0 ? site.variables[k].from : 1;
+  const int64_t per_sample = data.base.dims[0] / samples;
+  if (contents == nullptr || per_sample < 1) return ruling;
+  const auto element = [&](size_t i) { return std::make_pair((*contents)[i] / per_sample, (*contents)[i] % per_sample); };
+  if (!ReadsSampleBySample(data, indices, contents->size(), site.variables, element)) return ruling;
+  Traces wanted(indices.base.rank());
+  wanted[0] = data.traces[0];
+  WishFor(site, 1, wanted, ruling, Ones::kScale);
+  return ruling;
+}
+
+// GatherND whose index tuples begin with the sample: x[arange(batch)[:, None], positions].
+Ruling FollowGatherND(const BatchSite& site) {
+  Ruling ruling;
+  const Operand &data = InputAt(site, 0), &indices = InputAt(site, 1);
+  if (!Known(data) || !Known(indices) || data.base.rank() == 0 || IntOf(site, "batch_dims").value_or(0) != 0) return ruling;
+  const std::vector<int64_t>* contents = IntsAt(site, 1);
+  if (contents == nullptr || indices.base.rank() < 2 || !data.traces[0].any() || AnyScaled(indices.traces)) return ruling;
+  const auto width = static_cast<size_t>(indices.base.dims.back());
+  if (width == 0 || contents->empty()) return ruling;
+  const size_t stride = contents->size() / static_cast<size_t>(std::max<int64_t>(indices.base.dims[0], 1));
+  // The rest of the tuple is compared element by element: as a place it stands for itself.
+  for (size_t i = 0; i < contents->size(); ++i) {
+    if (i % width != 0 && (*contents)[i] != (*contents)[i % stride]) return ruling;
+  }
+  const auto element = [&](size_t i) { return std::make_pair((*contents)[i * width], int64_t{0}); };
+  if (!ReadsSampleBySample(data, indices, contents->size() / width, site.variables, element)) return ruling;
+  Traces wanted(indices.base.rank());
+  wanted[0] = data.traces[0];
+  WishFor(site, 1, wanted, ruling, Ones::kScale);
   return ruling;
 }
 
@@ -387,29 +517,47 @@ constexpr auto kRows = std::to_array<BatchRow>({
     {"Add", FollowElementwise, GrantElementwise},
     {"And", FollowElementwise, GrantElementwise},
     {"Cast", nullptr, GrantElementwise},
+    {"CastLike", nullptr, GrantElementwise},
+    {"Ceil", nullptr, GrantElementwise},
     {"Clip", nullptr, GrantElementwise},
     {"Concat", FollowConcat, GrantConcat},
     {"ConstantOfShape", nullptr, GrantShapeInput},
     {"Cos", nullptr, GrantElementwise},
+    {"CumSum", nullptr, GrantOtherDims},
     {"Div", FollowElementwise, GrantElementwise},
     {"Dropout", nullptr, GrantElementwise},
+    {"Elu", nullptr, GrantElementwise},
     {"Equal", FollowElementwise, GrantElementwise},
+    {"Erf", nullptr, GrantElementwise},
     {"Exp", nullptr, GrantElementwise},
     {"Expand", FollowExpand, GrantExpand},
     {"Flatten", nullptr, GrantReshape},
+    {"Floor", nullptr, GrantElementwise},
     {"GRU", FollowRecurrent, nullptr},
-    {"Gather", nullptr, GrantGather},
+    {"Gather", FollowGather, GrantGather},
     {"GatherElements", FollowElements, nullptr},
+    {"GatherND", FollowGatherND, nullptr},
+    {"Gelu", nullptr, GrantElementwise},
+    {"Gemm", nullptr, GrantGemm},
     {"Greater", FollowElementwise, GrantElementwise},
     {"GreaterOrEqual", FollowElementwise, GrantElementwise},
+    {"HardSigmoid", nullptr, GrantElementwise},
+    {"HardSwish", nullptr, GrantElementwise},
     {"Identity", nullptr, GrantElementwise},
+    {"IsInf", nullptr, GrantElementwise},
+    {"IsNaN", nullptr, GrantElementwise},
     {"LSTM", FollowRecurrent, nullptr},
+    {"LayerNormalization", nullptr, GrantOtherDims},
+    {"LeakyRelu", nullptr, GrantElementwise},
     {"Less", FollowElementwise, GrantElementwise},
     {"LessOrEqual", FollowElementwise, GrantElementwise},
-    {"MatMul", FollowMatMul, nullptr},
+    {"Log", nullptr, GrantElementwise},
+    {"LogSoftmax", nullptr, GrantElementwise},
+    {"MatMul", FollowMatMul, GrantMatMul},
     {"Max", FollowElementwise, GrantElementwise},
     {"Mean", FollowElementwise, GrantElementwise},
     {"Min", FollowElementwise, GrantElementwise},
+    {"Mish", nullptr, GrantElementwise},
     {"Mod", FollowElementwise, GrantElementwise},
     {"Mul", FollowElementwise, GrantElementwise},
     {"Neg", nullptr, GrantElementwise},
@@ -417,15 +565,29 @@ constexpr auto kRows = std::to_array<BatchRow>({
     {"Or", FollowElementwise, GrantElementwise},
     {"PRelu", FollowElementwise, GrantElementwise},
     {"Pow", FollowElementwise, GrantElementwise},
+    {"RMSNormalization", nullptr, GrantOtherDims},
     {"RNN", FollowRecurrent, nullptr},
     {"Range", nullptr, GrantRange},
+    {"Reciprocal", nullptr, GrantElementwise},
+    {"ReduceMax", nullptr, GrantOtherDims},
+    {"ReduceMean", nullptr, GrantOtherDims},
+    {"ReduceMin", nullptr, GrantOtherDims},
+    {"ReduceSum", nullptr, GrantOtherDims},
     {"Relu", nullptr, GrantElementwise},
     {"Reshape", FollowReshape, GrantReshape},
     {"Resize", FollowResize, nullptr},
+    {"Round", nullptr, GrantElementwise},
     {"ScatterElements", FollowElements, nullptr},
     {"ScatterND", FollowScatterND, nullptr},
+    {"Selu", nullptr, GrantElementwise},
+    {"Sigmoid", nullptr, GrantElementwise},
+    {"Sign", nullptr, GrantElementwise},
     {"Sin", nullptr, GrantElementwise},
-    {"Slice", FollowSlice, GrantSlice},
+    {"Slice", FollowSlice, GrantOtherDims},
+    {"Softmax", nullptr, GrantElementwise},
+    {"Softplus", nullptr, GrantElementwise},
+    {"Softsign", nullptr, GrantElementwise},
+    {"Split", nullptr, GrantOtherDims},
     {"Sqrt", nullptr, GrantElementwise},
     {"Squeeze", nullptr, GrantReshape},
     {"Sub", FollowElementwise, GrantElementwise},

@@ -26,6 +26,7 @@ struct Operand {
   Shape base;                // known shapes only; else has_rank is false
   Traces traces;             // one per dim of base
   LiteralPtr base_contents;  // null where unknown
+  LiteralPtr contents;       // at the probe, going forward
   bool baked = false;        // contents are known and the same at the probe: they do not follow the batch by themselves
 };
 
@@ -43,15 +44,26 @@ struct ContentsEdit {
   Traces elements;
 };
 
+// What becomes of an operand's dim whose exported size is 1, where nothing in the file says that it was the batch's. (An
+// Expand to 1, a Tile by 1 or a ConstantOfShape do say so: the framework expanded to the batch there.)
+enum class Ones : uint8_t {
+  kBroadcast,  // stays: the operator broadcasts it
+  kConstant,   // a Constant node, which holds no parameter, is scaled; else it stays
+  kExpand,     // a Constant node is scaled; a parameter is expanded right before the operator, as the framework does
+  kScale,      // was made for the batch (a zero state, a list of indices): is scaled itself
+};
+
 // Input `input` should be scaled like this (in addition to what it is).
 struct SizeWish {
   int input = 0;
   Traces dims;
+  Ones ones = Ones::kExpand;
 };
 
 struct Ruling {
   std::vector<ContentsEdit> edits;
   std::vector<SizeWish> wishes;
+  std::vector<SizeWish> alternatives;  // one of these is enough: operands that broadcast to the same dim
   bool understood = true;  // false: nobody knows how to scale this operator's output
 };
 
