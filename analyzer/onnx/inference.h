@@ -104,7 +104,7 @@ class InferencePass {
   NodeHook* hook_ = nullptr;
 };
 
-// Sees, and may change, what the nodes of the main graph read and give while they are inferred (rebatch.cc).
+// Sees, and may change, what the nodes of the main graph read and give while they are inferred (rebatch/).
 class NodeHook {
  public:
   virtual ~NodeHook() = default;

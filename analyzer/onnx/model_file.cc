@@ -18,10 +18,11 @@
 #include "analyzer/onnx/import.h"
 #include "analyzer/onnx/import_notes.h"
 #include "analyzer/onnx/order_nodes.h"
-#include "analyzer/onnx/rebatch.h"
+#include "analyzer/onnx/rebatch/rebatch.h"
 #include "analyzer/onnx/shapes.h"
 #include "analyzer/onnx/slim_model.h"
 #include "analyzer/onnx/sniff.h"
+#include "analyzer/onnx/tensor_literal.h"
 
 namespace onnx_mem {
 namespace {
@@ -37,6 +38,25 @@ absl::Status CheckOpset(const ModelInfo& info) {
   return ErrorStatus(absl::StatusCode::kUnimplemented, "opset-too-new",
                      absl::StrCat("opset ", opset->second, " of domain '' is newer than this build knows (", newest, ")"),
                      {"try: a newer onnx-mem, or export with an older opset_version"});
+}
+
+// Sizes that no tensor has would pass for unknown ones later.
+absl::Status CheckTensor(const onnx::TensorProto& tensor, const std::string& path) {
+  const Shape shape(Dims(tensor.dims().begin(), tensor.dims().end()));
+  if (shape.known() && NumBytes(shape, DTypeOf(tensor.data_type()))) return absl::OkStatus();
+  return BadModel(path, absl::StrCat("holds the tensor '", tensor.name(), "' of impossible size [", absl::StrJoin(tensor.dims(), ", "), "]"));
+}
+
+absl::Status CheckTensors(const onnx::GraphProto& graph, const std::string& path) {
+  for (const auto& tensor : graph.initializer()) RETURN_IF_ERROR(CheckTensor(tensor, path));
+  for (const auto& node : graph.node()) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_t()) RETURN_IF_ERROR(CheckTensor(attribute.t(), path));
+      if (attribute.has_g()) RETURN_IF_ERROR(CheckTensors(attribute.g(), path));
+      for (const auto& body : attribute.graphs()) RETURN_IF_ERROR(CheckTensors(body, path));
+    }
+  }
+  return absl::OkStatus();
 }
 
 bool HasScopes(const onnx::GraphProto& graph) {
@@ -72,9 +92,19 @@ void NoteRebatched(const BoundInputs& bound, const Rebatched& rebatched, Importe
   note.message = first.dim == 0 ? absl::StrCat("exported with a fixed batch of ", first.from, "; read as if exported with ", first.to)
                                 : absl::StrCat("exported with a fixed size of ", first.from, " for '", first.input,
                                                "'; read as if exported with ", first.to);
-  note.details.push_back(absl::StrCat("why: ", rebatched.followed, " constants and inputs that carry the size were made to follow it"));
-  if (first.from == 1) {
-    note.details.push_back("why: a batch of 1 leaves no trace in what does not depend on the inputs; export with 2 or more to be sure");
+  note.details.push_back(absl::StrCat("why: ", rebatched.followed, rebatched.followed == 1 ? " constant or input" : " constants and inputs",
+                                      " that carry the size were made to follow it"));
+  if (!rebatched.unreached.empty()) {
+    const auto heavy = std::find_if(rebatched.unreached.begin(), rebatched.unreached.end(), [](const auto& value) { return value.second; });
+    const bool computed = heavy != rebatched.unreached.end();
+    const auto count = static_cast<int64_t>(rebatched.unreached.size());
+    note.details.push_back(absl::StrCat("why: ", count, count == 1 ? " value" : " values", " that no input reaches ",
+                                        count == 1 ? "stays" : "stay", " at a batch of 1, such as '",
+                                        (computed ? heavy : rebatched.unreached.begin())->first, "'"));
+    if (computed) {
+      note.severity = Severity::kWarning;
+      note.details.push_back("try: export with a batch of 2 or more, or with dynamic shapes: a batch of 1 does not tell them apart");
+    }
   }
   imported.diagnostics.push_back(std::move(note));
 }
@@ -118,6 +148,7 @@ absl::Status ModelFile::Impl::Prepare() {
                            .message = absl::StrCat("functions written for another opset than the model's are read with the model's: ",
                                                    absl::StrJoin(inlined.other_opset, ", "))});
   }
+  RETURN_IF_ERROR(CheckTensors(model->graph(), info.path));
   ASSIGN_OR_RETURN(const bool sorted, OrderNodes(*model->mutable_graph()));
   if (sorted) {
     diagnostics.push_back({.code = "node-order",

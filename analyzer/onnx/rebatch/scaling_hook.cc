@@ -1,4 +1,4 @@
-#include "analyzer/onnx/scaling_hook.h"
+#include "analyzer/onnx/rebatch/scaling_hook.h"
 
 #include <memory>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "analyzer/onnx/batch_trace.h"
+#include "analyzer/onnx/rebatch/trace.h"
 
 #include <algorithm>
 
@@ -57,18 +57,17 @@ bool AnyScaled(const Traces& traces) {
 }
 
 std::optional<int64_t> Scaled(int64_t base, const Trace& trace, const Variables& variables, Sizes sizes) {
+  int64_t divisor = 1;
   for (size_t k = 0; k < variables.size(); ++k) {
     for (int i = 0; i < trace.power[k]; ++i) {
-      if (sizes == Sizes::kTarget) {
-        if (base % variables[k].from != 0) return std::nullopt;
-        base /= variables[k].from;
-      }
-      const std::optional<int64_t> product = CheckedMul(base, sizes == Sizes::kTarget ? variables[k].to : kPrimes[k]);
-      if (!product) return std::nullopt;
+      const auto product = CheckedMul(base, sizes == Sizes::kTarget ? variables[k].to : kPrimes[k]);
+      const auto divided = CheckedMul(divisor, sizes == Sizes::kTarget ? variables[k].from : 1);
+      if (!product || !divided) return std::nullopt;
       base = *product;
+      divisor = *divided;
     }
   }
-  return base;
+  return base % divisor == 0 ? std::optional(base / divisor) : std::nullopt;
 }
 
 std::optional<Dims> Scaled(const Dims& base, const Traces& traces, const Variables& variables, Sizes sizes) {

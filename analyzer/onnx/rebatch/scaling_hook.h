@@ -1,7 +1,7 @@
 // Puts scaled values in the place of those that a file fixes, while shapes are inferred: what the probe and the replay of
 // re-batching (rebatch.h) do alike.
-#ifndef ONNX_MEM_ANALYZER_ONNX_SCALING_HOOK_H_
-#define ONNX_MEM_ANALYZER_ONNX_SCALING_HOOK_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_REBATCH_SCALING_HOOK_H_
+#define ONNX_MEM_ANALYZER_ONNX_REBATCH_SCALING_HOOK_H_
 
 #include <deque>
 #include <optional>
@@ -9,8 +9,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "analyzer/onnx/batch_rules.h"
-#include "analyzer/onnx/batch_trace.h"
+#include "analyzer/onnx/rebatch/rule.h"
+#include "analyzer/onnx/rebatch/trace.h"
 #include "analyzer/onnx/inference.h"
 
 namespace onnx_mem {
@@ -56,4 +56,4 @@ class ScalingHook : public NodeHook {
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_SCALING_HOOK_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_REBATCH_SCALING_HOOK_H_

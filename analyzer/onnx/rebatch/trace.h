@@ -10,8 +10,8 @@
 //
 // A dim that merges several remembers how many elements stand outside the batch in it (`outer`), so that a later
 // Reshape can take it apart at the right place even where the exported batch was 1.
-#ifndef ONNX_MEM_ANALYZER_ONNX_BATCH_TRACE_H_
-#define ONNX_MEM_ANALYZER_ONNX_BATCH_TRACE_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_REBATCH_TRACE_H_
+#define ONNX_MEM_ANALYZER_ONNX_REBATCH_TRACE_H_
 
 #include <array>
 #include <cstdint>
@@ -47,8 +47,7 @@ using Traces = absl::InlinedVector<Trace, 6>;
 
 bool AnyScaled(const Traces& traces);
 
-// `base` as it is at the probe or the target; nullopt on overflow, or where it does not contain the exported size as
-// often as the trace says.
+// `base` as it is at the probe or the target; nullopt on overflow, or where the target is no whole number.
 std::optional<int64_t> Scaled(int64_t base, const Trace& trace, const Variables& variables, Sizes sizes);
 std::optional<Dims> Scaled(const Dims& base, const Traces& traces, const Variables& variables, Sizes sizes);
 
@@ -63,4 +62,4 @@ std::optional<Traces> Reshaped(const Dims& from, const Traces& traces, const Dim
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_BATCH_TRACE_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_REBATCH_TRACE_H_

@@ -1,14 +1,14 @@
 // Finds out which constants, initializers and inputs of a model exported at fixed sizes carry those sizes.
-#ifndef ONNX_MEM_ANALYZER_ONNX_BATCH_PROBE_H_
-#define ONNX_MEM_ANALYZER_ONNX_BATCH_PROBE_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_REBATCH_PROBE_H_
+#define ONNX_MEM_ANALYZER_ONNX_REBATCH_PROBE_H_
 
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "analyzer/onnx/scaling_hook.h"
+#include "analyzer/onnx/rebatch/scaling_hook.h"
 
 namespace onnx_mem {
 
@@ -32,7 +32,8 @@ struct BatchPlan {
   TraceMap sources;  // initializers, Constants and further graph inputs that are scaled themselves
   TraceMap traces;   // every scaled value of the main graph
   // Computed values of exported batch 1 that stay so beside others that follow: the file does not tell whether they should.
-  std::set<std::string> unreached;
+  // True where more than looking up went into them: position embeddings are right to stay.
+  std::map<std::string, bool> unreached;
 };
 
 // `base`: what was inferred at the exported sizes; `input_traces`: the input dims that change.
@@ -42,4 +43,4 @@ absl::StatusOr<BatchPlan> FindBatchPlan(const onnx::ModelProto& model, const Inf
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_BATCH_PROBE_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_REBATCH_PROBE_H_

@@ -3,16 +3,18 @@
 // Two kinds of constants carry a batch: contents (the target of a Reshape, the sizes of a Resize), which are edited, and
 // sizes (a class token expanded to [2, 1, 768] before it was folded), which are wished for at the operand and have to
 // be granted by whatever makes it. One table row per operator.
-#ifndef ONNX_MEM_ANALYZER_ONNX_BATCH_RULES_H_
-#define ONNX_MEM_ANALYZER_ONNX_BATCH_RULES_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_REBATCH_RULE_H_
+#define ONNX_MEM_ANALYZER_ONNX_REBATCH_RULE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "analyzer/graph/graph.h"
-#include "analyzer/onnx/batch_trace.h"
+#include "analyzer/onnx/rebatch/trace.h"
 
 namespace onnx {
 class NodeProto;
@@ -78,6 +80,40 @@ Ruling GrantBatch(const BatchSite& site, int output);
 // Whether `site`'s operator may drop a scaled dim without having lost it: it reduces over it, or reads only sizes.
 bool MayDropBatch(const BatchSite& site);
 
+// --- for the rows ---
+
+struct BatchRow {
+  std::string_view op;  // of ai.onnx
+  Ruling (*follow)(const BatchSite&);             // null: nothing at the inputs has to follow
+  Ruling (*grant)(const BatchSite&, int output);  // null: its output cannot be asked to follow
+};
+absl::Span<const BatchRow> BroadcastingRows();
+absl::Span<const BatchRow> IndexingRows();
+absl::Span<const BatchRow> LayoutRows();
+absl::Span<const BatchRow> SizeRows();
+
+// Input `i`; an absent one beyond the last.
+const Operand& InputAt(const BatchSite& site, size_t i);
+inline bool Known(const Operand& operand) { return operand.present && operand.base.has_rank; }
+std::optional<int64_t> IntOf(const BatchSite& site, std::string_view attribute);
+// Integer contents of input `i` as exported; null where unknown.
+const std::vector<int64_t>* IntsAt(const BatchSite& site, size_t i);
+// `axis` counted from the front, in [0, rank); nullopt where out of range.
+std::optional<size_t> Axis(int64_t axis, size_t rank);
+// How element `e` of the contents of `operand` follows by itself, by shape arithmetic in the file.
+Trace FollowsAlready(const Operand& operand, size_t e, const Variables& variables);
+
+Ruling NotUnderstood();
+// Granting is possible where something below could be asked for it.
+Ruling OrNotUnderstood(Ruling ruling);
+// Adds a wish for those dims of input `i` that are wanted and not yet scaled.
+void WishFor(const BatchSite& site, size_t i, const Traces& wanted, Ruling& ruling, Ones ones = Ones::kExpand);
+// Likewise for an operand that broadcasts: of several that are 1 where the output is 1, one is enough.
+void AskAligned(const BatchSite& site, size_t i, const Traces& wanted, Ruling& ruling);
+// `wanted` of a result of `shape`, at the dims of `operand` that correspond (aligned at the right, `skip` dims at the end
+// left out) and have the same size.
+Traces Aligned(const Operand& operand, const Dims& shape, const Traces& wanted, size_t skip);
+
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_BATCH_RULES_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_REBATCH_RULE_H_

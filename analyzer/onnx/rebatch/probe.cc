@@ -1,4 +1,4 @@
-#include "analyzer/onnx/batch_probe.h"
+#include "analyzer/onnx/rebatch/probe.h"
 
 #include <algorithm>
 #include <optional>
@@ -27,11 +27,27 @@ bool Merge(const Traces& more, Traces& traces) {
   return changed;
 }
 
+// What was granted to the output's readers, beside what follows from the inputs.
+void MergeEdits(const std::vector<ContentsEdit>& granted, std::vector<ContentsEdit>& edits) {
+  for (const ContentsEdit& grant : granted) {
+    const auto same = std::find_if(edits.begin(), edits.end(), [&](const ContentsEdit& edit) { return edit.input == grant.input; });
+    if (same == edits.end()) {
+      edits.push_back(grant);
+    } else if (same->base.size() == grant.base.size()) {
+      Merge(grant.elements, same->elements);
+    }
+  }
+}
+
 bool AllOfSizeOne(const Traces& traces, const Dims& dims) {
   for (size_t d = 0; d < traces.size(); ++d) {
     if (traces[d].any() && dims[d] != 1) return false;
   }
   return true;
+}
+
+bool IsProduct(std::string_view op) {
+  return op == "MatMul" || op == "Gemm" || op == "Conv" || op == "Einsum" || op == "LayerNormalization" || op == "Softmax";
 }
 
 // Finds out what must follow. One pass; repeated until no wish is new.
@@ -51,6 +67,7 @@ class ProbeHook : public ScalingHook {
     plan_ = BatchPlan();
     settled_ = wishes_;
     grants_in_use_ = grants_;
+    heavy_.clear();
     new_wish_ = false;
   }
   bool new_wish() const { return new_wish_; }
@@ -92,6 +109,7 @@ class ProbeHook : public ScalingHook {
   BatchPlan plan_;
   TraceMap wishes_, settled_;  // settled: those that this pass began with
   absl::flat_hash_map<int, std::vector<ContentsEdit>> grants_, grants_in_use_;
+  absl::flat_hash_set<std::string> heavy_;  // values of this pass that carry no variable and took products to compute
   absl::flat_hash_set<std::pair<std::string, int>> denied_;  // value and Ones
   std::vector<Operand> inputs_, outputs_;  // of the node at hand
   bool new_wish_ = false;
@@ -189,7 +207,7 @@ absl::Status ProbeHook::GrantWish(int node, const SizeWish& wish, InferencePass:
     RETURN_IF_ERROR(Wish(name, wish.dims, node, wish.ones));
   } else if (!TryWish(name, wish.dims, node, wish.ones)) {
     if (wish.ones == Ones::kBroadcast || wish.ones == Ones::kConstant) {
-      if (IsComputed(name) && Base(name)->value == nullptr) plan_.unreached.insert(name);
+      if (IsComputed(name) && Base(name)->value == nullptr) plan_.unreached[name] = heavy_.contains(name);
       return absl::OkStatus();
     }
     plan_.expansions.push_back({.node = node, .input = wish.input, .dims = all});
@@ -211,9 +229,7 @@ absl::Status ProbeHook::Before(int node, InferencePass::Site& site) {
                                      : absl::StrCat(DescribeNode(graph_, node), " has constants of the exported size"));
   }
   for (const SizeWish& wish : ruling.wishes) RETURN_IF_ERROR(GrantWish(node, wish, site));
-  if (ruling.edits.empty()) {
-    if (const auto it = grants_in_use_.find(node); it != grants_in_use_.end()) ruling.edits = it->second;
-  }
+  if (const auto it = grants_in_use_.find(node); it != grants_in_use_.end()) MergeEdits(it->second, ruling.edits);
   for (ContentsEdit& edit : ruling.edits) {
     RETURN_IF_ERROR(ScaleContents(node, edit, site));
     plan_.edits.push_back({.node = node, .edit = std::move(edit)});
@@ -225,9 +241,11 @@ absl::Status ProbeHook::After(int node, InferencePass::Site& site) {
   const onnx::NodeProto& proto = graph_.node(node);
   for (const std::string& output : proto.output()) {
     if (output.empty()) continue;
-    if (const auto wish = settled_.find(output); wish != settled_.end() && proto.op_type() == "Constant") {
-      RETURN_IF_ERROR(ScaleInScope(output, wish->second, site.scope));
-      plan_.sources[output] = wish->second;
+    if (const auto wish = settled_.find(output); wish != settled_.end()) {
+      // A table that is large enough for the sizes asked for may be too small for the probe's: a Slice then stops early.
+      const bool constant = proto.op_type() == "Constant";
+      if (constant || proto.op_type() == "Slice") RETURN_IF_ERROR(ScaleInScope(output, wish->second, site.scope));
+      if (constant) plan_.sources[output] = wish->second;
     }
     RETURN_IF_ERROR(TraceOutput(node, output, site));
   }
@@ -257,7 +275,13 @@ absl::Status ProbeHook::TraceOutput(int node, const std::string& name, Inference
       }
     }
   }
-  if (AnyScaled(*traces)) plan_.traces[name] = *std::move(traces);
+  if (AnyScaled(*traces)) {
+    plan_.traces[name] = *std::move(traces);
+  } else {
+    const auto& inputs = graph_.node(node).input();
+    const bool heavy = std::any_of(inputs.begin(), inputs.end(), [&](const std::string& input) { return heavy_.contains(input); });
+    if (heavy || IsProduct(graph_.node(node).op_type())) heavy_.insert(name);
+  }
   return absl::OkStatus();
 }
 

@@ -1,4 +1,4 @@
-#include "analyzer/onnx/rebatch.h"
+#include "analyzer/onnx/rebatch/rebatch.h"
 
 #include <algorithm>
 #include <mutex>
@@ -10,7 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/onnx/batch_probe.h"
+#include "analyzer/onnx/rebatch/plain_resize.h"
+#include "analyzer/onnx/rebatch/probe.h"
 
 namespace onnx_mem {
 namespace {
@@ -243,12 +244,28 @@ absl::StatusOr<Rebatched> Rebatcher::Follow(const onnx::ModelProto& model, const
   ASSIGN_OR_RETURN(result.facts, InferShapes(model, {.input_shapes = &bound.shapes, .hook = &replay}));
   RETURN_IF_ERROR(CheckSizes(graph, memory_->base, result.facts, memory_->plan, grouping.variables));
   result.rewrites = RewritesOf(graph, memory_->base, result.facts, memory_->plan, grouping.variables);
+  result.unreached = memory_->plan.unreached;
   result.followed = static_cast<int64_t>(result.rewrites.size() + memory_->plan.sources.size());
   return result;
 }
 
 absl::StatusOr<Rebatched> Rebatcher::Infer(const onnx::ModelProto& model, const BoundInputs& bound) {
   absl::StatusOr<Rebatched> result = Follow(model, bound, bound.changes);
+  if (result.ok()) return result;
+  // Image sizes seldom scale everything in proportion (borders, strides); where no constant holds them, none has to
+  // follow, and only the batch is left to change.
+  std::vector<DimChange> batch;
+  std::copy_if(bound.changes.begin(), bound.changes.end(), std::back_inserter(batch), [](const DimChange& c) { return c.dim == 0; });
+  if (batch.size() == bound.changes.size()) return StaticSizes(bound, result.status());
+  absl::Status plain = CheckPlainResize(model, bound);
+  if (!plain.ok()) return StaticSizes(bound, result.status());
+  if (!batch.empty()) {
+    result = Follow(model, bound, batch);
+  } else {
+    auto facts = InferShapes(model, {.input_shapes = &bound.shapes});
+    if (!facts.ok()) return StaticSizes(bound, facts.status());
+    result = Rebatched{.facts = *std::move(facts), .rewrites = {}, .unreached = {}};
+  }
   if (!result.ok()) return StaticSizes(bound, result.status());
   return result;
 }

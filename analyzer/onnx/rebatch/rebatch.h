@@ -2,14 +2,16 @@
 // and rewritten, and everything is checked afterwards. Refused where a size is lost on the way, because a model that
 // infers without complaint at a wrong batch is the one error nobody would see.
 //
-// Pass 1 infers at the exported sizes. Probe passes infer with every changed size multiplied by a prime (batch_trace.h):
-// node by node the operator's rule (batch_rules.h) says which constants must follow; sizes wished for are granted by
+// Pass 1 infers at the exported sizes. Probe passes infer with every changed size multiplied by a prime (trace.h):
+// node by node the operator's rule (rule.h) says which constants must follow; sizes wished for are granted by
 // the operand's producer, up to an initializer, in the next probe pass. What was decided is then replayed at the sizes
 // that were asked for, and every value must have exactly the size that the probe predicts.
-#ifndef ONNX_MEM_ANALYZER_ONNX_REBATCH_H_
-#define ONNX_MEM_ANALYZER_ONNX_REBATCH_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_REBATCH_REBATCH_H_
+#define ONNX_MEM_ANALYZER_ONNX_REBATCH_REBATCH_H_
 
 #include <memory>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,6 +25,7 @@ struct Rebatched {
   InferredGraph facts;
   std::vector<InputRewrite> rewrites;
   int64_t followed = 0;  // constants, initializers and inputs that were made to follow
+  std::map<std::string, bool> unreached;  // as in BatchPlan
 };
 
 // What does not depend on the sizes asked for, kept between the imports of a sweep.
@@ -44,4 +47,4 @@ class Rebatcher {
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_REBATCH_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_REBATCH_REBATCH_H_
