@@ -1,6 +1,7 @@
 // Reductions and softmax.
 #include <numeric>
 
+#include "absl/strings/match.h"
 #include "analyzer/lower/ops.h"
 
 namespace onnx_mem {
@@ -28,9 +29,23 @@ void EmitOnTop(Site& s, std::string_view first, std::string_view second, Attribu
 
 }  // namespace
 
+// x.max(dim) returns values and indices, x.amax(dim) values alone; both are written as ReduceMax. Over one of several
+// axes the first is what code calls, unless a dynamo export says otherwise.
+static bool RunsAsMaxWithIndices(const Site& s, const Attributes& attributes) {
+  if (s.framework() != "amax" && s.framework() != "amin") return false;
+  const std::string& call = s.scope().framework_op;
+  if (absl::StartsWith(call, "amax#") || absl::StartsWith(call, "amin#")) return false;
+  const auto& axes = std::get<std::vector<int64_t>>(attributes.at("axes"));
+  return axes.size() == 1 && s.InRank(0) > 1;
+}
+
 void LowerReduce(Site& s) {
   if (IsNoOp(s)) return s.Alias(0, s.Materialized(0));
   Attributes attributes = ReduceAttributes(s);
+  if (RunsAsMaxWithIndices(s, attributes)) {
+    s.Emit("max_dim", {s.Materialized(0)}, {s.Out(0)}, std::move(attributes));
+    return;
+  }
   if (s.framework() == "norm") attributes["p"] = s.node().op == "ReduceL1" ? 1.0 : 2.0;
   s.Emit(s.framework(), {s.Materialized(0)}, {s.Out(0)}, std::move(attributes));
 }
