@@ -66,6 +66,13 @@ int32_t EndOfInnermostCall(const Calls& calls, int32_t node) {
   return calls.spans[static_cast<size_t>(inside.back())].end;
 }
 
+// The innermost call that encloses `node` encloses `reader` too: both belong to one function's code.
+bool EnclosesReader(const Calls& calls, int32_t node, int32_t reader) {
+  const std::vector<int32_t>& outer = calls.of_node[static_cast<size_t>(node)];
+  const std::vector<int32_t>& inner = calls.of_node[static_cast<size_t>(reader)];
+  return inner.size() >= outer.size() && std::equal(outer.begin(), outer.end(), inner.begin());
+}
+
 bool IsOneOf(const std::string& op, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), op) != names.end();
 }
@@ -87,7 +94,8 @@ int32_t HeldByLocals(const Graph& graph, const Calls& calls, TensorId id) {
     }
     if (node.op != "add" || !node.outputs[0].valid()) continue;
     const std::vector<NodeId>& next = graph.tensors[node.outputs[0]].consumers;
-    if (next.size() == 1) last = std::max(last, HeldByArguments(calls, reader.value(), next[0].value()).value_or(-1));
+    if (next.size() != 1 || !EnclosesReader(calls, reader.value(), next[0].value())) continue;
+    last = std::max(last, HeldByArguments(calls, reader.value(), next[0].value()).value_or(-1));
   }
   return last;
 }
