@@ -73,8 +73,13 @@ class Engine {
     for (const TensorRef& grad : grads) any = any || grad != nullptr;
     if (any && node.formula) {
       // Generated code unpacks what is saved before it computes: under checkpointing the segment is re-run here.
-      for (const SavedTensor& saved : node.saved) m_.Unpack(saved);
+      std::vector<TensorRef> read = grads;
+      for (const SavedTensor& saved : node.saved) read.push_back(m_.Unpack(saved));
+      const int64_t read_bytes = TotalBytes(read);
+      read.clear();  // the formula must see the framework's reference counts
+      const StepId before = m_.recorder().current_step();
       node.formula(backward);
+      if (m_.recorder().current_step() != before) m_.recorder().AddMovedBytes(read_bytes);
     }
     std::vector<TensorRef> results = std::move(backward.results());
     for (size_t i = 0; i < results.size(); ++i) {

@@ -70,7 +70,9 @@ void Executor::RunNode(int32_t index, const std::function<TensorRef(TensorId)>& 
     Call call{graph_, node, {}};
     call.inputs.reserve(node.inputs.size());
     for (TensorId id : node.inputs) call.inputs.push_back(id.valid() ? read(id) : nullptr);
+    const StepId before = m_.recorder().current_step();
     FindOp(node.op)->enact(m_, call, outputs);
+    if (m_.recorder().current_step() != before) m_.recorder().AddMovedBytes(TotalBytes(call.inputs));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;

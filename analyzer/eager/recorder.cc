@@ -31,6 +31,7 @@ std::shared_ptr<Storage> Recorder::Allocate(int64_t bytes, const Dims& dims, DTy
   buffer.dtype = dtype;
   buffer.module = context_.module;
   buffer.assumed = assumed_;
+  AddMovedBytes(bytes);  // written once
   live_bytes_ += bytes;
   const BufferId id = program_.buffers.Add(std::move(buffer));
   return std::make_shared<Storage>(this, id, bytes);

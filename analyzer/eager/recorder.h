@@ -30,6 +30,7 @@ class Recorder {
 
   // The framework dispatches `op`. Buffers allocated until the next step belong to it.
   void BeginStep(std::string_view op, int64_t flops = 0);
+  // Traffic of the current step beside what it allocates, which counts as written once.
   void AddMovedBytes(int64_t bytes);
 
   // A dense buffer of the current step; its category follows from the phase.

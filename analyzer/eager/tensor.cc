@@ -59,6 +59,14 @@ int64_t DenseBytes(const Dims& dims, DType dtype) {
   return (NumElements(dims) * bits + 7) / 8;
 }
 
+int64_t TotalBytes(std::span<const TensorRef> tensors) {
+  int64_t bytes = 0;
+  for (const TensorRef& t : tensors) {
+    if (t != nullptr) bytes += DenseBytes(t->dims, t->dtype);
+  }
+  return bytes;
+}
+
 Dims ContiguousStrides(const Dims& dims) {
   Dims strides(dims.size(), 1);
   for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<int64_t>(dims[i], 1);

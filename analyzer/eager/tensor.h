@@ -53,6 +53,9 @@ using TensorRef = std::shared_ptr<EagerTensor>;
 int64_t NumElements(const Dims& dims);          // no unknown dims, no overflow (checked at import)
 int64_t DenseBytes(const Dims& dims, DType dtype);
 
+// Of all elements of all tensors, null ones skipped: what an operator that reads them moves.
+int64_t TotalBytes(std::span<const TensorRef> tensors);
+
 Dims ContiguousStrides(const Dims& dims);
 Dims ChannelsLastStrides(const Dims& dims);     // NHWC or NDHWC; rank 4 or 5
 bool IsContiguous(const EagerTensor& t);

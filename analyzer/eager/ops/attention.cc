@@ -8,6 +8,7 @@
 #include <array>
 #include <string>
 
+#include "analyzer/eager/ops/binary.h"
 #include "analyzer/eager/ops/dropout.h"
 #include "analyzer/eager/ops/families.h"
 #include "analyzer/eager/ops/matmul.h"
@@ -144,15 +145,7 @@ TensorRef Composite(Machine& m, const Attention& a) {
   if (a.causal) mask = CausalMask(m, q->dims[rank - 2], k_wide->dims[rank - 2], wide);
   const TensorRef k = RepeatHeads(m, k_wide, a.groups), v = RepeatHeads(m, v_wide, a.groups);
   TensorRef scores = Matmul(m, query, Scale(m, Transpose(m, k, rank - 2, rank - 1)));
-  if (mask != nullptr) {
-    NodeRef node = m.MakeNode("AddBackward0", {scores, mask});
-    scores = InPlace(m, "add_", scores);
-    node.Output(scores);
-    node.Formula([](Backward& b) {
-      b.result(0, b.grad());
-      b.result(1, b.grad());
-    });
-  }
+  if (mask != nullptr) scores = Add(m, scores, mask, /*in_place=*/!kObserved);
   scores = Softmax(m, "_safe_softmax", scores, wide);
   scores = Dropout(m, scores, a.dropout);
   const TensorRef weights = ToCopy(m, scores, original);  // returned beside the result, and dropped

@@ -221,7 +221,7 @@ TensorRef Matmul(Machine& m, const TensorRef& a, const TensorRef& b) {
 TensorRef Linear(Machine& m, const TensorRef& x, const TensorRef& weight_t, const TensorRef& bias) {
   if (bias == nullptr) return Matmul(m, x, weight_t);
   if (x->dims.size() == 2) return Addmm(m, bias, x, weight_t);
-  if (!IsContiguous(*x)) return Add(m, Matmul(m, x, weight_t), bias, /*in_place=*/true);
+  if (!IsContiguous(*x)) return Add(m, Matmul(m, x, weight_t), bias, /*in_place=*/!kObserved);
   Dims out = x->dims;
   out.back() = weight_t->dims[1];
   const TensorRef rows = Reshape(m, x, Dims{NumElements(x->dims) / x->dims.back(), x->dims.back()});

@@ -79,6 +79,12 @@ TensorRef InPlace(Machine& m, std::string_view op, const TensorRef& x) {
   return m.Alias(x, x->dims, x->strides, x->is_view);
 }
 
+TensorRef OverwriteUnlessObserved(Machine& m, std::string_view op, const TensorRef& x) {
+  if (kObserved) return m.NewLike(op, *x);
+  m.BeginStep(op);
+  return x;
+}
+
 TensorRef ToCopy(Machine& m, const TensorRef& x, DType dtype) {
   if (x->dtype == dtype) return x;
   NodeRef node;

@@ -26,6 +26,13 @@ TensorRef NewPointwise(Machine& m, std::string_view op, std::initializer_list<Te
 // Dispatches `op` as an in-place operator on `x`: the same storage, no allocation.
 TensorRef InPlace(Machine& m, std::string_view op, const TensorRef& x);
 
+// The framework's formulas that write in place unless a tensor subclass or a dispatch mode looks on
+// (isTensorSubclassLike in aten/src/ATen/TensorSubclassLikeUtils.h). A measurement taken through such a mode shows the
+// other branch: one more tensor. Training runs take the first.
+inline constexpr bool kObserved = false;
+// Dispatches `op` on `x`, which the formula owns: x itself, or a new tensor when observed.
+TensorRef OverwriteUnlessObserved(Machine& m, std::string_view op, const TensorRef& x);
+
 // aten::_to_copy; the very same tensor where the dtype is right already. Its backward casts the gradient back.
 TensorRef ToCopy(Machine& m, const TensorRef& x, DType dtype);
 

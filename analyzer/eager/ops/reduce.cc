@@ -90,8 +90,8 @@ void EnactMaxDim(Machine& m, const Call& call, Outputs& out) {
   node.Output(out[0]);
   if (out.size() > 1) out[1] = indices;
   node.Formula([dims = x->dims](Backward& b) {
-    b.result(0, b.m.New("new_zeros", dims, b.grad()->dtype));
-    b.m.BeginStep("scatter_");
+    const TensorRef zeros = b.m.New("new_zeros", dims, b.grad()->dtype);
+    b.result(0, OverwriteUnlessObserved(b.m, "scatter_", zeros));
   });
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 // zeros of the input's shape, then the picked elements' gradients in place.
 void ScatterIntoZeros(Backward& b, const Dims& dims, std::string_view op) {
-  b.result(0, b.m.New("new_zeros", dims, b.grad()->dtype));
-  b.m.BeginStep(op);
+  const TensorRef zeros = b.m.New("new_zeros", dims, b.grad()->dtype);
+  b.result(0, OverwriteUnlessObserved(b.m, op, zeros));
 }
 
 // Inputs: weight, indices. The gradient is dense.

@@ -50,9 +50,8 @@ TensorRef ExtremumGrad(Backward& b, const TensorRef& self, const TensorRef& othe
   const TensorRef chosen = NewPointwise(b.m, "gt", {self, other}, DType::kBool);
   const TensorRef half = b.m.NewLike("div", *b.grad());
   const TensorRef equal = NewPointwise(b.m, "eq", {self, other}, DType::kBool);
-  TensorRef grad = NewPointwise(b.m, "where", {equal, half, b.grad()}, half->dtype);
-  b.m.BeginStep("masked_fill_");
-  return grad;
+  const TensorRef grad = NewPointwise(b.m, "where", {equal, half, b.grad()}, half->dtype);
+  return OverwriteUnlessObserved(b.m, "masked_fill_", grad);
 }
 
 void EnactExtremum(Machine& m, const Call& call, Outputs& out) {

@@ -60,6 +60,15 @@ TEST(MseLossTest, SavesThePredictionAndWidensItUnderAutocast) {
   EXPECT_EQ(half.Backward(wide), "mse_loss_backward:32000 _to_copy:16000");
 }
 
+TEST(TrafficTest, WhatIsAllocatedIsWrittenAndGradientsAndSavedTensorsAreRead) {
+  OperatorRun run;
+  const TensorRef y = run.One("relu", {run.Static({{8, 1000}})}, {8, 1000});
+  Recorder& recorder = run.machine().recorder();
+  EXPECT_EQ(recorder.program().steps[recorder.current_step()].moved_bytes, 32000);  // the executor adds the input
+  run.Backward(y);
+  EXPECT_EQ(recorder.program().steps[recorder.current_step()].moved_bytes, 3 * 32000);
+}
+
 TEST(LossesTest, SumsAndMeans) {
   OperatorRun run;
   const TensorRef a = SumLoss(run.machine(), run.Static({{8, 1000}}));
