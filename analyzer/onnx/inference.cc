@@ -16,6 +16,8 @@ namespace {
 
 using google::protobuf::Arena;
 
+constexpr int64_t kSmallFold = 1024;  // elements: shape arithmetic never has more
+
 std::string Describe(const onnx::NodeProto& node, const onnx::GraphProto& graph) {
   if (!node.name().empty()) return absl::StrCat("node '", node.name(), "' (", node.op_type(), ")");
   for (int i = 0; i < graph.node_size(); ++i) {
@@ -109,6 +111,10 @@ const InferencePass::Operator& InferencePass::OperatorOf(const onnx::NodeProto& 
   const auto opset = opsets_.find(std::string(domain));
   const int version = opset != opsets_.end() ? opset->second : INT32_MAX;
   op.schema = onnx::OpSchemaRegistry::Schema(node.op_type(), version, std::string(domain));
+  if (rules::IsStandardElsewhere(domain, node.op_type())) {
+    op.schema = onnx::OpSchemaRegistry::Schema(node.op_type(), INT32_MAX, "");
+    op.bound = rules::FindBound(node.op_type());
+  }
   if (op.default_domain && op.schema != nullptr) op.fold = fold::FindRow(node.op_type());
   op.inferred = op.schema != nullptr && op.schema->has_type_and_shape_inference_function();
   if (!op.inferred) op.rule = rules::FindRule(domain, node.op_type());
@@ -227,6 +233,12 @@ bool InferencePass::Fold(Site& site) {
     if (needs != fold::Needs::kTypes && added.value == nullptr) return false;
   }
   if (bounds && !KeepsBounds(site.node.op_type(), operands)) return false;
+  for (const fold::Input& input : inputs) {
+    const int64_t elements = input.value != nullptr ? fold::Count(input.value->dims).value_or(0) : 0;
+    if (elements <= kSmallFold) continue;
+    if (folded_left_ < elements) return false;
+    folded_left_ -= elements;
+  }
   fold::Outputs outputs = site.op.fold->run(fold::Call(site.node, site.op.schema->since_version(), inputs));
   if (outputs.size() != static_cast<size_t>(site.node.output_size())) return false;
   for (size_t i = 0; i < outputs.size(); ++i) {

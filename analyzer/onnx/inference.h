@@ -98,7 +98,10 @@ class InferencePass {
   // Sites hold references while bodies add operators.
   absl::node_hash_map<std::pair<std::string_view, std::string_view>, Operator> operators_;
   absl::flat_hash_map<std::string, int64_t> bound_dims_;
-  int64_t unrolled_left_ = 20000;  // node inferences, so that a file cannot make the pass run for long
+  // So that no file makes the pass run for long: node inferences in unrolled loops, and elements folded in large values
+  // (a Swin transformer at batch 64 has 2 million).
+  int64_t unrolled_left_ = 4096;
+  int64_t folded_left_ = int64_t{1} << 25;
   bool fold_;
   bool trust_value_info_ = true;
   NodeHook* hook_ = nullptr;

@@ -52,6 +52,8 @@ Results MultiHeadAttentionWith(const Call& call, size_t past_input) {
     added = value.dims[2];
   } else if (key.rank() == 5) {
     added = key.dims[1];
+  } else if (!call.has(1) && query.rank() == 3) {
+    hidden = Over(hidden, 3);  // key and value stand behind the query on the last axis
   }
   Results results = {{TypeOf(call, 0), Shape({DimOf(call, 0, 0), DimOf(call, 0, 1), hidden})}};
   for (size_t i = 1; i < std::min<size_t>(call.num_outputs(), 3); ++i) {
@@ -69,6 +71,7 @@ Results MultiHeadAttentionWith(const Call& call, size_t past_input) {
 }
 
 Results MultiHeadAttention(const Call& call) { return MultiHeadAttentionWith(call, 6); }
+Results DecoderMaskedMultiHeadAttention(const Call& call) { return MultiHeadAttentionWith(call, 5); }
 
 // query is [B,S,H], or [B,S,(N + 2 * kv_N) * D] with key and value packed into it.
 Results GroupQueryAttention(const Call& call) {
@@ -141,8 +144,10 @@ Results RemovePadding(const Call& call) {
 
 constexpr auto kRows = std::to_array<Row>({
     {"com.microsoft", "Attention", Attention},
+    {"com.microsoft", "DecoderMaskedMultiHeadAttention", DecoderMaskedMultiHeadAttention},
     {"com.microsoft", "EmbedLayerNormalization", EmbedLayerNormalization},
     {"com.microsoft", "GroupQueryAttention", GroupQueryAttention},
+    {"com.microsoft", "LongformerAttention", SameAsFirst},
     {"com.microsoft", "MultiHeadAttention", MultiHeadAttention},
     {"com.microsoft", "QAttention", QAttention},
     {"com.microsoft", "QEmbedLayerNormalization", QEmbedLayerNormalization},

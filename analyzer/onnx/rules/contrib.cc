@@ -1,5 +1,6 @@
 // com.microsoft: activations, norms, matrix products, convolutions and quantized operators that onnxruntime's graph
 // optimizer writes. LayerNormalization and SimplifiedLayerNormalization stand in the default domain there.
+#include <algorithm>
 #include <array>
 
 #include "analyzer/onnx/rules/rule.h"
@@ -207,6 +208,30 @@ Results ExpandDims(const Call& call) {
 // Distances between the rows of two matrices.
 Results CDist(const Call& call) { return {{TypeOf(call, 0), Shape({DimOf(call, 0, 0), DimOf(call, 1, 0)})}}; }
 
+// Boxes cut out of images [N,C,H,W] and scaled to one size.
+Results CropAndResize(const Call& call) {
+  const Literal* size = call.value(3);
+  if (size == nullptr || size->ints() == nullptr || size->ints()->size() != 2) return {{TypeOf(call, 0), Shape()}};
+  return {{TypeOf(call, 0), Shape({DimOf(call, 1, 0), DimOf(call, 0, 1), (*size->ints())[0], (*size->ints())[1]})}};
+}
+
+// x [length,batch,features] -> [length,directions,batch,hidden] and the last hidden and cell states.
+Results DynamicQuantizeLstm(const Call& call) {
+  const int64_t hidden = call.int_attribute("hidden_size", kUnknownDim);
+  const int64_t directions = call.string_attribute("direction", "forward") == "bidirectional" ? 2 : 1;
+  const int64_t batch = DimOf(call, 0, 1);
+  const Shape last({directions, batch, hidden});
+  return {{kFloat, Shape({DimOf(call, 0, 0), directions, batch, hidden})}, {kFloat, last}, {kFloat, last}};
+}
+
+Results MurmurHash3(const Call& call) {
+  const bool positive = call.int_attribute("positive", 1) != 0;
+  return {{positive ? onnx::TensorProto::UINT32 : onnx::TensorProto::INT32, ShapeOf(call, 0)}};
+}
+
+// ids, scores: the scores with repeated n-grams forbidden.
+Results NGramRepeatBlock(const Call& call) { return {{TypeOf(call, 1), ShapeOf(call, 1)}}; }
+
 constexpr auto kRows = std::to_array<Row>({
     {"", "LayerNormalization", LayerNorm},
     {"", "SimplifiedLayerNormalization", LayerNorm},
@@ -216,8 +241,10 @@ constexpr auto kRows = std::to_array<Row>({
     {"com.microsoft", "BiasSoftmax", SameAsFirst},
     {"com.microsoft", "BiasSplitGelu", BiasSplitGelu},
     {"com.microsoft", "CDist", CDist},
+    {"com.microsoft", "CropAndResize", CropAndResize},
     {"com.microsoft", "DequantizeLinear", Dequantize},
     {"com.microsoft", "DynamicQuantizeMatMul", DynamicQuantizeMatMul},
+    {"com.microsoft", "DynamicQuantizeLSTM", DynamicQuantizeLstm},
     {"com.microsoft", "ExpandDims", ExpandDims},
     {"com.microsoft", "FastGelu", SameAsFirst},
     {"com.microsoft", "FusedConv", FusedConv},
@@ -234,6 +261,8 @@ constexpr auto kRows = std::to_array<Row>({
     {"com.microsoft", "MatMulIntegerToFloat", MatMulIntegerToFloat},
     {"com.microsoft", "MatMulNBits", MatMulNBits},
     {"com.microsoft", "MoE", SameAsFirst},
+    {"com.microsoft", "MurmurHash3", MurmurHash3},
+    {"com.microsoft", "NGramRepeatBlock", NGramRepeatBlock},
     {"com.microsoft", "NhwcConv", NhwcConv},
     {"com.microsoft", "NhwcFusedConv", NhwcConv},
     {"com.microsoft", "QGemm", QGemm},
@@ -258,5 +287,10 @@ constexpr auto kRows = std::to_array<Row>({
 }  // namespace
 
 absl::Span<const Row> ContribRows() { return kRows; }
+
+bool IsStandardElsewhere(std::string_view domain, std::string_view op) {
+  constexpr auto kOps = std::to_array<std::string_view>({"GatherND", "GridSample", "Pad", "Range", "Trilu", "Unique"});
+  return domain == "com.microsoft" && std::find(kOps.begin(), kOps.end(), op) != kOps.end();
+}
 
 }  // namespace onnx_mem::rules

@@ -42,6 +42,9 @@ Function FindRule(std::string_view domain, std::string_view op);
 // The bound on what an operator of the default domain leaves unknown; null where there is none.
 Function FindBound(std::string_view op);
 
+// Whether the operator is what the default domain's latest operator of that name is: it was there first.
+bool IsStandardElsewhere(std::string_view domain, std::string_view op);
+
 // Input `i`'s shape and element type.
 Shape ShapeOf(const fold::Call& call, size_t i);
 int TypeOf(const fold::Call& call, size_t i);
