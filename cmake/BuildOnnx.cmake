@@ -32,16 +32,30 @@ function(run)
   endif()
 endfunction()
 
+# A python3 of one's own may stand before the system's on PATH and have no pip.
+function(find_python_with_pip result)
+  foreach(candidate python3 /usr/bin/python3 python)
+    execute_process(COMMAND ${candidate} -m pip --version RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+    if(NOT failed)
+      set(${result} ${candidate} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "onnx: downloading the source package needs Python 3 with pip; or give -DONNX_SDIST=FILE, the "
+                      "source package of ONNX ${ONNX_PACKAGE_VERSION}")
+endfunction()
+
 if(NOT SDIST)
   set(SDIST ${work}/onnx-${ONNX_PACKAGE_VERSION}.tar.gz)
   if(NOT EXISTS ${SDIST})
     message(NOTICE "onnx: downloading the source package")
-    find_program(PYTHON NAMES python3 python REQUIRED)
-    run(${PYTHON} -m pip download --quiet --no-deps --no-binary onnx --dest ${work} onnx==${ONNX_PACKAGE_VERSION})
+    find_python_with_pip(python)
+    run(${python} -m pip download --quiet --no-deps --no-binary onnx --dest ${work} onnx==${ONNX_PACKAGE_VERSION})
   endif()
 endif()
 file(SHA256 ${SDIST} sha256)
 if(NOT sha256 STREQUAL ONNX_PACKAGE_SHA256)
+  file(REMOVE ${work}/onnx-${ONNX_PACKAGE_VERSION}.tar.gz)  # a broken download is not to be found again
   message(FATAL_ERROR "${SDIST} is not ONNX ${ONNX_PACKAGE_VERSION}: its SHA-256 is ${sha256}, "
                       "not ${ONNX_PACKAGE_SHA256}")
 endif()
