@@ -1,10 +1,12 @@
 #include "analyzer/lower/lower.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/lower/draft.h"
+#include "analyzer/lower/generated_weights.h"
 #include "analyzer/lower/dtype_change.h"
 #include "analyzer/lower/inplace.h"
 #include "analyzer/lower/ops.h"
@@ -100,7 +102,9 @@ void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostic
 
 }  // namespace
 
-absl::StatusOr<Lowered> Lower(const Graph& graph, const Run& run) {
+absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
+  const std::optional<Graph> with_weights = StoreGeneratedWeights(source);
+  const Graph& graph = with_weights ? *with_weights : source;
   const Residence residence = FindResidence(graph);
   Draft draft(graph);
   if (run.dtype) ChangeDtype(draft, *run.dtype);

@@ -53,16 +53,6 @@ bool InSlots(const Node& node, TensorId id, int first, int last) {
   return false;
 }
 
-bool IsLayerWeight(const Graph& graph, TensorId id) {
-  for (NodeId reader : graph.tensors[id].consumers) {
-    const Node& node = graph.nodes[reader];
-    for (const WeightSlot& slot : kWeightSlots) {
-      if (node.op == slot.op && InSlots(node, id, slot.first, slot.last)) return true;
-    }
-  }
-  return false;
-}
-
 bool IsRunningStatistic(const Graph& graph, TensorId id) {
   const auto& readers = graph.tensors[id].consumers;
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
@@ -85,6 +75,16 @@ bool IsFoldedExpression(const Tensor& tensor) {
 }
 
 }  // namespace
+
+bool IsLayerWeight(const Graph& graph, TensorId id) {
+  for (NodeId reader : graph.tensors[id].consumers) {
+    const Node& node = graph.nodes[reader];
+    for (const WeightSlot& slot : kWeightSlots) {
+      if (node.op == slot.op && InSlots(node, id, slot.first, slot.last)) return true;
+    }
+  }
+  return false;
+}
 
 bool IsExporterName(std::string_view name) {
   if (name.empty()) return true;

@@ -16,6 +16,9 @@ bool IsExporterName(std::string_view name);
 // True for folded expressions by the operator that reads them: "onnx::MatMul_243" for op "MatMul".
 bool IsFoldedOperand(std::string_view name, std::string_view op);
 
+// True if some operator reads the tensor in the slot of a layer's weight or bias.
+bool IsLayerWeight(const Graph& graph, TensorId id);
+
 // kParameter or kBuffer for a stored or constant tensor that lives on the device.
 //   integers, running statistics, masks, tables      buffer
 //   floating weights                                 parameter

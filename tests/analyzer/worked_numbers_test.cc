@@ -86,6 +86,19 @@ TEST(WorkedNumbers, InPlaceSavesNothingInTrainingAndATensorInInference) {
   EXPECT_GE(peak(inference), inference_in_place);
 }
 
+// A light model of the onnx package: its weights are made by ConstantOfShape and stored nowhere. Reads ../shared.
+TEST(WorkedNumbers, Vgg19HasItsParametersThoughTheFileMakesThem) {
+  const std::string path = ONNX_MEM_SOURCE_DIR "/../shared/truth/wild/models/light_vgg19.onnx";
+  absl::StatusOr<ModelFile> file = ModelFile::Open(path);
+  if (!file.ok()) GTEST_SKIP() << file.status().message();
+  absl::StatusOr<ImportedModel> model = file->Import({});
+  ASSERT_TRUE(model.ok()) << model.status();
+  absl::StatusOr<Enacted> enacted = Enact(model->graph, Inference());
+  ASSERT_TRUE(enacted.ok()) << enacted.status();
+  EXPECT_EQ(enacted->parameter_count, 143'667'240);
+  EXPECT_EQ(enacted->parameter_bytes, 574'668'960);  // 548.05 MiB
+}
+
 // x of 3 GiB, y = 5x, mean(y): 3, 6, then 12 at the peak of backward (x, y, the spread gradient and x's); 9 are left
 // while y is held by name. Without y's name, the peak is 9 and 6 are left.
 constexpr char kTextbook[] = R"(g (float[3,1024,1024,256] x) => (float loss)
