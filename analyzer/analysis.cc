@@ -14,7 +14,7 @@ std::vector<TrainedParameter> Trained(const std::vector<Parameter>& parameters) 
   std::vector<TrainedParameter> trained;
   for (const Parameter& p : parameters) {
     if (!p.has_gradient) continue;
-    trained.push_back({p.name, p.bytes, *NumElements(Shape(p.dims)), p.dims});
+    trained.push_back({p.name, p.bytes, *NumElements(Shape(p.dims)), p.dims, p.dtype});
   }
   return trained;
 }

@@ -112,6 +112,10 @@ void AddState(MemoryProgram& program, const std::vector<TrainedParameter>& param
       buffer.name = absl::StrCat(p.name, ".", std::string(state.name));
       buffer.category = Category::kOptimizerState;
       buffer.bytes = state.bytes;
+      if (state.bytes == p.bytes) {
+        buffer.dims = p.dims;
+        buffer.dtype = p.dtype;
+      }
       buffer.begin = begin;
       buffer.end = program.steps.next_id();
       buffer.kept_by = "kept by the optimizer between steps";

@@ -32,6 +32,7 @@ struct TrainedParameter {
   int64_t bytes = 0;
   int64_t elements = 0;
   Dims dims;
+  DType dtype = DType::kUnknown;
 };
 
 // `trace` = forward, loss and backward without any optimizer state; its parameter gradients live to its last step.
