@@ -11,6 +11,7 @@
 #include "cli/plan_file.h"
 #include "cli/report/present.h"
 #include "cli/report/report.h"
+#include "cli/unmatched.h"
 
 namespace onnx_mem {
 namespace {
@@ -88,6 +89,11 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOf(options));
   ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
   ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(file, std::move(workload), options));
+
+  RETURN_IF_ERROR(CheckNames(options.workload.run, sweep.first->graph));
+  for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, *sweep.first)) {
+    sweep.first->diagnostics.push_back(std::move(warning));
+  }
 
   Answer answer;
   answer.warnings = WarningsOf(*sweep.first);

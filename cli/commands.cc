@@ -14,6 +14,8 @@ constexpr auto kRows = std::to_array<CommandRow>({
      "resnet.onnx -b 64 -o report.json|also write the whole report to a file\n"
      "resnet.onnx -b 64 --budget 8GiB -q|in CI: exit 1 if over\n",
      kAnalyzeCommand, RunAnalyze},
+    {"check", "MODEL", 1, 1, "what was understood of a file, what had to be assumed",
+     "check resnet.onnx|what was understood, what had to be assumed\n", kCheckCommand, RunCheck},
     {"gpus", "", 0, 0, "the cards that --gpu knows: memory, bandwidth, peak rates", "", kGpusCommand, RunGpus},
     {"completion", "bash|zsh|fish", 1, 1, "print the completions for a shell", "", kCompletionCommand, RunCompletion},
 });

@@ -10,6 +10,7 @@
 #include "analyzer/graph/suggest.h"
 #include "cli/help.h"
 #include "cli/report/json_writer.h"
+#include "cli/report/report.h"
 
 namespace onnx_mem {
 namespace {
@@ -55,9 +56,7 @@ std::string NearbyFile(const std::string& path) {
 }  // namespace
 
 std::string ErrorText(const Diagnostic& diagnostic) {
-  const std::string_view severity = diagnostic.severity == Severity::kError     ? "error"
-                                    : diagnostic.severity == Severity::kWarning ? "warning"
-                                                                                : "note";
+  const std::string_view severity = NameOf(diagnostic.severity);
   std::string text =
       absl::StrFormat("onnx-mem: %s: %s [%s]\n", severity, Printable(diagnostic.message), diagnostic.code);
   for (const std::string& line : diagnostic.details) text += "  " + Printable(line) + "\n";

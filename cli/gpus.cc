@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/graph/status_macros.h"
 #include "cli/commands.h"
 #include "cli/report/present.h"
 #include "cli/report/report.h"
@@ -47,6 +48,7 @@ absl::StatusOr<Answer> RunGpus(const Options& options) {
   report.command = options.command;
   report.tables.push_back(GpuTable());
   report.shown_table = "gpus";
+  RETURN_IF_ERROR(WriteExports(report, options));
   return Answer{Present(report, options), {}, ExitCode::kYes};
 }
 

@@ -53,7 +53,7 @@ std::string Examples(std::string_view lines) {
 
 std::string Usage(const CommandRow& command) {
   const std::string name = command.bit == kAnalyzeCommand ? "" : std::string(command.name) + " ";
-  return absl::StrFormat("onnx-mem %s%s [options]", name, command.operands);
+  return absl::StrFormat("onnx-mem %s%s%s[options]", name, command.operands, command.operands.empty() ? "" : " ");
 }
 
 }  // namespace
@@ -75,14 +75,15 @@ std::string ShortHelp() {
 }
 
 std::string LongHelp(const CommandRow& command) {
-  std::string text = absl::StrFormat("%s\n\nUsage: %s\n", kPurpose, Usage(command));
-  if (command.bit == kAnalyzeCommand) {
+  const bool is_default = command.bit == kAnalyzeCommand;
+  std::string text =
+      is_default ? std::string(kPurpose) : absl::StrFormat("onnx-mem %s: %s", command.name, command.summary);
+  absl::StrAppendFormat(&text, "\n\nUsage: %s\n", Usage(command));
+  if (is_default) {
     text += "\nCommands:\n";
     for (const CommandRow& row : CommandRows()) {
       text += Entry(absl::StrFormat("  %s %s", row.name, row.operands), row.summary);
     }
-  } else {
-    absl::StrAppendFormat(&text, "\n%s\n", command.summary);
   }
   OptionGroup group{};
   bool first = true;

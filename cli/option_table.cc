@@ -124,10 +124,10 @@ absl::Status ApplyBytes(std::string_view text, std::optional<int64_t>& field) {
 }
 
 constexpr auto kRows = std::to_array<OptionRow>({
-    {"-b", "--batch", "N[,N...]", OptionGroup::kWorkload, kAnalyzeCommand,
+    {"-b", "--batch", "N[,N...]", OptionGroup::kWorkload, kAnalyzeCommand | kCheckCommand,
      "batch: dim 0 of the inputs; 1,8,64 or 1..8 gives a row each (the file's, else 1)", ApplyBatch},
-    {"-d", "--dim", "NAME=N", OptionGroup::kWorkload, kAnalyzeCommand, "size of a symbolic dimension", ApplyDim, true},
-    {"", "--input", "NAME=1x3x224x224", OptionGroup::kWorkload, kAnalyzeCommand, "whole shape of an input", ApplyInput,
+    {"-d", "--dim", "NAME=N", OptionGroup::kWorkload, kAnalyzeCommand | kCheckCommand, "size of a symbolic dimension", ApplyDim, true},
+    {"", "--input", "NAME=1x3x224x224", OptionGroup::kWorkload, kAnalyzeCommand | kCheckCommand, "whole shape of an input", ApplyInput,
      true},
     {"-m", "--mode", "both|train|infer", OptionGroup::kWorkload, kAnalyzeCommand, "what to analyze (both)",
      [](std::string_view text, Options& options) { return Choose(text, kModes, options.workload.mode); }},
@@ -172,14 +172,14 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--checkpointed", "REGEX", OptionGroup::kFramework, kAnalyzeCommand,
      "modules that your code already runs under torch.utils.checkpoint",
      [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.checkpointed); }, true},
-    {"", "--inplace", "auto|none|REGEX", OptionGroup::kFramework, kAnalyzeCommand,
+    {"", "--inplace", "auto|none|REGEX", OptionGroup::kFramework, kAnalyzeCommand | kCheckCommand,
      "which ops ran in place; auto: activations right after Conv, BatchNorm, Add (auto)", ApplyInplace},
-    {"", "--attention", "auto|eager|math|flash|efficient", OptionGroup::kFramework, kAnalyzeCommand,
+    {"", "--attention", "auto|eager|math|flash|efficient", OptionGroup::kFramework, kAnalyzeCommand | kCheckCommand,
      "the kernel that ran an attention which the file spells out (auto)",
      [](std::string_view text, Options& options) {
        return Choose(text, kAttentionKernels, options.workload.run.attention);
      }},
-    {"", "--bn", "auto|as-is|unfold", OptionGroup::kFramework, kAnalyzeCommand,
+    {"", "--bn", "auto|as-is|unfold", OptionGroup::kFramework, kAnalyzeCommand | kCheckCommand,
      "BatchNorms that the exporter folded into Conv: bring them back for training (auto)",
      [](std::string_view text, Options& options) {
        return Choose(text, kBatchNormModes, options.workload.run.batch_norm);
@@ -206,13 +206,13 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kAnalyzeCommand,
      "list what holds the memory at the peak",
      [](std::string_view text, Options& options) { return Choose(text, kBys, options.by); }},
-    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kAnalyzeCommand | kGpusCommand, "of the report (table)",
+    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kAnalyzeCommand | kCheckCommand | kGpusCommand, "of the report (table)",
      [](std::string_view text, Options& options) { return ChooseName(text, kFormats, options.format); }},
-    {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kAnalyzeCommand,
+    {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kAnalyzeCommand | kCheckCommand | kGpusCommand,
      "also write the whole report to a file, its format by extension", ApplyExport, true},
     {"", "--units", "auto|B|KiB|MiB|GiB|MB|GB", OptionGroup::kOutput, kAnalyzeCommand | kGpusCommand,
      "of the table; json and csv are always in bytes (auto)", ApplyUnits},
-    {"", "--color", "auto|always|never", OptionGroup::kOutput, kAnalyzeCommand | kGpusCommand, "(auto: on a terminal)",
+    {"", "--color", "auto|always|never", OptionGroup::kOutput, kAnalyzeCommand | kCheckCommand | kGpusCommand, "(auto: on a terminal)",
      [](std::string_view text, Options& options) { return Choose(text, kColors, options.color); }},
     {"-q", "--quiet", "", OptionGroup::kOutput, kAnalyzeCommand, "one line of bytes per batch, no warnings",
      [](std::string_view, Options& options) {

@@ -19,8 +19,9 @@ enum class OptionGroup : uint8_t { kWorkload, kFramework, kDevice, kOutput, kGen
 // Sets of commands, one bit each; a command's bit is in its row of cli/commands.cc.
 using CommandSet = uint32_t;
 inline constexpr CommandSet kAnalyzeCommand = 1;
-inline constexpr CommandSet kGpusCommand = 2;
-inline constexpr CommandSet kCompletionCommand = 4;
+inline constexpr CommandSet kCheckCommand = 2;
+inline constexpr CommandSet kGpusCommand = 4;
+inline constexpr CommandSet kCompletionCommand = 8;
 inline constexpr CommandSet kEveryCommand = ~CommandSet{0};
 
 struct OptionRow {

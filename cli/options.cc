@@ -111,11 +111,9 @@ absl::Status CheckOperands(const std::vector<std::string>& operands, const Comma
   if (operands.size() <= command.most_operands) return absl::OkStatus();
   std::vector<std::string> names;
   for (const CommandRow& row : CommandRows()) names.emplace_back(row.name);
-  std::vector<std::string> details;
-  if (std::string hint = DidYouMean(operands.front(), names); !hint.empty()) details.push_back(hint);
-  return UsageError(
-      absl::StrFormat("unexpected argument '%s'", details.empty() ? operands[command.most_operands] : operands.front()),
-      details);
+  const std::string hint = DidYouMean(operands.front(), names);
+  if (!hint.empty()) return UsageError(absl::StrFormat("unknown command '%s'", operands.front()), {hint});
+  return UsageError(absl::StrFormat("unexpected argument '%s'", operands[command.most_operands]));
 }
 
 // `status` of applying the value of `row`, with the option's name in front.

@@ -33,7 +33,7 @@ constexpr auto kUnits = std::to_array<UnitDecimals>({
 ByteUnit ColumnUnit(int64_t largest, ByteUnit chosen) {
   if (chosen != ByteUnit::kAuto) return chosen;
   if (largest >= int64_t{100} << 30) return ByteUnit::kGiB;
-  if (largest >= int64_t{1} << 20) return ByteUnit::kMiB;
+  if (largest >= int64_t{10} << 20) return ByteUnit::kMiB;
   return largest >= 10 << 10 ? ByteUnit::kKiB : ByteUnit::kB;
 }
 

@@ -11,15 +11,6 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-std::string_view NameOf(Severity severity) {
-  switch (severity) {
-    case Severity::kNote: return "note";
-    case Severity::kWarning: return "warning";
-    case Severity::kError: return "error";
-  }
-  return "";
-}
-
 void StringOrNull(JsonWriter& json, std::string_view text) { text.empty() ? json.Null() : json.String(text); }
 
 void WriteModel(JsonWriter& json, const ModelSummary& model) {
@@ -100,7 +91,8 @@ void WriteInference(JsonWriter& json, const RunSummary& run) {
   json.BeginObject();
   json.Key("peak_bytes").Int(part.peak_bytes);
   WriteAllocated(json, part);
-  json.Key("planned_peak_bytes").Int(part.ideal_peak_bytes);
+  json.Key("planned_peak_bytes");
+  part.ideal_peak_bytes > 0 ? json.Int(part.ideal_peak_bytes) : json.Null();
   json.Key("lower_bound").Bool(part.at_least);
   json.Key("steps").Int(part.steps);
   WritePeak(json, part.peak);
@@ -201,6 +193,9 @@ void WriteDiagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnosti
     json.Key("severity").String(NameOf(diagnostic.severity));
     json.Key("count").Int(diagnostic.count);
     json.Key("message").String(diagnostic.message);
+    json.Key("details").BeginArray();
+    for (const std::string& line : diagnostic.details) json.String(line);
+    json.EndArray();
     if (diagnostic.bytes) json.Key("bytes").Int(*diagnostic.bytes);
     json.EndObject();
   }
@@ -208,7 +203,6 @@ void WriteDiagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnosti
 }
 
 void WriteAnalyses(JsonWriter& json, const Report& report) {
-  WriteModel(json, report.model);
   WriteBindings(json, report);
   json.Key("assumptions").BeginObject();
   for (const auto& [name, value] : report.assumptions) json.Key(name).String(value);
@@ -225,9 +219,10 @@ std::string RenderJson(const Report& report, const Screen&) {
   json.BeginObject();
   json.Key("schema").String("onnx-mem/1");
   json.Key("command").String(report.command);
+  if (!report.model.path.empty()) WriteModel(json, report.model);
   if (!report.runs.empty()) WriteAnalyses(json, report);
   for (const Table& table : report.tables) WriteTable(json, table, report.top);
-  if (!report.runs.empty()) WriteDiagnostics(json, report.notes);
+  if (!report.model.path.empty()) WriteDiagnostics(json, report.notes);
   json.EndObject();
   std::string text = json.Take();
   text += '\n';

@@ -20,7 +20,7 @@ struct Layer {
 // stays as it is.
 std::string_view Child(std::string_view path, std::string_view prefix) {
   const size_t begin = prefix.empty() ? 0 : prefix.size() + 1;
-  if (path.size() <= begin) return path;
+  if (path.size() <= begin || path.front() == '/') return path;  // names of nodes are no paths
   return path.substr(0, path.find('.', begin));
 }
 
@@ -40,7 +40,7 @@ std::vector<Module> ModulesAtPeak(const RunFigures& figures, const Modules& modu
   Grouped<int64_t> bytes;
   for (const Buffer& buffer : figures.program.buffers) {
     if (!(buffer.begin <= figures.timeline.peak_step && figures.timeline.peak_step < buffer.end)) continue;
-    bytes[modules.Of(buffer)] += buffer.bytes;
+    bytes[modules.LayerOf(figures.program, buffer)] += buffer.bytes;
   }
   return bytes.groups();
 }

@@ -1,5 +1,7 @@
-// Which module a buffer belongs to. What a step made names its module itself; parameters and what the optimizer keeps
+// Which layer a buffer belongs to. What a step made names its module itself; parameters and what the optimizer keeps
 // for them go by the parameter's name: "layer1.conv.weight" and "layer1.conv.weight.exp_avg" to module layer1.conv.
+// Operators outside all modules (a functional call in the model's own forward, or a file that tells no modules) are
+// layers by the name of their node.
 #ifndef ONNX_MEM_CLI_REPORT_MODULES_H_
 #define ONNX_MEM_CLI_REPORT_MODULES_H_
 
@@ -16,13 +18,31 @@ namespace onnx_mem {
 // The label of what belongs to no module.
 inline constexpr std::string_view kNoModule = "(no module)";
 
+// Not what stands before the first step: the model, its inputs, the optimizer's state of earlier steps.
+inline bool MadeByAStep(const Buffer& buffer) {
+  switch (buffer.category) {
+    case Category::kParameters:
+    case Category::kBuffers:
+    case Category::kInputs: return false;
+    case Category::kOptimizerState: return buffer.begin.value() > 0;
+    default: return true;
+  }
+}
+
 class Modules {
  public:
   explicit Modules(const std::vector<Parameter>& parameters) {
     for (const Parameter& parameter : parameters) of_parameter_.emplace(parameter.name, parameter.module);
   }
 
-  // "" for none, and for the root module.
+  // The module, or the node where there is none; "" for neither (inputs, the loss).
+  std::string LayerOf(const MemoryProgram& program, const Buffer& buffer) const {
+    std::string module = Of(buffer);
+    if (!module.empty() || !MadeByAStep(buffer) || !program.steps.contains(buffer.begin)) return module;
+    return program.steps[buffer.begin].node;
+  }
+
+  // The module; "" for none, and for the root module.
   std::string Of(const Buffer& buffer) const {
     if (!buffer.module.empty()) return buffer.module;
     if (const auto found = of_parameter_.find(buffer.name); found != of_parameter_.end()) return found->second;

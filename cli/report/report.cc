@@ -9,6 +9,8 @@
 namespace onnx_mem {
 namespace {
 
+constexpr int64_t kLargestTensors = 20;  // as many as a screen may show
+
 std::vector<PhaseSpan> SpansOf(const MemoryProgram& program) {
   std::vector<PhaseSpan> spans;
   for (const Step& step : program.steps) {
@@ -61,7 +63,7 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, Report& r
     if (wanted(By::kTensor))
       report.tables.push_back(LiveTable(*figures, modules, request.every_table ? 0 : report.top));
     report.layers_at_peak = BytesByLayer(*figures, modules);
-    report.largest_tensors = LiveTable(*figures, modules, report.top);
+    report.largest_tensors = LiveTable(*figures, modules, report.top == 0 ? 0 : std::max(report.top, kLargestTensors));
   }
   switch (request.by) {
     case By::kNone: break;
@@ -74,6 +76,20 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, Report& r
 }
 
 }  // namespace
+
+std::string_view NameOf(Severity severity) {
+  switch (severity) {
+    case Severity::kNote: return "note";
+    case Severity::kWarning: return "warning";
+    case Severity::kError: return "error";
+  }
+  return "";
+}
+
+const RunFigures* MainFigures(const Analysis& analysis) {
+  if (analysis.training) return &*analysis.training;
+  return analysis.inference ? &*analysis.inference : nullptr;
+}
 
 RunSummary Summarize(const Analysis& analysis) {
   RunSummary run;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -120,6 +121,11 @@ struct ReportRequest {
 // `runs` are the summaries of all batches, `beyond` those of BatchesBeyond, `analysis` is the first one.
 Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, const std::vector<RunSummary>& beyond,
                    const Analysis& analysis);
+
+std::string_view NameOf(Severity severity);  // "warning"
+
+// The run that answers: training where there is one, else inference, else nullptr.
+const RunFigures* MainFigures(const Analysis& analysis);
 
 RunSummary Summarize(const Analysis& analysis);
 ModelSummary SummarizeModel(const Analysis& analysis);

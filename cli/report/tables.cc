@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/graph.h"
 #include "cli/report/grouped.h"
+#include "cli/report/report.h"
 
 namespace onnx_mem {
 namespace {
@@ -39,13 +40,6 @@ std::string UntilText(const MemoryProgram& program, StepId end) {
   return absl::StrFormat("step %d (%s %s)", end.value() + 1, NameOf(step.phase), step.op);
 }
 
-// What stands before the first step was not made by it.
-bool MadeByAStep(const Buffer& buffer) {
-  return buffer.category != Category::kParameters && buffer.category != Category::kBuffers &&
-         buffer.category != Category::kInputs &&
-         !(buffer.category == Category::kOptimizerState && buffer.begin.value() == 0);
-}
-
 // The node that made a buffer, or the operator where the file has no node for it.
 std::string MakerOf(const MemoryProgram& program, const Buffer& buffer) {
   if (!MadeByAStep(buffer) || !program.steps.contains(buffer.begin)) return "";
@@ -54,11 +48,6 @@ std::string MakerOf(const MemoryProgram& program, const Buffer& buffer) {
 }
 
 }  // namespace
-
-const RunFigures* MainFigures(const Analysis& analysis) {
-  if (analysis.training) return &*analysis.training;
-  return analysis.inference ? &*analysis.inference : nullptr;
-}
 
 Table TensorTable(const Graph& graph) {
   Table table{"tensors",
@@ -148,11 +137,12 @@ Table LayerTable(const Analysis& analysis) {
   if (const RunFigures* figures = MainFigures(analysis)) {
     const MemoryProgram& program = figures->program;
     for (const Step& step : program.steps) {
-      if (step.phase == Phase::kForward && !step.recompute) layers[Labelled(step.module)].flops += step.flops;
+      if (step.phase == Phase::kForward && !step.recompute)
+        layers[Labelled(step.module.empty() ? step.node : step.module)].flops += step.flops;
     }
     const StepId peak = figures->timeline.peak_step, end_of_forward = LastForwardStep(program);
     for (const Buffer& buffer : program.buffers) {
-      Layer& layer = layers[Labelled(modules.Of(buffer))];
+      Layer& layer = layers[Labelled(modules.LayerOf(program, buffer))];
       if (AliveAt(buffer, peak)) layer.peak_bytes += buffer.bytes;
       if (buffer.category == Category::kSavedActivations && AliveAt(buffer, end_of_forward)) {
         layer.saved_bytes += buffer.bytes;

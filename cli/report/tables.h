@@ -11,9 +11,6 @@
 
 namespace onnx_mem {
 
-// The run that the tables are about: training where there is one, else inference, else nullptr.
-const RunFigures* MainFigures(const Analysis& analysis);
-
 // "tensors": every tensor of the file's graph with its type and shape, in the file's order.
 Table TensorTable(const Graph& graph);
 

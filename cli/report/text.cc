@@ -90,9 +90,36 @@ std::string AssumedText(const Report& report, const Screen& screen) {
   return text;
 }
 
+// Every note with its code, what it says and what helps.
+std::string FindingsText(const std::vector<Diagnostic>& notes, const Screen& screen) {
+  std::string text;
+  for (const Diagnostic& note : notes) {
+    const Paint paint = note.severity == Severity::kNote ? Paint::kNone : Paint::kYellow;
+    absl::StrAppendFormat(&text, "%s%s %s (%d)\n", std::string(kIndent, ' '),
+                          Painted(NameOf(note.severity), paint, screen), note.code, note.count);
+    text += Wrapped(note.message, screen.width, 2 * kIndent, 2 * kIndent) + '\n';
+    for (const std::string& line : note.details) {
+      text += Wrapped(line, screen.width, 2 * kIndent, 4 * kIndent) + '\n';
+    }
+  }
+  return text;
+}
+
+// A report without runs: what it is about, if that is a model, its tables and its notes.
+std::string TablesText(const Report& report, const Screen& screen) {
+  std::string text = report.model.path.empty() ? "" : HeadingText(report, screen);
+  for (const Table& table : report.tables) {
+    if (table.rows.empty()) continue;
+    if (!text.empty()) text += '\n';
+    text += ListText(table, report, screen);
+  }
+  if (!report.notes.empty()) absl::StrAppendFormat(&text, "\n%s", FindingsText(report.notes, screen));
+  return text;
+}
+
 std::string RenderText(const Report& report, const Screen& screen) {
   const Table* shown = TableNamed(report, report.shown_table);
-  if (report.runs.empty()) return shown ? ListText(*shown, report, screen) : "";
+  if (report.runs.empty()) return TablesText(report, screen);
   std::vector<std::string> parts = {HeadingText(report, screen)};
   if (report.runs.size() > 1) {
     parts.push_back(SweepText(report, screen));

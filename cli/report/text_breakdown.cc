@@ -130,6 +130,7 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
     if (run.training) line.training = run.training->breakdown[c];
     if (run.inference) line.inference = run.inference->breakdown[c];
     if (line.training.value_or(0) == 0 && line.inference.value_or(0) == 0) continue;
+    if (row.category == Category::kTransientActivations && !run.training) line.label = "activations";
     if (row.category == Category::kOptimizerState) {
       if (const std::string name = AssumptionNamed(report, "optimizer"); !name.empty()) {
         line.label += Shortened(" (" + name + ")", kLabelWidth - line.label.size(), screen.utf8);

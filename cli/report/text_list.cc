@@ -55,9 +55,12 @@ Row SumOf(const Table& table, const std::optional<std::vector<size_t>>& rows, st
 std::vector<ByteUnit> UnitsOf(const Table& table, ByteUnit chosen) {
   std::vector<ByteUnit> units(table.columns.size(), ByteUnit::kAuto);
   for (size_t c = 0; c < table.columns.size(); ++c) {
-    int64_t largest = 0;
-    for (const Row& row : table.rows) largest = std::max(largest, NumberOf(row[c]));
-    units[c] = ColumnUnit(largest, chosen);
+    int64_t largest = 0, sum = 0;
+    for (const Row& row : table.rows) {
+      largest = std::max(largest, NumberOf(row[c]));
+      sum += NumberOf(row[c]);
+    }
+    units[c] = ColumnUnit(table.has_total ? sum : largest, chosen);
   }
   return units;
 }

@@ -10,7 +10,11 @@ namespace onnx_mem {
 namespace {
 
 constexpr size_t kSparkWidth = 60;
-constexpr int64_t kShownLayers = 5;
+constexpr int64_t kShown = 5;
+constexpr int64_t kShownVerbose = 20;
+constexpr size_t kColumnGap = 2;
+constexpr size_t kShapeWidth = 22;
+constexpr size_t kLeastLabel = 20;
 constexpr size_t kLayerBar = 10;
 constexpr size_t kBlockGap = 3;
 constexpr size_t kLeastTensorBlock = 50;
@@ -58,12 +62,17 @@ std::string Beside(const std::vector<std::string>& left, const std::vector<std::
   return text;
 }
 
+// Rows of either list; 0: all.
+size_t MostShown(const Report& report) {
+  return static_cast<size_t>(report.top_given ? report.top : report.verbose ? kShownVerbose : kShown);
+}
+
 std::vector<std::string> LayerLines(const Report& report, const PartSummary& part, const Screen& screen) {
   const auto& layers = report.layers_at_peak;
   if (layers.empty() || (layers.size() == 1 && part.peak.module.empty())) return {};
-  const auto most = static_cast<size_t>(report.top_given ? report.top : kShownLayers);
+  const size_t most = MostShown(report);
   std::vector<std::vector<std::string>> rows;
-  const ByteUnit unit = ColumnUnit(layers.front().second, screen.units);
+  const ByteUnit unit = ColumnUnit(part.peak_bytes, screen.units);
   const auto add = [&](const std::string& name, int64_t bytes, bool bar) {
     const double share = part.peak_bytes > 0 ? static_cast<double>(bytes) / static_cast<double>(part.peak_bytes) : 0;
     rows.push_back(
@@ -82,43 +91,46 @@ std::vector<std::string> LayerLines(const Report& report, const PartSummary& par
   if (rest_count > 0) add(absl::StrFormat("(%d others)", rest_count), rest, false);
   std::vector<std::string> lines = {std::string(kIndent, ' ') + "Layers holding most then"};
   const std::vector<TextColumn> columns = {{false, 24}, {true, 0}, {true, 0}, {false, 0}};
-  for (std::string& line : Aligned(rows, columns, 2 * kIndent, 2, screen)) lines.push_back(std::move(line));
+  for (std::string& line : Aligned(rows, columns, 2 * kIndent, kColumnGap, screen)) lines.push_back(std::move(line));
   return lines;
 }
 
 // A tensor as its reader knows it: "layer1.0.bn3 (cudnn_batch_norm)" for what an operator made, since names of values
-// in a file are an exporter's ("getitem_15"); the name for parameters, their state, and what has no module.
-std::string TensorLabel(const Table& table, const Row& row) {
+// in a file are an exporter's ("getitem_15"), or the module alone where both are wider than `width`; the name for
+// parameters, their state, and what has no module.
+std::string TensorLabel(const Table& table, const Row& row, size_t width, bool utf8) {
   const auto text = [&](std::string_view key) { return std::get<std::string>(CellAt(table, row, key)); };
-  if (text("op").empty() || text("module").empty()) return text("name");
-  const std::string category = text("category");
+  const std::string module = text("module"), category = text("category");
+  if (text("op").empty() || module.empty()) return Shortened(text("name"), width, utf8);
   const bool gradient = category == NameOf(Category::kGradients) || category == NameOf(Category::kActivationGradients);
-  return absl::StrFormat("%s (%s)", text("module"), gradient ? "gradient" : text("op"));
+  const std::string label = absl::StrFormat("%s (%s)", module, gradient ? "gradient" : text("op"));
+  return Shortened(DisplayWidth(label) <= width ? label : module, width, utf8);
 }
 
 // `room`: columns for the whole block.
 std::vector<std::string> TensorLines(const Report& report, const Screen& screen, size_t room) {
   const Table& table = report.largest_tensors;
-  const auto most = static_cast<size_t>(report.top_given ? report.top : kShownLayers);
-  std::vector<std::vector<std::string>> rows;
   if (table.rows.empty()) return {};
-  const ByteUnit unit = ColumnUnit(std::get<int64_t>(CellAt(table, table.rows.front(), "bytes")), screen.units);
-  for (const Row& row : table.rows) {
-    if (most > 0 && rows.size() == most) break;
-    rows.push_back({CellText(CellAt(table, row, "bytes"), ColumnKind::kBytes, unit), TensorLabel(table, row),
-                    CellText(CellAt(table, row, "shape"), ColumnKind::kShape, ByteUnit::kAuto)});
+  const size_t most = MostShown(report);
+  const size_t count = most == 0 ? table.rows.size() : std::min(most, table.rows.size());
+  const ByteUnit unit = ColumnUnit(MainPart(report.runs.front()).peak_bytes, screen.units);
+  std::vector<std::vector<std::string>> rows;
+  size_t widest_size = 0, widest_shape = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const Row& row = table.rows[i];
+    const std::string shape = CellText(CellAt(table, row, "shape"), ColumnKind::kShape, ByteUnit::kAuto);
+    rows.push_back({CellText(CellAt(table, row, "bytes"), ColumnKind::kBytes, unit), "",
+                    Shortened(shape, kShapeWidth, screen.utf8)});
+    widest_size = std::max(widest_size, DisplayWidth(rows.back()[0]));
+    widest_shape = std::max(widest_shape, DisplayWidth(rows.back()[2]));
   }
+  const size_t taken = 2 * kIndent + widest_size + widest_shape + 2 * kColumnGap;
+  const size_t label_width = std::max(kLeastLabel, room - std::min(room, taken));
+  for (size_t i = 0; i < count; ++i) rows[i][1] = TensorLabel(table, table.rows[i], label_width, screen.utf8);
   std::vector<std::string> lines = {std::string(kIndent, ' ') + "Tensors holding most then"};
-  size_t taken = 2 * kIndent + 2 * 2;  // the indent and the gaps
-  for (size_t c : {0, 2}) {
-    size_t widest = 0;
-    for (const auto& row : rows) widest = std::max(widest, DisplayWidth(row[c]));
-    taken += std::min<size_t>(widest, 22);
-  }
-  const std::vector<TextColumn> columns = {
-      {true, 0}, {false, std::max<size_t>(20, room - std::min(room, taken))}, {false, 22}};
-  for (std::string& line : Aligned(rows, columns, 2 * kIndent, 2, screen)) lines.push_back(std::move(line));
-  const int64_t others = table.omitted_rows + static_cast<int64_t>(table.rows.size() - rows.size());
+  const std::vector<TextColumn> columns = {{true, 0}, {false, 0}, {false, 0}};
+  for (std::string& line : Aligned(rows, columns, 2 * kIndent, kColumnGap, screen)) lines.push_back(std::move(line));
+  const int64_t others = table.omitted_rows + static_cast<int64_t>(table.rows.size() - count);
   if (others > 0) lines.push_back(absl::StrFormat("    (%d more: --by tensor)", others));
   return lines;
 }

@@ -113,7 +113,7 @@ TEST(ParseOptions, SuggestsWhatWasMeant) {
   EXPECT_EQ(Refusal({"m.onnx", "-batch", "64"}),
             "unknown option '-batch' | did you mean: --batch      (onnx-mem --help)");
   EXPECT_EQ(Refusal({"m.onnx", "--frobnicate=3"}), "unknown option '--frobnicate' | try: onnx-mem --help");
-  EXPECT_EQ(Refusal({"analyse", "m.onnx"}), "unexpected argument 'analyse' | did you mean: analyze");
+  EXPECT_EQ(Refusal({"analyse", "m.onnx"}), "unknown command 'analyse' | did you mean: analyze");
   EXPECT_EQ(Refusal({"m.onnx", "--mode", "trian"}),
             "--mode: 'trian' is not one of both, train, infer | did you mean: train");
   EXPECT_EQ(Refusal({"completion", "bash", "--batch", "3"}), "option '--batch' is not one of 'completion'");

@@ -1,0 +1,82 @@
+#include "cli/unmatched.h"
+
+#include <algorithm>
+#include <regex>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_format.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/suggest.h"
+
+namespace onnx_mem {
+namespace {
+
+absl::Status CheckName(std::string_view option, std::string_view code, const std::string& name,
+                       const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return absl::OkStatus();
+  std::vector<std::string> details;
+  if (std::string hint = DidYouMean(name, known); !hint.empty()) details.push_back(std::move(hint));
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, code,
+                     absl::StrFormat("%s %s: the model has no such %s", option, name, code.substr(code.find('-') + 1)),
+                     std::move(details));
+}
+
+// Every module path and its parents.
+std::set<std::string> ModulesOf(const MemoryProgram& program) {
+  std::set<std::string> modules;
+  for (const Step& step : program.steps) {
+    for (size_t end = step.module.find('.'); end != std::string::npos; end = step.module.find('.', end + 1)) {
+      modules.insert(step.module.substr(0, end));
+    }
+    if (!step.module.empty()) modules.insert(step.module);
+  }
+  return modules;
+}
+
+Diagnostic NoMatch(std::string_view option, const std::string& pattern, std::string_view what,
+                   std::string_view try_by) {
+  Diagnostic warning;
+  warning.code = "no-match";
+  warning.severity = Severity::kWarning;
+  warning.message = absl::StrFormat("%s '%s' matches no %s, so it changes nothing", option, pattern, what);
+  warning.details = {absl::StrFormat("try: onnx-mem MODEL %s   lists the names", try_by)};
+  return warning;
+}
+
+}  // namespace
+
+absl::Status CheckNames(const Run& run, const Graph& graph) {
+  if (run.hold.empty() && run.requires_grad.empty()) return absl::OkStatus();
+  std::vector<std::string> tensors, inputs;
+  for (const Tensor& tensor : graph.tensors) tensors.push_back(tensor.name);
+  for (TensorId input : graph.inputs) inputs.push_back(graph.tensors[input].name);
+  for (const std::string& name : run.hold) RETURN_IF_ERROR(CheckName("--hold", "unknown-tensor", name, tensors));
+  for (const std::string& name : run.requires_grad) {
+    RETURN_IF_ERROR(CheckName("--requires-grad", "unknown-input", name, inputs));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Diagnostic> UnmatchedPatterns(const Run& run, const Analysis& analysis) {
+  std::vector<Diagnostic> warnings;
+  if (!analysis.training) return warnings;
+  for (const std::string& pattern : run.freeze) {
+    const std::regex regex(pattern);
+    const bool matched = std::any_of(analysis.parameters.begin(), analysis.parameters.end(),
+                                     [&](const Parameter& p) { return std::regex_search(p.name, regex); });
+    if (!matched) warnings.push_back(NoMatch("--freeze", pattern, "parameter", "--by tensor -n 0"));
+  }
+  if (run.checkpointed.empty()) return warnings;
+  const std::set<std::string> modules = ModulesOf(analysis.training->program);
+  for (const std::string& pattern : run.checkpointed) {
+    const std::regex regex(pattern);
+    const bool matched = std::any_of(modules.begin(), modules.end(),
+                                     [&](const std::string& path) { return std::regex_match(path, regex); });
+    if (!matched) warnings.push_back(NoMatch("--checkpointed", pattern, "module", "--by layer -n 0"));
+  }
+  return warnings;
+}
+
+}  // namespace onnx_mem

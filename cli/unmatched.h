@@ -1,0 +1,23 @@
+// Options that name parts of the model, checked against it: a name with a slip would change nothing and leave a wrong
+// number without a word.
+#ifndef ONNX_MEM_CLI_UNMATCHED_H_
+#define ONNX_MEM_CLI_UNMATCHED_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "analyzer/analysis.h"
+#include "analyzer/graph/diagnostic.h"
+
+namespace onnx_mem {
+
+// Errors: unknown-tensor (--hold) and unknown-input (--requires-grad), with suggestions.
+absl::Status CheckNames(const Run& run, const Graph& graph);
+
+// A warning for each pattern that matches nothing: --freeze over parameters, --checkpointed over modules. Warnings
+// only, since one command line may serve several models. Empty where training was not analyzed.
+std::vector<Diagnostic> UnmatchedPatterns(const Run& run, const Analysis& analysis);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_UNMATCHED_H_

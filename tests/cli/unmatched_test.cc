@@ -1,0 +1,52 @@
+#include "cli/unmatched.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/cli/report/sample_analysis.h"
+
+namespace onnx_mem {
+namespace {
+
+std::string CodeAndHint(const absl::Status& status) {
+  const Diagnostic diagnostic = DiagnosticOf(status);
+  return diagnostic.code + ": " + diagnostic.message +
+         (diagnostic.details.empty() ? "" : " | " + diagnostic.details[0]);
+}
+
+TEST(CheckNames, FindsWhatTheModelHas) {
+  Analysis analysis = SampleAnalysis();
+  analysis.graph.inputs = {TensorId(0)};
+  onnx_mem::Run run;
+  run.hold = {"y", "z"};
+  run.requires_grad = {"x"};
+  EXPECT_TRUE(CheckNames(run, analysis.graph).ok());
+}
+
+TEST(CheckNames, RefusesWhatItHasNot) {
+  Analysis analysis = SampleAnalysis();
+  analysis.graph.inputs = {TensorId(0)};
+  onnx_mem::Run run;
+  run.hold = {"hidden"};
+  EXPECT_EQ(CodeAndHint(CheckNames(run, analysis.graph)),
+            "unknown-tensor: --hold hidden: the model has no such tensor");
+  run.hold.clear();
+  run.requires_grad = {"y"};  // a tensor, but not an input
+  EXPECT_EQ(CodeAndHint(CheckNames(run, analysis.graph)),
+            "unknown-input: --requires-grad y: the model has no such input | did you mean: x");
+}
+
+TEST(UnmatchedPatterns, WarnsOfPatternsThatChangeNothing) {
+  Analysis analysis = SampleAnalysis();
+  onnx_mem::Run run;
+  run.freeze = {"^w$", "stem"};
+  run.checkpointed = {"a", "a\\.conv", "conv"};  // the whole path must match
+  const std::vector<Diagnostic> warnings = UnmatchedPatterns(run, analysis);
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_EQ(warnings[0].message, "--freeze 'stem' matches no parameter, so it changes nothing");
+  EXPECT_EQ(warnings[1].message, "--checkpointed 'conv' matches no module, so it changes nothing");
+  analysis.training.reset();
+  EXPECT_TRUE(UnmatchedPatterns(run, analysis).empty());
+}
+
+}  // namespace
+}  // namespace onnx_mem
