@@ -15,6 +15,7 @@ void LowerSub(Site& s);
 void LowerMul(Site& s);
 void LowerDiv(Site& s);
 void LowerPow(Site& s);
+void LowerMod(Site& s);
 void LowerBinary(Site& s);       // two tensors, broadcast: the row's operator
 void LowerVariadic(Site& s);     // a chain of the row's binary operator
 void LowerMean(Site& s);

@@ -79,8 +79,7 @@ void LowerDiv(Site& s) {
     s.Emit("reciprocal", {s.In(1)}, {s.Out(0)});
     return;
   }
-  const TensorId inverse = s.EmitTemp("reciprocal", {s.In(1)}, s.OutShape().dims, s.OutType());
-  s.Emit("mul_scalar", {inverse}, {s.Out(0)}, {{"scalar", *s.Number(0)}});
+  EmitScalar(s, "rdiv_scalar", 1, 0);
 }
 
 void LowerPow(Site& s) {
@@ -88,7 +87,14 @@ void LowerPow(Site& s) {
     s.Emit("pow_scalar", {s.In(0)}, {s.Out(0)}, {{"exponent", *s.Number(1)}});
     return;
   }
+  if (IsScalarOperation(s, 1, 0)) return EmitScalar(s, "rpow_scalar", 1, 0);
   EmitBinary(s, "pow");
+}
+
+void LowerMod(Site& s) {
+  const bool fmod = s.Int("fmod", 0) != 0;
+  if (IsScalarOperation(s, 0, 1)) return EmitScalar(s, fmod ? "fmod_scalar" : "remainder_scalar", 0, 1);
+  EmitBinary(s, fmod ? "fmod" : "remainder");
 }
 
 void LowerBinary(Site& s) {

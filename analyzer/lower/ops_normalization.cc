@@ -1,14 +1,22 @@
 // Normalisations.
-#include "absl/strings/str_cat.h"
+#include "absl/strings/match.h"
 #include "analyzer/lower/ops.h"
 
 namespace onnx_mem {
 namespace {
 
+// True for names that torch's exporters give to constants and folded values, not to a module's own tensors.
+bool IsInvented(const std::string& name) {
+  return absl::StartsWith(name, "val_") || absl::StartsWith(name, "onnx::") || absl::StartsWith(name, "/");
+}
+
 // A scale or bias that the framework does not have (affine=False): exporters write constants of ones and zeros.
 TensorId Affine(Site& s, size_t slot) {
   const TensorId stored = s.Stored(slot);
-  if (stored.valid()) return s.draft().tensor(stored).role == TensorRole::kConstant ? TensorId() : stored;
+  if (stored.valid()) {
+    const Tensor& tensor = s.draft().tensor(stored);
+    return tensor.role == TensorRole::kConstant || IsInvented(tensor.name) ? TensorId() : stored;
+  }
   if (!s.Has(slot) || s.Floats(slot)) return TensorId();
   return s.Materialized(slot);
 }
@@ -55,7 +63,7 @@ void LowerRmsNormalization(Site& s) {
   s.Emit("rms_norm", WithoutTail({s.Materialized(0), Affine(s, 1)}), {s.Out(0)}, {{"axis", s.Axis("axis", -1)}});
 }
 
-void LowerLrn(Site& s) { s.Emit("local_response_norm", {s.Materialized(0)}, {s.Out(0)}, {{"size", s.Int("size", 5)}}); }
+void LowerLrn(Site& s) { s.Emit("local_response_norm", {s.Materialized(0)}, {s.Out(0)}, {{"size", s.Int("size", 5)}, {"beta", s.Float("beta", 0.75)}}); }
 
 void LowerLpNormalization(Site& s) {
   s.Emit("lp_normalize", {s.Materialized(0)}, {s.Out(0)}, {{"p", s.Int("p", 2)}, {"axis", s.Axis("axis", -1)}});

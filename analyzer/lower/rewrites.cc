@@ -7,10 +7,15 @@ namespace {
 
 constexpr auto kRewrites = std::to_array<Rewrite>({
     {"bn-unfold", "BatchNorms that the exporter folded into convolutions put back", UnfoldBatchNorm, false},
-    {"group-norm", "GroupNorms that the exporter spelled out run as one operator", FuseGroupNorm},
+    {"tied-weights", "output projections share the token embedding's weight", TieWeights, false},
+    {"aten-groups", "ATen calls that the exporter decomposed run as one operator", FuseAtenGroups},
     {"linear-bias", "matrix products with their bias run as one linear", FuseLinearBias, false},
     {"rsqrt", "reciprocals of square roots run as one rsqrt", FuseRsqrt, false},
     {"unbind", "splits into single slices run as one unbind", FuseUnbind, false},
+    {"roll", "pairs of slices joined the other way round run as roll", FuseRoll, false},
+    {"group-norm", "GroupNorms that the exporter spelled out run as one operator", FuseGroupNorm},
+    {"layer-norm", "LayerNorms that the exporter spelled out run as one operator", FuseLayerNorm},
+    {"cosine-similarity", "cosine similarities run as the framework computes them", FuseCosineSimilarity, false},
     {"gelu", "GELUs that the exporter spelled out run as one operator", FuseGelu},
     {"silu", "products with their own sigmoid run as SiLU", FuseSilu},
     {"hardswish", "products with their own hard sigmoid run as Hardswish", FuseHardswish},
@@ -18,6 +23,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"attention", "attentions that the exporter spelled out run as scaled_dot_product_attention", FuseAttention},
     {"packed-projection", "packed q, k, v projections of nn.MultiheadAttention are copied once",
      InsertPackedProjectionCopy},
+    {"dropout", "dropouts put back (--dropout)", RestoreDropout},
 });
 
 }  // namespace

@@ -22,8 +22,6 @@ std::span<const Rewrite> AllRewrites();
 
 // rewrite_folded_batch_norm.cc: a BatchNorm that the exporter folded into a convolution is put back.
 int64_t UnfoldBatchNorm(Lowering& lowering);
-// rewrite_group_norm.cc: nn.GroupNorm by way of an instance normalisation.
-int64_t FuseGroupNorm(Lowering& lowering);
 // rewrite_linear_bias.cc: MatMul and Add of one module are one addmm.
 int64_t FuseLinearBias(Lowering& lowering);
 // rewrite_rsqrt.cc: 1 / sqrt(x) is rsqrt.
@@ -38,6 +36,19 @@ int64_t FuseMish(Lowering& lowering);
 int64_t FuseUnbind(Lowering& lowering);
 // rewrite_packed_projection.cc: the copy in nn.MultiheadAttention
 int64_t InsertPackedProjectionCopy(Lowering& lowering);
+// rewrite_aten_groups.cc: all nodes of one ATen call
+int64_t FuseAtenGroups(Lowering& lowering);
+// rewrite_roll.cc
+int64_t FuseRoll(Lowering& lowering);
+// rewrite_norms.cc
+int64_t FuseGroupNorm(Lowering& lowering);
+int64_t FuseLayerNorm(Lowering& lowering);
+// rewrite_cosine_similarity.cc
+int64_t FuseCosineSimilarity(Lowering& lowering);
+// rewrite_tied_weights.cc
+int64_t TieWeights(Lowering& lowering);
+// rewrite_dropout.cc: --dropout P
+int64_t RestoreDropout(Lowering& lowering);
 // rewrite_attention.cc: scaled_dot_product_attention
 int64_t FuseAttention(Lowering& lowering);
 

@@ -79,7 +79,7 @@ constexpr auto kRows = std::to_array<TableRow>({
     {"", "GreaterOrEqual", LowerBinary, "compare"},
     {"", "Less", LowerBinary, "compare"},
     {"", "LessOrEqual", LowerBinary, "compare"},
-    {"", "Mod", LowerBinary, "remainder"},
+    {"", "Mod", LowerMod},
     {"", "Or", LowerBinary, "logical"},
     {"", "Xor", LowerBinary, "logical"},
     {"", "Max", LowerVariadic, "maximum"},

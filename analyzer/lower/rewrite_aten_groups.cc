@@ -1,0 +1,232 @@
+// dynamo exports name the ATen call that every node belongs to. All nodes of one call are one framework operator, and
+// what it saves is that operator's: the group is put back together. One row per ATen operator that exporters decompose.
+//
+//   div, erf, add, mul, mul of "gelu#gelu_3"  ->  gelu(x)
+//
+// Calls whose nodes the table already turns into the right operator have no row.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/lower/match.h"
+#include "analyzer/lower/parameters.h"
+#include "analyzer/lower/rewrites.h"
+
+namespace onnx_mem {
+namespace {
+
+enum class GroupKind {
+  kUnary,    // one tensor in, one out
+  kNorm,     // a tensor and its stored scale and shift in, one out
+  kAll,      // everything that the group reads, in the order in which it reads it
+  kInPlace,  // the first tensor that it reads, written into: functional form of x[a:b] = y
+  kUnbind,   // one tensor in, its slices along an axis out
+};
+
+struct GroupRow {
+  std::string_view aten;
+  std::string_view framework;
+  GroupKind kind;
+};
+
+constexpr auto kGroups = std::to_array<GroupRow>({
+    {"_fused_rms_norm", "rms_norm", GroupKind::kNorm},
+    {"_safe_softmax", "softmax", GroupKind::kUnary},
+    {"celu", "celu", GroupKind::kUnary},
+    {"cumsum", "cumsum", GroupKind::kUnary},
+    {"elu", "elu", GroupKind::kUnary},
+    {"flip", "flip", GroupKind::kUnary},
+    {"gelu", "gelu", GroupKind::kUnary},
+    {"glu", "glu", GroupKind::kUnary},
+    {"group_norm", "group_norm", GroupKind::kNorm},
+    {"hardsigmoid", "hardsigmoid", GroupKind::kUnary},
+    {"hardswish", "hardswish", GroupKind::kUnary},
+    {"index", "index", GroupKind::kAll},
+    {"index_put", "index_put", GroupKind::kAll},
+    {"instance_norm", "instance_norm", GroupKind::kNorm},
+    {"layer_norm", "layer_norm", GroupKind::kNorm},
+    {"linalg_vector_norm", "norm", GroupKind::kUnary},
+    {"log_sigmoid", "logsigmoid", GroupKind::kUnary},
+    {"logsumexp", "logsumexp", GroupKind::kUnary},
+    {"masked_fill", "masked_fill", GroupKind::kAll},
+    {"mish", "mish", GroupKind::kUnary},
+    {"native_group_norm", "group_norm", GroupKind::kNorm},
+    {"native_layer_norm", "layer_norm", GroupKind::kNorm},
+    {"repeat", "repeat", GroupKind::kUnary},
+    {"rms_norm", "rms_norm", GroupKind::kNorm},
+    {"roll", "roll", GroupKind::kUnary},
+    {"rsqrt", "rsqrt", GroupKind::kUnary},
+    {"select_scatter", "identity", GroupKind::kInPlace},
+    {"selu", "selu", GroupKind::kUnary},
+    {"silu", "silu", GroupKind::kUnary},
+    {"slice_scatter", "identity", GroupKind::kInPlace},
+    {"softplus", "softplus", GroupKind::kUnary},
+    {"std", "std", GroupKind::kUnary},
+    {"unbind", "unbind", GroupKind::kUnbind},
+    {"var", "var", GroupKind::kUnary},
+});
+
+const GroupRow* FindGroupRow(std::string_view framework_op) {
+  const std::string_view aten = framework_op.substr(0, framework_op.find('#'));
+  auto it = std::lower_bound(kGroups.begin(), kGroups.end(), aten,
+                             [](const GroupRow& row, std::string_view name) { return row.aten < name; });
+  return it != kGroups.end() && it->aten == aten ? &*it : nullptr;
+}
+
+// The nodes of one call, with what crosses its border.
+struct Group {
+  std::vector<NodeId> nodes;
+  std::vector<TensorId> inputs;   // read by the group, made outside
+  std::vector<TensorId> outputs;  // made by the group, read outside
+};
+
+void FindBorder(const Draft& draft, Group& group) {
+  const absl::flat_hash_set<NodeId> members(group.nodes.begin(), group.nodes.end());
+  for (NodeId id : group.nodes) {
+    for (TensorId input : draft.node(id).inputs) {
+      if (!input.valid() || members.contains(draft.producer(input))) continue;
+      if (std::find(group.inputs.begin(), group.inputs.end(), input) == group.inputs.end()) group.inputs.push_back(input);
+    }
+    for (TensorId output : draft.node(id).outputs) {
+      if (!output.valid()) continue;
+      const std::vector<NodeId>& readers = draft.readers(output);
+      const bool outside = std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return !members.contains(r); });
+      if (outside || draft.IsOutput(output)) group.outputs.push_back(output);
+    }
+  }
+}
+
+bool IsStored(const Draft& draft, TensorId id) {
+  return !draft.producer(id).valid() && draft.kind(id) != TensorKind::kInput;
+}
+
+// x, then the stored tensors that the module owns; constants that the exporter made up are left out.
+std::vector<TensorId> NormOperands(const Draft& draft, const Group& group) {
+  std::vector<TensorId> operands, affine;
+  for (TensorId input : group.inputs) {
+    if (!IsStored(draft, input)) {
+      operands.push_back(input);
+    } else if (!IsExporterName(draft.tensor(input).name)) {
+      affine.push_back(input);
+    }
+  }
+  if (operands.size() != 1) return {};
+  operands.insert(operands.end(), affine.begin(), affine.end());
+  return operands;
+}
+
+// Attributes of the one operator, from the nodes that it was decomposed into.
+void ReadAttributes(const Draft& draft, const Group& group, Node& fused) {
+  const auto rank = static_cast<int64_t>(draft.tensor(fused.inputs[0]).shape.rank());
+  fused.attributes["axis"] = rank - 1;
+  for (NodeId id : group.nodes) {
+    const Node& node = draft.node(id);
+    if (node.op == "tanh" && fused.op == "gelu") fused.attributes["approximate"] = std::string("tanh");
+    if (node.op == "instance_norm" && fused.op == "group_norm") {
+      const Dims& dims = draft.tensor(node.inputs[0]).shape.dims;
+      if (dims.size() > 1) fused.attributes["groups"] = dims[1];
+    }
+    for (std::string_view name : {"axes", "axis", "keepdim", "p", "groups"}) {
+      auto it = node.attributes.find(name);
+      if (it != node.attributes.end() && node.op != "reshape") fused.attributes.insert_or_assign(it->first, it->second);
+    }
+  }
+  if (fused.op == "gelu") fused.attributes.try_emplace("approximate", std::string("none"));
+}
+
+// unbind: its slices in order, by where each begins; pieces that nobody reads have no tensor.
+bool MakeUnbind(const Draft& draft, const Group& group, Node& fused) {
+  if (group.inputs.size() != 1) return false;
+  const Shape& shape = draft.tensor(group.inputs[0]).shape;
+  std::map<int64_t, TensorId> pieces;
+  int64_t axis = -1;
+  for (TensorId output : group.outputs) {
+    NodeId id = draft.producer(output);
+    if (draft.node(id).op == "squeeze") id = draft.producer(draft.node(id).inputs[0]);
+    if (!id.valid()) return false;
+    const Node& node = draft.node(id);
+    int64_t index = -1;
+    if (node.op == "select") {
+      axis = IntAttribute(node, "axis", 0);
+      index = IntAttribute(node, "index", 0);
+    } else if (node.op == "slice" && IntsAttribute(node, "axes").size() == 1) {
+      axis = IntsAttribute(node, "axes")[0];
+      index = IntsAttribute(node, "starts")[0];
+    } else if (node.op == "split") {
+      axis = IntAttribute(node, "axis", 0);
+      const TensorId piece = draft.node(draft.producer(output)).inputs[0];
+      index = std::find(node.outputs.begin(), node.outputs.end(), piece) - node.outputs.begin();
+    } else {
+      return false;
+    }
+    pieces[index] = output;
+  }
+  if (axis < 0 || axis >= static_cast<int64_t>(shape.rank())) return false;
+  fused.inputs = group.inputs;
+  fused.attributes["axis"] = axis;
+  const int64_t count = shape.dims[static_cast<size_t>(axis)];
+  if (count <= 0 || count > 4096 || pieces.rbegin()->first >= count) return false;
+  fused.outputs.assign(static_cast<size_t>(count), TensorId());
+  for (auto [index, output] : pieces) fused.outputs[static_cast<size_t>(index)] = output;
+  return true;
+}
+
+// The one operator that the group was; false where the group is not what its row expects.
+bool MakeFused(const Draft& draft, const GroupRow& row, const Group& group, Node& fused) {
+  fused.op = std::string(row.framework);
+  if (row.kind == GroupKind::kUnbind) return MakeUnbind(draft, group, fused);
+  if (group.outputs.size() != 1) return false;
+  fused.outputs = group.outputs;
+  switch (row.kind) {
+    case GroupKind::kUnary:
+      std::copy_if(group.inputs.begin(), group.inputs.end(), std::back_inserter(fused.inputs),
+                   [&](TensorId id) { return !IsStored(draft, id) || group.inputs.size() == 1; });
+      if (fused.inputs.size() != 1) return false;
+      break;
+    case GroupKind::kNorm: fused.inputs = NormOperands(draft, group); break;
+    case GroupKind::kAll: fused.inputs = group.inputs; break;
+    case GroupKind::kInPlace:
+      for (TensorId input : group.inputs) {
+        const bool base = draft.tensor(input).shape == draft.tensor(group.outputs[0]).shape && !IsStored(draft, input);
+        if (base && fused.inputs.empty()) fused.inputs.push_back(input);
+      }
+      break;
+    case GroupKind::kUnbind: break;
+  }
+  if (fused.inputs.empty()) return false;
+  ReadAttributes(draft, group, fused);
+  return true;
+}
+
+}  // namespace
+
+int64_t FuseAtenGroups(Lowering& lowering) {
+  Draft& draft = lowering.draft;
+  std::vector<std::string> order;
+  std::map<std::string, Group> groups;
+  for (NodeId id : draft.InOrder()) {
+    const std::string& call = draft.node(id).framework_op;
+    if (call.empty() || FindGroupRow(call) == nullptr) continue;
+    Group& group = groups[call];
+    if (group.nodes.empty()) order.push_back(call);
+    group.nodes.push_back(id);
+  }
+  int64_t count = 0;
+  for (const std::string& call : order) {
+    Group& group = groups[call];
+    const GroupRow& row = *FindGroupRow(call);
+    if (group.nodes.size() == 1 && draft.node(group.nodes[0]).op == row.framework) continue;
+    FindBorder(draft, group);
+    Node fused;
+    if (group.outputs.empty() || !MakeFused(draft, row, group, fused)) continue;
+    const bool first = row.kind == GroupKind::kUnbind;
+    const Rank rank = draft.rank(first ? group.nodes.front() : group.nodes.back());
+    Replace(draft, group.nodes, std::move(fused), rank);
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,48 @@
+// Folding unties weights: a language model's head shares its weight with the token embedding, but an evaluation export
+// stores the head's transpose as a tensor of its own. Without the contents only the shapes can tell: [D, V] beside an
+// embedding [V, D] with a vocabulary too large to be a coincidence.
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/lower/parameters.h"
+#include "analyzer/lower/rewrites.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr int64_t kSmallestVocabulary = 16'000;
+
+}  // namespace
+
+int64_t TieWeights(Lowering& lowering) {
+  Draft& draft = lowering.draft;
+  std::map<std::pair<int64_t, int64_t>, TensorId> tables;  // by rows and columns
+  int64_t count = 0;
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    if (node.op == "embedding") {
+      const Dims& dims = draft.tensor(node.inputs[0]).shape.dims;
+      if (dims.size() == 2 && dims[0] > kSmallestVocabulary) tables.emplace(std::pair(dims[0], dims[1]), node.inputs[0]);
+      continue;
+    }
+    if (node.op != "linear" || IntAttribute(node, "transposed", 0) == 0) continue;
+    const Tensor& weight = draft.tensor(node.inputs[1]);
+    if (!IsExporterName(weight.name)) continue;
+    auto table = tables.find({weight.shape.dims[1], weight.shape.dims[0]});
+    if (table == tables.end()) continue;
+    std::vector<TensorId> inputs = node.inputs;
+    inputs[1] = table->second;
+    draft.SetInputs(id, std::move(inputs));
+    draft.mutable_node(id).attributes["transposed"] = int64_t{0};
+    ++count;
+  }
+  if (count > 0) {
+    lowering.diagnostics.push_back({"tied-weights", Severity::kNote, count,
+                                    absl::StrCat(count, " output projections are counted as sharing the token embedding's "
+                                                 "weight: the exporter stored its transpose"),
+                                    {}, {}});
+  }
+  return count;
+}
+
+}  // namespace onnx_mem
