@@ -10,7 +10,6 @@
 #include "analyzer/eager/loss.h"
 #include "analyzer/eager/machine.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/graph/suggest.h"
 #include "analyzer/lower/lower.h"
 #include "analyzer/segments.h"
 
@@ -66,42 +65,6 @@ absl::StatusOr<std::vector<std::regex>> CompileAll(const std::vector<std::string
 
 bool MatchesAny(const std::vector<std::regex>& patterns, const std::string& text) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::regex& r) { return std::regex_search(text, r); });
-}
-
-absl::Status UnknownName(std::string_view option, const std::string& name, const std::vector<std::string>& known) {
-  std::vector<std::string> details;
-  if (const std::string suggestion = DidYouMean(name, known); !suggestion.empty()) details.push_back(suggestion);
-  details.push_back("try: onnx-mem MODEL --by tensor --top 0   lists the names");
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "unknown-name",
-                     absl::StrCat(std::string(option), " ", name, ": the model has no such tensor"), std::move(details));
-}
-
-// Options that name tensors name tensors of this model; a freeze pattern matches some parameter.
-absl::Status CheckNames(const Graph& source, const Lowered& lowered, const Run& run,
-                        const std::vector<std::regex>& frozen) {
-  std::vector<std::string> all, inputs;
-  if (!run.hold.empty()) {
-    for (const Tensor& tensor : source.tensors) all.push_back(tensor.name);
-  }
-  for (TensorId id : source.inputs) inputs.push_back(source.tensors[id].name);
-  for (const std::string& name : run.hold) {
-    if (std::find(all.begin(), all.end(), name) == all.end()) return UnknownName("--hold", name, all);
-  }
-  for (const std::string& name : run.requires_grad) {
-    if (std::find(inputs.begin(), inputs.end(), name) == inputs.end()) return UnknownName("--requires-grad", name, inputs);
-  }
-  for (size_t i = 0; i < frozen.size(); ++i) {
-    bool any = false;
-    for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
-      any = any || (lowered.kinds[id] == TensorKind::kParameter &&
-                    std::regex_search(lowered.graph.tensors[id].name, frozen[i]));
-    }
-    if (any) continue;
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "unknown-name",
-                       absl::StrCat("--freeze ", run.freeze[i], ": no parameter has such a name"),
-                       {"try: onnx-mem MODEL --by layer --top 0   lists the modules"});
-  }
-  return absl::OkStatus();
 }
 
 // Floating outputs that the loss is computed on.
@@ -274,7 +237,6 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run) {
   RETURN_IF_ERROR(SettleShapes(lowered));
   Setting setting{.lowered = lowered, .run = run};
   ASSIGN_OR_RETURN(setting.frozen, CompileAll(run.freeze, "--freeze"));
-  RETURN_IF_ERROR(CheckNames(graph, lowered, run, setting.frozen));
   ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
   setting.loss_outputs = LossOutputs(lowered);
   setting.loss = ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
