@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 
 #include "absl/container/flat_hash_map.h"
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/schemas.h"
 #include "analyzer/onnx/tensor_literal.h"
 
 namespace onnx_mem {
@@ -33,7 +33,7 @@ class Versions {
     if (!fresh) return it->second;
     const auto opset = opsets_.find(domain);
     if (opset == opsets_.end()) return 0;
-    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(op, opset->second, domain);
+    const onnx::OpSchema* schema = Schemas::Instance().GetSchema(op, opset->second, domain);
     return it->second = schema == nullptr ? 0 : schema->since_version();
   }
 

@@ -8,6 +8,7 @@
 #include "analyzer/onnx/body.h"
 #include "analyzer/onnx/bounds.h"
 #include "analyzer/onnx/schema_context.h"
+#include "analyzer/onnx/schemas.h"
 #include "analyzer/onnx/tensor_literal.h"
 #include "onnx/shape_inference/implementation.h"
 
@@ -110,9 +111,9 @@ const InferencePass::Operator& InferencePass::OperatorOf(const onnx::NodeProto& 
   op.default_domain = domain.empty();
   const auto opset = opsets_.find(std::string(domain));
   const int version = opset != opsets_.end() ? opset->second : INT32_MAX;
-  op.schema = onnx::OpSchemaRegistry::Schema(node.op_type(), version, std::string(domain));
+  op.schema = Schemas::Instance().GetSchema(node.op_type(), version, std::string(domain));
   if (rules::IsStandardElsewhere(domain, node.op_type())) {
-    op.schema = onnx::OpSchemaRegistry::Schema(node.op_type(), INT32_MAX, "");
+    op.schema = Schemas::Instance().GetSchema(node.op_type(), INT32_MAX, "");
     op.bound = rules::FindBound(node.op_type());
   }
   if (op.default_domain && op.schema != nullptr) op.fold = fold::FindRow(node.op_type());
@@ -284,7 +285,7 @@ absl::Status InferencePass::InferBySchema(Site& site, NodeOutputs& outputs) {
       site.op.schema->GetTypeAndShapeInferenceFunction()(context);
     } else {
       onnx::shape_inference::InferShapeForFunctionNode(*site.op.schema->GetFunction(),
-                                                       onnx::OpSchemaRegistry::Instance(), context);
+                                                       &Schemas::Instance(), context);
     }
     if (site.op.default_domain && site.node.op_type() == "Reshape" && !KeepsElementCount(site.inputs, outputs)) {
       reason = absl::StrCat("cannot reshape to ", ToString(ShapeOfType(outputs[0])), ": another number of elements");

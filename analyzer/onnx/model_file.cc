@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "google/protobuf/arena.h"
-#include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +18,7 @@
 #include "analyzer/onnx/import_notes.h"
 #include "analyzer/onnx/order_nodes.h"
 #include "analyzer/onnx/rebatch/rebatch.h"
+#include "analyzer/onnx/schemas.h"
 #include "analyzer/onnx/shapes.h"
 #include "analyzer/onnx/slim_model.h"
 #include "analyzer/onnx/sniff.h"
@@ -32,7 +32,7 @@ absl::Status BadModel(const std::string& path, const std::string& what) {
 }
 
 absl::Status CheckOpset(const ModelInfo& info) {
-  const int64_t newest = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("").second;
+  const int64_t newest = NewestOpset();
   const auto opset = info.opsets.find("");
   if (opset == info.opsets.end() || opset->second <= newest) return absl::OkStatus();
   return ErrorStatus(absl::StatusCode::kUnimplemented, "opset-too-new",
