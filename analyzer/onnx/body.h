@@ -38,9 +38,9 @@ void CoverInto(const InferredGraph& facts, InferredGraph& into);
 std::optional<int64_t> KnownScalar(Value* value);
 
 // Binds the node's outputs.
-absl::Status InferIf(InferencePass& pass, InferencePass::Site& site);
-absl::Status InferLoop(InferencePass& pass, InferencePass::Site& site);
-absl::Status InferScan(InferencePass& pass, InferencePass::Site& site);
+absl::Status InferIf(InferencePass& pass, NodeSite& site);
+absl::Status InferLoop(InferencePass& pass, NodeSite& site);
+absl::Status InferScan(InferencePass& pass, NodeSite& site);
 
 }  // namespace onnx_mem
 

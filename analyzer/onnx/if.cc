@@ -3,7 +3,7 @@
 
 namespace onnx_mem {
 
-absl::Status InferIf(InferencePass& pass, InferencePass::Site& site) {
+absl::Status InferIf(InferencePass& pass, NodeSite& site) {
   const std::optional<int64_t> condition = KnownScalar(site.inputs.empty() ? nullptr : site.inputs[0]);
   std::vector<std::vector<Value>> results;
   absl::Status failure;

@@ -49,8 +49,6 @@ absl::Status BadShape(const onnx::NodeProto& node, const onnx::GraphProto& graph
                      std::move(details));
 }
 
-bool IsDefaultDomain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
-
 bool IsScalar(const onnx::TypeProto* type) {
   const Shape shape = ShapeOfType(type);
   return shape.has_rank && shape.dims.empty();
@@ -80,53 +78,31 @@ bool Fill(const rules::Result& result, onnx::TypeProto& type) {
   return filled;
 }
 
-// Reshape is the one operator whose schema does not compare what goes in with what comes out.
-bool KeepsElementCount(const NodeInputs& inputs, const NodeOutputs& outputs) {
-  if (inputs.empty() || inputs[0] == nullptr || outputs.empty() || inputs[0]->upper_bound) return true;
-  const std::optional<int64_t> before = NumElements(ShapeOfType(inputs[0]->type));
-  const std::optional<int64_t> after = NumElements(ShapeOfType(outputs[0]));
-  return !before || !after || *before == *after;
+using TypeInputs = absl::InlinedVector<fold::Input, 4>;
+
+// The inputs as rules and checks see them; contents only where they are complete and may decide about sizes.
+TypeInputs InputsOf(const NodeSite& site, bool contents) {
+  TypeInputs inputs;
+  for (size_t i = 0; i < site.inputs.size(); ++i) {
+    fold::Input& added = inputs.emplace_back();
+    Value* input = site.inputs[i];
+    if (input == nullptr) continue;
+    const bool readable = contents && site.MayRead(i) && ContentsOf(*input) != nullptr && !input->partial;
+    added = {readable ? input->literal.get() : nullptr, input->type, true};
+  }
+  return inputs;
 }
+
+int VersionOf(const Operator& op) { return op.schema != nullptr ? op.schema->since_version() : 0; }
 
 }  // namespace
 
-bool InferencePass::Site::MayRead(size_t i) const {
+bool NodeSite::MayRead(size_t i) const {
   if (i >= inputs.size() || inputs[i] == nullptr) return false;
   return !inputs[i]->contents_are_bounds || SizeGrowsWith(node.op_type(), i);
 }
 
-InferencePass::InferencePass(const onnx::ModelProto& model, bool fold) : fold_(fold) {
-  for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
-    opsets_[IsDefaultDomain(opset.domain()) ? std::string() : opset.domain()] = static_cast<int>(opset.version());
-  }
-  // Files before IR version 3 name no opset: version 1.
-  opsets_.try_emplace("", model.opset_import_size() == 0 ? 1 : INT32_MAX);
-}
-
-const InferencePass::Operator& InferencePass::OperatorOf(const onnx::NodeProto& node) {
-  const std::string_view domain = IsDefaultDomain(node.domain()) ? "" : std::string_view(node.domain());
-  auto [found, added] = operators_.try_emplace({domain, node.op_type()});
-  Operator& op = found->second;
-  if (!added) return op;
-  op.default_domain = domain.empty();
-  const auto opset = opsets_.find(std::string(domain));
-  const int version = opset != opsets_.end() ? opset->second : INT32_MAX;
-  op.schema = Schemas::Instance().GetSchema(node.op_type(), version, std::string(domain));
-  if (rules::IsStandardElsewhere(domain, node.op_type())) {
-    op.schema = Schemas::Instance().GetSchema(node.op_type(), INT32_MAX, "");
-    op.bound = rules::FindBound(node.op_type());
-  }
-  if (op.default_domain && op.schema != nullptr) op.fold = fold::FindRow(node.op_type());
-  op.inferred = op.schema != nullptr && op.schema->has_type_and_shape_inference_function();
-  if (!op.inferred) op.rule = rules::FindRule(domain, node.op_type());
-  if (op.default_domain) op.bound = rules::FindBound(node.op_type());
-  if (op.default_domain && op.schema != nullptr) {
-    if (node.op_type() == "If") op.infer_bodies = InferIf;
-    if (node.op_type() == "Loop") op.infer_bodies = InferLoop;
-    if (node.op_type() == "Scan") op.infer_bodies = InferScan;
-  }
-  return op;
-}
+InferencePass::InferencePass(const onnx::ModelProto& model, bool fold) : operators_(model), fold_(fold) {}
 
 void InferencePass::BindInitializers(const onnx::GraphProto& graph, Scope& scope) {
   for (const onnx::TensorProto& tensor : graph.initializer()) {
@@ -156,7 +132,7 @@ absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, Scope& sco
     const onnx::NodeProto& node = graph.node(i);
     Site site{node,
               graph,
-              OperatorOf(node),
+              operators_.Of(node),
               scope,
               {},
               facts.nodes[static_cast<size_t>(i)],
@@ -181,7 +157,7 @@ void InferencePass::ReportValues(const Scope& scope, InferredGraph& facts) {
   for (const auto& [name, value] : scope.own()) facts.values.emplace(name, FactOf(*value));
 }
 
-absl::Status InferencePass::InferNode(Site& site) {
+absl::Status InferencePass::InferNode(NodeSite& site) {
   if (BindConstant(site) || (fold_ && Fold(site))) return absl::OkStatus();
   for (const onnx::AttributeProto& attribute : site.node.attribute()) {
     if (attribute.has_g()) site.bodies.emplace_back();
@@ -195,7 +171,7 @@ absl::Status InferencePass::InferNode(Site& site) {
 }
 
 // A Constant's tensor is contents like an initializer's: not read before someone asks.
-bool InferencePass::BindConstant(Site& site) {
+bool InferencePass::BindConstant(NodeSite& site) {
   if (!site.op.default_domain || site.node.op_type() != "Constant" || site.node.output_size() != 1) return false;
   for (const onnx::AttributeProto& attribute : site.node.attribute()) {
     if (attribute.name() != "value" || !attribute.has_t()) continue;
@@ -209,7 +185,7 @@ bool InferencePass::BindConstant(Site& site) {
   return false;
 }
 
-bool InferencePass::Fold(Site& site) {
+bool InferencePass::Fold(NodeSite& site) {
   if (site.op.fold == nullptr) return false;
   const fold::Needs needs = site.op.fold->needs;
   if (needs != fold::Needs::kTypes) {
@@ -257,56 +233,66 @@ bool InferencePass::Fold(Site& site) {
   return true;
 }
 
-absl::Status InferencePass::InferTypes(Site& site, NodeOutputs& outputs) {
+absl::Status InferencePass::InferTypes(NodeSite& site, NodeOutputs& outputs) {
+  std::string reason;
+  if (site.op.check_inputs != nullptr) {
+    const TypeInputs inputs = InputsOf(site, false);
+    reason = site.op.check_inputs(fold::Call(site.node, VersionOf(site.op), inputs));
+  }
   const onnx::OpSchema* schema = site.op.schema;
-  if (site.op.inferred || (schema != nullptr && schema->HasFunction())) return InferBySchema(site, outputs);
-  site.fact.assumed = schema == nullptr && site.op.rule == nullptr;
+  bool certain = !reason.empty();
+  if (reason.empty() && (site.op.inferred || (schema != nullptr && schema->HasFunction()))) {
+    if (absl::Status status = InferBySchema(site, outputs, reason); !status.ok()) return status;
+  } else {
+    site.fact.assumed = schema == nullptr && site.op.rule == nullptr;
+  }
+  if (reason.empty() && site.op.check_output != nullptr && !outputs.empty()) {
+    const TypeInputs inputs = InputsOf(site, false);
+    reason = site.op.check_output(fold::Call(site.node, VersionOf(site.op), inputs), ShapeOfType(outputs[0]));
+    certain = !reason.empty();
+  }
+  if (reason.empty()) return absl::OkStatus();
+  // The checks looked at known sizes only; the schemas may have stumbled over an unknown one.
+  const auto exact = [](const Value* input) {
+    return input == nullptr || (!input->upper_bound && !input->contents_are_bounds);
+  };
+  const auto known = [](const Value* input) { return input == nullptr || IsFullyKnown(input->type); };
+  certain = (certain || std::all_of(site.inputs.begin(), site.inputs.end(), known)) &&
+            std::all_of(site.inputs.begin(), site.inputs.end(), exact);
+  if (certain) return BadShape(site.node, site.graph, site.inputs, reason);
+  KeepElementTypes(outputs);
   return absl::OkStatus();
 }
 
-rules::Results InferencePass::Apply(rules::Function rule, Site& site) {
-  absl::InlinedVector<fold::Input, 4> inputs;
-  for (size_t i = 0; i < site.inputs.size(); ++i) {
-    fold::Input& added = inputs.emplace_back();
-    Value* input = site.inputs[i];
-    if (input == nullptr) continue;
-    const bool readable = site.MayRead(i) && ContentsOf(*input) != nullptr && !input->partial;
-    added = {readable ? input->literal.get() : nullptr, input->type, true};
-  }
-  const int version = site.op.schema != nullptr ? site.op.schema->since_version() : 0;
-  return rule(fold::Call(site.node, version, inputs));
-}
-
-absl::Status InferencePass::InferBySchema(Site& site, NodeOutputs& outputs) {
-  SchemaContext context(*this, site, outputs);
-  std::string reason;
-  try {
-    if (site.op.schema->has_type_and_shape_inference_function()) {
-      site.op.schema->GetTypeAndShapeInferenceFunction()(context);
-    } else {
-      onnx::shape_inference::InferShapeForFunctionNode(*site.op.schema->GetFunction(),
-                                                       &Schemas::Instance(), context);
-    }
-    if (site.op.default_domain && site.node.op_type() == "Reshape" && !KeepsElementCount(site.inputs, outputs)) {
-      reason = absl::StrCat("cannot reshape to ", ToString(ShapeOfType(outputs[0])), ": another number of elements");
-    }
-  } catch (const std::exception& error) {  // how ONNX's functions report a misfit
-    reason = error.what();
-  }
-  if (!context.body_status().ok()) return context.body_status();
-  if (reason.empty()) return absl::OkStatus();
-  const bool certain = std::all_of(site.inputs.begin(), site.inputs.end(), [](const Value* input) {
-    return input == nullptr || (IsFullyKnown(input->type) && !input->upper_bound && !input->contents_are_bounds);
-  });
-  if (certain) return BadShape(site.node, site.graph, site.inputs, reason);
-  // Inputs of which something is unknown may fit after all: nothing is known of the outputs but the element type.
+// Inputs of which something is unknown may fit after all: nothing is known of the outputs but the element type.
+void InferencePass::KeepElementTypes(NodeOutputs& outputs) {
   for (onnx::TypeProto*& output : outputs) {
     const int element_type =
         output->has_tensor_type() ? output->tensor_type().elem_type() : onnx::TensorProto::UNDEFINED;
     output = Arena::CreateMessage<onnx::TypeProto>(&arena_);
     if (element_type != onnx::TensorProto::UNDEFINED) output->mutable_tensor_type()->set_elem_type(element_type);
   }
-  return absl::OkStatus();
+}
+
+rules::Results InferencePass::Apply(rules::Function rule, NodeSite& site) {
+  const TypeInputs inputs = InputsOf(site, true);
+  return rule(fold::Call(site.node, VersionOf(site.op), inputs));
+}
+
+// `reason` is set where the schema's function says that the inputs do not fit.
+absl::Status InferencePass::InferBySchema(NodeSite& site, NodeOutputs& outputs, std::string& reason) {
+  SchemaContext context(*this, site, outputs);
+  try {
+    if (site.op.inferred) {
+      site.op.schema->GetTypeAndShapeInferenceFunction()(context);
+    } else {
+      onnx::shape_inference::InferShapeForFunctionNode(*site.op.schema->GetFunction(), &Schemas::Instance(), context);
+    }
+  } catch (const std::exception& error) {  // how ONNX's functions report a misfit
+    reason = error.what();
+    if (reason.empty()) reason = "its inputs do not fit";
+  }
+  return context.body_status();
 }
 
 const onnx::TypeProto* InferencePass::TypeFromValueInfo(const onnx::GraphProto& graph, const std::string& name) {
@@ -327,7 +313,7 @@ const onnx::TypeProto* InferencePass::TypeFromValueInfo(const onnx::GraphProto& 
   return nullptr;
 }
 
-void InferencePass::BindOutputs(Site& site, const NodeOutputs& outputs) {
+void InferencePass::BindOutputs(NodeSite& site, const NodeOutputs& outputs) {
   const bool any_unknown =
       std::any_of(outputs.begin(), outputs.end(), [](const onnx::TypeProto* type) { return !IsFullyKnown(type); });
   rules::Results results;

@@ -9,13 +9,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
-#include "absl/container/node_hash_map.h"
 #include "absl/status/status.h"
 #include "analyzer/onnx/fold/fold.h"
+#include "analyzer/onnx/operator_table.h"
 #include "analyzer/onnx/rules/rule.h"
 #include "analyzer/onnx/scope.h"
 #include "analyzer/onnx/shapes.h"
-#include "onnx/defs/schema.h"
 
 namespace onnx_mem {
 
@@ -26,36 +25,25 @@ using NodeOutputs = absl::InlinedVector<onnx::TypeProto*, 4>;
 
 class NodeHook;
 
+// One node in its surroundings.
+struct NodeSite {
+  const onnx::NodeProto& node;
+  const onnx::GraphProto& graph;
+  const Operator& op;
+  Scope& scope;
+  NodeInputs inputs;
+  NodeFact& fact;
+  std::vector<InferredGraph>& bodies;
+
+  // Whether input `i`'s contents may decide about sizes: they are exact, or bounds where a bound is sound.
+  bool MayRead(size_t i) const;
+};
+
 class InferencePass {
  public:
-  struct Site;
+  using Site = NodeSite;
 
-  // What is looked up once per operator: domain, name and the version that the opset selects.
-  struct Operator {
-    const onnx::OpSchema* schema = nullptr;
-    const fold::Row* fold = nullptr;
-    rules::Function rule = nullptr;                                 // instead of a schema's inference
-    rules::Function bound = nullptr;                                // where the schema's inference leaves dims unknown
-    absl::Status (*infer_bodies)(InferencePass&, Site&) = nullptr;  // control flow
-    bool inferred = false;                                          // the schema has an inference function
-    bool default_domain = false;
-  };
-
-  // One node in its surroundings.
-  struct Site {
-    const onnx::NodeProto& node;
-    const onnx::GraphProto& graph;
-    const Operator& op;
-    Scope& scope;
-    NodeInputs inputs;
-    NodeFact& fact;
-    std::vector<InferredGraph>& bodies;
-
-    // Whether input `i`'s contents may decide about sizes: they are exact, or bounds where a bound is sound.
-    bool MayRead(size_t i) const;
-  };
-
-  // `opsets` and everything the model holds outlive the pass.
+  // The model outlives the pass.
   InferencePass(const onnx::ModelProto& model, bool fold);
 
   // Infers the nodes of `graph` into `scope`, whose inputs are already bound, and reports what became known.
@@ -82,21 +70,19 @@ class InferencePass {
   void DistrustValueInfo() { trust_value_info_ = false; }
 
  private:
-  const Operator& OperatorOf(const onnx::NodeProto& node);
   void BindInitializers(const onnx::GraphProto& graph, Scope& scope);
-  absl::Status InferNode(Site& site);
-  bool BindConstant(Site& site);
-  bool Fold(Site& site);
-  absl::Status InferTypes(Site& site, NodeOutputs& outputs);
-  absl::Status InferBySchema(Site& site, NodeOutputs& outputs);
-  rules::Results Apply(rules::Function rule, Site& site);
+  absl::Status InferNode(NodeSite& site);
+  bool BindConstant(NodeSite& site);
+  bool Fold(NodeSite& site);
+  absl::Status InferTypes(NodeSite& site, NodeOutputs& outputs);
+  absl::Status InferBySchema(NodeSite& site, NodeOutputs& outputs, std::string& reason);
+  void KeepElementTypes(NodeOutputs& outputs);
+  rules::Results Apply(rules::Function rule, NodeSite& site);
   const onnx::TypeProto* TypeFromValueInfo(const onnx::GraphProto& graph, const std::string& name);
-  void BindOutputs(Site& site, const NodeOutputs& outputs);
+  void BindOutputs(NodeSite& site, const NodeOutputs& outputs);
 
   google::protobuf::Arena arena_;
-  absl::flat_hash_map<std::string, int> opsets_;
-  // Sites hold references while bodies add operators.
-  absl::node_hash_map<std::pair<std::string_view, std::string_view>, Operator> operators_;
+  OperatorTable operators_;
   absl::flat_hash_map<std::string, int64_t> bound_dims_;
   // So that no file makes the pass run for long: node inferences in unrolled loops, and elements folded in large values
   // (a Swin transformer at batch 64 has 2 million).
@@ -114,9 +100,9 @@ class NodeHook {
   // Inputs and initializers are bound, no node has been visited.
   virtual absl::Status Begin(InferencePass& pass, Scope& scope) = 0;
   // Inputs of the site may be pointed at other values, which must live as long as the pass.
-  virtual absl::Status Before(int node, InferencePass::Site& site) = 0;
+  virtual absl::Status Before(int node, NodeSite& site) = 0;
   // The outputs are in the site's scope.
-  virtual absl::Status After(int node, InferencePass::Site& site) = 0;
+  virtual absl::Status After(int node, NodeSite& site) = 0;
 };
 
 }  // namespace onnx_mem

@@ -13,8 +13,7 @@ constexpr int64_t kMostTrips = int64_t{1} << 31;  // a "forever" of an exporter 
 
 class LoopInference {
  public:
-  LoopInference(InferencePass& pass, InferencePass::Site& site)
-      : pass_(pass), site_(site), body_(FindBody(site.node, "body")) {}
+  LoopInference(InferencePass& pass, NodeSite& site) : pass_(pass), site_(site), body_(FindBody(site.node, "body")) {}
 
   absl::Status Run() {
     if (body_.graph == nullptr || body_.graph->output_size() == 0) return absl::OkStatus();
@@ -162,7 +161,7 @@ class LoopInference {
   }
 
   InferencePass& pass_;
-  InferencePass::Site& site_;
+  NodeSite& site_;
   const Body body_;
   std::optional<int64_t> limit_;
   bool has_condition_ = false;
@@ -173,6 +172,6 @@ class LoopInference {
 
 }  // namespace
 
-absl::Status InferLoop(InferencePass& pass, InferencePass::Site& site) { return LoopInference(pass, site).Run(); }
+absl::Status InferLoop(InferencePass& pass, NodeSite& site) { return LoopInference(pass, site).Run(); }
 
 }  // namespace onnx_mem

@@ -21,7 +21,7 @@ std::vector<int64_t> AxesOf(const onnx::NodeProto& node, std::string_view attrib
 
 class ScanInference {
  public:
-  ScanInference(InferencePass& pass, InferencePass::Site& site)
+  ScanInference(InferencePass& pass, NodeSite& site)
       : pass_(pass), site_(site), body_(FindBody(site.node, "body")), batched_(site.op.schema->since_version() < 9) {}
 
   absl::Status Run() {
@@ -107,7 +107,7 @@ class ScanInference {
   }
 
   InferencePass& pass_;
-  InferencePass::Site& site_;
+  NodeSite& site_;
   const Body body_;
   const bool batched_;
   int64_t batch_ = kUnknownDim;
@@ -116,6 +116,6 @@ class ScanInference {
 
 }  // namespace
 
-absl::Status InferScan(InferencePass& pass, InferencePass::Site& site) { return ScanInference(pass, site).Run(); }
+absl::Status InferScan(InferencePass& pass, NodeSite& site) { return ScanInference(pass, site).Run(); }
 
 }  // namespace onnx_mem

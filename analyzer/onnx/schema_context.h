@@ -33,7 +33,7 @@ class BodyInferencer : public onnx::GraphInferencer {
 
 class SchemaContext : public onnx::InferenceContext {
  public:
-  SchemaContext(InferencePass& pass, InferencePass::Site& site, NodeOutputs& outputs)
+  SchemaContext(InferencePass& pass, NodeSite& site, NodeOutputs& outputs)
       : pass_(pass), site_(site), outputs_(outputs) {}
 
   const onnx::AttributeProto* getAttribute(const std::string& name) const override;
@@ -54,7 +54,7 @@ class SchemaContext : public onnx::InferenceContext {
 
  private:
   InferencePass& pass_;
-  InferencePass::Site& site_;
+  NodeSite& site_;
   NodeOutputs& outputs_;
   absl::Status body_status_;
   std::deque<BodyInferencer> bodies_;

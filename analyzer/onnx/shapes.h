@@ -48,7 +48,7 @@ struct InferredGraph {
 struct InferOptions {
   // Shapes that replace the graph inputs' own (the bound dimensions); inputs that are not named keep theirs.
   const absl::flat_hash_map<std::string, Shape>* input_shapes = nullptr;
-  bool fold = true;  // false: contents of computed values stay unknown
+  bool fold = true;          // false: contents of computed values stay unknown
   NodeHook* hook = nullptr;  // sees the main graph's nodes as they are inferred (inference.h)
 };
 

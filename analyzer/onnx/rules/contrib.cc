@@ -1,4 +1,4 @@
-// com.microsoft: activations, norms, matrix products, convolutions and quantized operators that onnxruntime's graph
+// com.microsoft: activations, norms, matrix products and quantized operators that onnxruntime's graph
 // optimizer writes. LayerNormalization and SimplifiedLayerNormalization stand in the default domain there.
 #include <algorithm>
 #include <array>
@@ -84,76 +84,6 @@ Results FusedGemm(const Call& call) { return GemmAt(call, 0, 1, TypeOf(call, 0))
 
 // a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero; without an output scale the result is float.
 Results QGemm(const Call& call) { return GemmAt(call, 0, 3, call.has(7) ? TypeOf(call, 0) : kFloat); }
-
-// One spatial axis of a convolution or pooling; kUnknownDim where it does not come out.
-int64_t Window(int64_t size, int64_t kernel, int64_t stride, int64_t dilation, int64_t pads, std::string_view auto_pad,
-               bool ceil_mode) {
-  if (size < 0 || kernel <= 0 || stride <= 0 || dilation <= 0) return kUnknownDim;
-  if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") return (size + stride - 1) / stride;
-  const int64_t reach = Plus(Times(kernel - 1, dilation), 1);
-  const int64_t room = size + (auto_pad == "VALID" ? 0 : pads) - reach;
-  if (reach < 0 || room < 0) return kUnknownDim;
-  return (ceil_mode ? (room + stride - 1) / stride : room / stride) + 1;
-}
-
-// The spatial sizes `spatial` after windows of `kernel`, with the node's strides, pads and dilations.
-Dims Windows(const Call& call, const Dims& spatial, const Dims& kernel) {
-  const Dims strides = IntsOf(call, "strides");
-  const Dims dilations = IntsOf(call, "dilations");
-  const Dims pads = IntsOf(call, "pads");
-  const std::string_view auto_pad = call.string_attribute("auto_pad", "NOTSET");
-  Dims out;
-  for (size_t i = 0; i < spatial.size(); ++i) {
-    const int64_t padding = pads.size() == 2 * spatial.size() ? Plus(pads[i], pads[i + spatial.size()]) : 0;
-    out.push_back(Window(spatial[i], i < kernel.size() ? kernel[i] : kUnknownDim, i < strides.size() ? strides[i] : 1,
-                         i < dilations.size() ? dilations[i] : 1, padding, auto_pad,
-                         call.int_attribute("ceil_mode", 0) != 0));
-  }
-  return out;
-}
-
-Results FusedConv(const Call& call) {
-  const Shape x = ShapeOf(call, 0);
-  const Shape w = ShapeOf(call, 1);
-  if (x.rank() < 3 || w.rank() != x.rank()) return {{TypeOf(call, 0), Shape()}};
-  Dims kernel = IntsOf(call, "kernel_shape");
-  if (kernel.empty()) kernel.assign(w.dims.begin() + 2, w.dims.end());
-  Dims out = {x.dims[0], w.dims[0]};
-  for (int64_t size : Windows(call, Dims(x.dims.begin() + 2, x.dims.end()), kernel)) out.push_back(size);
-  return {{TypeOf(call, 0), Shape(out)}};
-}
-
-// Channels last: x [N,H,W,C] and w [M,kH,kW,C/group].
-Results NhwcConv(const Call& call) {
-  const Shape x = ShapeOf(call, 0);
-  const Shape w = ShapeOf(call, 1);
-  if (x.rank() < 3 || w.rank() != x.rank()) return {{TypeOf(call, 0), Shape()}};
-  Dims kernel = IntsOf(call, "kernel_shape");
-  if (kernel.empty()) kernel.assign(w.dims.begin() + 1, w.dims.end() - 1);
-  Dims out = {x.dims[0]};
-  for (int64_t size : Windows(call, Dims(x.dims.begin() + 1, x.dims.end() - 1), kernel)) out.push_back(size);
-  out.push_back(w.dims[0]);
-  return {{TypeOf(call, 0), Shape(out)}};
-}
-
-Results QLinearAveragePool(const Call& call) {
-  const Shape x = ShapeOf(call, 0);
-  const bool last = call.int_attribute("channels_last", 0) != 0;
-  if (x.rank() < 3) return {{TypeOf(call, 0), Shape()}};
-  const size_t first = last ? 1 : 2;
-  const Dims spatial(x.dims.begin() + static_cast<int64_t>(first), x.dims.end() - (last ? 1 : 0));
-  const Dims sizes = Windows(call, spatial, IntsOf(call, "kernel_shape"));
-  Shape out = x;
-  std::copy(sizes.begin(), sizes.end(), out.dims.begin() + static_cast<int64_t>(first));
-  return {{TypeOf(call, 0), out}};
-}
-
-Results QLinearGlobalAveragePool(const Call& call) {
-  Shape x = ShapeOf(call, 0);
-  const bool last = call.int_attribute("channels_last", 0) != 0;
-  for (size_t i = last ? 1 : 2; i + (last ? 1 : 0) < x.rank(); ++i) x.dims[i] = 1;
-  return {{TypeOf(call, 0), x}};
-}
 
 // a, a_scale, a_zero, b, b_scale, b_zero, ...
 Results QLinearBinary(const Call& call) { return {{TypeOf(call, 0), Broadcast(ShapeOf(call, 0), ShapeOf(call, 3))}}; }
@@ -247,7 +177,6 @@ constexpr auto kRows = std::to_array<Row>({
     {"com.microsoft", "DynamicQuantizeLSTM", DynamicQuantizeLstm},
     {"com.microsoft", "ExpandDims", ExpandDims},
     {"com.microsoft", "FastGelu", SameAsFirst},
-    {"com.microsoft", "FusedConv", FusedConv},
     {"com.microsoft", "FusedGemm", FusedGemm},
     {"com.microsoft", "FusedMatMul", FusedMatMul},
     {"com.microsoft", "FusedMatMulActivation", FusedMatMul},
@@ -263,13 +192,9 @@ constexpr auto kRows = std::to_array<Row>({
     {"com.microsoft", "MoE", SameAsFirst},
     {"com.microsoft", "MurmurHash3", MurmurHash3},
     {"com.microsoft", "NGramRepeatBlock", NGramRepeatBlock},
-    {"com.microsoft", "NhwcConv", NhwcConv},
-    {"com.microsoft", "NhwcFusedConv", NhwcConv},
     {"com.microsoft", "QGemm", QGemm},
     {"com.microsoft", "QLinearAdd", QLinearBinary},
-    {"com.microsoft", "QLinearAveragePool", QLinearAveragePool},
     {"com.microsoft", "QLinearConcat", QLinearConcat},
-    {"com.microsoft", "QLinearGlobalAveragePool", QLinearGlobalAveragePool},
     {"com.microsoft", "QLinearLeakyRelu", SameAsFirst},
     {"com.microsoft", "QLinearMul", QLinearBinary},
     {"com.microsoft", "QLinearReduceMean", QLinearReduceMean},

@@ -13,7 +13,7 @@ using Key = std::pair<std::string_view, std::string_view>;
 
 absl::flat_hash_map<Key, Function> AllRows() {
   absl::flat_hash_map<Key, Function> rows;
-  for (absl::Span<const Row> family : {AttentionRows(), ContribRows(), FormerRows(), MlRows()}) {
+  for (absl::Span<const Row> family : {AttentionRows(), ContribRows(), ConvolutionRows(), FormerRows(), MlRows()}) {
     for (const Row& row : family) rows.emplace(Key(row.domain, row.op), row.rule);
   }
   return rows;

@@ -32,7 +32,8 @@ struct Row {
 };
 
 absl::Span<const Row> AttentionRows();      // com.microsoft: attention and its companions
-absl::Span<const Row> ContribRows();        // com.microsoft: fused, quantized and layout operators
+absl::Span<const Row> ContribRows();        // com.microsoft: activations, norms, products, quantized operators
+absl::Span<const Row> ConvolutionRows();    // com.microsoft and its nchwc: convolutions and poolings
 absl::Span<const Row> DataDependentRows();  // upper bounds
 absl::Span<const Row> FormerRows();         // first versions, and experimental operators that left the standard
 absl::Span<const Row> MlRows();             // ai.onnx.ml
