@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/onnx/shapes.h"
 
@@ -321,6 +322,14 @@ bool ProbeHook::Lost(int node) const {
   return any_known && !MayDropBatch({proto, inputs_, outputs_, variables_});
 }
 
+// A misfit at the probe's sizes names its node; the sizes themselves mean nothing to anyone.
+absl::Status AtProbeSizes(const absl::Status& misfit) {
+  const std::string message = DiagnosticOf(misfit).message;
+  const size_t node_end = message.find("): ");
+  if (node_end == std::string::npos) return misfit;
+  return Refusal(absl::StrCat(message.substr(0, node_end + 1), ": its inputs no longer fit each other"));
+}
+
 }  // namespace
 
 absl::StatusOr<BatchPlan> FindBatchPlan(const onnx::ModelProto& model, const InferredGraph& base, const Variables& variables,
@@ -338,7 +347,7 @@ absl::StatusOr<BatchPlan> FindBatchPlan(const onnx::ModelProto& model, const Inf
   for (int i = 0; i < kMostPasses; ++i) {
     probe.Restart();
     const auto inferred = InferShapes(model, {.input_shapes = &shapes, .hook = &probe});
-    if (!inferred.ok()) return inferred.status();
+    if (!inferred.ok()) return AtProbeSizes(inferred.status());
     if (!probe.new_wish()) return std::move(probe.plan());
   }
   return Refusal("its constants depend on each other in too many ways");

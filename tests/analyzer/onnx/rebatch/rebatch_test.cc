@@ -98,7 +98,7 @@ TEST(Rebatch, ReductionsOverTheBatchAreNoLoss) {
 
 TEST(Rebatch, AMisfitIsRefusedWithTheNodesReason) {
   EXPECT_EQ(AtBatch(R"(g (float[2, 3] x) => (float[2, 2] y) <float[2, 5] w = ["location": "none"]> { t = Transpose(x)  y = MatMul(t, w) })", 8),
-            "static-batch: why: node #1 (MatMul): Incompatible dimensions for matrix multiplication");
+            "static-batch: why: node #1 (MatMul): its inputs no longer fit each other");
 }
 
 TEST(Rebatch, LengthsFollowLikeBatches) {
