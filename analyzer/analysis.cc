@@ -126,6 +126,8 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
   if (workload.mode == Mode::kInference) CopyModelFacts(enacted, analysis);
   RunFigures figures;
   figures.program = std::move(enacted.program);
+  const MemoryProgram planned = PlanStatically(graph);
+  if (VerifyProgram(planned).ok()) figures.ideal_peak_bytes = ComputeTimeline(planned).peak_bytes;
   RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures));
   figures.at_least = IsLowerBound(analysis.diagnostics);
   analysis.inference = std::move(figures);

@@ -11,6 +11,9 @@
 #include "analyzer/eager/machine.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/lower.h"
+#include "analyzer/lower/parameters.h"
+#include "analyzer/lower/planned_runtime.h"
+#include "analyzer/memory/liveness.h"
 #include "analyzer/segments.h"
 
 namespace onnx_mem {
@@ -245,6 +248,20 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run) {
   result.diagnostics = std::move(lowered.diagnostics);
   result.assumptions = std::move(lowered.assumptions);
   return result;
+}
+
+MemoryProgram PlanStatically(const Graph& graph) {
+  absl::flat_hash_map<std::string_view, TensorId> ids;
+  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) ids.emplace(graph.tensors[id].name, id);
+  LivenessRules rules;
+  rules.is_view = SharesItsInput;
+  rules.may_overwrite = MayOverwriteItsInput;
+  rules.weight_category = [&](const Tensor& tensor) -> std::optional<Category> {
+    if (!IsFloating(tensor.dtype) && tensor.value != nullptr) return std::nullopt;
+    const TensorKind kind = KindOfStored(graph, ids.at(tensor.name));
+    return kind == TensorKind::kParameter ? Category::kParameters : Category::kBuffers;
+  };
+  return ComputeLiveness(graph, rules);
 }
 
 }  // namespace onnx_mem

@@ -46,6 +46,10 @@ struct Enacted {
 // `graph` as imported (analyzer/onnx). Errors: Unimplemented for constructs that are refused, Internal for our bugs.
 absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
 
+// The same inference by a runtime that plans ahead: every tensor lives from its maker to its last reader, views share,
+// activations and arithmetic write over an operand that nobody reads any more. One step per node of the file.
+MemoryProgram PlanStatically(const Graph& graph);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ENACT_H_

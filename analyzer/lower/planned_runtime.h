@@ -1,0 +1,17 @@
+// What a runtime that plans ahead (onnxruntime, a static planner) does with ONNX operators, for static liveness, which
+// knows no operator by name.
+#ifndef ONNX_MEM_ANALYZER_LOWER_PLANNED_RUNTIME_H_
+#define ONNX_MEM_ANALYZER_LOWER_PLANNED_RUNTIME_H_
+
+#include "analyzer/graph/graph.h"
+
+namespace onnx_mem {
+
+// All outputs of the ONNX operator share the buffer of its first input.
+bool SharesItsInput(const Node& node);
+// The operator may write its output over its first input.
+bool MayOverwriteItsInput(const Node& node);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_PLANNED_RUNTIME_H_
