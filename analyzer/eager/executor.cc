@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/eager/op_table.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -11,15 +10,6 @@ namespace {
 Category CategoryOf(TensorKind kind) {
   if (kind == TensorKind::kParameter) return Category::kParameters;
   return kind == TensorKind::kBuffer ? Category::kBuffers : Category::kInputs;
-}
-
-absl::Status CheckOperators(const Graph& graph) {
-  for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
-    if (FindOp(graph.nodes[id].op) == nullptr) {
-      return absl::UnimplementedError(absl::StrCat(Describe(graph, id), ": framework operator without a row"));
-    }
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -61,6 +51,16 @@ void Executor::AllocateStatics(const std::function<bool(const Tensor&)>& trainab
   }
 }
 
+// What a Python number stood for in lowering, but an operator's rule wants on the device, is made for the call.
+void Executor::MakeMissingInputs(Call& call) {
+  const auto required = static_cast<size_t>(FindOp(call.node.op)->inputs);
+  for (size_t i = 0; i < required; ++i) {
+    if (call.inputs[i] != nullptr) continue;
+    const Tensor& tensor = graph_.tensors[call.node.inputs[i]];
+    call.inputs[i] = m_.New("tensor", tensor.shape.dims, tensor.dtype);
+  }
+}
+
 void Executor::RunNode(int32_t index, const std::function<TensorRef(TensorId)>& read,
                        const std::function<void(TensorId, TensorRef)>& write) {
   const Node& node = graph_.nodes[NodeId(index)];
@@ -70,6 +70,7 @@ void Executor::RunNode(int32_t index, const std::function<TensorRef(TensorId)>& 
     Call call{graph_, node, {}};
     call.inputs.reserve(node.inputs.size());
     for (TensorId id : node.inputs) call.inputs.push_back(id.valid() ? read(id) : nullptr);
+    MakeMissingInputs(call);
     const StepId before = m_.recorder().current_step();
     FindOp(node.op)->enact(m_, call, outputs);
     if (m_.recorder().current_step() != before) m_.recorder().AddMovedBytes(TotalBytes(call.inputs));

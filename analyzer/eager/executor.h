@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/eager/frames.h"
 #include "analyzer/eager/machine.h"
+#include "analyzer/eager/op_table.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/graph/tensor_kind.h"
 
@@ -48,6 +49,7 @@ class Executor {
 
   void RunNode(int32_t index, const std::function<TensorRef(TensorId)>& read,
                const std::function<void(TensorId, TensorRef)>& write);
+  void MakeMissingInputs(Call& call);
   void RunSegment(const NodeRange& range);
   void Rerun(const NodeRange& range, Values inputs);
   void DropAfter(int32_t index);

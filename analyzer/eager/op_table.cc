@@ -1,6 +1,7 @@
 #include "analyzer/eager/op_table.h"
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "analyzer/eager/ops/families.h"
 
 namespace onnx_mem::eager {
@@ -23,12 +24,37 @@ Index BuildIndex() {
   return index;
 }
 
+absl::Status CheckNode(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  const OpRow* row = FindOp(node.op);
+  if (row == nullptr) {
+    return absl::UnimplementedError(absl::StrCat(Describe(graph, id), ": framework operator without a row"));
+  }
+  for (size_t i = 0; i < static_cast<size_t>(row->inputs); ++i) {
+    if (i >= node.inputs.size() || !node.inputs[i].valid()) {
+      return absl::InvalidArgumentError(absl::StrCat(Describe(graph, id), ": input ", i, " is missing"));
+    }
+  }
+  if (row->inputs > 0 && graph.tensors[node.inputs[0]].shape.dims.size() < static_cast<size_t>(row->rank)) {
+    return absl::InvalidArgumentError(absl::StrCat(Describe(graph, id), ": input '", graph.tensors[node.inputs[0]].name,
+                                                   "' has fewer than ", static_cast<int>(row->rank), " dimensions"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 const OpRow* FindOp(std::string_view name) {
   static const Index& index = *new Index(BuildIndex());
   auto it = index.find(name);
   return it == index.end() ? nullptr : it->second;
+}
+
+absl::Status CheckOperators(const Graph& graph) {
+  for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    if (absl::Status status = CheckNode(graph, id); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace onnx_mem::eager

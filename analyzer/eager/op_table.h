@@ -49,9 +49,11 @@
 #ifndef ONNX_MEM_ANALYZER_EAGER_OP_TABLE_H_
 #define ONNX_MEM_ANALYZER_EAGER_OP_TABLE_H_
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "analyzer/eager/machine.h"
 #include "analyzer/graph/graph.h"
 
@@ -77,10 +79,16 @@ using EnactFn = void (*)(Machine& m, const Call& call, Outputs& out);
 struct OpRow {
   std::string_view name;
   EnactFn enact;
+  int8_t inputs = 1;  // how many leading inputs must be there
+  int8_t rank = 0;    // least rank of input 0
 };
 
 // The row of framework operator `name`; null if there is none.
 const OpRow* FindOp(std::string_view name);
+
+// OK iff every node's operator has a row and its inputs are what the row asks for. Error: Unimplemented, or
+// InvalidArgument naming the node.
+absl::Status CheckOperators(const Graph& graph);
 
 }  // namespace onnx_mem::eager
 

@@ -179,7 +179,7 @@ void EnactAttention(Machine& m, const Call& call, Outputs& out) {
 }  // namespace
 
 std::span<const OpRow> AttentionOps() {
-  static constexpr auto kRows = std::to_array<OpRow>({{"sdpa", EnactAttention}});
+  static constexpr auto kRows = std::to_array<OpRow>({{"sdpa", EnactAttention, 3, 3}});
   return kRows;
 }
 

@@ -201,18 +201,18 @@ TensorRef Div(Machine& m, const TensorRef& a, const TensorRef& b, bool in_place)
 
 std::span<const OpRow> BinaryOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"add", EnactAdd},
+      {"add", EnactAdd, 2},
       {"atan2", EnactAtan2},
       {"bitwise", EnactBitwise},
       {"compare", EnactCompare},
-      {"div", EnactDiv},
-      {"floor_divide", EnactFloorDivide},
+      {"div", EnactDiv, 2},
+      {"floor_divide", EnactFloorDivide, 2},
       {"fmod", EnactModulo},
       {"logical", EnactCompare},
-      {"mul", EnactMul},
-      {"pow", EnactPow},
+      {"mul", EnactMul, 2},
+      {"pow", EnactPow, 2},
       {"remainder", EnactModulo},
-      {"sub", EnactSub},
+      {"sub", EnactSub, 2},
   });
   return kRows;
 }

@@ -58,8 +58,8 @@ void EnactConvolution(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> ConvolutionOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"conv", EnactConvolution},
-      {"conv_transpose", EnactConvolution},
+      {"conv", EnactConvolution, 2, 3},
+      {"conv_transpose", EnactConvolution, 2, 3},
   });
   return kRows;
 }

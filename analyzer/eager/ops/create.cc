@@ -55,19 +55,19 @@ void EnactAssumed(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> CreateOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"arange", EnactFactory},
-      {"empty", EnactFactory},
-      {"full", EnactFactory},
-      {"random", EnactFactory},
-      {"zeros_like", EnactFactory},
+      {"arange", EnactFactory, 0},
+      {"empty", EnactFactory, 0},
+      {"full", EnactFactory, 0},
+      {"random", EnactFactory, 0},
+      {"zeros_like", EnactFactory, 0},
   });
   return kRows;
 }
 
 std::span<const OpRow> DefaultOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"assumed", EnactAssumed},
-      {"opaque", EnactOpaque},
+      {"assumed", EnactAssumed, 0},
+      {"opaque", EnactOpaque, 0},
   });
   return kRows;
 }

@@ -244,10 +244,10 @@ TensorRef TransposeOfStored(Machine& m, const TensorRef& stored) {
 
 std::span<const OpRow> MatmulOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"addmm", EnactAddmm},
-      {"bmm", EnactBmm},
-      {"linear", EnactLinear},
-      {"matmul", EnactMatmul},
+      {"addmm", EnactAddmm, 2, 2},
+      {"bmm", EnactBmm, 2, 3},
+      {"linear", EnactLinear, 2, 1},
+      {"matmul", EnactMatmul, 2, 1},
   });
   return kRows;
 }

@@ -134,10 +134,10 @@ TensorRef BatchNorm(Machine& m, const TensorRef& input, const TensorRef& weight,
 
 std::span<const OpRow> NormOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"batch_norm", EnactBatchNorm},
-      {"group_norm", EnactGroupNorm},
-      {"layer_norm", EnactLayerNorm},
-      {"rms_norm", EnactRmsNorm},
+      {"batch_norm", EnactBatchNorm, 1, 2},
+      {"group_norm", EnactGroupNorm, 1, 2},
+      {"layer_norm", EnactLayerNorm, 1, 1},
+      {"rms_norm", EnactRmsNorm, 1, 1},
   });
   return kRows;
 }

@@ -79,9 +79,9 @@ void EnactLpNormalize(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> NormCompositeOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"instance_norm", EnactInstanceNorm},
-      {"local_response_norm", EnactLocalResponseNorm},
-      {"lp_normalize", EnactLpNormalize},
+      {"instance_norm", EnactInstanceNorm, 1, 3},
+      {"local_response_norm", EnactLocalResponseNorm, 1, 2},
+      {"lp_normalize", EnactLpNormalize, 1, 1},
   });
   return kRows;
 }

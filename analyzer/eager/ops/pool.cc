@@ -130,12 +130,12 @@ void EnactMaxUnpool(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> PoolOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"adaptive_avg_pool", EnactAdaptiveAvgPool},
-      {"adaptive_max_pool", EnactAdaptiveMaxPool},
-      {"avg_pool", EnactAvgPool},
-      {"lp_pool", EnactLpPool},
-      {"max_pool", EnactMaxPool},
-      {"max_unpool", EnactMaxUnpool},
+      {"adaptive_avg_pool", EnactAdaptiveAvgPool, 1, 3},
+      {"adaptive_max_pool", EnactAdaptiveMaxPool, 1, 3},
+      {"avg_pool", EnactAvgPool, 1, 3},
+      {"lp_pool", EnactLpPool, 1, 3},
+      {"max_pool", EnactMaxPool, 1, 3},
+      {"max_unpool", EnactMaxUnpool, 2, 3},
   });
   return kRows;
 }

@@ -222,9 +222,9 @@ void EnactRecurrent(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> RecurrentOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"gru", EnactRecurrent},
-      {"lstm", EnactRecurrent},
-      {"rnn", EnactRecurrent},
+      {"gru", EnactRecurrent, 1, 3},
+      {"lstm", EnactRecurrent, 1, 3},
+      {"rnn", EnactRecurrent, 1, 3},
   });
   return kRows;
 }

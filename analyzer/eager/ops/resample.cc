@@ -90,9 +90,9 @@ void EnactAffineGrid(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> ResampleOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"affine_grid", EnactAffineGrid},
+      {"affine_grid", EnactAffineGrid, 1, 3},
       {"col2im", EnactMove},
-      {"grid_sample", EnactGridSample},
+      {"grid_sample", EnactGridSample, 2},
       {"im2col", EnactMove},
       {"pixel_shuffle", EnactMove},
       {"pixel_unshuffle", EnactMove},

@@ -154,7 +154,7 @@ std::span<const OpRow> ScalarOps() {
       {"clamp", EnactClamp},
       {"div_scalar", EnactDivScalar},
       {"fmod_scalar", EnactModScalar},
-      {"glu", EnactGlu},
+      {"glu", EnactGlu, 1, 1},
       {"mul_scalar", EnactMulScalar},
       {"pow_scalar", EnactPowScalar},
       {"rdiv_scalar", EnactRdivScalar},

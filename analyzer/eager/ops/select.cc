@@ -125,15 +125,15 @@ void EnactOneHot(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> SelectOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"embedding", EnactEmbedding},
-      {"gather", EnactGather},
-      {"index", EnactIndex},
+      {"embedding", EnactEmbedding, 2, 1},
+      {"gather", EnactGather, 2, 1},
+      {"index", EnactIndex, 2, 1},
       {"index_put", EnactIndexPut},
-      {"index_select", EnactIndexSelect},
+      {"index_select", EnactIndexSelect, 2, 1},
       {"nonzero", EnactFound},
       {"one_hot", EnactOneHot},
-      {"scatter", EnactScatter},
-      {"scatter_add", EnactScatter},
+      {"scatter", EnactScatter, 2, 1},
+      {"scatter_add", EnactScatter, 2},
       {"sort", EnactOrder},
       {"topk", EnactOrder},
       {"unique", EnactFound},

@@ -106,11 +106,11 @@ void EnactLerp(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> SelectionOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"lerp", EnactLerp},
-      {"masked_fill", EnactMaskedFill},
-      {"maximum", EnactExtremum},
-      {"minimum", EnactExtremum},
-      {"prelu", EnactPrelu},
+      {"lerp", EnactLerp, 2},
+      {"masked_fill", EnactMaskedFill, 2},
+      {"maximum", EnactExtremum, 2},
+      {"minimum", EnactExtremum, 2},
+      {"prelu", EnactPrelu, 2},
       {"where", EnactWhere},
   });
   return kRows;

@@ -139,7 +139,7 @@ TensorRef Repeat(Machine& m, const TensorRef& x, const Dims& dims) {
 
 std::span<const OpRow> ShapeOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"cat", EnactCat},
+      {"cat", EnactCat, 1, 1},
       {"flip", EnactLike},
       {"pad", EnactPad},
       {"repeat", EnactRepeat},

@@ -143,15 +143,9 @@ TensorRef Expand(Machine& m, const TensorRef& t, const Dims& dims) {
   TensorRef view = m.Alias(t, dims, ExpandStrides(*t, dims));
   node.Output(view);
   node.Formula([original = t->dims](Backward& b) {
-    // at::sum_to: the very same tensor where nothing was expanded.
+    // at::sum_to: the very same tensor where nothing was expanded; leading dimensions are summed even when they are 1.
     const TensorRef& g = b.grad();
-    if (g->dims == original) {
-      b.result(0, g);
-    } else if (NumElements(g->dims) == NumElements(original)) {
-      b.result(0, Reshape(b.m, g, original));
-    } else {
-      b.result(0, b.m.New("sum", original, g->dtype));
-    }
+    b.result(0, g->dims == original ? g : b.m.New("sum", original, g->dtype));
   });
   return view;
 }
@@ -218,11 +212,11 @@ std::span<const OpRow> ViewOps() {
       {"identity", EnactIdentity},
       {"permute", EnactPermute},
       {"reshape", EnactReshape},
-      {"select", EnactSelect},
+      {"select", EnactSelect, 1, 1},
       {"slice", EnactSlice},
-      {"split", EnactSplit},
+      {"split", EnactSplit, 1, 1},
       {"squeeze", EnactViewOfOutputShape},
-      {"unbind", EnactUnbind},
+      {"unbind", EnactUnbind, 1, 1},
       {"unsqueeze", EnactViewOfOutputShape},
   });
   return kRows;
