@@ -1,6 +1,7 @@
 #include "analyzer/onnx/build_graph.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -89,6 +90,7 @@ class Scope {
   void AddOutputs();
   // The tensor called `name` here or further out; an invalid id for "" and for what is nowhere.
   TensorId Find(const std::string& name);
+  void Reserve(size_t names) { ids_.reserve(names); }
   // Rewrites of this graph's nodes.
   void UseRewrites(const std::vector<InputRewrite>& rewrites) {
     for (const InputRewrite& rewrite : rewrites) rewrites_[rewrite.node].push_back(&rewrite);
@@ -112,7 +114,8 @@ class Scope {
   Graph& graph_;
   Scope* outer_;
   Versions& versions_;
-  absl::flat_hash_map<std::string, TensorId> ids_;
+  absl::flat_hash_map<absl::string_view, TensorId> ids_;  // keys live in the proto, or in made_names_
+  std::deque<std::string> made_names_;
   std::vector<TensorId> captures_;  // tensors of outer_ that were asked for
   absl::flat_hash_map<int, std::vector<const InputRewrite*>> rewrites_;
 };
@@ -147,7 +150,7 @@ TensorId Scope::Define(const std::string& name, TensorRole role) {
     Scope* owner = this;
     while (owner->SharesGraph()) owner = owner->outer_;
     const TensorId id = graph_.tensors.Add(std::move(tensor));
-    owner->ids_.emplace(graph_.tensors[id].name, id);
+    owner->ids_.emplace(owner->made_names_.emplace_back(graph_.tensors[id].name), id);
     return ids_[name] = id;
   }
   return ids_[name] = graph_.tensors.Add(std::move(tensor));
@@ -295,7 +298,7 @@ TensorId Scope::AddLiteral(const std::string& name, LiteralPtr value) {
   tensor.role = TensorRole::kInitializer;
   tensor.value = std::move(value);
   const TensorId id = graph_.tensors.Add(std::move(tensor));
-  ids_.emplace(graph_.tensors[id].name, id);
+  ids_.emplace(made_names_.emplace_back(graph_.tensors[id].name), id);
   graph_.initializers.push_back(id);
   return id;
 }
@@ -320,7 +323,7 @@ void Scope::Rewrite(const InputRewrite& rewrite, Node& node) {
   expanded.dtype = graph_.tensors[operand].dtype;
   expanded.shape = *rewrite.expanded;
   operand = graph_.tensors.Add(std::move(expanded));
-  ids_.emplace(graph_.tensors[operand].name, operand);
+  ids_.emplace(made_names_.emplace_back(graph_.tensors[operand].name), operand);
   expand.outputs = {operand};
   graph_.nodes.Add(std::move(expand));
 }
@@ -340,7 +343,10 @@ absl::StatusOr<Graph> BuildGraph(const onnx::ModelProto& model, const InferredGr
   Versions versions(model);
   Scope scope(model.graph(), facts, graph, nullptr, versions);
   scope.UseRewrites(rewrites);
-  graph.nodes.reserve(static_cast<size_t>(model.graph().node_size()));
+  const auto nodes = static_cast<size_t>(model.graph().node_size());
+  graph.nodes.reserve(nodes);
+  graph.tensors.reserve(facts.values.size());
+  scope.Reserve(facts.values.size());
   scope.AddInputs();
   scope.AddInitializers();
   scope.AddNodes();

@@ -86,6 +86,13 @@ ModelInfo InfoOf(const onnx::ModelProto& model, const std::string& path, int64_t
   return info;
 }
 
+google::protobuf::ArenaOptions LargeBlocks() {
+  google::protobuf::ArenaOptions options;
+  options.start_block_size = 64 << 10;
+  options.max_block_size = 1 << 20;
+  return options;
+}
+
 void NoteRebatched(const BoundInputs& bound, const Rebatched& rebatched, ImportedModel& imported) {
   const DimChange& first = bound.changes.front();
   Diagnostic note{.code = "rebatched", .severity = Severity::kNote, .count = rebatched.followed};
@@ -112,7 +119,7 @@ void NoteRebatched(const BoundInputs& bound, const Rebatched& rebatched, Importe
 }  // namespace
 
 struct ModelFile::Impl {
-  google::protobuf::Arena arena;
+  google::protobuf::Arena arena{LargeBlocks()};
   onnx::ModelProto* model = nullptr;  // on the arena; functions inlined, nodes in order
   ModelInfo info;                     // all but what bindings decide
   std::vector<Diagnostic> diagnostics;
