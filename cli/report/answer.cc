@@ -53,6 +53,17 @@ std::string VerdictText(int64_t bytes, const Limit& limit, ByteUnit units) {
   return within ? absl::StrFormat("fits %s, %s", card, share) : absl::StrFormat("too large for %s by %s", card, over);
 }
 
+std::string LimitTitle(const Limit& limit, ByteUnit units) {
+  const std::string size = FormatBytesIn(limit.bytes, units);
+  if (limit.kind == Limit::Kind::kBudget) return absl::StrFormat("of a budget of %s", size);
+  return limit.name.empty() ? absl::StrFormat("of %s", size) : absl::StrFormat("of %s (%s)", limit.name, size);
+}
+
+std::string ShortVerdict(int64_t bytes, const Limit& limit, ByteUnit units) {
+  if (bytes > limit.bytes) return absl::StrFormat("too large by %s", FormatBytesIn(bytes - limit.bytes, units));
+  return absl::StrFormat("fits, %s", Percent(bytes, limit.bytes));
+}
+
 std::string AssumptionsText(const Report& report) {
   std::string text;
   for (const auto& [name, value] : report.assumptions) {

@@ -24,6 +24,11 @@ std::vector<AnswerLine> AnswerLines(const Report& report, const RunSummary& run,
 // "fits 24.0 GiB, 25 %", "over the budget of 4.00 GiB by 1.98 GiB".
 std::string VerdictText(int64_t bytes, const Limit& limit, ByteUnit units);
 
+// The same in two parts, for a column of verdicts: its title "of RTX 4090 (23.6 GiB)" or "of a budget of 4.00 GiB",
+// and "fits, 28 %" or "too large by 1.98 GiB".
+std::string LimitTitle(const Limit& limit, ByteUnit units);
+std::string ShortVerdict(int64_t bytes, const Limit& limit, ByteUnit units);
+
 // "Assumes optimizer adam, loss cross-entropy."
 std::string AssumptionsText(const Report& report);
 

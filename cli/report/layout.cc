@@ -149,24 +149,60 @@ std::string Wrapped(std::string_view text, size_t width, size_t indent, size_t h
   return wrapped;
 }
 
-std::vector<std::string> Aligned(const std::vector<std::vector<std::string>>& rows,
-                                 const std::vector<TextColumn>& columns, size_t indent, size_t gap,
-                                 const Screen& screen) {
-  std::vector<size_t> widths(columns.size(), 0);
-  std::vector<std::vector<std::string>> cells;
-  for (const auto& row : rows) {
-    auto& shown = cells.emplace_back();
-    for (size_t i = 0; i < row.size(); ++i) {
-      shown.push_back(columns[i].most ? Shortened(row[i], columns[i].most, screen.utf8) : row[i]);
-      widths[i] = std::max(widths[i], DisplayWidth(shown.back()));
+namespace {
+
+constexpr size_t kLeastName = 24;
+
+std::vector<size_t> WidthsOf(const TextTable& table) {
+  std::vector<size_t> widths(table.columns.size(), 0);
+  for (const auto& row : table.rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
+  }
+  return widths;
+}
+
+void Fit(TextTable& table, size_t indent, size_t gap, const Screen& screen) {
+  for (;;) {
+    const std::vector<size_t> widths = WidthsOf(table);
+    const size_t total =
+        std::accumulate(widths.begin(), widths.end(), indent + gap * (std::max<size_t>(widths.size(), 1) - 1));
+    if (total <= screen.width) return;
+    const size_t excess = total - screen.width;
+    // The widest name gives way as far as it stays readable, then the last optional column goes.
+    size_t name = widths.size(), last = widths.size();
+    for (size_t i = 0; i < widths.size(); ++i) {
+      if (table.columns[i].shrinks && (name == widths.size() || widths[i] > widths[name])) name = i;
+      if (table.columns[i].optional) last = i;
+    }
+    const bool shrinks = name < widths.size() && widths[name] > kLeastName;
+    if (shrinks && (widths[name] >= kLeastName + excess || last == widths.size())) {
+      const size_t width = std::max(kLeastName, widths[name] - std::min(widths[name], excess));
+      for (auto& row : table.rows) row[name] = Shortened(row[name], width, screen.utf8);
+    } else if (last < widths.size()) {
+      table.columns.erase(table.columns.begin() + static_cast<ptrdiff_t>(last));
+      for (auto& row : table.rows) row.erase(row.begin() + static_cast<ptrdiff_t>(last));
+    } else {
+      return;
     }
   }
+}
+
+}  // namespace
+
+std::vector<std::string> Aligned(TextTable table, size_t indent, size_t gap, const Screen& screen) {
+  for (auto& row : table.rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (table.columns[i].shrinks) row[i] = Shortened(row[i], DisplayWidth(row[i]), screen.utf8);
+    }
+  }
+  Fit(table, indent, gap, screen);
+  const std::vector<size_t> widths = WidthsOf(table);
   std::vector<std::string> lines;
-  for (const auto& row : cells) {
+  for (const auto& row : table.rows) {
     std::string line(indent, ' ');
     for (size_t i = 0; i < row.size(); ++i) {
       if (i > 0) line += std::string(gap, ' ');
-      line += columns[i].right ? PadLeft(row[i], widths[i]) : PadRight(row[i], widths[i]);
+      line += table.columns[i].right ? PadLeft(row[i], widths[i]) : PadRight(row[i], widths[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     lines.push_back(std::move(line));

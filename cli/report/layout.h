@@ -43,14 +43,20 @@ std::string PhaseRuler(const std::vector<std::string>& names, const std::vector<
 // `hanging`.
 std::string Wrapped(std::string_view text, size_t width, size_t indent, size_t hanging);
 
-// Lines with columns of text side by side: column i is left or right aligned, `gap` spaces between. No trailing spaces.
+// Rows of cells as columns of text side by side.
 struct TextColumn {
-  bool right = false;
-  size_t most = 0;  // shorten to this; 0: never
+  bool right = false;     // aligned to the right
+  bool shrinks = false;   // names, which are shortened where there is no room
+  bool optional = false;  // left out where there is no room, the last one first
 };
-std::vector<std::string> Aligned(const std::vector<std::vector<std::string>>& rows,
-                                 const std::vector<TextColumn>& columns, size_t indent, size_t gap,
-                                 const Screen& screen);
+
+// Lines of at most `width` columns, where shortening names and leaving out optional columns can bring that about;
+// `gap` spaces between columns, no trailing spaces.
+struct TextTable {
+  std::vector<TextColumn> columns;
+  std::vector<std::vector<std::string>> rows;  // a cell per column
+};
+std::vector<std::string> Aligned(TextTable table, size_t indent, size_t gap, const Screen& screen);
 
 }  // namespace onnx_mem
 

@@ -33,11 +33,11 @@ StepId LastForwardStep(const MemoryProgram& program) {
   return last;
 }
 
-// "step 231 (backward convolution)", or "the end".
+// "gone before step 231 (backward convolution)", or "alive to the end of the step".
 std::string UntilText(const MemoryProgram& program, StepId end) {
-  if (!program.steps.contains(end)) return "the end";
+  if (!program.steps.contains(end)) return "alive to the end of the step";
   const Step& step = program.steps[end];
-  return absl::StrFormat("step %d (%s %s)", end.value() + 1, NameOf(step.phase), step.op);
+  return absl::StrFormat("gone before step %d (%s %s)", end.value() + 1, NameOf(step.phase), step.op);
 }
 
 // The node that made a buffer, or the operator where the file has no node for it.
@@ -97,7 +97,7 @@ Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most)
                {"kept_by", "", ColumnKind::kText, Show::kDetail},
                {"begin", "from step", ColumnKind::kStep, Show::kData},
                {"end", "until step", ColumnKind::kStep, Show::kData},
-               {"until", "gone before", ColumnKind::kText, Show::kDetail},
+               {"until", "", ColumnKind::kText, Show::kDetail},
                {"op", "operator", ColumnKind::kText, Show::kData}},
               {},
               2};

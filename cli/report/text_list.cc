@@ -13,7 +13,7 @@ namespace onnx_mem {
 namespace {
 
 constexpr size_t kSweepBar = 24;
-constexpr size_t kNameWidth = 40;
+constexpr size_t kGap = 2;
 
 bool IsSummed(ColumnKind kind) {
   return kind == ColumnKind::kCount || kind == ColumnKind::kWork || kind == ColumnKind::kBytes;
@@ -81,13 +81,12 @@ std::string DetailText(const Table& table, const Row& row, const Screen& screen)
 std::string LawText(const Scaling& law, const RunSummary& run, const Screen& screen) {
   const std::string sign = law.fixed_bytes < 0 ? "-" : "";
   const int64_t fixed = law.fixed_bytes < 0 ? -law.fixed_bytes : law.fixed_bytes;
-  std::string text =
-      absl::StrFormat("%salive at the %speak %s %s%s + %s x batch", std::string(kIndent, ' '),
-                      run.training ? "training " : "", law.exact ? "=" : "is about", sign,
-                      FormatBytesIn(fixed, screen.units), FormatBytesIn(law.bytes_per_sample, screen.units));
-  if (law.exact && law.from_batch > 1) absl::StrAppendFormat(&text, "   (exactly, from batch %d on)", law.from_batch);
-  if (law.exact && law.from_batch <= 1) text += "   (exactly)";
-  return text + "\n";
+  std::string text = absl::StrFormat("alive at the %speak %s %s%s + %s x batch", run.training ? "training " : "",
+                                     law.exact ? "=" : "is about", sign, FormatBytesIn(fixed, screen.units),
+                                     FormatBytesIn(law.bytes_per_sample, screen.units));
+  if (law.exact && law.from_batch > 1) absl::StrAppendFormat(&text, " (exactly, from batch %d on)", law.from_batch);
+  if (law.exact && law.from_batch <= 1) text += " (exactly)";
+  return Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
 }
 
 }  // namespace
@@ -95,29 +94,31 @@ std::string LawText(const Scaling& law, const RunSummary& run, const Screen& scr
 std::string ListText(const Table& table, const Report& report, const Screen& screen) {
   const std::vector<size_t> shown = TopRows(table, report.top);
   std::vector<size_t> columns;  // those side by side
-  std::vector<TextColumn> layout;
-  std::vector<std::string> titles;
+  TextTable text_table;
+  text_table.rows.emplace_back();
   for (size_t c = 0; c < table.columns.size(); ++c) {
     if (table.columns[c].show != Show::kAlways) continue;
-    columns.push_back(c);
     const ColumnKind kind = table.columns[c].kind;
-    layout.push_back(
-        {IsSummed(kind) || kind == ColumnKind::kDecimal, kind == ColumnKind::kText ? kNameWidth : size_t{0}});
-    titles.push_back(table.columns[c].title);
+    // The name and the numbers that the list is about stay whatever the width.
+    const bool optional = !columns.empty() && c != table.rank_column;
+    columns.push_back(c);
+    text_table.columns.push_back({IsSummed(kind) || kind == ColumnKind::kDecimal || kind == ColumnKind::kStep,
+                                  kind == ColumnKind::kText, optional});
+    text_table.rows.front().push_back(table.columns[c].title);
   }
   const std::vector<ByteUnit> units = UnitsOf(table, screen.units);
-  std::vector<std::vector<std::string>> cells = {titles};
   const auto add = [&](const Row& row) {
-    auto& line = cells.emplace_back();
+    auto& line = text_table.rows.emplace_back();
     for (size_t c : columns) line.push_back(CellText(row[c], table.columns[c].kind, units[c]));
   };
   for (size_t row : shown) add(table.rows[row]);
   const auto others = static_cast<int64_t>(table.rows.size() - shown.size()) + table.omitted_rows;
-  if (others > 0 && table.has_total)
+  if (others > 0 && table.has_total) {
     add(SumOf(table, HiddenRows(table, shown), absl::StrFormat("(%d others)", others)));
+  }
   if (table.has_total) add(SumOf(table, std::nullopt, "total"));
   std::string text = absl::StrFormat("%s%s\n", std::string(kIndent, ' '), Painted(table.title, Paint::kBold, screen));
-  const std::vector<std::string> lines = Aligned(cells, layout, 2 * kIndent, 2, screen);
+  const std::vector<std::string> lines = Aligned(std::move(text_table), 2 * kIndent, kGap, screen);
   for (size_t i = 0; i < lines.size(); ++i) {
     text += lines[i] + '\n';
     const bool row = i > 0 && i <= shown.size();
@@ -128,34 +129,32 @@ std::string ListText(const Table& table, const Report& report, const Screen& scr
 
 std::string SweepText(const Report& report, const Screen& screen) {
   const bool training = report.runs.front().training.has_value();
-  const bool inference = report.runs.front().inference.has_value();
+  const bool both = training && report.runs.front().inference.has_value();
   int64_t largest = 0;
   for (const RunSummary& run : report.runs) largest = std::max(largest, MainPart(run).device_bytes);
   const ByteUnit unit = ColumnUnit(largest, screen.units);
-  std::vector<std::vector<std::string>> rows(1);
-  std::vector<TextColumn> columns = {{true, 0}, {true, 0}, {true, 0}, {true, 0}};
-  rows.front() = {"batch", "alive", "allocated", "on the GPU"};
-  if (training && inference) {
-    rows.front().push_back("inference");
-    columns.push_back({true, 0});
-  }
-  rows.front().push_back("");
-  columns.push_back({false, 0});
+  TextTable table;
+  table.columns = {{true, false, false}, {true, false, false}, {true, false, true}, {true, false, false}};
+  table.rows = {{"batch", "alive", "allocated", "on the GPU"}};
+  const auto add_column = [&](TextColumn column, std::string title) {
+    table.columns.push_back(column);
+    table.rows.front().push_back(std::move(title));
+  };
+  if (both) add_column({true, false, true}, "inference");
+  for (const Limit& limit : report.limits) add_column({}, LimitTitle(limit, screen.units));
+  if (report.limits.empty()) add_column({false, false, true}, "");
   for (const RunSummary& run : report.runs) {
     const PartSummary& part = MainPart(run);
-    auto& row = rows.emplace_back();
+    auto& row = table.rows.emplace_back();
     row = {absl::StrFormat("%d", run.batch), SizeIn(part.peak_bytes, unit), SizeIn(part.allocated_peak_bytes, unit),
            (part.at_least ? ">= " : "") + SizeIn(part.device_bytes, unit)};
-    if (training && inference) row.push_back(SizeIn(run.inference->device_bytes, unit));
-    std::string verdict;
-    for (const Limit& limit : report.limits) {
-      verdict += (verdict.empty() ? "" : "; ") + VerdictText(part.device_bytes, limit, screen.units);
-    }
+    if (both) row.push_back(SizeIn(run.inference->device_bytes, unit));
+    for (const Limit& limit : report.limits) row.push_back(ShortVerdict(part.device_bytes, limit, screen.units));
     const double share = largest > 0 ? static_cast<double>(part.device_bytes) / static_cast<double>(largest) : 0;
-    row.push_back(report.limits.empty() ? Bar(share, kSweepBar, screen.utf8) : verdict);
+    if (report.limits.empty()) row.push_back(Bar(share, kSweepBar, screen.utf8));
   }
   std::string text = absl::StrFormat("%s%s needs\n", std::string(kIndent, ' '), training ? "TRAINING" : "INFERENCE");
-  for (const std::string& line : Aligned(rows, columns, 2 * kIndent, 2, screen)) text += line + '\n';
+  for (const std::string& line : Aligned(std::move(table), 2 * kIndent, kGap, screen)) text += line + '\n';
   if (report.scaling) text += LawText(*report.scaling, report.runs.front(), screen);
   return text;
 }

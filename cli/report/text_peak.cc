@@ -17,7 +17,9 @@ constexpr size_t kShapeWidth = 22;
 constexpr size_t kLeastLabel = 20;
 constexpr size_t kLayerBar = 10;
 constexpr size_t kBlockGap = 3;
-constexpr size_t kLeastTensorBlock = 50;
+constexpr size_t kLeastTensorBlock = 48;
+constexpr size_t kLeastLayerBlock = 40;
+constexpr size_t kLayerName = 28;
 
 std::string PlaceText(const PartSummary& part) {
   std::string place;
@@ -67,16 +69,18 @@ size_t MostShown(const Report& report) {
   return static_cast<size_t>(report.top_given ? report.top : report.verbose ? kShownVerbose : kShown);
 }
 
-std::vector<std::string> LayerLines(const Report& report, const PartSummary& part, const Screen& screen) {
+// At most `width` columns; the bars are left out where names need the room.
+std::vector<std::string> LayerLines(const Report& report, const PartSummary& part, const Screen& screen, size_t width) {
   const auto& layers = report.layers_at_peak;
   if (layers.empty() || (layers.size() == 1 && part.peak.module.empty())) return {};
   const size_t most = MostShown(report);
-  std::vector<std::vector<std::string>> rows;
+  TextTable table;
+  table.columns = {{false, true, false}, {true, false, false}, {true, false, false}, {false, false, true}};
   const ByteUnit unit = ColumnUnit(part.peak_bytes, screen.units);
   const auto add = [&](const std::string& name, int64_t bytes, bool bar) {
     const double share = part.peak_bytes > 0 ? static_cast<double>(bytes) / static_cast<double>(part.peak_bytes) : 0;
-    rows.push_back(
-        {name, SizeIn(bytes, unit), Percent(bytes, part.peak_bytes), bar ? Bar(share, kLayerBar, screen.utf8) : ""});
+    table.rows.push_back({Shortened(name, kLayerName, screen.utf8), SizeIn(bytes, unit),
+                          Percent(bytes, part.peak_bytes), bar ? Bar(share, kLayerBar, screen.utf8) : ""});
   };
   int64_t rest = 0;
   size_t rest_count = 0;
@@ -90,8 +94,9 @@ std::vector<std::string> LayerLines(const Report& report, const PartSummary& par
   }
   if (rest_count > 0) add(absl::StrFormat("(%d others)", rest_count), rest, false);
   std::vector<std::string> lines = {std::string(kIndent, ' ') + "Layers holding most then"};
-  const std::vector<TextColumn> columns = {{false, 24}, {true, 0}, {true, 0}, {false, 0}};
-  for (std::string& line : Aligned(rows, columns, 2 * kIndent, kColumnGap, screen)) lines.push_back(std::move(line));
+  Screen narrow = screen;
+  narrow.width = width;
+  for (std::string& line : Aligned(std::move(table), 2 * kIndent, kColumnGap, narrow)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -114,7 +119,8 @@ std::vector<std::string> TensorLines(const Report& report, const Screen& screen,
   const size_t most = MostShown(report);
   const size_t count = most == 0 ? table.rows.size() : std::min(most, table.rows.size());
   const ByteUnit unit = ColumnUnit(MainPart(report.runs.front()).peak_bytes, screen.units);
-  std::vector<std::vector<std::string>> rows;
+  TextTable text_table{{{true, false, false}, {false, false, false}, {false, false, false}}, {}};
+  auto& rows = text_table.rows;
   size_t widest_size = 0, widest_shape = 0;
   for (size_t i = 0; i < count; ++i) {
     const Row& row = table.rows[i];
@@ -128,8 +134,9 @@ std::vector<std::string> TensorLines(const Report& report, const Screen& screen,
   const size_t label_width = std::max(kLeastLabel, room - std::min(room, taken));
   for (size_t i = 0; i < count; ++i) rows[i][1] = TensorLabel(table, table.rows[i], label_width, screen.utf8);
   std::vector<std::string> lines = {std::string(kIndent, ' ') + "Tensors holding most then"};
-  const std::vector<TextColumn> columns = {{true, 0}, {false, 0}, {false, 0}};
-  for (std::string& line : Aligned(rows, columns, 2 * kIndent, kColumnGap, screen)) lines.push_back(std::move(line));
+  for (std::string& line : Aligned(std::move(text_table), 2 * kIndent, kColumnGap, screen)) {
+    lines.push_back(std::move(line));
+  }
   const int64_t others = table.omitted_rows + static_cast<int64_t>(table.rows.size() - count);
   if (others > 0) lines.push_back(absl::StrFormat("    (%d more: --by tensor)", others));
   return lines;
@@ -157,11 +164,19 @@ std::string WhenText(const Report& report, const Screen& screen) {
 
 std::string WhoText(const Report& report, const Screen& screen) {
   const PartSummary& part = MainPart(report.runs.front());
-  const std::vector<std::string> layers = LayerLines(report, part, screen);
-  size_t room = screen.width;
-  for (const std::string& line : layers) room = std::min(room, screen.width - DisplayWidth(line) - kBlockGap);
-  // Below this, names say nothing: the blocks stand one above the other.
-  if (room < kLeastTensorBlock) room = screen.width;
+  const auto width_of = [](const std::vector<std::string>& lines) {
+    size_t width = 0;
+    for (const std::string& line : lines) width = std::max(width, DisplayWidth(line));
+    return width;
+  };
+  // Beside each other where both can be read, else one above the other.
+  const size_t left = screen.width - std::min(screen.width, kLeastTensorBlock + kBlockGap);
+  std::vector<std::string> layers = LayerLines(report, part, screen, std::max(left, kLeastLayerBlock));
+  size_t room = screen.width - std::min(screen.width, width_of(layers) + kBlockGap);
+  if (room < kLeastTensorBlock) {
+    layers = LayerLines(report, part, screen, screen.width);
+    room = screen.width;
+  }
   return Beside(layers, TensorLines(report, screen, room), screen.width);
 }
 

@@ -79,9 +79,20 @@ TEST(Wrapped, BreaksBetweenWords) {
 }
 
 TEST(Aligned, PadsEachColumnToItsWidest) {
-  const std::vector<std::string> lines =
-      Aligned({{"name", "bytes"}, {"a long name", "5"}}, {{false, 8}, {true, 0}}, 1, 2, Screen{100, false, false});
-  EXPECT_EQ(lines, (std::vector<std::string>{" name      bytes", " a ...ame      5"}));
+  const TextTable table{{{false, true, false}, {true, false, false}}, {{"name", "bytes"}, {"a long name", "5"}}};
+  EXPECT_EQ(Aligned(table, 1, 2, Screen()), (std::vector<std::string>{" name         bytes", " a long name      5"}));
+}
+
+TEST(Aligned, ShortensNamesThenLeavesOutOptionalColumns) {
+  const TextTable table{{{false, true, false}, {true, false, false}, {true, false, true}, {true, false, true}},
+                        {{"a.rather.long.module.name.of.a.layer", "123456", "first", "second"}}};
+  Screen screen;
+  screen.width = 50;
+  EXPECT_EQ(Aligned(table, 0, 1, screen), (std::vector<std::string>{"a.rather.long...ame.of.a.layer 123456 first second"}));
+  screen.width = 40;
+  EXPECT_EQ(Aligned(table, 0, 1, screen), (std::vector<std::string>{"a.rather.lon...e.of.a.layer 123456 first"}));
+  screen.width = 10;  // no less than the name and the numbers
+  EXPECT_EQ(Aligned(table, 0, 1, screen), (std::vector<std::string>{"a.rather.l....of.a.layer 123456"}));
 }
 
 }  // namespace

@@ -66,11 +66,11 @@ TEST(LiveTable, TellsWhoMadeAndWhoKeepsATensorAndUntilWhen) {
   EXPECT_EQ(Text(y[7]), "saved by a.relu");
   EXPECT_EQ(Int(y[8]), 0);
   EXPECT_EQ(Int(y[9]), 5);
-  EXPECT_EQ(Text(y[10]), "step 6 (optimizer _foreach_add_)");
+  EXPECT_EQ(Text(y[10]), "gone before step 6 (optimizer _foreach_add_)");
   for (const Row& row : table.rows) {
     if (Text(row[0]) == "w") {
       EXPECT_EQ(Text(row[6]), "");
-      EXPECT_EQ(Text(row[10]), "the end");
+      EXPECT_EQ(Text(row[10]), "alive to the end of the step");
     }
   }
 }
