@@ -56,6 +56,5 @@ int Main(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   const int code = onnx_mem::Main({argv + 1, argv + argc});
   std::fflush(nullptr);
-  // Taking ONNX's operator schemas apart again is a twentieth of the whole run, for nothing.
-  std::_Exit(code);
+  std::_Exit(code);  // taking ONNX's operator schemas apart again is a twentieth of the whole run, for nothing
 }
