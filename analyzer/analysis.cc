@@ -107,12 +107,7 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analy
   analysis.saved_activation_bytes = enacted.saved_activation_bytes;
   analysis.backward_flops = enacted.backward_flops;
   analysis.recompute_flops = enacted.recompute_flops;
-  const std::vector<TrainedParameter> trained = Trained(enacted.parameters);
-  RunFigures figures;
-  const MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
-  figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
-  figures.program = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
-  RETURN_IF_ERROR(FillFigures(workload, &first, figures));
+  ASSIGN_OR_RETURN(RunFigures figures, TrainingFigures(enacted, workload));
   figures.at_least = IsLowerBound(analysis.diagnostics);
   FillAssumptions(workload, enacted, analysis);
   analysis.training = std::move(figures);
@@ -136,8 +131,17 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
 
 }  // namespace
 
-absl::StatusOr<Analysis> Analyze(const ModelFile& file, const Workload& workload) {
-  ASSIGN_OR_RETURN(ImportedModel model, file.Import(workload.bindings));
+absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload) {
+  const std::vector<TrainedParameter> trained = Trained(enacted.parameters);
+  RunFigures figures;
+  const MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
+  figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
+  figures.program = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
+  RETURN_IF_ERROR(FillFigures(workload, &first, figures));
+  return figures;
+}
+
+absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& workload) {
   Analysis analysis;
   analysis.info = std::move(model.info);
   analysis.diagnostics = std::move(model.diagnostics);
@@ -146,6 +150,11 @@ absl::StatusOr<Analysis> Analyze(const ModelFile& file, const Workload& workload
   if (workload.mode != Mode::kTraining) RETURN_IF_ERROR(AnalyzeInference(model.graph, workload, analysis));
   analysis.graph = std::move(model.graph);
   return analysis;
+}
+
+absl::StatusOr<Analysis> Analyze(const ModelFile& file, const Workload& workload) {
+  ASSIGN_OR_RETURN(ImportedModel model, file.Import(workload.bindings));
+  return AnalyzeImported(std::move(model), workload);
 }
 
 }  // namespace onnx_mem

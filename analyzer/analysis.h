@@ -64,6 +64,14 @@ struct Analysis {
 
 absl::StatusOr<Analysis> Analyze(const ModelFile& file, const Workload& workload);
 
+// The same for a model whose dimensions are bound already: `workload.bindings` says how they were. For loops that vary
+// the run and not the shapes (advice, comparison), which import once.
+absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& workload);
+
+// The figures of a training step that was enacted, with `workload`'s optimizer and allocator: what Analyze reports as
+// `training`. For planners, which enact the same model again and again.
+absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ANALYSIS_H_

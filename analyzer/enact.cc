@@ -235,9 +235,13 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting) {
 
 }  // namespace
 
-absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run) {
+absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run) {
   ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, run));
   RETURN_IF_ERROR(SettleShapes(lowered));
+  return lowered;
+}
+
+absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
   Setting setting{.lowered = lowered, .run = run};
   ASSIGN_OR_RETURN(setting.frozen, CompileAll(run.freeze, "--freeze"));
   ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
@@ -245,9 +249,14 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run) {
   setting.loss = ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
   ASSIGN_OR_RETURN(Enacted result, RunStep(setting));
   RETURN_IF_ERROR(VerifyProgram(result.program));
-  result.diagnostics = std::move(lowered.diagnostics);
-  result.assumptions = std::move(lowered.assumptions);
+  result.diagnostics = lowered.diagnostics;
+  result.assumptions = lowered.assumptions;
   return result;
+}
+
+absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run) {
+  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(graph, run));
+  return EnactLowered(lowered, run);
 }
 
 MemoryProgram PlanStatically(const Graph& graph) {

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
+#include "analyzer/lower/lower.h"
 #include "analyzer/memory/program.h"
 #include "analyzer/run.h"
 
@@ -45,6 +46,12 @@ struct Enacted {
 
 // `graph` as imported (analyzer/onnx). Errors: Unimplemented for constructs that are refused, Internal for our bugs.
 absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
+
+// The same in two halves, so that many runs that differ in checkpoint segments alone (a planner's) lower the graph once:
+// Enact(graph, run) == EnactLowered(*Prepare(graph, run), run). `run` may differ between the halves in `segments`,
+// `checkpointed`, `freeze`, `requires_grad`, `hold` and `loss`; everything else is settled by Prepare.
+absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run);
+absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
 
 // The same inference by a runtime that plans ahead: every tensor lives from its maker to its last reader, views share,
 // activations and arithmetic write over an operand that nobody reads any more. One step per node of the file.
