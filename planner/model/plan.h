@@ -1,0 +1,83 @@
+// Checkpoint plans for a model: which modules to wrap in torch.utils.checkpoint so that a training step fits a budget.
+//
+// Every plan is enacted by the accountant that analyses models (analyzer/enact.h): its peak and recompute are measured
+// on the whole step, never taken from the algorithm that proposed it.
+#ifndef ONNX_MEM_PLANNER_MODEL_PLAN_H_
+#define ONNX_MEM_PLANNER_MODEL_PLAN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/analysis.h"
+#include "analyzer/onnx/import.h"
+#include "analyzer/run.h"
+
+namespace onnx_mem {
+
+enum class Granularity { kModule, kOp };
+enum class BudgetLine { kDevice, kLive };  // what the budget limits: Measured::device_bytes or peak_bytes
+
+struct PlanRequest {
+  std::optional<int64_t> budget_bytes;   // none: the knee of the curve is chosen
+  BudgetLine budget_line = BudgetLine::kDevice;
+  std::optional<double> max_slowdown;    // 0.1: recompute at most a tenth of the step's time
+  std::string method = "auto";           // auto, sqrt, chen, chain, dag
+  Granularity granularity = Granularity::kModule;
+  double time_limit_s = 2.0;             // wall clock; 0 = none
+  int64_t iteration_limit = 0;           // enactments; the same limit gives the same plans on any machine; 0 = none
+};
+
+// What the accountant measures of one choice of segments. Bytes; FLOPs of multiply-adds counted as 2.
+struct Measured {
+  int64_t peak_bytes = 0;  // steady state, as RunFigures::peak_bytes
+  int64_t first_step_peak_bytes = 0;
+  int64_t allocated_peak_bytes = 0;
+  int64_t device_bytes = 0;
+  int64_t recompute_flops = 0;
+  double slowdown = 0;     // extra time of the step, as a fraction, by the cost model in use
+};
+
+struct PlannedSegment {
+  Segment segment;                  // as Run::segments takes it
+  std::vector<std::string> nodes;   // of the file, in order
+  int64_t saves_bytes = 0;          // held at the end of the forward without it, minus with it alone
+  int64_t recompute_flops = 0;      // of its re-run
+};
+
+struct ModulePlan {
+  int64_t id = 0;
+  std::string method;               // "none", "sqrt", "chen", "chain", "dag", "habit"
+  std::string label;                // for people: "layer1", "7 blocks", "all stages"
+  std::vector<PlannedSegment> segments;
+  Measured measured;
+  bool dominated = false;           // another plan has no more of either; shown because people choose it by habit
+};
+
+enum class PlanStatus { kFeasible, kInfeasible, kNotFound };
+
+struct PlanAnswer {
+  PlanStatus status = PlanStatus::kFeasible;
+  Measured baseline;                // nothing checkpointed
+  int64_t baseline_forward_flops = 0;
+  int64_t baseline_backward_flops = 0;
+  std::vector<ModulePlan> plans;    // by falling peak: "none" first, the floor last, no dominated one unless marked
+  std::optional<size_t> chosen;     // index into plans
+  int64_t minimum_bytes = 0;        // proven: no checkpointing gets below, on the budget's line
+  std::string minimum_why;          // the operator that sets it
+  int64_t lower_bound_recompute_flops = 0;  // proven, for the budget: any schedule with this backward order
+  bool optimal = false;             // chosen meets a proven bound of its class
+  std::string optimal_class;        // "module-level segments", "all schedules with this backward order"
+  double gap = 0;                   // (chosen recompute - bound) / (forward + backward + recompute)
+  std::vector<Diagnostic> diagnostics;
+};
+
+// Plans for `model`, whose dimensions are bound, under `workload` (training). Errors: those of Analyze; unknown-method;
+// no-modules when nothing in the model can be wrapped.
+absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_MODEL_PLAN_H_
