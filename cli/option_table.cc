@@ -38,6 +38,12 @@ constexpr auto kBys = std::to_array<Named<By>>({{"layer", By::kLayer},
                                                 {"tensor", By::kTensor},
                                                 {"shape", By::kShape},
                                                 {"category", By::kCategory}});
+constexpr auto kMethods = std::to_array<Named<std::string_view>>({{"auto", "auto"},
+                                                                  {"none", "none"},
+                                                                  {"sqrt", "sqrt"},
+                                                                  {"chen", "chen"},
+                                                                  {"chain", "chain"},
+                                                                  {"dag", "dag"}});
 constexpr auto kFormats =
     std::to_array<Named<std::string_view>>({{"table", "table"}, {"json", "json"}, {"csv", "csv"}, {"md", "md"}});
 constexpr auto kColors = std::to_array<Named<ColorChoice>>(
@@ -107,6 +113,16 @@ absl::Status ApplyTop(std::string_view text, Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status ApplyTimeLimit(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.time_limit_s, ParseSeconds(text));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyIterations(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.iteration_limit, ParseCount(text, 0));
+  return absl::OkStatus();
+}
+
 absl::Status ApplyExport(std::string_view text, Options& options) {
   ASSIGN_OR_RETURN(Export file, ParseExport(text));
   options.exports.push_back(std::move(file));
@@ -147,6 +163,20 @@ constexpr auto kRows = std::to_array<OptionRow>({
        options.plan_file = std::string(text);
        return absl::OkStatus();
      }},
+
+    {"", "--instance", "FILE", OptionGroup::kPlan, kPlanCommand,
+     "plan a step graph in JSON in place of a model; --budget is then in its units",
+     [](std::string_view text, Options& options) {
+       options.instance_file = std::string(text);
+       return absl::OkStatus();
+     }},
+    {"", "--method", "auto|none|sqrt|chen|chain|dag", OptionGroup::kPlan, kPlanCommand,
+     "how to look for a plan; auto: every way, until the plan is proven best or time is up (auto)",
+     [](std::string_view text, Options& options) { return ChooseName(text, kMethods, options.method); }},
+    {"", "--time-limit", "SECONDS", OptionGroup::kPlan, kPlanCommand, "stop looking after this long, 0: never (2)",
+     ApplyTimeLimit},
+    {"", "--iterations", "N", OptionGroup::kPlan, kPlanCommand,
+     "stop each method after so many iterations, for the same plan on any machine; 0: no limit (0)", ApplyIterations},
 
     {"", "--optimizer", "NAME", OptionGroup::kFramework, kAnalyzeCommand,
      "none, sgd, momentum, adam, adamw ..., or a number: bytes of state per parameter (adam)", ApplyOptimizer},
@@ -194,7 +224,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
      }},
     {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand, "memory of a card that is not in the table",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.gpu_memory_bytes); }},
-    {"", "--budget", "SIZE", OptionGroup::kDevice, kAnalyzeCommand, "exit with 1 when more than this is needed",
+    {"", "--budget", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand, "exit with 1 when more than this is needed",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.budget_bytes); }},
     {"", "--allocator", "pytorch|pytorch-expandable|ort|exact", OptionGroup::kDevice, kAnalyzeCommand,
      "how memory is handed out (pytorch)",
@@ -206,7 +236,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kAnalyzeCommand,
      "list what holds the memory at the peak",
      [](std::string_view text, Options& options) { return Choose(text, kBys, options.by); }},
-    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kAnalyzeCommand | kCheckCommand | kGpusCommand, "of the report (table)",
+    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kAnalyzeCommand | kCheckCommand | kGpusCommand | kPlanCommand, "of the report (table)",
      [](std::string_view text, Options& options) { return ChooseName(text, kFormats, options.format); }},
     {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kAnalyzeCommand | kCheckCommand | kGpusCommand,
      "also write the whole report to a file, its format by extension", ApplyExport, true},
@@ -260,6 +290,7 @@ absl::Span<const OptionRow> OptionRows() { return kRows; }
 std::string_view TitleOf(OptionGroup group) {
   switch (group) {
     case OptionGroup::kWorkload: return "Workload";
+    case OptionGroup::kPlan: return "Plan";
     case OptionGroup::kFramework: return "What the file does not tell";
     case OptionGroup::kDevice: return "Device";
     case OptionGroup::kOutput: return "Output";

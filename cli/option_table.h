@@ -14,7 +14,7 @@
 
 namespace onnx_mem {
 
-enum class OptionGroup : uint8_t { kWorkload, kFramework, kDevice, kOutput, kGeneral };
+enum class OptionGroup : uint8_t { kWorkload, kPlan, kFramework, kDevice, kOutput, kGeneral };
 
 // Sets of commands, one bit each; a command's bit is in its row of cli/commands.cc.
 using CommandSet = uint32_t;
@@ -22,6 +22,7 @@ inline constexpr CommandSet kAnalyzeCommand = 1;
 inline constexpr CommandSet kCheckCommand = 2;
 inline constexpr CommandSet kGpusCommand = 4;
 inline constexpr CommandSet kCompletionCommand = 8;
+inline constexpr CommandSet kPlanCommand = 16;
 inline constexpr CommandSet kEveryCommand = ~CommandSet{0};
 
 struct OptionRow {

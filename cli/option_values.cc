@@ -121,6 +121,15 @@ absl::StatusOr<double> ParseProbability(std::string_view text) {
   return number;
 }
 
+absl::StatusOr<double> ParseSeconds(std::string_view text) {
+  double number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= 1e9)) {
+    return UsageError(absl::StrFormat("'%s' is not a number of seconds", text));
+  }
+  return number;
+}
+
 absl::StatusOr<Export> ParseExport(std::string_view text) {
   const size_t at = text.find('=');
   if (at != std::string_view::npos && at > 0 && text.substr(0, at).find_first_of("./") == std::string_view::npos) {

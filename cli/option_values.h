@@ -38,6 +38,9 @@ absl::StatusOr<std::pair<std::string, Dims>> ParseInputShape(std::string_view te
 // A probability in [0, 1).
 absl::StatusOr<double> ParseProbability(std::string_view text);
 
+// Seconds, not negative: "2", "0.5".
+absl::StatusOr<double> ParseSeconds(std::string_view text);
+
 // "report.md" (the format from the extension) or "csv=layers.txt".
 absl::StatusOr<Export> ParseExport(std::string_view text);
 

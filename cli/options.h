@@ -32,6 +32,12 @@ struct Options {
   std::vector<int64_t> batches;  // empty: the file's own, else 1
   std::string plan_file;         // --plan: segments to apply
 
+  // plan
+  std::string instance_file;     // --instance: a step graph in place of a model
+  std::string method = "auto";
+  double time_limit_s = 2.0;     // 0: none
+  int64_t iteration_limit = 0;   // 0: none
+
   std::string gpu;
   std::optional<int64_t> gpu_memory_bytes;
   std::optional<int64_t> budget_bytes;

@@ -87,8 +87,8 @@ class Lives {
     Schedule schedule;
     for (size_t i = 0; i < runs_.size(); ++i) {
       if (!keep_[i]) continue;
-      schedule.push_back(Step::Compute(runs_[i]));
-      for (StepTensorId tensor : dies_after_[i]) schedule.push_back(Step::Free(tensor));
+      schedule.push_back(ScheduleStep::Compute(runs_[i]));
+      for (StepTensorId tensor : dies_after_[i]) schedule.push_back(ScheduleStep::Free(tensor));
     }
     return schedule;
   }

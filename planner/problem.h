@@ -68,18 +68,18 @@ struct StepGraph {
   friend bool operator==(const StepGraph&, const StepGraph&) = default;
 };
 
-struct Step {
+struct ScheduleStep {
   enum class Kind { kCompute, kFree };
-  static Step Compute(StepOpId op) { return {Kind::kCompute, op.value()}; }
-  static Step Free(StepTensorId tensor) { return {Kind::kFree, tensor.value()}; }
+  static ScheduleStep Compute(StepOpId op) { return {Kind::kCompute, op.value()}; }
+  static ScheduleStep Free(StepTensorId tensor) { return {Kind::kFree, tensor.value()}; }
   StepOpId op() const { return StepOpId(id); }
   StepTensorId tensor() const { return StepTensorId(id); }
 
   Kind kind = Kind::kCompute;
   int32_t id = -1;  // a StepOpId for kCompute, a StepTensorId for kFree
-  friend bool operator==(const Step&, const Step&) = default;
+  friend bool operator==(const ScheduleStep&, const ScheduleStep&) = default;
 };
-using Schedule = std::vector<Step>;
+using Schedule = std::vector<ScheduleStep>;
 
 // Error (code bad-instance) unless every id is in range, sizes and costs are not negative and cannot overflow when
 // summed, kinds fit (forward operators write activations only, nothing writes an input, only gradients are

@@ -30,8 +30,8 @@ class Machine {
     }
   }
 
-  absl::Status Apply(const Step& step) {
-    if (step.kind == Step::Kind::kFree) return ApplyFree(step.tensor());
+  absl::Status Apply(const ScheduleStep& step) {
+    if (step.kind == ScheduleStep::Kind::kFree) return ApplyFree(step.tensor());
     return ApplyCompute(step.op());
   }
 
@@ -154,7 +154,7 @@ class Machine {
 
 absl::StatusOr<ScheduleMeasure> Simulate(const StepGraph& graph, const Schedule& schedule) {
   Machine machine(graph);
-  for (const Step& step : schedule) RETURN_IF_ERROR(machine.Apply(step));
+  for (const ScheduleStep& step : schedule) RETURN_IF_ERROR(machine.Apply(step));
   return machine.Finish();
 }
 

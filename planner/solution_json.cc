@@ -39,8 +39,8 @@ std::string SolutionToJson(const Solution& solution) {
     json["method"] = solution.method;
   }
   json["schedule"] = nlohmann::ordered_json::array();
-  for (const Step& step : solution.schedule) {
-    json["schedule"].push_back({step.kind == Step::Kind::kCompute ? "C" : "F", step.id});
+  for (const ScheduleStep& step : solution.schedule) {
+    json["schedule"].push_back({step.kind == ScheduleStep::Kind::kCompute ? "C" : "F", step.id});
   }
   if (!solution.why.empty()) json["why"] = solution.why;
   return json.dump();

@@ -1,38 +1,71 @@
 #include "planner/solve.h"
 
 #include <algorithm>
-#include <optional>
-#include <utility>
+#include <chrono>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/graph/status_macros.h"
-#include "planner/no_recompute.h"
-#include "planner/simulate.h"
+#include "planner/incumbent.h"
+#include "planner/methods.h"
+#include "planner/stages.h"
 
 namespace onnx_mem {
+namespace {
+
+bool IsKnown(std::string_view method) {
+  const auto rows = MethodRows();
+  return method == "auto" ||
+         std::any_of(rows.begin(), rows.end(), [&](const MethodRow& row) { return row.asked == method; });
+}
+
+SolveLimits LimitsOf(const SolveOptions& options) {
+  SolveLimits limits;
+  limits.iteration_limit = options.iteration_limit;
+  if (options.time_limit_s > 0) {
+    const std::chrono::duration<double> span(std::min(options.time_limit_s, 1e9));
+    limits.deadline = SolveLimits::Clock::now() + std::chrono::duration_cast<SolveLimits::Clock::duration>(span);
+  }
+  return limits;
+}
+
+Solution SolutionOf(const Incumbent& incumbent) {
+  Solution solution;
+  solution.lower_bound = incumbent.lower_bound();
+  if (incumbent.feasible()) {
+    solution.status = SolveStatus::kFeasible;
+    solution.schedule = incumbent.schedule();
+    solution.cost = incumbent.cost();
+    solution.peak_bytes = incumbent.peak_bytes();
+    solution.optimal = solution.cost == solution.lower_bound;
+    if (solution.cost > 0) {
+      solution.gap = static_cast<double>(solution.cost - solution.lower_bound) / static_cast<double>(solution.cost);
+    }
+    solution.method = incumbent.method();
+  } else if (incumbent.infeasible()) {
+    solution.status = SolveStatus::kInfeasible;
+    solution.why = incumbent.why_infeasible();
+  }
+  return solution;
+}
+
+}  // namespace
 
 absl::StatusOr<Solution> Solve(const StepGraph& graph, int64_t budget_bytes, const SolveOptions& options) {
-  if (options.method != "auto" && options.method != "none") {
+  if (!IsKnown(options.method)) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, "unknown-method",
                        absl::StrCat("no planning method '", options.method, "'"));
   }
-  Solution solution;
-  solution.lower_bound = OnceCost(graph);
-  std::optional<Schedule> schedule = ScheduleOf(graph, RunOnce(BuildStages(graph)));
-  if (!schedule) return absl::InternalError("a run without recomputation reads what it did not make");
-  ASSIGN_OR_RETURN(const ScheduleMeasure measure, Simulate(graph, *schedule));
-  if (measure.peak_bytes > budget_bytes) return solution;
-  solution.status = SolveStatus::kFeasible;
-  solution.schedule = std::move(*schedule);
-  solution.cost = measure.cost;
-  solution.peak_bytes = measure.peak_bytes;
-  solution.optimal = solution.cost == solution.lower_bound;
-  if (solution.cost > 0) {
-    solution.gap = static_cast<double>(solution.cost - solution.lower_bound) / static_cast<double>(solution.cost);
+  const SolveLimits limits = LimitsOf(options);
+  const StageProblem problem = BuildStages(graph);
+  const PlanningTask task{graph, problem, budget_bytes, limits};
+  Incumbent incumbent(graph, budget_bytes);
+  for (const MethodRow& row : MethodRows()) {
+    if (incumbent.done()) break;
+    // Keeping everything is tried first whatever is asked for: where it fits, there is nothing to plan.
+    if (options.method == "auto" || row.asked == options.method || row.asked == "none") row.run(task, incumbent);
   }
-  solution.method = "none";
-  return solution;
+  return SolutionOf(incumbent);
 }
 
 }  // namespace onnx_mem

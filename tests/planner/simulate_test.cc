@@ -20,8 +20,8 @@ struct TwoBlocks : GraphBuilder {
   StepOpId b2 = Backward(8, {{a}, {b}}, {d}, 2), b3 = Backward(6, {{d}}, {});
 };
 
-Step C(StepOpId op) { return Step::Compute(op); }
-Step F(StepTensorId tensor) { return Step::Free(tensor); }
+ScheduleStep C(StepOpId op) { return ScheduleStep::Compute(op); }
+ScheduleStep F(StepTensorId tensor) { return ScheduleStep::Free(tensor); }
 
 TEST(SimulateTest, KeepsEverything) {
   TwoBlocks g;
@@ -112,7 +112,7 @@ TEST(SimulateTest, AgreesWithRecordedSolutions) {
       if (!solution.contains("schedule") || solution["schedule"].is_null()) continue;
       Schedule schedule;
       for (const auto& step : solution["schedule"]) {
-        schedule.push_back({step[0] == "C" ? Step::Kind::kCompute : Step::Kind::kFree, step[1].get<int32_t>()});
+        schedule.push_back({step[0] == "C" ? ScheduleStep::Kind::kCompute : ScheduleStep::Kind::kFree, step[1].get<int32_t>()});
       }
       const auto measure = Simulate(*graph, schedule);
       ASSERT_TRUE(measure.ok()) << entry.path() << measure.status();

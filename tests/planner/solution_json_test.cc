@@ -8,7 +8,7 @@ namespace {
 TEST(SolutionJsonTest, WritesAFeasiblePlan) {
   Solution solution;
   solution.status = SolveStatus::kFeasible;
-  solution.schedule = {Step::Compute(StepOpId(4)), Step::Free(StepTensorId(2))};
+  solution.schedule = {ScheduleStep::Compute(StepOpId(4)), ScheduleStep::Free(StepTensorId(2))};
   solution.cost = 145;
   solution.peak_bytes = 532;
   solution.lower_bound = 116;

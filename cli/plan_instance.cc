@@ -1,0 +1,26 @@
+// onnx-mem plan --instance FILE --budget N: the cheapest schedule found for a step graph, with its proof.
+#include "analyzer/graph/status_macros.h"
+#include "cli/option_values.h"
+#include "cli/plan.h"
+#include "cli/report/solution.h"
+#include "planner/instance.h"
+#include "planner/solution_json.h"
+#include "planner/solve.h"
+
+namespace onnx_mem {
+
+absl::StatusOr<Answer> PlanInstance(const Options& options) {
+  if (!options.budget_bytes) return UsageError("--instance needs a --budget");
+  if (options.format != "table" && options.format != "json") {
+    return UsageError("a schedule is printed as table or json");
+  }
+  ASSIGN_OR_RETURN(const StepGraph graph, ReadInstance(options.instance_file));
+  const SolveOptions solve{options.method, options.time_limit_s, options.iteration_limit};
+  ASSIGN_OR_RETURN(const Solution solution, Solve(graph, *options.budget_bytes, solve));
+  const bool json = options.format == "json";
+  return Answer{json ? SolutionToJson(solution) + "\n" : SolutionText(graph, *options.budget_bytes, solution),
+                {},
+                solution.status == SolveStatus::kFeasible ? ExitCode::kYes : ExitCode::kNo};
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,31 @@
+#include "planner/methods.h"
+
+#include <algorithm>
+#include <array>
+
+#include "planner/no_recompute.h"
+
+namespace onnx_mem {
+namespace {
+
+// Cheap ones first; what a row finds, later rows start from.
+constexpr auto kRows = std::to_array<MethodRow>({
+    {"none", "none", PlanNoRecompute},
+});
+
+}  // namespace
+
+SolveLimits SolveLimits::AtMost(double seconds) const {
+  SolveLimits limits = *this;
+  if (deadline) {
+    const auto span = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    limits.deadline = std::min(*deadline, Clock::now() + span);
+  }
+  return limits;
+}
+
+absl::Span<const MethodRow> MethodRows() { return kRows; }
+
+void PlanNoRecompute(const PlanningTask& task, Incumbent& incumbent) { incumbent.Offer(RunOnce(task.problem), "none"); }
+
+}  // namespace onnx_mem

@@ -1,0 +1,54 @@
+// The planning methods: one row each, one file each. A method looks for cheaper schedules, or for proof, and tells the
+// incumbent; solve.cc climbs the rows in the order of the table until the plan meets the bound or time is up.
+#ifndef ONNX_MEM_PLANNER_METHODS_H_
+#define ONNX_MEM_PLANNER_METHODS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/types/span.h"
+#include "planner/incumbent.h"
+#include "planner/problem.h"
+#include "planner/stages.h"
+
+namespace onnx_mem {
+
+// When to stop. Iterations are whatever a method counts; with an iteration limit and no deadline the outcome is the
+// same on every machine.
+struct SolveLimits {
+  using Clock = std::chrono::steady_clock;
+
+  int64_t iteration_limit = 0;  // per method; 0 = none
+  std::optional<Clock::time_point> deadline;
+
+  // Reads the clock: to be asked between pieces of work of a few microseconds or more.
+  bool TimeIsUp() const { return deadline && Clock::now() >= *deadline; }
+  bool Allows(int64_t iteration) const { return iteration_limit == 0 || iteration < iteration_limit; }
+
+  // The same limits, but at most `seconds` from now, if there is a deadline at all.
+  SolveLimits AtMost(double seconds) const;
+};
+
+struct PlanningTask {
+  const StepGraph& graph;
+  const StageProblem& problem;  // BuildStages(graph)
+  int64_t budget_bytes;
+  const SolveLimits& limits;
+};
+
+struct MethodRow {
+  std::string_view name;   // as Solution::method says it
+  std::string_view asked;  // value of --method that runs it: auto runs every row
+  void (*run)(const PlanningTask& task, Incumbent& incumbent);
+};
+
+absl::Span<const MethodRow> MethodRows();
+
+// "none": keeps everything (no_recompute.h).
+void PlanNoRecompute(const PlanningTask& task, Incumbent& incumbent);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_METHODS_H_
