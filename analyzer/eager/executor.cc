@@ -12,6 +12,18 @@ Category CategoryOf(TensorKind kind) {
   return kind == TensorKind::kBuffer ? Category::kBuffers : Category::kInputs;
 }
 
+// Bytes of the outputs that an in-place operator wrote over one of its inputs: nothing was allocated for them.
+int64_t OverwrittenBytes(const std::vector<TensorRef>& inputs, const Outputs& outputs) {
+  int64_t bytes = 0;
+  for (const TensorRef& output : outputs) {
+    const bool overwrites = output != nullptr && std::any_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
+      return input != nullptr && input->storage == output->storage;
+    });
+    if (overwrites) bytes += DenseBytes(output->dims, output->dtype);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Executor::Executor(Machine& machine, const Graph& graph, const IdVector<TensorId, TensorKind>& kinds, FrameRules rules,
@@ -73,7 +85,9 @@ void Executor::RunNode(int32_t index, const std::function<TensorRef(TensorId)>& 
     MakeMissingInputs(call);
     const StepId before = m_.recorder().current_step();
     FindOp(node.op)->enact(m_, call, outputs);
-    if (m_.recorder().current_step() != before) m_.recorder().AddMovedBytes(TotalBytes(call.inputs));
+    if (m_.recorder().current_step() != before) {
+      m_.recorder().AddMovedBytes(TotalBytes(call.inputs) + OverwrittenBytes(call.inputs, outputs));
+    }
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;

@@ -22,6 +22,10 @@ void Recorder::AddMovedBytes(int64_t bytes) {
   if (!program_.steps.empty()) program_.steps[current_step()].moved_bytes += bytes;
 }
 
+void Recorder::AllowTf32() {
+  if (!program_.steps.empty()) program_.steps[current_step()].tf32 = true;
+}
+
 std::shared_ptr<Storage> Recorder::Allocate(int64_t bytes, const Dims& dims, DType dtype) {
   Buffer buffer;
   buffer.category = context_.recompute ? Category::kTransientActivations : CategoryOf(context_.phase);
@@ -32,6 +36,10 @@ std::shared_ptr<Storage> Recorder::Allocate(int64_t bytes, const Dims& dims, DTy
   buffer.module = context_.module;
   buffer.assumed = assumed_;
   AddMovedBytes(bytes);  // written once
+  if (!program_.steps.empty() && IsFloating(dtype)) {
+    Step& step = program_.steps[current_step()];
+    if (step.dtype == DType::kUnknown) step.dtype = dtype;
+  }
   live_bytes_ += bytes;
   const BufferId id = program_.buffers.Add(std::move(buffer));
   return std::make_shared<Storage>(this, id, bytes);

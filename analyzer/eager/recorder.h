@@ -32,6 +32,9 @@ class Recorder {
   void BeginStep(std::string_view op, int64_t flops = 0);
   // Traffic of the current step beside what it allocates, which counts as written once.
   void AddMovedBytes(int64_t bytes);
+  // The current step is a convolution: torch.backends.cudnn.allow_tf32 is on by default, the switch for matrix
+  // products is off.
+  void AllowTf32();
 
   // A dense buffer of the current step; its category follows from the phase.
   std::shared_ptr<Storage> Allocate(int64_t bytes, const Dims& dims, DType dtype);

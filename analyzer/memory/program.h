@@ -57,6 +57,8 @@ struct Step {
   bool recompute = false;  // a second run under checkpointing
   int64_t flops = 0;       // multiply-add counts 2
   int64_t moved_bytes = 0;  // bytes read and written, for the roofline
+  DType dtype = DType::kUnknown;  // element type of its first floating result: the rate at which it computes
+  bool tf32 = false;              // float32 work that the framework lets run as TF32 unless told otherwise
   friend bool operator==(const Step&, const Step&) = default;
 };
 

@@ -34,6 +34,7 @@ void ConvolutionBackward(Backward& b, const Convolution& conv, int64_t bias_size
   const DType dtype = b.grad()->dtype;
   const int64_t flops = (b.needs(0) ? conv.InputGradFlops() : 0) + (b.needs(1) ? conv.WeightGradFlops() : 0);
   b.m.BeginStep("convolution_backward", flops);
+  b.m.recorder().AllowTf32();
   if (b.needs(0)) b.result(0, b.m.Allocate(conv.x, dtype, ImageStrides(conv.x, conv.channels_last)));
   if (b.needs(1)) b.result(1, b.m.Allocate(conv.weight, dtype, ImageStrides(conv.weight, conv.channels_last)));
   if (b.needs(2)) b.result(2, b.m.Allocate(Dims{bias_size}, dtype));
@@ -50,6 +51,7 @@ void EnactConvolution(Machine& m, const Call& call, Outputs& out) {
   node.Save(x);
   node.Save(weight);
   out[0] = m.New("convolution", conv.out, x->dtype, ImageStrides(conv.out, channels_last), conv.ForwardFlops());
+  m.recorder().AllowTf32();
   node.Output(out[0]);
   node.Formula([conv](Backward& b) { ConvolutionBackward(b, conv, conv.out[1]); });
 }
