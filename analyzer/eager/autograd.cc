@@ -124,10 +124,13 @@ class Engine {
     }
     const bool in_place = first.use_count() == 1 && first->storage.use_count() == 1 && !first->is_view &&
                           IsNonOverlappingAndDense(*first);
+    const int64_t bytes = DenseBytes(first->dims, first->dtype);
     if (in_place) {
       m_.BeginStep("add_");
+      m_.recorder().AddMovedBytes(3 * bytes);
     } else {
       first = m_.New("add", first->dims, first->dtype, ElementwiseStrides(first->dims, {first.get(), grad.get()}));
+      m_.recorder().AddMovedBytes(2 * bytes);
     }
   }
 

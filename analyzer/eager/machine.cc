@@ -155,6 +155,7 @@ void Machine::AccumulateGrad(const TensorRef& parameter, TensorRef grad) {
                          [&](const auto& entry) { return entry.first == parameter.get(); });
   if (it != gradients_.end()) {  // accumulated in place; `grad` goes
     BeginStep("add_");
+    recorder_.AddMovedBytes(3 * DenseBytes(grad->dims, grad->dtype));
     return;
   }
   if (grad.use_count() > 1 || !ObeysLayoutContract(*grad, *parameter)) {

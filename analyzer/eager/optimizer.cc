@@ -57,6 +57,8 @@ std::vector<StateTensor> EightBitMoments(const TrainedParameter& p) {
 }
 
 // Temporaries of a step: multiples of all trained parameters (foreach) or of the largest one (for-loop).
+// Passes: how often a step reads or writes as many bytes as the trained parameters have, one operator of the
+// framework's loop after another (_multi_tensor_adam: lerp 3, mul 2, addcmul 3, sqrt 2, div 2, add 2, addcdiv 4).
 struct OptimizerRow {
   std::string_view name;
   std::string_view description;
@@ -64,20 +66,21 @@ struct OptimizerRow {
   bool state_at_construction;
   double foreach_temporaries;   // x bytes of all trained parameters
   double for_loop_temporaries;  // x bytes of the largest
+  int passes;
 };
 
 constexpr auto kOptimizers = std::to_array<OptimizerRow>({
-    {"adafactor", "factored second moments", Factored, false, 0, 2},
-    {"adagrad", "sum of squares, from construction on", SumOfSquares, true, 2, 2},
-    {"adam", "two moments", TwoMoments, false, 1, 3},
-    {"adam8bit", "two moments of one byte (bitsandbytes)", EightBitMoments, false, 0, 0},
-    {"adamw", "two moments, decoupled weight decay", TwoMoments, false, 1, 3},
-    {"amsgrad", "Adam with a third moment", ThreeMoments, false, 1, 3},
-    {"momentum", "SGD with momentum", Momentum, false, 0, 0},
-    {"nesterov", "SGD with Nesterov momentum", Momentum, false, 0, 1},
-    {"none", "no optimizer: forward and backward only", NoState, false, 0, 0},
-    {"rmsprop", "one moment", SquareAverage, false, 1, 2},
-    {"sgd", "no state", NoState, false, 0, 0},
+    {"adafactor", "factored second moments", Factored, false, 0, 2, 16},
+    {"adagrad", "sum of squares, from construction on", SumOfSquares, true, 2, 2, 13},
+    {"adam", "two moments", TwoMoments, false, 1, 3, 18},
+    {"adam8bit", "two moments of one byte (bitsandbytes)", EightBitMoments, false, 0, 0, 4},
+    {"adamw", "two moments, decoupled weight decay", TwoMoments, false, 1, 3, 20},
+    {"amsgrad", "Adam with a third moment", ThreeMoments, false, 1, 3, 21},
+    {"momentum", "SGD with momentum", Momentum, false, 0, 0, 8},
+    {"nesterov", "SGD with Nesterov momentum", Momentum, false, 0, 1, 11},
+    {"none", "no optimizer: forward and backward only", NoState, false, 0, 0, 0},
+    {"rmsprop", "one moment", SquareAverage, false, 1, 2, 13},
+    {"sgd", "no state", NoState, false, 0, 0, 3},
 });
 
 const OptimizerRow* FindRow(std::string_view name) {
@@ -124,6 +127,17 @@ void AddState(MemoryProgram& program, const std::vector<TrainedParameter>& param
   }
 }
 
+// A fused kernel reads parameter, gradient and state once and writes parameter and state once.
+int64_t MovedBytes(const Optimizer& optimizer, const OptimizerRow* row, const std::vector<TrainedParameter>& all) {
+  int64_t parameters = 0, state = 0;
+  for (const TrainedParameter& p : all) {
+    parameters += p.bytes;
+    for (const StateTensor& tensor : StateOf(optimizer, row, p)) state += tensor.bytes;
+  }
+  const bool fused = row == nullptr || optimizer.implementation == OptimizerImplementation::kFused;
+  return fused ? 3 * parameters + 2 * state : row->passes * parameters;
+}
+
 StepId AddOptimizerStep(MemoryProgram& program, std::string op) {
   Step step;
   step.op = std::move(op);
@@ -168,6 +182,7 @@ MemoryProgram WithOptimizer(const MemoryProgram& trace, const std::vector<Traine
   for (Buffer& buffer : program.buffers) {
     if (buffer.end == backward_end) buffer.end = program.steps.next_id();
   }
+  program.steps[update].moved_bytes = MovedBytes(optimizer, row, parameters);
   const bool from_start = !first_step || (row != nullptr && row->state_at_construction);
   AddState(program, parameters, optimizer, row, from_start ? StepId(0) : make_state);
   if (const int64_t bytes = TemporaryBytes(optimizer, row, parameters); bytes > 0) {

@@ -1,0 +1,181 @@
+#include "analyzer/devices/roofline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "analyzer/graph/diagnostic.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr double kTera = 1e12;
+constexpr double kGiga = 1e9;
+
+// Cards whose double precision runs at half the rate of single; the others are at 1/32 or 1/64.
+bool IsDoublePrecisionCard(const Gpu& gpu) {
+  constexpr std::string_view kCapabilities[] = {"6.0", "7.0", "8.0", "9.0", "10.0"};
+  return std::find(std::begin(kCapabilities), std::end(kCapabilities), gpu.compute_capability) !=
+             std::end(kCapabilities) ||
+         gpu.architecture.starts_with("CDNA");
+}
+
+double RateOf(const Step& step, const RooflineCard& card) {
+  switch (step.dtype) {
+    case DType::kFloat16: return card.fp16_flops;
+    case DType::kBFloat16: return card.bf16_flops;
+    case DType::kFloat64: return card.fp64_flops;
+    default: return step.tf32 ? card.tf32_flops : card.fp32_flops;
+  }
+}
+
+bool IsIn(const Step& step, const MeasuredTime& time) {
+  if (step.phase != time.phase) return false;
+  if (!time.is_module) return step.node == time.place;
+  return time.place.empty() || step.module == time.place ||
+         (step.module.size() > time.place.size() && step.module.starts_with(time.place) &&
+          step.module[time.place.size()] == '.');
+}
+
+// The larger, the closer to one operator.
+size_t Closeness(const MeasuredTime& time) {
+  if (!time.is_module) return std::string::npos;
+  return time.place.empty() ? 0 : 1 + static_cast<size_t>(std::count(time.place.begin(), time.place.end(), '.'));
+}
+
+// Deals `total` out to `steps` in proportion to what they were thought to take; the sum is exact.
+void Deal(int64_t total, absl::Span<const size_t> steps, std::vector<StepTime>& times) {
+  double weight = 0;
+  for (size_t i : steps) weight += static_cast<double>(times[i].nanoseconds);
+  double before = 0;
+  int64_t dealt = 0;
+  for (size_t k = 0; k < steps.size(); ++k) {
+    StepTime& time = times[steps[k]];
+    before += weight > 0 ? static_cast<double>(time.nanoseconds) / weight : 1.0 / static_cast<double>(steps.size());
+    const int64_t until =
+        k + 1 == steps.size() ? total : std::min<int64_t>(total, std::llround(before * static_cast<double>(total)));
+    time.nanoseconds = until - dealt;
+    time.measured = true;
+    dealt = until;
+  }
+}
+
+// A recomputed step takes what the same operator of the same node took in forward.
+void CopyToRecomputed(const MemoryProgram& program, std::vector<StepTime>& times) {
+  absl::flat_hash_map<std::pair<std::string_view, std::string_view>, StepTime> first;
+  for (size_t i = 0; i < times.size(); ++i) {
+    const Step& step = program.steps[StepId(static_cast<int32_t>(i))];
+    const std::pair<std::string_view, std::string_view> key(step.node, step.op);
+    if (!step.recompute) {
+      if (step.phase == Phase::kForward) first.emplace(key, times[i]);
+    } else if (const auto it = first.find(key); it != first.end()) {
+      times[i] = it->second;
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<RooflineCard> RooflineOf(const Gpu& gpu) {
+  const std::optional<double> tensor = gpu.fp16_tflops ? gpu.fp16_tflops : gpu.bf16_tflops;
+  if (!gpu.bandwidth_gbps || (!gpu.fp32_tflops && !tensor)) {
+    return ErrorStatus(absl::StatusCode::kNotFound, "no-rates",
+                       absl::StrCat("no bandwidth or no arithmetic rate is known of ", gpu.name));
+  }
+  RooflineCard card;
+  card.name = gpu.name;
+  card.bandwidth = *gpu.bandwidth_gbps * kGiga * kReachedBandwidth;
+  const auto rate = [&](const std::optional<double>& known, double fallback, std::string_view assumed) {
+    if (!known) card.assumptions.emplace_back(assumed);
+    return known ? *known * kTera * kReachedCompute : fallback;
+  };
+  // Without a figure: the ratio of tensor to plain rates of data center cards of the time.
+  card.fp32_flops = rate(gpu.fp32_tflops, tensor.value_or(0) * kTera * kReachedCompute / 16,
+                         "fp32 at 1/16 of the fp16 tensor rate");
+  card.tf32_flops = rate(gpu.tf32_tflops, card.fp32_flops, "TF32 at the fp32 rate");
+  card.fp16_flops = rate(tensor, card.fp32_flops, "fp16 at the fp32 rate");
+  card.bf16_flops = rate(gpu.bf16_tflops, card.fp32_flops, "bf16 at the fp32 rate");
+  card.fp64_flops = card.fp32_flops / (IsDoublePrecisionCard(gpu) ? 2 : 32);
+  return card;
+}
+
+RooflineCard DefaultRoofline() {
+  const absl::StatusOr<Gpu> gpu = FindGpu(kDefaultCard);
+  absl::StatusOr<RooflineCard> card = gpu.ok() ? RooflineOf(*gpu) : gpu.status();
+  return card.ok() ? *std::move(card) : RooflineCard{};
+}
+
+std::string_view NameOf(Bound bound) {
+  switch (bound) {
+    case Bound::kNothing: return "nothing";
+    case Bound::kCompute: return "compute";
+    case Bound::kBandwidth: return "bandwidth";
+    case Bound::kLaunch: return "launch";
+  }
+  return "";
+}
+
+StepTime TimeOf(const Step& step, const RooflineCard& card) {
+  if (step.flops <= 0 && step.moved_bytes <= 0) return {};
+  const double rate = RateOf(step, card);
+  const double compute = rate > 0 ? static_cast<double>(step.flops) / rate * kGiga : 0;
+  const double traffic = card.bandwidth > 0 ? static_cast<double>(step.moved_bytes) / card.bandwidth * kGiga : 0;
+  const auto launch = static_cast<double>(card.launch_ns);
+  if (compute >= traffic && compute >= launch) return {std::llround(compute), Bound::kCompute};
+  if (traffic >= launch) return {std::llround(traffic), Bound::kBandwidth};
+  return {card.launch_ns, Bound::kLaunch};
+}
+
+std::vector<StepTime> StepTimes(const MemoryProgram& program, const RooflineCard& card,
+                                const std::vector<MeasuredTime>& measured, std::vector<size_t>* unmatched) {
+  std::vector<StepTime> times;
+  times.reserve(program.steps.size());
+  for (const Step& step : program.steps) times.push_back(TimeOf(step, card));
+  if (measured.empty()) return times;
+  std::vector<size_t> order(measured.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return Closeness(measured[a]) < Closeness(measured[b]); });
+  for (size_t row : order) {
+    std::vector<size_t> steps;
+    for (size_t i = 0; i < times.size(); ++i) {
+      const Step& step = program.steps[StepId(static_cast<int32_t>(i))];
+      if (!step.recompute && IsIn(step, measured[row])) steps.push_back(i);
+    }
+    if (steps.empty() && unmatched != nullptr) unmatched->push_back(row);
+    Deal(measured[row].nanoseconds, steps, times);
+  }
+  CopyToRecomputed(program, times);
+  return times;
+}
+
+TimeEstimate EstimateTime(const MemoryProgram& program, const RooflineCard& card,
+                          const std::vector<MeasuredTime>& measured) {
+  TimeEstimate estimate;
+  estimate.card = card.name;
+  estimate.assumptions = card.assumptions;
+  const std::vector<StepTime> times = StepTimes(program, card, measured);
+  for (size_t i = 0; i < times.size(); ++i) {
+    const Step& step = program.steps[StepId(static_cast<int32_t>(i))];
+    const StepTime& time = times[i];
+    switch (step.phase) {
+      case Phase::kForward: (step.recompute ? estimate.recompute_ns : estimate.forward_ns) += time.nanoseconds; break;
+      case Phase::kLoss: estimate.loss_ns += time.nanoseconds; break;
+      case Phase::kBackward: (step.recompute ? estimate.recompute_ns : estimate.backward_ns) += time.nanoseconds; break;
+      case Phase::kOptimizer: estimate.optimizer_ns += time.nanoseconds; break;
+    }
+    estimate.step_ns += time.nanoseconds;
+    estimate.by_bound_ns[static_cast<size_t>(time.bound)] += time.nanoseconds;
+    if (time.measured) estimate.measured_ns += time.nanoseconds;
+  }
+  const auto most = std::max_element(estimate.by_bound_ns.begin(), estimate.by_bound_ns.end());
+  if (*most > 0) estimate.bound = static_cast<Bound>(most - estimate.by_bound_ns.begin());
+  return estimate;
+}
+
+}  // namespace onnx_mem
