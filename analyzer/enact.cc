@@ -1,10 +1,13 @@
 #include "analyzer/enact.h"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <regex>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/eager/autograd.h"
 #include "analyzer/eager/executor.h"
 #include "analyzer/eager/loss.h"
@@ -14,6 +17,7 @@
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/planned_runtime.h"
 #include "analyzer/memory/liveness.h"
+#include "analyzer/memory/session_plan.h"
 #include "analyzer/segments.h"
 
 namespace onnx_mem {
@@ -259,18 +263,40 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run) {
   return EnactLowered(lowered, run);
 }
 
+namespace {
+
+// What the file's weights are to a runtime: parameters, buffers, or (shapes, axes) nothing that takes device memory.
+std::function<std::optional<Category>(const Tensor&)> WeightCategories(const Graph& graph) {
+  auto ids = std::make_shared<absl::flat_hash_map<std::string_view, TensorId>>();
+  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) ids->emplace(graph.tensors[id].name, id);
+  return [ids, &graph](const Tensor& tensor) -> std::optional<Category> {
+    if (!IsFloating(tensor.dtype) && tensor.value != nullptr) return std::nullopt;
+    const TensorKind kind = KindOfStored(graph, ids->at(tensor.name));
+    return kind == TensorKind::kParameter ? Category::kParameters : Category::kBuffers;
+  };
+}
+
+}  // namespace
+
 MemoryProgram PlanStatically(const Graph& graph) {
-  absl::flat_hash_map<std::string_view, TensorId> ids;
-  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) ids.emplace(graph.tensors[id].name, id);
   LivenessRules rules;
   rules.is_view = SharesItsInput;
   rules.may_overwrite = MayOverwriteItsInput;
-  rules.weight_category = [&](const Tensor& tensor) -> std::optional<Category> {
-    if (!IsFloating(tensor.dtype) && tensor.value != nullptr) return std::nullopt;
-    const TensorKind kind = KindOfStored(graph, ids.at(tensor.name));
-    return kind == TensorKind::kParameter ? Category::kParameters : Category::kBuffers;
-  };
+  rules.weight_category = WeightCategories(graph);
   return ComputeLiveness(graph, rules);
+}
+
+SessionRuns PlanSessionRuns(const Graph& graph) {
+  SessionRules rules;
+  rules.is_view = SharesItsInput;
+  rules.overwritable = SessionOverwrites;
+  rules.weight_category = WeightCategories(graph);
+  SessionRuns runs;
+  runs.first = PlanSession(graph, rules);
+  runs.later = TracePattern(runs.first, [](const Buffer& buffer) {
+                 return buffer.category == Category::kTransientActivations && buffer.kept_by.empty();
+               }).program;
+  return runs;
 }
 
 }  // namespace onnx_mem
