@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/allocators/memory_pattern.h"
+#include "analyzer/allocators/offset_packing.h"
 #include "analyzer/allocators/replay.h"
 #include "analyzer/devices/overhead.h"
 #include "analyzer/graph/status_macros.h"
@@ -116,6 +118,16 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analy
   return absl::OkStatus();
 }
 
+// One arena for everything that comes and goes, every address planned. nullopt: too many buffers to plan in passing.
+std::optional<int64_t> ArenaBytes(const MemoryProgram& program) {
+  constexpr size_t kMostBuffers = 3000;
+  constexpr int64_t kAlignmentBytes = 256;
+  constexpr int64_t kWork = 500;  // a few milliseconds
+  const std::vector<LiveRange> ranges = TransientRanges(program);
+  if (ranges.size() > kMostBuffers) return std::nullopt;
+  return PackOffsets(ranges, {.alignment_bytes = kAlignmentBytes, .work = kWork}).height_bytes;
+}
+
 // onnxruntime's arena belongs to a session, which plans before it runs; eager figures in it would be nobody's.
 bool RunsSessions(std::string_view allocator) { return allocator == "ort"; }
 
@@ -126,12 +138,16 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
   if (workload.mode == Mode::kInference) CopyModelFacts(enacted, analysis);
   RunFigures figures;
   const MemoryProgram planned = PlanStatically(graph);
-  if (VerifyProgram(planned).ok()) figures.ideal_peak_bytes = ComputeTimeline(planned).peak_bytes;
+  if (VerifyProgram(planned).ok()) {
+    figures.ideal_peak_bytes = ComputeTimeline(planned).peak_bytes;
+    figures.ideal_arena_bytes = ArenaBytes(planned);
+  }
   if (RunsSessions(workload.allocator)) {
-    SessionRuns session = PlanSessionRuns(graph);
-    RETURN_IF_ERROR(VerifyProgram(session.first));
-    figures.program = session.first;
-    RETURN_IF_ERROR(FillFigures(workload, &session.first, session.later, figures));
+    figures.program = PlanSessionRun(graph);
+    RETURN_IF_ERROR(VerifyProgram(figures.program));
+    const MemoryProgram later = TracePattern(figures.program, IsTracedBySessions).program;
+    const MemoryProgram first = figures.program;
+    RETURN_IF_ERROR(FillFigures(workload, &first, later, figures));
   } else {
     figures.program = std::move(enacted.program);
     RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures.program, figures));

@@ -7,7 +7,6 @@
 #include <regex>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/eager/autograd.h"
 #include "analyzer/eager/executor.h"
 #include "analyzer/eager/loss.h"
@@ -286,17 +285,12 @@ MemoryProgram PlanStatically(const Graph& graph) {
   return ComputeLiveness(graph, rules);
 }
 
-SessionRuns PlanSessionRuns(const Graph& graph) {
+MemoryProgram PlanSessionRun(const Graph& graph) {
   SessionRules rules;
   rules.is_view = SharesItsInput;
   rules.overwritable = SessionOverwrites;
   rules.weight_category = WeightCategories(graph);
-  SessionRuns runs;
-  runs.first = PlanSession(graph, rules);
-  runs.later = TracePattern(runs.first, [](const Buffer& buffer) {
-                 return buffer.category == Category::kTransientActivations && buffer.kept_by.empty();
-               }).program;
-  return runs;
+  return PlanSession(graph, rules);
 }
 
 }  // namespace onnx_mem

@@ -57,13 +57,9 @@ absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
 // activations and arithmetic write over an operand that nobody reads any more. One step per node of the file.
 MemoryProgram PlanStatically(const Graph& graph);
 
-// The same inference by an onnxruntime session, node by node as the file has them (no fusions): its first run, and the
-// later ones, which put all activations into one block (allocators/memory_pattern.h).
-struct SessionRuns {
-  MemoryProgram first;
-  MemoryProgram later;
-};
-SessionRuns PlanSessionRuns(const Graph& graph);
+// The first run of the same inference in an onnxruntime session, node by node as the file has them (no fusions), with
+// the session's own sharing of buffers (memory/session_plan.h).
+MemoryProgram PlanSessionRun(const Graph& graph);
 
 }  // namespace onnx_mem
 

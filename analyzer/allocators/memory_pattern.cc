@@ -43,6 +43,10 @@ bool LivesThroughout(const MemoryProgram& program, const Buffer& buffer) {
 
 }  // namespace
 
+bool IsTracedBySessions(const Buffer& buffer) {
+  return buffer.category == Category::kTransientActivations && buffer.kept_by.empty();
+}
+
 MemoryPattern TracePattern(const MemoryProgram& program, const std::function<bool(const Buffer&)>& is_traced) {
   MemoryPattern pattern;
   pattern.program.steps = program.steps;

@@ -25,6 +25,9 @@ struct MemoryPattern {
 // throughout, stay as they are. Sizes in the pattern are rounded to 256 bytes, as the runtime's are.
 MemoryPattern TracePattern(const MemoryProgram& program, const std::function<bool(const Buffer&)>& is_traced);
 
+// What a session traces: all activations but the graph's outputs, which the caller keeps.
+bool IsTracedBySessions(const Buffer& buffer);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ALLOCATORS_MEMORY_PATTERN_H_

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/allocators/replay.h"
 #include "analyzer/enact.h"
 #include "analyzer/onnx/import.h"
@@ -49,11 +50,10 @@ TEST(SessionRuns, TheArenaGrowsAsOnnxruntimeLogged) {
     if (row.contains("dims")) bindings.dims = row["dims"].get<std::map<std::string, int64_t>>();
     const absl::StatusOr<ImportedModel> model = file->Import(bindings);
     ASSERT_TRUE(model.ok()) << model.status();
-    const SessionRuns runs = PlanSessionRuns(model->graph);
-    ASSERT_TRUE(VerifyProgram(runs.first).ok());
-    ASSERT_TRUE(VerifyProgram(runs.later).ok());
-    const MemoryProgram first = WithoutInputs(runs.first);
-    const MemoryProgram later = WithoutInputs(runs.later);
+    const MemoryProgram first = WithoutInputs(PlanSessionRun(model->graph));
+    ASSERT_TRUE(VerifyProgram(first).ok());
+    const MemoryProgram later = TracePattern(first, IsTracedBySessions).program;
+    ASSERT_TRUE(VerifyProgram(later).ok());
     ReplayOptions options{.allocator = "ort"};
     options.first_step = &first;
     const absl::StatusOr<AllocatorUsage> usage = Replay(later, options);
