@@ -30,7 +30,6 @@ PartSummary SummarizePart(const RunFigures& figures) {
   part.device_low_bytes = figures.device_low_bytes;
   part.device_high_bytes = figures.device_high_bytes;
   part.ideal_peak_bytes = figures.ideal_peak_bytes;
-  part.ideal_arena_bytes = figures.ideal_arena_bytes;
   part.at_least = figures.at_least;
   part.breakdown = figures.timeline.at_peak;
   const StepId peak = figures.timeline.peak_step;
