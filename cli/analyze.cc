@@ -7,6 +7,7 @@
 #include "analyzer/analysis.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/plan_file.h"
 #include "cli/report/present.h"
@@ -53,14 +54,15 @@ struct Sweep {
   std::optional<Analysis> first;
 };
 
-absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, const Options& options) {
+absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, const Options& options,
+                                     const Clock& clock) {
   std::vector<std::optional<int64_t>> batches(options.batches.begin(), options.batches.end());
   if (batches.empty()) batches.push_back(std::nullopt);
   Sweep sweep;
   for (const std::optional<int64_t>& batch : batches) {
     workload.bindings.batch = batch;
     ASSIGN_OR_RETURN(Analysis analysis, Analyze(file, workload));
-    RunSummary run = Summarize(analysis);
+    RunSummary run = Summarize(analysis, &clock);
     if (!options.plan_file.empty()) run.recompute_flops = analysis.recompute_flops;
     sweep.runs.push_back(std::move(run));
     if (!sweep.first) sweep.first = std::move(analysis);
@@ -87,12 +89,18 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
     ASSIGN_OR_RETURN(workload.run.segments, ReadPlanFile(options.plan_file));
   }
   ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOf(options));
+  ASSIGN_OR_RETURN(const Clock clock, ClockOf(options));
   ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
-  ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(file, std::move(workload), options));
+  ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(file, std::move(workload), options, clock));
 
   RETURN_IF_ERROR(CheckNames(options.workload.run, sweep.first->graph));
   for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, *sweep.first)) {
     sweep.first->diagnostics.push_back(std::move(warning));
+  }
+  if (const RunFigures* figures = MainFigures(*sweep.first)) {
+    for (Diagnostic& warning : UnmatchedTimes(clock, figures->program)) {
+      sweep.first->diagnostics.push_back(std::move(warning));
+    }
   }
 
   Answer answer;
@@ -102,6 +110,7 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
   request.by = options.by;
   request.verbose = options.verbose;
   request.limits = limits;
+  request.clock = &clock;
   if (!options.exports.empty()) {
     request.every_table = true;
     request.top = 0;

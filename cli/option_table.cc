@@ -224,6 +224,12 @@ constexpr auto kRows = std::to_array<OptionRow>({
      }},
     {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand, "memory of a card that is not in the table",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.gpu_memory_bytes); }},
+    {"", "--cost", "FILE", OptionGroup::kDevice, kAnalyzeCommand,
+     "measured times instead of estimates: csv with node or module, phase, microseconds",
+     [](std::string_view text, Options& options) {
+       options.cost_file = std::string(text);
+       return absl::OkStatus();
+     }},
     {"", "--budget", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand, "exit with 1 when more than this is needed",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.budget_bytes); }},
     {"", "--allocator", "pytorch|pytorch-expandable|ort|exact", OptionGroup::kDevice, kAnalyzeCommand,

@@ -40,6 +40,7 @@ struct Options {
 
   std::string gpu;
   std::optional<int64_t> gpu_memory_bytes;
+  std::string cost_file;  // --cost: measured times
   std::optional<int64_t> budget_bytes;
 
   std::optional<int64_t> top;  // rows of a list, 0: all; unset: kDefaultTop

@@ -25,6 +25,12 @@ bool IsDoublePrecisionCard(const Gpu& gpu) {
          gpu.architecture.starts_with("CDNA");
 }
 
+// Cards of Volta and Turing have tensor cores, but none for TF32: their fp32 rate is no stand-in.
+bool HasTf32(const Gpu& gpu) {
+  return gpu.tf32_tflops || gpu.architecture == "Ampere" || gpu.architecture == "Ada" || gpu.architecture == "Hopper" ||
+         gpu.architecture == "Blackwell";
+}
+
 double RateOf(const Step& step, const RooflineCard& card) {
   switch (step.dtype) {
     case DType::kFloat16: return card.fp16_flops;
@@ -32,6 +38,10 @@ double RateOf(const Step& step, const RooflineCard& card) {
     case DType::kFloat64: return card.fp64_flops;
     default: return step.tf32 ? card.tf32_flops : card.fp32_flops;
   }
+}
+
+bool UsesRate(const Step& step, const RooflineCard::StandIn& rate) {
+  return step.flops > 0 && step.dtype == rate.dtype && (step.dtype != DType::kFloat32 || step.tf32 == rate.tf32);
 }
 
 bool IsIn(const Step& step, const MeasuredTime& time) {
@@ -90,16 +100,17 @@ absl::StatusOr<RooflineCard> RooflineOf(const Gpu& gpu) {
   RooflineCard card;
   card.name = gpu.name;
   card.bandwidth = *gpu.bandwidth_gbps * kGiga * kReachedBandwidth;
-  const auto rate = [&](const std::optional<double>& known, double fallback, std::string_view assumed) {
-    if (!known) card.assumptions.emplace_back(assumed);
+  const auto rate = [&](const std::optional<double>& known, double fallback, RooflineCard::StandIn stand_in) {
+    if (!known) card.stand_ins.push_back(std::move(stand_in));
     return known ? *known * kTera * kReachedCompute : fallback;
   };
   // Without a figure: the ratio of tensor to plain rates of data center cards of the time.
   card.fp32_flops = rate(gpu.fp32_tflops, tensor.value_or(0) * kTera * kReachedCompute / 16,
-                         "fp32 at 1/16 of the fp16 tensor rate");
-  card.tf32_flops = rate(gpu.tf32_tflops, card.fp32_flops, "TF32 at the fp32 rate");
-  card.fp16_flops = rate(tensor, card.fp32_flops, "fp16 at the fp32 rate");
-  card.bf16_flops = rate(gpu.bf16_tflops, card.fp32_flops, "bf16 at the fp32 rate");
+                         {DType::kFloat32, false, "fp32 at 1/16 of the fp16 tensor rate"});
+  const std::optional<double> tf32 = HasTf32(gpu) ? gpu.tf32_tflops : gpu.fp32_tflops;
+  card.tf32_flops = rate(tf32, card.fp32_flops, {DType::kFloat32, true, "TF32 at the fp32 rate"});
+  card.fp16_flops = rate(tensor, card.fp32_flops, {DType::kFloat16, false, "fp16 at the fp32 rate"});
+  card.bf16_flops = rate(gpu.bf16_tflops, card.fp32_flops, {DType::kBFloat16, false, "bf16 at the fp32 rate"});
   card.fp64_flops = card.fp32_flops / (IsDoublePrecisionCard(gpu) ? 2 : 32);
   return card;
 }
@@ -158,11 +169,12 @@ TimeEstimate EstimateTime(const MemoryProgram& program, const RooflineCard& card
                           const std::vector<MeasuredTime>& measured) {
   TimeEstimate estimate;
   estimate.card = card.name;
-  estimate.assumptions = card.assumptions;
   const std::vector<StepTime> times = StepTimes(program, card, measured);
+  std::vector<bool> used(card.stand_ins.size(), false);
   for (size_t i = 0; i < times.size(); ++i) {
     const Step& step = program.steps[StepId(static_cast<int32_t>(i))];
     const StepTime& time = times[i];
+    for (size_t k = 0; k < used.size(); ++k) used[k] = used[k] || UsesRate(step, card.stand_ins[k]);
     switch (step.phase) {
       case Phase::kForward: (step.recompute ? estimate.recompute_ns : estimate.forward_ns) += time.nanoseconds; break;
       case Phase::kLoss: estimate.loss_ns += time.nanoseconds; break;
@@ -172,6 +184,9 @@ TimeEstimate EstimateTime(const MemoryProgram& program, const RooflineCard& card
     estimate.step_ns += time.nanoseconds;
     estimate.by_bound_ns[static_cast<size_t>(time.bound)] += time.nanoseconds;
     if (time.measured) estimate.measured_ns += time.nanoseconds;
+  }
+  for (size_t k = 0; k < used.size(); ++k) {
+    if (used[k]) estimate.assumptions.push_back(card.stand_ins[k].text);
   }
   const auto most = std::max_element(estimate.by_bound_ns.begin(), estimate.by_bound_ns.end());
   if (*most > 0) estimate.bound = static_cast<Bound>(most - estimate.by_bound_ns.begin());

@@ -56,6 +56,15 @@ std::string ShortCount(int64_t count) {
   return absl::StrFormat("%.*f%s", value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value, kSuffixes[suffix]);
 }
 
+std::string ShortTime(int64_t nanoseconds) {
+  constexpr std::array<std::string_view, 4> kUnitNames = {" ns", " us", " ms", " s"};
+  double value = static_cast<double>(nanoseconds);
+  size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < kUnitNames.size(); ++unit) value /= 1000;
+  const int decimals = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return absl::StrFormat("%.*f%s", decimals, value, kUnitNames[unit]);
+}
+
 std::string Percent(int64_t part, int64_t whole) {
   if (part == 0 || whole == 0) return "";
   const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -73,6 +82,7 @@ std::string CellText(const Cell& cell, ColumnKind kind, ByteUnit unit) {
   if (const auto* number = std::get_if<int64_t>(&cell)) {
     if (*number == 0 && kind != ColumnKind::kStep) return "-";
     if (kind == ColumnKind::kBytes) return SizeIn(*number, unit);
+    if (kind == ColumnKind::kTime) return ShortTime(*number);
     return kind == ColumnKind::kWork ? ShortCount(*number) : WithThousands(*number);
   }
   if (const auto* decimal = std::get_if<double>(&cell)) return absl::StrFormat("%.4g", *decimal);

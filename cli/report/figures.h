@@ -22,6 +22,9 @@ std::string SizeIn(int64_t bytes, ByteUnit unit);
 // "25.6 M", "4.09 G", "512": three significant digits.
 std::string ShortCount(int64_t count);
 
+// "1.25 ms" of nanoseconds: three significant digits.
+std::string ShortTime(int64_t nanoseconds);
+
 // "91 %", "<1 %" for what is there but rounds to nothing, "" for nothing.
 std::string Percent(int64_t part, int64_t whole);
 

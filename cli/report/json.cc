@@ -109,9 +109,51 @@ void WriteInference(JsonWriter& json, const RunSummary& run) {
   json.EndObject().EndObject();
 }
 
-void WriteRuns(JsonWriter& json, const std::vector<RunSummary>& runs) {
+void WriteTimeOf(JsonWriter& json, const std::optional<PartSummary>& part) {
+  if (!part || !part->time) {
+    json.Null();
+    return;
+  }
+  const TimeEstimate& time = *part->time;
+  json.BeginObject(Layout::kOneLine);
+  json.Key("forward_ns").Int(time.forward_ns + time.loss_ns);
+  json.Key("backward_ns").Int(time.backward_ns);
+  json.Key("recompute_ns").Int(time.recompute_ns);
+  json.Key("optimizer_ns").Int(time.optimizer_ns);
+  json.Key("step_ns").Int(time.step_ns);
+  json.Key("measured_ns").Int(time.measured_ns);
+  json.Key("bound").String(NameOf(time.bound));
+  json.Key("bound_by").BeginObject(Layout::kOneLine);
+  for (Bound bound : {Bound::kCompute, Bound::kBandwidth, Bound::kLaunch}) {
+    json.Key(NameOf(bound)).Int(time.by_bound_ns[static_cast<size_t>(bound)]);
+  }
+  json.EndObject().EndObject();
+}
+
+// An estimate in nanoseconds on a card, which is a default one unless "card_named".
+void WriteTime(JsonWriter& json, const Report& report, const RunSummary& run) {
+  const PartSummary& part = MainPart(run);
+  json.Key("time");
+  if (!part.time) {
+    json.Null();
+    return;
+  }
+  json.BeginObject();
+  json.Key("card").String(part.time->card);
+  json.Key("card_named").Bool(report.card_named);
+  json.Key("assumptions").BeginArray(Layout::kOneLine);
+  for (const std::string& assumption : part.time->assumptions) json.String(assumption);
+  json.EndArray();
+  json.Key("training");
+  WriteTimeOf(json, run.training);
+  json.Key("inference");
+  WriteTimeOf(json, run.inference);
+  json.EndObject();
+}
+
+void WriteRuns(JsonWriter& json, const Report& report) {
   json.Key("runs").BeginArray();
-  for (const RunSummary& run : runs) {
+  for (const RunSummary& run : report.runs) {
     json.BeginObject();
     json.Key("batch").Int(run.batch);
     WriteTraining(json, run);
@@ -120,7 +162,9 @@ void WriteRuns(JsonWriter& json, const std::vector<RunSummary>& runs) {
     json.Key("forward").Int(run.forward_flops);
     json.Key("backward").Int(run.backward_flops);
     json.Key("macs").Int(run.forward_flops / 2);
-    json.EndObject().EndObject();
+    json.EndObject();
+    WriteTime(json, report, run);
+    json.EndObject();
   }
   json.EndArray();
 }
@@ -208,7 +252,7 @@ void WriteAnalyses(JsonWriter& json, const Report& report) {
   for (const auto& [name, value] : report.assumptions) json.Key(name).String(value);
   json.EndObject();
   WriteLimits(json, report);
-  WriteRuns(json, report.runs);
+  WriteRuns(json, report);
   WriteScaling(json, report.scaling);
 }
 

@@ -20,7 +20,7 @@ std::vector<PhaseSpan> SpansOf(const MemoryProgram& program) {
   return spans;
 }
 
-PartSummary SummarizePart(const RunFigures& figures) {
+PartSummary SummarizePart(const RunFigures& figures, const Clock* clock) {
   PartSummary part;
   part.peak_bytes = figures.peak_bytes;
   part.first_step_peak_bytes = figures.first_step_peak_bytes;
@@ -40,6 +40,9 @@ PartSummary SummarizePart(const RunFigures& figures) {
   part.steps = static_cast<int64_t>(figures.program.steps.size());
   part.live_bytes = figures.timeline.live_bytes;
   part.phases = SpansOf(figures.program);
+  if (clock != nullptr && clock->unknown.empty()) {
+    part.time = EstimateTime(figures.program, clock->card, clock->measured);
+  }
   return part;
 }
 
@@ -54,7 +57,7 @@ std::string ParameterDType(const std::vector<Parameter>& parameters) {
 void AddTables(const ReportRequest& request, const Analysis& analysis, Report& report) {
   const auto wanted = [&](By by) { return request.every_table || request.by == by; };
   if (wanted(By::kTensor)) report.tables.push_back(TensorTable(analysis.graph));
-  if (wanted(By::kLayer)) report.tables.push_back(LayerTable(analysis));
+  if (wanted(By::kLayer)) report.tables.push_back(LayerTable(analysis, request.clock));
   if (wanted(By::kOp)) report.tables.push_back(OpTable(analysis));
   if (wanted(By::kCategory)) report.tables.push_back(CategoryTable(analysis));
   if (const RunFigures* figures = MainFigures(analysis)) {
@@ -91,11 +94,11 @@ const RunFigures* MainFigures(const Analysis& analysis) {
   return analysis.inference ? &*analysis.inference : nullptr;
 }
 
-RunSummary Summarize(const Analysis& analysis) {
+RunSummary Summarize(const Analysis& analysis, const Clock* clock) {
   RunSummary run;
   run.batch = analysis.batch;
-  if (analysis.training) run.training = SummarizePart(*analysis.training);
-  if (analysis.inference) run.inference = SummarizePart(*analysis.inference);
+  if (analysis.training) run.training = SummarizePart(*analysis.training, clock);
+  if (analysis.inference) run.inference = SummarizePart(*analysis.inference, clock);
   run.end_of_forward_bytes = analysis.end_of_forward_bytes;
   run.saved_activation_bytes = analysis.saved_activation_bytes;
   run.forward_flops = analysis.forward_flops;
@@ -176,6 +179,10 @@ Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, c
   report.runs = std::move(runs);
   report.scaling = ComputeScaling(report.runs, beyond);
   report.limits = request.limits;
+  if (request.clock != nullptr) {
+    report.card_named = request.clock->named;
+    report.time_unknown = request.clock->unknown;
+  }
   report.top = request.top.value_or(kDefaultTop);
   report.top_given = request.top.has_value();
   report.verbose = request.verbose;

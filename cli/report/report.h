@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analyzer/analysis.h"
+#include "analyzer/devices/roofline.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/program.h"
 #include "cli/options.h"
@@ -50,6 +51,7 @@ struct PartSummary {
   int64_t steps = 0;
   std::vector<int64_t> live_bytes;  // per step; empty in a sweep
   std::vector<PhaseSpan> phases;    // in order
+  std::optional<TimeEstimate> time;
 };
 
 struct RunSummary {
@@ -97,6 +99,8 @@ struct Report {
   std::vector<RunSummary> runs;  // one per batch; empty where no model was analyzed
   std::optional<Scaling> scaling;
   std::vector<Limit> limits;
+  bool card_named = false;   // the card of the times is the user's choice
+  std::string time_unknown;  // why there are no times
   // For one batch, what the first screen shows of who holds the peak:
   std::vector<std::pair<std::string, int64_t>> layers_at_peak;  // BytesByLayer
   Table largest_tensors;                                        // LiveTable, the largest few
@@ -116,6 +120,7 @@ struct ReportRequest {
   bool every_table = false;         // for files, which hold everything
   bool verbose = false;
   std::vector<Limit> limits = {};
+  const Clock* clock = nullptr;  // for times of layers; null: none are told
 };
 
 // `runs` are the summaries of all batches, `beyond` those of BatchesBeyond, `analysis` is the first one.
@@ -127,7 +132,8 @@ std::string_view NameOf(Severity severity);  // "warning"
 // The run that answers: training where there is one, else inference, else nullptr.
 const RunFigures* MainFigures(const Analysis& analysis);
 
-RunSummary Summarize(const Analysis& analysis);
+// With a clock, times too.
+RunSummary Summarize(const Analysis& analysis, const Clock* clock = nullptr);
 ModelSummary SummarizeModel(const Analysis& analysis);
 
 // Batches beyond those of a sweep at which ComputeScaling wants to know the peak: the next one gives the slope, the

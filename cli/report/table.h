@@ -18,6 +18,7 @@ enum class ColumnKind : uint8_t {
   kCount,
   kWork,  // a count that is large: FLOPs, on the screen "4.09 G"
   kBytes,
+  kTime,  // nanoseconds, on the screen "1.25 ms"
   kStep,     // a number that is not to be summed
   kDecimal,  // a number with a unit of its own, which the title names
   kShape,

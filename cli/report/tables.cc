@@ -1,6 +1,8 @@
 #include "cli/report/tables.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +47,12 @@ std::string MakerOf(const MemoryProgram& program, const Buffer& buffer) {
   if (!MadeByAStep(buffer) || !program.steps.contains(buffer.begin)) return "";
   const Step& step = program.steps[buffer.begin];
   return step.node.empty() ? absl::StrFormat("%s %s", NameOf(step.phase), step.op) : step.node;
+}
+
+// One entry per step; empty where times are not told.
+std::vector<StepTime> TimesOf(const MemoryProgram& program, const Clock* clock) {
+  if (clock == nullptr || !clock->unknown.empty()) return {};
+  return StepTimes(program, clock->card, clock->measured);
 }
 
 }  // namespace
@@ -128,17 +136,25 @@ Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most)
   return table;
 }
 
-Table LayerTable(const Analysis& analysis) {
+Table LayerTable(const Analysis& analysis, const Clock* clock) {
   struct Layer {
     int64_t parameters = 0, parameter_bytes = 0, peak_bytes = 0, saved_bytes = 0, flops = 0;
+    std::array<int64_t, 4> time_ns = {};  // by Bound
   };
   Grouped<Layer> layers;
   const Modules modules(analysis.parameters);
   if (const RunFigures* figures = MainFigures(analysis)) {
     const MemoryProgram& program = figures->program;
-    for (const Step& step : program.steps) {
-      if (step.phase == Phase::kForward && !step.recompute)
-        layers[Labelled(step.module.empty() ? step.node : step.module)].flops += step.flops;
+    const std::vector<StepTime> times = TimesOf(program, clock);
+    for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
+      const Step& step = program.steps[id];
+      const bool counted = step.phase == Phase::kForward && !step.recompute;
+      if (!counted && times.empty()) continue;
+      Layer& layer = layers[Labelled(step.module.empty() ? step.node : step.module)];
+      if (counted) layer.flops += step.flops;
+      if (times.empty()) continue;
+      const StepTime& time = times[static_cast<size_t>(id.value())];
+      layer.time_ns[static_cast<size_t>(time.bound)] += time.nanoseconds;
     }
     const StepId peak = figures->timeline.peak_step, end_of_forward = LastForwardStep(program);
     for (const Buffer& buffer : program.buffers) {
@@ -158,16 +174,26 @@ Table LayerTable(const Analysis& analysis) {
               "Layers",
               {{"module", "layer"},
                {"parameters", "parameters", ColumnKind::kCount},
-               {"parameter_bytes", "their bytes", ColumnKind::kBytes},
+               {"parameter_bytes", "parameter bytes", ColumnKind::kBytes, Show::kDetail},
                {"peak_bytes", "at the peak", ColumnKind::kBytes},
                {"saved_bytes", "saved", ColumnKind::kBytes},
                {"flops", "FLOPs", ColumnKind::kWork},
-               {"macs", "MACs", ColumnKind::kWork}},
+               {"macs", "MACs", ColumnKind::kWork, Show::kData}},
               {},
               3};
+  const bool timed = clock != nullptr && clock->unknown.empty();
+  if (timed) {
+    table.columns.push_back({"time_ns", "time", ColumnKind::kTime});
+    table.columns.push_back({"bound", "bound by"});
+  }
   for (const auto& [name, layer] : layers.groups()) {
-    table.rows.push_back({name, layer.parameters, layer.parameter_bytes, layer.peak_bytes, layer.saved_bytes,
-                          layer.flops, layer.flops / 2});
+    Row& row = table.rows.emplace_back();
+    row = {name,        layer.parameters, layer.parameter_bytes, layer.peak_bytes, layer.saved_bytes,
+           layer.flops, layer.flops / 2};
+    if (!timed) continue;
+    const auto most = std::max_element(layer.time_ns.begin(), layer.time_ns.end());
+    row.emplace_back(std::accumulate(layer.time_ns.begin(), layer.time_ns.end(), int64_t{0}));
+    row.push_back(*most > 0 ? Cell(std::string(NameOf(static_cast<Bound>(most - layer.time_ns.begin())))) : Cell());
   }
   return table;
 }

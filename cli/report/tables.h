@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "analyzer/analysis.h"
+#include "analyzer/devices/roofline.h"
 #include "cli/report/modules.h"
 #include "cli/report/table.h"
 
@@ -18,8 +19,9 @@ Table TensorTable(const Graph& graph);
 // most `most` of them (0: all).
 Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most);
 
-// "layers": per module, in the order of first use: parameters, bytes at the peak, bytes saved for backward, FLOPs.
-Table LayerTable(const Analysis& analysis);
+// "layers": per module, in the order of first use: parameters, bytes at the peak, bytes saved for backward, FLOPs;
+// with a clock, the time of all phases and what bounds most of it.
+Table LayerTable(const Analysis& analysis, const Clock* clock = nullptr);
 
 // "ops": per framework operator: calls, FLOPs and the bytes at the peak that it allocated.
 Table OpTable(const Analysis& analysis);

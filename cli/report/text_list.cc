@@ -16,7 +16,8 @@ constexpr size_t kSweepBar = 24;
 constexpr size_t kGap = 2;
 
 bool IsSummed(ColumnKind kind) {
-  return kind == ColumnKind::kCount || kind == ColumnKind::kWork || kind == ColumnKind::kBytes;
+  return kind == ColumnKind::kCount || kind == ColumnKind::kWork || kind == ColumnKind::kBytes ||
+         kind == ColumnKind::kTime;
 }
 
 int64_t NumberOf(const Cell& cell) {

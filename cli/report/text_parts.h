@@ -24,6 +24,9 @@ std::string BreakdownText(const Report& report, const Screen& screen);
 // The step at which it peaks and the course of memory over the steps.
 std::string WhenText(const Report& report, const Screen& screen);
 
+// "Time (estimate) on RTX 4090: forward 21.0 ms, backward 41.5 ms, optimizer 1.2 ms, step 63.9 ms; bound by bandwidth".
+std::string TimeText(const Report& report, const Screen& screen);
+
 // Layers and tensors that hold most at the peak.
 std::string WhoText(const Report& report, const Screen& screen);
 

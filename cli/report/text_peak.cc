@@ -159,7 +159,39 @@ std::string WhenText(const Report& report, const Screen& screen) {
     text += indent + Painted(PhaseRuler(names, columns.widths, screen.utf8), Paint::kDim, screen) + "\n";
   }
   if (const std::string flops = FlopsText(run); !flops.empty()) text += indent + flops + "\n";
-  return text;
+  return text + TimeText(report, screen);
+}
+
+std::string TimeText(const Report& report, const Screen& screen) {
+  const RunSummary& run = report.runs.front();
+  const std::optional<TimeEstimate>& time = MainPart(run).time;
+  if (!time) {
+    if (report.time_unknown.empty()) return "";
+    return Wrapped(absl::StrFormat("Time: not estimated, %s", report.time_unknown), screen.width, kIndent, 2 * kIndent) +
+           '\n';
+  }
+  const bool all_measured = time->measured_ns == time->step_ns;
+  std::string text = absl::StrFormat(
+      "Time (%s) on %s%s: ", all_measured ? "measured" : time->measured_ns > 0 ? "partly measured" : "estimate",
+      time->card, report.card_named ? "" : " (no --gpu)");
+  if (run.training) {
+    absl::StrAppendFormat(&text, "forward %s, backward %s", ShortTime(time->forward_ns + time->loss_ns),
+                          ShortTime(time->backward_ns));
+    if (time->recompute_ns > 0) absl::StrAppendFormat(&text, ", recompute %s", ShortTime(time->recompute_ns));
+    if (time->optimizer_ns > 0) absl::StrAppendFormat(&text, ", optimizer %s", ShortTime(time->optimizer_ns));
+    absl::StrAppendFormat(&text, ", step %s", ShortTime(time->step_ns));
+    if (run.inference && run.inference->time) {
+      absl::StrAppendFormat(&text, "; inference %s", ShortTime(run.inference->time->step_ns));
+    }
+  } else {
+    text += ShortTime(time->step_ns);
+  }
+  if (time->bound != Bound::kNothing) {
+    absl::StrAppendFormat(&text, "; bound by %s (%s)", NameOf(time->bound),
+                          Percent(time->by_bound_ns[static_cast<size_t>(time->bound)], time->step_ns));
+  }
+  for (const std::string& assumption : time->assumptions) text += "; " + assumption;
+  return Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
 }
 
 std::string WhoText(const Report& report, const Screen& screen) {

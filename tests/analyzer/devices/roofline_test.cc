@@ -72,9 +72,15 @@ TEST(RooflineTest, WhatTheTableLacksIsSaidOrRefused) {
   const absl::StatusOr<RooflineCard> old = RooflineOf(gpu);
   ASSERT_TRUE(old.ok());
   EXPECT_EQ(old->fp16_flops, old->fp32_flops);
-  EXPECT_EQ(old->assumptions.size(), 3u);  // TF32, fp16, bf16
+  EXPECT_EQ(old->stand_ins.size(), 2u);  // fp16, bf16: a card without tensor cores has no TF32
   EXPECT_EQ(DefaultRoofline().name, kDefaultCard);
-  EXPECT_TRUE(DefaultRoofline().assumptions.empty());
+  EXPECT_TRUE(DefaultRoofline().stand_ins.empty());
+  // Told only of programs that use such a rate.
+  MemoryProgram program;
+  program.steps.Add(Work(100, 0));
+  EXPECT_TRUE(EstimateTime(program, *old).assumptions.empty());
+  program.steps.Add(Work(100, 0, DType::kFloat16));
+  EXPECT_EQ(EstimateTime(program, *old).assumptions, std::vector<std::string>{"fp16 at the fp32 rate"});
 }
 
 TEST(RooflineTest, EveryCardOfTheTableHasATimeOrAReason) {

@@ -41,6 +41,18 @@ TEST(LayerTable, HasParametersSavedBytesAndWork) {
   EXPECT_EQ(Text(table.rows[2][0]), "(no module)");
 }
 
+TEST(LayerTable, WithAClockHasTimesAndWhatBoundsThem) {
+  Clock clock;
+  clock.card.fp32_flops = 1e9;  // a FLOP takes a nanosecond
+  clock.card.bandwidth = 1e9;
+  clock.card.launch_ns = 100;
+  const Table table = LayerTable(SampleAnalysis(), &clock);
+  const Analysis analysis = SampleAnalysis();
+  EXPECT_EQ(Sum(table, "time_ns"), EstimateTime(analysis.training->program, clock.card).step_ns);
+  EXPECT_EQ(Int(CellAt(table, table.rows[0], "time_ns")), 6000);  // convolution and its backward
+  EXPECT_EQ(Text(CellAt(table, table.rows[0], "bound")), "compute");
+}
+
 TEST(OpTable, LabelsWhatNoOperatorMade) {
   const Table table = OpTable(SampleAnalysis());
   bool parameters = false;

@@ -1,0 +1,139 @@
+#include "cli/clock.h"
+
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "analyzer/graph/status_macros.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr double kLongestMicroseconds = 1e12;  // eleven days
+
+absl::Status BadCost(const std::string& path, int64_t line, std::string_view what) {
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-cost", absl::StrFormat("'%s' line %d: %s", path, line, what),
+                     {"expected: csv with the header node,phase,microseconds or module,phase,microseconds",
+                      "phases: forward, loss, backward, optimizer"});
+}
+
+std::optional<Phase> PhaseNamed(std::string_view name) {
+  for (Phase phase : {Phase::kForward, Phase::kLoss, Phase::kBackward, Phase::kOptimizer}) {
+    if (NameOf(phase) == name) return phase;
+  }
+  return std::nullopt;
+}
+
+// Fields of one line; quotes keep commas.
+std::vector<std::string> Fields(absl::string_view line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (char c : line) {
+    if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back().push_back(c);
+    }
+  }
+  for (std::string& field : fields) absl::StripAsciiWhitespace(&field);
+  return fields;
+}
+
+absl::StatusOr<MeasuredTime> ParseRow(const std::vector<std::string>& fields, bool modules, const std::string& path,
+                                      int64_t line) {
+  if (fields.size() != 3) return BadCost(path, line, "not three fields");
+  MeasuredTime time;
+  time.place = fields[0];
+  time.is_module = modules;
+  const std::optional<Phase> phase = PhaseNamed(fields[1]);
+  if (!phase) return BadCost(path, line, absl::StrFormat("'%s' is not a phase", fields[1]));
+  time.phase = *phase;
+  double microseconds = 0;
+  const bool number = absl::SimpleAtod(fields[2], &microseconds) && microseconds >= 0;
+  if (!number || microseconds > kLongestMicroseconds) {
+    return BadCost(path, line, absl::StrFormat("'%s' is not a number of microseconds", fields[2]));
+  }
+  time.nanoseconds = std::llround(microseconds * 1000);
+  return time;
+}
+
+absl::StatusOr<std::string> ReadText(const std::string& path) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  if (!file) {
+    return ErrorStatus(absl::StatusCode::kNotFound, "not-found",
+                       absl::StrFormat("cannot open '%s': no such file", path));
+  }
+  std::string text;
+  char block[65536];
+  for (size_t read = 0; (read = std::fread(block, 1, sizeof block, file.get())) > 0;) text.append(block, read);
+  if (std::ferror(file.get())) return BadCost(path, 1, "cannot be read");
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<MeasuredTime>> ParseCosts(std::string_view text, const std::string& path) {
+  std::vector<MeasuredTime> times;
+  std::optional<bool> modules;  // known once the header was read
+  int64_t line_number = 0;
+  for (absl::string_view line : absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
+    ++line_number;
+    if (absl::StripAsciiWhitespace(line).empty()) continue;
+    const std::vector<std::string> fields = Fields(line);
+    if (modules) {
+      ASSIGN_OR_RETURN(MeasuredTime time, ParseRow(fields, *modules, path, line_number));
+      times.push_back(std::move(time));
+      continue;
+    }
+    const bool known = fields.size() == 3 && (fields[0] == "node" || fields[0] == "module") && fields[1] == "phase" &&
+                       fields[2] == "microseconds";
+    if (!known) return BadCost(path, line_number, "not the header of a file of times");
+    modules = fields[0] == "module";
+  }
+  if (!modules) return BadCost(path, 1, "the file is empty");
+  return times;
+}
+
+absl::StatusOr<Clock> ClockOf(const Options& options) {
+  Clock clock;
+  clock.card = DefaultRoofline();
+  if (!options.gpu.empty()) {
+    ASSIGN_OR_RETURN(const Gpu gpu, FindGpu(options.gpu));
+    absl::StatusOr<RooflineCard> card = RooflineOf(gpu);
+    clock.named = true;
+    if (card.ok()) {
+      clock.card = *std::move(card);
+    } else {
+      clock.unknown = std::string(card.status().message());
+    }
+  }
+  if (options.cost_file.empty()) return clock;
+  ASSIGN_OR_RETURN(const std::string text, ReadText(options.cost_file));
+  ASSIGN_OR_RETURN(clock.measured, ParseCosts(text, options.cost_file));
+  return clock;
+}
+
+std::vector<Diagnostic> UnmatchedTimes(const Clock& clock, const MemoryProgram& program) {
+  if (clock.measured.empty() || !clock.unknown.empty()) return {};
+  std::vector<size_t> unmatched;
+  StepTimes(program, clock.card, clock.measured, &unmatched);
+  if (unmatched.empty()) return {};
+  const MeasuredTime& first = clock.measured[unmatched.front()];
+  Diagnostic warning;
+  warning.code = "no-match";
+  warning.severity = Severity::kWarning;
+  warning.count = static_cast<int64_t>(unmatched.size());
+  warning.message = absl::StrFormat("--cost: nothing of this run answers to %s '%s' in %s",
+                                    first.is_module ? "module" : "node", first.place, NameOf(first.phase));
+  warning.details = {"nodes and modules are those that --by layer -f json lists"};
+  return {warning};
+}
+
+}  // namespace onnx_mem
