@@ -1,0 +1,202 @@
+// One case per form that exporters write, and one that looks like it and is not.
+#include "analyzer/lower/rewrites.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "tests/analyzer/lower/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+Run Without(const std::string& rewrite) {
+  Run run;
+  run.disabled_rewrites = {rewrite};
+  return run;
+}
+
+TEST(Rewrites, HaveNamesAndDescriptions) {
+  std::set<std::string_view> names;
+  for (const Rewrite& rewrite : AllRewrites()) {
+    EXPECT_TRUE(names.insert(rewrite.name).second) << rewrite.name;
+    EXPECT_FALSE(rewrite.description.empty()) << rewrite.name;
+  }
+}
+
+constexpr std::string_view kErfGelu = R"(
+    input x float32 2x8
+    const sqrt2 float32 scalar = 1.4142135
+    const one float32 scalar = 1
+    const half float32 scalar = 0.5
+    /act/Div = Div(x, sqrt2) -> d float32 2x8
+    /act/Erf = Erf(d) -> e float32 2x8
+    /act/Add = Add(e, one) -> a float32 2x8
+    /act/Mul = Mul(x, a) -> m float32 2x8
+    /act/Mul_1 = Mul(m, half) -> y float32 2x8
+    output y
+)";
+
+TEST(Gelu, ErfForm) { EXPECT_EQ(LowerText(kErfGelu), "gelu(x) -> y [act]\n"); }
+
+TEST(Gelu, StaysAsWrittenWhenSwitchedOff) {
+  EXPECT_EQ(LowerText(kErfGelu, Without("gelu")),
+            "div_scalar(x) -> d [act]\nerf(d) -> e [act]\nadd_scalar(e) -> a [act]\nmul(x, a) -> m [act]\n"
+            "mul_scalar(m) -> y [act]\n");
+}
+
+TEST(Gelu, AnotherConstantIsNoGelu) {
+  std::string text(kErfGelu);
+  text.replace(text.find("1.4142135"), 9, "2.0000000");
+  EXPECT_EQ(LowerText(text).find("gelu"), std::string::npos);
+}
+
+TEST(Gelu, AnIntermediateThatIsReadElsewhereStays) {
+  std::string text(kErfGelu);
+  text += "output e\n";
+  EXPECT_EQ(LowerText(text).find("gelu"), std::string::npos);
+}
+
+TEST(GatedActivations, SiluHardswishMish) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 2x8
+    /a/Sigmoid = Sigmoid(x) -> s float32 2x8
+    /a/Mul = Mul(x, s) -> y float32 2x8
+    /b/HardSigmoid = HardSigmoid(y) -> h float32 2x8 {alpha: 0.16666667}
+    /b/Mul = Mul(y, h) -> z float32 2x8
+    /c/Softplus = Softplus(z) -> p float32 2x8
+    /c/Tanh = Tanh(p) -> t float32 2x8
+    /c/Mul = Mul(z, t) -> u float32 2x8
+    output u
+  )"),
+            "silu(x) -> y [a]\nhardswish(y) -> z [b]\nmish(z) -> u [c]\n");
+}
+
+TEST(GatedActivations, AGateOfAnotherTensorIsAProduct) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 2x8
+    input g float32 2x8
+    /Sigmoid = Sigmoid(g) -> s float32 2x8
+    /Mul = Mul(x, s) -> y float32 2x8
+    output y
+  )"),
+            "sigmoid(g) -> s\nmul(x, s) -> y\n");
+}
+
+TEST(LayerNorm, SpelledOut) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 2x3x8
+    weight ln.weight float32 8
+    weight ln.bias float32 8
+    const two float32 scalar = 2
+    const eps float32 scalar = 0.00001
+    /ln/ReduceMean = ReduceMean(x) -> m float32 2x3x1 {axes: [-1]}
+    /ln/Sub = Sub(x, m) -> c float32 2x3x8
+    /ln/Pow = Pow(c, two) -> q float32 2x3x8
+    /ln/ReduceMean_1 = ReduceMean(q) -> v float32 2x3x1 {axes: [-1]}
+    /ln/Add = Add(v, eps) -> ve float32 2x3x1
+    /ln/Sqrt = Sqrt(ve) -> s float32 2x3x1
+    /ln/Div = Div(c, s) -> n float32 2x3x8
+    /ln/Mul = Mul(n, ln.weight) -> w float32 2x3x8
+    /ln/Add_1 = Add(w, ln.bias) -> y float32 2x3x8
+    output y
+  )"),
+            "layer_norm(x, ln.weight, ln.bias) -> y [ln]\nparameter ln.weight\nparameter ln.bias\n");
+}
+
+// As scaled_dot_product_attention is written out: both operands are multiplied by the square root of the scale.
+constexpr std::string_view kAttention = R"(
+    input q float32 2x4x16x8
+    input k float32 2x4x16x8
+    input v float32 2x4x16x8
+    const root float32 scalar = 0.59460355
+    /Transpose = Transpose(k) -> kt float32 2x4x8x16 {perm: [0 1 3 2]}
+    /Mul = Mul(q, root) -> qs float32 2x4x16x8
+    /Mul_1 = Mul(kt, root) -> ks float32 2x4x8x16
+    /MatMul = MatMul(qs, ks) -> s float32 2x4x16x16
+    /Softmax = Softmax(s) -> p float32 2x4x16x16 {axis: -1}
+    /MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
+    output y
+)";
+
+TEST(Attention, OneOperatorForTheChosenKernel) {
+  for (AttentionKernel kernel : {AttentionKernel::kEfficient, AttentionKernel::kFlash}) {
+    onnx_mem::Run run;
+    run.attention = kernel;
+    EXPECT_EQ(LowerText(kAttention, run), "sdpa(q, k, v) -> y\n");
+  }
+}
+
+TEST(Attention, AsTheNodesSayWhereThatIsAskedFor) {
+  onnx_mem::Run run;
+  run.attention = AttentionKernel::kEager;
+  EXPECT_NE(LowerText(kAttention, run).find("softmax(s) -> p"), std::string::npos);
+}
+
+TEST(Attention, ProbabilitiesThatAreReadElsewhereKeepItAsItIs) {
+  onnx_mem::Run run;
+  run.attention = AttentionKernel::kEfficient;
+  const std::string dump = LowerText(std::string(kAttention) + "output p\n", run);
+  EXPECT_NE(dump.find("softmax(s) -> p"), std::string::npos) << dump;
+}
+
+// One scale on the scores: attention written by hand, which ran as the nodes say whatever kernel there is.
+TEST(Attention, WrittenByHandStays) {
+  onnx_mem::Run run;
+  run.attention = AttentionKernel::kEfficient;
+  EXPECT_NE(LowerText(R"(
+    input q float32 2x4x16x8
+    input k float32 2x4x16x8
+    input v float32 2x4x16x8
+    const scale float32 scalar = 0.35355339
+    /Transpose = Transpose(k) -> kt float32 2x4x8x16 {perm: [0 1 3 2]}
+    /MatMul = MatMul(q, kt) -> s float32 2x4x16x16
+    /Mul = Mul(s, scale) -> ss float32 2x4x16x16
+    /Softmax = Softmax(ss) -> p float32 2x4x16x16 {axis: -1}
+    /MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
+    output y
+  )", run).find("softmax(ss) -> p"), std::string::npos);
+}
+
+TEST(FoldedBatchNorm, ComesBackForTraining) {
+  const std::string text = R"(
+    input x float32 2x3x8x8
+    weight onnx::Conv_12 float32 4x3x3x3
+    weight onnx::Conv_13 float32 4
+    /conv1/Conv = Conv(x, onnx::Conv_12, onnx::Conv_13) -> c float32 2x4x6x6
+    /relu/Relu = Relu(c) -> y float32 2x4x6x6
+    output y
+  )";
+  const std::string unfolded = LowerText(text);
+  EXPECT_NE(unfolded.find("batch_norm"), std::string::npos) << unfolded;
+  onnx_mem::Run as_is;
+  as_is.batch_norm = BatchNormMode::kAsIs;
+  EXPECT_EQ(LowerText(text, as_is).find("batch_norm"), std::string::npos);
+}
+
+constexpr std::string_view kResidualLinear = R"(
+    input x float32 2x8
+    weight fc.weight float32 8x8
+    weight out.weight float32 8x8
+    /fc/Gemm = Gemm(x, fc.weight) -> h float32 2x8 {transB: 1}
+    /out/Gemm = Gemm(h, out.weight) -> o float32 2x8 {transB: 1}
+    /Add = Add(h, o) -> y float32 2x8
+    output y
+)";
+
+TEST(Dropout, ComesBackOnTheResidualBranchWhereItIsAskedFor) {
+  EXPECT_EQ(LowerText(kResidualLinear).find("dropout"), std::string::npos);
+  onnx_mem::Run run;
+  run.dropout = 0.1;
+  EXPECT_EQ(LowerText(kResidualLinear, run),
+            "linear(x, fc.weight) -> h [fc]\n"
+            "linear(h, out.weight) -> o [out]\n"
+            "dropout(o) -> o/dropout [out]\n"
+            "add(h, o/dropout) -> y\n"
+            "parameter fc.weight\n"
+            "parameter out.weight\n");
+}
+
+}  // namespace
+}  // namespace onnx_mem
