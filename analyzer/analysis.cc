@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/allocators/memory_pattern.h"
+#include "analyzer/allocators/offset_packing.h"
 #include "analyzer/allocators/replay.h"
 #include "analyzer/devices/overhead.h"
 #include "analyzer/graph/status_macros.h"
@@ -19,14 +21,16 @@ std::vector<TrainedParameter> Trained(const std::vector<Parameter>& parameters) 
   return trained;
 }
 
-// What the allocator makes of figures.program. `first_step`: step 1 of a training run, whose segments stay cached.
-absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_step, RunFigures& figures) {
+// The peak of figures.program, and what the allocator makes of `repeated`, the steady state, after `first_step`, whose
+// segments stay cached (nullptr: there is none).
+absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_step, const MemoryProgram& repeated,
+                         RunFigures& figures) {
   figures.timeline = ComputeTimeline(figures.program);
   figures.peak_bytes = figures.timeline.peak_bytes;
   ReplayOptions options;
   options.allocator = workload.allocator;
   options.first_step = first_step;
-  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(figures.program, options));
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(repeated, options));
   figures.allocated_peak_bytes = usage.peak_allocated_bytes;
   figures.reserved_peak_bytes = usage.peak_reserved_bytes;
   figures.device_bytes = usage.peak_reserved_bytes + kCudaContext.bytes;
@@ -114,16 +118,40 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analy
   return absl::OkStatus();
 }
 
+// One arena for everything that comes and goes, every address planned. nullopt: too many buffers to plan in passing.
+std::optional<int64_t> ArenaBytes(const MemoryProgram& program) {
+  constexpr size_t kMostBuffers = 3000;
+  constexpr int64_t kAlignmentBytes = 256;
+  constexpr int64_t kWork = 500;  // a few milliseconds
+  const std::vector<LiveRange> ranges = TransientRanges(program);
+  if (ranges.size() > kMostBuffers) return std::nullopt;
+  return PackOffsets(ranges, {.alignment_bytes = kAlignmentBytes, .work = kWork}).height_bytes;
+}
+
+// onnxruntime's arena belongs to a session, which plans before it runs; eager figures in it would be nobody's.
+bool RunsSessions(std::string_view allocator) { return allocator == "ort"; }
+
 absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Analysis& analysis) {
   Run run = workload.run;
   run.training = false;
   ASSIGN_OR_RETURN(Enacted enacted, Enact(graph, run));
   if (workload.mode == Mode::kInference) CopyModelFacts(enacted, analysis);
   RunFigures figures;
-  figures.program = std::move(enacted.program);
   const MemoryProgram planned = PlanStatically(graph);
-  if (VerifyProgram(planned).ok()) figures.ideal_peak_bytes = ComputeTimeline(planned).peak_bytes;
-  RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures));
+  if (VerifyProgram(planned).ok()) {
+    figures.ideal_peak_bytes = ComputeTimeline(planned).peak_bytes;
+    figures.ideal_arena_bytes = ArenaBytes(planned);
+  }
+  if (RunsSessions(workload.allocator)) {
+    figures.program = PlanSessionRun(graph);
+    RETURN_IF_ERROR(VerifyProgram(figures.program));
+    const MemoryProgram later = TracePattern(figures.program, IsTracedBySessions).program;
+    const MemoryProgram first = figures.program;
+    RETURN_IF_ERROR(FillFigures(workload, &first, later, figures));
+  } else {
+    figures.program = std::move(enacted.program);
+    RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures.program, figures));
+  }
   figures.at_least = IsLowerBound(analysis.diagnostics);
   analysis.inference = std::move(figures);
   return absl::OkStatus();
@@ -137,7 +165,7 @@ absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workloa
   const MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
   figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
   figures.program = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
-  RETURN_IF_ERROR(FillFigures(workload, &first, figures));
+  RETURN_IF_ERROR(FillFigures(workload, &first, figures.program, figures));
   return figures;
 }
 

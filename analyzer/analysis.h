@@ -40,6 +40,7 @@ struct RunFigures {
   int64_t device_low_bytes = 0;
   int64_t device_high_bytes = 0;
   int64_t ideal_peak_bytes = 0;       // inference only: a runtime that plans ahead, no Python frames
+  std::optional<int64_t> ideal_arena_bytes;  // inference only: its activations in one arena with planned offsets
   bool at_least = false;              // something could not be known: the figures are lower bounds
 };
 

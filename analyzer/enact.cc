@@ -1,6 +1,8 @@
 #include "analyzer/enact.h"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <regex>
 
@@ -14,6 +16,7 @@
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/planned_runtime.h"
 #include "analyzer/memory/liveness.h"
+#include "analyzer/memory/session_plan.h"
 #include "analyzer/segments.h"
 
 namespace onnx_mem {
@@ -259,18 +262,35 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run) {
   return EnactLowered(lowered, run);
 }
 
+namespace {
+
+// What the file's weights are to a runtime: parameters, buffers, or (shapes, axes) nothing that takes device memory.
+std::function<std::optional<Category>(const Tensor&)> WeightCategories(const Graph& graph) {
+  auto ids = std::make_shared<absl::flat_hash_map<std::string_view, TensorId>>();
+  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) ids->emplace(graph.tensors[id].name, id);
+  return [ids, &graph](const Tensor& tensor) -> std::optional<Category> {
+    if (!IsFloating(tensor.dtype) && tensor.value != nullptr) return std::nullopt;
+    const TensorKind kind = KindOfStored(graph, ids->at(tensor.name));
+    return kind == TensorKind::kParameter ? Category::kParameters : Category::kBuffers;
+  };
+}
+
+}  // namespace
+
 MemoryProgram PlanStatically(const Graph& graph) {
-  absl::flat_hash_map<std::string_view, TensorId> ids;
-  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) ids.emplace(graph.tensors[id].name, id);
   LivenessRules rules;
   rules.is_view = SharesItsInput;
   rules.may_overwrite = MayOverwriteItsInput;
-  rules.weight_category = [&](const Tensor& tensor) -> std::optional<Category> {
-    if (!IsFloating(tensor.dtype) && tensor.value != nullptr) return std::nullopt;
-    const TensorKind kind = KindOfStored(graph, ids.at(tensor.name));
-    return kind == TensorKind::kParameter ? Category::kParameters : Category::kBuffers;
-  };
+  rules.weight_category = WeightCategories(graph);
   return ComputeLiveness(graph, rules);
+}
+
+MemoryProgram PlanSessionRun(const Graph& graph) {
+  SessionRules rules;
+  rules.is_view = SharesItsInput;
+  rules.overwritable = SessionOverwrites;
+  rules.weight_category = WeightCategories(graph);
+  return PlanSession(graph, rules);
 }
 
 }  // namespace onnx_mem

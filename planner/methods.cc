@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "planner/chain_dp.h"
 #include "planner/no_recompute.h"
+#include "planner/segments.h"
 
 namespace onnx_mem {
 namespace {
@@ -11,6 +13,9 @@ namespace {
 // Cheap ones first; what a row finds, later rows start from.
 constexpr auto kRows = std::to_array<MethodRow>({
     {"none", "none", PlanNoRecompute},
+    {"sqrt", "sqrt", PlanSqrt},
+    {"chen", "chen", PlanChen},
+    {"chain", "chain", PlanChain},
 });
 
 }  // namespace

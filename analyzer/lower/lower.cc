@@ -124,7 +124,6 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   lowered.graph = std::move(finished.graph);
   lowered.kinds = std::move(finished.kinds);
   lowered.hidden_buffer_bytes = lowering.hidden_buffer_bytes;
-  lowered.training_form = lowering.training_form;
   return lowered;
 }
 

@@ -3,6 +3,8 @@
 #ifndef ONNX_MEM_ANALYZER_LOWER_PLANNED_RUNTIME_H_
 #define ONNX_MEM_ANALYZER_LOWER_PLANNED_RUNTIME_H_
 
+#include <vector>
+
 #include "analyzer/graph/graph.h"
 
 namespace onnx_mem {
@@ -11,6 +13,10 @@ namespace onnx_mem {
 bool SharesItsInput(const Node& node);
 // The operator may write its output over its first input.
 bool MayOverwriteItsInput(const Node& node);
+
+// Inputs over which onnxruntime's kernel may write its first output, in the order in which it tries them: fewer than a
+// planner that is free to choose would overwrite.
+std::vector<int> SessionOverwrites(const Node& node);
 
 }  // namespace onnx_mem
 

@@ -93,6 +93,8 @@ void WriteInference(JsonWriter& json, const RunSummary& run) {
   WriteAllocated(json, part);
   json.Key("planned_peak_bytes");
   part.ideal_peak_bytes > 0 ? json.Int(part.ideal_peak_bytes) : json.Null();
+  json.Key("planned_arena_bytes");
+  part.ideal_arena_bytes ? json.Int(*part.ideal_arena_bytes) : json.Null();
   json.Key("lower_bound").Bool(part.at_least);
   json.Key("steps").Int(part.steps);
   WritePeak(json, part.peak);

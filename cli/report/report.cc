@@ -30,6 +30,7 @@ PartSummary SummarizePart(const RunFigures& figures, const Clock* clock) {
   part.device_low_bytes = figures.device_low_bytes;
   part.device_high_bytes = figures.device_high_bytes;
   part.ideal_peak_bytes = figures.ideal_peak_bytes;
+  part.ideal_arena_bytes = figures.ideal_arena_bytes;
   part.at_least = figures.at_least;
   part.breakdown = figures.timeline.at_peak;
   const StepId peak = figures.timeline.peak_step;

@@ -45,6 +45,7 @@ struct PartSummary {
   int64_t device_low_bytes = 0;
   int64_t device_high_bytes = 0;
   int64_t ideal_peak_bytes = 0;
+  std::optional<int64_t> ideal_arena_bytes;
   bool at_least = false;  // lower bounds
   BytesByCategory breakdown = {};
   PeakPlace peak;

@@ -1,0 +1,231 @@
+#include "analyzer/memory/session_plan.h"
+
+#include <algorithm>
+#include <list>
+#include <utility>
+
+namespace onnx_mem {
+namespace {
+
+bool IsFolded(const Tensor& tensor) { return tensor.role == TensorRole::kActivation && tensor.value != nullptr; }
+
+// The session's order: depth first from the leaves (nodes that no node reads), the last leaf first, and of a node's
+// inputs the maker that stands last in the file first (graph.cc, ReverseDFSFrom; graph_viewer.cc, NodeCompare).
+std::vector<NodeId> SessionOrder(const Graph& graph) {
+  std::vector<std::pair<NodeId, bool>> stack;  // a node to enter, or to leave
+  for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    const std::vector<TensorId>& outputs = graph.nodes[id].outputs;
+    const bool is_read = std::any_of(outputs.begin(), outputs.end(), [&](TensorId output) {
+      return output.valid() && !graph.tensors[output].consumers.empty();
+    });
+    if (!is_read) stack.emplace_back(id, false);
+  }
+  std::vector<NodeId> order;
+  IdVector<NodeId, bool> entered(graph.nodes.size(), false);
+  while (!stack.empty()) {
+    const auto [id, leaves] = stack.back();
+    stack.pop_back();
+    if (leaves) {
+      order.push_back(id);
+      continue;
+    }
+    if (entered[id]) continue;
+    entered[id] = true;
+    stack.emplace_back(id, true);
+    std::vector<NodeId> makers;
+    const auto add = [&](TensorId input) {
+      if (input.valid() && graph.tensors[input].producer.valid()) makers.push_back(graph.tensors[input].producer);
+    };
+    std::for_each(graph.nodes[id].inputs.begin(), graph.nodes[id].inputs.end(), add);
+    std::for_each(graph.nodes[id].captures.begin(), graph.nodes[id].captures.end(), add);
+    std::sort(makers.begin(), makers.end());
+    for (NodeId maker : makers) {
+      if (!entered[maker]) stack.emplace_back(maker, false);
+    }
+  }
+  return order;
+}
+
+class SessionPlanner {
+ public:
+  SessionPlanner(const Graph& graph, const SessionRules& rules)
+      : graph_(graph), rules_(rules), order_(SessionOrder(graph)), buffer_of_(graph.tensors.size()), uses_(graph.tensors.size(), 0),
+        begin_(graph.tensors.size(), 0), end_(graph.tensors.size(), 0), is_output_(graph.tensors.size(), false) {}
+
+  MemoryProgram Run() {
+    for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) buffer_of_[id] = id;
+    CountUses();
+    for (step_ = 0; step_ < static_cast<int>(order_.size()); ++step_) {
+      const Node& node = graph_.nodes[order_[static_cast<size_t>(step_)]];
+      PlaceOutputs(node);
+      ReleaseInputsAndUnused(node);
+    }
+    return BuildProgram();
+  }
+
+ private:
+  template <typename Visit>
+  void ForEachInput(const Node& node, Visit visit) const {
+    for (TensorId id : node.inputs) {
+      if (id.valid()) visit(id);
+    }
+    for (TensorId id : node.captures) {
+      if (id.valid()) visit(id);
+    }
+  }
+
+  // Readers, plus one for the caller of inputs, weights and graph outputs, plus one that the maker holds while it runs.
+  void CountUses() {
+    for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
+      if (graph_.tensors[id].role != TensorRole::kActivation) ++uses_[id];
+    }
+    for (const Node& node : graph_.nodes) {
+      ForEachInput(node, [&](TensorId id) { ++uses_[id]; });
+      for (TensorId id : node.outputs) {
+        if (id.valid()) ++uses_[id];
+      }
+    }
+    for (TensorId id : graph_.outputs) {
+      if (!id.valid()) continue;
+      ++uses_[id];
+      is_output_[id] = true;
+    }
+  }
+
+  void PlaceOutputs(const Node& node) {
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const TensorId output = node.outputs[i];
+      if (!output.valid()) continue;
+      begin_[output] = step_;
+      end_[output] = step_ + 1;
+      if (IsFolded(graph_.tensors[output]) || is_output_[output]) continue;
+      TensorId reused = i == 0 ? ReusableInput(node, output) : TensorId();
+      if (!reused.valid()) reused = TakeFreed(output);
+      if (reused.valid()) Share(reused, output);
+    }
+  }
+
+  bool SameSize(TensorId a, TensorId b) const {
+    const Tensor& left = graph_.tensors[a];
+    const Tensor& right = graph_.tensors[b];
+    return left.shape.known() && right.shape.known() && left.shape == right.shape && left.dtype != DType::kUnknown &&
+           right.dtype != DType::kUnknown && RowOf(left.dtype).bits == RowOf(right.dtype).bits;
+  }
+
+  TensorId ReusableInput(const Node& node, TensorId output) const {
+    if (rules_.is_view && !node.inputs.empty() && node.inputs[0].valid() && rules_.is_view(node)) return node.inputs[0];
+    if (!rules_.overwritable) return TensorId();
+    for (int i : rules_.overwritable(node)) {
+      if (i >= static_cast<int>(node.inputs.size())) continue;
+      const TensorId input = node.inputs[static_cast<size_t>(i)];
+      if (input.valid() && uses_[buffer_of_[input]] == 1 && SameSize(input, output)) return input;
+    }
+    return TensorId();
+  }
+
+  TensorId TakeFreed(TensorId output) {
+    if (graph_.tensors[output].shape.rank() == 0) return TensorId();
+    const auto entry = std::find_if(freed_.begin(), freed_.end(), [&](TensorId id) { return SameSize(id, output); });
+    if (entry == freed_.end()) return TensorId();
+    const TensorId id = *entry;
+    freed_.erase(entry);
+    return id;
+  }
+
+  void Share(TensorId reused, TensorId output) {
+    const TensorId original = buffer_of_[reused];
+    buffer_of_[output] = original;
+    uses_[original] += uses_[output];
+    end_[original] = std::max(end_[original], end_[output]);
+  }
+
+  void Release(TensorId id) {
+    const TensorId original = buffer_of_[id];
+    end_[original] = std::max(end_[original], step_ + 1);
+    if (--uses_[original] == 0) freed_.push_front(original);
+  }
+
+  void ReleaseInputsAndUnused(const Node& node) {
+    ForEachInput(node, [&](TensorId id) { Release(id); });
+    for (TensorId id : node.outputs) {
+      if (id.valid()) Release(id);
+    }
+  }
+
+  std::optional<Category> CategoryOf(const Tensor& tensor) const {
+    switch (tensor.role) {
+      case TensorRole::kInput: return Category::kInputs;
+      case TensorRole::kActivation: return Category::kTransientActivations;
+      case TensorRole::kInitializer:
+      case TensorRole::kConstant: break;
+    }
+    return rules_.weight_category ? rules_.weight_category(tensor) : Category::kParameters;
+  }
+
+  std::optional<Buffer> BufferOf(TensorId id, int num_steps) const {
+    const Tensor& tensor = graph_.tensors[id];
+    const std::optional<Category> category = CategoryOf(tensor);
+    const std::optional<int64_t> bytes = IsFolded(tensor) ? 0 : NumBytes(tensor.shape, tensor.dtype);
+    const bool fixed = tensor.role != TensorRole::kActivation;
+    if (!category || bytes == 0 || (!fixed && end_[id] <= begin_[id])) return std::nullopt;
+    Buffer buffer;
+    buffer.name = tensor.name;
+    buffer.category = *category;
+    buffer.bytes = bytes.value_or(0);
+    buffer.begin = StepId(fixed ? 0 : begin_[id]);
+    buffer.end = StepId(fixed || is_output_[id] ? num_steps : end_[id]);
+    buffer.dims = tensor.shape.dims;
+    buffer.dtype = tensor.dtype;
+    buffer.assumed = !bytes.has_value() || tensor.upper_bound;
+    const size_t dot = buffer.name.rfind('.');
+    if (fixed && dot != std::string::npos) buffer.module = buffer.name.substr(0, dot);
+    if (!fixed && tensor.producer.valid()) buffer.module = graph_.nodes[tensor.producer].module;
+    if (is_output_[id]) buffer.kept_by = "output of the graph";
+    return buffer;
+  }
+
+  MemoryProgram BuildProgram() const {
+    MemoryProgram program;
+    for (NodeId id : order_) {
+      const Node& node = graph_.nodes[id];
+      Step step;
+      step.op = node.op;
+      step.node = node.name;
+      step.module = node.module;
+      program.steps.Add(std::move(step));
+    }
+    if (program.steps.empty()) program.steps.Add({});
+    std::vector<TensorId> order;
+    for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
+      if (buffer_of_[id] == id) order.push_back(id);
+    }
+    const auto start = [&](TensorId id) {
+      const bool fixed = graph_.tensors[id].role != TensorRole::kActivation;
+      return std::pair(!fixed, fixed ? 0 : begin_[id]);
+    };
+    std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) { return start(a) < start(b); });
+    for (TensorId id : order) {
+      if (std::optional<Buffer> buffer = BufferOf(id, static_cast<int>(program.steps.size()))) {
+        program.buffers.Add(*std::move(buffer));
+      }
+    }
+    return program;
+  }
+
+  const Graph& graph_;
+  const SessionRules& rules_;
+  const std::vector<NodeId> order_;
+  int step_ = 0;                            // into order_
+  IdVector<TensorId, TensorId> buffer_of_;  // the tensor whose buffer it is
+  IdVector<TensorId, int> uses_;
+  IdVector<TensorId, int> begin_;
+  IdVector<TensorId, int> end_;
+  IdVector<TensorId, bool> is_output_;
+  std::list<TensorId> freed_;  // buffers that nobody reads any more, the latest first
+};
+
+}  // namespace
+
+MemoryProgram PlanSession(const Graph& graph, const SessionRules& rules) { return SessionPlanner(graph, rules).Run(); }
+
+}  // namespace onnx_mem
