@@ -14,16 +14,45 @@
 namespace onnx_mem {
 namespace {
 
-bool IsWithin(const std::string& module, const std::string& ancestor) {
-  if (ancestor.empty()) return true;
-  return absl::StartsWith(module, ancestor) && (module.size() == ancestor.size() || module[ancestor.size()] == '.');
-}
+absl::string_view View(std::string_view s) { return absl::string_view(s.data(), s.size()); }
 
 bool Belongs(const Node& node, const Segment& segment) {
   for (const std::string& module : segment.modules) {
-    if (IsWithin(node.module, module)) return true;
+    if (RunsIn(node, module)) return true;
   }
   return std::find(segment.nodes.begin(), segment.nodes.end(), node.name) != segment.nodes.end();
+}
+
+void Extend(std::optional<eager::NodeRange>& range, int32_t index) {
+  if (!range) range = eager::NodeRange{index, index};
+  range->last = index;
+}
+
+// The ranges of the calls of `module`, in order; empty if some of its nodes run outside of any call of it, or if two
+// calls do not come one after the other.
+std::vector<eager::NodeRange> RangesOfCalls(const Graph& graph, const std::string& module) {
+  std::vector<std::pair<std::string, std::optional<eager::NodeRange>>> calls;
+  for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
+    const Node& node = graph.nodes[NodeId(i)];
+    if (!RunsIn(node, module)) continue;
+    const std::optional<std::string> call = CallOf(node, module);
+    if (!call) return {};
+    auto it = std::find_if(calls.begin(), calls.end(), [&](const auto& entry) { return entry.first == *call; });
+    if (it == calls.end()) it = calls.insert(calls.end(), {*call, std::nullopt});
+    Extend(it->second, i);
+  }
+  std::vector<eager::NodeRange> ranges;
+  for (const auto& [call, range] : calls) {
+    if (!ranges.empty() && range->first <= ranges.back().last) return {};
+    ranges.push_back(*range);
+  }
+  return ranges;
+}
+
+// Does a node of `range` make the tensor?
+bool MadeWithin(const Graph& graph, const eager::NodeRange& range, TensorId id) {
+  const NodeId producer = graph.tensors[id].producer;
+  return producer.valid() && producer.value() >= range.first && producer.value() <= range.last;
 }
 
 absl::Status UnknownSegment(const Segment& segment) {
@@ -54,6 +83,53 @@ std::vector<Segment> MatchingModules(const Graph& graph, const std::regex& patte
 
 }  // namespace
 
+bool RunsIn(const Node& node, std::string_view module) {
+  if (module.empty()) return true;
+  const std::string& path = node.module;
+  return absl::StartsWith(path, View(module)) && (path.size() == module.size() || path[module.size()] == '.');
+}
+
+// A call is named by the raw path of its module: containers may be missing at its front, and a call number may stand
+// at its end. What is below the module is the same in both, part by part, so the parts are counted from the back.
+std::optional<std::string> CallOf(const Node& node, std::string_view module) {
+  if (!RunsIn(node, module) || node.calls.empty()) return std::nullopt;
+  const auto parts = [](std::string_view path) {
+    return path.empty() ? 0 : 1 + std::count(path.begin(), path.end(), '.');
+  };
+  const auto below = parts(node.module) - parts(module);
+  for (const std::string& call : node.calls) {
+    if (parts(node.calls.back()) - parts(call) == below) return call;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const Segment& segment) {
+  if (segment.modules.size() == 1 && segment.nodes.empty()) {
+    std::vector<eager::NodeRange> calls = RangesOfCalls(graph, segment.modules[0]);
+    if (!calls.empty()) return calls;
+  }
+  std::optional<eager::NodeRange> range;
+  for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
+    if (Belongs(graph.nodes[NodeId(i)], segment)) Extend(range, i);
+  }
+  if (!range) return UnknownSegment(segment);
+  return std::vector<eager::NodeRange>{*range};
+}
+
+RerunEffects EffectsOfRerun(const Graph& graph, const eager::NodeRange& range) {
+  RerunEffects effects;
+  for (int32_t i = range.first; i <= range.last; ++i) {
+    const Node& node = graph.nodes[NodeId(i)];
+    const double p = FloatAttribute(node, node.op == "sdpa" ? "dropout" : "p", 0.0);
+    const bool drops = (node.op == "dropout" || node.op == "feature_dropout" || node.op == "sdpa") && p > 0;
+    effects.random |= drops || node.op == "random";
+    effects.running_statistics |= node.op == "batch_norm" && IntAttribute(node, "training", 1) != 0;
+    if (IntAttribute(node, "inplace", 0) == 0 || node.inputs.empty()) continue;
+    effects.overwrites_inputs |= node.inputs[0].valid() && !MadeWithin(graph, range, node.inputs[0]);
+  }
+  return effects;
+}
+
 absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const Graph& graph, const Run& run) {
   std::vector<Segment> segments = run.segments;
   for (const std::string& pattern : run.checkpointed) {
@@ -68,14 +144,8 @@ absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const Graph& graph, 
   }
   std::vector<eager::NodeRange> ranges;
   for (const Segment& segment : segments) {
-    std::optional<eager::NodeRange> range;
-    for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
-      if (!Belongs(graph.nodes[NodeId(i)], segment)) continue;
-      if (!range) range = eager::NodeRange{i, i};
-      range->last = i;
-    }
-    if (!range) return UnknownSegment(segment);
-    ranges.push_back(*range);
+    ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> more, RangesOf(graph, segment));
+    ranges.insert(ranges.end(), more.begin(), more.end());
   }
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (size_t i = 1; i < ranges.size(); ++i) {

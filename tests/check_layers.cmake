@@ -21,7 +21,7 @@ set(below_analyzer/enact analyzer/graph analyzer/run analyzer/memory analyzer/lo
 set(below_analyzer/analysis analyzer/graph analyzer/run analyzer/memory analyzer/eager analyzer/onnx analyzer/allocators
     analyzer/devices analyzer/enact)
 set(below_planner analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/allocators analyzer/devices
-    analyzer/enact analyzer/analysis)
+    analyzer/segments analyzer/enact analyzer/analysis)
 set(below_cli ${below_planner} analyzer/eager planner)
 
 # Headers of other projects that stay behind one door: a pattern of the header, who may include it.

@@ -124,6 +124,7 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   lowered.graph = std::move(finished.graph);
   lowered.kinds = std::move(finished.kinds);
   lowered.hidden_buffer_bytes = lowering.hidden_buffer_bytes;
+  lowered.training_form = lowering.training_form;
   return lowered;
 }
 

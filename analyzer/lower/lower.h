@@ -20,6 +20,7 @@ struct Lowered {
   // Parameters and buffers that no tensor of the graph shows but the module has (a BatchNorm's 8-byte counter): extra
   // static bytes, by category.
   int64_t hidden_buffer_bytes = 0;
+  bool training_form = false;  // exported in training mode: its dropouts are in the file
   std::vector<Diagnostic> diagnostics;
   std::vector<std::string> assumptions;
 };
