@@ -14,6 +14,11 @@ constexpr auto kRows = std::to_array<CommandRow>({
      "resnet.onnx -b 64 -o report.json|also write the whole report to a file\n"
      "resnet.onnx -b 64 --budget 8GiB -q|in CI: exit 1 if over\n",
      kAnalyzeCommand, RunAnalyze},
+    {"compare", "A B [C...]", 1, 16, "signed difference: models, or batches of one",
+     "compare fp32.onnx fp16.onnx -b 64|what changed, signed\n"
+     "compare model.onnx -b 32,64|one model at two batches\n"
+     "compare old.onnx new.onnx --max-increase 2% -f md|in CI: exit 1 if a peak grew by more\n",
+     kCompareCommand, RunCompare},
     {"check", "MODEL", 1, 1, "what was understood of a file, what had to be assumed",
      "check resnet.onnx|what was understood, what had to be assumed\n", kCheckCommand, RunCheck},
     {"plan", "MODEL", 0, 1, "what to run again in training so that it fits a budget",

@@ -139,20 +139,23 @@ absl::Status ApplyBytes(std::string_view text, std::optional<int64_t>& field) {
   return absl::OkStatus();
 }
 
+// Commands that enact models: they take every option that describes the workload or the form of a report.
+constexpr CommandSet kRuns = kAnalyzeCommand | kCompareCommand;
+
 constexpr auto kRows = std::to_array<OptionRow>({
-    {"-b", "--batch", "N[,N...]", OptionGroup::kWorkload, kAnalyzeCommand | kCheckCommand,
+    {"-b", "--batch", "N[,N...]", OptionGroup::kWorkload, kRuns | kCheckCommand,
      "batch: dim 0 of the inputs; 1,8,64 or 1..8 gives a row each (the file's, else 1)", ApplyBatch},
-    {"-d", "--dim", "NAME=N", OptionGroup::kWorkload, kAnalyzeCommand | kCheckCommand, "size of a symbolic dimension", ApplyDim, true},
-    {"", "--input", "NAME=1x3x224x224", OptionGroup::kWorkload, kAnalyzeCommand | kCheckCommand, "whole shape of an input", ApplyInput,
+    {"-d", "--dim", "NAME=N", OptionGroup::kWorkload, kRuns | kCheckCommand, "size of a symbolic dimension", ApplyDim, true},
+    {"", "--input", "NAME=1x3x224x224", OptionGroup::kWorkload, kRuns | kCheckCommand, "whole shape of an input", ApplyInput,
      true},
-    {"-m", "--mode", "both|train|infer", OptionGroup::kWorkload, kAnalyzeCommand, "what to analyze (both)",
+    {"-m", "--mode", "both|train|infer", OptionGroup::kWorkload, kRuns, "what to analyze (both)",
      [](std::string_view text, Options& options) { return Choose(text, kModes, options.workload.mode); }},
-    {"", "--dtype", "file|fp32|fp16|bf16", OptionGroup::kWorkload, kAnalyzeCommand,
+    {"", "--dtype", "file|fp32|fp16|bf16", OptionGroup::kWorkload, kRuns,
      "as if the model were converted to this type (file)",
      [](std::string_view text, Options& options) {
        return ChooseDType(text, kDTypeChoices, options.workload.run.dtype);
      }},
-    {"", "--amp", "none|fp16|bf16", OptionGroup::kWorkload, kAnalyzeCommand,
+    {"", "--amp", "none|fp16|bf16", OptionGroup::kWorkload, kRuns,
      "autocast: weights stay fp32, activations take this type (none)",
      [](std::string_view text, Options& options) {
        return ChooseDType(text, kAutocastChoices, options.workload.run.autocast);
@@ -178,43 +181,43 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--iterations", "N", OptionGroup::kPlan, kPlanCommand,
      "stop each method after so many iterations, for the same plan on any machine; 0: no limit (0)", ApplyIterations},
 
-    {"", "--optimizer", "NAME", OptionGroup::kFramework, kAnalyzeCommand,
+    {"", "--optimizer", "NAME", OptionGroup::kFramework, kRuns,
      "none, sgd, momentum, adam, adamw ..., or a number: bytes of state per parameter (adam)", ApplyOptimizer},
-    {"", "--loss", "auto|sum|cross-entropy|mse|none", OptionGroup::kFramework, kAnalyzeCommand,
+    {"", "--loss", "auto|sum|cross-entropy|mse|none", OptionGroup::kFramework, kRuns,
      "the loss; auto: cross-entropy for 2-D floating logits, else the mean (auto)",
      [](std::string_view text, Options& options) { return Choose(text, kLosses, options.workload.run.loss); }},
-    {"", "--freeze", "REGEX", OptionGroup::kFramework, kAnalyzeCommand,
+    {"", "--freeze", "REGEX", OptionGroup::kFramework, kRuns,
      "parameters that are not trained: no gradient, no optimizer state",
      [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.freeze); }, true},
-    {"", "--requires-grad", "INPUT", OptionGroup::kFramework, kAnalyzeCommand, "an input that gets a gradient",
+    {"", "--requires-grad", "INPUT", OptionGroup::kFramework, kRuns, "an input that gets a gradient",
      [](std::string_view text, Options& options) {
        options.workload.run.requires_grad.emplace_back(text);
        return absl::OkStatus();
      },
      true},
-    {"", "--hold", "TENSOR", OptionGroup::kFramework, kAnalyzeCommand,
+    {"", "--hold", "TENSOR", OptionGroup::kFramework, kRuns,
      "a tensor that a Python variable keeps until the step ends",
      [](std::string_view text, Options& options) {
        options.workload.run.hold.emplace_back(text);
        return absl::OkStatus();
      },
      true},
-    {"", "--checkpointed", "REGEX", OptionGroup::kFramework, kAnalyzeCommand,
+    {"", "--checkpointed", "REGEX", OptionGroup::kFramework, kRuns,
      "modules that your code already runs under torch.utils.checkpoint",
      [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.checkpointed); }, true},
-    {"", "--inplace", "auto|none|REGEX", OptionGroup::kFramework, kAnalyzeCommand | kCheckCommand,
+    {"", "--inplace", "auto|none|REGEX", OptionGroup::kFramework, kRuns | kCheckCommand,
      "which ops ran in place; auto: activations right after Conv, BatchNorm, Add (auto)", ApplyInplace},
-    {"", "--attention", "auto|eager|math|flash|efficient", OptionGroup::kFramework, kAnalyzeCommand | kCheckCommand,
+    {"", "--attention", "auto|eager|math|flash|efficient", OptionGroup::kFramework, kRuns | kCheckCommand,
      "the kernel that ran an attention which the file spells out (auto)",
      [](std::string_view text, Options& options) {
        return Choose(text, kAttentionKernels, options.workload.run.attention);
      }},
-    {"", "--bn", "auto|as-is|unfold", OptionGroup::kFramework, kAnalyzeCommand | kCheckCommand,
+    {"", "--bn", "auto|as-is|unfold", OptionGroup::kFramework, kRuns | kCheckCommand,
      "BatchNorms that the exporter folded into Conv: bring them back for training (auto)",
      [](std::string_view text, Options& options) {
        return Choose(text, kBatchNormModes, options.workload.run.batch_norm);
      }},
-    {"", "--dropout", "P|file", OptionGroup::kFramework, kAnalyzeCommand,
+    {"", "--dropout", "P|file", OptionGroup::kFramework, kRuns,
      "as if every removed dropout were back with this probability (file)", ApplyDropout},
 
     {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand, "a card, \"RTX 4090\": does it fit? (onnx-mem gpus)",
@@ -232,25 +235,31 @@ constexpr auto kRows = std::to_array<OptionRow>({
      }},
     {"", "--budget", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand, "exit with 1 when more than this is needed",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.budget_bytes); }},
-    {"", "--allocator", "pytorch|pytorch-expandable|ort|exact", OptionGroup::kDevice, kAnalyzeCommand,
+    {"", "--max-increase", "P%", OptionGroup::kDevice, kCompareCommand,
+     "exit with 1 when a peak or what is needed on the GPU grew by more than this",
+     [](std::string_view text, Options& options) -> absl::Status {
+       ASSIGN_OR_RETURN(options.max_increase_percent, ParsePercent(text));
+       return absl::OkStatus();
+     }},
+    {"", "--allocator", "pytorch|pytorch-expandable|ort|exact", OptionGroup::kDevice, kRuns,
      "how memory is handed out (pytorch)",
      [](std::string_view text, Options& options) {
        return ChooseName(text, kAllocators, options.workload.allocator);
      }},
 
-    {"-n", "--top", "N", OptionGroup::kOutput, kAnalyzeCommand, "rows of a list, 0 for all (8)", ApplyTop},
-    {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kAnalyzeCommand,
+    {"-n", "--top", "N", OptionGroup::kOutput, kRuns, "rows of a list, 0 for all (8)", ApplyTop},
+    {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kRuns,
      "list what holds the memory at the peak",
      [](std::string_view text, Options& options) { return Choose(text, kBys, options.by); }},
-    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kAnalyzeCommand | kCheckCommand | kGpusCommand | kPlanCommand, "of the report (table)",
+    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand | kPlanCommand, "of the report (table)",
      [](std::string_view text, Options& options) { return ChooseName(text, kFormats, options.format); }},
-    {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kAnalyzeCommand | kCheckCommand | kGpusCommand,
+    {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand,
      "also write the whole report to a file, its format by extension", ApplyExport, true},
-    {"", "--units", "auto|B|KiB|MiB|GiB|MB|GB", OptionGroup::kOutput, kAnalyzeCommand | kGpusCommand,
+    {"", "--units", "auto|B|KiB|MiB|GiB|MB|GB", OptionGroup::kOutput, kRuns | kGpusCommand,
      "of the table; json and csv are always in bytes (auto)", ApplyUnits},
-    {"", "--color", "auto|always|never", OptionGroup::kOutput, kAnalyzeCommand | kCheckCommand | kGpusCommand, "(auto: on a terminal)",
+    {"", "--color", "auto|always|never", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand, "(auto: on a terminal)",
      [](std::string_view text, Options& options) { return Choose(text, kColors, options.color); }},
-    {"-q", "--quiet", "", OptionGroup::kOutput, kAnalyzeCommand, "one line of bytes per batch, no warnings",
+    {"-q", "--quiet", "", OptionGroup::kOutput, kRuns, "one line of bytes per batch, no warnings",
      [](std::string_view, Options& options) {
        options.quiet = true;
        return absl::OkStatus();

@@ -130,6 +130,18 @@ absl::StatusOr<double> ParseSeconds(std::string_view text) {
   return number;
 }
 
+absl::StatusOr<double> ParsePercent(std::string_view text) {
+  std::string_view digits = text;
+  if (!digits.empty() && digits.back() == '%') digits.remove_suffix(1);
+  while (!digits.empty() && digits.back() == ' ') digits.remove_suffix(1);
+  double number = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || !(number >= 0 && number <= 1e9)) {
+    return UsageError(absl::StrFormat("'%s' is not a percentage", text), {"for example: 2%"});
+  }
+  return number;
+}
+
 absl::StatusOr<Export> ParseExport(std::string_view text) {
   const size_t at = text.find('=');
   if (at != std::string_view::npos && at > 0 && text.substr(0, at).find_first_of("./") == std::string_view::npos) {

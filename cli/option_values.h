@@ -41,6 +41,9 @@ absl::StatusOr<double> ParseProbability(std::string_view text);
 // Seconds, not negative: "2", "0.5".
 absl::StatusOr<double> ParseSeconds(std::string_view text);
 
+// A percentage, not negative: "2%", "0.5 %", "2".
+absl::StatusOr<double> ParsePercent(std::string_view text);
+
 // "report.md" (the format from the extension) or "csv=layers.txt".
 absl::StatusOr<Export> ParseExport(std::string_view text);
 

@@ -146,7 +146,7 @@ absl::Status CheckTogether(const Options& options) {
     return UsageError("--dtype converts the weights and --amp keeps them in fp32: choose one");
   }
   if (!options.gpu.empty() && options.gpu_memory_bytes) return UsageError("--gpu and --gpu-memory: choose one");
-  if (options.by != By::kNone && options.batches.size() > 1) {
+  if (options.by != By::kNone && options.batches.size() > 1 && options.command != "compare") {
     return UsageError("--by lists what one batch holds", {"try: a single --batch"});
   }
   if (!options.plan_file.empty() && workload.mode == Mode::kInference) {

@@ -42,6 +42,7 @@ struct Options {
   std::optional<int64_t> gpu_memory_bytes;
   std::string cost_file;  // --cost: measured times
   std::optional<int64_t> budget_bytes;
+  std::optional<double> max_increase_percent;  // compare: more than this is a regression
 
   std::optional<int64_t> top;  // rows of a list, 0: all; unset: kDefaultTop
   By by = By::kNone;

@@ -6,9 +6,10 @@
 # listed here; main's own rule, that libraries link downwards only, says the same to the linker.
 cmake_minimum_required(VERSION 3.25)
 
-set(layers analyzer/graph analyzer/onnx analyzer/run analyzer/lower analyzer/memory analyzer/eager analyzer/allocators
+set(layers analyzer/graph analyzer/compare analyzer/onnx analyzer/run analyzer/lower analyzer/memory analyzer/eager analyzer/allocators
     analyzer/devices analyzer/segments analyzer/enact analyzer/analysis planner cli)
 set(below_analyzer/graph)
+set(below_analyzer/compare analyzer/graph)
 set(below_analyzer/onnx analyzer/graph)
 set(below_analyzer/run analyzer/graph)
 set(below_analyzer/lower analyzer/graph analyzer/run)
@@ -22,7 +23,7 @@ set(below_analyzer/analysis analyzer/graph analyzer/run analyzer/memory analyzer
     analyzer/devices analyzer/enact)
 set(below_planner analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/allocators analyzer/devices
     analyzer/segments analyzer/enact analyzer/analysis)
-set(below_cli ${below_planner} analyzer/eager planner)
+set(below_cli ${below_planner} analyzer/compare analyzer/eager planner)
 
 # Headers of other projects that stay behind one door: a pattern of the header, who may include it.
 set(doors onnx cli11 json)

@@ -1,28 +1,14 @@
 // Report -> CSV (RFC 4180 with plain newlines): the list that --by asks for, else a row of figures per batch. Bytes.
+#include "cli/report/compare_forms.h"
+#include "cli/report/csv_field.h"
 #include "cli/report/figures.h"
 #include "cli/report/formats.h"
 #include "cli/report/report.h"
 #include "cli/report/run_table.h"
 
 namespace onnx_mem {
-namespace {
-
-void AppendField(std::string& text, std::string_view field) {
-  if (field.find_first_of(",\"\n\r") == std::string_view::npos) {
-    text += field;
-    return;
-  }
-  text += '"';
-  for (char byte : field) {
-    if (byte == '"') text += '"';
-    text += byte;
-  }
-  text += '"';
-}
-
-}  // namespace
-
 std::string RenderCsv(const Report& report, const Screen&) {
+  if (report.comparison) return CompareCsv(*report.comparison, report);
   const Table* shown = TableNamed(report, report.shown_table);
   const Table runs = shown ? Table() : RunTable(report);
   const Table& table = shown ? *shown : runs;
@@ -35,7 +21,7 @@ std::string RenderCsv(const Report& report, const Screen&) {
   for (size_t row : TopRows(table, shown ? report.top : 0)) {
     for (size_t i = 0; i < table.columns.size(); ++i) {
       if (i > 0) text += ',';
-      AppendField(text, CellRaw(table.rows[row][i]));
+      text += CsvField(CellRaw(table.rows[row][i]));
     }
     text += '\n';
   }

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/report/compare_forms.h"
 #include "cli/report/formats.h"
+#include "cli/report/json_parts.h"
 #include "cli/report/json_writer.h"
 #include "cli/report/report.h"
 
@@ -12,6 +14,8 @@ namespace {
 using Layout = JsonWriter::Layout;
 
 void StringOrNull(JsonWriter& json, std::string_view text) { text.empty() ? json.Null() : json.String(text); }
+
+}  // namespace
 
 void WriteModel(JsonWriter& json, const ModelSummary& model) {
   json.Key("model").BeginObject();
@@ -27,6 +31,20 @@ void WriteModel(JsonWriter& json, const ModelSummary& model) {
   json.Key("buffer_bytes").Int(model.buffer_bytes);
   json.EndObject();
 }
+
+std::vector<std::pair<std::string_view, int64_t>> InferenceBreakdown(const PartSummary& part) {
+  const auto of = [&](Category category) {
+    return std::pair(NameOf(category), part.breakdown[static_cast<size_t>(category)]);
+  };
+  int64_t activations = part.peak_bytes;
+  for (Category category : {Category::kParameters, Category::kBuffers, Category::kInputs, Category::kWorkspace}) {
+    activations -= of(category).second;
+  }
+  return {of(Category::kParameters), of(Category::kBuffers), of(Category::kInputs), {"activations", activations},
+          of(Category::kWorkspace)};
+}
+
+namespace {
 
 void WriteBindings(JsonWriter& json, const Report& report) {
   json.Key("bindings").BeginObject(Layout::kOneLine);
@@ -99,15 +117,7 @@ void WriteInference(JsonWriter& json, const RunSummary& run) {
   json.Key("steps").Int(part.steps);
   WritePeak(json, part.peak);
   json.Key("breakdown").BeginObject();
-  int64_t activations = part.peak_bytes;
-  for (Category category : {Category::kParameters, Category::kBuffers, Category::kInputs, Category::kWorkspace}) {
-    activations -= part.breakdown[static_cast<size_t>(category)];
-  }
-  for (Category category : {Category::kParameters, Category::kBuffers, Category::kInputs}) {
-    json.Key(NameOf(category)).Int(part.breakdown[static_cast<size_t>(category)]);
-  }
-  json.Key("activations").Int(activations);
-  json.Key("workspace").Int(part.breakdown[static_cast<size_t>(Category::kWorkspace)]);
+  for (const auto& [name, bytes] : InferenceBreakdown(part)) json.Key(name).Int(bytes);
   json.EndObject().EndObject();
 }
 
@@ -153,6 +163,8 @@ void WriteTime(JsonWriter& json, const Report& report, const RunSummary& run) {
   json.EndObject();
 }
 
+}  // namespace
+
 void WriteRuns(JsonWriter& json, const Report& report) {
   json.Key("runs").BeginArray();
   for (const RunSummary& run : report.runs) {
@@ -170,6 +182,8 @@ void WriteRuns(JsonWriter& json, const Report& report) {
   }
   json.EndArray();
 }
+
+namespace {
 
 void WriteScaling(JsonWriter& json, const std::optional<Scaling>& scaling) {
   json.Key("scaling");
@@ -248,6 +262,8 @@ void WriteDiagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnosti
   json.EndArray();
 }
 
+}  // namespace
+
 void WriteAnalyses(JsonWriter& json, const Report& report) {
   WriteBindings(json, report);
   json.Key("assumptions").BeginObject();
@@ -258,13 +274,12 @@ void WriteAnalyses(JsonWriter& json, const Report& report) {
   WriteScaling(json, report.scaling);
 }
 
-}  // namespace
-
 std::string RenderJson(const Report& report, const Screen&) {
   JsonWriter json;
   json.BeginObject();
   json.Key("schema").String("onnx-mem/1");
   json.Key("command").String(report.command);
+  if (report.comparison) WriteComparison(json, *report.comparison);
   if (!report.model.path.empty()) WriteModel(json, report.model);
   if (!report.runs.empty()) WriteAnalyses(json, report);
   for (const Table& table : report.tables) WriteTable(json, table, report.top);

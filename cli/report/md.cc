@@ -5,8 +5,10 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/memory/bytes.h"
 #include "cli/report/answer.h"
+#include "cli/report/compare_forms.h"
 #include "cli/report/figures.h"
 #include "cli/report/formats.h"
+#include "cli/report/markdown.h"
 #include "cli/report/report.h"
 #include "cli/report/run_table.h"
 
@@ -14,15 +16,6 @@ namespace onnx_mem {
 namespace {
 
 constexpr size_t kMostRows = 50;
-
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (char byte : text) {
-    if (byte == '|' || byte == '\\' || byte == '`' || byte == '*' || byte == '_' || byte == '<') escaped += '\\';
-    escaped += byte == '\n' || byte == '\r' ? ' ' : byte;
-  }
-  return escaped;
-}
 
 bool IsNumber(ColumnKind kind) {
   return kind != ColumnKind::kText && kind != ColumnKind::kWord && kind != ColumnKind::kShape;
@@ -44,7 +37,7 @@ std::string MarkdownTable(const Table& table, int64_t top, const Screen& screen)
     text += '|';
     for (size_t c : columns) {
       absl::StrAppendFormat(&text, " %s |",
-                            Escaped(CellText(table.rows[rows[i]][c], table.columns[c].kind, screen.units)));
+                            MarkdownText(CellText(table.rows[rows[i]][c], table.columns[c].kind, screen.units)));
     }
     text += '\n';
   }
@@ -57,10 +50,11 @@ std::string MarkdownTable(const Table& table, int64_t top, const Screen& screen)
 }  // namespace
 
 std::string RenderMarkdown(const Report& report, const Screen& screen) {
+  if (report.comparison) return CompareMarkdown(*report.comparison, report, screen);
   std::string text;
   for (const RunSummary& run : report.runs) {
     for (const AnswerLine& line : AnswerLines(report, run, screen.units)) {
-      absl::StrAppendFormat(&text, "**%s%s: %s needs %s%s**%s%s\n\n", Escaped(BaseName(report.model.path)),
+      absl::StrAppendFormat(&text, "**%s%s: %s needs %s%s**%s%s\n\n", MarkdownText(BaseName(report.model.path)),
                             absl::StrFormat(", batch %d", run.batch), line.part, line.at_least ? "at least " : "",
                             line.size, line.verdict.empty() ? "" : " - ", line.verdict);
     }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,6 +93,8 @@ struct Limit {
   int64_t bytes = 0;
 };
 
+struct Comparison;
+
 struct Report {
   std::string command;
   ModelSummary model;
@@ -111,6 +114,7 @@ struct Report {
   bool top_given = false;                                       // by the user
   bool verbose = false;
   std::vector<Diagnostic> notes;
+  std::shared_ptr<const Comparison> comparison;  // of onnx-mem compare; the members above are then empty
 };
 
 // What of an analysis is to be told beyond the key figures.

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/report/answer.h"
+#include "cli/report/compare_forms.h"
 #include "cli/report/figures.h"
 #include "cli/report/formats.h"
 #include "cli/report/layout.h"
@@ -118,6 +119,7 @@ std::string TablesText(const Report& report, const Screen& screen) {
 }
 
 std::string RenderText(const Report& report, const Screen& screen) {
+  if (report.comparison) return CompareText(*report.comparison, report, screen);
   const Table* shown = TableNamed(report, report.shown_table);
   if (report.runs.empty()) return TablesText(report, screen);
   std::vector<std::string> parts = {HeadingText(report, screen)};
@@ -145,6 +147,7 @@ std::string RenderText(const Report& report, const Screen& screen) {
 }
 
 std::string RenderQuiet(const Report& report) {
+  if (report.comparison) return CompareQuiet(*report.comparison);
   std::string text;
   for (const RunSummary& run : report.runs) {
     absl::StrAppendFormat(&text, "%s batch=%d", BaseName(report.model.path), run.batch);
