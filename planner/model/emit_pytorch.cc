@@ -134,8 +134,9 @@ def apply_plan(model):
     if getattr(model, "_onnx_mem_plan", None) is not None:
         raise RuntimeError("a plan has been applied to this model already")
     known, entries = _modules_of(model)
-    if getattr(getattr(model, "config", None), "use_cache", False):
-        model.config.use_cache = False  # a second run must not find the keys and values of the first
+    for config in {id(c): c for c in (getattr(m, "config", None) for m in model.modules()) if c is not None}.values():
+        if getattr(config, "use_cache", False):
+            config.use_cache = False  # a second run must not find the keys and values of the first
 )py";
 
 constexpr std::string_view kApplyModules = R"py(    for entry, names in zip(PLAN, entries):
