@@ -9,6 +9,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "cli/clock.h"
 #include "cli/commands.h"
+#include "cli/local_card.h"
 #include "cli/plan_file.h"
 #include "cli/report/present.h"
 #include "cli/report/report.h"
@@ -17,9 +18,11 @@
 namespace onnx_mem {
 namespace {
 
-absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options) {
+absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options, const std::optional<LocalCard>& local) {
   std::vector<Limit> limits;
-  if (!options.gpu.empty()) {
+  if (local) {
+    limits.push_back({Limit::Kind::kGpu, local->gpu.name, local->gpu.free_bytes, StateText(*local, options.units)});
+  } else if (!options.gpu.empty()) {
     ASSIGN_OR_RETURN(const Gpu gpu, FindGpu(options.gpu));
     limits.push_back({Limit::Kind::kGpu, gpu.name, UsableBytes(gpu)});
   }
@@ -88,8 +91,9 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
   if (!options.plan_file.empty()) {
     ASSIGN_OR_RETURN(workload.run.segments, ReadPlanFile(options.plan_file));
   }
-  ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOf(options));
-  ASSIGN_OR_RETURN(const Clock clock, ClockOf(options));
+  ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(options.gpu));
+  ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOf(options, local));
+  ASSIGN_OR_RETURN(const Clock clock, ClockOf(options, local ? &local->gpu : nullptr));
   ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
   ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(file, std::move(workload), options, clock));
 
@@ -102,6 +106,8 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
       sweep.first->diagnostics.push_back(std::move(warning));
     }
   }
+
+  if (local && options.verbose) sweep.first->diagnostics.push_back(UseNote(local->gpu, options.units));
 
   Answer answer;
   answer.warnings = WarningsOf(*sweep.first);

@@ -77,6 +77,12 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   return text;
 }
 
+// A card that the driver knows and gpus.csv does not still has its memory.
+absl::Status NoRates(const LocalGpu& gpu) {
+  return ErrorStatus(absl::StatusCode::kNotFound, "no-rates",
+                     absl::StrFormat("no rates are known of '%s' (list: onnx-mem gpus)", gpu.name));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<MeasuredTime>> ParseCosts(std::string_view text, const std::string& path) {
@@ -101,12 +107,13 @@ absl::StatusOr<std::vector<MeasuredTime>> ParseCosts(std::string_view text, cons
   return times;
 }
 
-absl::StatusOr<Clock> ClockOf(const Options& options) {
+absl::StatusOr<Clock> ClockOf(const Options& options, const LocalGpu* local) {
   Clock clock;
   clock.card = DefaultRoofline();
   if (!options.gpu.empty()) {
-    ASSIGN_OR_RETURN(const Gpu gpu, FindGpu(options.gpu));
-    absl::StatusOr<RooflineCard> card = RooflineOf(gpu);
+    const absl::StatusOr<Gpu> gpu = FindGpu(local != nullptr ? local->name : options.gpu);
+    if (!gpu.ok() && local == nullptr) return gpu.status();
+    absl::StatusOr<RooflineCard> card = gpu.ok() ? RooflineOf(*gpu) : NoRates(*local);
     clock.named = true;
     if (card.ok()) {
       clock.card = *std::move(card);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analyzer/devices/local_gpus.h"
 #include "analyzer/devices/roofline.h"
 #include "analyzer/graph/diagnostic.h"
 #include "cli/options.h"
@@ -21,8 +22,8 @@
 namespace onnx_mem {
 
 // Errors: those of FindGpu; not-found, bad-cost naming the file and the line. A card without known rates is no error:
-// the clock says why it tells no times.
-absl::StatusOr<Clock> ClockOf(const Options& options);
+// the clock says why it tells no times. `local` is the card that "--gpu local" stands for.
+absl::StatusOr<Clock> ClockOf(const Options& options, const LocalGpu* local = nullptr);
 
 // `path` is for messages.
 absl::StatusOr<std::vector<MeasuredTime>> ParseCosts(std::string_view text, const std::string& path);

@@ -1,11 +1,15 @@
-// onnx-mem gpus: the cards that --gpu knows.
+// onnx-mem gpus: the cards that --gpu knows. onnx-mem gpus local: those in this machine.
 #include "analyzer/devices/gpus.h"
 
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_format.h"
+#include "analyzer/devices/local_gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/commands.h"
+#include "cli/local_card.h"
+#include "cli/option_values.h"
 #include "cli/report/present.h"
 #include "cli/report/report.h"
 
@@ -41,12 +45,42 @@ Table GpuTable() {
   return table;
 }
 
+Table LocalGpuTable(const std::vector<LocalGpu>& gpus) {
+  Table table{"gpus",
+              "GPUs of this machine",
+              {{"index", "index", ColumnKind::kStep},
+               {"name", "name"},
+               {"total_bytes", "total", ColumnKind::kBytes},
+               {"used_bytes", "used", ColumnKind::kBytes},
+               {"free_bytes", "free", ColumnKind::kBytes},
+               {"processes", "largest processes"}},
+              {},
+              4};
+  table.has_total = false;
+  for (const LocalGpu& gpu : gpus) {
+    table.rows.push_back({gpu.index, gpu.name, gpu.total_bytes, gpu.used_bytes, gpu.free_bytes,
+                          LargestProcesses(gpu, ByteUnit::kAuto)});
+  }
+  return table;
+}
+
+absl::StatusOr<Table> TableFor(const std::vector<std::string>& operands) {
+  if (operands.empty()) return GpuTable();
+  if (!IsLocal(operands.front())) {
+    return UsageError(absl::StrFormat("unexpected argument '%s'", operands.front()),
+                      {"try: onnx-mem gpus local, the cards in this machine"});
+  }
+  ASSIGN_OR_RETURN(const std::vector<LocalGpu> gpus, ReadLocalGpus());
+  return LocalGpuTable(gpus);
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> RunGpus(const Options& options) {
+  ASSIGN_OR_RETURN(Table table, TableFor(options.operands));
   Report report;
   report.command = options.command;
-  report.tables.push_back(GpuTable());
+  report.tables.push_back(std::move(table));
   report.shown_table = "gpus";
   RETURN_IF_ERROR(WriteExports(report, options));
   return Answer{Present(report, options), {}, ExitCode::kYes};

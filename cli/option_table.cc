@@ -220,7 +220,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--dropout", "P|file", OptionGroup::kFramework, kRuns,
      "as if every removed dropout were back with this probability (file)", ApplyDropout},
 
-    {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand, "a card, \"RTX 4090\": does it fit? (onnx-mem gpus)",
+    {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand, "a card, \"RTX 4090\", or local: does it fit? (onnx-mem gpus)",
      [](std::string_view text, Options& options) {
        options.gpu = std::string(text);
        return absl::OkStatus();

@@ -31,6 +31,12 @@ AnswerLine AnswerOf(const Report& report, std::string part_name, const PartSumma
   return line;
 }
 
+// "RTX 4090 (23.6 GiB)", or the size alone.
+std::string CardText(const Limit& limit, const std::string& size) {
+  if (limit.name.empty()) return size;
+  return absl::StrFormat("%s (%s)", limit.name, limit.state.empty() ? size : limit.state);
+}
+
 }  // namespace
 
 std::vector<AnswerLine> AnswerLines(const Report& report, const RunSummary& run, ByteUnit units) {
@@ -49,14 +55,14 @@ std::string VerdictText(int64_t bytes, const Limit& limit, ByteUnit units) {
     return within ? absl::StrFormat("within the budget of %s, %s", size, share)
                   : absl::StrFormat("over the budget of %s by %s", size, over);
   }
-  const std::string card = limit.name.empty() ? size : absl::StrFormat("%s (%s)", limit.name, size);
+  const std::string card = CardText(limit, size);
   return within ? absl::StrFormat("fits %s, %s", card, share) : absl::StrFormat("too large for %s by %s", card, over);
 }
 
 std::string LimitTitle(const Limit& limit, ByteUnit units) {
   const std::string size = FormatBytesIn(limit.bytes, units);
   if (limit.kind == Limit::Kind::kBudget) return absl::StrFormat("of a budget of %s", size);
-  return limit.name.empty() ? absl::StrFormat("of %s", size) : absl::StrFormat("of %s (%s)", limit.name, size);
+  return absl::StrFormat("of %s", CardText(limit, size));
 }
 
 std::string ShortVerdict(int64_t bytes, const Limit& limit, ByteUnit units) {

@@ -91,6 +91,7 @@ struct Limit {
   enum class Kind { kBudget, kGpu } kind = Kind::kBudget;
   std::string name;  // of the GPU, or ""
   int64_t bytes = 0;
+  std::string state = {};  // of the GPU in this machine, told in place of the size: "local, 20 GiB free of 24 GiB"
 };
 
 struct Comparison;
