@@ -1,4 +1,4 @@
-// onnx-mem compare A B [C...]: what changed from A to B, signed. A side is a model at a batch.
+// onnx-mem compare A B [C...]: what changed from A to B, signed. A side is a model at a batch, or a report that was saved.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -12,6 +12,7 @@
 #include "cli/option_values.h"
 #include "cli/report/comparison.h"
 #include "cli/report/present.h"
+#include "cli/saved_report.h"
 
 namespace onnx_mem {
 namespace {
@@ -102,15 +103,23 @@ std::vector<Diagnostic> WarningsOf(const std::vector<ComparedSide>& sides) {
 
 absl::StatusOr<Answer> RunCompare(const Options& options) {
   RETURN_IF_ERROR(CheckCompare(options));
-  ASSIGN_OR_RETURN(const std::vector<SideRequest> requests, RequestsOf(options));
+  ASSIGN_OR_RETURN(std::vector<SideRequest> requests, RequestsOf(options));
   std::vector<ComparedSide> sides;
   std::optional<ModelFile> base_file;
   Answer answer;
-  for (const SideRequest& request : requests) {
+  std::optional<int64_t> saved_batch;  // a model without a batch of its own takes that of a report before it
+  for (SideRequest& request : requests) {
+    if (absl::EndsWith(request.path, ".json")) {
+      ASSIGN_OR_RETURN(ComparedSide side, ReadSavedReport(request.path, request.batch));
+      saved_batch = side.report.runs.front().batch;
+      sides.push_back(std::move(side));
+      continue;
+    }
+    if (!request.batch) request.batch = saved_batch;
     ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(request.path));
     ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeSide(file, request, options.workload));
     sides.push_back(ComparedOf(analysis));
-    if (!base_file) base_file = std::move(file);
+    if (sides.size() == 1) base_file = std::move(file);
   }
   answer.warnings = WarningsOf(sides);
   ComparedSide base = std::move(sides.front());

@@ -41,10 +41,11 @@ std::optional<PartSummary> Minus(const std::optional<PartSummary>& head, const s
   return delta;
 }
 
-std::vector<MatchUnit> UnitsOf(const std::vector<LayerFigures>& layers) {
+// `names_only`: a saved report does not say what its layers run, so that all names are taken for paths.
+std::vector<MatchUnit> UnitsOf(const std::vector<LayerFigures>& layers, bool names_only) {
   std::vector<MatchUnit> units;
   units.reserve(layers.size());
-  for (const LayerFigures& layer : layers) units.push_back({layer.is_module ? layer.name : "", layer.name, layer.kind});
+  for (const LayerFigures& layer : layers) units.push_back({names_only || layer.is_module ? layer.name : "", layer.name, layer.kind});
   return units;
 }
 
@@ -79,7 +80,11 @@ void SortByChange(std::vector<LayerChange>& changes) {
 }
 
 std::vector<LayerChange> CompareLayers(const std::vector<LayerFigures>& base, const std::vector<LayerFigures>& head) {
-  const std::vector<MatchedPair> pairs = MatchUnits(UnitsOf(base), UnitsOf(head));
+  const auto without_kinds = [](const std::vector<LayerFigures>& layers) {
+    return std::all_of(layers.begin(), layers.end(), [](const LayerFigures& layer) { return layer.kind.empty(); });
+  };
+  const bool names_only = without_kinds(base) || without_kinds(head);
+  const std::vector<MatchedPair> pairs = MatchUnits(UnitsOf(base, names_only), UnitsOf(head, names_only));
   std::vector<LayerChange> changes;
   for (const auto& [i, j] : pairs) {
     changes.push_back({head[j].name, base[i].name, Presence::kBoth, base[i].bytes, head[j].bytes});

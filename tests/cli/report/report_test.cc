@@ -85,7 +85,7 @@ TEST(RenderJson, HasTheFieldsOfTheContractInOrder) {
   EXPECT_EQ(json["bindings"].dump(), R"({"batch":4,"seq":16})");
   EXPECT_EQ(json["model"]["parameters"], 100);
   const Json& run = json["runs"][0];
-  EXPECT_EQ(Keys(run), (std::vector<std::string>{"batch", "training", "inference", "flops"}));
+  EXPECT_EQ(Keys(run), (std::vector<std::string>{"batch", "training", "inference", "flops", "time"}));
   EXPECT_EQ(run["flops"].dump(), R"({"forward":2000,"backward":4000,"macs":1000})");
   const Json& training = run["training"];
   EXPECT_EQ(training["peak_bytes"], 3904);
