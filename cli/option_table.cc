@@ -44,6 +44,8 @@ constexpr auto kMethods = std::to_array<Named<std::string_view>>({{"auto", "auto
                                                                   {"chen", "chen"},
                                                                   {"chain", "chain"},
                                                                   {"dag", "dag"}});
+constexpr auto kBudgetLines =
+    std::to_array<Named<BudgetLine>>({{"device", BudgetLine::kDevice}, {"live", BudgetLine::kLive}});
 constexpr auto kFormats =
     std::to_array<Named<std::string_view>>({{"table", "table"}, {"json", "json"}, {"csv", "csv"}, {"md", "md"}});
 constexpr auto kColors = std::to_array<Named<ColorChoice>>(
@@ -118,6 +120,12 @@ absl::Status ApplyTimeLimit(std::string_view text, Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status ApplyMaxSlowdown(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(const double percent, ParsePercent(text));
+  options.max_slowdown = percent / 100;
+  return absl::OkStatus();
+}
+
 absl::Status ApplyIterations(std::string_view text, Options& options) {
   ASSIGN_OR_RETURN(options.iteration_limit, ParseCount(text, 0));
   return absl::OkStatus();
@@ -141,26 +149,27 @@ absl::Status ApplyBytes(std::string_view text, std::optional<int64_t>& field) {
 
 // Commands that enact models: they take every option that describes the workload or the form of a report.
 constexpr CommandSet kRuns = kAnalyzeCommand | kCompareCommand;
+constexpr CommandSet kSteps = kRuns | kPlanCommand;  // and those that plan its training step
 
 constexpr auto kRows = std::to_array<OptionRow>({
-    {"-b", "--batch", "N[,N...]", OptionGroup::kWorkload, kRuns | kCheckCommand,
+    {"-b", "--batch", "N[,N...]", OptionGroup::kWorkload, kSteps | kCheckCommand,
      "batch: dim 0 of the inputs; 1,8,64 or 1..8 gives a row each (the file's, else 1)", ApplyBatch},
-    {"-d", "--dim", "NAME=N", OptionGroup::kWorkload, kRuns | kCheckCommand, "size of a symbolic dimension", ApplyDim, true},
-    {"", "--input", "NAME=1x3x224x224", OptionGroup::kWorkload, kRuns | kCheckCommand, "whole shape of an input", ApplyInput,
+    {"-d", "--dim", "NAME=N", OptionGroup::kWorkload, kSteps | kCheckCommand, "size of a symbolic dimension", ApplyDim, true},
+    {"", "--input", "NAME=1x3x224x224", OptionGroup::kWorkload, kSteps | kCheckCommand, "whole shape of an input", ApplyInput,
      true},
     {"-m", "--mode", "both|train|infer", OptionGroup::kWorkload, kRuns, "what to analyze (both)",
      [](std::string_view text, Options& options) { return Choose(text, kModes, options.workload.mode); }},
-    {"", "--dtype", "file|fp32|fp16|bf16", OptionGroup::kWorkload, kRuns,
+    {"", "--dtype", "file|fp32|fp16|bf16", OptionGroup::kWorkload, kSteps,
      "as if the model were converted to this type (file)",
      [](std::string_view text, Options& options) {
        return ChooseDType(text, kDTypeChoices, options.workload.run.dtype);
      }},
-    {"", "--amp", "none|fp16|bf16", OptionGroup::kWorkload, kRuns,
+    {"", "--amp", "none|fp16|bf16", OptionGroup::kWorkload, kSteps,
      "autocast: weights stay fp32, activations take this type (none)",
      [](std::string_view text, Options& options) {
        return ChooseDType(text, kAutocastChoices, options.workload.run.autocast);
      }},
-    {"", "--plan", "FILE", OptionGroup::kWorkload, kAnalyzeCommand,
+    {"", "--plan", "FILE", OptionGroup::kWorkload, kAnalyzeCommand | kPlanCommand,
      "apply the checkpoint segments of a plan report and measure again",
      [](std::string_view text, Options& options) {
        options.plan_file = std::string(text);
@@ -176,56 +185,61 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--method", "auto|none|sqrt|chen|chain|dag", OptionGroup::kPlan, kPlanCommand,
      "how to look for a plan; auto: every way, until the plan is proven best or time is up (auto)",
      [](std::string_view text, Options& options) { return ChooseName(text, kMethods, options.method); }},
+    {"", "--budget-on", "device|live", OptionGroup::kPlan, kPlanCommand,
+     "what --budget limits: memory on the card, or the bytes alive alone (device)",
+     [](std::string_view text, Options& options) { return Choose(text, kBudgetLines, options.budget_line); }},
+    {"", "--max-slowdown", "P%", OptionGroup::kPlan, kPlanCommand, "take at most this much more compute: 10%",
+     ApplyMaxSlowdown},
     {"", "--time-limit", "SECONDS", OptionGroup::kPlan, kPlanCommand, "stop looking after this long, 0: never (2)",
      ApplyTimeLimit},
     {"", "--iterations", "N", OptionGroup::kPlan, kPlanCommand,
      "stop each method after so many iterations, for the same plan on any machine; 0: no limit (0)", ApplyIterations},
 
-    {"", "--optimizer", "NAME", OptionGroup::kFramework, kRuns,
+    {"", "--optimizer", "NAME", OptionGroup::kFramework, kSteps,
      "none, sgd, momentum, adam, adamw ..., or a number: bytes of state per parameter (adam)", ApplyOptimizer},
-    {"", "--loss", "auto|sum|cross-entropy|mse|none", OptionGroup::kFramework, kRuns,
+    {"", "--loss", "auto|sum|cross-entropy|mse|none", OptionGroup::kFramework, kSteps,
      "the loss; auto: cross-entropy for 2-D floating logits, else the mean (auto)",
      [](std::string_view text, Options& options) { return Choose(text, kLosses, options.workload.run.loss); }},
-    {"", "--freeze", "REGEX", OptionGroup::kFramework, kRuns,
+    {"", "--freeze", "REGEX", OptionGroup::kFramework, kSteps,
      "parameters that are not trained: no gradient, no optimizer state",
      [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.freeze); }, true},
-    {"", "--requires-grad", "INPUT", OptionGroup::kFramework, kRuns, "an input that gets a gradient",
+    {"", "--requires-grad", "INPUT", OptionGroup::kFramework, kSteps, "an input that gets a gradient",
      [](std::string_view text, Options& options) {
        options.workload.run.requires_grad.emplace_back(text);
        return absl::OkStatus();
      },
      true},
-    {"", "--hold", "TENSOR", OptionGroup::kFramework, kRuns,
+    {"", "--hold", "TENSOR", OptionGroup::kFramework, kSteps,
      "a tensor that a Python variable keeps until the step ends",
      [](std::string_view text, Options& options) {
        options.workload.run.hold.emplace_back(text);
        return absl::OkStatus();
      },
      true},
-    {"", "--checkpointed", "REGEX", OptionGroup::kFramework, kRuns,
+    {"", "--checkpointed", "REGEX", OptionGroup::kFramework, kSteps,
      "modules that your code already runs under torch.utils.checkpoint",
      [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.checkpointed); }, true},
-    {"", "--inplace", "auto|none|REGEX", OptionGroup::kFramework, kRuns | kCheckCommand,
+    {"", "--inplace", "auto|none|REGEX", OptionGroup::kFramework, kSteps | kCheckCommand,
      "which ops ran in place; auto: activations right after Conv, BatchNorm, Add (auto)", ApplyInplace},
-    {"", "--attention", "auto|eager|math|flash|efficient", OptionGroup::kFramework, kRuns | kCheckCommand,
+    {"", "--attention", "auto|eager|math|flash|efficient", OptionGroup::kFramework, kSteps | kCheckCommand,
      "the kernel that ran an attention which the file spells out (auto)",
      [](std::string_view text, Options& options) {
        return Choose(text, kAttentionKernels, options.workload.run.attention);
      }},
-    {"", "--bn", "auto|as-is|unfold", OptionGroup::kFramework, kRuns | kCheckCommand,
+    {"", "--bn", "auto|as-is|unfold", OptionGroup::kFramework, kSteps | kCheckCommand,
      "BatchNorms that the exporter folded into Conv: bring them back for training (auto)",
      [](std::string_view text, Options& options) {
        return Choose(text, kBatchNormModes, options.workload.run.batch_norm);
      }},
-    {"", "--dropout", "P|file", OptionGroup::kFramework, kRuns,
+    {"", "--dropout", "P|file", OptionGroup::kFramework, kSteps,
      "as if every removed dropout were back with this probability (file)", ApplyDropout},
 
-    {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand, "a card, \"RTX 4090\", or local: does it fit? (onnx-mem gpus)",
+    {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand, "a card, \"RTX 4090\", or local: does it fit? (onnx-mem gpus)",
      [](std::string_view text, Options& options) {
        options.gpu = std::string(text);
        return absl::OkStatus();
      }},
-    {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand, "memory of a card that is not in the table",
+    {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand, "memory of a card that is not in the table",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.gpu_memory_bytes); }},
     {"", "--cost", "FILE", OptionGroup::kDevice, kAnalyzeCommand,
      "measured times instead of estimates: csv with node or module, phase, microseconds",
@@ -241,30 +255,30 @@ constexpr auto kRows = std::to_array<OptionRow>({
        ASSIGN_OR_RETURN(options.max_increase_percent, ParsePercent(text));
        return absl::OkStatus();
      }},
-    {"", "--allocator", "pytorch|pytorch-expandable|ort|exact", OptionGroup::kDevice, kRuns,
+    {"", "--allocator", "pytorch|pytorch-expandable|ort|exact", OptionGroup::kDevice, kSteps,
      "how memory is handed out (pytorch)",
      [](std::string_view text, Options& options) {
        return ChooseName(text, kAllocators, options.workload.allocator);
      }},
 
-    {"-n", "--top", "N", OptionGroup::kOutput, kRuns, "rows of a list, 0 for all (8)", ApplyTop},
+    {"-n", "--top", "N", OptionGroup::kOutput, kSteps, "rows of a list, 0 for all (8)", ApplyTop},
     {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kRuns,
      "list what holds the memory at the peak",
      [](std::string_view text, Options& options) { return Choose(text, kBys, options.by); }},
     {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand | kPlanCommand, "of the report (table)",
      [](std::string_view text, Options& options) { return ChooseName(text, kFormats, options.format); }},
-    {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand,
+    {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kSteps | kCheckCommand | kGpusCommand,
      "also write the whole report to a file, its format by extension", ApplyExport, true},
-    {"", "--units", "auto|B|KiB|MiB|GiB|MB|GB", OptionGroup::kOutput, kRuns | kGpusCommand,
+    {"", "--units", "auto|B|KiB|MiB|GiB|MB|GB", OptionGroup::kOutput, kSteps | kGpusCommand,
      "of the table; json and csv are always in bytes (auto)", ApplyUnits},
-    {"", "--color", "auto|always|never", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand, "(auto: on a terminal)",
+    {"", "--color", "auto|always|never", OptionGroup::kOutput, kSteps | kCheckCommand | kGpusCommand, "(auto: on a terminal)",
      [](std::string_view text, Options& options) { return Choose(text, kColors, options.color); }},
-    {"-q", "--quiet", "", OptionGroup::kOutput, kRuns, "one line of bytes per batch, no warnings",
+    {"-q", "--quiet", "", OptionGroup::kOutput, kSteps, "one line of bytes per batch, no warnings",
      [](std::string_view, Options& options) {
        options.quiet = true;
        return absl::OkStatus();
      }},
-    {"-v", "--verbose", "", OptionGroup::kOutput, kAnalyzeCommand, "more columns: who made it, who keeps it, until when",
+    {"-v", "--verbose", "", OptionGroup::kOutput, kAnalyzeCommand | kPlanCommand, "more columns: who made it, who keeps it, until when",
      [](std::string_view, Options& options) {
        options.verbose = true;
        return absl::OkStatus();

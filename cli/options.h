@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/analysis.h"
 #include "analyzer/memory/bytes.h"
+#include "planner/model/plan.h"
 
 namespace onnx_mem {
 
@@ -37,6 +38,8 @@ struct Options {
   std::string method = "auto";
   double time_limit_s = 2.0;     // 0: none
   int64_t iteration_limit = 0;   // 0: none
+  BudgetLine budget_line = BudgetLine::kDevice;
+  std::optional<double> max_slowdown;
 
   std::string gpu;
   std::optional<int64_t> gpu_memory_bytes;

@@ -1,11 +1,105 @@
 // onnx-mem plan MODEL: checkpoint segments with which training of a model fits a budget.
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/analysis.h"
+#include "analyzer/devices/gpus.h"
+#include "analyzer/graph/status_macros.h"
 #include "cli/option_values.h"
 #include "cli/plan.h"
+#include "cli/plan_file.h"
+#include "cli/report/plan_report.h"
+#include "cli/report/present.h"
+#include "cli/report/report.h"
+#include "cli/unmatched.h"
 
 namespace onnx_mem {
+namespace {
 
-absl::StatusOr<Answer> PlanModel(const Options&) {
-  return UsageError("planning for a MODEL is not available yet", {"try: onnx-mem plan --instance FILE --budget N"});
+// --budget, else what the card offers.
+absl::StatusOr<std::optional<int64_t>> BudgetOf(const Options& options) {
+  if (options.budget_bytes) return options.budget_bytes;
+  if (options.gpu_memory_bytes) return options.gpu_memory_bytes;
+  if (options.gpu.empty()) return std::nullopt;
+  ASSIGN_OR_RETURN(const Gpu gpu, FindGpu(options.gpu));
+  return UsableBytes(gpu);
+}
+
+absl::StatusOr<PlanRequest> RequestOf(const Options& options) {
+  PlanRequest request;
+  ASSIGN_OR_RETURN(request.budget_bytes, BudgetOf(options));
+  request.budget_line = options.budget_line;
+  request.max_slowdown = options.max_slowdown;
+  request.method = options.method;
+  request.time_limit_s = options.time_limit_s;
+  request.iteration_limit = options.iteration_limit;
+  if (!options.plan_file.empty()) {
+    ASSIGN_OR_RETURN(request.given, ReadPlanFile(options.plan_file));
+  }
+  return request;
+}
+
+absl::StatusOr<Workload> WorkloadOf(const Options& options) {
+  if (options.batches.size() > 1) {
+    return UsageError("a plan is for one batch", {"try: one run per batch"});
+  }
+  Workload workload = options.workload;
+  workload.mode = Mode::kTraining;
+  workload.run.training = true;
+  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  return workload;
+}
+
+absl::StatusOr<std::vector<int64_t>> LiveBytesWith(const ImportedModel& model, Workload workload,
+                                                   const ModulePlan& plan) {
+  for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
+  ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeImported(model, workload));
+  return analysis.training->timeline.live_bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<Answer> PlanModel(const Options& options) {
+  ASSIGN_OR_RETURN(const PlanRequest request, RequestOf(options));
+  ASSIGN_OR_RETURN(const Workload workload, WorkloadOf(options));
+  ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
+  ASSIGN_OR_RETURN(const ImportedModel model, file.Import(workload.bindings));
+  ASSIGN_OR_RETURN(Analysis baseline, AnalyzeImported(model, workload));
+  RETURN_IF_ERROR(CheckNames(options.workload.run, baseline.graph));
+
+  PlanPart part;
+  part.request = request;
+  ASSIGN_OR_RETURN(part.answer, PlanModel(model, workload, request));
+  if (part.answer.chosen && !part.answer.plans[*part.answer.chosen].segments.empty()) {
+    ASSIGN_OR_RETURN(part.live_bytes, LiveBytesWith(model, workload, part.answer.plans[*part.answer.chosen]));
+  }
+  // The analysis has told what importing and lowering had to say; what is new is the planner's own.
+  baseline.diagnostics = model.diagnostics;
+  baseline.diagnostics.insert(baseline.diagnostics.end(), part.answer.diagnostics.begin(), part.answer.diagnostics.end());
+  for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, baseline)) {
+    baseline.diagnostics.push_back(std::move(warning));
+  }
+
+  ReportRequest report_request;
+  report_request.command = "plan";
+  report_request.top = options.top;
+  report_request.verbose = options.verbose;
+  Report report = BuildReport(report_request, {Summarize(baseline)}, {}, baseline);
+  report.tables.push_back(CurveTable(part));
+  report.shown_table = report.tables.back().key;
+  report.top = 0;  // csv and md hold the whole curve
+  report.top_given = options.top.has_value();
+  if (report.top_given) report.top = *options.top;
+  report.plan = std::move(part);
+  if (!options.exports.empty()) RETURN_IF_ERROR(WriteExports(report, options));
+
+  Answer answer;
+  answer.text = Present(report, options);
+  for (const Diagnostic& diagnostic : report.notes) {
+    if (diagnostic.severity == Severity::kWarning) answer.warnings.push_back(diagnostic);
+  }
+  answer.exit_code = report.plan->answer.chosen ? ExitCode::kYes : ExitCode::kNo;
+  return answer;
 }
 
 }  // namespace onnx_mem

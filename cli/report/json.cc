@@ -6,6 +6,7 @@
 #include "cli/report/formats.h"
 #include "cli/report/json_parts.h"
 #include "cli/report/json_writer.h"
+#include "cli/report/plan_report.h"
 #include "cli/report/report.h"
 
 namespace onnx_mem {
@@ -262,13 +263,17 @@ void WriteDiagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnosti
   json.EndArray();
 }
 
-}  // namespace
-
-void WriteAnalyses(JsonWriter& json, const Report& report) {
+void WriteAssumptions(JsonWriter& json, const Report& report) {
   WriteBindings(json, report);
   json.Key("assumptions").BeginObject();
   for (const auto& [name, value] : report.assumptions) json.Key(name).String(value);
   json.EndObject();
+}
+
+}  // namespace
+
+void WriteAnalyses(JsonWriter& json, const Report& report) {
+  WriteAssumptions(json, report);
   WriteLimits(json, report);
   WriteRuns(json, report);
   WriteScaling(json, report.scaling);
@@ -281,8 +286,13 @@ std::string RenderJson(const Report& report, const Screen&) {
   json.Key("command").String(report.command);
   if (report.comparison) WriteComparison(json, *report.comparison);
   if (!report.model.path.empty()) WriteModel(json, report.model);
-  if (!report.runs.empty()) WriteAnalyses(json, report);
-  for (const Table& table : report.tables) WriteTable(json, table, report.top);
+  if (report.plan) {
+    WriteAssumptions(json, report);
+    WritePlan(json, *report.plan);
+  } else {
+    if (!report.runs.empty()) WriteAnalyses(json, report);
+    for (const Table& table : report.tables) WriteTable(json, table, report.top);
+  }
   if (!report.model.path.empty()) WriteDiagnostics(json, report.notes);
   json.EndObject();
   std::string text = json.Take();

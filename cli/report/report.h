@@ -17,6 +17,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/program.h"
 #include "cli/options.h"
+#include "cli/report/plan_part.h"
 #include "cli/report/table.h"
 
 namespace onnx_mem {
@@ -115,6 +116,7 @@ struct Report {
   bool top_given = false;                                       // by the user
   bool verbose = false;
   std::vector<Diagnostic> notes;
+  std::optional<PlanPart> plan;  // of onnx-mem plan; runs[0] is then the step without any plan
   std::shared_ptr<const Comparison> comparison;  // of onnx-mem compare; the members above are then empty
 };
 

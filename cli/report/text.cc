@@ -9,6 +9,7 @@
 #include "cli/report/figures.h"
 #include "cli/report/formats.h"
 #include "cli/report/layout.h"
+#include "cli/report/plan_report.h"
 #include "cli/report/text_parts.h"
 
 namespace onnx_mem {
@@ -123,7 +124,9 @@ std::string RenderText(const Report& report, const Screen& screen) {
   const Table* shown = TableNamed(report, report.shown_table);
   if (report.runs.empty()) return TablesText(report, screen);
   std::vector<std::string> parts = {HeadingText(report, screen)};
-  if (report.runs.size() > 1) {
+  if (report.plan) {
+    parts.push_back(PlanText(report, screen));
+  } else if (report.runs.size() > 1) {
     parts.push_back(SweepText(report, screen));
   } else {
     parts.push_back(AnswerText(report, screen));
@@ -148,6 +151,7 @@ std::string RenderText(const Report& report, const Screen& screen) {
 
 std::string RenderQuiet(const Report& report) {
   if (report.comparison) return CompareQuiet(*report.comparison);
+  if (report.plan) return PlanLine(report);
   std::string text;
   for (const RunSummary& run : report.runs) {
     absl::StrAppendFormat(&text, "%s batch=%d", BaseName(report.model.path), run.batch);

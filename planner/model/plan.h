@@ -27,7 +27,8 @@ struct PlanRequest {
   std::string method = "auto";           // auto, sqrt, chen, chain, dag
   Granularity granularity = Granularity::kModule;
   double time_limit_s = 2.0;             // wall clock; 0 = none
-  int64_t iteration_limit = 0;           // enactments; the same limit gives the same plans on any machine; 0 = none
+  int64_t iteration_limit = 0;   // enactments; the same limit gives the same plans on any machine; 0: by the model's size
+  std::vector<Segment> given;    // a plan to measure and to show on the curve beside what was found; empty: none
 };
 
 // What the accountant measures of one choice of segments. Bytes; FLOPs of multiply-adds counted as 2.
@@ -49,7 +50,7 @@ struct PlannedSegment {
 
 struct ModulePlan {
   int64_t id = 0;
-  std::string method;               // "none", "sqrt", "chen", "chain", "dag", "habit"
+  std::string method;               // "none", "sqrt", "chen", "chain", "dag", "habit", "given"
   std::string label;                // for people: "layer1", "7 blocks", "all stages"
   std::vector<PlannedSegment> segments;
   Measured measured;
@@ -74,8 +75,8 @@ struct PlanAnswer {
   std::vector<Diagnostic> diagnostics;
 };
 
-// Plans for `model`, whose dimensions are bound, under `workload` (training). Errors: those of Analyze; unknown-method;
-// no-modules when nothing in the model can be wrapped.
+// Plans for `model`, whose dimensions are bound, under `workload` (training). Where nothing can be wrapped the curve is
+// "none" alone. Errors: those of Analyze; unknown-method; those of `given`.
 absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request);
 
 }  // namespace onnx_mem

@@ -1,0 +1,97 @@
+// The part of a report on checkpoint plans in JSON, as the contract has it.
+#include "cli/report/plan_report.h"
+
+namespace onnx_mem {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+std::string_view NameOf(PlanStatus status) {
+  switch (status) {
+    case PlanStatus::kFeasible: return "feasible";
+    case PlanStatus::kInfeasible: return "infeasible";
+    case PlanStatus::kNotFound: return "unknown";
+  }
+  return "unknown";
+}
+
+void WriteNames(JsonWriter& json, std::string_view key, const std::vector<std::string>& names) {
+  json.Key(key).BeginArray(Layout::kOneLine);
+  for (const std::string& name : names) json.String(name);
+  json.EndArray();
+}
+
+void WriteSegment(JsonWriter& json, const PlannedSegment& segment) {
+  json.BeginObject();
+  WriteNames(json, "modules", segment.segment.modules);
+  WriteNames(json, "nodes", segment.nodes);
+  json.Key("saves_bytes").Int(segment.saves_bytes);
+  json.Key("recompute_flops").Int(segment.recompute_flops);
+  json.EndObject();
+}
+
+void WriteOnePlan(JsonWriter& json, const ModulePlan& plan, Granularity granularity) {
+  json.BeginObject();
+  json.Key("id").Int(plan.id);
+  json.Key("method").String(plan.method);
+  json.Key("label").String(plan.label);
+  json.Key("granularity").String(granularity == Granularity::kOp ? "op" : "module");
+  json.Key("peak_bytes").Int(plan.measured.peak_bytes);
+  json.Key("first_step_peak_bytes").Int(plan.measured.first_step_peak_bytes);
+  json.Key("allocated_peak_bytes").Int(plan.measured.allocated_peak_bytes);
+  json.Key("device_bytes").Int(plan.measured.device_bytes);
+  json.Key("recompute_flops").Int(plan.measured.recompute_flops);
+  json.Key("slowdown").Number(plan.measured.slowdown);
+  json.Key("dominated").Bool(plan.dominated);
+  json.Key("segments").BeginArray();
+  for (const PlannedSegment& segment : plan.segments) WriteSegment(json, segment);
+  json.EndArray();
+  json.EndObject();
+}
+
+void WriteBaseline(JsonWriter& json, const PlanAnswer& answer) {
+  json.Key("baseline").BeginObject();
+  json.Key("peak_bytes").Int(answer.baseline.peak_bytes);
+  json.Key("first_step_peak_bytes").Int(answer.baseline.first_step_peak_bytes);
+  json.Key("device_bytes").Int(answer.baseline.device_bytes);
+  json.Key("forward_flops").Int(answer.baseline_forward_flops);
+  json.Key("backward_flops").Int(answer.baseline_backward_flops);
+  json.EndObject();
+}
+
+void WriteLargestBatch(JsonWriter& json, const LargestBatch& largest) {
+  json.Key("largest_batch").BeginObject(Layout::kOneLine);
+  json.Key("with_plan").Int(largest.batch);
+  json.Key("without_plan").Int(largest.without_plan);
+  json.Key("proven_bound");
+  largest.bound ? json.Int(*largest.bound) : json.Null();
+  json.EndObject();
+}
+
+}  // namespace
+
+void WritePlan(JsonWriter& json, const PlanPart& part) {
+  const PlanAnswer& answer = part.answer;
+  WriteBaseline(json, answer);
+  json.Key("budget_bytes");
+  part.request.budget_bytes ? json.Int(*part.request.budget_bytes) : json.Null();
+  json.Key("budget_on").String(part.request.budget_line == BudgetLine::kDevice ? "device" : "live");
+  json.Key("max_slowdown");
+  part.request.max_slowdown ? json.Number(*part.request.max_slowdown) : json.Null();
+  json.Key("status").String(NameOf(answer.status));
+  json.Key("minimum_bytes").Int(answer.minimum_bytes);
+  json.Key("minimum_why").String(answer.minimum_why);
+  json.Key("lower_bound_recompute_flops").Int(answer.lower_bound_recompute_flops);
+  json.Key("optimal").Bool(answer.optimal);
+  json.Key("optimal_class");
+  answer.optimal_class.empty() ? json.Null() : json.String(answer.optimal_class);
+  json.Key("gap").Number(answer.gap);
+  json.Key("chosen");
+  answer.chosen ? json.Int(answer.plans[*answer.chosen].id) : json.Null();
+  if (part.largest_batch) WriteLargestBatch(json, *part.largest_batch);
+  json.Key("plans").BeginArray();
+  for (const ModulePlan& plan : answer.plans) WriteOnePlan(json, plan, part.request.granularity);
+  json.EndArray();
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,28 @@
+// Checkpoint plans in the forms of a report: the screen, JSON, and the curve as a table for csv and md.
+#ifndef ONNX_MEM_CLI_REPORT_PLAN_REPORT_H_
+#define ONNX_MEM_CLI_REPORT_PLAN_REPORT_H_
+
+#include <string>
+
+#include "cli/report/json_writer.h"
+#include "cli/report/report.h"
+#include "cli/report/screen.h"
+
+namespace onnx_mem {
+
+// All of these want report.plan and report.runs[0], the step without any plan.
+
+// The answer, the segments to checkpoint, the trade-off, the course of memory.
+std::string PlanText(const Report& report, const Screen& screen);
+
+// The keys of the contract that follow the envelope: "baseline" to "plans".
+void WritePlan(JsonWriter& json, const PlanPart& part);
+
+// "resnet50.onnx batch=64 plan=4108006195 slowdown=0.0856": bytes on the device; "plan=none" when none fits.
+std::string PlanLine(const Report& report);
+
+Table CurveTable(const PlanPart& part);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_REPORT_PLAN_REPORT_H_
