@@ -38,6 +38,7 @@ constexpr auto kBys = std::to_array<Named<By>>({{"layer", By::kLayer},
                                                 {"tensor", By::kTensor},
                                                 {"shape", By::kShape},
                                                 {"category", By::kCategory}});
+constexpr auto kEmitted = std::to_array<Named<std::string_view>>({{"pytorch", "pytorch"}, {"json", "json"}});
 constexpr auto kMethods = std::to_array<Named<std::string_view>>({{"auto", "auto"},
                                                                   {"none", "none"},
                                                                   {"sqrt", "sqrt"},
@@ -185,6 +186,9 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--method", "auto|none|sqrt|chen|chain|dag", OptionGroup::kPlan, kPlanCommand,
      "how to look for a plan; auto: every way, until the plan is proven best or time is up (auto)",
      [](std::string_view text, Options& options) { return ChooseName(text, kMethods, options.method); }},
+    {"", "--emit", "pytorch|json", OptionGroup::kPlan, kPlanCommand,
+     "print the plan as Python that applies it, or as a file for --plan, in place of the report",
+     [](std::string_view text, Options& options) { return ChooseName(text, kEmitted, options.emit); }},
     {"", "--budget-on", "device|live", OptionGroup::kPlan, kPlanCommand,
      "what --budget limits: memory on the card, or the bytes alive alone (device)",
      [](std::string_view text, Options& options) { return Choose(text, kBudgetLines, options.budget_line); }},

@@ -12,6 +12,7 @@
 #include "cli/report/present.h"
 #include "cli/report/report.h"
 #include "cli/unmatched.h"
+#include "planner/model/emit_pytorch.h"
 
 namespace onnx_mem {
 namespace {
@@ -57,6 +58,17 @@ absl::StatusOr<std::vector<int64_t>> LiveBytesWith(const ImportedModel& model, W
   return analysis.training->timeline.live_bytes;
 }
 
+// The plan that --plan gives, else the chosen one, as something to run rather than to read.
+absl::StatusOr<Answer> EmitChosen(const ImportedModel& model, const Workload& workload, const PlanAnswer& plans,
+                                  const std::string& form) {
+  const auto given = std::find_if(plans.plans.begin(), plans.plans.end(), [](const auto& p) { return p.method == "given"; });
+  const ModulePlan& plan = given != plans.plans.end() ? *given : plans.plans[*plans.chosen];
+  if (form == "json") return Answer{.text = EmitPlanJson(model.info, plan), .warnings = {}};
+  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
+  ASSIGN_OR_RETURN(EmittedCode code, EmitPytorch(lowered, model.info, plans.baseline, plan));
+  return Answer{.text = std::move(code.text), .warnings = std::move(code.diagnostics)};
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> PlanModel(const Options& options) {
@@ -70,6 +82,7 @@ absl::StatusOr<Answer> PlanModel(const Options& options) {
   PlanPart part;
   part.request = request;
   ASSIGN_OR_RETURN(part.answer, PlanModel(model, workload, request));
+  if (!options.emit.empty() && part.answer.chosen) return EmitChosen(model, workload, part.answer, options.emit);
   if (part.answer.chosen && !part.answer.plans[*part.answer.chosen].segments.empty()) {
     ASSIGN_OR_RETURN(part.live_bytes, LiveBytesWith(model, workload, part.answer.plans[*part.answer.chosen]));
   }
