@@ -13,9 +13,11 @@ namespace {
 // Cheap ones first; what a row finds, later rows start from.
 constexpr auto kRows = std::to_array<MethodRow>({
     {"none", "none", PlanNoRecompute},
+    {"bound", "none", ProveBound},
     {"sqrt", "sqrt", PlanSqrt},
     {"chen", "chen", PlanChen},
     {"chain", "chain", PlanChain},
+    {"exact", "dag", PlanExactly},
 });
 
 }  // namespace

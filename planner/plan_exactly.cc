@@ -1,0 +1,94 @@
+// The methods that prove: the lower bound of the best cuts, budgets in which some operator cannot run, and the exact
+// search with both in hand.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "planner/cut_choice.h"
+#include "planner/exact_search.h"
+#include "planner/methods.h"
+#include "planner/remaining_cost.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr int kSingleCuts = 3;
+constexpr double kBoundSeconds = 0.5;
+constexpr double kFirstPlanSeconds = 0.3;
+constexpr int64_t kStateLimit = 1'000'000;
+constexpr int kMostAnchors = 400;  // beyond, choosing cuts and searching take longer than they give
+
+// What the operator needs while it runs, whatever else is dropped. Of a choice of inputs, none is counted.
+int64_t LeastBytes(const StageProblem& problem, const StageAnchor& anchor) {
+  int64_t bytes = anchor.fixed_bytes;
+  for (int item : anchor.outputs) bytes += problem.items[item].bytes;
+  for (int need : anchor.needs) {
+    const bool single = need < problem.item_count();
+    const bool counted = std::find(anchor.outputs.begin(), anchor.outputs.end(), need) != anchor.outputs.end();
+    if (single && !counted) bytes += problem.items[need].bytes;
+  }
+  return bytes;
+}
+
+// What no schedule does without, memory aside: all that must run, and everything that this takes, once.
+int64_t RunOnceCost(const StageProblem& problem) {
+  RemainingCost remaining(problem, 0, {});
+  const std::vector<Word> nothing(static_cast<size_t>(remaining.words()), 0);
+  return problem.anchor_cost + remaining.ClosureCost(0, nothing.data());
+}
+
+// The operator that needs most, if that is more than the budget.
+std::string WhyNothingFits(const PlanningTask& task) {
+  int64_t most = task.budget_bytes;
+  std::string why;
+  for (const StageAnchor& anchor : task.problem.anchors) {
+    const int64_t bytes = LeastBytes(task.problem, anchor);
+    if (bytes <= most) continue;
+    most = bytes;
+    why = absl::StrCat("operator '", task.graph.ops[anchor.id].name, "' alone needs ", bytes);
+  }
+  return why;
+}
+
+CutChoice CutsOf(const PlanningTask& task) {
+  const SolveLimits limits = task.limits.AtMost(kBoundSeconds);
+  return ChooseCuts(task.problem, task.budget_bytes, kSingleCuts, [&] { return limits.TimeIsUp(); });
+}
+
+}  // namespace
+
+void ProveBound(const PlanningTask& task, Incumbent& incumbent) {
+  if (std::string why = WhyNothingFits(task); !why.empty()) return incumbent.ProveInfeasible(std::move(why));
+  incumbent.RaiseBound(RunOnceCost(task.problem));
+  if (incumbent.done() || task.problem.anchor_count() > kMostAnchors) return;
+  const int64_t bound = CutsOf(task).lower_bound;
+  if (bound < kImpossible) return incumbent.RaiseBound(bound);
+  incumbent.ProveInfeasible("what must be there while some operator runs does not fit");
+}
+
+void PlanExactly(const PlanningTask& task, Incumbent& incumbent) {
+  if (task.problem.anchor_count() > kMostAnchors) return;
+  const std::vector<CutChain> cuts = CutsOf(task).chains;
+  ExactSearchLimits limits;
+  limits.state_limit = task.limits.iteration_limit > 0 ? task.limits.iteration_limit : kStateLimit;
+  if (!incumbent.feasible()) {
+    const SolveLimits first = task.limits.AtMost(kFirstPlanSeconds);
+    limits.depth_first = true;
+    limits.stop = [&] { return first.TimeIsUp(); };
+    incumbent.Offer(SearchExactly(task.problem, task.budget_bytes, cuts, limits).runs, "search");
+    if (incumbent.done()) return;
+  }
+  limits.depth_first = false;
+  limits.better_than = incumbent.feasible() ? incumbent.cost() : 0;
+  limits.stop = [&] { return task.limits.TimeIsUp(); };
+  const ExactSearchResult result = SearchExactly(task.problem, task.budget_bytes, cuts, limits);
+  if (result.found) incumbent.Offer(result.runs, "exact");
+  if (result.finished && result.lower_bound >= kImpossible) {
+    return incumbent.ProveInfeasible("every schedule has been tried");
+  }
+  incumbent.RaiseBound(result.lower_bound);
+}
+
+}  // namespace onnx_mem
