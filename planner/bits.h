@@ -29,7 +29,9 @@ class BitRows {
   BitRows() = default;
   BitRows(int count, int words) : words_(words), data_(static_cast<size_t>(count) * static_cast<size_t>(words), 0) {}
   Word* operator[](int row) { return data_.data() + static_cast<size_t>(row) * static_cast<size_t>(words_); }
-  const Word* operator[](int row) const { return data_.data() + static_cast<size_t>(row) * static_cast<size_t>(words_); }
+  const Word* operator[](int row) const {
+    return data_.data() + static_cast<size_t>(row) * static_cast<size_t>(words_);
+  }
   int words() const { return words_; }
 
  private:

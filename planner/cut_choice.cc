@@ -12,7 +12,8 @@ constexpr size_t kMostAnchors = 48;
 class Chooser {
  public:
   Chooser(const StageProblem& problem, int64_t budget, const std::function<bool()>& stop)
-      : problem_(problem), budget_(budget), stop_(stop), nothing_(WordsFor(static_cast<int>(problem.requirements.size()) + 1), 0) {}
+      : problem_(problem), budget_(budget), stop_(stop),
+        nothing_(WordsFor(static_cast<int>(problem.requirements.size()) + 1), 0) {}
 
   CutChoice Choose(int single_count) {
     CutChoice choice;

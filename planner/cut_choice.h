@@ -16,8 +16,8 @@ struct CutChoice {
   int64_t lower_bound = 0;       // on the cost of any schedule, anchors included; kImpossible if none fits
 };
 
-// At most `single_count` single cuts beside the best chain. `stop` is asked now and then; once it says true, the best of
-// what has been tried is taken.
+// At most `single_count` single cuts beside the best chain. `stop` is asked now and then; once it says true, the best
+// of what has been tried is taken.
 CutChoice ChooseCuts(const StageProblem& problem, int64_t budget_bytes, int single_count,
                      const std::function<bool()>& stop = [] { return false; });
 

@@ -25,7 +25,8 @@ constexpr int32_t kAnchorRun = -2;
 
 class Search {
  public:
-  Search(const StageProblem& problem, int64_t budget, const std::vector<CutChain>& cuts, const ExactSearchLimits& limits)
+  Search(const StageProblem& problem, int64_t budget, const std::vector<CutChain>& cuts,
+         const ExactSearchLimits& limits)
       : problem_(problem), budget_(budget), limits_(limits), remaining_(problem, budget, cuts),
         words_(remaining_.words()), useful_(problem.anchor_count() + 1, words_), row_(words_), child_(words_),
         index_(0, Hash{this}, Same{this}), open_(Later{limits.depth_first}) {
@@ -125,7 +126,8 @@ class Search {
       const bool brings = std::any_of(op.outputs.begin(), op.outputs.end(), [&](int item) {
         return !TestBit(row_.data(), item) && problem_.items[item].useful_until >= state.t;
       });
-      if (brings) Try(id, state, static_cast<int32_t>(i), op.needs, op.outputs, anchor.gap_bytes + op.work_bytes, op.cost);
+      if (!brings) continue;
+      Try(id, state, static_cast<int32_t>(i), op.needs, op.outputs, anchor.gap_bytes + op.work_bytes, op.cost);
     }
   }
 

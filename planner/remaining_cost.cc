@@ -50,7 +50,8 @@ RemainingCost::RemainingCost(const StageProblem& problem, int64_t budget_bytes, 
     std::vector<Window>& windows = chains_.emplace_back();
     for (size_t i = 0; i < chain.size(); ++i) {
       const auto moment = std::lower_bound(anchors.begin(), anchors.end(), chain[i]) - anchors.begin();
-      windows.push_back(DescribeWindow(static_cast<size_t>(moment), i + 1 < chain.size() ? chain[i + 1] : anchor_count - 1));
+      const int until = i + 1 < chain.size() ? chain[i + 1] : anchor_count - 1;
+      windows.push_back(DescribeWindow(static_cast<size_t>(moment), until));
     }
   }
 }
@@ -364,7 +365,7 @@ int64_t RemainingCost::DropCost(Window& window) {
     const int64_t price = Price(moment, r);
     if (price == 0) continue;
     SetBit(intermediates, r);
-    // Also what is not there may be produced before the moment and kept, at a price that other windows may have charged.
+    // What is not there may still be produced before the moment and kept, at a price that another window may charge.
     for (int item : problem_.requirements[r].alternatives) SetBit(keepable, item);
     if (price < problem_.requirements[r].cost) partly = PartlyCovered(partly, r, price);
   }
