@@ -40,7 +40,6 @@ struct Options {
   int64_t iteration_limit = 0;   // 0: none
   BudgetLine budget_line = BudgetLine::kDevice;
   std::optional<double> max_slowdown;
-  bool max_batch = false;
   std::string emit;              // --emit: "pytorch" or "json"; empty: the report
 
   std::string gpu;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "planner/chain_dp.h"
+#include "planner/dag_search.h"
 #include "planner/no_recompute.h"
 #include "planner/segments.h"
 
@@ -17,6 +18,7 @@ constexpr auto kRows = std::to_array<MethodRow>({
     {"sqrt", "sqrt", PlanSqrt},
     {"chen", "chen", PlanChen},
     {"chain", "chain", PlanChain},
+    {"dag", "dag", PlanDag},
     {"exact", "dag", PlanExactly},
 });
 
