@@ -166,7 +166,7 @@ struct Setting {
 void AllocateStatics(Executor& executor, const Setting& setting) {
   const Run& run = setting.run;
   executor.AllocateStatics(
-      [&](const Tensor& t) { return run.training && !MatchesAny(setting.frozen, t.name); },
+      [&](const Tensor& t) { return !MatchesAny(setting.frozen, t.name); },
       [&](const Tensor& t) {
         return run.training && std::find(run.requires_grad.begin(), run.requires_grad.end(), t.name) != run.requires_grad.end();
       });

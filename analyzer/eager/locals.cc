@@ -1,0 +1,238 @@
+#include "analyzer/eager/locals.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/ascii.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+template <class Range>
+bool Contains(const Range& range, std::string_view op) {
+  return std::find(range.begin(), range.end(), op) != range.end();
+}
+
+// Functions that are written around the call whose result they take: F.relu(self.conv(x)).
+constexpr auto kWrapping = std::to_array<std::string_view>({
+    "relu", "leaky_relu", "relu6", "elu", "selu", "celu", "gelu", "silu", "mish", "hardswish", "hardsigmoid", "sigmoid",
+    "tanh", "softplus", "max_pool", "avg_pool", "slice", "reshape", "permute", "unsqueeze", "squeeze",
+});
+// Functions that are written inside the argument list of a call: self.conv(F.interpolate(x)).
+constexpr auto kPreparing = std::to_array<std::string_view>({"upsample", "cat", "pad"});
+// A result that takes over the name of its operand: x = x + f(x).
+constexpr auto kRebinding = std::to_array<std::string_view>({"add", "sub", "mul", "div", "cat", "mul_scalar"});
+// Layers whose call stands inside another call's argument list: F.relu(self.bn(self.conv(x))).
+constexpr auto kNorms =
+    std::to_array<std::string_view>({"batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"});
+
+bool IsProduct(const Node& node) { return node.op == "matmul" || node.op == "bmm" || node.op == "sdpa"; }
+
+// "layers.3.conv_1" -> "layers..conv_": the same place in every round of a loop.
+std::string WithoutDigits(std::string_view name) {
+  std::string plain;
+  for (char c : name) {
+    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) plain.push_back(c);
+  }
+  return plain;
+}
+
+}  // namespace
+
+Locals::Locals(const Graph& graph, const Calls& calls) : graph_(graph), calls_(calls) {
+  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    if (!graph.tensors[id].producer.valid()) continue;
+    const Home home = HomeOf(id);
+    makers_[{home.frame, Signature(id, home.depth, 2)}].push_back(graph.tensors[id].producer.value());
+  }
+  for (auto& [key, nodes] : makers_) std::sort(nodes.begin(), nodes.end());
+}
+
+Locals::Home Locals::HomeOf(TensorId id) const {
+  const Tensor& tensor = graph_.tensors[id];
+  const std::span<const int32_t> maker = calls_.of_node(tensor.producer.value());
+  size_t depth = maker.size();
+  for (NodeId reader : tensor.consumers) {
+    const std::span<const int32_t> inside = calls_.of_node(reader.value());
+    size_t common = 0;
+    while (common < depth && common < inside.size() && inside[common] == maker[common]) ++common;
+    depth = common;
+  }
+  return {depth, depth == 0 ? -1 : maker[depth - 1]};
+}
+
+// What made the value, as seen from the frame at `depth`, and what made the first operand of that.
+size_t Locals::Signature(TensorId id, size_t depth, int levels) const {
+  const NodeId producer = graph_.tensors[id].producer;
+  if (!producer.valid()) return 0;
+  const Node& node = graph_.nodes[producer];
+  const int32_t call = calls_.UnitCall(producer.value(), depth);
+  size_t hash = absl::HashOf(node.op, call < 0 ? std::string() : WithoutDigits(calls_.span(call).name));
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == id) hash = absl::HashOf(hash, i);
+  }
+  if (levels > 0 && !node.inputs.empty() && node.inputs[0].valid()) {
+    hash = absl::HashOf(hash, Signature(node.inputs[0], depth, levels - 1));
+  }
+  return hash;
+}
+
+// A name of the frame ends when the same statement assigns it again, else when the frame returns.
+int32_t Locals::UntilRebound(TensorId id, const Home& home) const {
+  const Tensor& tensor = graph_.tensors[id];
+  int32_t last = tensor.producer.value();
+  for (NodeId reader : tensor.consumers) last = std::max(last, reader.value());
+  const int32_t end = calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
+  auto it = makers_.find({home.frame, Signature(id, home.depth, 2)});
+  if (it == makers_.end()) return end;
+  auto next = std::upper_bound(it->second.begin(), it->second.end(), last);
+  return next == it->second.end() ? end : std::min(end, *next);
+}
+
+std::vector<int32_t> Locals::ReadingUnits(TensorId id, const Home& home) const {
+  std::vector<int32_t> units;
+  const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
+  for (NodeId reader : graph_.tensors[id].consumers) {
+    const int32_t unit = calls_.UnitEnd(reader.value(), home.depth);
+    if (unit != maker) units.push_back(unit);
+  }
+  std::sort(units.begin(), units.end());
+  units.erase(std::unique(units.begin(), units.end()), units.end());
+  return units;
+}
+
+// The one value that the unit which ends at `unit_end` hands to the frame at `depth`; invalid if none or several.
+TensorId Locals::OnlyResult(int32_t unit_end, size_t depth) const {
+  const int32_t call = calls_.UnitCall(unit_end, depth);
+  const int32_t begin = call < 0 ? unit_end : calls_.span(call).begin;
+  TensorId result;
+  for (int32_t i = begin; i <= unit_end; ++i) {
+    for (TensorId output : graph_.nodes[NodeId(i)].outputs) {
+      if (!output.valid()) continue;
+      const auto& readers = graph_.tensors[output].consumers;
+      if (std::none_of(readers.begin(), readers.end(), [&](NodeId r) { return r.value() > unit_end; })) continue;
+      if (result.valid()) return TensorId();
+      result = output;
+    }
+  }
+  return result;
+}
+
+// A function, rather than a module, that the code of the frame calls on the result of `unit`.
+bool Locals::Wraps(int32_t unit, size_t depth) const {
+  return calls_.UnitCall(unit, depth) < 0 && Contains(kWrapping, graph_.nodes[NodeId(unit)].op);
+}
+
+// x = torch.cat([token, x], 1) with a learned token is a statement of its own.
+bool Locals::Prepares(int32_t unit, size_t depth) const {
+  const Node& node = graph_.nodes[NodeId(unit)];
+  if (calls_.UnitCall(unit, depth) >= 0 || !Contains(kPreparing, node.op)) return false;
+  return std::none_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+    if (!input.valid()) return false;
+    const NodeId producer = graph_.tensors[input].producer;
+    return !producer.valid() || graph_.nodes[producer].op == "expand";
+  });
+}
+
+// The unit of `home` that goes on with the only result of `unit`, and with no other statement in between; -1 if none.
+int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
+  const auto only_reader = [&](int32_t of) {
+    const TensorId result = OnlyResult(of, home.depth);
+    if (!result.valid() || HomeOf(result).frame != home.frame) return -1;
+    const std::vector<int32_t> readers = ReadingUnits(result, home);
+    return readers.size() == 1 ? readers[0] : -1;
+  };
+  const auto is_call = [&](int32_t of) { return of >= 0 && calls_.UnitCall(of, home.depth) >= 0; };
+  const int32_t next = only_reader(unit);
+  if (next < 0) return -1;
+  if (is_call(unit)) {
+    if (Wraps(next, home.depth)) return next;
+    if (Prepares(next, home.depth)) return is_call(only_reader(next)) ? next : -1;
+    if (!is_call(next) || !Contains(kNorms, graph_.nodes[NodeId(next)].op)) return -1;
+    const int32_t after = only_reader(next);
+    return after >= 0 && Wraps(after, home.depth) ? next : -1;
+  }
+  if (Prepares(unit, home.depth)) return is_call(next) ? next : -1;
+  return Wraps(unit, home.depth) && Wraps(next, home.depth) ? next : -1;
+}
+
+// `x = F.relu(self.conv(F.interpolate(x)))`: x has its name until the whole right-hand side is done. What is made on
+// the way has none.
+int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
+  if (units.empty() || (units.size() == 1 && NextInStatement(maker, home) == units[0])) return -1;
+  int32_t end = -1;
+  for (int32_t unit = units.back(); unit >= 0; unit = NextInStatement(unit, home)) {
+    if (calls_.UnitCall(unit, home.depth) < 0 && !Prepares(unit, home.depth) && end < 0) return -1;
+    end = unit;
+  }
+  return end;
+}
+
+// A piece of a split: an output of one, or one of several slices that lie side by side along an axis.
+bool Locals::IsSplitPiece(TensorId id) const {
+  const NodeId producer = graph_.tensors[id].producer;
+  if (!producer.valid()) return false;
+  const Node& node = graph_.nodes[producer];
+  if (node.op == "split" || node.op == "unbind") return true;
+  if (node.op != "slice") return false;
+  int64_t pieces = 0, elements = 0;
+  for (NodeId reader : graph_.tensors[node.inputs[0]].consumers) {
+    const Node& other = graph_.nodes[reader];
+    if (other.op != "slice") continue;
+    ++pieces;
+    elements += NumElements(graph_.tensors[other.outputs[0]].shape).value_or(0);
+  }
+  return pieces >= 2 && elements == NumElements(graph_.tensors[node.inputs[0]].shape).value_or(-1);
+}
+
+// Several statements read it, and the last does not assign its name anew.
+bool Locals::IsNamed(TensorId id, const Home& home) const {
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  if (units.size() < 2) return false;
+  const TensorId last = OnlyResult(units.back(), home.depth), other = OnlyResult(units[units.size() - 2], home.depth);
+  if (!last.valid() || !other.valid()) return false;
+  if (Contains(kRebinding, graph_.nodes[NodeId(units.back())].op)) return false;
+  return graph_.tensors[last].shape == graph_.tensors[other].shape;
+}
+
+// LayerNorm(a + b): the operands of a sum that is itself the argument of the next module call.
+int32_t Locals::HeldBySumInCall(TensorId id) const {
+  int32_t last = -1;
+  for (NodeId reader : graph_.tensors[id].consumers) {
+    const Node& node = graph_.nodes[reader];
+    if (node.op != "add" || !node.outputs[0].valid()) continue;
+    const std::vector<NodeId>& next = graph_.tensors[node.outputs[0]].consumers;
+    if (next.size() != 1) continue;
+    const std::span<const int32_t> outer = calls_.of_node(reader.value()), inner = calls_.of_node(next[0].value());
+    if (inner.size() < outer.size() || !std::equal(outer.begin(), outer.end(), inner.begin())) continue;
+    last = std::max(last, calls_.EndOfCallEntered(reader.value(), next[0].value()).value_or(-1));
+  }
+  return last;
+}
+
+int32_t Locals::HeldUntil(TensorId id) const {
+  const Tensor& tensor = graph_.tensors[id];
+  if (!tensor.producer.valid()) return -1;
+  const Home home = HomeOf(id);
+  int32_t last = HeldBySumInCall(id);
+  if (IsSplitPiece(id)) {
+    const size_t depth = calls_.of_node(tensor.producer.value()).size();
+    last = std::max(last, UntilRebound(id, {depth, depth == 0 ? -1 : calls_.of_node(tensor.producer.value()).back()}));
+  }
+  for (NodeId reader : tensor.consumers) {
+    const Node& node = graph_.nodes[reader];
+    const size_t parts = node.inputs.size();
+    if (IsProduct(node) || (node.op == "cat" && (tensor.consumers.size() >= 2 || parts >= 3))) {
+      last = std::max(last, calls_.EndOfFrame(reader.value()));
+    }
+  }
+  if (IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
+  return std::max(last, EndOfStatement(id, home));
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,60 @@
+// How long local variables of forward code hold a value beyond its last reader. A file has no variables; these are the
+// habits of the code that exports come from (torchvision, timm, transformers, and what is written like them). Likely,
+// not certain: the certain part is in frames.h.
+//
+//   x1, x2 = x.chunk(2, 1)                  pieces of a split are names, until the function returns
+//   feats = [f(x) for f in self.branches]   parts of a concatenation are a list that outlives it
+//   q, k, v                                 what a matrix product of two activations reads has names
+//   self.norm(a + b)                        a and b are names until the statement is done
+//   x = F.relu(self.bn(self.conv(x)))       so is x
+//   mu, logvar = self.mu(h), self.var(h)    what several statements read is a name
+//   for conv in self.convs: y = conv(x)     a name ends when the next round of the loop assigns it
+#ifndef ONNX_MEM_ANALYZER_EAGER_LOCALS_H_
+#define ONNX_MEM_ANALYZER_EAGER_LOCALS_H_
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "analyzer/eager/calls.h"
+#include "analyzer/graph/graph.h"
+
+namespace onnx_mem::eager {
+
+class Locals {
+ public:
+  // Both must outlive this.
+  Locals(const Graph& graph, const Calls& calls);
+  // The node after which the last variable that likely holds `id` goes; -1 if none is likely.
+  int32_t HeldUntil(TensorId id) const;
+
+ private:
+  // The frame in whose code a tensor is a value: the innermost that encloses its maker and all its readers.
+  struct Home {
+    size_t depth = 0;
+    int32_t frame = -1;
+  };
+  Home HomeOf(TensorId id) const;
+  size_t Signature(TensorId id, size_t depth, int levels) const;
+  int32_t UntilRebound(TensorId id, const Home& home) const;
+  // The units of `home` that read `id`, each once, in order: nodes of its own code by index, calls by their last node.
+  std::vector<int32_t> ReadingUnits(TensorId id, const Home& home) const;
+  bool Wraps(int32_t unit, size_t depth) const;
+  bool Prepares(int32_t unit, size_t depth) const;
+  int32_t NextInStatement(int32_t unit, const Home& home) const;
+  int32_t EndOfStatement(TensorId id, const Home& home) const;
+  TensorId OnlyResult(int32_t unit_end, size_t depth) const;
+  bool IsSplitPiece(TensorId id) const;
+  bool IsNamed(TensorId id, const Home& home) const;
+  int32_t HeldBySumInCall(TensorId id) const;
+
+  const Graph& graph_;
+  const Calls& calls_;
+  // By frame and signature, the nodes that make such values, in order.
+  std::map<std::pair<int32_t, size_t>, std::vector<int32_t>> makers_;
+};
+
+}  // namespace onnx_mem::eager
+
+#endif  // ONNX_MEM_ANALYZER_EAGER_LOCALS_H_
