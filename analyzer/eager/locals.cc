@@ -46,7 +46,7 @@ Locals::Locals(const Graph& graph, const Calls& calls) : graph_(graph), calls_(c
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     if (!graph.tensors[id].producer.valid()) continue;
     const Home home = HomeOf(id);
-    makers_[{home.frame, Signature(id, home.depth, 2)}].push_back(graph.tensors[id].producer.value());
+    makers_[{home.frame, Signature(id, home.depth, 1)}].push_back(graph.tensors[id].producer.value());
   }
   for (auto& [key, nodes] : makers_) std::sort(nodes.begin(), nodes.end());
 }
@@ -86,7 +86,7 @@ int32_t Locals::UntilRebound(TensorId id, const Home& home) const {
   int32_t last = tensor.producer.value();
   for (NodeId reader : tensor.consumers) last = std::max(last, reader.value());
   const int32_t end = calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
-  auto it = makers_.find({home.frame, Signature(id, home.depth, 2)});
+  auto it = makers_.find({home.frame, Signature(id, home.depth, 1)});
   if (it == makers_.end()) return end;
   auto next = std::upper_bound(it->second.begin(), it->second.end(), last);
   return next == it->second.end() ? end : std::min(end, *next);

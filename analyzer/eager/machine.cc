@@ -75,8 +75,8 @@ TensorRef Machine::Alias(const TensorRef& t, const Dims& dims, const Dims& strid
   alias->strides = strides;
   alias->dtype = t->dtype;
   alias->is_view = is_view;
-  // A view of a parameter made without gradients still says that it wants one, and the matrix product asks.
-  alias->requires_grad = !grad_enabled_ && t->requires_grad;
+  // In inference a view of a parameter still says that it wants a gradient, and the matrix product asks.
+  alias->requires_grad = !run_.training && t->requires_grad;
   return alias;
 }
 
