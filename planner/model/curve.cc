@@ -33,11 +33,13 @@ std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line
     };
     return key(a) < key(b);
   });
-  // By rising recomputation: a plan has its place if it needs less, on both lines, than every plan before it.
+  // By rising recomputation: a plan has its place if it needs less than every plan before it; on the device also less
+  // alive, or it would only be the allocator's luck.
   std::vector<ModulePlan> curve, beaten;
   for (ModulePlan& plan : plans) {
     const bool better = curve.empty() || (BytesOn(line, plan.measured) < BytesOn(line, curve.back().measured) &&
-                                          BytesOn(other, plan.measured) < BytesOn(other, curve.back().measured));
+                                          (line == BudgetLine::kLive ||
+                                           plan.measured.peak_bytes < curve.back().measured.peak_bytes));
     (better ? curve : beaten).push_back(std::move(plan));
   }
   const int64_t least = BytesOn(line, curve.back().measured);

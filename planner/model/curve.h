@@ -12,9 +12,9 @@ namespace onnx_mem {
 
 int64_t BytesOn(BudgetLine line, const Measured& measured);
 
-// Sorts by falling bytes on `line` and marks plans that another one beats: no more bytes, neither live nor on the device,
-// for no more recomputation. Drops those that are marked, but for habits and the given plan. A plan that is beaten in
-// live bytes alone is dropped too (the allocator's luck), unless nothing else on the curve needs as little on `line`.
+// Sorts by falling bytes on `line` and marks plans that another one beats: no more bytes for no more recomputation. Drops
+// those that are marked, but for habits and the given plan. On the device, a plan that is beaten in live bytes alone is
+// dropped too (the allocator's luck), unless nothing else on the curve needs as little.
 std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line);
 
 // Index of the plan that answers: within the budget and the slowdown, the least recomputation; without a budget, the
