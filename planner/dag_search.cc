@@ -10,6 +10,9 @@
 namespace onnx_mem {
 namespace {
 
+// Annealing does not end by itself. With no limit given it only gives the exact search, which does, a start.
+constexpr int64_t kUnlimitedIterations = 100;
+
 class Search {
  public:
   Search(const PlanningTask& task, Incumbent& incumbent, const Schedule& start)
@@ -127,9 +130,11 @@ class Search {
     int64_t current = timeline_.cost();
     const auto start = SolveLimits::Clock::now();
     const int64_t first_iteration = iteration_;
+    const bool unlimited = !task_.limits.deadline && task_.limits.iteration_limit == 0;
     while (!timeline_.reruns().empty()) {
       ++iteration_;
       if (Stop()) return;
+      if (unlimited && iteration_ - first_iteration > kUnlimitedIterations) return;
       Perturb();
       if (!Repair(/*noise=*/Draw(2) * 64)) {
         timeline_.TakeBack(0);
@@ -156,9 +161,7 @@ class Search {
       const auto all = (*task_.limits.deadline - start).count();
       left = (*task_.limits.deadline - SolveLimits::Clock::now()).count() * 1024 / std::max<int64_t>(all, 1);
     }
-    const int64_t once = task_.problem.anchor_cost;
     const int64_t extra = std::max<int64_t>(timeline_.cost() - std::min(timeline_.cost(), incumbent_.lower_bound()), 1);
-    (void)once;
     const int64_t widest = extra / 32 + 1;
     return widest * left / 1024 * Draw(1024) / 1024 * left / 1024;
   }
