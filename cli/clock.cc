@@ -1,15 +1,15 @@
 #include "cli/clock.h"
 
 #include <cmath>
-#include <cstdio>
-#include <memory>
 #include <optional>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "analyzer/devices/csv_line.h"
 #include "analyzer/graph/status_macros.h"
+#include "cli/text_file.h"
 
 namespace onnx_mem {
 namespace {
@@ -29,19 +29,8 @@ std::optional<Phase> PhaseNamed(std::string_view name) {
   return std::nullopt;
 }
 
-// Fields of one line; quotes keep commas.
 std::vector<std::string> Fields(absl::string_view line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (char c : line) {
-    if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back().push_back(c);
-    }
-  }
+  std::vector<std::string> fields = SplitCsvLine({line.data(), line.size()});
   for (std::string& field : fields) absl::StripAsciiWhitespace(&field);
   return fields;
 }
@@ -62,19 +51,6 @@ absl::StatusOr<MeasuredTime> ParseRow(const std::vector<std::string>& fields, bo
   }
   time.nanoseconds = std::llround(microseconds * 1000);
   return time;
-}
-
-absl::StatusOr<std::string> ReadText(const std::string& path) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) {
-    return ErrorStatus(absl::StatusCode::kNotFound, "not-found",
-                       absl::StrFormat("cannot open '%s': no such file", path));
-  }
-  std::string text;
-  char block[65536];
-  for (size_t read = 0; (read = std::fread(block, 1, sizeof block, file.get())) > 0;) text.append(block, read);
-  if (std::ferror(file.get())) return BadCost(path, 1, "cannot be read");
-  return text;
 }
 
 // A card that the driver knows and gpus.csv does not still has its memory.
@@ -122,7 +98,7 @@ absl::StatusOr<Clock> ClockOf(const Options& options, const LocalGpu* local) {
     }
   }
   if (options.cost_file.empty()) return clock;
-  ASSIGN_OR_RETURN(const std::string text, ReadText(options.cost_file));
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(options.cost_file));
   ASSIGN_OR_RETURN(clock.measured, ParseCosts(text, options.cost_file));
   return clock;
 }

@@ -1,12 +1,11 @@
 #include "cli/plan_file.h"
 
-#include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "cli/text_file.h"
 
 namespace onnx_mem {
 namespace {
@@ -69,15 +68,7 @@ absl::StatusOr<std::vector<Segment>> ParsePlan(std::string_view text, const std:
 }
 
 absl::StatusOr<std::vector<Segment>> ReadPlanFile(const std::string& path) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) {
-    return ErrorStatus(absl::StatusCode::kNotFound, "not-found",
-                       absl::StrFormat("cannot open '%s': no such file", path));
-  }
-  std::string text;
-  char block[65536];
-  for (size_t read = 0; (read = std::fread(block, 1, sizeof block, file.get())) > 0;) text.append(block, read);
-  if (std::ferror(file.get())) return BadPlan(path, "cannot be read");
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
   return ParsePlan(text, path);
 }
 

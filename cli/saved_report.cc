@@ -1,12 +1,11 @@
 #include "cli/saved_report.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "cli/text_file.h"
 
 namespace onnx_mem {
 namespace {
@@ -118,14 +117,8 @@ absl::StatusOr<ComparedSide> ParseSavedReport(std::string_view text, const std::
 }
 
 absl::StatusOr<ComparedSide> ReadSavedReport(const std::string& path, std::optional<int64_t> batch) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return ErrorStatus(absl::StatusCode::kNotFound, "not-found",
-                       absl::StrFormat("cannot open '%s': no such file", path));
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return ParseSavedReport(text.str(), path, batch);
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  return ParseSavedReport(text, path, batch);
 }
 
 }  // namespace onnx_mem

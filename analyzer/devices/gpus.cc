@@ -9,28 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "analyzer/devices/csv_line.h"
 #include "analyzer/devices/gpu_data.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/suggest.h"
 
 namespace onnx_mem {
 namespace {
-
-// One line of RFC 4180 without line breaks inside fields.
-std::vector<std::string> SplitCsvLine(std::string_view line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (char c : line) {
-    if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back().push_back(c);
-    }
-  }
-  return fields;
-}
 
 template <class T>
 std::optional<T> Number(const std::string& text) {

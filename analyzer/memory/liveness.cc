@@ -100,17 +100,6 @@ class Liveness {
     return NumBytes(tensor.shape, tensor.dtype);
   }
 
-  // nullopt: takes no memory.
-  std::optional<Category> CategoryOf(const Tensor& tensor) const {
-    switch (tensor.role) {
-      case TensorRole::kInput: return Category::kInputs;
-      case TensorRole::kActivation: return Category::kTransientActivations;
-      case TensorRole::kInitializer:
-      case TensorRole::kConstant: break;
-    }
-    return rules_.weight_category ? rules_.weight_category(tensor) : Category::kParameters;
-  }
-
   MemoryProgram BuildProgram() const {
     MemoryProgram program;
     for (const Node& node : graph_.nodes) {
@@ -140,7 +129,7 @@ class Liveness {
 
   std::optional<Buffer> BufferOf(TensorId id) const {
     const Tensor& tensor = graph_.tensors[id];
-    const std::optional<Category> category = CategoryOf(tensor);
+    const std::optional<Category> category = InferenceCategory(tensor, rules_.weight_category);
     const std::optional<int64_t> bytes = BytesOf(id);
     if (!category || bytes == 0) return std::nullopt;
     Buffer buffer;

@@ -19,6 +19,7 @@
 
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/program.h"
+#include "analyzer/memory/tensor_category.h"
 
 namespace onnx_mem {
 
@@ -29,8 +30,8 @@ struct LivenessRules {
   // Whether the node may write its first output over its first input, where nobody reads that any more and the sizes
   // are equal. Default: no node may.
   std::function<bool(const Node&)> may_overwrite;
-  // What an initializer or constant is; nullopt: it takes no device memory (shapes, axes). Default: kParameters.
-  std::function<std::optional<Category>(const Tensor&)> weight_category;
+  // What initializers and constants are.
+  WeightCategory weight_category;
   // Module path of a node, for reports. Default: "".
   std::function<std::string(const Node&)> module_of;
 };

@@ -152,19 +152,9 @@ class SessionPlanner {
     }
   }
 
-  std::optional<Category> CategoryOf(const Tensor& tensor) const {
-    switch (tensor.role) {
-      case TensorRole::kInput: return Category::kInputs;
-      case TensorRole::kActivation: return Category::kTransientActivations;
-      case TensorRole::kInitializer:
-      case TensorRole::kConstant: break;
-    }
-    return rules_.weight_category ? rules_.weight_category(tensor) : Category::kParameters;
-  }
-
   std::optional<Buffer> BufferOf(TensorId id, int num_steps) const {
     const Tensor& tensor = graph_.tensors[id];
-    const std::optional<Category> category = CategoryOf(tensor);
+    const std::optional<Category> category = InferenceCategory(tensor, rules_.weight_category);
     const std::optional<int64_t> bytes = IsFolded(tensor) ? 0 : NumBytes(tensor.shape, tensor.dtype);
     const bool fixed = tensor.role != TensorRole::kActivation;
     if (!category || bytes == 0 || (!fixed && end_[id] <= begin_[id])) return std::nullopt;

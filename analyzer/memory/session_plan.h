@@ -23,6 +23,7 @@
 
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/program.h"
+#include "analyzer/memory/tensor_category.h"
 
 namespace onnx_mem {
 
@@ -31,8 +32,8 @@ struct SessionRules {
   std::function<bool(const Node&)> is_view;
   // Inputs over which the node may write its first output, in the order in which the runtime tries them.
   std::function<std::vector<int>(const Node&)> overwritable;
-  // What an initializer or constant is; nullopt: it takes no device memory (shapes, axes).
-  std::function<std::optional<Category>(const Tensor&)> weight_category;
+  // What initializers and constants are.
+  WeightCategory weight_category;
 };
 
 // One step per node, in the order of the graph. Tensors with known contents that a node computes cost nothing: the
