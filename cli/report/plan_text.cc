@@ -131,7 +131,8 @@ std::vector<size_t> ShownRows(const Report& report) {
   const PlanAnswer& answer = report.plan->answer;
   std::vector<size_t> curve;
   for (size_t i = 0; i < answer.plans.size(); ++i) {
-    if (!answer.plans[i].dominated || answer.chosen == i || answer.plans[i].method == "given") curve.push_back(i);
+    const ModulePlan& plan = answer.plans[i];
+    if (!plan.dominated || answer.chosen == i || plan.method == "given" || plan.segments.empty()) curve.push_back(i);
   }
   const size_t most = report.top_given ? static_cast<size_t>(report.top) : kRows;
   if (most == 0 || curve.size() <= most || most < 2) return curve;

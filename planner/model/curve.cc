@@ -7,7 +7,9 @@
 namespace onnx_mem {
 namespace {
 
-bool StaysWhenBeaten(const ModulePlan& plan) { return plan.method == "habit" || plan.method == "given"; }
+bool StaysWhenBeaten(const ModulePlan& plan) {
+  return plan.segments.empty() || plan.method == "habit" || plan.method == "given";
+}
 
 // Steps of a knee: how far a point lies below the straight line from the first to the last, in shares of both ranges.
 double BelowLine(const Measured& first, const Measured& last, const Measured& point, BudgetLine line) {
@@ -63,6 +65,7 @@ std::optional<size_t> Choose(const std::vector<ModulePlan>& curve, const PlanReq
   std::optional<size_t> best;
   double furthest = 0;
   const auto last = std::find_if(curve.rbegin(), curve.rend(), [](const ModulePlan& plan) { return !plan.dominated; });
+  const auto none = std::find_if(curve.begin(), curve.end(), [](const ModulePlan& plan) { return plan.segments.empty(); });
   for (size_t i = 0; i < curve.size(); ++i) {
     const Measured& m = curve[i].measured;
     const int64_t bytes = BytesOn(request.budget_line, m);
@@ -73,7 +76,7 @@ std::optional<size_t> Choose(const std::vector<ModulePlan>& curve, const PlanReq
     } else if (request.max_slowdown) {
       if (!best || bytes < BytesOn(request.budget_line, curve[*best].measured)) best = i;
     } else if (!curve[i].dominated) {
-      const double below = BelowLine(curve.front().measured, last->measured, m, request.budget_line);
+      const double below = BelowLine(none->measured, last->measured, m, request.budget_line);
       if (!best || below > furthest) {
         best = i;
         furthest = below;

@@ -146,6 +146,10 @@ class ModelPlanner {
 
   absl::Status AddPlans(const Front& front) {
     const std::vector<JudgedPlan>& judged = front.plans();
+    if (!judged.front().choice.empty()) {  // a plan without FLOPs beats it; it is what the user has now
+      ASSIGN_OR_RETURN(ModulePlan none, MeasuredPlan({}, "none", "none"));
+      plans_.push_back(std::move(none));
+    }
     const int64_t grain = (judged.front().score.peak_bytes - judged.back().score.peak_bytes) / kCurveGrain;
     int64_t shown = judged.front().score.peak_bytes;
     for (size_t i = 0; i < judged.size(); ++i) {

@@ -13,6 +13,9 @@
 namespace onnx_mem {
 namespace {
 
+// A candidate that frees less than this share of all that is saved is not worth a line in anyone's code.
+constexpr int64_t kCrumb = 2000;
+
 size_t Index(int32_t i) { return static_cast<size_t>(i); }
 
 // Lowered node of a step's file node; a file node that became several counts as its first.
@@ -91,8 +94,9 @@ class Profiler {
       return key(a) < key(b);
     });
     for (size_t i : order) RETURN_IF_ERROR(Fill(i));
+    const int64_t least = std::max<int64_t>(1, accountant_.baseline().saved_activation_bytes / kCrumb);
     for (size_t i = 0; i < set_.list.size(); ++i) {
-      if (figures_[i].saves_bytes <= 0) continue;
+      if (figures_[i].saves_bytes < least) continue;
       profile_.candidates.push_back(set_.list[i]);
       profile_.figures.push_back(figures_[i]);
     }
