@@ -45,6 +45,7 @@ void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
   analysis.parameter_bytes = enacted.parameter_bytes;
   analysis.buffer_bytes = enacted.buffer_bytes;
   analysis.forward_flops = enacted.forward_flops;
+  analysis.batch_statistics = enacted.batch_statistics;
   analysis.diagnostics.insert(analysis.diagnostics.end(), enacted.diagnostics.begin(), enacted.diagnostics.end());
 }
 
@@ -86,6 +87,10 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
   list.emplace_back("optimizer", workload.optimizer.name == "bytes"
                                      ? absl::StrCat(workload.optimizer.bytes_per_parameter, " bytes per parameter")
                                      : workload.optimizer.name);
+  if (workload.optimizer.implementation != OptimizerImplementation::kForeach) {
+    list.emplace_back("optimizer-impl", std::string(NameOf(workload.optimizer.implementation)));
+  }
+  if (run.accumulate > 1) list.emplace_back("accumulate", absl::StrCat(run.accumulate));
   list.emplace_back("loss", NameOf(enacted.loss));
   list.emplace_back("inplace", run.inplace);
   list.emplace_back("attention", NameOf(run.attention));
@@ -136,21 +141,11 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
   run.training = false;
   ASSIGN_OR_RETURN(Enacted enacted, Enact(graph, run));
   if (workload.mode == Mode::kInference) CopyModelFacts(enacted, analysis);
-  RunFigures figures;
+  ASSIGN_OR_RETURN(RunFigures figures, InferenceFigures(graph, enacted, workload));
   const MemoryProgram planned = PlanStatically(graph);
   if (VerifyProgram(planned).ok()) {
     figures.ideal_peak_bytes = ComputeTimeline(planned).peak_bytes;
     figures.ideal_arena_bytes = ArenaBytes(planned);
-  }
-  if (RunsSessions(workload.allocator)) {
-    figures.program = PlanSessionRun(graph);
-    RETURN_IF_ERROR(VerifyProgram(figures.program));
-    const MemoryProgram later = TracePattern(figures.program, IsTracedBySessions).program;
-    const MemoryProgram first = figures.program;
-    RETURN_IF_ERROR(FillFigures(workload, &first, later, figures));
-  } else {
-    figures.program = std::move(enacted.program);
-    RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures.program, figures));
   }
   figures.at_least = IsLowerBound(analysis.diagnostics);
   analysis.inference = std::move(figures);
@@ -166,6 +161,21 @@ absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workloa
   figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
   figures.program = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
   RETURN_IF_ERROR(FillFigures(workload, &first, figures.program, figures));
+  return figures;
+}
+
+absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, const Enacted& enacted, const Workload& workload) {
+  RunFigures figures;
+  if (RunsSessions(workload.allocator)) {
+    figures.program = PlanSessionRun(graph);
+    RETURN_IF_ERROR(VerifyProgram(figures.program));
+    const MemoryProgram later = TracePattern(figures.program, IsTracedBySessions).program;
+    const MemoryProgram first = figures.program;
+    RETURN_IF_ERROR(FillFigures(workload, &first, later, figures));
+  } else {
+    figures.program = enacted.program;
+    RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures.program, figures));
+  }
   return figures;
 }
 

@@ -58,6 +58,7 @@ struct Analysis {
   int64_t forward_flops = 0;
   int64_t backward_flops = 0;
   int64_t recompute_flops = 0;
+  bool batch_statistics = false;  // some layer normalizes over the batch
   Graph graph;  // as imported: the file's tensors with their shapes
   std::vector<Diagnostic> diagnostics;
   std::vector<std::pair<std::string, std::string>> assumptions;  // ("optimizer", "adam"), ("loss", "cross-entropy")
@@ -72,6 +73,9 @@ absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& wo
 // The figures of a training step that was enacted, with `workload`'s optimizer and allocator: what Analyze reports as
 // `training`. For planners, which enact the same model again and again.
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload);
+
+// The same for an inference of `graph` that was enacted; without what a runtime that plans ahead would need.
+absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, const Enacted& enacted, const Workload& workload);
 
 }  // namespace onnx_mem
 

@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/eager/accumulate.h"
 #include "analyzer/eager/autograd.h"
 #include "analyzer/eager/executor.h"
 #include "analyzer/eager/loss.h"
@@ -163,6 +164,40 @@ struct Setting {
   std::vector<TensorId> loss_outputs = {};
 };
 
+// The gradient that a micro-step left to the next one.
+struct KeptGradient {
+  TensorId parameter;
+  std::string name;
+  int64_t bytes = 0;  // of its storage
+  Dims dims;
+  DType dtype = DType::kUnknown;
+};
+
+std::vector<KeptGradient> KeptGradients(Machine& m, const Executor& executor) {
+  std::vector<KeptGradient> kept;
+  for (const auto& [parameter, grad] : m.gradients()) {
+    for (TensorId id : executor.parameters()) {
+      if (executor.value(id).get() != parameter) continue;
+      const std::string& name = m.recorder().program().buffers[grad->storage->buffer].name;
+      kept.push_back({id, name, grad->storage->bytes, grad->dims, grad->dtype});
+    }
+  }
+  return kept;
+}
+
+// Gives the parameters their gradients of an earlier micro-step.
+void TakeOver(const std::vector<KeptGradient>& gradients, Machine& m, const Executor& executor) {
+  for (const KeptGradient& gradient : gradients) {
+    auto t = std::make_shared<eager::EagerTensor>();
+    t->dims = gradient.dims;
+    t->strides = eager::ContiguousStrides(t->dims);
+    t->dtype = gradient.dtype;
+    t->storage =
+        m.recorder().AllocateStatic(Category::kGradients, gradient.name, gradient.bytes, gradient.dims, gradient.dtype);
+    m.HasGradient(executor.value(gradient.parameter), std::move(t));
+  }
+}
+
 void AllocateStatics(Executor& executor, const Setting& setting) {
   const Run& run = setting.run;
   executor.AllocateStatics(
@@ -191,7 +226,8 @@ void Parameters(const Machine& m, const Executor& executor, const Graph& graph, 
   }
 }
 
-absl::StatusOr<Enacted> RunStep(const Setting& setting) {
+// `gradients`: those of an earlier micro-step, on return those that the next one finds.
+absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient>& gradients) {
   const Graph& graph = setting.lowered.graph;
   const Run& run = setting.run;
   Enacted result;
@@ -213,6 +249,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting) {
       if (bytes > 0) extra.push_back(m.recorder().AllocateStatic(Category::kInputs, "target", bytes, {}, DType::kInt64));
     }
   }
+  TakeOver(gradients, m, executor);
   m.SetGradEnabled(run.training);
   m.SetAutocast(run.autocast);
   RETURN_IF_ERROR(executor.RunForward(setting.ranges));
@@ -228,6 +265,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting) {
   m.SetOrigin(nullptr);
   m.BeginStep(loss != nullptr ? "end of backward" : "end of forward");
   Parameters(m, executor, graph, result);
+  gradients = KeptGradients(m, executor);
   for (const Buffer& buffer : m.recorder().program().buffers) {
     if (buffer.category == Category::kBuffers) result.buffer_bytes += buffer.bytes;
   }
@@ -250,7 +288,13 @@ absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
   ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
   setting.loss_outputs = LossOutputs(lowered);
   setting.loss = ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
-  ASSIGN_OR_RETURN(Enacted result, RunStep(setting));
+  std::vector<KeptGradient> gradients;
+  ASSIGN_OR_RETURN(Enacted result, RunStep(setting, gradients));
+  if (run.training && run.accumulate > 1) {
+    ASSIGN_OR_RETURN(const Enacted later, RunStep(setting, gradients));
+    result.program = WithLaterMicroStep(std::move(result.program), later.program);
+  }
+  result.batch_statistics = lowered.hidden_buffer_bytes > 0;
   RETURN_IF_ERROR(VerifyProgram(result.program));
   result.diagnostics = lowered.diagnostics;
   result.assumptions = lowered.assumptions;

@@ -27,7 +27,9 @@ struct Parameter {
   bool has_gradient = false;  // it got one in backward
 };
 
-// One forward, loss and backward (training), or one forward (inference), without any optimizer.
+// One forward, loss and backward (training), or one forward (inference), without any optimizer. Where gradients are
+// accumulated, `program` has the first micro-step and, after it, one with the gradients there already: all later ones
+// are like that one. FLOPs and what the forward holds are those of one micro-step.
 struct Enacted {
   MemoryProgram program;  // parameters, buffers and inputs live throughout
   std::vector<Parameter> parameters;
@@ -39,6 +41,7 @@ struct Enacted {
   int64_t forward_flops = 0;   // multiply-add counts 2, as torch.utils.flop_counter
   int64_t backward_flops = 0;
   int64_t recompute_flops = 0;  // of checkpointed segments
+  bool batch_statistics = false;  // some layer normalizes over the batch: its size changes what is computed
   LossKind loss = LossKind::kNone;  // what kAuto became
   std::vector<Diagnostic> diagnostics;
   std::vector<std::string> assumptions;  // "in-place ReLU", for the report's last line

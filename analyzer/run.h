@@ -37,6 +37,7 @@ struct Run {
   std::vector<std::string> hold;             // tensors that a Python variable keeps until the step ends
   std::vector<std::string> checkpointed;     // regexes over module paths: checkpointed in the user's code
   std::vector<Segment> segments;             // checkpoint plan
+  int64_t accumulate = 1;                    // forward and backward runs per optimizer step; gradients add up
   std::vector<std::string> disabled_rewrites;  // names of lower's rewrites that are switched off
   friend bool operator==(const Run&, const Run&) = default;
 };

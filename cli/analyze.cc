@@ -7,6 +7,7 @@
 #include "analyzer/analysis.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "cli/advice_tables.h"
 #include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/local_card.h"
@@ -84,6 +85,19 @@ absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, c
   return sweep;
 }
 
+// What would save most of the run that answers. Advice is no reason to fail: nothing is said where it cannot be had.
+Table SavingsOf(const ModelFile& file, Workload workload, const Options& options) {
+  constexpr int64_t kPlanIterations = 12;
+  if (options.batches.size() > 1 || options.quiet || options.by != By::kNone) return {};
+  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
+  std::optional<Gpu> card;
+  if (!options.gpu.empty()) card = FindGpu(options.gpu).value();
+  Accountant accountant(file);
+  const auto savings = RankSavings(accountant, workload, {card ? &*card : nullptr, kPlanIterations});
+  return savings.ok() ? SavingsTable(*savings) : Table{};
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> RunAnalyze(const Options& options) {
@@ -95,7 +109,7 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOf(options, local));
   ASSIGN_OR_RETURN(const Clock clock, ClockOf(options, local ? &local->gpu : nullptr));
   ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
-  ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(file, std::move(workload), options, clock));
+  ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(file, workload, options, clock));
 
   RETURN_IF_ERROR(CheckNames(options.workload.run, sweep.first->graph));
   for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, *sweep.first)) {
@@ -124,7 +138,8 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
   }
   request.every_table = false;
   request.top = options.top;
-  const Report report = BuildReport(request, std::move(sweep.runs), sweep.beyond, *sweep.first);
+  Report report = BuildReport(request, std::move(sweep.runs), sweep.beyond, *sweep.first);
+  report.savings = SavingsOf(file, workload, options);
   answer.text = Present(report, options);
   answer.exit_code = WithinLimits(report) ? ExitCode::kYes : ExitCode::kNo;
   return answer;

@@ -23,6 +23,10 @@ constexpr auto kRows = std::to_array<CommandRow>({
      "check resnet.onnx|what was understood, what had to be assumed\n", kCheckCommand, RunCheck},
     {"plan", "MODEL", 0, 1, "what to run again in training so that it fits a budget",
      "plan resnet.onnx -b 64 --budget 4GiB|what to run again so that training fits\n", kPlanCommand, RunPlan},
+    {"fit", "MODEL", 1, 1, "the largest batch that fits a card; what makes a batch fit",
+     "fit gpt2.onnx --gpu \"RTX 4090\"|largest batch that fits\n"
+     "fit resnet.onnx -b 256 --gpu T4|what would make this batch fit\n",
+     kFitCommand, RunFit},
     {"gpus", "[local]", 0, 1, "the cards that --gpu knows: memory, bandwidth, peak rates; local: those here", "",
      kGpusCommand, RunGpus},
     {"completion", "bash|zsh|fish", 1, 1, "print the completions for a shell", "", kCompletionCommand, RunCompletion},

@@ -40,6 +40,7 @@ const CommandRow* CommandNamed(std::string_view name);
 
 absl::StatusOr<Answer> RunAnalyze(const Options& options);
 absl::StatusOr<Answer> RunCompare(const Options& options);
+absl::StatusOr<Answer> RunFit(const Options& options);
 absl::StatusOr<Answer> RunCheck(const Options& options);
 absl::StatusOr<Answer> RunPlan(const Options& options);
 absl::StatusOr<Answer> RunGpus(const Options& options);

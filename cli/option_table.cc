@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include "absl/strings/str_split.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/option_values.h"
 
@@ -24,6 +25,10 @@ constexpr auto kLosses = std::to_array<Named<LossKind>>({{"auto", LossKind::kAut
                                                          {"cross-entropy", LossKind::kCrossEntropy},
                                                          {"mse", LossKind::kMse},
                                                          {"none", LossKind::kNone}});
+constexpr auto kImplementations =
+    std::to_array<Named<OptimizerImplementation>>({{"foreach", OptimizerImplementation::kForeach},
+                                                   {"for-loop", OptimizerImplementation::kForLoop},
+                                                   {"fused", OptimizerImplementation::kFused}});
 constexpr auto kAttentionKernels = std::to_array<Named<AttentionKernel>>({{"auto", AttentionKernel::kAuto},
                                                                           {"eager", AttentionKernel::kEager},
                                                                           {"math", AttentionKernel::kMath},
@@ -94,7 +99,31 @@ absl::Status ApplyInput(std::string_view text, Options& options) {
 }
 
 absl::Status ApplyOptimizer(std::string_view text, Options& options) {
-  ASSIGN_OR_RETURN(options.workload.optimizer, ParseOptimizer(text));
+  ASSIGN_OR_RETURN(Optimizer optimizer, ParseOptimizer(text));
+  optimizer.implementation = options.workload.optimizer.implementation;
+  options.workload.optimizer = std::move(optimizer);
+  return absl::OkStatus();
+}
+
+absl::Status ApplyAccumulate(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.workload.run.accumulate, ParseCount(text, 1));
+  return absl::OkStatus();
+}
+
+absl::Status ApplySegment(std::string_view text, Options& options) {
+  Segment segment;
+  segment.modules = absl::StrSplit(absl::string_view(text.data(), text.size()), ',');
+  options.workload.run.segments.push_back(std::move(segment));
+  return absl::OkStatus();
+}
+
+// One card for most commands, the last one; several for fit.
+absl::Status ApplyGpu(std::string_view text, Options& options) {
+  const std::vector<std::string> names = absl::StrSplit(absl::string_view(text.data(), text.size()), ',');
+  for (const std::string& name : names) {
+    options.gpu = std::string(absl::StripAsciiWhitespace(name));
+    options.gpus.push_back(options.gpu);
+  }
   return absl::OkStatus();
 }
 
@@ -149,7 +178,7 @@ absl::Status ApplyBytes(std::string_view text, std::optional<int64_t>& field) {
 }
 
 // Commands that enact models: they take every option that describes the workload or the form of a report.
-constexpr CommandSet kRuns = kAnalyzeCommand | kCompareCommand;
+constexpr CommandSet kRuns = kAnalyzeCommand | kCompareCommand | kFitCommand;
 constexpr CommandSet kSteps = kRuns | kPlanCommand;  // and those that plan its training step
 
 constexpr auto kRows = std::to_array<OptionRow>({
@@ -201,6 +230,13 @@ constexpr auto kRows = std::to_array<OptionRow>({
 
     {"", "--optimizer", "NAME", OptionGroup::kFramework, kSteps,
      "none, sgd, momentum, adam, adamw ..., or a number: bytes of state per parameter (adam)", ApplyOptimizer},
+    {"", "--optimizer-impl", "foreach|for-loop|fused", OptionGroup::kFramework, kRuns,
+     "its step: all parameters in lists, one after another, or fused without temporaries (foreach)",
+     [](std::string_view text, Options& options) {
+       return Choose(text, kImplementations, options.workload.optimizer.implementation);
+     }},
+    {"", "--accumulate", "N", OptionGroup::kFramework, kRuns, "batches per optimizer step, whose gradients add up (1)",
+     ApplyAccumulate},
     {"", "--loss", "auto|sum|cross-entropy|mse|none", OptionGroup::kFramework, kSteps,
      "the loss; auto: cross-entropy for 2-D floating logits, else the mean (auto)",
      [](std::string_view text, Options& options) { return Choose(text, kLosses, options.workload.run.loss); }},
@@ -223,6 +259,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--checkpointed", "REGEX", OptionGroup::kFramework, kSteps,
      "modules that your code already runs under torch.utils.checkpoint",
      [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.checkpointed); }, true},
+    {"", "--segment", "MODULE[,MODULE...]", OptionGroup::kFramework, kRuns,
+     "neighbouring modules that run under one torch.utils.checkpoint call", ApplySegment, true},
     {"", "--inplace", "auto|none|REGEX", OptionGroup::kFramework, kSteps | kCheckCommand,
      "which ops ran in place; auto: activations right after Conv, BatchNorm, Add (auto)", ApplyInplace},
     {"", "--attention", "auto|eager|math|flash|efficient", OptionGroup::kFramework, kSteps | kCheckCommand,
@@ -238,12 +276,9 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--dropout", "P|file", OptionGroup::kFramework, kSteps,
      "as if every removed dropout were back with this probability (file)", ApplyDropout},
 
-    {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand, "a card, \"RTX 4090\", or local: does it fit? (onnx-mem gpus)",
-     [](std::string_view text, Options& options) {
-       options.gpu = std::string(text);
-       return absl::OkStatus();
-     }},
-    {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand, "memory of a card that is not in the table",
+    {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand, "a card, \"RTX 4090\", or local: does it fit? (onnx-mem gpus)",
+     ApplyGpu, true},
+    {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand, "memory of a card that is not in the table",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.gpu_memory_bytes); }},
     {"", "--cost", "FILE", OptionGroup::kDevice, kAnalyzeCommand,
      "measured times instead of estimates: csv with node or module, phase, microseconds",

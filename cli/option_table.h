@@ -24,6 +24,7 @@ inline constexpr CommandSet kGpusCommand = 4;
 inline constexpr CommandSet kCompletionCommand = 8;
 inline constexpr CommandSet kPlanCommand = 16;
 inline constexpr CommandSet kCompareCommand = 32;
+inline constexpr CommandSet kFitCommand = 64;
 inline constexpr CommandSet kEveryCommand = ~CommandSet{0};
 
 struct OptionRow {

@@ -145,6 +145,10 @@ absl::Status CheckTogether(const Options& options) {
   if (workload.run.dtype && workload.run.autocast) {
     return UsageError("--dtype converts the weights and --amp keeps them in fp32: choose one");
   }
+  RETURN_IF_ERROR(CheckImplementation(workload.optimizer));
+  if (!options.plan_file.empty() && !workload.run.segments.empty()) {
+    return UsageError("--plan and --segment both say what is checkpointed: choose one");
+  }
   if (!options.gpu.empty() && options.gpu_memory_bytes) return UsageError("--gpu and --gpu-memory: choose one");
   if (options.by != By::kNone && options.batches.size() > 1 && options.command != "compare") {
     return UsageError("--by lists what one batch holds", {"try: a single --batch"});

@@ -42,7 +42,8 @@ struct Options {
   std::optional<double> max_slowdown;
   std::string emit;              // --emit: "pytorch" or "json"; empty: the report
 
-  std::string gpu;
+  std::string gpu;                // the last one of
+  std::vector<std::string> gpus;
   std::optional<int64_t> gpu_memory_bytes;
   std::string cost_file;  // --cost: measured times
   std::optional<int64_t> budget_bytes;

@@ -87,6 +87,10 @@ class Machine {
 
   // --- gradients that parameters got (AccumulateGrad)
   void AccumulateGrad(const TensorRef& parameter, TensorRef grad);
+  // `parameter` has a gradient from an earlier micro-step: what arrives is added to it in place.
+  void HasGradient(const TensorRef& parameter, TensorRef grad) {
+    gradients_.emplace_back(parameter.get(), std::move(grad));
+  }
   const std::vector<std::pair<EagerTensor*, TensorRef>>& gradients() const { return gradients_; }
 
   // --- checkpoint segments (eager/checkpoint.cc)

@@ -67,20 +67,21 @@ struct OptimizerRow {
   double foreach_temporaries;   // x bytes of all trained parameters
   double for_loop_temporaries;  // x bytes of the largest
   int passes;
+  bool has_fused = false;
 };
 
 constexpr auto kOptimizers = std::to_array<OptimizerRow>({
     {"adafactor", "factored second moments", Factored, false, 0, 2, 16},
-    {"adagrad", "sum of squares, from construction on", SumOfSquares, true, 2, 2, 13},
-    {"adam", "two moments", TwoMoments, false, 1, 3, 18},
+    {"adagrad", "sum of squares, from construction on", SumOfSquares, true, 2, 2, 13, true},
+    {"adam", "two moments", TwoMoments, false, 1, 3, 18, true},
     {"adam8bit", "two moments of one byte (bitsandbytes)", EightBitMoments, false, 0, 0, 4},
-    {"adamw", "two moments, decoupled weight decay", TwoMoments, false, 1, 3, 20},
-    {"amsgrad", "Adam with a third moment", ThreeMoments, false, 1, 3, 21},
-    {"momentum", "SGD with momentum", Momentum, false, 0, 0, 8},
-    {"nesterov", "SGD with Nesterov momentum", Momentum, false, 0, 1, 11},
+    {"adamw", "two moments, decoupled weight decay", TwoMoments, false, 1, 3, 20, true},
+    {"amsgrad", "Adam with a third moment", ThreeMoments, false, 1, 3, 21, true},
+    {"momentum", "SGD with momentum", Momentum, false, 0, 0, 8, true},
+    {"nesterov", "SGD with Nesterov momentum", Momentum, false, 0, 1, 11, true},
     {"none", "no optimizer: forward and backward only", NoState, false, 0, 0, 0},
     {"rmsprop", "one moment", SquareAverage, false, 1, 2, 13},
-    {"sgd", "no state", NoState, false, 0, 0, 3},
+    {"sgd", "no state", NoState, false, 0, 0, 3, true},
 });
 
 const OptimizerRow* FindRow(std::string_view name) {
@@ -151,6 +152,29 @@ std::vector<std::string> OptimizerNames() {
   std::vector<std::string> names;
   for (const OptimizerRow& row : kOptimizers) names.emplace_back(row.name);
   return names;
+}
+
+std::string_view NameOf(OptimizerImplementation implementation) {
+  switch (implementation) {
+    case OptimizerImplementation::kForeach: return "foreach";
+    case OptimizerImplementation::kForLoop: return "for-loop";
+    case OptimizerImplementation::kFused: return "fused";
+  }
+  return "";
+}
+
+absl::Status CheckImplementation(const Optimizer& optimizer) {
+  const OptimizerRow* row = FindRow(optimizer.name);
+  if (optimizer.implementation != OptimizerImplementation::kFused || (row != nullptr && row->has_fused)) {
+    return absl::OkStatus();
+  }
+  std::vector<std::string> fused;
+  for (const OptimizerRow& other : kOptimizers) {
+    if (other.has_fused) fused.emplace_back(other.name);
+  }
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+                     absl::StrCat("--optimizer-impl: ", optimizer.name, " has no fused implementation"),
+                     {absl::StrCat("these have: ", absl::StrJoin(fused, ", "))});
 }
 
 absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text) {

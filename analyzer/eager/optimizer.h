@@ -14,7 +14,10 @@
 
 namespace onnx_mem {
 
+// How the step goes through the parameters: all at once in a list of kernels (the default on a GPU), one by one, or in
+// one kernel that needs no temporaries.
 enum class OptimizerImplementation { kForeach, kForLoop, kFused };
+std::string_view NameOf(OptimizerImplementation implementation);  // "foreach", "for-loop", "fused"
 
 struct Optimizer {
   std::string name = "adam";  // a row of the table, or "bytes" with bytes_per_parameter
@@ -25,6 +28,9 @@ struct Optimizer {
 // "adam", "sgd", ..., or a number: bytes of state per parameter. Error (usage) lists the known names.
 absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text);
 std::vector<std::string> OptimizerNames();
+
+// OK iff the framework has `optimizer`'s implementation of it. Error (usage) says which optimizers have it.
+absl::Status CheckImplementation(const Optimizer& optimizer);
 
 // What the optimizer sees of a parameter: only those with a gradient have state.
 struct TrainedParameter {

@@ -77,7 +77,24 @@ std::string Words(std::string_view name) {
   return words;
 }
 
+std::string CommandText(const CommandWords& words) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,:/=+%@";
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += ' ';
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
 std::string CellText(const Cell& cell, ColumnKind kind, ByteUnit unit) {
+  if (const auto* words = std::get_if<CommandWords>(&cell)) return CommandText(*words);
   if (const auto* text = std::get_if<std::string>(&cell)) return kind == ColumnKind::kWord ? Words(*text) : *text;
   if (const auto* number = std::get_if<int64_t>(&cell)) {
     if (*number == 0 && kind != ColumnKind::kStep) return "-";
@@ -91,6 +108,7 @@ std::string CellText(const Cell& cell, ColumnKind kind, ByteUnit unit) {
 }
 
 std::string CellRaw(const Cell& cell) {
+  if (const auto* words = std::get_if<CommandWords>(&cell)) return CommandText(*words);
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* number = std::get_if<int64_t>(&cell)) return absl::StrFormat("%d", *number);
   if (const auto* decimal = std::get_if<double>(&cell)) return absl::StrFormat("%.6g", *decimal);

@@ -228,6 +228,10 @@ void WriteCell(JsonWriter& json, const Cell& cell) {
     json.Number(*decimal);
   } else if (const auto* shape = std::get_if<Shape>(&cell)) {
     WriteShape(json, *shape);
+  } else if (const auto* words = std::get_if<CommandWords>(&cell)) {
+    json.BeginArray(Layout::kOneLine);
+    for (const std::string& word : *words) json.String(word);
+    json.EndArray();
   } else {
     json.Null();
   }
@@ -279,6 +283,62 @@ void WriteAnalyses(JsonWriter& json, const Report& report) {
   WriteScaling(json, report.scaling);
 }
 
+namespace {
+
+void WriteIntOrNull(JsonWriter& json, const std::optional<int64_t>& number) {
+  number ? json.Int(*number) : json.Null();
+}
+
+void WriteCardPart(JsonWriter& json, const CardFit::Part& part) {
+  json.Key("fits").Bool(part.fits);
+  json.Key("device_bytes").Int(part.device_bytes);
+  json.Key("largest_batch");
+  part.batch_known ? json.Int(part.largest_batch) : json.Null();
+  json.Key("at_least").Bool(part.at_least);
+  json.Key("largest_batch_device_bytes");
+  WriteIntOrNull(json, part.largest_bytes);
+  json.Key("next_batch_device_bytes");
+  WriteIntOrNull(json, part.beyond_bytes);
+}
+
+void WriteCard(JsonWriter& json, const CardFit& card) {
+  json.Key("gpu").BeginObject(Layout::kOneLine);
+  json.Key("name");
+  StringOrNull(json, card.name);
+  json.Key("memory_bytes");
+  WriteIntOrNull(json, card.memory_bytes);
+  json.Key("usable_bytes").Int(card.usable_bytes);
+  json.EndObject();
+  WriteCardPart(json, card.parts.front());
+  for (const CardFit::Part& part : card.parts) {
+    json.Key(part.name).BeginObject(Layout::kOneLine);
+    WriteCardPart(json, part);
+    json.EndObject();
+  }
+}
+
+void WriteFit(JsonWriter& json, const Report& report) {
+  json.Key("bindings").BeginObject(Layout::kOneLine);
+  json.Key("batch").Int(report.asked_batch);
+  for (const auto& [name, size] : report.bound_dims) {
+    if (name != "batch") json.Key(name).Int(size);
+  }
+  json.EndObject();
+  json.Key("assumptions").BeginObject();
+  for (const auto& [name, value] : report.assumptions) json.Key(name).String(value);
+  json.EndObject();
+  WriteCard(json, report.cards.front());
+  json.Key("cards").BeginArray();
+  for (const CardFit& card : report.cards) {
+    json.BeginObject();
+    WriteCard(json, card);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
 std::string RenderJson(const Report& report, const Screen&) {
   JsonWriter json;
   json.BeginObject();
@@ -291,6 +351,8 @@ std::string RenderJson(const Report& report, const Screen&) {
     WritePlan(json, *report.plan);
   } else {
     if (!report.runs.empty()) WriteAnalyses(json, report);
+    if (!report.cards.empty()) WriteFit(json, report);
+    if (!report.savings.key.empty()) WriteTable(json, report.savings, 0);
     for (const Table& table : report.tables) WriteTable(json, table, report.top);
   }
   if (!report.model.path.empty()) WriteDiagnostics(json, report.notes);

@@ -97,6 +97,24 @@ struct Limit {
 
 struct Comparison;
 
+// What onnx-mem fit answers for one card.
+struct CardFit {
+  struct Part {
+    std::string name;               // "training"
+    int64_t device_bytes = 0;       // at the batch that was asked about
+    bool fits = false;
+    bool batch_known = false;       // the batch can be changed: the following are set
+    int64_t largest_batch = 0;      // 0: not one sample fits
+    bool at_least = false;          // nothing larger was looked at
+    std::optional<int64_t> largest_bytes;  // at largest_batch, and one beyond it
+    std::optional<int64_t> beyond_bytes;
+  };
+  std::string name;  // "" for a size
+  std::optional<int64_t> memory_bytes;
+  int64_t usable_bytes = 0;
+  std::vector<Part> parts;  // the first one answers
+};
+
 struct Report {
   std::string command;
   ModelSummary model;
@@ -118,6 +136,9 @@ struct Report {
   std::vector<Diagnostic> notes;
   std::optional<PlanPart> plan;  // of onnx-mem plan; runs[0] is then the step without any plan
   std::shared_ptr<const Comparison> comparison;  // of onnx-mem compare; the members above are then empty
+  Table savings;                 // what would save most; without a key: not looked for
+  std::vector<CardFit> cards;    // of onnx-mem fit
+  int64_t asked_batch = 0;
 };
 
 // What of an analysis is to be told beyond the key figures.

@@ -38,7 +38,8 @@ struct Column {
 };
 
 // A string for kText and kWord, a double for kDecimal, a Shape for kShape, else an int64_t; monostate is "not known".
-using Cell = std::variant<std::monostate, std::string, int64_t, double, Shape>;
+using CommandWords = std::vector<std::string>;  // of a command line, in JSON an array
+using Cell = std::variant<std::monostate, std::string, int64_t, double, Shape, CommandWords>;
 using Row = std::vector<Cell>;
 
 struct Table {

@@ -110,6 +110,7 @@ std::string FindingsText(const std::vector<Diagnostic>& notes, const Screen& scr
 // A report without runs: what it is about, if that is a model, its tables and its notes.
 std::string TablesText(const Report& report, const Screen& screen) {
   std::string text = report.model.path.empty() ? "" : HeadingText(report, screen);
+  if (!report.cards.empty()) text += "\n" + FitText(report, screen);
   for (const Table& table : report.tables) {
     if (table.rows.empty()) continue;
     if (!text.empty()) text += '\n';
@@ -137,6 +138,7 @@ std::string RenderText(const Report& report, const Screen& screen) {
       parts.push_back(BreakdownText(report, screen));
       parts.push_back(WhenText(report, screen));
       parts.push_back(WhoText(report, screen));
+      parts.push_back(SavingsText(report, screen));
     }
   }
   parts.push_back(AssumedText(report, screen));
@@ -153,6 +155,11 @@ std::string RenderQuiet(const Report& report) {
   if (report.comparison) return CompareQuiet(*report.comparison);
   if (report.plan) return PlanLine(report);
   std::string text;
+  for (const CardFit& card : report.cards) {
+    const CardFit::Part& part = card.parts.front();
+    absl::StrAppendFormat(&text, "%s batch=%d %s=%d fits=%d largest=%d\n", BaseName(report.model.path),
+                          report.asked_batch, part.name, part.device_bytes, part.fits ? 1 : 0, part.largest_batch);
+  }
   for (const RunSummary& run : report.runs) {
     absl::StrAppendFormat(&text, "%s batch=%d", BaseName(report.model.path), run.batch);
     if (run.training) text += QuietPart("train", *run.training);

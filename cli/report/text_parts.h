@@ -36,6 +36,12 @@ std::string SweepText(const Report& report, const Screen& screen);
 // One table as a list: the largest rows, what is left over, and the sum.
 std::string ListText(const Table& table, const Report& report, const Screen& screen);
 
+// What would save most, the first few.
+std::string SavingsText(const Report& report, const Screen& screen);
+
+// Does it fit, and what is the largest batch that does: a few lines for one card, a row each for several.
+std::string FitText(const Report& report, const Screen& screen);
+
 // What was assumed, and notes.
 std::string AssumedText(const Report& report, const Screen& screen);
 
