@@ -8,10 +8,10 @@ namespace {
 bool CanShrink(const Situation& s) { return s.batch > 1; }
 
 // `parts` micro-batches of batch / parts.
-Change InParts(const Situation& s, int64_t parts) {
+Proposal InParts(const Situation& s, int64_t parts) {
   const int64_t micro = s.batch / parts;
   const int64_t accumulate = s.workload.run.accumulate * parts;
-  Change change{absl::StrCat("batch ", micro, ", accumulate ", accumulate),
+  Proposal change{absl::StrCat("batch ", micro, ", accumulate ", accumulate),
                 {"-b", absl::StrCat(micro), "--accumulate", absl::StrCat(accumulate)},
                 s.enacted.batch_statistics ? absl::StrCat("BatchNorm sees ", micro) : "",
                 Price::kTime,
@@ -23,9 +23,9 @@ Change InParts(const Situation& s, int64_t parts) {
 
 }  // namespace
 
-std::vector<Change> ProposeAccumulation(const Situation& s) {
+std::vector<Proposal> ProposeAccumulation(const Situation& s) {
   if (s.workload.mode != Mode::kTraining || !CanShrink(s)) return {};
-  std::vector<Change> changes;
+  std::vector<Proposal> changes;
   // Without a budget to meet, halves; with one, all that divide the batch and keep a power of two apart.
   for (int64_t parts = 2; parts <= s.batch; parts *= 2) {
     if (s.batch % parts != 0) break;
@@ -39,10 +39,10 @@ std::vector<Change> ProposeAccumulation(const Situation& s) {
   return changes;
 }
 
-std::vector<Change> ProposeSmallerBatch(const Situation& s) {
+std::vector<Proposal> ProposeSmallerBatch(const Situation& s) {
   if (!CanShrink(s)) return {};
   const int64_t half = s.batch / 2;
-  Change change{absl::StrCat("batch ", half), {"-b", absl::StrCat(half)}, "fewer samples per step", Price::kTask, s.workload};
+  Proposal change{absl::StrCat("batch ", half), {"-b", absl::StrCat(half)}, "fewer samples per step", Price::kTask, s.workload};
   if (s.workload.mode == Mode::kInference) change.cost = "more calls";
   change.workload.bindings.batch = half;
   return {change};

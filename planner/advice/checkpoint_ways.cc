@@ -18,8 +18,8 @@ bool NamesModules(const ModulePlan& plan) {
   });
 }
 
-Change ChangeOf(const ModulePlan& plan, const Situation& s) {
-  Change change{"checkpoint " + plan.label, {}, "", Price::kTime, s.workload};
+Proposal ChangeOf(const ModulePlan& plan, const Situation& s) {
+  Proposal change{"checkpoint " + plan.label, {}, "", Price::kTime, s.workload};
   for (const PlannedSegment& planned : plan.segments) {
     change.workload.run.segments.push_back(planned.segment);
     change.flags.insert(change.flags.end(), {"--segment", absl::StrJoin(planned.segment.modules, ",")});
@@ -30,7 +30,7 @@ Change ChangeOf(const ModulePlan& plan, const Situation& s) {
 }  // namespace
 #endif
 
-std::vector<Change> ProposeCheckpoints(const Situation& s) {
+std::vector<Proposal> ProposeCheckpoints(const Situation& s) {
   const Run& run = s.workload.run;
   const bool checkpointed = !run.segments.empty() || !run.checkpointed.empty();
   if (s.workload.mode != Mode::kTraining || s.plan_iterations == 0 || checkpointed) return {};
@@ -41,7 +41,7 @@ std::vector<Change> ProposeCheckpoints(const Situation& s) {
   request.iteration_limit = s.plan_iterations;
   const absl::StatusOr<PlanAnswer> answer = PlanModel(s.model, s.workload, request);
   if (!answer.ok()) return {};
-  std::vector<Change> changes;
+  std::vector<Proposal> changes;
   if (answer->chosen && NamesModules(answer->plans[*answer->chosen])) {
     changes.push_back(ChangeOf(answer->plans[*answer->chosen], s));
   }

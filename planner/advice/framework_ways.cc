@@ -3,20 +3,20 @@
 
 namespace onnx_mem {
 
-std::vector<Change> ProposeInPlace(const Situation& s) {
+std::vector<Proposal> ProposeInPlace(const Situation& s) {
   if (s.workload.run.inplace != "auto" && s.workload.run.inplace != "none") return {};
-  Change change{"activations in place", {"--inplace", "."}, "inplace=True wherever it is safe", Price::kNothing, s.workload};
+  Proposal change{"activations in place", {"--inplace", "."}, "inplace=True wherever it is safe", Price::kNothing, s.workload};
   change.workload.run.inplace = ".";
   return {change};
 }
 
-std::vector<Change> ProposeAttentionKernel(const Situation& s) {
+std::vector<Proposal> ProposeAttentionKernel(const Situation& s) {
   const AttentionKernel now = s.workload.run.attention;
   if (now == AttentionKernel::kFlash || now == AttentionKernel::kEfficient) return {};
-  std::vector<Change> changes;
+  std::vector<Proposal> changes;
   // Flash takes 16-bit types only; the accountant says whether the model has an attention that either can take.
   const bool half = s.workload.run.autocast || s.workload.run.dtype;
-  Change change{half ? "flash attention" : "memory-efficient attention",
+  Proposal change{half ? "flash attention" : "memory-efficient attention",
                 {"--attention", half ? "flash" : "efficient"},
                 "F.scaled_dot_product_attention",
                 Price::kNothing,
@@ -26,9 +26,9 @@ std::vector<Change> ProposeAttentionKernel(const Situation& s) {
   return changes;
 }
 
-std::vector<Change> ProposeExpandableSegments(const Situation& s) {
+std::vector<Proposal> ProposeExpandableSegments(const Situation& s) {
   if (s.workload.allocator != "pytorch") return {};
-  Change change{"expandable segments",
+  Proposal change{"expandable segments",
                 {"--allocator", "pytorch-expandable"},
                 "PYTORCH_ALLOC_CONF=expandable_segments:True",
                 Price::kNothing,

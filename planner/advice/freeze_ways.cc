@@ -77,15 +77,15 @@ std::string ModuleOf(const Names& head, const Names& trained) {
   return all && count == static_cast<ptrdiff_t>(head.size()) ? module : "";
 }
 
-Change Frozen(const Situation& s, std::string what, std::string pattern, std::string cost) {
-  Change change{std::move(what), {"--freeze", pattern}, std::move(cost), Price::kTraining, s.workload};
+Proposal Frozen(const Situation& s, std::string what, std::string pattern, std::string cost) {
+  Proposal change{std::move(what), {"--freeze", pattern}, std::move(cost), Price::kTraining, s.workload};
   change.workload.run.freeze.push_back(std::move(pattern));
   return change;
 }
 
 }  // namespace
 
-std::vector<Change> ProposeFrozenPrefix(const Situation& s) {
+std::vector<Proposal> ProposeFrozenPrefix(const Situation& s) {
   if (s.workload.mode != Mode::kTraining) return {};
   const Names trained = TrainedNames(s.enacted);
   const Names head = HeadOf(s.model.graph, trained);
@@ -102,7 +102,7 @@ std::vector<Change> ProposeFrozenPrefix(const Situation& s) {
 }
 
 // A matrix that is a large part of all parameters (a fully connected layer, an embedding).
-std::vector<Change> ProposeFrozenMatrix(const Situation& s) {
+std::vector<Proposal> ProposeFrozenMatrix(const Situation& s) {
   constexpr int64_t kLargePart = 4;  // at least one in so many
   if (s.workload.mode != Mode::kTraining) return {};
   const Parameter* largest = nullptr;

@@ -31,8 +31,8 @@ bool Halve(Dims& dims, const std::vector<size_t>& axes) {
 }
 
 // Half of every dimension that the user named.
-std::vector<Change> HalveNamed(const Situation& s) {
-  Change change{"", {}, "another task", Price::kTask, s.workload};
+std::vector<Proposal> HalveNamed(const Situation& s) {
+  Proposal change{"", {}, "another task", Price::kTask, s.workload};
   std::vector<std::string> names;
   for (auto& [name, size] : change.workload.bindings.dims) {
     if (size < 2 || size % 2 != 0) return {};
@@ -46,9 +46,9 @@ std::vector<Change> HalveNamed(const Situation& s) {
 
 }  // namespace
 
-std::vector<Change> ProposeSmallerInput(const Situation& s) {
+std::vector<Proposal> ProposeSmallerInput(const Situation& s) {
   if (!s.workload.bindings.dims.empty()) return HalveNamed(s);
-  Change change{"", {}, "another task", Price::kTask, s.workload};
+  Proposal change{"", {}, "another task", Price::kTask, s.workload};
   bool images = false;
   for (TensorId id : s.model.graph.inputs) {
     const Tensor& input = s.model.graph.tensors[id];

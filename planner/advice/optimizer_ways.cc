@@ -11,8 +11,8 @@ bool HasState(const Situation& s) {
   return s.workload.mode == Mode::kTraining && name != "none" && name != "sgd" && name != "bytes";
 }
 
-Change WithOptimizer(const Situation& s, std::string name, std::string change, std::string cost) {
-  Change result{std::move(change), {"--optimizer", name}, std::move(cost), Price::kTraining, s.workload};
+Proposal WithOptimizer(const Situation& s, std::string name, std::string change, std::string cost) {
+  Proposal result{std::move(change), {"--optimizer", name}, std::move(cost), Price::kTraining, s.workload};
   result.workload.optimizer.name = std::move(name);
   if (!CheckImplementation(result.workload.optimizer).ok()) {
     result.workload.optimizer.implementation = OptimizerImplementation::kForeach;
@@ -23,18 +23,18 @@ Change WithOptimizer(const Situation& s, std::string name, std::string change, s
 
 }  // namespace
 
-std::vector<Change> ProposeFusedOptimizer(const Situation& s) {
+std::vector<Proposal> ProposeFusedOptimizer(const Situation& s) {
   if (!HasState(s) || s.workload.optimizer.implementation == OptimizerImplementation::kFused) return {};
-  Change change{"fused " + s.workload.optimizer.name, {"--optimizer-impl", "fused"}, "", Price::kNothing, s.workload};
+  Proposal change{"fused " + s.workload.optimizer.name, {"--optimizer-impl", "fused"}, "", Price::kNothing, s.workload};
   change.workload.optimizer.implementation = OptimizerImplementation::kFused;
   if (!CheckImplementation(change.workload.optimizer).ok()) return {};
   return {change};
 }
 
-std::vector<Change> ProposeSmallerState(const Situation& s) {
+std::vector<Proposal> ProposeSmallerState(const Situation& s) {
   if (!HasState(s)) return {};
   const std::string& name = s.workload.optimizer.name;
-  std::vector<Change> changes;
+  std::vector<Proposal> changes;
   if (name == "adam" || name == "adamw" || name == "amsgrad") {
     changes.push_back(WithOptimizer(s, "adam8bit", "8-bit Adam", "another library (bitsandbytes)"));
   }

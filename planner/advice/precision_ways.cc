@@ -28,20 +28,20 @@ bool IsFullPrecision(const Situation& s) {
 
 }  // namespace
 
-std::vector<Change> ProposeAutocast(const Situation& s) {
+std::vector<Proposal> ProposeAutocast(const Situation& s) {
   if (!IsFullPrecision(s)) return {};
   const DType dtype = HalfTypeOf(s.card);
-  Change change{FlagOf(dtype) + " autocast", {"--amp", FlagOf(dtype)}, "check the accuracy", Price::kAccuracy, s.workload};
+  Proposal change{FlagOf(dtype) + " autocast", {"--amp", FlagOf(dtype)}, "check the accuracy", Price::kAccuracy, s.workload};
   if (dtype == DType::kFloat16 && s.workload.mode == Mode::kTraining) change.cost += ", scale the loss";
   change.workload.run.autocast = dtype;
   return {change};
 }
 
-std::vector<Change> ProposeHalfPrecision(const Situation& s) {
+std::vector<Proposal> ProposeHalfPrecision(const Situation& s) {
   if (!IsFullPrecision(s)) return {};
   const DType dtype = HalfTypeOf(s.card);
   const bool training = s.workload.mode == Mode::kTraining;
-  Change change{"all in " + FlagOf(dtype),
+  Proposal change{"all in " + FlagOf(dtype),
                 {"--dtype", FlagOf(dtype)},
                 training ? "weights and optimizer in 16 bits: check the accuracy" : "check the accuracy",
                 training ? Price::kTraining : Price::kAccuracy,

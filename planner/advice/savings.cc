@@ -32,7 +32,7 @@ absl::Status CheckUnderstood(Accountant& accountant, const Bindings& before, con
 }  // namespace
 
 absl::StatusOr<Saving> MeasureChange(Accountant& accountant, const Workload& workload, const Footprint& now,
-                                     Change change) {
+                                     Proposal change) {
   RETURN_IF_ERROR(CheckUnderstood(accountant, workload.bindings, change.workload.bindings));
   Saving saving;
   ASSIGN_OR_RETURN(saving.footprint, accountant.Measure(change.workload));
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<Saving>> RankSavings(Accountant& accountant, const Wo
     ASSIGN_OR_RETURN(Situation situation, SituationOf(accountant, workload));
     situation.card = request.card;
     situation.plan_iterations = request.plan_iterations;
-    for (Change& change : row.propose(situation)) {
+    for (Proposal& change : row.propose(situation)) {
       absl::StatusOr<Saving> saving = MeasureChange(accountant, workload, now, std::move(change));
       if (!saving.ok()) continue;  // the model cannot do it
       if (saving->saves_bytes >= now.device_bytes / kWorthwhile) savings.push_back(*std::move(saving));

@@ -32,7 +32,7 @@ enum class Price : uint8_t {
 };
 std::string_view NameOf(Price price);  // "nothing", "accuracy", ...
 
-struct Change {
+struct Proposal {
   std::string change;              // "bf16 autocast"
   std::vector<std::string> flags;  // what to append to the command line for the same run
   std::string cost;                // in words, "" for nothing; recomputation is measured and not said here
@@ -56,25 +56,25 @@ absl::StatusOr<Situation> SituationOf(Accountant& accountant, const Workload& wo
 
 struct WayRow {
   std::string_view name;
-  std::vector<Change> (*propose)(const Situation& situation);
+  std::vector<Proposal> (*propose)(const Situation& situation);
 };
 
 absl::Span<const WayRow> WayRows();
 
 // One file each; the rows of the table.
-std::vector<Change> ProposeExpandableSegments(const Situation& situation);
-std::vector<Change> ProposeFusedOptimizer(const Situation& situation);
-std::vector<Change> ProposeInPlace(const Situation& situation);
-std::vector<Change> ProposeAttentionKernel(const Situation& situation);
-std::vector<Change> ProposeAutocast(const Situation& situation);
-std::vector<Change> ProposeHalfPrecision(const Situation& situation);
-std::vector<Change> ProposeCheckpoints(const Situation& situation);
-std::vector<Change> ProposeAccumulation(const Situation& situation);
-std::vector<Change> ProposeSmallerState(const Situation& situation);
-std::vector<Change> ProposeFrozenPrefix(const Situation& situation);
-std::vector<Change> ProposeFrozenMatrix(const Situation& situation);
-std::vector<Change> ProposeSmallerInput(const Situation& situation);
-std::vector<Change> ProposeSmallerBatch(const Situation& situation);
+std::vector<Proposal> ProposeExpandableSegments(const Situation& situation);
+std::vector<Proposal> ProposeFusedOptimizer(const Situation& situation);
+std::vector<Proposal> ProposeInPlace(const Situation& situation);
+std::vector<Proposal> ProposeAttentionKernel(const Situation& situation);
+std::vector<Proposal> ProposeAutocast(const Situation& situation);
+std::vector<Proposal> ProposeHalfPrecision(const Situation& situation);
+std::vector<Proposal> ProposeCheckpoints(const Situation& situation);
+std::vector<Proposal> ProposeAccumulation(const Situation& situation);
+std::vector<Proposal> ProposeSmallerState(const Situation& situation);
+std::vector<Proposal> ProposeFrozenPrefix(const Situation& situation);
+std::vector<Proposal> ProposeFrozenMatrix(const Situation& situation);
+std::vector<Proposal> ProposeSmallerInput(const Situation& situation);
+std::vector<Proposal> ProposeSmallerBatch(const Situation& situation);
 
 }  // namespace onnx_mem
 

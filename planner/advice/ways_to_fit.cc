@@ -38,7 +38,7 @@ class Ways {
     return a.extra_compute < b.extra_compute;
   }
 
-  std::vector<Change> Propose(const WayRow& row, const Workload& workload) {
+  std::vector<Proposal> Propose(const WayRow& row, const Workload& workload) {
     absl::StatusOr<Situation> situation = SituationOf(accountant_, workload);
     if (!situation.ok()) return {};
     situation->card = request_.card;
@@ -49,7 +49,7 @@ class Ways {
 
   // Of the changes of a row, smallest first, the first one that is enough.
   absl::Status TrySingle(const WayRow& row) {
-    for (Change& change : Propose(row, workload_)) {
+    for (Proposal& change : Propose(row, workload_)) {
       absl::StatusOr<Saving> saving = MeasureChange(accountant_, workload_, now_, std::move(change));
       if (!saving.ok()) continue;  // the model cannot do it
       if (saving->footprint.device_bytes <= limit_bytes_) {
@@ -93,7 +93,7 @@ class Ways {
 
   // The same change proposed again where `first` has been made.
   std::optional<Saving> Add(const Saving& first, const std::pair<const WayRow*, Saving>& second) {
-    for (Change& change : Propose(*second.first, first.change.workload)) {
+    for (Proposal& change : Propose(*second.first, first.change.workload)) {
       if (change.flags != second.second.change.flags) continue;
       change.flags.insert(change.flags.begin(), first.change.flags.begin(), first.change.flags.end());
       change.change = first.change.change + ", " + change.change;
