@@ -86,15 +86,13 @@ absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, c
 }
 
 // What would save most of the run that answers. Advice is no reason to fail: nothing is said where it cannot be had.
-Table SavingsOf(const ModelFile& file, Workload workload, const Options& options) {
+Table SavingsOf(const ModelFile& file, Workload workload, const Options& options, const Gpu* card) {
   constexpr int64_t kPlanIterations = 12;
   if (options.batches.size() > 1 || options.quiet || options.by != By::kNone) return {};
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
-  std::optional<Gpu> card;
-  if (!options.gpu.empty()) card = FindGpu(options.gpu).value();
-  Accountant accountant(file);
-  const auto savings = RankSavings(accountant, workload, {card ? &*card : nullptr, kPlanIterations});
+  Meter meter(file);
+  const auto savings = RankSavings(meter, workload, {card, kPlanIterations});
   return savings.ok() ? SavingsTable(*savings) : Table{};
 }
 
@@ -139,7 +137,8 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
   request.every_table = false;
   request.top = options.top;
   Report report = BuildReport(request, std::move(sweep.runs), sweep.beyond, *sweep.first);
-  report.savings = SavingsOf(file, workload, options);
+  const absl::StatusOr<Gpu> card = FindGpu(local ? local->gpu.name : options.gpu);
+  report.savings = SavingsOf(file, workload, options, card.ok() ? &*card : nullptr);
   answer.text = Present(report, options);
   answer.exit_code = WithinLimits(report) ? ExitCode::kYes : ExitCode::kNo;
   return answer;

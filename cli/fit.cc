@@ -43,13 +43,13 @@ std::vector<Mode> PartsOf(Mode mode) {
   return {mode};
 }
 
-absl::StatusOr<CardFit::Part> FitPart(Accountant& accountant, const Workload& workload, int64_t usable_bytes) {
+absl::StatusOr<CardFit::Part> FitPart(Meter& meter, const Workload& workload, int64_t usable_bytes) {
   CardFit::Part part;
   part.name = workload.mode == Mode::kInference ? "inference" : "training";
-  ASSIGN_OR_RETURN(const Footprint asked, accountant.Measure(workload));
+  ASSIGN_OR_RETURN(const Footprint asked, meter.Measure(workload));
   part.device_bytes = asked.device_bytes;
   part.fits = asked.device_bytes <= usable_bytes;
-  const absl::StatusOr<LargestBatch> largest = FindLargestBatch(accountant, workload, usable_bytes);
+  const absl::StatusOr<FittingBatch> largest = FindLargestBatch(meter, workload, usable_bytes);
   if (!largest.ok()) return part;  // the file's batch is fixed
   part.batch_known = true;
   part.largest_batch = largest->batch;
@@ -59,7 +59,7 @@ absl::StatusOr<CardFit::Part> FitPart(Accountant& accountant, const Workload& wo
   return part;
 }
 
-absl::StatusOr<CardFit> FitCard(Accountant& accountant, Workload workload, const Target& target) {
+absl::StatusOr<CardFit> FitCard(Meter& meter, Workload workload, const Target& target) {
   CardFit card;
   if (target.gpu) {
     card.name = target.gpu->name;
@@ -68,7 +68,7 @@ absl::StatusOr<CardFit> FitCard(Accountant& accountant, Workload workload, const
   card.usable_bytes = target.usable_bytes;
   for (Mode mode : PartsOf(workload.mode)) {
     workload.mode = mode;
-    ASSIGN_OR_RETURN(CardFit::Part part, FitPart(accountant, workload, target.usable_bytes));
+    ASSIGN_OR_RETURN(CardFit::Part part, FitPart(meter, workload, target.usable_bytes));
     card.parts.push_back(std::move(part));
   }
   return card;
@@ -97,10 +97,10 @@ absl::StatusOr<Answer> RunFit(const Options& options) {
   Workload workload = options.workload;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   ASSIGN_OR_RETURN(Report report, StartReport(file, options, workload));
-  Accountant accountant(file);
+  Meter meter(file);
   bool fits = true;
   for (const Target& target : targets) {
-    ASSIGN_OR_RETURN(CardFit card, FitCard(accountant, workload, target));
+    ASSIGN_OR_RETURN(CardFit card, FitCard(meter, workload, target));
     fits = fits && card.parts.front().fits;
     report.cards.push_back(std::move(card));
   }
@@ -108,7 +108,7 @@ absl::StatusOr<Answer> RunFit(const Options& options) {
     workload.mode = PartsOf(workload.mode).front();
     const Target& target = targets.front();
     const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
-    ASSIGN_OR_RETURN(const std::vector<FitWay> ways, WaysToFit(accountant, workload, target.usable_bytes, request));
+    ASSIGN_OR_RETURN(const std::vector<FitWay> ways, WaysToFit(meter, workload, target.usable_bytes, request));
     report.tables.push_back(WaysTable(ways));
   } else {
     report.tables.push_back(WaysTable({}));

@@ -230,7 +230,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
 
     {"", "--optimizer", "NAME", OptionGroup::kFramework, kSteps,
      "none, sgd, momentum, adam, adamw ..., or a number: bytes of state per parameter (adam)", ApplyOptimizer},
-    {"", "--optimizer-impl", "foreach|for-loop|fused", OptionGroup::kFramework, kRuns,
+    {"", "--optimizer-impl", "foreach|for-loop|fused", OptionGroup::kFramework, kSteps,
      "its step: all parameters in lists, one after another, or fused without temporaries (foreach)",
      [](std::string_view text, Options& options) {
        return Choose(text, kImplementations, options.workload.optimizer.implementation);

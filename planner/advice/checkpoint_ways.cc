@@ -9,7 +9,6 @@
 #include "planner/model/plan.h"
 
 namespace onnx_mem {
-#ifdef ONNX_MEM_MODEL_PLANNER
 namespace {
 
 bool NamesModules(const ModulePlan& plan) {
@@ -28,13 +27,11 @@ Proposal ChangeOf(const ModulePlan& plan, const Situation& s) {
 }
 
 }  // namespace
-#endif
 
 std::vector<Proposal> ProposeCheckpoints(const Situation& s) {
   const Run& run = s.workload.run;
   const bool checkpointed = !run.segments.empty() || !run.checkpointed.empty();
   if (s.workload.mode != Mode::kTraining || s.plan_iterations == 0 || checkpointed) return {};
-#ifdef ONNX_MEM_MODEL_PLANNER
   PlanRequest request;
   request.budget_bytes = s.budget_bytes;
   request.time_limit_s = 0;
@@ -51,9 +48,6 @@ std::vector<Proposal> ProposeCheckpoints(const Situation& s) {
     changes.push_back(ChangeOf(floor, s));
   }
   return changes;
-#else
-  return {};
-#endif
 }
 
 }  // namespace onnx_mem

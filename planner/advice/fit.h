@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "planner/advice/accountant.h"
+#include "planner/advice/meter.h"
 #include "planner/advice/savings.h"
 #include "planner/advice/way.h"
 
 namespace onnx_mem {
 
-struct LargestBatch {
+struct FittingBatch {
   int64_t batch = 0;          // 0: not even one sample fits
   bool at_least = false;      // nothing larger was looked at: kLargestBatch fits
   std::optional<int64_t> device_bytes;         // at `batch`; unset for 0
@@ -28,7 +28,7 @@ inline constexpr int64_t kLargestBatch = int64_t{1} << 30;
 
 // The largest batch of `workload` (its own batch is where the search starts) whose device bytes are at most
 // `limit_bytes`. Errors: static-batch and other errors of Analyze where the batch cannot be changed.
-absl::StatusOr<LargestBatch> FindLargestBatch(Accountant& accountant, const Workload& workload, int64_t limit_bytes);
+absl::StatusOr<FittingBatch> FindLargestBatch(Meter& meter, const Workload& workload, int64_t limit_bytes);
 
 struct FitWay {
   Saving saving;
@@ -37,7 +37,7 @@ struct FitWay {
 
 // Changes with which `workload`, which needs more than `limit_bytes`, needs no more, cheapest first; combinations of
 // two or three where no single one at the price of time or less is enough. Empty where nothing helps.
-absl::StatusOr<std::vector<FitWay>> WaysToFit(Accountant& accountant, const Workload& workload, int64_t limit_bytes,
+absl::StatusOr<std::vector<FitWay>> WaysToFit(Meter& meter, const Workload& workload, int64_t limit_bytes,
                                               const AdviceRequest& request);
 
 }  // namespace onnx_mem

@@ -17,14 +17,14 @@ struct Point {
 
 class Search {
  public:
-  Search(Accountant& accountant, Workload workload, int64_t limit_bytes)
-      : accountant_(accountant), workload_(std::move(workload)), limit_bytes_(limit_bytes) {}
+  Search(Meter& meter, Workload workload, int64_t limit_bytes)
+      : meter_(meter), workload_(std::move(workload)), limit_bytes_(limit_bytes) {}
 
-  absl::StatusOr<LargestBatch> Run(int64_t start) {
+  absl::StatusOr<FittingBatch> Run(int64_t start) {
     RETURN_IF_ERROR(Try(start));
     RETURN_IF_ERROR(Bracket());
     while (fits_.batch + 1 < beyond_->batch && fits_.batch < kLargestBatch) RETURN_IF_ERROR(Try(Guess()));
-    LargestBatch largest;
+    FittingBatch largest;
     largest.batch = fits_.batch;
     largest.at_least = fits_.batch >= kLargestBatch;
     if (fits_.batch > 0) largest.device_bytes = fits_.bytes;
@@ -36,7 +36,7 @@ class Search {
   // Sizes beyond any memory do not fit; other errors end the search.
   absl::Status Try(int64_t batch) {
     workload_.bindings.batch = batch;
-    const absl::StatusOr<Footprint> footprint = accountant_.Measure(workload_);
+    const absl::StatusOr<Footprint> footprint = meter_.Measure(workload_);
     int64_t bytes = std::numeric_limits<int64_t>::max();
     if (footprint.ok()) {
       bytes = footprint->device_bytes;
@@ -83,7 +83,7 @@ class Search {
     return std::clamp(guess, low + 1, high - 1);
   }
 
-  Accountant& accountant_;
+  Meter& meter_;
   Workload workload_;
   int64_t limit_bytes_;
   Point fits_;  // batch 0: nothing yet
@@ -93,13 +93,13 @@ class Search {
 
 }  // namespace
 
-absl::StatusOr<LargestBatch> FindLargestBatch(Accountant& accountant, const Workload& workload, int64_t limit_bytes) {
+absl::StatusOr<FittingBatch> FindLargestBatch(Meter& meter, const Workload& workload, int64_t limit_bytes) {
   int64_t start = workload.bindings.batch.value_or(0);
   if (start <= 0) {
-    ASSIGN_OR_RETURN(const ImportedModel* model, accountant.Model(workload.bindings));
+    ASSIGN_OR_RETURN(const ImportedModel* model, meter.Model(workload.bindings));
     start = std::max<int64_t>(model->info.file_batch, 1);
   }
-  return Search(accountant, workload, limit_bytes).Run(start);
+  return Search(meter, workload, limit_bytes).Run(start);
 }
 
 }  // namespace onnx_mem

@@ -18,7 +18,7 @@
 #include "absl/types/span.h"
 #include "analyzer/analysis.h"
 #include "analyzer/devices/gpus.h"
-#include "planner/advice/accountant.h"
+#include "planner/advice/meter.h"
 
 namespace onnx_mem {
 
@@ -52,7 +52,7 @@ struct Situation {
 };
 
 // `workload` as the accountant has it; valid until it measures something else.
-absl::StatusOr<Situation> SituationOf(Accountant& accountant, const Workload& workload);
+absl::StatusOr<Situation> SituationOf(Meter& meter, const Workload& workload);
 
 struct WayRow {
   std::string_view name;

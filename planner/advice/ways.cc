@@ -27,9 +27,9 @@ constexpr auto kRows = std::to_array<WayRow>({
 
 absl::Span<const WayRow> WayRows() { return kRows; }
 
-absl::StatusOr<Situation> SituationOf(Accountant& accountant, const Workload& workload) {
-  ASSIGN_OR_RETURN(const Enacted* enacted, accountant.Enact(workload));
-  ASSIGN_OR_RETURN(const ImportedModel* model, accountant.Model(workload.bindings));
+absl::StatusOr<Situation> SituationOf(Meter& meter, const Workload& workload) {
+  ASSIGN_OR_RETURN(const Enacted* enacted, meter.Enact(workload));
+  ASSIGN_OR_RETURN(const ImportedModel* model, meter.Model(workload.bindings));
   return Situation{workload, *model, *enacted, workload.bindings.batch.value_or(model->info.file_batch)};
 }
 

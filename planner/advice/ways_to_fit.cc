@@ -17,11 +17,11 @@ bool ChangesBatch(const Workload& from, const Workload& to) { return from.bindin
 
 class Ways {
  public:
-  Ways(Accountant& accountant, const Workload& workload, int64_t limit_bytes, const AdviceRequest& request)
-      : accountant_(accountant), workload_(workload), limit_bytes_(limit_bytes), request_(request) {}
+  Ways(Meter& meter, const Workload& workload, int64_t limit_bytes, const AdviceRequest& request)
+      : meter_(meter), workload_(workload), limit_bytes_(limit_bytes), request_(request) {}
 
   absl::StatusOr<std::vector<FitWay>> Run() {
-    ASSIGN_OR_RETURN(now_, accountant_.Measure(workload_));
+    ASSIGN_OR_RETURN(now_, meter_.Measure(workload_));
     for (const WayRow& row : WayRows()) RETURN_IF_ERROR(TrySingle(row));
     const bool cheap = std::any_of(fitting_.begin(), fitting_.end(),
                                    [](const Saving& s) { return s.change.price <= Price::kTime; });
@@ -39,7 +39,7 @@ class Ways {
   }
 
   std::vector<Proposal> Propose(const WayRow& row, const Workload& workload) {
-    absl::StatusOr<Situation> situation = SituationOf(accountant_, workload);
+    absl::StatusOr<Situation> situation = SituationOf(meter_, workload);
     if (!situation.ok()) return {};
     situation->card = request_.card;
     situation->budget_bytes = limit_bytes_;
@@ -50,7 +50,7 @@ class Ways {
   // Of the changes of a row, smallest first, the first one that is enough.
   absl::Status TrySingle(const WayRow& row) {
     for (Proposal& change : Propose(row, workload_)) {
-      absl::StatusOr<Saving> saving = MeasureChange(accountant_, workload_, now_, std::move(change));
+      absl::StatusOr<Saving> saving = MeasureChange(meter_, workload_, now_, std::move(change));
       if (!saving.ok()) continue;  // the model cannot do it
       if (saving->footprint.device_bytes <= limit_bytes_) {
         fitting_.push_back(*std::move(saving));
@@ -99,7 +99,7 @@ class Ways {
       change.change = first.change.change + ", " + change.change;
       if (!first.change.cost.empty()) change.cost = first.change.cost + (change.cost.empty() ? "" : "; ") + change.cost;
       change.price = std::max(change.price, first.change.price);
-      absl::StatusOr<Saving> saving = MeasureChange(accountant_, workload_, now_, std::move(change));
+      absl::StatusOr<Saving> saving = MeasureChange(meter_, workload_, now_, std::move(change));
       if (saving.ok()) return *std::move(saving);
     }
     return std::nullopt;
@@ -108,15 +108,15 @@ class Ways {
   FitWay WithLargestBatch(Saving saving) {
     FitWay way;
     if (!ChangesBatch(workload_, saving.change.workload)) {
-      const absl::StatusOr<LargestBatch> largest =
-          FindLargestBatch(accountant_, saving.change.workload, limit_bytes_);
+      const absl::StatusOr<FittingBatch> largest =
+          FindLargestBatch(meter_, saving.change.workload, limit_bytes_);
       if (largest.ok()) way.largest_batch = largest->batch;
     }
     way.saving = std::move(saving);
     return way;
   }
 
-  Accountant& accountant_;
+  Meter& meter_;
   const Workload& workload_;
   int64_t limit_bytes_;
   AdviceRequest request_;
@@ -127,9 +127,9 @@ class Ways {
 
 }  // namespace
 
-absl::StatusOr<std::vector<FitWay>> WaysToFit(Accountant& accountant, const Workload& workload, int64_t limit_bytes,
+absl::StatusOr<std::vector<FitWay>> WaysToFit(Meter& meter, const Workload& workload, int64_t limit_bytes,
                                               const AdviceRequest& request) {
-  return Ways(accountant, workload, limit_bytes, request).Run();
+  return Ways(meter, workload, limit_bytes, request).Run();
 }
 
 }  // namespace onnx_mem

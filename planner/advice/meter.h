@@ -1,8 +1,8 @@
 // Workload -> what it takes, as the accountant of analyzer/ measures it: for loops that ask about one model again and
 // again (batch search, advice). What two questions share is worked out once: the import of a binding, the lowered
 // graph of runs that differ in segments or frozen parameters, the enactment of those that differ in the optimizer.
-#ifndef ONNX_MEM_PLANNER_ADVICE_ACCOUNTANT_H_
-#define ONNX_MEM_PLANNER_ADVICE_ACCOUNTANT_H_
+#ifndef ONNX_MEM_PLANNER_ADVICE_METER_H_
+#define ONNX_MEM_PLANNER_ADVICE_METER_H_
 
 #include <cstdint>
 #include <deque>
@@ -25,10 +25,10 @@ struct Footprint {
   int64_t recompute_flops = 0;
 };
 
-class Accountant {
+class Meter {
  public:
   // `file` must outlive it.
-  explicit Accountant(const ModelFile& file) : file_(file) {}
+  explicit Meter(const ModelFile& file) : file_(file) {}
 
   // The training step of `workload`, or the inference where its mode is kInference. Errors: those of Analyze.
   absl::StatusOr<Footprint> Measure(const Workload& workload);
@@ -65,4 +65,4 @@ class Accountant {
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_PLANNER_ADVICE_ACCOUNTANT_H_
+#endif  // ONNX_MEM_PLANNER_ADVICE_METER_H_

@@ -1,4 +1,4 @@
-#include "planner/advice/accountant.h"
+#include "planner/advice/meter.h"
 
 #include <algorithm>
 #include <utility>
@@ -34,7 +34,7 @@ Run LoweringPart(Run run) {
 
 }  // namespace
 
-absl::StatusOr<const ImportedModel*> Accountant::Model(const Bindings& bindings) {
+absl::StatusOr<const ImportedModel*> Meter::Model(const Bindings& bindings) {
   for (const Import& import : imports_) {
     if (SameBindings(import.bindings, bindings)) return &import.model;
   }
@@ -44,7 +44,7 @@ absl::StatusOr<const ImportedModel*> Accountant::Model(const Bindings& bindings)
   return &imports_.back().model;
 }
 
-absl::StatusOr<const Lowered*> Accountant::Lower(const Bindings& bindings, const Run& run) {
+absl::StatusOr<const Lowered*> Meter::Lower(const Bindings& bindings, const Run& run) {
   const Run part = LoweringPart(run);
   for (const Lowering& lowering : lowerings_) {
     if (lowering.run == part && SameBindings(lowering.bindings, bindings)) return &lowering.lowered;
@@ -56,7 +56,7 @@ absl::StatusOr<const Lowered*> Accountant::Lower(const Bindings& bindings, const
   return &lowerings_.back().lowered;
 }
 
-absl::StatusOr<const Enacted*> Accountant::Enact(const Workload& workload) {
+absl::StatusOr<const Enacted*> Meter::Enact(const Workload& workload) {
   Run run = workload.run;
   run.training = workload.mode != Mode::kInference;
   for (const Enactment& kept : enactments_kept_) {
@@ -70,7 +70,7 @@ absl::StatusOr<const Enacted*> Accountant::Enact(const Workload& workload) {
   return &enactments_kept_.back().enacted;
 }
 
-absl::StatusOr<Footprint> Accountant::Measure(const Workload& workload) {
+absl::StatusOr<Footprint> Meter::Measure(const Workload& workload) {
   ASSIGN_OR_RETURN(const Enacted* enacted, Enact(workload));
   ASSIGN_OR_RETURN(const ImportedModel* model, Model(workload.bindings));
   ASSIGN_OR_RETURN(const RunFigures figures, workload.mode == Mode::kInference
