@@ -46,7 +46,7 @@ struct MethodRow {
 
 absl::Span<const MethodRow> MethodRows();
 
-// "bound": what no schedule can do without (cut_choice.h), and budgets in which none fits. Finds no schedule.
+// "bound": what no schedule can do without (cut_bound.h), and budgets in which none fits. Finds no schedule.
 void ProveBound(const PlanningTask& task, Incumbent& incumbent);
 
 // "exact": every schedule, the most promising first (exact_search.h); for small graphs, or to a limit.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "planner/cut_bound.h"
 #include "planner/cut_choice.h"
 #include "planner/exact_search.h"
 #include "planner/methods.h"
@@ -32,13 +33,6 @@ int64_t LeastBytes(const StageProblem& problem, const StageAnchor& anchor) {
   return bytes;
 }
 
-// What no schedule does without, memory aside: all that must run, and everything that this takes, once.
-int64_t RunOnceCost(const StageProblem& problem) {
-  RemainingCost remaining(problem, 0, {});
-  const std::vector<Word> nothing(static_cast<size_t>(remaining.words()), 0);
-  return problem.anchor_cost + remaining.ClosureCost(0, nothing.data());
-}
-
 // The operator that needs most, if that is more than the budget.
 std::string WhyNothingFits(const PlanningTask& task) {
   int64_t most = task.budget_bytes;
@@ -61,11 +55,16 @@ CutChoice CutsOf(const PlanningTask& task) {
 
 void ProveBound(const PlanningTask& task, Incumbent& incumbent) {
   if (std::string why = WhyNothingFits(task); !why.empty()) return incumbent.ProveInfeasible(std::move(why));
-  incumbent.RaiseBound(RunOnceCost(task.problem));
-  if (incumbent.done() || task.problem.anchor_count() > kMostAnchors) return;
-  const int64_t bound = CutsOf(task).lower_bound;
-  if (bound < kImpossible) return incumbent.RaiseBound(bound);
-  incumbent.ProveInfeasible("what must be there while some operator runs does not fit");
+  const SolveLimits share = task.limits.AtMost(kBoundSeconds);
+  CutBoundLimits limits;
+  limits.enough = incumbent.cost();
+  limits.stop = [&] { return share.TimeIsUp(); };
+  const CutBound bound = BoundByCuts(task.problem, task.budget_bytes, limits);
+  incumbent.RaiseBound(std::min(bound.lower_bound, incumbent.cost()));
+  if (bound.impossible_at < 0) return;
+  const StageAnchor& anchor = task.problem.anchors[bound.impossible_at];
+  incumbent.ProveInfeasible(absl::StrCat("what must be there while operator '", task.graph.ops[anchor.id].name,
+                                         "' runs, for itself and for those after it, does not fit"));
 }
 
 void PlanExactly(const PlanningTask& task, Incumbent& incumbent) {
