@@ -26,7 +26,7 @@
 //   convolution  conv (x, weight, bias?) {stride, pad, dilation, group} conv_transpose
 //   norm         batch_norm (x, weight, bias, running_mean, running_var) {training} layer_norm (x, weight?, bias?)
 //                {axis} group_norm {groups} instance_norm (x, weight?, bias?) rms_norm (x, weight?) {axis}
-//                local_response_norm {size, beta} lp_normalize {axis, p}
+//                local_response_norm {size, beta} lp_normalize {axis, p} weight_norm (v, g)
 //   pool         max_pool {kernel, stride, return_indices} avg_pool adaptive_avg_pool adaptive_max_pool lp_pool
 //                max_unpool
 //   softmax      softmax log_softmax {axis, half_to_float: 1 if the call names float32 as dtype}

@@ -72,7 +72,8 @@ bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId produc
   const Node& before = draft.node(producer);
   switch (row.habit) {
     case Habit::kAlways: return Contains(kBeforeActivation, before.op);
-    case Habit::kAsModule: return Contains(kBeforeActivation, before.op) && IsOwnModule(draft.node(id), before);
+    case Habit::kAsModule:
+      return Contains(kBeforeActivation, before.op) && before.op != "add" && IsOwnModule(draft.node(id), before);
     case Habit::kInference:
       return !run.training && before.op == "batch_norm" && IsOwnModule(draft.node(id), before);
     case Habit::kNever: return false;

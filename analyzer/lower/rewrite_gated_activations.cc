@@ -1,5 +1,5 @@
 // Activations of the form x * gate(x) that TorchScript exports spell out: SiLU (sigmoid), Hardswish (hardsigmoid) and
-// Mish (tanh of softplus), when the parts ran in one module call.
+// Mish (tanh of softplus), when the parts ran in one module call; and GLU, one half of x times the sigmoid of the other.
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -38,7 +38,35 @@ int64_t FuseGated(Draft& draft, std::string_view gate_op, std::string_view fused
   return count;
 }
 
+// split of x into two halves a, b: a * sigmoid(b) is glu(x), which saves x alone (torch/onnx symbolic_opset9, glu).
+bool IsGlu(const Draft& draft, NodeId mul, NodeId sigmoid, NodeId split) {
+  const Node& halves = draft.node(split);
+  const std::vector<int64_t> sizes = IntsAttribute(halves, "sizes");
+  if (sizes.size() != 2 || sizes[0] != sizes[1]) return false;
+  return draft.OnlyReader(halves.outputs[0]) == mul && draft.OnlyReader(halves.outputs[1]) == sigmoid &&
+         draft.node(mul).inputs[0] == halves.outputs[0] && SameCall(halves, draft.node(mul)) &&
+         SameCall(draft.node(sigmoid), draft.node(mul));
+}
+
 }  // namespace
+
+int64_t FuseGlu(Lowering& lowering) {
+  Draft& draft = lowering.draft;
+  int64_t count = 0;
+  for (NodeId id : draft.InOrder()) {
+    if (draft.node(id).op != "mul") continue;
+    const NodeId sigmoid = draft.ProducerIf(draft.node(id).inputs[1], "sigmoid");
+    if (!sigmoid.valid() || draft.OnlyReader(draft.node(sigmoid).outputs[0]) != id) continue;
+    const NodeId split = draft.ProducerIf(draft.node(sigmoid).inputs[0], "split");
+    if (!split.valid() || !IsGlu(draft, id, sigmoid, split)) continue;
+    Node glu = MakeNode("glu", {draft.node(split).inputs[0]}, draft.node(id).outputs);
+    glu.attributes["axis"] = IntAttribute(draft.node(split), "axis", 0);
+    const Rank rank = draft.rank(id);
+    Replace(draft, {split, sigmoid, id}, std::move(glu), rank);
+    ++count;
+  }
+  return count;
+}
 
 int64_t FuseSilu(Lowering& lowering) { return FuseGated(lowering.draft, "sigmoid", "silu"); }
 int64_t FuseHardswish(Lowering& lowering) { return FuseGated(lowering.draft, "hardsigmoid", "hardswish"); }

@@ -20,6 +20,8 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"silu", "products with their own sigmoid run as SiLU", FuseSilu},
     {"hardswish", "products with their own hard sigmoid run as Hardswish", FuseHardswish},
     {"mish", "products with the tanh of their softplus run as Mish", FuseMish},
+    {"glu", "halves gated by the sigmoid of the other half run as GLU", FuseGlu},
+    {"weight-norm", "weights of given direction and length run as one weight norm", FuseWeightNorm},
     {"attention", "attentions that the exporter spelled out run as scaled_dot_product_attention", FuseAttention},
     {"packed-projection", "packed q, k, v projections of nn.MultiheadAttention are copied once",
      InsertPackedProjectionCopy},

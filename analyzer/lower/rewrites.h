@@ -32,6 +32,9 @@ int64_t FuseGelu(Lowering& lowering);
 int64_t FuseSilu(Lowering& lowering);
 int64_t FuseHardswish(Lowering& lowering);
 int64_t FuseMish(Lowering& lowering);
+int64_t FuseGlu(Lowering& lowering);
+// rewrite_weight_norm.cc
+int64_t FuseWeightNorm(Lowering& lowering);
 // rewrite_unbind.cc
 int64_t FuseUnbind(Lowering& lowering);
 // rewrite_packed_projection.cc: the copy in nn.MultiheadAttention

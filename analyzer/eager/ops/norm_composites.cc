@@ -1,7 +1,7 @@
 // Normalisations that the framework composes: instance norm is a batch norm over [1, N * C, ...], local response norm a
-// pooled square, normalize a quotient by a norm.
+// pooled square, normalize a quotient by a norm. Weight norm, of a weight rather than an activation, stands here too.
 // Sources: aten/src/ATen/native/Normalization.cpp (instance_norm), torch/nn/functional.py (local_response_norm,
-// normalize).
+// normalize), aten/src/ATen/native/WeightNorm.cpp.
 #include <array>
 
 #include "analyzer/eager/ops/binary.h"
@@ -75,6 +75,24 @@ void EnactLpNormalize(Machine& m, const Call& call, Outputs& out) {
   out[0] = Div(m, x, Expand(m, least, x->dims));
 }
 
+// Inputs: v, g. The norms are float32 whatever v is.
+void EnactWeightNorm(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &v = call.input(0), &g = call.input(1);
+  NodeRef node = m.MakeNode("WeightNormInterfaceBackward0", {v, g});
+  node.Save(v);
+  node.Save(g);
+  out[0] = m.NewLike("_weight_norm_interface", *v);
+  const TensorRef norms = m.Allocate(g->dims, DType::kFloat32);
+  node.Save(norms);
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    const TensorRef v = b.saved(0), g = b.saved(1);
+    const TensorRef dv = b.m.NewLike("_weight_norm_interface_backward", *v);
+    b.result(0, dv);
+    b.result(1, b.m.Allocate(g->dims, g->dtype));
+  });
+}
+
 }  // namespace
 
 std::span<const OpRow> NormCompositeOps() {
@@ -82,6 +100,7 @@ std::span<const OpRow> NormCompositeOps() {
       {"instance_norm", EnactInstanceNorm, 1, 3},
       {"local_response_norm", EnactLocalResponseNorm, 1, 2},
       {"lp_normalize", EnactLpNormalize, 1, 1},
+      {"weight_norm", EnactWeightNorm, 2, 1},
   });
   return kRows;
 }

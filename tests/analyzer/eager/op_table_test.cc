@@ -47,7 +47,7 @@ TEST(FindOpTest, EveryNameOfTheContractHasARow) {
         "identity", "detach", "relu", "gelu", "silu", "clamp", "pow_scalar", "mul_scalar", "cast", "isnan", "softsign",
         "glu", "add", "maximum", "where", "masked_fill", "prelu", "lerp", "compare", "logical", "bitwise", "linear",
         "addmm", "matmul", "bmm", "einsum", "conv", "conv_transpose", "batch_norm", "layer_norm", "group_norm",
-        "instance_norm", "rms_norm", "local_response_norm", "lp_normalize", "max_pool", "avg_pool",
+        "instance_norm", "rms_norm", "local_response_norm", "lp_normalize", "weight_norm", "max_pool", "avg_pool",
         "adaptive_avg_pool", "adaptive_max_pool", "lp_pool", "max_unpool", "softmax", "log_softmax", "sum", "mean",
         "amax", "amin", "prod", "norm", "logsumexp", "argmax", "argmin", "cumsum", "cumprod", "max_dim", "std", "var",
         "all", "any", "embedding", "index_select", "gather", "index", "scatter", "scatter_add", "index_put", "topk",

@@ -59,6 +59,20 @@ TEST(InPlace, NeverWhatAnotherNodeReadsOrABackwardNeeds) {
   EXPECT_EQ(text.find("inplace"), std::string::npos) << "an input, a saved output, a tensor read twice:\n" << text;
 }
 
+// Residual blocks build the activation after their sum without `inplace` (timm's act3), layers of Conv, BatchNorm and
+// activation with it.
+TEST(InPlace, LeakyReluAfterASumIsANewTensor) {
+  const std::string text = LowerText(R"(
+    input x float32 2x3x4x4
+    weight c.weight float32 3x3x1x1
+    /c/Conv = Conv(x, c.weight) -> a float32 2x3x4x4
+    /Add = Add(a, x) -> b float32 2x3x4x4
+    /act3/LeakyRelu = LeakyRelu(b) -> y float32 2x3x4x4
+    output y
+  )");
+  EXPECT_NE(text.find("leaky_relu(b) -> y [act3]\n"), std::string::npos) << text;
+}
+
 TEST(InPlace, LeakyReluOnlyAsAModuleOfItsOwn) {
   const std::string text = LowerText(R"(
     input x float32 2x3x4x4

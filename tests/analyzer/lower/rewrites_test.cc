@@ -73,6 +73,49 @@ TEST(GatedActivations, SiluHardswishMish) {
             "silu(x) -> y [a]\nhardswish(y) -> z [b]\nmish(z) -> u [c]\n");
 }
 
+constexpr std::string_view kGlu = R"(
+    input x float32 2x8
+    const parts int64 2 = 4 4
+    /Split = Split(x, parts) -> a float32 2x4, b float32 2x4 {axis: 1}
+    /Sigmoid = Sigmoid(b) -> s float32 2x4
+    /Mul = Mul(a, s) -> y float32 2x4
+    output y
+)";
+
+TEST(Glu, HalvesGatedByTheSigmoidOfTheOther) { EXPECT_EQ(LowerText(kGlu), "glu(x) -> y\n"); }
+
+TEST(Glu, AGateThatIsAModuleOfItsOwnIsWrittenByHand) {
+  std::string text(kGlu);
+  text.replace(text.find("/Sigmoid ="), 10, "/gate/Sigmoid =");
+  EXPECT_EQ(LowerText(text), "split(x) -> a, b\nsigmoid(b) -> s [gate]\nmul(a, s) -> y\n");
+}
+
+constexpr std::string_view kWeightNorm = R"(
+    input x float32 2x16x32
+    weight conv.weight_g float32 1x1x8
+    weight conv.weight_v float32 24x16x8
+    /conv/ReduceL2 = ReduceL2(conv.weight_v) -> n float32 1x1x8 {axes: [0 1], keepdims: 1}
+    /conv/Div = Div(conv.weight_v, n) -> u float32 24x16x8
+    /conv/Mul = Mul(u, conv.weight_g) -> w float32 24x16x8
+    /conv/Conv = Conv(x, w) -> y float32 2x24x25
+    output y
+)";
+
+TEST(WeightNorm, DirectionOverItsNormTimesLength) {
+  const std::string text = LowerText(kWeightNorm);
+  EXPECT_NE(text.find("weight_norm(conv.weight_v, conv.weight_g) -> w [conv]\nconv(x, w) -> y [conv]\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(WeightNorm, ANormOverAMiddleDimensionIsComposed) {
+  std::string text(kWeightNorm);
+  text.replace(text.find("axes: [0 1]"), 11, "axes: [0 2]");
+  text.replace(text.find("1x1x8"), 5, "1x16x1");
+  text.replace(text.find("n float32 1x1x8"), 15, "n float32 1x16x1");
+  EXPECT_EQ(LowerText(text).find("weight_norm("), std::string::npos);
+}
+
 TEST(GatedActivations, AGateOfAnotherTensorIsAProduct) {
   EXPECT_EQ(LowerText(R"(
     input x float32 2x8
