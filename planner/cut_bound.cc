@@ -159,7 +159,9 @@ class Bounder {
     if (ends.size() > kWindowEnds && !HasFewAnchors()) {
       std::sort(ends.begin() + 2, ends.end());
       std::vector<int> some(ends.begin(), ends.begin() + 2);
-      for (size_t i = 2; i < kWindowEnds; ++i) some.push_back(ends[2 + (i - 2) * (ends.size() - 3) / (kWindowEnds - 3)]);
+      for (size_t i = 2; i < kWindowEnds; ++i) {
+        some.push_back(ends[2 + (i - 2) * (ends.size() - 3) / (kWindowEnds - 3)]);
+      }
       ends = std::move(some);
     }
     std::sort(ends.begin(), ends.end());

@@ -24,7 +24,8 @@ struct Branch {
 struct Choice {
   int64_t cost = 0;
   int64_t bytes = 0;
-  std::vector<bool> kept;  // by keep
+  std::vector<bool> kept;     // by keep
+  std::vector<bool> dropped;  // by keep: needed all the same
 };
 
 class Search {
@@ -59,8 +60,9 @@ class Search {
     value.lower_bound = std::min(proven, best_cost_);
     if (best_cost_ == kNone) return value;
     value.cost = best_cost_;
-    for (size_t i = 0; i < best_kept_.size(); ++i) {
-      if (best_kept_[i]) value.kept.push_back(graph_.keeps()[i].requirement);
+    for (size_t i = 0; i < best_.kept.size(); ++i) {
+      if (best_.kept[i]) value.kept.push_back(graph_.keeps()[i].requirement);
+      if (best_.dropped[i]) value.dropped.push_back(graph_.keeps()[i].requirement);
     }
     return value;
   }
@@ -135,9 +137,9 @@ class Search {
   void Consider(const Choice& choice) {
     if (choice.bytes > room_ || choice.cost >= best_cost_) return;
     best_cost_ = choice.cost;
-    best_kept_ = choice.kept;
+    best_ = choice;
     for (size_t i = 0; i < forced_.size(); ++i) {
-      if (forced_[i] == Forced::kKept) best_kept_[i] = true;
+      if (forced_[i] == Forced::kKept) best_.kept[i] = true;
     }
   }
 
@@ -194,11 +196,14 @@ class Search {
 
   Choice Read() const {
     const MinCut& cut = graph_.cut();
-    Choice choice{0, 0, std::vector<bool>(forced_.size(), false)};
+    const std::vector<bool> none(forced_.size(), false);
+    Choice choice{0, 0, none, none};
     for (size_t i = 0; i < forced_.size(); ++i) {
       const CutGraph::Keep& keep = graph_.keeps()[i];
       const bool produced = keep.produce_node != MinCut::kSink && cut.OnSourceSide(keep.produce_node);
-      if (forced_[i] == Forced::kKept || !cut.OnSourceSide(keep.need_node) || produced) continue;
+      if (forced_[i] == Forced::kKept || !cut.OnSourceSide(keep.need_node)) continue;
+      choice.dropped[i] = produced;
+      if (produced) continue;
       choice.kept[i] = true;
       choice.bytes += keep.bytes;
     }
@@ -217,7 +222,7 @@ class Search {
   int shift_ = 0;  // capacities are costs times 2^shift_
   bool impossible_ = false;
   int64_t best_cost_ = kNone;
-  std::vector<bool> best_kept_;
+  Choice best_;
 };
 
 }  // namespace

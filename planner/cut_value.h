@@ -26,7 +26,8 @@ struct CutValue {
   bool impossible = false;    // no choice fits: no schedule does
   int64_t lower_bound = 0;    // proven: of all runs behind the anchor, beyond what FirstRuns charges there
   int64_t cost = -1;          // of the best choice found, -1 if none
-  std::vector<int> kept;      // its requirements that are kept
+  std::vector<int> kept;      // requirements that it keeps at the instant
+  std::vector<int> dropped;   // requirements that it makes again afterwards
 };
 
 // `cost_unit`: all costs are multiples of it.

@@ -4,7 +4,8 @@
 
 namespace onnx_mem {
 
-FirstRuns::FirstRuns(const StageProblem& problem) : seen_(problem.requirements.size(), false), due_(problem.group_count) {
+FirstRuns::FirstRuns(const StageProblem& problem)
+    : seen_(problem.requirements.size(), false), due_(problem.group_count) {
   for (size_t r = 0; r < problem.requirements.size(); ++r) {
     for (int item : problem.requirements[r].alternatives) {
       if (problem.items[item].maker >= 0) seen_[r] = true;  // an anchor brings it

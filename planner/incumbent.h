@@ -9,7 +9,10 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "planner/cut_bound.h"
 #include "planner/op_sequence.h"
 #include "planner/problem.h"
 
@@ -32,6 +35,10 @@ class Incumbent {
   // Proven: no schedule fits. `why` names the operator that cannot run and what it needs.
   void ProveInfeasible(std::string why);
 
+  // Cuts solved on the way to the bound, for plans that follow them.
+  void RememberCuts(std::vector<SolvedCut> cuts) { cuts_ = std::move(cuts); }
+  const std::vector<SolvedCut>& cuts() const { return cuts_; }
+
   bool feasible() const { return cost_ != kNoCost; }
   bool infeasible() const { return !why_infeasible_.empty(); }
   // Nothing is left to look for: the cost meets the bound, or no schedule fits.
@@ -53,6 +60,7 @@ class Incumbent {
   int64_t lower_bound_ = 0;
   OpSequence runs_;
   Schedule schedule_;
+  std::vector<SolvedCut> cuts_;
   std::string method_;
   std::string why_infeasible_;
 };

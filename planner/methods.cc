@@ -15,6 +15,7 @@ namespace {
 constexpr auto kRows = std::to_array<MethodRow>({
     {"none", "none", PlanNoRecompute},
     {"bound", "none", ProveBound},
+    {"cut", "dag", PlanCut},
     {"sqrt", "sqrt", PlanSqrt},
     {"chen", "chen", PlanChen},
     {"chain", "chain", PlanChain},

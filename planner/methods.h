@@ -49,6 +49,9 @@ absl::Span<const MethodRow> MethodRows();
 // "bound": what no schedule can do without (cut_bound.h), and budgets in which none fits. Finds no schedule.
 void ProveBound(const PlanningTask& task, Incumbent& incumbent);
 
+// "cut": keeps what the best cut keeps (cut_plan.h).
+void PlanCut(const PlanningTask& task, Incumbent& incumbent);
+
 // "exact": every schedule, the most promising first (exact_search.h); for small graphs, or to a limit.
 void PlanExactly(const PlanningTask& task, Incumbent& incumbent);
 

@@ -59,8 +59,9 @@ void ProveBound(const PlanningTask& task, Incumbent& incumbent) {
   CutBoundLimits limits;
   limits.enough = incumbent.cost();
   limits.stop = [&] { return share.TimeIsUp(); };
-  const CutBound bound = BoundByCuts(task.problem, task.budget_bytes, limits);
+  CutBound bound = BoundByCuts(task.problem, task.budget_bytes, limits);
   incumbent.RaiseBound(std::min(bound.lower_bound, incumbent.cost()));
+  incumbent.RememberCuts(std::move(bound.cuts));
   if (bound.impossible_at < 0) return;
   const StageAnchor& anchor = task.problem.anchors[bound.impossible_at];
   incumbent.ProveInfeasible(absl::StrCat("what must be there while operator '", task.graph.ops[anchor.id].name,

@@ -132,6 +132,11 @@ void RunTimeline::Replay(const Schedule& schedule) {
   }
 }
 
+TimeKey RunTimeline::KeyOfAnchor(int anchor) const {
+  const auto slot = std::find(first_anchor_.begin(), first_anchor_.end(), anchor) - first_anchor_.begin();
+  return FirstKey(static_cast<int>(slot));
+}
+
 bool RunTimeline::HomeIsEmpty(int op) const {
   const std::vector<int>& ids = slots_[HomeSlot(op)];
   return ids.size() < 2 || runs_[ids[ids.size() - 2]].key != FirstKey(HomeSlot(op));

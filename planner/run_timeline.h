@@ -53,6 +53,7 @@ class RunTimeline {
   bool CanRerun(int op) const { return rank_[op] >= 0; }
   // The slot of the first run of the operator's group.
   int HomeSlot(int op) const { return home_[problem_.ops[op].group]; }
+  TimeKey KeyOfAnchor(int anchor) const;
   // Whether the first run of that group may be left out, and is.
   bool HomeIsEmpty(int op) const;
 

@@ -1,0 +1,53 @@
+// Mends a schedule under change (run_timeline.h) where it exceeds the budget: gives items up, the cheapest per byte and
+// moment first, until everything fits; and takes runs away that are not needed any more.
+#ifndef ONNX_MEM_PLANNER_PLAN_REPAIR_H_
+#define ONNX_MEM_PLANNER_PLAN_REPAIR_H_
+
+#include <cstdint>
+#include <random>
+
+#include "planner/methods.h"
+#include "planner/plan_editor.h"
+#include "planner/run_timeline.h"
+
+namespace onnx_mem {
+
+class PlanRepair {
+ public:
+  // `start`: a legal schedule. `task` must outlive this object.
+  PlanRepair(const PlanningTask& task, const Schedule& start);
+
+  RunTimeline& timeline() { return timeline_; }
+  PlanEditor& editor() { return editor_; }
+
+  // From any plan to one within the budget, by way of limits that fall; what has been done is committed. At most
+  // `rounds` repairs. Says whether the plan fits.
+  bool Descend(int rounds);
+
+  // Gives items up until everything fits under the editor's limit. `noise` of 128 doubles some scores. What was done
+  // is left uncommitted, and half done where it says no.
+  bool Repair(int noise);
+
+  // Takes every repeated run away that is not needed, the most costly first. Commits.
+  void Tidy();
+
+  // Takes the run away if the plan still fits and costs less. Commits nothing.
+  bool TakeIfNotNeeded(int run);
+
+  int Draw(int below) { return static_cast<int>(random_() % static_cast<uint32_t>(below)); }
+
+ private:
+  TimeKey FullestMoment(int slot) const;
+  PlanEditor::Drop BestDrop(int noise);
+
+  const PlanningTask& task_;
+  RunTimeline timeline_;
+  PlanEditor editor_;
+  std::mt19937 random_{12345};
+  int cost_shift_ = 0;
+  int byte_shift_ = 0;
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_PLAN_REPAIR_H_
