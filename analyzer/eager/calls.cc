@@ -27,7 +27,7 @@ Calls::Calls(const Graph& graph) {
 }
 
 std::span<const int32_t> Calls::of_node(int32_t node) const {
-  if (node < 0) return {};
+  if (node < 0 || node >= static_cast<int32_t>(of_node_.size())) return {};
   return of_node_[static_cast<size_t>(node)];
 }
 

@@ -28,7 +28,7 @@ class Calls {
   // (an operator of the outermost forward) belongs to no call and ends none.
   explicit Calls(const Graph& graph);
 
-  // The calls that enclose `node`, outermost first. Empty for -1, what was there before all nodes.
+  // The calls that enclose `node`, outermost first. Empty for -1, what was there before all nodes, and past the last.
   std::span<const int32_t> of_node(int32_t node) const;
   const CallSpan& span(int32_t call) const { return spans_[static_cast<size_t>(call)]; }
   const std::vector<CallSpan>& spans() const { return spans_; }

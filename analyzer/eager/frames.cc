@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "analyzer/eager/calls.h"
+#include "analyzer/eager/kept_results.h"
 #include "analyzer/eager/locals.h"
 
 namespace onnx_mem::eager {
@@ -21,7 +22,7 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
       if (rules == FrameRules::kStraightLine) continue;
       last = std::max(last, calls.EndOfCallEntered(tensor.producer.value(), reader.value()).value_or(-1));
     }
-    if (locals) last = std::max(last, locals->HeldUntil(id));
+    if (locals) last = std::max({last, locals->HeldUntil(id), KeptUntil(graph, calls, id)});
     release[id] = last;
   }
   for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());

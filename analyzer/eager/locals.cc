@@ -137,6 +137,13 @@ bool Locals::Prepares(int32_t unit, size_t depth) const {
   });
 }
 
+// torch.cat([s, self.up(x)], 1) can stand in one expression; in torch.cat([self.blocks(a), b], 1) and in longer lists the
+// parts have names already.
+bool Locals::NamesItsParts(int32_t cat, int32_t call, const Home& home) const {
+  const Node& node = graph_.nodes[NodeId(cat)];
+  return node.op == "cat" && (node.inputs.size() > 2 || node.inputs.back() != OnlyResult(call, home.depth));
+}
+
 // The unit of `home` that goes on with the only result of `unit`, and with no other statement in between; -1 if none.
 int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
   const auto only_reader = [&](int32_t of) {
@@ -150,7 +157,9 @@ int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
   if (next < 0) return -1;
   if (is_call(unit)) {
     if (Wraps(next, home.depth)) return next;
-    if (Prepares(next, home.depth)) return is_call(only_reader(next)) ? next : -1;
+    if (Prepares(next, home.depth)) {
+      return !NamesItsParts(next, unit, home) && is_call(only_reader(next)) ? next : -1;
+    }
     if (!is_call(next) || !Contains(kNorms, graph_.nodes[NodeId(next)].op)) return -1;
     const int32_t after = only_reader(next);
     return after >= 0 && Wraps(after, home.depth) ? next : -1;
@@ -200,6 +209,20 @@ bool Locals::IsNamed(TensorId id, const Home& home) const {
   return graph_.tensors[last].shape == graph_.tensors[other].shape;
 }
 
+// x = x + f(x), x = x + self.position: the sum takes over the name of its operand.
+bool Locals::IsResidual(NodeId sum) const {
+  const Node& node = graph_.nodes[sum];
+  for (size_t i : {0, 1}) {
+    const TensorId x = node.inputs[i], branch = node.inputs[1 - i];
+    if (!x.valid() || !branch.valid() || !graph_.tensors[x].producer.valid()) return true;
+    const int32_t made = graph_.tensors[branch].producer.value();
+    const auto& readers = graph_.tensors[x].consumers;
+    const auto is_before = [&](NodeId reader) { return reader < sum && reader.value() <= made; };
+    if (std::any_of(readers.begin(), readers.end(), is_before)) return true;
+  }
+  return false;
+}
+
 // LayerNorm(a + b): the operands of a sum that is itself the argument of the next module call.
 int32_t Locals::HeldBySumInCall(TensorId id) const {
   int32_t last = -1;
@@ -208,6 +231,7 @@ int32_t Locals::HeldBySumInCall(TensorId id) const {
     if (node.op != "add" || !node.outputs[0].valid()) continue;
     const std::vector<NodeId>& next = graph_.tensors[node.outputs[0]].consumers;
     if (next.size() != 1) continue;
+    if (IsResidual(reader) && !Contains(kNorms, graph_.nodes[next[0]].op)) continue;
     const std::span<const int32_t> outer = calls_.of_node(reader.value()), inner = calls_.of_node(next[0].value());
     if (inner.size() < outer.size() || !std::equal(outer.begin(), outer.end(), inner.begin())) continue;
     last = std::max(last, calls_.EndOfCallEntered(reader.value(), next[0].value()).value_or(-1));

@@ -42,11 +42,13 @@ class Locals {
   std::vector<int32_t> ReadingUnits(TensorId id, const Home& home) const;
   bool Wraps(int32_t unit, size_t depth) const;
   bool Prepares(int32_t unit, size_t depth) const;
+  bool NamesItsParts(int32_t cat, int32_t call, const Home& home) const;
   int32_t NextInStatement(int32_t unit, const Home& home) const;
   int32_t EndOfStatement(TensorId id, const Home& home) const;
   TensorId OnlyResult(int32_t unit_end, size_t depth) const;
   bool IsSplitPiece(TensorId id) const;
   bool IsNamed(TensorId id, const Home& home) const;
+  bool IsResidual(NodeId sum) const;
   int32_t HeldBySumInCall(TensorId id) const;
 
   const Graph& graph_;

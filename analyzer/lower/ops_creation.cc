@@ -16,6 +16,15 @@ double DropoutProbability(const Site& s) {
   return p;
 }
 
+// Notes on a softmax who drops its result, a function of its own module or a module inside: in inference the dropout is
+// gone, but not what it says about the code (eager/kept_results.h).
+void NoteDroppedSoftmax(Site& s, TensorId dropped) {
+  const NodeId producer = dropped.valid() ? s.draft().producer(dropped) : NodeId();
+  if (!producer.valid() || s.draft().node(producer).op != "softmax") return;
+  const bool function = s.draft().node(producer).calls == s.scope().calls;
+  s.draft().mutable_node(producer).attributes["dropout"] = std::string(function ? "function" : "module");
+}
+
 }  // namespace
 
 void LowerRange(Site& s) { s.Emit("arange", {}, {s.Out(0)}); }
@@ -26,6 +35,7 @@ void LowerRandom(Site& s) { s.Emit("random", {}, {s.Out(0)}); }
 
 void LowerDropout(Site& s) {
   ++s.lowering().dropouts;
+  NoteDroppedSoftmax(s, s.Materialized(0));
   const double p = DropoutProbability(s);
   if (p <= 0.0) return s.Alias(0, s.Materialized(0));
   const bool feature = absl::StartsWith(s.scope().framework_op, "feature_dropout#");

@@ -8,51 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_split.h"
-#include "analyzer/eager/frames.h"
+#include "tests/analyzer/eager/lowered_program.h"
 
 namespace onnx_mem::eager {
 namespace {
 
-// Builds a lowered graph node by node; every tensor is 2x4 unless said otherwise.
-class Program {
- public:
-  Program() { graph_.inputs.push_back(Make("input", {2, 4})); }
-
-  TensorId input() const { return graph_.inputs[0]; }
-
-  // `calls` as "a > a.b": the module calls around the operator.
-  TensorId Run(std::string_view op, std::vector<TensorId> inputs, std::string_view calls = "", Dims dims = {2, 4}) {
-    Node node;
-    node.op = std::string(op);
-    node.name = op;
-    node.inputs = std::move(inputs);
-    if (!calls.empty()) node.calls = absl::StrSplit(absl::string_view(calls.data(), calls.size()), " > ");
-    const TensorId output = Make(op, std::move(dims));
-    node.outputs = {output};
-    const NodeId id = graph_.nodes.Add(node);
-    graph_.tensors[output].producer = id;
-    for (TensorId input : node.inputs) graph_.tensors[input].consumers.push_back(id);
-    return output;
-  }
-
-  // Node index after which `id` goes, with likely locals and with the certain rules alone.
-  std::pair<int32_t, int32_t> Release(TensorId id) const {
-    return {ReleaseAfter(graph_, FrameRules::kLocals)[id], ReleaseAfter(graph_, FrameRules::kArguments)[id]};
-  }
-
- private:
-  TensorId Make(std::string_view name, Dims dims) {
-    Tensor tensor;
-    tensor.name = std::string(name);
-    tensor.shape = Shape(std::move(dims));
-    tensor.dtype = DType::kFloat32;
-    return graph_.tensors.Add(std::move(tensor));
-  }
-
-  Graph graph_;
-};
-
+using Program = LoweredProgram;
 using Nodes = std::pair<int32_t, int32_t>;
 
 TEST(Locals, AFunctionAroundACallHoldsWhatWentIn) {  // x = F.relu(self.bn(self.conv(x)))
@@ -131,6 +92,32 @@ TEST(Locals, AShortcutDoesNot) {  // s = self.down(x); x = self.conv(x); x = x +
   const TensorId sum = p.Run("add", {c, s});                    // 3
   p.Run("conv", {sum}, "dec");                                  // 4
   EXPECT_EQ(p.Release(x), Nodes(2, 2));
+}
+
+TEST(Locals, ASumOfBranchesStandsInTheCallASumWithTheOperandDoesNot) {
+  Program p;
+  const TensorId x = p.Run("conv", {p.input()}, "a");        // 0
+  const TensorId f = p.Run("conv", {x}, "f");                // 1
+  const TensorId sum = p.Run("add", {x, f});                 // 2: x = x + self.f(x)
+  const TensorId up = p.Run("conv", {sum}, "b > b.up");      // 3: x = self.b(x)
+  p.Run("conv", {up}, "b > b.down");                         // 4
+  EXPECT_EQ(p.Release(f).first, 2);
+  const TensorId g = p.Run("conv", {p.input()}, "g");        // 5
+  const TensorId h = p.Run("conv", {p.input()}, "h");        // 6
+  const TensorId both = p.Run("add", {g, h});                // 7: self.c(g + h)
+  const TensorId wide = p.Run("conv", {both}, "c > c.up");   // 8
+  p.Run("conv", {wide}, "c > c.down");                       // 9
+  EXPECT_EQ(p.Release(g).first, 9);
+}
+
+TEST(Locals, APartThatIsNotLastHasAName) {  // a = self.blocks(a); self.out(torch.cat([a, b], 1))
+  Program p;
+  const TensorId b = p.Run("conv", {p.input()}, "b");             // 0
+  const TensorId a = p.Run("conv", {p.input()}, "blocks");        // 1
+  const TensorId joined = p.Run("cat", {a, b}, "", {2, 8});       // 2
+  const TensorId up = p.Run("conv", {joined}, "out > out.conv");  // 3
+  p.Run("batch_norm", {up}, "out > out.bn");                      // 4
+  EXPECT_EQ(p.Release(a), Nodes(4, 2));
 }
 
 }  // namespace

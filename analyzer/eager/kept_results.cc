@@ -1,0 +1,130 @@
+#include "analyzer/eager/kept_results.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+bool IsProduct(const Node& node) { return node.op == "matmul" || node.op == "bmm" || node.op == "sdpa"; }
+
+const Node* Producer(const Graph& graph, TensorId id) {
+  const NodeId producer = id.valid() ? graph.tensors[id].producer : NodeId();
+  return producer.valid() ? &graph.nodes[producer] : nullptr;
+}
+
+// "encoder.layer.3": an element of a ModuleList or Sequential.
+bool IsElement(std::string_view call) {
+  const size_t dot = call.rfind('.');
+  const std::string_view last = dot == std::string_view::npos ? call : call.substr(dot + 1);
+  const auto is_digit = [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); };
+  return !last.empty() && std::all_of(last.begin(), last.end(), is_digit);
+}
+
+// A linear layer that runs in `outer`, outside `inner`.
+bool HasOtherLinear(const Graph& graph, const CallSpan& outer, const CallSpan& inner) {
+  for (int32_t i = outer.begin; i <= outer.end; ++i) {
+    if (i >= inner.begin && i <= inner.end) continue;
+    const std::string& op = graph.nodes[NodeId(i)].op;
+    if (op == "linear" || op == "addmm" || op == "matmul") return true;
+  }
+  return false;
+}
+
+// The layer that an attention module's weights are handed up to: the innermost element of a stack around it that has
+// linear layers beside the attention's own. -1 if the attention is not a module of its own.
+int32_t EndOfLayer(const Graph& graph, const Calls& calls, int32_t node) {
+  const std::span<const int32_t> inside = calls.of_node(node);
+  if (inside.size() < 2 || IsElement(calls.span(inside.back()).name)) return -1;
+  const CallSpan& attention = calls.span(inside.back());
+  for (size_t depth = inside.size() - 1; depth-- > 0;) {
+    const CallSpan& layer = calls.span(inside[depth]);
+    if (IsElement(layer.name) && HasOtherLinear(graph, layer, attention)) return layer.end;
+  }
+  return -1;
+}
+
+// softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers'
+// eager_attention_forward, which drops weights by a function. timm, torchvision and most code written by hand scale q or
+// drop by a module, and hand no weights back.
+bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
+  constexpr int kMostSteps = 4;  // mask, position bias, view
+  TensorId scores = softmax.inputs[0];
+  bool scaled = false;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const Node* maker = Producer(graph, scores);
+    if (maker == nullptr || maker->calls != softmax.calls) return false;
+    if (IsProduct(*maker)) return scaled;
+    scaled |= maker->op == "mul_scalar" || maker->op == "div_scalar";
+    if (maker->inputs.empty()) return false;
+    scores = maker->inputs[0];
+  }
+  return false;
+}
+
+int32_t KeptAsWeights(const Graph& graph, const Calls& calls, TensorId id) {
+  const Node& softmax = *Producer(graph, id);
+  if (softmax.op != "softmax") return -1;
+  const auto& readers = graph.tensors[id].consumers;
+  const bool weighs = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return IsProduct(graph.nodes[reader]) && graph.nodes[reader].calls == softmax.calls;
+  });
+  if (!weighs) return -1;
+  if (StringAttribute(softmax, "dropout", "") == "module" || !ScalesTheProduct(graph, softmax)) return -1;
+  return EndOfLayer(graph, calls, graph.tensors[id].producer.value());
+}
+
+// torch.cat([keys so far, key], dim=-2), where there are none so far: the file is left with one operand.
+bool IsFirstCacheUpdate(const Graph& graph, TensorId id) {
+  const Node& node = *Producer(graph, id);
+  return node.op == "cat" && node.inputs.size() == 1 && graph.tensors[id].shape.rank() == 4 &&
+         IntAttribute(node, "axis", 0) == 2;
+}
+
+// The first layer of a stack, "layers.0", with layers inside and one after it.
+bool IsFirstLayer(const Calls& calls, int32_t call, size_t depth) {
+  const CallSpan& span = calls.span(call);
+  if (!absl::EndsWith(span.name, ".0")) return false;
+  const std::span<const int32_t> next = calls.of_node(span.end + 1);
+  const std::string second = span.name.substr(0, span.name.size() - 1) + "1";
+  if (depth >= next.size() || calls.span(next[depth]).name != second) return false;
+  for (int32_t i = span.begin; i <= span.end; ++i) {
+    if (calls.of_node(i).size() > depth + 1) return true;
+  }
+  return false;
+}
+
+// In the forward of a base model, which a head calls: names of what its embeddings make last until it returns.
+int32_t KeptAsEmbedding(const Graph& graph, const Calls& calls, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  const int32_t maker = tensor.producer.value();
+  if (tensor.consumers.empty()) return -1;
+  const std::span<const int32_t> made = calls.of_node(maker);
+  size_t depth = made.size();  // of the innermost frame around the maker and all readers
+  for (NodeId reader : tensor.consumers) {
+    const std::span<const int32_t> read = calls.of_node(reader.value());
+    depth = std::min({depth, read.size()});
+    while (depth > 0 && read[depth - 1] != made[depth - 1]) --depth;
+  }
+  if (depth == 0) return -1;
+  const auto first = std::min_element(tensor.consumers.begin(), tensor.consumers.end());
+  const int32_t reading = calls.UnitCall(first->value(), depth);
+  const bool enters = reading >= 0 && IsFirstLayer(calls, reading, depth);
+  if (!enters && graph.nodes[tensor.producer].op != "embedding") return -1;
+  return calls.EndOfFrameAt(maker, depth);
+}
+
+}  // namespace
+
+int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id) {
+  if (!graph.tensors[id].producer.valid()) return -1;
+  if (IsFirstCacheUpdate(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
+  return std::max(KeptAsWeights(graph, calls, id), KeptAsEmbedding(graph, calls, id));
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,25 @@
+// Results that the code around a module call keeps although no node reads them any more. Nothing in a file says so: it is
+// how transformers (modeling_*.py, cache_utils.py) and models that are built in its way are written. Likely, not certain.
+//
+//   x, _ = self.self_attn(x)                 attention written out hands its weights back beside its result; the layer
+//                                            holds both until it returns
+//   key, value = cache.update(key, value)    a decoder keeps keys and values of every layer until the model returns;
+//                                            the first update concatenates with nothing, so it copies
+//   hidden = embeds = self.embed(ids)        what enters the first of a stack of layers has a name of its own, beside
+//   for layer in self.layers: hidden = ...   the one that the loop assigns anew
+#ifndef ONNX_MEM_ANALYZER_EAGER_KEPT_RESULTS_H_
+#define ONNX_MEM_ANALYZER_EAGER_KEPT_RESULTS_H_
+
+#include <cstdint>
+
+#include "analyzer/eager/calls.h"
+#include "analyzer/graph/graph.h"
+
+namespace onnx_mem::eager {
+
+// The last node during which `id` is likely held for one of these reasons; -1 if for none.
+int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id);
+
+}  // namespace onnx_mem::eager
+
+#endif  // ONNX_MEM_ANALYZER_EAGER_KEPT_RESULTS_H_

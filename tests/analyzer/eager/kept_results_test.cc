@@ -1,0 +1,95 @@
+// What stays alive though nothing reads it any more: attention weights, key and value caches, embeddings.
+#include "analyzer/eager/kept_results.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/analyzer/eager/lowered_program.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+struct Attention {
+  TensorId weights;
+  int32_t product = 0;  // node that reads them
+  int32_t layer_end = 0;
+};
+
+// One layer: attention in a module of its own, then a feed-forward layer. softmax(q k^T * scale) v.
+Attention RunLayer(LoweredProgram& p, bool scale_after_product, std::string dropout) {
+  const TensorId q = p.Run("linear", {p.input()}, "layers.0 > layers.0.attn > layers.0.attn.q");
+  const std::string attn = "layers.0 > layers.0.attn";
+  const TensorId scaled = scale_after_product ? q : p.Run("mul_scalar", {q}, attn);
+  TensorId scores = p.Run("bmm", {scaled, q}, attn);
+  if (scale_after_product) scores = p.Run("mul_scalar", {scores}, attn);
+  Attention result;
+  result.weights = p.Run("softmax", {scores}, attn);
+  if (!dropout.empty()) p.Say(result.weights, "dropout", dropout);
+  const TensorId mixed = p.Run("bmm", {result.weights, q}, attn);
+  result.product = p.last();
+  const TensorId wide = p.Run("linear", {mixed}, "layers.0 > layers.0.up");
+  p.Run("gelu", {wide}, "layers.0 > layers.0.act");
+  result.layer_end = p.last();
+  return result;
+}
+
+TEST(KeptResults, TheLayerHoldsWeightsThatAttentionHandsBack) {  // x, _ = self.attn(x); x = self.act(self.up(x))
+  LoweredProgram p;
+  const Attention attention = RunLayer(p, /*scale_after_product=*/true, "function");
+  EXPECT_EQ(p.Release(attention.weights), std::make_pair(attention.layer_end, attention.product));
+}
+
+TEST(KeptResults, WeightsThatAModuleDropsStayInside) {  // attn = self.attn_drop(attn); x = attn @ v
+  LoweredProgram p;
+  const Attention attention = RunLayer(p, /*scale_after_product=*/true, "module");
+  EXPECT_EQ(p.Release(attention.weights).first, attention.product);
+}
+
+TEST(KeptResults, CodeThatScalesTheQueryHandsNoWeightsBack) {  // q = q * self.scale; attn = q @ k.transpose(-2, -1)
+  LoweredProgram p;
+  const Attention attention = RunLayer(p, /*scale_after_product=*/false, "");
+  EXPECT_EQ(p.Release(attention.weights).first, attention.product);
+}
+
+TEST(KeptResults, ACacheKeepsKeysUntilTheModelReturns) {  // key, value = cache.update(key, value)
+  LoweredProgram p;
+  const TensorId key = p.Run("linear", {p.input()}, "layers.0 > layers.0.k", {2, 3, 8, 4});
+  const TensorId cached = p.Run("cat", {key}, "layers.0", {2, 3, 8, 4});
+  p.Say(cached, "axis", int64_t{2});
+  p.Run("bmm", {cached, cached}, "layers.0");
+  p.Run("linear", {p.input()}, "head");
+  EXPECT_EQ(p.Release(cached), std::make_pair(3, 2));
+}
+
+TEST(KeptResults, ACopyAlongChannelsIsNoCache) {  // DenseNet's first layer: torch.cat([x], 1)
+  LoweredProgram p;
+  const TensorId x = p.Run("conv", {p.input()}, "conv", {2, 3, 8, 4});
+  const TensorId joined = p.Run("cat", {x}, "", {2, 3, 8, 4});
+  p.Say(joined, "axis", int64_t{1});
+  p.Run("conv", {joined}, "next");
+  p.Run("conv", {p.input()}, "last");
+  EXPECT_EQ(p.Release(joined).first, 2);
+}
+
+TEST(KeptResults, WhatEntersTheFirstLayerHasANameOfItsOwn) {  // h = e = self.embed(x); for l in self.layers: h = l(h)
+  LoweredProgram p;
+  const TensorId embedded = p.Run("conv", {p.input()}, "vit > vit.embed");
+  const TensorId first = p.Run("linear", {embedded}, "vit > vit.layers.0 > vit.layers.0.fc");
+  const TensorId second = p.Run("linear", {first}, "vit > vit.layers.1 > vit.layers.1.fc");
+  p.Run("layer_norm", {second}, "vit > vit.norm");
+  p.Run("linear", {second}, "head");
+  EXPECT_EQ(p.Release(embedded), std::make_pair(3, 1)) << "until the base model returns";
+  EXPECT_EQ(p.Release(first).first, 2) << "the loop's own name goes on";
+}
+
+TEST(KeptResults, InTheModelsOwnForwardTheNameGoesOn) {  // x = self.embed(x); for l in self.layers: x = l(x)
+  LoweredProgram p;
+  const TensorId embedded = p.Run("conv", {p.input()}, "embed");
+  const TensorId first = p.Run("linear", {embedded}, "layers.0 > layers.0.fc");
+  p.Run("linear", {first}, "layers.1 > layers.1.fc");
+  EXPECT_EQ(p.Release(embedded).first, 1);
+}
+
+}  // namespace
+}  // namespace onnx_mem::eager
