@@ -52,6 +52,7 @@ constexpr auto kMethods = std::to_array<Named<std::string_view>>({{"auto", "auto
                                                                   {"dag", "dag"}});
 constexpr auto kBudgetLines =
     std::to_array<Named<BudgetLine>>({{"device", BudgetLine::kDevice}, {"live", BudgetLine::kLive}});
+constexpr auto kCostLines = std::to_array<Named<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
 constexpr auto kFormats =
     std::to_array<Named<std::string_view>>({{"table", "table"}, {"json", "json"}, {"csv", "csv"}, {"md", "md"}});
 constexpr auto kColors = std::to_array<Named<ColorChoice>>(
@@ -221,7 +222,14 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--budget-on", "device|live", OptionGroup::kPlan, kPlanCommand,
      "what --budget limits: memory on the card, or the bytes alive alone (device)",
      [](std::string_view text, Options& options) { return Choose(text, kBudgetLines, options.budget_line); }},
-    {"", "--max-slowdown", "P%", OptionGroup::kPlan, kPlanCommand, "take at most this much more compute: 10%",
+    {"", "--cost-in", "flops|time", OptionGroup::kPlan, kPlanCommand,
+     "what a second run costs: FLOPs, or estimated time, in which normalisations and activations count too (flops; time "
+     "with --cost)",
+     [](std::string_view text, Options& options) {
+       options.cost_line_given = true;
+       return Choose(text, kCostLines, options.cost_line);
+     }},
+    {"", "--max-slowdown", "P%", OptionGroup::kPlan, kPlanCommand, "take at most this much more FLOPs or time (--cost-in): 10%",
      ApplyMaxSlowdown},
     {"", "--time-limit", "SECONDS", OptionGroup::kPlan, kPlanCommand, "stop looking after this long, 0: never (2)",
      ApplyTimeLimit},
@@ -280,7 +288,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
      ApplyGpu, true},
     {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand, "memory of a card that is not in the table",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.gpu_memory_bytes); }},
-    {"", "--cost", "FILE", OptionGroup::kDevice, kAnalyzeCommand,
+    {"", "--cost", "FILE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand,
      "measured times instead of estimates: csv with node or module, phase, microseconds",
      [](std::string_view text, Options& options) {
        options.cost_file = std::string(text);

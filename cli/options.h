@@ -39,6 +39,8 @@ struct Options {
   double time_limit_s = 2.0;     // 0: none
   int64_t iteration_limit = 0;   // 0: none
   BudgetLine budget_line = BudgetLine::kDevice;
+  CostLine cost_line = CostLine::kFlops;
+  bool cost_line_given = false;
   std::optional<double> max_slowdown;
   std::string emit;              // --emit: "pytorch" or "json"; empty: the report
 

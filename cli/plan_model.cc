@@ -5,6 +5,7 @@
 #include "analyzer/analysis.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "cli/clock.h"
 #include "cli/option_values.h"
 #include "cli/plan.h"
 #include "cli/plan_file.h"
@@ -30,6 +31,10 @@ absl::StatusOr<PlanRequest> RequestOf(const Options& options) {
   PlanRequest request;
   ASSIGN_OR_RETURN(request.budget_bytes, BudgetOf(options));
   request.budget_line = options.budget_line;
+  request.cost_line = options.cost_line;
+  // Whoever measured times wants them used.
+  if (!options.cost_file.empty() && !options.cost_line_given) request.cost_line = CostLine::kTime;
+  ASSIGN_OR_RETURN(request.clock, ClockOf(options));
   request.max_slowdown = options.max_slowdown;
   request.method = options.method;
   request.time_limit_s = options.time_limit_s;
@@ -89,6 +94,9 @@ absl::StatusOr<Answer> PlanModel(const Options& options) {
   // The analysis has told what importing and lowering had to say; what is new is the planner's own.
   baseline.diagnostics = model.diagnostics;
   baseline.diagnostics.insert(baseline.diagnostics.end(), part.answer.diagnostics.begin(), part.answer.diagnostics.end());
+  for (Diagnostic& warning : UnmatchedTimes(request.clock, baseline.training->program)) {
+    baseline.diagnostics.push_back(std::move(warning));
+  }
   for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, baseline)) {
     baseline.diagnostics.push_back(std::move(warning));
   }

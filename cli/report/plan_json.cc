@@ -42,6 +42,8 @@ void WriteOnePlan(JsonWriter& json, const ModulePlan& plan, Granularity granular
   json.Key("device_bytes").Int(plan.measured.device_bytes);
   json.Key("recompute_flops").Int(plan.measured.recompute_flops);
   json.Key("slowdown").Number(plan.measured.slowdown);
+  json.Key("recompute_ns").Int(plan.measured.recompute_ns);
+  json.Key("time_slowdown").Number(plan.measured.time_slowdown);
   json.Key("dominated").Bool(plan.dominated);
   json.Key("segments").BeginArray();
   for (const PlannedSegment& segment : plan.segments) WriteSegment(json, segment);
@@ -76,6 +78,8 @@ void WritePlan(JsonWriter& json, const PlanPart& part) {
   json.Key("budget_bytes");
   part.request.budget_bytes ? json.Int(*part.request.budget_bytes) : json.Null();
   json.Key("budget_on").String(part.request.budget_line == BudgetLine::kDevice ? "device" : "live");
+  json.Key("cost_in").String(part.request.cost_line == CostLine::kFlops ? "flops" : "time");
+  json.Key("card").String(part.request.clock.card.name);
   json.Key("max_slowdown");
   part.request.max_slowdown ? json.Number(*part.request.max_slowdown) : json.Null();
   json.Key("status").String(NameOf(answer.status));
@@ -88,6 +92,10 @@ void WritePlan(JsonWriter& json, const PlanPart& part) {
   json.Key("gap").Number(answer.gap);
   json.Key("chosen");
   answer.chosen ? json.Int(answer.plans[*answer.chosen].id) : json.Null();
+  if (answer.with_expandable_segments) {
+    json.Key("with_expandable_segments");
+    WriteOnePlan(json, *answer.with_expandable_segments, part.request.granularity);
+  }
   if (part.largest_batch) WriteLargestBatch(json, *part.largest_batch);
   json.Key("plans").BeginArray();
   for (const ModulePlan& plan : answer.plans) WriteOnePlan(json, plan, part.request.granularity);

@@ -9,6 +9,7 @@
 #include "cli/report/layout.h"
 #include "cli/report/plan_report.h"
 #include "cli/report/text_parts.h"
+#include "planner/model/curve.h"
 
 namespace onnx_mem {
 namespace {
@@ -18,7 +19,7 @@ constexpr size_t kBar = 24;
 constexpr size_t kSpark = 60;
 constexpr size_t kRows = 12;      // of the curve, unless -n says otherwise
 constexpr size_t kSegments = 16;
-constexpr size_t kName = 46;
+constexpr size_t kName = 36;
 
 std::string Title(std::string_view text, const Screen& screen) {
   return std::string(kIndent, ' ') + Painted(text, Paint::kBold, screen) + '\n';
@@ -34,12 +35,24 @@ std::string LineName(const PlanPart& part) {
 
 std::string MoreCompute(double slowdown) { return absl::StrFormat("+%.1f %%", 100 * slowdown); }
 
+std::string Times(double slowdown) { return absl::StrFormat("x%.3f", 1 + slowdown); }
+
+double FlopsSlowdown(const PlanAnswer& answer, const Measured& measured) {
+  const auto step = static_cast<double>(answer.baseline_forward_flops + answer.baseline_backward_flops);
+  return step > 0 ? static_cast<double>(measured.recompute_flops) / step : 0;
+}
+
+// What a plan costs, as the request counts it.
+std::string MoreOf(const PlanPart& part, double slowdown) {
+  return MoreCompute(slowdown) + (part.request.cost_line == CostLine::kTime ? " time" : " compute");
+}
+
 std::string Limits(const PlanPart& part, const Screen& screen) {
   std::vector<std::string> limits;
   if (part.request.budget_bytes) {
     limits.push_back(absl::StrFormat("budget %s", FormatBytesIn(*part.request.budget_bytes, screen.units)));
   }
-  if (part.request.max_slowdown) limits.push_back(absl::StrFormat("at most %s", MoreCompute(*part.request.max_slowdown)));
+  if (part.request.max_slowdown) limits.push_back(absl::StrFormat("at most %s", MoreOf(part, *part.request.max_slowdown)));
   return absl::StrJoin(limits, ", ");
 }
 
@@ -55,8 +68,8 @@ std::string NoPlanText(const PlanPart& part, const Screen& screen) {
   } else {
     absl::StrAppendFormat(&text, " found for %s\n", Limits(part, screen));
   }
-  absl::StrAppendFormat(&text, "%sLeast found: %s %s for %s compute", std::string(kIndent, ' '),
-                        FormatBytesIn(BytesOf(part, floor), screen.units), LineName(part), MoreCompute(floor.slowdown));
+  absl::StrAppendFormat(&text, "%sLeast found: %s %s for %s", std::string(kIndent, ' '),
+                        FormatBytesIn(BytesOf(part, floor), screen.units), LineName(part), MoreOf(part, floor.slowdown));
   if (answer.status == PlanStatus::kNotFound && part.request.budget_bytes) {
     absl::StrAppendFormat(&text, "; proven: not below %s", FormatBytesIn(answer.minimum_bytes, screen.units));
   }
@@ -80,7 +93,7 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
                      Painted(absl::StrFormat("%s %s", FormatBytesIn(then, screen.units), LineName(part)), Paint::kBold, screen);
   absl::StrAppendFormat(&text, " (now %s%s%s)", FormatBytesIn(now, screen.units), limits.empty() ? "" : ", ", limits);
   const double change = now > 0 ? 100 * (1 - static_cast<double>(then) / static_cast<double>(now)) : 0;
-  absl::StrAppendFormat(&text, "   -%.0f %%   for %s compute\n", change, MoreCompute(chosen.slowdown));
+  absl::StrAppendFormat(&text, "   -%.0f %%   for %s\n", change, MoreOf(part, chosen.slowdown));
   return text;
 }
 
@@ -125,6 +138,17 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
   return text;
 }
 
+// "With PYTORCH_ALLOC_CONF=expandable_segments:True "layer1" fits: 3.90 GiB on GPU for +5.5 % compute".
+std::string ExpandableText(const PlanPart& part, const Screen& screen) {
+  const std::optional<ModulePlan>& plan = part.answer.with_expandable_segments;
+  if (!plan) return "";
+  return Wrapped(absl::StrFormat("With PYTORCH_ALLOC_CONF=expandable_segments:True \"%s\" fits: %s on GPU for %s", plan->label,
+                                 FormatBytesIn(plan->measured.device_bytes, screen.units),
+                                 MoreOf(part, plan->measured.slowdown)),
+                 screen.width, kIndent, kIndent) +
+         '\n';
+}
+
 // Rows of the curve to show: the first, the last, the chosen one, and the rest evenly; habits that are beaten have a
 // line of their own.
 std::vector<size_t> ShownRows(const Report& report) {
@@ -150,8 +174,9 @@ std::string CurveText(const Report& report, const Screen& screen) {
   const PlanAnswer& answer = part.answer;
   const ByteUnit unit = screen.units == ByteUnit::kAuto ? ByteUnit::kAuto : screen.units;
   TextTable table;
-  table.columns = {{}, {false, true, false}, {true, false, false}, {true, false, true}, {true, false, false}, {false, false, true}, {}};
-  table.rows = {{"", "", "on GPU", "alive", "compute", "", ""}};
+  table.columns = {{}, {false, true, false}, {true, false, false}, {true, false, true}, {true, false, false},
+                   {true, false, true}, {false, false, true}, {}};
+  table.rows = {{"", "", "on GPU", "alive", "compute", "time", "", ""}};
   const std::vector<size_t> rows = ShownRows(report);
   for (size_t i : rows) {
     const ModulePlan& plan = answer.plans[i];
@@ -167,7 +192,7 @@ std::string CurveText(const Report& report, const Screen& screen) {
     }
     table.rows.push_back({answer.chosen == i ? ">" : "", Shortened(plan.label, kName, screen.utf8),
                           FormatBytesIn(plan.measured.device_bytes, unit), FormatBytesIn(plan.measured.peak_bytes, unit),
-                          absl::StrFormat("x%.3f", 1 + plan.measured.slowdown), Bar(bytes, kBar, screen.utf8), mark});
+                          Times(FlopsSlowdown(answer, plan.measured)), Times(plan.measured.time_slowdown), Bar(bytes, kBar, screen.utf8), mark});
   }
   std::string text = Title("Trade-off", screen);
   for (const std::string& line : Aligned(std::move(table), kIndent, kGap, screen)) text += line + '\n';
@@ -187,7 +212,7 @@ std::string HabitsText(const PlanPart& part, const Screen& screen) {
     const ModulePlan* better = nullptr;
     for (const ModulePlan& plan : part.answer.plans) {
       if (plan.dominated || BytesOf(part, plan.measured) > BytesOf(part, habit.measured)) continue;
-      if (better == nullptr || plan.measured.recompute_flops < better->measured.recompute_flops) better = &plan;
+      if (better == nullptr || CostOn(part.request.cost_line, plan.measured) < CostOn(part.request.cost_line, better->measured)) better = &plan;
     }
     if (better == nullptr) continue;
     text += Wrapped(absl::StrFormat("Not worth it: %s: %s at x%.3f; \"%s\" takes %s at x%.3f", habit.label,
@@ -236,7 +261,7 @@ std::string LargestBatchText(const PlanPart& part) {
 std::string PlanText(const Report& report, const Screen& screen) {
   const PlanPart& part = *report.plan;
   std::string text;
-  for (const std::string& piece : {ChosenText(part, screen), LargestBatchText(part), SegmentsText(report, screen),
+  for (const std::string& piece : {ChosenText(part, screen) + ExpandableText(part, screen), LargestBatchText(part), SegmentsText(report, screen),
                                    CurveText(report, screen) + HabitsText(part, screen), CourseText(report, screen)}) {
     if (piece.empty()) continue;
     if (!text.empty()) text += '\n';

@@ -1,14 +1,24 @@
 #include "planner/model/accountant.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/timeline.h"
 
 namespace onnx_mem {
+namespace {
 
-absl::StatusOr<Accountant> Accountant::Create(const ImportedModel& model, const Workload& workload) {
+constexpr int64_t kReplayWork = 3;
+
+}  // namespace
+
+absl::StatusOr<Accountant> Accountant::Create(const ImportedModel& model, const Workload& workload, const Clock& clock,
+                                              CostLine cost_line) {
   Accountant accountant;
+  accountant.clock_ = clock;
+  accountant.cost_line_ = cost_line;
   accountant.workload_ = workload;
   accountant.workload_.mode = Mode::kTraining;
   accountant.workload_.run.training = true;
@@ -20,6 +30,9 @@ absl::StatusOr<Accountant> Accountant::Create(const ImportedModel& model, const 
     const bool throughout = buffer.begin.value() == 0 && !steady.steps.contains(buffer.end);
     if (buffer.category == Category::kOptimizerState && throughout) accountant.optimizer_state_bytes_ += buffer.bytes;
   }
+  const TimeEstimate time = EstimateTime(steady, clock.card, clock.measured);
+  accountant.baseline_recompute_ns_ = time.recompute_ns;
+  accountant.step_ns_ = time.step_ns - time.recompute_ns;
   for (StepId step(0); steady.steps.contains(step); step = StepId(step.value() + 1)) {
     if (steady.steps[step].phase != Phase::kOptimizer) continue;
     const int64_t live = accountant.baseline_figures_.timeline.live_bytes[static_cast<size_t>(step.value())];
@@ -33,7 +46,7 @@ double Accountant::StepFlops() const {
 }
 
 absl::StatusOr<Enacted> Accountant::Enact(const std::vector<Segment>& segments) {
-  ++enactments_;
+  ++work_;
   Run run = workload_.run;
   run.segments.insert(run.segments.end(), segments.begin(), segments.end());
   return EnactLowered(lowered_, run);
@@ -43,8 +56,33 @@ int64_t Accountant::PeakOf(const MemoryProgram& program) const {
   return std::max(ComputeTimeline(program).peak_bytes + optimizer_state_bytes_, optimizer_peak_bytes_);
 }
 
+Score Accountant::ScoreOf(const Enacted& enacted) const {
+  Score score;
+  score.peak_bytes = PeakOf(enacted.program);
+  score.cost = cost_line_ == CostLine::kFlops
+                   ? enacted.recompute_flops - baseline_.recompute_flops
+                   : EstimateTime(enacted.program, clock_.card, clock_.measured).recompute_ns - baseline_recompute_ns_;
+  return score;
+}
+
+int64_t Accountant::LeastDeviceBytes(int64_t peak_bytes) const {
+  return peak_bytes + baseline_figures_.device_bytes - baseline_figures_.reserved_peak_bytes;
+}
+
 absl::StatusOr<Measured> Accountant::Measure(const std::vector<Segment>& segments) {
   ASSIGN_OR_RETURN(const Enacted enacted, Enact(segments));
+  return MeasureEnacted(enacted);
+}
+
+absl::StatusOr<Measured> Accountant::MeasureWith(std::string_view allocator, const std::vector<Segment>& segments) {
+  const std::string own = std::exchange(workload_.allocator, std::string(allocator));
+  absl::StatusOr<Measured> measured = Measure(segments);
+  workload_.allocator = own;
+  return measured;
+}
+
+absl::StatusOr<Measured> Accountant::MeasureEnacted(const Enacted& enacted) {
+  work_ += kReplayWork;
   ASSIGN_OR_RETURN(const RunFigures figures, TrainingFigures(enacted, workload_));
   Measured measured;
   measured.peak_bytes = figures.peak_bytes;
@@ -52,8 +90,12 @@ absl::StatusOr<Measured> Accountant::Measure(const std::vector<Segment>& segment
   measured.allocated_peak_bytes = figures.allocated_peak_bytes;
   measured.device_bytes = figures.device_bytes;
   measured.recompute_flops = enacted.recompute_flops - baseline_.recompute_flops;
-  const double step_flops = StepFlops();
-  measured.slowdown = step_flops > 0 ? static_cast<double>(measured.recompute_flops) / step_flops : 0;
+  measured.recompute_ns =
+      EstimateTime(enacted.program, clock_.card, clock_.measured).recompute_ns - baseline_recompute_ns_;
+  const auto share = [](int64_t part, double whole) { return whole > 0 ? static_cast<double>(part) / whole : 0.0; };
+  measured.time_slowdown = share(measured.recompute_ns, static_cast<double>(step_ns_));
+  measured.slowdown =
+      cost_line_ == CostLine::kTime ? measured.time_slowdown : share(measured.recompute_flops, StepFlops());
   return measured;
 }
 

@@ -1,10 +1,10 @@
 // The judge of every plan: the training step enacted with the plan's segments, as analyzer/enact and analysis do it.
-// Enactments are counted (the planner's unit of work) and remembered by choice.
+// Work is counted in enactments.
 #ifndef ONNX_MEM_PLANNER_MODEL_ACCOUNTANT_H_
 #define ONNX_MEM_PLANNER_MODEL_ACCOUNTANT_H_
 
 #include <cstdint>
-#include <map>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,17 +15,20 @@
 
 namespace onnx_mem {
 
-// The quick part of a measurement: no allocator, no first step.
+// What a search compares plans by.
 struct Score {
   int64_t peak_bytes = 0;
-  int64_t recompute_flops = 0;
+  int64_t device_bytes = 0;  // 0: not looked at, a replay of the allocator takes several times as long as the step itself
+  int64_t cost = 0;          // FLOPs or nanoseconds of recomputation
   friend bool operator==(const Score&, const Score&) = default;
 };
 
 class Accountant {
  public:
   // Lowers `model` once and enacts the step without any plan; segments of `workload.run` itself stay in place.
-  static absl::StatusOr<Accountant> Create(const ImportedModel& model, const Workload& workload);
+  // `clock` and `cost_line` say what recomputation costs.
+  static absl::StatusOr<Accountant> Create(const ImportedModel& model, const Workload& workload, const Clock& clock,
+                                           CostLine cost_line);
 
   const Lowered& lowered() const { return lowered_; }
   const Enacted& baseline() const { return baseline_; }
@@ -33,14 +36,22 @@ class Accountant {
   const Workload& workload() const { return workload_; }
   int64_t optimizer_state_bytes() const { return optimizer_state_bytes_; }
   int64_t optimizer_peak_bytes() const { return optimizer_peak_bytes_; }
-  int64_t enactments() const { return enactments_; }
+  int64_t work() const { return work_; }  // enactments; a replay of the allocator counts as several
   double StepFlops() const;  // forward and backward, without recomputation
 
   absl::StatusOr<Enacted> Enact(const std::vector<Segment>& segments);
   // Peak over the whole steady step of a program from Enact: what TrainingFigures would report as peak_bytes.
   int64_t PeakOf(const MemoryProgram& program) const;
 
+  // Peak and cost of a program from Enact; no device bytes.
+  Score ScoreOf(const Enacted& enacted) const;
+  // No program can need less on the device than this, whatever the allocator does.
+  int64_t LeastDeviceBytes(int64_t peak_bytes) const;
+
   absl::StatusOr<Measured> Measure(const std::vector<Segment>& segments);
+  absl::StatusOr<Measured> MeasureEnacted(const Enacted& enacted);
+  // The same as if `allocator` handed out the memory.
+  absl::StatusOr<Measured> MeasureWith(std::string_view allocator, const std::vector<Segment>& segments);
 
  private:
   Lowered lowered_;
@@ -49,7 +60,11 @@ class Accountant {
   RunFigures baseline_figures_;
   int64_t optimizer_state_bytes_ = 0;  // there throughout the steady step
   int64_t optimizer_peak_bytes_ = 0;   // of the optimizer's own steps, which no plan changes
-  int64_t enactments_ = 0;
+  int64_t work_ = 0;
+  Clock clock_;
+  CostLine cost_line_ = CostLine::kFlops;
+  int64_t baseline_recompute_ns_ = 0;
+  int64_t step_ns_ = 0;  // of the baseline, without what its own checkpoints recompute
 };
 
 }  // namespace onnx_mem

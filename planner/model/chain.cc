@@ -96,7 +96,7 @@ class Solver {
       next.candidate = move.candidate;
       if (move.candidate >= 0) {
         next.saved += profile_.figures[Index(move.candidate)].saves_bytes;
-        next.cost += profile_.figures[Index(move.candidate)].recompute_flops;
+        next.cost += profile_.figures[Index(move.candidate)].cost;
       }
       to.push_back(static_cast<int32_t>(arena_.size()));
       arena_.push_back(next);

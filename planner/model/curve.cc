@@ -12,12 +12,13 @@ bool StaysWhenBeaten(const ModulePlan& plan) {
 }
 
 // Steps of a knee: how far a point lies below the straight line from the first to the last, in shares of both ranges.
-double BelowLine(const Measured& first, const Measured& last, const Measured& point, BudgetLine line) {
+double BelowLine(const Measured& first, const Measured& last, const Measured& point, BudgetLine line,
+                 CostLine cost) {
   const auto share = [](int64_t part, int64_t whole) {
     return whole != 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
   };
   const double freed = share(BytesOn(line, first) - BytesOn(line, point), BytesOn(line, first) - BytesOn(line, last));
-  return freed - share(point.recompute_flops, last.recompute_flops);
+  return freed - share(CostOn(cost, point), CostOn(cost, last));
 }
 
 }  // namespace
@@ -26,31 +27,27 @@ int64_t BytesOn(BudgetLine line, const Measured& measured) {
   return line == BudgetLine::kDevice ? measured.device_bytes : measured.peak_bytes;
 }
 
-std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line) {
+int64_t CostOn(CostLine cost, const Measured& measured) {
+  return cost == CostLine::kFlops ? measured.recompute_flops : measured.recompute_ns;
+}
+
+std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line, CostLine cost) {
   const BudgetLine other = line == BudgetLine::kDevice ? BudgetLine::kLive : BudgetLine::kDevice;
   std::stable_sort(plans.begin(), plans.end(), [&](const ModulePlan& a, const ModulePlan& b) {
     const auto key = [&](const ModulePlan& plan) {
-      return std::tuple(plan.measured.recompute_flops, BytesOn(line, plan.measured), BytesOn(other, plan.measured),
-                        StaysWhenBeaten(plan), plan.segments.size());
+      return std::tuple(CostOn(cost, plan.measured), BytesOn(line, plan.measured), BytesOn(other, plan.measured),
+                        !StaysWhenBeaten(plan), plan.segments.size());
     };
     return key(a) < key(b);
   });
-  // By rising recomputation: a plan has its place if it needs less than every plan before it; on the device also less
-  // alive, or it would only be the allocator's luck.
+  // By rising recomputation: a plan has its place if it needs less than every plan before it.
   std::vector<ModulePlan> curve, beaten;
   for (ModulePlan& plan : plans) {
-    const bool better = curve.empty() || (BytesOn(line, plan.measured) < BytesOn(line, curve.back().measured) &&
-                                          (line == BudgetLine::kLive ||
-                                           plan.measured.peak_bytes < curve.back().measured.peak_bytes));
+    const bool better = curve.empty() || BytesOn(line, plan.measured) < BytesOn(line, curve.back().measured);
     (better ? curve : beaten).push_back(std::move(plan));
   }
-  const int64_t least = BytesOn(line, curve.back().measured);
-  const auto lowest = std::min_element(beaten.begin(), beaten.end(), [&](const ModulePlan& a, const ModulePlan& b) {
-    return BytesOn(line, a.measured) < BytesOn(line, b.measured);
-  });
   for (auto plan = beaten.begin(); plan != beaten.end(); ++plan) {
-    const bool needed = plan == lowest && BytesOn(line, plan->measured) < least;
-    if (!needed && !StaysWhenBeaten(*plan)) continue;
+    if (!StaysWhenBeaten(*plan)) continue;
     plan->dominated = true;
     curve.push_back(std::move(*plan));
   }
@@ -72,11 +69,11 @@ std::optional<size_t> Choose(const std::vector<ModulePlan>& curve, const PlanReq
     if (request.max_slowdown && m.slowdown > *request.max_slowdown) continue;
     if (request.budget_bytes) {
       if (bytes > *request.budget_bytes) continue;
-      if (!best || m.recompute_flops < curve[*best].measured.recompute_flops) best = i;
+      if (!best || CostOn(request.cost_line, m) < CostOn(request.cost_line, curve[*best].measured)) best = i;
     } else if (request.max_slowdown) {
       if (!best || bytes < BytesOn(request.budget_line, curve[*best].measured)) best = i;
     } else if (!curve[i].dominated) {
-      const double below = BelowLine(none->measured, last->measured, m, request.budget_line);
+      const double below = BelowLine(none->measured, last->measured, m, request.budget_line, request.cost_line);
       if (!best || below > furthest) {
         best = i;
         furthest = below;

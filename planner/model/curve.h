@@ -12,10 +12,11 @@ namespace onnx_mem {
 
 int64_t BytesOn(BudgetLine line, const Measured& measured);
 
+int64_t CostOn(CostLine cost, const Measured& measured);
+
 // Sorts by falling bytes on `line` and marks plans that another one beats: no more bytes for no more recomputation. Drops
-// those that are marked, but for "none", habits and the given plan. On the device, a plan that is beaten in live bytes
-// alone is dropped too (the allocator's luck), unless nothing else on the curve needs as little.
-std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line);
+// those that are marked, but for "none", habits and the given plan.
+std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line, CostLine cost);
 
 // Index of the plan that answers; `curve` holds one without segments: within the budget and the slowdown, the least recomputation; without a budget, the
 // least bytes within the slowdown; without either, the knee. nullopt when none fits.

@@ -7,31 +7,52 @@
 
 namespace onnx_mem {
 
-int64_t Front::GainOf(const Score& score) const {
-  int64_t peak = std::numeric_limits<int64_t>::max();
-  for (const JudgedPlan& plan : plans_) {
-    if (plan.score.recompute_flops > score.recompute_flops) break;
-    peak = plan.score.peak_bytes;
-  }
-  return peak - score.peak_bytes;
+int64_t BytesOn(BudgetLine line, const Score& score) {
+  return line == BudgetLine::kDevice ? score.device_bytes : score.peak_bytes;
 }
 
-absl::StatusOr<bool> Front::Try(const Choice& choice, std::string_view method) {
-  if (!tried_.insert(choice).second) return false;
+int64_t Front::GainOf(BudgetLine line, const Score& score) const {
+  int64_t bytes = std::numeric_limits<int64_t>::max();
+  for (const JudgedPlan& plan : plans(line)) {
+    if (plan.score.cost > score.cost) break;
+    bytes = BytesOn(line, plan.score);
+  }
+  return bytes - BytesOn(line, score);
+}
+
+bool Front::IsPromising(const Score& estimate) const {
+  if (GainOf(BudgetLine::kLive, estimate) > 0) return true;
+  if (line_ == BudgetLine::kLive) return false;
+  Score least = estimate;
+  least.device_bytes = accountant_.LeastDeviceBytes(estimate.peak_bytes);
+  return GainOf(BudgetLine::kDevice, least) > 0;
+}
+
+absl::Status Front::Try(const Choice& choice, std::string_view method) {
+  if (!tried_.insert(choice).second) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Enacted enacted, accountant_.Enact(SegmentsOf(profile_, choice)));
-  JudgedPlan plan{choice, {}, std::string(method)};
-  plan.score.peak_bytes = accountant_.PeakOf(enacted.program);
-  plan.score.recompute_flops = enacted.recompute_flops - accountant_.baseline().recompute_flops;
+  JudgedPlan plan{choice, accountant_.ScoreOf(enacted), std::string(method)};
+  Insert(BudgetLine::kLive, plan);
+  if (line_ == BudgetLine::kLive) return absl::OkStatus();
+  plan.score.device_bytes = accountant_.LeastDeviceBytes(plan.score.peak_bytes);
+  if (GainOf(BudgetLine::kDevice, plan.score) <= 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Measured measured, accountant_.MeasureEnacted(enacted));
+  plan.score.device_bytes = measured.device_bytes;
+  Insert(BudgetLine::kDevice, plan);
+  return absl::OkStatus();
+}
+
+void Front::Insert(BudgetLine line, const JudgedPlan& plan) {
   // At equal figures the first one found stays.
-  if (!plans_.empty() && GainOf(plan.score) <= 0) return false;
-  std::erase_if(plans_, [&](const JudgedPlan& other) {
-    return other.score.recompute_flops >= plan.score.recompute_flops && other.score.peak_bytes >= plan.score.peak_bytes;
+  if (GainOf(line, plan.score) <= 0) return;
+  std::vector<JudgedPlan>& on_line = plans(line);
+  std::erase_if(on_line, [&](const JudgedPlan& other) {
+    return other.score.cost >= plan.score.cost && BytesOn(line, other.score) >= BytesOn(line, plan.score);
   });
-  const auto place = std::find_if(plans_.begin(), plans_.end(), [&](const JudgedPlan& other) {
-    return other.score.recompute_flops > plan.score.recompute_flops;
+  const auto place = std::find_if(on_line.begin(), on_line.end(), [&](const JudgedPlan& other) {
+    return other.score.cost > plan.score.cost;
   });
-  plans_.insert(place, std::move(plan));
-  return true;
+  on_line.insert(place, plan);
 }
 
 }  // namespace onnx_mem

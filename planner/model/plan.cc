@@ -42,7 +42,7 @@ class Effort {
 
   // True while less than `share` of the effort is spent.
   bool Left(double share) const {
-    if (static_cast<double>(accountant_.enactments()) >= share * static_cast<double>(enactments_)) return false;
+    if (static_cast<double>(accountant_.work()) >= share * static_cast<double>(enactments_)) return false;
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
     return seconds_ <= 0 || spent.count() < share * 0.7 * seconds_;  // the rest is for measuring the curve
   }
@@ -97,13 +97,15 @@ class ModelPlanner {
   absl::StatusOr<PlanAnswer> Plan() {
     const CandidateSet candidates = FindCandidates(accountant_.lowered());
     ASSIGN_OR_RETURN(profile_, MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }));
-    Front front(accountant_, profile_);
-    RETURN_IF_ERROR(front.Try({}, "none").status());
+    Front front(accountant_, profile_, request_.budget_line);
+    RETURN_IF_ERROR(front.Try({}, "none"));
     RETURN_IF_ERROR(TryProposals(front));
     RETURN_IF_ERROR(AddPlans(front));
     if (!request_.given.empty()) RETURN_IF_ERROR(AddGiven());
     Note(candidates);
-    return Answer();
+    PlanAnswer answer = Answer();
+    RETURN_IF_ERROR(AddExpandable(front, answer));
+    return answer;
   }
 
  private:
@@ -115,19 +117,22 @@ class ModelPlanner {
       std::vector<Choice> choices = row.propose(profile_);
       // Should the effort end before the proposals do, those tried are spread over all of them.
       std::stable_sort(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
-        return front.GainOf(Estimate(profile_, a)) > front.GainOf(Estimate(profile_, b));
+        return front.GainOf(BudgetLine::kLive, Estimate(profile_, a)) > front.GainOf(BudgetLine::kLive, Estimate(profile_, b));
       });
       for (const Choice& choice : choices) {
         if (!effort_.Left(row.name == "chain" ? 0.75 : 0.6)) break;
-        if (front.GainOf(Estimate(profile_, choice)) <= 0) continue;
-        RETURN_IF_ERROR(front.Try(choice, row.name).status());
+        if (!front.IsPromising(Estimate(profile_, choice))) continue;
+        RETURN_IF_ERROR(front.Try(choice, row.name));
       }
     }
     if (!Uses("dag")) return absl::OkStatus();
+    for (const auto kind : {&Candidate::is_stage, &Candidate::is_block}) {
+      RETURN_IF_ERROR(front.Try(Habit(profile_, kind), "dag"));
+    }
     return SearchFromFront(profile_, [&] { return effort_.Left(1.0); }, front);
   }
 
-  absl::StatusOr<ModulePlan> MeasuredPlan(const Choice& choice, std::string method, std::string label) {
+  ModulePlan Described(const Choice& choice, std::string method, std::string label) const {
     ModulePlan plan;
     plan.method = std::move(method);
     plan.label = std::move(label);
@@ -140,22 +145,28 @@ class ModelPlanner {
       segment.recompute_flops = profile_.figures[Index(c)].recompute_flops;
       plan.segments.push_back(std::move(segment));
     }
+    return plan;
+  }
+
+  absl::StatusOr<ModulePlan> MeasuredPlan(const Choice& choice, std::string method, std::string label) {
+    ModulePlan plan = Described(choice, std::move(method), std::move(label));
     ASSIGN_OR_RETURN(plan.measured, accountant_.Measure(SegmentsOf(profile_, choice)));
     return plan;
   }
 
   absl::Status AddPlans(const Front& front) {
-    const std::vector<JudgedPlan>& judged = front.plans();
+    const BudgetLine line = request_.budget_line;
+    const std::vector<JudgedPlan>& judged = front.plans(line);
     if (!judged.front().choice.empty()) {  // a plan without FLOPs beats it; it is what the user has now
       ASSIGN_OR_RETURN(ModulePlan none, MeasuredPlan({}, "none", "none"));
       plans_.push_back(std::move(none));
     }
-    const int64_t grain = (judged.front().score.peak_bytes - judged.back().score.peak_bytes) / kCurveGrain;
-    int64_t shown = judged.front().score.peak_bytes;
+    const int64_t grain = (BytesOn(line, judged.front().score) - BytesOn(line, judged.back().score)) / kCurveGrain;
+    int64_t shown = BytesOn(line, judged.front().score);
     for (size_t i = 0; i < judged.size(); ++i) {
       const bool end = i == 0 || i + 1 == judged.size();
-      if (!end && shown - judged[i].score.peak_bytes < grain) continue;
-      shown = judged[i].score.peak_bytes;
+      if (!end && shown - BytesOn(line, judged[i].score) < grain) continue;
+      shown = BytesOn(line, judged[i].score);
       ASSIGN_OR_RETURN(ModulePlan plan,
                        MeasuredPlan(judged[i].choice, judged[i].method, LabelOf(profile_, judged[i].choice)));
       plans_.push_back(std::move(plan));
@@ -187,6 +198,24 @@ class ModelPlanner {
     return absl::OkStatus();
   }
 
+  // A plan that is cheaper than the chosen one, and fits but for the caching allocator's fixed segments.
+  absl::Status AddExpandable(const Front& front, PlanAnswer& answer) {
+    if (!request_.budget_bytes || request_.budget_line != BudgetLine::kDevice) return absl::OkStatus();
+    if (accountant_.workload().allocator != "pytorch") return absl::OkStatus();
+    for (const JudgedPlan& judged : front.plans(BudgetLine::kLive)) {
+      if (answer.chosen && judged.score.cost >= CostOn(request_.cost_line, answer.plans[*answer.chosen].measured)) break;
+      if (accountant_.LeastDeviceBytes(judged.score.peak_bytes) > *request_.budget_bytes) continue;
+      ASSIGN_OR_RETURN(const Measured measured,
+                       accountant_.MeasureWith("pytorch-expandable", SegmentsOf(profile_, judged.choice)));
+      if (measured.device_bytes > *request_.budget_bytes) continue;
+      if (request_.max_slowdown && measured.slowdown > *request_.max_slowdown) break;
+      answer.with_expandable_segments = Described(judged.choice, judged.method, LabelOf(profile_, judged.choice));
+      answer.with_expandable_segments->measured = measured;
+      break;
+    }
+    return absl::OkStatus();
+  }
+
   void Note(const CandidateSet& candidates) {
     if (!candidates.by_module) {
       notes_.push_back({.code = "no-modules",
@@ -205,12 +234,12 @@ class ModelPlanner {
     }
   }
 
-  absl::StatusOr<PlanAnswer> Answer() {
+  PlanAnswer Answer() {
     PlanAnswer answer;
     const Enacted& baseline = accountant_.baseline();
     answer.baseline_forward_flops = baseline.forward_flops;
     answer.baseline_backward_flops = baseline.backward_flops;
-    answer.plans = MakeCurve(std::move(plans_), request_.budget_line);
+    answer.plans = MakeCurve(std::move(plans_), request_.budget_line, request_.cost_line);
     for (const ModulePlan& plan : answer.plans) {
       if (plan.segments.empty()) answer.baseline = plan.measured;
     }
@@ -262,7 +291,7 @@ absl::Status CheckMethod(const std::string& method) {
 
 absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request) {
   RETURN_IF_ERROR(CheckMethod(request.method));
-  ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(model, workload));
+  ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(model, workload, request.clock, request.cost_line));
   return ModelPlanner(request, std::move(accountant)).Plan();
 }
 

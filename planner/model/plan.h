@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/analysis.h"
+#include "analyzer/devices/roofline.h"
 #include "analyzer/onnx/import.h"
 #include "analyzer/run.h"
 
@@ -19,11 +20,14 @@ namespace onnx_mem {
 
 enum class Granularity { kModule, kOp };
 enum class BudgetLine { kDevice, kLive };  // what the budget limits: Measured::device_bytes or peak_bytes
+enum class CostLine { kFlops, kTime };     // what recomputation costs: Measured::recompute_flops or recompute_ns
 
 struct PlanRequest {
   std::optional<int64_t> budget_bytes;   // none: the knee of the curve is chosen
   BudgetLine budget_line = BudgetLine::kDevice;
-  std::optional<double> max_slowdown;    // 0.1: recompute at most a tenth of the step's time
+  CostLine cost_line = CostLine::kFlops;
+  Clock clock = {DefaultRoofline(), false, "", {}};  // what times are told by
+  std::optional<double> max_slowdown;    // 0.1: recompute at most a tenth of the step, by the cost line
   std::string method = "auto";           // auto, sqrt, chen, chain, dag
   Granularity granularity = Granularity::kModule;
   double time_limit_s = 2.0;             // wall clock; 0 = none
@@ -38,7 +42,9 @@ struct Measured {
   int64_t allocated_peak_bytes = 0;
   int64_t device_bytes = 0;
   int64_t recompute_flops = 0;
-  double slowdown = 0;     // extra time of the step, as a fraction, by the cost model in use
+  int64_t recompute_ns = 0;   // by the clock: operators that are bound by memory traffic take time, not FLOPs
+  double slowdown = 0;        // extra work of the step, as a fraction, by the cost line
+  double time_slowdown = 0;   // extra time of the step, as a fraction, by the clock
 };
 
 struct PlannedSegment {
@@ -72,6 +78,9 @@ struct PlanAnswer {
   bool optimal = false;             // chosen meets a proven bound of its class
   std::string optimal_class;        // "module-level segments", "all schedules with this backward order"
   double gap = 0;                   // (chosen recompute - bound) / (forward + backward + recompute)
+  // With a budget on the device: what costs less than the chosen plan and fits once the caching allocator has expandable
+  // segments (PYTORCH_ALLOC_CONF=expandable_segments:True). Its figures are with them.
+  std::optional<ModulePlan> with_expandable_segments;
   std::vector<Diagnostic> diagnostics;
 };
 

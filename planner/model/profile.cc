@@ -140,6 +140,7 @@ class Profiler {
     figures.enacted = true;
     figures.saves_bytes = accountant_.baseline().end_of_forward_bytes - enacted.end_of_forward_bytes;
     figures.recompute_flops = enacted.recompute_flops - accountant_.baseline().recompute_flops;
+    figures.cost = accountant_.ScoreOf(enacted).cost;
     const Timeline timeline = ComputeTimeline(enacted.program);
     for (StepId id(0); enacted.program.steps.contains(id); id = StepId(id.value() + 1)) {
       const Step& step = enacted.program.steps[id];
@@ -170,6 +171,7 @@ class Profiler {
       if (!done_[k] || part.is_run || part.first < next || part.last > whole.last) continue;
       figures.saves_bytes += figures_[k].saves_bytes;
       figures.recompute_flops += figures_[k].recompute_flops;
+      figures.cost += figures_[k].cost;
       figures.rerun_peak_bytes = std::max(figures.rerun_peak_bytes, figures_[k].rerun_peak_bytes);
       next = part.last + 1;
     }
@@ -209,7 +211,7 @@ Score Estimate(const Profile& profile, const Choice& choice) {
     peak = std::max(peak, figures.rerun_peak_bytes - saved);
     p = candidate.last + 1;
     saved += figures.saves_bytes;
-    score.recompute_flops += figures.recompute_flops;
+    score.cost += figures.cost;
   }
   plain_until(static_cast<int32_t>(profile.forward_live.size()));
   score.peak_bytes = std::max(peak, profile.loss_live - saved);

@@ -22,6 +22,7 @@ namespace onnx_mem {
 struct CandidateFigures {
   int64_t saves_bytes = 0;      // alive at the end of the forward: without it minus with it
   int64_t recompute_flops = 0;
+  int64_t cost = 0;             // of its re-run, as Score::cost
   int64_t rerun_peak_bytes = 0;  // most alive from its re-run to the end of its backward, alone
   bool enacted = false;         // false: taken from a range that looks alike, or added up from its parts
 };

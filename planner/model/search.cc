@@ -51,12 +51,18 @@ class Search {
       : profile_(profile), may_go_on_(may_go_on), front_(front), halves_(Halves(profile)) {}
 
   absl::Status Run() {
-    while (may_go_on_()) {
-      JudgedPlan* next = MostPromising();
-      if (next == nullptr) return absl::OkStatus();
+    const bool two_fronts = front_.line() == BudgetLine::kDevice;
+    for (int turn = 0, idle = 0; may_go_on_() && idle < 2; ++turn) {
+      const BudgetLine line = two_fronts && turn % 2 == 0 ? BudgetLine::kDevice : BudgetLine::kLive;
+      JudgedPlan* next = MostPromising(line);
+      if (next == nullptr) {
+        ++idle;
+        continue;
+      }
+      idle = 0;
       next->explored = true;
       const JudgedPlan plan = *next;  // it may leave the front while its neighbours join
-      RETURN_IF_ERROR(Explore(plan));
+      RETURN_IF_ERROR(Explore(plan, line));
     }
     return absl::OkStatus();
   }
@@ -67,10 +73,10 @@ class Search {
     Choice choice;
   };
 
-  // The unexplored plan with the widest gap to its dearer neighbour on the front; a gap is bytes times FLOPs, each as a
+  // The unexplored plan with the widest gap to its dearer neighbour on the front; a gap is bytes times cost, each as a
   // share of the whole front's.
-  JudgedPlan* MostPromising() {
-    std::vector<JudgedPlan>& plans = front_.plans();
+  JudgedPlan* MostPromising(BudgetLine line) {
+    std::vector<JudgedPlan>& plans = front_.plans(line);
     const auto share = [](int64_t part, int64_t whole) {
       return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
     };
@@ -81,8 +87,8 @@ class Search {
       if (plans[i].explored) continue;
       const Score& here = plans[i].score;
       const Score& there = plans[std::min(i + 1, plans.size() - 1)].score;
-      const double gap = share(here.peak_bytes - there.peak_bytes, first.peak_bytes - last.peak_bytes) *
-                         share(there.recompute_flops - here.recompute_flops, last.recompute_flops - first.recompute_flops);
+      const double gap = share(BytesOn(line, here) - BytesOn(line, there), BytesOn(line, first) - BytesOn(line, last)) *
+                         share(there.cost - here.cost, last.cost - first.cost);
       if (gap > widest) {
         widest = gap;
         best = &plans[i];
@@ -91,33 +97,36 @@ class Search {
     return best;
   }
 
-  void Consider(const JudgedPlan& plan, const Score& estimate, Choice choice, std::vector<Neighbour>& found) const {
+  // What the estimate says of the change from `plan` to `choice`, on top of what `plan` is known to take.
+  void Consider(const JudgedPlan& plan, BudgetLine line, const Score& estimate, Choice choice,
+                std::vector<Neighbour>& found) const {
     if (choice == plan.choice || front_.Tried(choice)) return;
     Score score = Estimate(profile_, choice);
+    score.device_bytes = plan.score.device_bytes + score.peak_bytes - estimate.peak_bytes;
     score.peak_bytes += plan.score.peak_bytes - estimate.peak_bytes;
-    score.recompute_flops += plan.score.recompute_flops - estimate.recompute_flops;
-    const int64_t gain = front_.GainOf(score);
+    score.cost += plan.score.cost - estimate.cost;
+    const int64_t gain = front_.GainOf(line, score);
     if (gain > 0) found.push_back({gain, std::move(choice)});
   }
 
-  absl::Status Explore(const JudgedPlan& plan) {
+  absl::Status Explore(const JudgedPlan& plan, BudgetLine line) {
     const Score estimate = Estimate(profile_, plan.choice);
     std::vector<Neighbour> found;
     for (int32_t c = 0; c < static_cast<int32_t>(profile_.candidates.size()); ++c) {
-      Consider(plan, estimate, With(profile_, plan.choice, c), found);
+      Consider(plan, line, estimate, With(profile_, plan.choice, c), found);
     }
     for (int32_t c : plan.choice) {
       const Choice rest = Without(plan.choice, c);
-      Consider(plan, estimate, rest, found);
+      Consider(plan, line, estimate, rest, found);
       for (const auto& [a, b] : halves_[Index(c)]) {
-        Consider(plan, estimate, With(profile_, With(profile_, rest, a), b), found);
+        Consider(plan, line, estimate, With(profile_, With(profile_, rest, a), b), found);
       }
     }
     std::stable_sort(found.begin(), found.end(), [](const Neighbour& a, const Neighbour& b) { return a.gain > b.gain; });
     if (found.size() > kMostTriesPerPlan) found.resize(kMostTriesPerPlan);
     for (const Neighbour& neighbour : found) {
       if (!may_go_on_()) break;
-      RETURN_IF_ERROR(front_.Try(neighbour.choice, "dag").status());
+      RETURN_IF_ERROR(front_.Try(neighbour.choice, "dag"));
     }
     return absl::OkStatus();
   }

@@ -28,15 +28,15 @@ size_t SmallestParts(const Profile& profile) {
 
 std::vector<Choice> ProposeSqrtN(const Profile& profile) {
   const size_t n = profile.candidates.size();
-  std::vector<int64_t> operators(n), bytes(n), flops(n);
+  std::vector<int64_t> operators(n), bytes(n), costs(n);
   for (size_t i = 0; i < n; ++i) {
     operators[i] = profile.candidates[i].last - profile.candidates[i].first + 1;
     bytes[i] = profile.figures[i].saves_bytes;
-    flops[i] = profile.figures[i].recompute_flops;
+    costs[i] = profile.figures[i].cost;
   }
   const auto segments = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(SmallestParts(profile)))));
   std::vector<Choice> choices;
-  for (const std::vector<int64_t>* weights : {&operators, &bytes, &flops}) {
+  for (const std::vector<int64_t>* weights : {&operators, &bytes, &costs}) {
     int64_t total = 0;
     for (int32_t c : Whole(profile)) total += (*weights)[static_cast<size_t>(c)];
     choices.push_back(CoverWithin(profile, *weights, total / std::max<int64_t>(segments, 1)));

@@ -30,25 +30,25 @@ using Names = std::vector<std::string>;
 
 TEST(MakeCurve, KeepsWhatNothingBeats) {
   const auto curve = MakeCurve({Plan("b", 60, 160, 20), Plan("none", 100, 200, 0), Plan("worse", 70, 170, 25),
-                                Plan("a", 80, 180, 10)}, BudgetLine::kLive);
+                                Plan("a", 80, 180, 10)}, BudgetLine::kLive, CostLine::kFlops);
   EXPECT_EQ(Labels(curve), (Names{"none", "a", "b"}));
   EXPECT_EQ(curve[2].id, 2);
 }
 
 TEST(MakeCurve, KeepsHabitsAndMarksThem) {
   const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("all stages", 90, 190, 30, "habit"),
-                                Plan("a", 80, 180, 10)}, BudgetLine::kLive);
+                                Plan("a", 80, 180, 10)}, BudgetLine::kLive, CostLine::kFlops);
   EXPECT_EQ(Labels(curve), (Names{"none", "all stages!", "a"}));
 }
 
 TEST(MakeCurve, NoneStaysWhenAPlanWithoutFlopsBeatsIt) {
-  const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("pool", 90, 190, 0)}, BudgetLine::kDevice);
+  const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("pool", 90, 190, 0)}, BudgetLine::kDevice, CostLine::kFlops);
   EXPECT_EQ(Labels(curve), (Names{"none!", "pool"}));
 }
 
 TEST(Choose, TheCheapestWithinTheBudget) {
   const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("a", 80, 180, 10), Plan("b", 60, 160, 20)},
-                               BudgetLine::kDevice);
+                               BudgetLine::kDevice, CostLine::kFlops);
   PlanRequest request;
   request.budget_bytes = 185;
   EXPECT_EQ(Choose(curve, request), 1);
@@ -65,7 +65,7 @@ TEST(Choose, TheCheapestWithinTheBudget) {
 
 TEST(Choose, TheLeastWithinTheSlowdown) {
   const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("a", 80, 180, 10), Plan("b", 60, 160, 20)},
-                               BudgetLine::kDevice);
+                               BudgetLine::kDevice, CostLine::kFlops);
   PlanRequest request;
   request.max_slowdown = 0.15;
   EXPECT_EQ(Choose(curve, request), 1);
@@ -75,7 +75,7 @@ TEST(Choose, TheLeastWithinTheSlowdown) {
 
 TEST(Choose, TheKneeWithoutALimit) {
   const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("knee", 45, 145, 5), Plan("c", 40, 140, 40)},
-                               BudgetLine::kDevice);
+                               BudgetLine::kDevice, CostLine::kFlops);
   EXPECT_EQ(Choose(curve, PlanRequest{}), 1);
 }
 

@@ -40,7 +40,7 @@ inline Profile RandomProfile(int seed, int32_t count, int32_t longest) {
       CandidateFigures figures;
       for (int32_t k = i; k <= j; ++k) {
         figures.saves_bytes += saves[static_cast<size_t>(k)];
-        figures.recompute_flops += costs[static_cast<size_t>(k)];
+        figures.cost += costs[static_cast<size_t>(k)];
       }
       figures.saves_bytes -= up_to(9);
       figures.rerun_peak_bytes = profile.backward_live[static_cast<size_t>(j)] + up_to(30);

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Plans for many budgets: never over the budget, never dearer with more of it, and measured again as they were told.
+
+usage: check_plans.py BINARY MODEL... [--budgets N] [--iterations N] [--live] [--again N] [--dim NAME=N] [--batch N]
+
+For each model, N budgets spread between the proven minimum and what the step takes without a plan, from high to low.
+Every N-th chosen plan (--again) is written to a file and measured anew by the analysis. Prints a line per model; exit 1
+if anything is wrong.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def ask(binary, words, limit=120):
+    began = time.monotonic()
+    done = subprocess.run([binary, *words, "--format", "json"], capture_output=True, text=True, timeout=limit)
+    if done.returncode not in (0, 1):
+        raise RuntimeError((done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[0])
+    return json.loads(done.stdout), time.monotonic() - began
+
+
+def measured_again(binary, model, words, plan, folder):
+    path = os.path.join(folder, "plan.json")
+    with open(path, "w") as f:
+        json.dump({"segments": [{"modules": s["modules"]} if s["modules"] else {"nodes": s["nodes"]} for s in plan["segments"]]}, f)
+    training = ask(binary, [model, *words, "--mode", "train", "--plan", path])[0]["runs"][0]["training"]
+    return {k: training.get(k) or 0 for k in ("peak_bytes", "device_bytes", "recompute_flops")}
+
+
+def check(binary, model, args, folder):
+    """Number of budgets tried, budgets met, and what was wrong."""
+    line = "peak_bytes" if args.live else "device_bytes"
+    words = ["--batch", str(args.batch)] + [w for dim in args.dim for w in ("--dim", dim)]
+    plan_words = ["plan", model, *words, "--iterations", str(args.iterations), "--time-limit", "0"]
+    plan_words += ["--budget-on", "live"] if args.live else []
+    base, seconds = ask(binary, plan_words)
+    most, least = base["baseline"][line], base["minimum_bytes"]
+    met, wrong, before, slowest = 0, [], 0, seconds
+    for i in range(args.budgets):
+        budget = most - (most - least) * i // max(args.budgets, 1)
+        answer, seconds = ask(binary, plan_words + ["--budget", str(budget)])
+        slowest = max(slowest, seconds)
+        if answer["chosen"] is None:
+            before = float("inf")
+            if answer["status"] == "infeasible" and budget >= answer["minimum_bytes"]:
+                wrong.append(f"{budget}: infeasible above the minimum")
+            continue
+        chosen = next(p for p in answer["plans"] if p["id"] == answer["chosen"])
+        met += 1
+        if chosen[line] > budget:
+            wrong.append(f"{budget}: takes {chosen[line]}")
+        if chosen["recompute_flops"] < before:
+            wrong.append(f"{budget}: cheaper than with more memory")
+        if chosen["recompute_flops"] < answer["lower_bound_recompute_flops"]:
+            wrong.append(f"{budget}: below the proven bound")
+        before = chosen["recompute_flops"]
+        if args.again and i % args.again == 0:
+            again = measured_again(binary, model, words, chosen, folder)
+            if any(again[k] != chosen[k] for k in again):
+                wrong.append(f"{budget}: measured again {again}")
+    return args.budgets, met, wrong, slowest
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--budgets", type=int, default=10)
+    parser.add_argument("--iterations", type=int, default=80)
+    parser.add_argument("--again", type=int, default=5)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--dim", action="append", default=[])
+    parser.add_argument("--live", action="store_true", help="the budget is on live bytes")
+    args = parser.parse_args()
+    pairs = met = 0
+    bad = []
+    with tempfile.TemporaryDirectory() as folder:
+        for model in args.models:
+            try:
+                tried, fits, wrong, slowest = check(args.binary, model, args, folder)
+            except (RuntimeError, subprocess.TimeoutExpired) as e:
+                tried, fits, wrong, slowest = 0, 0, [str(e)], 0
+            pairs, met = pairs + tried, met + fits
+            bad += [f"{os.path.basename(model)}: {w}" for w in wrong]
+            print(f"{os.path.basename(model):50} {fits:3} of {tried:3} met  {slowest:5.1f} s  {'; '.join(wrong[:2])}", flush=True)
+    print(f"{pairs} budgets, {met} met, {len(bad)} wrong")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
