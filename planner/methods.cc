@@ -16,6 +16,7 @@ constexpr auto kRows = std::to_array<MethodRow>({
     {"none", "none", PlanNoRecompute},
     {"bound", "none", ProveBound},
     {"cut", "dag", PlanCut},
+    {"exact", "dag", PlanSmallExactly},
     {"sqrt", "sqrt", PlanSqrt},
     {"chen", "chen", PlanChen},
     {"chain", "chain", PlanChain},

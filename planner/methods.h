@@ -55,6 +55,9 @@ void PlanCut(const PlanningTask& task, Incumbent& incumbent);
 // "exact": every schedule, the most promising first (exact_search.h); for small graphs, or to a limit.
 void PlanExactly(const PlanningTask& task, Incumbent& incumbent);
 
+// "exact" too, early on: small graphs only, and briefly.
+void PlanSmallExactly(const PlanningTask& task, Incumbent& incumbent);
+
 // "none": keeps everything (no_recompute.h).
 void PlanNoRecompute(const PlanningTask& task, Incumbent& incumbent);
 

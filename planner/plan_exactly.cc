@@ -19,6 +19,9 @@ constexpr int kSingleCuts = 3;
 constexpr double kBoundSeconds = 0.5;
 constexpr double kFirstPlanSeconds = 0.3;
 constexpr int64_t kStateLimit = 1'000'000;
+constexpr size_t kSmallRequirements = 64;
+constexpr int64_t kSmallStateLimit = 150'000;
+constexpr double kSmallSeconds = 0.4;
 constexpr int kMostAnchors = 400;  // beyond, choosing cuts and searching take longer than they give
 
 // What the operator needs while it runs, whatever else is dropped. Of a choice of inputs, none is counted.
@@ -51,6 +54,28 @@ CutChoice CutsOf(const PlanningTask& task) {
   return ChooseCuts(task.problem, task.budget_bytes, kSingleCuts, [&] { return limits.TimeIsUp(); });
 }
 
+void SearchAll(const PlanningTask& task, int64_t state_limit, const SolveLimits& time, Incumbent& incumbent) {
+  const std::vector<CutChain> cuts = CutsOf(task).chains;
+  ExactSearchLimits limits;
+  limits.state_limit = task.limits.iteration_limit > 0 ? std::min(task.limits.iteration_limit, state_limit) : state_limit;
+  if (!incumbent.feasible()) {
+    const SolveLimits first = time.AtMost(kFirstPlanSeconds);
+    limits.depth_first = true;
+    limits.stop = [&] { return first.TimeIsUp(); };
+    incumbent.Offer(SearchExactly(task.problem, task.budget_bytes, cuts, limits).runs, "search");
+    if (incumbent.done()) return;
+  }
+  limits.depth_first = false;
+  limits.better_than = incumbent.feasible() ? incumbent.cost() : 0;
+  limits.stop = [&] { return time.TimeIsUp(); };
+  const ExactSearchResult result = SearchExactly(task.problem, task.budget_bytes, cuts, limits);
+  if (result.found) incumbent.Offer(result.runs, "exact");
+  if (result.finished && result.lower_bound >= kImpossible) {
+    return incumbent.ProveInfeasible("every schedule has been tried");
+  }
+  incumbent.RaiseBound(result.lower_bound);
+}
+
 }  // namespace
 
 void ProveBound(const PlanningTask& task, Incumbent& incumbent) {
@@ -68,27 +93,14 @@ void ProveBound(const PlanningTask& task, Incumbent& incumbent) {
                                          "' runs, for itself and for those after it, does not fit"));
 }
 
+void PlanSmallExactly(const PlanningTask& task, Incumbent& incumbent) {
+  if (task.problem.requirements.size() > kSmallRequirements || task.problem.anchor_count() > kMostAnchors) return;
+  SearchAll(task, kSmallStateLimit, task.limits.AtMost(kSmallSeconds), incumbent);
+}
+
 void PlanExactly(const PlanningTask& task, Incumbent& incumbent) {
   if (task.problem.anchor_count() > kMostAnchors) return;
-  const std::vector<CutChain> cuts = CutsOf(task).chains;
-  ExactSearchLimits limits;
-  limits.state_limit = task.limits.iteration_limit > 0 ? task.limits.iteration_limit : kStateLimit;
-  if (!incumbent.feasible()) {
-    const SolveLimits first = task.limits.AtMost(kFirstPlanSeconds);
-    limits.depth_first = true;
-    limits.stop = [&] { return first.TimeIsUp(); };
-    incumbent.Offer(SearchExactly(task.problem, task.budget_bytes, cuts, limits).runs, "search");
-    if (incumbent.done()) return;
-  }
-  limits.depth_first = false;
-  limits.better_than = incumbent.feasible() ? incumbent.cost() : 0;
-  limits.stop = [&] { return task.limits.TimeIsUp(); };
-  const ExactSearchResult result = SearchExactly(task.problem, task.budget_bytes, cuts, limits);
-  if (result.found) incumbent.Offer(result.runs, "exact");
-  if (result.finished && result.lower_bound >= kImpossible) {
-    return incumbent.ProveInfeasible("every schedule has been tried");
-  }
-  incumbent.RaiseBound(result.lower_bound);
+  SearchAll(task, kStateLimit, task.limits, incumbent);
 }
 
 }  // namespace onnx_mem

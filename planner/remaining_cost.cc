@@ -58,13 +58,22 @@ RemainingCost::RemainingCost(const StageProblem& problem, int64_t budget_bytes, 
 
 RemainingCost::Moment RemainingCost::DescribeMoment(int k, int64_t budget_bytes) const {
   const StageAnchor& anchor = problem_.anchors[k];
-  Moment moment{k, budget_bytes - anchor.fixed_bytes, BitRows(k + 1, words_), std::vector<Word>(words_),
+  Moment moment{k, budget_bytes - anchor.fixed_bytes, {}, BitRows(k + 1, words_), std::vector<Word>(words_),
                 std::vector<int64_t>(problem_.group_count, 0)};
-  for (int item : anchor.outputs) moment.room_bytes -= problem_.items[item].bytes;
+  for (const StageItem& item : problem_.items) moment.bytes.push_back(item.bytes);
+  const auto take = [&](const std::vector<int>& alternatives) {
+    int64_t least = kImpossible;
+    for (int item : alternatives) least = std::min(least, moment.bytes[item]);
+    for (int item : alternatives) moment.bytes[item] -= least;
+    moment.room_bytes -= least;
+  };
+  for (int item : anchor.outputs) take({item});
   for (int need : anchor.needs) {
-    // Where there is a choice, which alternative serves is open: to leave it out only helps.
-    if (need < problem_.item_count()) moment.room_bytes -= problem_.items[need].bytes;
+    if (need < problem_.item_count()) take({need});
   }
+  // Where there is a choice, which alternative serves is open: the room lacks what the smallest takes beyond what it
+  // lacks already, and an alternative that is kept takes the rest of its bytes.
+  for (int need : anchor.needs) take(problem_.requirements[need].alternatives);
   for (int t = k; t >= 0; --t) {
     Word* row = moment.needed_until[t];
     if (t < k) std::copy_n(moment.needed_until[t + 1], words_, row);
@@ -214,6 +223,7 @@ int64_t RemainingCost::Price(const Moment& moment, int r) const {
 // Items of an operator that is paid for already count as dropped for nothing.
 struct RemainingCost::Knapsack {
   const StageProblem& problem;
+  const std::vector<int64_t>& bytes;  // per item, what keeping it takes of the room
   std::vector<int> items;
   std::vector<Word> keepable;       // intermediates that could be kept at the cut
   std::vector<Word> intermediates;  // those that cost something to produce
@@ -242,14 +252,14 @@ struct RemainingCost::Knapsack {
     again.assign(problem.requirements.size(), 0);
     kept.assign(problem.items.size(), 0);
     std::erase_if(items, [&](int item) { return GroupOf(item) < 0; });  // nothing makes them again: they stay
-    for (int item : items) group_bytes[GroupOf(item)] += problem.items[item].bytes;
+    for (int item : items) group_bytes[GroupOf(item)] += bytes[item];
     const auto rate_of = [&](int item) {
       return static_cast<double>(Price(item)) / static_cast<double>(std::max<int64_t>(1, group_bytes[GroupOf(item)]));
     };
     std::stable_sort(items.begin(), items.end(), [&](int a, int b) { return rate_of(a) < rate_of(b); });
     for (int item : items) rate.push_back(rate_of(item));
     suffix_bytes.assign(items.size() + 1, 0);
-    for (size_t i = items.size(); i-- > 0;) suffix_bytes[i] = suffix_bytes[i + 1] + problem.items[items[i]].bytes;
+    for (size_t i = items.size(); i-- > 0;) suffix_bytes[i] = suffix_bytes[i + 1] + bytes[items[i]];
     if (suffix_bytes[0] < overflow) return kImpossible;
     const int64_t fraction = Fraction(0, overflow);
     Resolve(choices, 0, overflow, 0);
@@ -258,14 +268,14 @@ struct RemainingCost::Knapsack {
 
   int64_t Fraction(size_t first, int64_t overflow) const {
     for (size_t i = first; i < items.size(); ++i) {
-      if (paid[GroupOf(items[i])] > 0) overflow -= problem.items[items[i]].bytes;
+      if (paid[GroupOf(items[i])] > 0) overflow -= bytes[items[i]];
     }
     double cost = 0;
     for (size_t i = first; i < items.size() && overflow > 0; ++i) {
       if (paid[GroupOf(items[i])] > 0) continue;
-      const int64_t bytes = std::min(overflow, problem.items[items[i]].bytes);
-      cost += rate[i] * static_cast<double>(bytes);
-      overflow -= bytes;
+      const int64_t dropped = std::min(overflow, bytes[items[i]]);
+      cost += rate[i] * static_cast<double>(dropped);
+      overflow -= dropped;
     }
     return static_cast<int64_t>(std::ceil(cost * (1 - 1e-12) - 1e-6));
   }
@@ -299,7 +309,7 @@ struct RemainingCost::Knapsack {
     const int item = items[i];
     const int64_t price = Price(item);
     Paying(item, [&] {
-      Resolve(problem.requirements[item].subs, i + 1, overflow - problem.items[item].bytes, cost + price);
+      Resolve(problem.requirements[item].subs, i + 1, overflow - bytes[item], cost + price);
     });
   }
 
@@ -315,7 +325,7 @@ struct RemainingCost::Knapsack {
       for (int item : alternatives) {
         if (!TestBit(keepable.data(), item)) continue;
         kept[item] = 1;
-        Resolve(open, next, overflow + problem.items[item].bytes, cost);
+        Resolve(open, next, overflow + bytes[item], cost);
         kept[item] = 0;
       }
       if (GroupOf(r) >= 0) {
@@ -347,14 +357,14 @@ int64_t RemainingCost::DropCost(Window& window) {
     if (price == 0) continue;
     items_.push_back(item);
     SetBit(key_.data(), item);
-    overflow += problem_.items[item].bytes;
+    overflow += moment.bytes[item];
     if (price < problem_.requirements[item].cost) partly = PartlyCovered(partly, item, price);
   }
   int64_t most_overflow = overflow;
   for (int choice : window.choices) {
     int64_t most_bytes = 0;
     for (int item : problem_.requirements[choice].alternatives) {
-      if (TestBit(moment.there.data(), item)) most_bytes = std::max(most_bytes, problem_.items[item].bytes);
+      if (TestBit(moment.there.data(), item)) most_bytes = std::max(most_bytes, moment.bytes[item]);
     }
     most_overflow += most_bytes;
   }
@@ -371,7 +381,7 @@ int64_t RemainingCost::DropCost(Window& window) {
   }
   key_.back() = partly;
   if (const int64_t* known = window.known.Find(key_.data())) return *known;
-  Knapsack knapsack{problem_, items_, {keepable, keepable + words_}, {intermediates, intermediates + words_},
+  Knapsack knapsack{problem_, moment.bytes, items_, {keepable, keepable + words_}, {intermediates, intermediates + words_},
                     std::vector<int64_t>(problem_.group_count, 0)};
   for (int group : charged_groups_) knapsack.covered[group] = Covered(moment, group);
   const int64_t cost = knapsack.Solve(overflow, window.choices);

@@ -55,6 +55,7 @@ class RemainingCost {
   struct Moment {
     int anchor = 0;
     int64_t room_bytes = 0;        // for items needed later, after what the anchor itself needs
+    std::vector<int64_t> bytes;    // per item: its bytes, less what room_bytes already has of it
     BitRows needed_until;          // per t <= anchor: needed_after_ restricted to anchors t..anchor
     std::vector<Word> there;       // in the state at hand: what may be resident at the anchor
     std::vector<int64_t> charged;  // per group: the part of the closure that is due before the anchor
