@@ -24,6 +24,14 @@ Calls::Calls(const Graph& graph) {
     open_path = &path;
     of_node_.push_back(open);
   }
+  // A node that an optimizer put in says no path; it runs inside the calls that go on around it.
+  for (size_t i = 1; i < of_node_.size(); ++i) {
+    if (!graph.nodes[NodeId(static_cast<int32_t>(i))].calls.empty()) continue;
+    for (int32_t call : of_node_[i - 1]) {
+      if (spans_[static_cast<size_t>(call)].end <= static_cast<int32_t>(i)) break;
+      of_node_[i].push_back(call);
+    }
+  }
 }
 
 std::span<const int32_t> Calls::of_node(int32_t node) const {

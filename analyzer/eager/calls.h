@@ -25,7 +25,8 @@ struct CallSpan {
 class Calls {
  public:
   // Nodes in order: a call goes on while its name stays at the same depth of the nodes' paths. A node without a path
-  // (an operator of the outermost forward) belongs to no call and ends none.
+  // (an operator of the outermost forward, or one that an optimizer put in) ends no call, and belongs to those that go
+  // on after it.
   explicit Calls(const Graph& graph);
 
   // The calls that enclose `node`, outermost first. Empty for -1, what was there before all nodes, and past the last.

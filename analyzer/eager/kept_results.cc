@@ -36,19 +36,6 @@ bool HasOtherLinear(const Graph& graph, const CallSpan& outer, const CallSpan& i
   return false;
 }
 
-// The layer that an attention module's weights are handed up to: the innermost element of a stack around it that has
-// linear layers beside the attention's own. -1 if the attention is not a module of its own.
-int32_t EndOfLayer(const Graph& graph, const Calls& calls, int32_t node) {
-  const std::span<const int32_t> inside = calls.of_node(node);
-  if (inside.size() < 2 || IsElement(calls.span(inside.back()).name)) return -1;
-  const CallSpan& attention = calls.span(inside.back());
-  for (size_t depth = inside.size() - 1; depth-- > 0;) {
-    const CallSpan& layer = calls.span(inside[depth]);
-    if (IsElement(layer.name) && HasOtherLinear(graph, layer, attention)) return layer.end;
-  }
-  return -1;
-}
-
 // softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers'
 // eager_attention_forward, which drops weights by a function. timm, torchvision and most code written by hand scale q or
 // drop by a module, and hand no weights back.
@@ -67,16 +54,36 @@ bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
   return false;
 }
 
+bool HandsWeightsBack(const Graph& graph, const Node& node) {
+  return node.op == "softmax" && StringAttribute(node, "dropout", "") != "module" && ScalesTheProduct(graph, node);
+}
+
+// The end of the layer that an attention module's weights are handed up to, the innermost element of a stack around it
+// that has linear layers beside the attention's own; or, if sooner, of the next attention there, which takes over the
+// name: x, _ = self.self_attn(x); x, _ = self.cross_attn(x, memory). -1 if the attention is not a module of its own.
+int32_t EndOfWeights(const Graph& graph, const Calls& calls, int32_t node) {
+  const std::span<const int32_t> inside = calls.of_node(node);
+  if (inside.size() < 2 || IsElement(calls.span(inside.back()).name)) return -1;
+  const CallSpan& attention = calls.span(inside.back());
+  for (size_t depth = inside.size() - 1; depth-- > 0;) {
+    const CallSpan& layer = calls.span(inside[depth]);
+    if (!IsElement(layer.name) || !HasOtherLinear(graph, layer, attention)) continue;
+    for (int32_t i = attention.end + 1; i <= layer.end; ++i) {
+      if (HandsWeightsBack(graph, graph.nodes[NodeId(i)])) return calls.UnitEnd(i, depth + 1);
+    }
+    return layer.end;
+  }
+  return -1;
+}
+
 int32_t KeptAsWeights(const Graph& graph, const Calls& calls, TensorId id) {
   const Node& softmax = *Producer(graph, id);
-  if (softmax.op != "softmax") return -1;
+  if (!HandsWeightsBack(graph, softmax)) return -1;
   const auto& readers = graph.tensors[id].consumers;
   const bool weighs = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
     return IsProduct(graph.nodes[reader]) && graph.nodes[reader].calls == softmax.calls;
   });
-  if (!weighs) return -1;
-  if (StringAttribute(softmax, "dropout", "") == "module" || !ScalesTheProduct(graph, softmax)) return -1;
-  return EndOfLayer(graph, calls, graph.tensors[id].producer.value());
+  return weighs ? EndOfWeights(graph, calls, graph.tensors[id].producer.value()) : -1;
 }
 
 // torch.cat([keys so far, key], dim=-2), where there are none so far: the file is left with one operand.

@@ -209,6 +209,42 @@ bool Locals::IsNamed(TensorId id, const Home& home) const {
   return graph_.tensors[last].shape == graph_.tensors[other].shape;
 }
 
+// joined = torch.cat(features, 1); return self.conv(self.relu(self.norm(joined))): a joined list has a name, and the layer
+// that is normalized before it is convolved stands in one statement. The end of that statement, -1 if there is none.
+int32_t Locals::EndOfPreactivation(TensorId id, const Home& home) const {
+  const NodeId maker = graph_.tensors[id].producer;
+  if (graph_.nodes[maker].op != "cat" || calls_.UnitCall(maker.value(), home.depth) >= 0) return -1;
+  const auto next = [&](TensorId value) {
+    const std::vector<int32_t> units = value.valid() ? ReadingUnits(value, home) : std::vector<int32_t>();
+    return units.size() == 1 && calls_.UnitCall(units[0], home.depth) >= 0 ? units[0] : -1;
+  };
+  int32_t unit = next(id);
+  if (unit < 0) return -1;
+  const int32_t call = calls_.UnitCall(unit, home.depth);
+  if (!Contains(kNorms, graph_.nodes[NodeId(calls_.span(call).begin)].op)) return -1;
+  unit = next(OnlyResult(unit, home.depth));
+  if (unit >= 0 && Contains(kWrapping, graph_.nodes[NodeId(unit)].op)) unit = next(OnlyResult(unit, home.depth));
+  return unit >= 0 && graph_.nodes[NodeId(unit)].op == "conv" ? unit : -1;
+}
+
+// y = self.a(x); z = self.b(x); return self.act(y) * z: what waits for another call before a call reads it alone has a
+// name. The name goes on only where that call's result waits as well: y = self.act(y).
+int32_t Locals::HeldAcrossCall(TensorId id, const Home& home) const {
+  const int32_t maker = graph_.tensors[id].producer.value();
+  const auto begin = [&](int32_t unit) {
+    const int32_t call = calls_.UnitCall(unit, home.depth);
+    return call < 0 ? unit : calls_.span(call).begin;
+  };
+  if (calls_.UnitCall(maker, home.depth) < 0) return -1;
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  if (units.size() != 1 || begin(units[0]) == calls_.UnitEnd(maker, home.depth) + 1) return -1;
+  if (calls_.UnitCall(units[0], home.depth) < 0 || begin(units[0]) != units[0]) return -1;
+  const TensorId result = OnlyResult(units[0], home.depth);
+  const std::vector<int32_t> next = result.valid() ? ReadingUnits(result, home) : std::vector<int32_t>();
+  if (next.size() != 1 || begin(next[0]) != units[0] + 1) return -1;
+  return UntilRebound(id, home);
+}
+
 // x = x + f(x), x = x + self.position: the sum takes over the name of its operand.
 bool Locals::IsResidual(NodeId sum) const {
   const Node& node = graph_.nodes[sum];
@@ -256,7 +292,7 @@ int32_t Locals::HeldUntil(TensorId id) const {
     }
   }
   if (IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
-  return std::max(last, EndOfStatement(id, home));
+  return std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home)});
 }
 
 }  // namespace onnx_mem::eager

@@ -48,6 +48,8 @@ class Locals {
   TensorId OnlyResult(int32_t unit_end, size_t depth) const;
   bool IsSplitPiece(TensorId id) const;
   bool IsNamed(TensorId id, const Home& home) const;
+  int32_t EndOfPreactivation(TensorId id, const Home& home) const;
+  int32_t HeldAcrossCall(TensorId id, const Home& home) const;
   bool IsResidual(NodeId sum) const;
   int32_t HeldBySumInCall(TensorId id) const;
 

@@ -68,10 +68,18 @@ bool IsOwnModule(const Node& activation, const Node& producer) {
   return !std::equal(activation.calls.begin(), activation.calls.end(), producer.calls.begin());
 }
 
+// A linear layer over [batch, tokens, features] belongs to a transformer, whose ReLU is not in place
+// (torch/nn/modules/transformer.py, transformers/activations.py); classifiers of convolutional networks are 2-D.
+bool IsBeforeActivation(const Draft& draft, const Node& before) {
+  if (!Contains(kBeforeActivation, before.op)) return false;
+  const bool linear = before.op == "linear" || before.op == "addmm";
+  return !linear || draft.tensor(before.outputs[0]).shape.rank() <= 2;
+}
+
 bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId producer, const Run& run) {
   const Node& before = draft.node(producer);
   switch (row.habit) {
-    case Habit::kAlways: return Contains(kBeforeActivation, before.op);
+    case Habit::kAlways: return IsBeforeActivation(draft, before);
     case Habit::kAsModule:
       return Contains(kBeforeActivation, before.op) && before.op != "add" && IsOwnModule(draft.node(id), before);
     case Habit::kInference:

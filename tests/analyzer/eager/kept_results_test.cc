@@ -40,6 +40,21 @@ TEST(KeptResults, TheLayerHoldsWeightsThatAttentionHandsBack) {  // x, _ = self.
   EXPECT_EQ(p.Release(attention.weights), std::make_pair(attention.layer_end, attention.product));
 }
 
+TEST(KeptResults, TheNextAttentionTakesOverTheName) {  // x, _ = self.attn(x); x, _ = self.cross(x); x = self.up(x)
+  LoweredProgram p;
+  const auto attend = [&](TensorId x, const std::string& calls) {
+    const TensorId scores = p.Run("mul_scalar", {p.Run("bmm", {x, x}, calls)}, calls);
+    const TensorId weights = p.Run("softmax", {scores}, calls);
+    return std::make_pair(weights, p.Run("bmm", {weights, x}, calls));
+  };
+  const auto [first, x] = attend(p.input(), "layers.0 > layers.0.attn");
+  const auto [second, y] = attend(x, "layers.0 > layers.0.cross");
+  const int32_t end_of_cross = p.last();
+  p.Run("linear", {y}, "layers.0 > layers.0.up");
+  EXPECT_EQ(p.Release(first).first, end_of_cross);
+  EXPECT_EQ(p.Release(second).first, p.last());
+}
+
 TEST(KeptResults, WeightsThatAModuleDropsStayInside) {  // attn = self.attn_drop(attn); x = attn @ v
   LoweredProgram p;
   const Attention attention = RunLayer(p, /*scale_after_product=*/true, "module");

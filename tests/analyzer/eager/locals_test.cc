@@ -110,6 +110,50 @@ TEST(Locals, ASumOfBranchesStandsInTheCallASumWithTheOperandDoesNot) {
   EXPECT_EQ(p.Release(g).first, 9);
 }
 
+// j = torch.cat(f, 1); return self.c(self.r(self.n(j)))
+TEST(Locals, AJoinedListHasANameUntilThePreactivatedLayerIsDone) {
+  Program p;
+  const TensorId a = p.Run("conv", {p.input()}, "a");
+  const TensorId b = p.Run("conv", {p.input()}, "b");
+  const TensorId joined = p.Run("cat", {a, b}, "layer", {2, 8});
+  const TensorId n = p.Run("batch_norm", {joined}, "layer > layer.n");
+  const TensorId r = p.Run("relu", {n}, "layer > layer.r");
+  const TensorId c = p.Run("conv", {r}, "layer > layer.c");  // 5
+  p.Run("conv", {c}, "layer > layer.d");                     // 6
+  EXPECT_EQ(p.Release(joined), Nodes(5, 3));
+}
+
+TEST(Locals, WhatWaitsForAnotherCallHasAName) {  // y = self.a(x); z = self.b(x); x = self.act(y) * z; self.c(x)
+  Program p;
+  const TensorId y = p.Run("conv", {p.input()}, "a");   // 0
+  const TensorId z = p.Run("conv", {p.input()}, "b");   // 1
+  const TensorId w = p.Run("relu6", {y}, "act");        // 2
+  const TensorId x = p.Run("mul", {w, z});              // 3
+  p.Run("conv", {x}, "c");                              // 4
+  EXPECT_EQ(p.Release(y), Nodes(4, 2));
+}
+
+TEST(Locals, ANameThatIsAssignedAnewDoesNotHold) {  // q = self.q(x); k = self.k(x); q = self.n(q); k = self.m(k); q @ k
+  Program p;
+  const TensorId q = p.Run("linear", {p.input()}, "q");   // 0
+  const TensorId k = p.Run("linear", {p.input()}, "k");   // 1
+  const TensorId n = p.Run("layer_norm", {q}, "n");       // 2
+  const TensorId m = p.Run("layer_norm", {k}, "m");       // 3
+  p.Run("matmul", {n, m});                                // 4
+  p.Run("linear", {p.input()}, "last");                   // 5
+  EXPECT_EQ(p.Release(q), Nodes(2, 2));
+}
+
+TEST(Locals, ANodeWithoutAPathRunsInsideTheCallAroundIt) {  // an optimizer has made one split of three slices
+  Program p;
+  const TensorId wide = p.Run("linear", {p.input()}, "h.0 > h.0.attn > h.0.attn.qkv", {2, 12});  // 0
+  const TensorId piece = p.Run("split", {wide});                                                // 1
+  p.Run("bmm", {piece, piece}, "h.0 > h.0.attn");                                               // 2
+  p.Run("linear", {p.input()}, "h.0 > h.0.up");                                                 // 3
+  p.Run("linear", {p.input()}, "h.1");                                                          // 4
+  EXPECT_EQ(p.Release(piece).first, 2) << "until the attention returns, not the model";
+}
+
 TEST(Locals, APartThatIsNotLastHasAName) {  // a = self.blocks(a); self.out(torch.cat([a, b], 1))
   Program p;
   const TensorId b = p.Run("conv", {p.input()}, "b");             // 0
