@@ -9,9 +9,11 @@ namespace {
 
 constexpr size_t kFirstCuts = 24;   // spread over the anchors at which not everything fits
 constexpr int kClosestCuts = 8;     // solved to the end
-constexpr int kBranchLimit = 300;
+constexpr int kBranchLimit = 3000;  // for each
+constexpr int kQuickCuts = 2;
+constexpr int kQuickBranches = 200;
 constexpr size_t kWindowEnds = 14;  // instants between which windows are tried
-constexpr int kFewAnchors = 64;     // so few that every window is tried, and solved to the end
+constexpr int kFewAnchors = 100;     // so few that every window is tried, and solved to the end
 constexpr int kWindowBranches = 60;
 constexpr size_t kRefinedAround = 3;
 
@@ -66,8 +68,9 @@ class Bounder {
     const size_t spread = HasFewAnchors() ? tight_.size() : std::min(kFirstCuts, tight_.size());
     for (size_t i = 0; i < spread; ++i) Try(tight_[i * (tight_.size() - 1) / std::max<size_t>(spread - 1, 1)]);
     Refine();
-    Chain();
-    Close();
+    const bool quick = limits_.effort == CutEffort::kQuick;
+    Close(quick ? kQuickCuts : kClosestCuts, quick ? kQuickBranches : kBranchLimit);
+    if (!quick) Chain();
     for (int anchor : ByCost()) bound_.cuts.push_back({anchor, std::move(solved_.at(anchor))});
     return std::move(bound_);
   }
@@ -138,8 +141,8 @@ class Bounder {
   }
 
   // Single cuts that may bound higher than what is known, to the end.
-  void Close() {
-    for (int i = 0; i < kClosestCuts && !Enough(); ++i) {
+  void Close(int most, int branch_limit) {
+    for (int i = 0; i < most && !Enough(); ++i) {
       int best = -1;
       for (const auto& [k, value] : solved_) {
         const bool open = value.cost < 0 || value.cost > value.lower_bound;
@@ -148,7 +151,7 @@ class Bounder {
       }
       if (best < 0) return;
       closed_[best] = true;
-      Try(best, kBranchLimit);
+      Try(best, branch_limit);
     }
   }
 

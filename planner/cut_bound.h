@@ -24,7 +24,13 @@ struct CutBound {
   std::vector<SolvedCut> cuts;  // single cuts with their best choices, the most costly first
 };
 
+enum class CutEffort {
+  kQuick,     // single cuts, the best of them solved to the end
+  kThorough,  // windows too, and every single cut that may bound higher
+};
+
 struct CutBoundLimits {
+  CutEffort effort = CutEffort::kThorough;
   int64_t enough = std::numeric_limits<int64_t>::max();   // a schedule of this cost is known
   int64_t work_limit = 1'000'000'000;                     // arcs looked at in minimum cuts; some nanoseconds each
   std::function<bool()> stop = [] { return false; };

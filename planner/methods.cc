@@ -16,6 +16,8 @@ constexpr auto kRows = std::to_array<MethodRow>({
     {"none", "none", PlanNoRecompute},
     {"bound", "none", ProveBound},
     {"cut", "dag", PlanCut},
+    {"bound", "none", ProveBoundThoroughly},
+    {"cut", "dag", PlanCut},
     {"exact", "dag", PlanSmallExactly},
     {"sqrt", "sqrt", PlanSqrt},
     {"chen", "chen", PlanChen},
@@ -33,6 +35,11 @@ SolveLimits SolveLimits::AtMost(double seconds) const {
     limits.deadline = std::min(*deadline, Clock::now() + span);
   }
   return limits;
+}
+
+SolveLimits SolveLimits::Share(double part) const {
+  if (!deadline) return *this;
+  return AtMost(std::chrono::duration<double>(*deadline - Clock::now()).count() * part);
 }
 
 absl::Span<const MethodRow> MethodRows() { return kRows; }

@@ -27,6 +27,9 @@ struct SolveLimits {
   bool TimeIsUp() const { return deadline && Clock::now() >= *deadline; }
   bool Allows(int64_t iteration) const { return iteration_limit == 0 || iteration < iteration_limit; }
 
+  // The same limits, but at most this part of the time left, if there is a deadline at all.
+  SolveLimits Share(double part) const;
+
   // The same limits, but at most `seconds` from now, if there is a deadline at all.
   SolveLimits AtMost(double seconds) const;
 };
@@ -48,6 +51,9 @@ absl::Span<const MethodRow> MethodRows();
 
 // "bound": what no schedule can do without (cut_bound.h), and budgets in which none fits. Finds no schedule.
 void ProveBound(const PlanningTask& task, Incumbent& incumbent);
+
+// "bound" again, with windows and every cut solved to the end, where the first plans leave a gap.
+void ProveBoundThoroughly(const PlanningTask& task, Incumbent& incumbent);
 
 // "cut": keeps what the best cut keeps (cut_plan.h).
 void PlanCut(const PlanningTask& task, Incumbent& incumbent);

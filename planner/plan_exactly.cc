@@ -16,7 +16,8 @@ namespace onnx_mem {
 namespace {
 
 constexpr int kSingleCuts = 3;
-constexpr double kBoundSeconds = 0.5;
+constexpr double kChoiceSeconds = 0.3;
+constexpr double kBoundShare = 0.2;
 constexpr double kFirstPlanSeconds = 0.3;
 constexpr int64_t kStateLimit = 1'000'000;
 constexpr size_t kSmallRequirements = 64;
@@ -50,8 +51,23 @@ std::string WhyNothingFits(const PlanningTask& task) {
 }
 
 CutChoice CutsOf(const PlanningTask& task) {
-  const SolveLimits limits = task.limits.AtMost(kBoundSeconds);
+  const SolveLimits limits = task.limits.AtMost(kChoiceSeconds);
   return ChooseCuts(task.problem, task.budget_bytes, kSingleCuts, [&] { return limits.TimeIsUp(); });
+}
+
+void RaiseByCuts(const PlanningTask& task, CutEffort effort, Incumbent& incumbent) {
+  const SolveLimits share = task.limits.Share(kBoundShare);
+  CutBoundLimits limits;
+  limits.effort = effort;
+  limits.enough = incumbent.cost();
+  limits.stop = [&] { return share.TimeIsUp(); };
+  CutBound bound = BoundByCuts(task.problem, task.budget_bytes, limits);
+  incumbent.RaiseBound(std::min(bound.lower_bound, incumbent.cost()));
+  incumbent.RememberCuts(std::move(bound.cuts));
+  if (bound.impossible_at < 0) return;
+  const StageAnchor& anchor = task.problem.anchors[bound.impossible_at];
+  incumbent.ProveInfeasible(absl::StrCat("what must be there while operator '", task.graph.ops[anchor.id].name,
+                                         "' runs, for itself and for those after it, does not fit"));
 }
 
 void SearchAll(const PlanningTask& task, int64_t state_limit, const SolveLimits& time, Incumbent& incumbent) {
@@ -80,17 +96,11 @@ void SearchAll(const PlanningTask& task, int64_t state_limit, const SolveLimits&
 
 void ProveBound(const PlanningTask& task, Incumbent& incumbent) {
   if (std::string why = WhyNothingFits(task); !why.empty()) return incumbent.ProveInfeasible(std::move(why));
-  const SolveLimits share = task.limits.AtMost(kBoundSeconds);
-  CutBoundLimits limits;
-  limits.enough = incumbent.cost();
-  limits.stop = [&] { return share.TimeIsUp(); };
-  CutBound bound = BoundByCuts(task.problem, task.budget_bytes, limits);
-  incumbent.RaiseBound(std::min(bound.lower_bound, incumbent.cost()));
-  incumbent.RememberCuts(std::move(bound.cuts));
-  if (bound.impossible_at < 0) return;
-  const StageAnchor& anchor = task.problem.anchors[bound.impossible_at];
-  incumbent.ProveInfeasible(absl::StrCat("what must be there while operator '", task.graph.ops[anchor.id].name,
-                                         "' runs, for itself and for those after it, does not fit"));
+  RaiseByCuts(task, CutEffort::kQuick, incumbent);
+}
+
+void ProveBoundThoroughly(const PlanningTask& task, Incumbent& incumbent) {
+  RaiseByCuts(task, CutEffort::kThorough, incumbent);
 }
 
 void PlanSmallExactly(const PlanningTask& task, Incumbent& incumbent) {
