@@ -94,24 +94,10 @@ class Search {
       if (to <= 0 || to >= timeline_.slot_count() || !editor_.Move(run, to)) timeline_.TakeBack(mark);
       return;
     }
-    Take(run);
+    repair_.Take(run);
     for (int more = Draw(3); more > 0 && !timeline_.reruns().empty(); --more) {
-      // A neighbour in time, of a few drawn.
-      int nearest = -1;
-      for (int i = 0; i < 6; ++i) {
-        const int other = timeline_.reruns()[Draw(static_cast<int>(timeline_.reruns().size()))];
-        if (nearest < 0 ||
-            std::abs(timeline_.run(other).slot - slot) < std::abs(timeline_.run(nearest).slot - slot)) {
-          nearest = other;
-        }
-      }
-      Take(nearest);
+      repair_.Take(repair_.NearestRerun(slot, 6));
     }
-  }
-
-  void Take(int run) {
-    const size_t mark = timeline_.Mark();
-    if (!editor_.Remove(run)) timeline_.TakeBack(mark);
   }
 
   void DropSomething() {

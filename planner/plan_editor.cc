@@ -9,7 +9,7 @@ bool PlanEditor::Extends(int item, TimeKey key) const {
   const int after = timeline_.AccessAfter(item, key);
   if (after == 0) return false;
   const TimeKey last_use = timeline_.accesses(item)[after - 1].key;
-  return timeline_.MaxBytes(last_use, key) + timeline_.problem().items[item].bytes <= limit_bytes_;
+  return timeline_.StaysWithin(last_use, key, limit_bytes_ - timeline_.problem().items[item].bytes);
 }
 
 // The operator can run in the gap of `slot` to make the item for `key`, and has not done so already.

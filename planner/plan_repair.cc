@@ -1,6 +1,7 @@
 #include "planner/plan_repair.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace onnx_mem {
 
@@ -14,27 +15,41 @@ PlanRepair::PlanRepair(const PlanningTask& task, const Schedule& start)
 }
 
 bool PlanRepair::Descend(int rounds) {
-  constexpr int kTries = 5;
+  int64_t step = std::max<int64_t>(timeline_.PeakBytes() - task_.budget_bytes, 1);
+  int failures = 0;
   while (timeline_.PeakBytes() > task_.budget_bytes) {
-    const int64_t excess = timeline_.PeakBytes() - task_.budget_bytes;
-    bool fits = false;
-    for (int64_t part = 1; !fits && part <= 64; part *= 2) {
-      if (part > 1 && excess / part == 0) break;
-      editor_.set_limit_bytes(timeline_.PeakBytes() - (excess + part - 1) / part);
-      for (int i = 0; !fits && i < (part == 1 ? 2 : kTries); ++i) {
-        if (--rounds < 0 || task_.limits.TimeIsUp()) return false;
-        fits = Repair(/*noise=*/i * 128);
-        if (fits) {
-          timeline_.Commit();
-        } else {
-          timeline_.TakeBack(0);
-        }
-      }
+    if (--rounds < 0 || task_.limits.TimeIsUp()) return false;
+    const int64_t peak = timeline_.PeakBytes();
+    editor_.set_limit_bytes(std::max(task_.budget_bytes, peak - step));
+    // The same again with other choices, and after a few failures from a plan that is shaken first.
+    for (int i = failures / 2; i > 0 && !timeline_.reruns().empty(); --i) Take(NearestRerun(timeline_.PeakSlot(), 4));
+    if (Repair(/*noise=*/failures % 4 * 128)) {
+      Tidy();
+      failures = 0;
+      step = std::min(2 * step, std::max<int64_t>(timeline_.PeakBytes() - task_.budget_bytes, 1));
+    } else {
+      timeline_.TakeBack(0);
+      ++failures;
+      step = std::max<int64_t>(step / 2, 1);
     }
-    if (!fits) return false;
   }
   editor_.set_limit_bytes(task_.budget_bytes);
   return true;
+}
+
+void PlanRepair::Take(int run) {
+  const size_t mark = timeline_.Mark();
+  if (!editor_.Remove(run)) timeline_.TakeBack(mark);
+}
+
+int PlanRepair::NearestRerun(int slot, int draws) {
+  int nearest = -1;
+  for (int i = 0; i < draws; ++i) {
+    const int run = timeline_.reruns()[Draw(static_cast<int>(timeline_.reruns().size()))];
+    const auto distance = [&](int other) { return std::abs(timeline_.run(other).slot - slot); };
+    if (nearest < 0 || distance(run) < distance(nearest)) nearest = run;
+  }
+  return nearest;
 }
 
 bool PlanRepair::Repair(int noise) {
@@ -58,6 +73,8 @@ TimeKey PlanRepair::FullestMoment(int slot) const {
 
 PlanEditor::Drop PlanRepair::BestDrop(int noise) {
   constexpr int kReach = 24;
+  constexpr int kScoreBits = 24;  // costs are below 2^34, what is relieved below 2^29
+  constexpr int64_t kMostScore = std::numeric_limits<int64_t>::max();
   const int slot = timeline_.PeakSlot();
   const TimeKey key = FullestMoment(slot);
   int first = slot;
@@ -75,12 +92,17 @@ PlanEditor::Drop PlanRepair::BestDrop(int noise) {
     if (list.empty() || list.front().key >= key || list.back().key <= key) continue;
     const int64_t bytes = task_.problem.items[item].bytes;
     if (bytes == 0) continue;
-    const PlanEditor::Drop drop = editor_.FindDrop(item, key, PlanEditor::kNever);
+    const int next = timeline_.AccessAfter(item, key);
+    const int until = timeline_.SlotOf(list[next].key);
+    const int overlap = std::min(last, until) - std::max(first, timeline_.SlotOf(list[next - 1].key)) + 1;
+    const int64_t relief = ((std::min(bytes, excess) >> byte_shift_) + 1) * overlap;
+    int64_t most_cost = PlanEditor::kNever;
+    if (best.item >= 0 && best_score < kMostScore / relief) {
+      most_cost = ((best_score * relief >> kScoreBits) + 1) << cost_shift_;
+    }
+    const PlanEditor::Drop drop = editor_.FindDrop(item, key, most_cost);
     if (drop.cost >= PlanEditor::kNever) continue;
-    const int overlap =
-        std::min(last, timeline_.SlotOf(drop.until)) - std::max(first, timeline_.SlotOf(drop.after)) + 1;
-    const int64_t relief = (std::min(bytes, excess) >> byte_shift_) + 1;
-    int64_t score = ((drop.cost >> cost_shift_) + 1) * (int64_t{1} << 24) / (relief * overlap);
+    int64_t score = ((drop.cost >> cost_shift_) + 1) * (int64_t{1} << kScoreBits) / relief;
     if (noise > 0) score += score * Draw(noise) / 128;
     if (score < best_score) {
       best_score = score;

@@ -28,6 +28,12 @@ class PlanRepair {
   // is left uncommitted, and half done where it says no.
   bool Repair(int noise);
 
+  // Takes a run away for good or ill; what needs it is served by keeping. Commits nothing.
+  void Take(int run);
+
+  // Of some repeated runs drawn at random (there must be one), the nearest in time.
+  int NearestRerun(int slot, int draws);
+
   // Takes every repeated run away that is not needed, the most costly first. Commits.
   void Tidy();
 

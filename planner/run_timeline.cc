@@ -152,20 +152,18 @@ const std::vector<int>& RunTimeline::OutputsOf(int id) const {
   return run.anchor >= 0 ? problem_.anchors[run.anchor].outputs : problem_.ops[run.op].outputs;
 }
 
-int64_t RunTimeline::MaxBytes(TimeKey after, TimeKey until) const {
+bool RunTimeline::StaysWithin(TimeKey after, TimeKey until, int64_t most_bytes) const {
   const int first = SlotOf(after);
   const int last = SlotOf(until);
-  int64_t most = std::numeric_limits<int64_t>::min();
+  if (last > first + 1 && profile_.Max(first + 1, last - 1) > most_bytes) return false;
   const auto within = [&](int slot) {
     const int64_t level = LevelOf(slot);
-    for (int id : slots_[slot]) {
-      if (runs_[id].key > after && runs_[id].key <= until) most = std::max(most, level + runs_[id].bytes);
-    }
+    if (level + slot_most_[slot] <= most_bytes) return true;
+    return std::none_of(slots_[slot].begin(), slots_[slot].end(), [&](int id) {
+      return runs_[id].key > after && runs_[id].key <= until && level + runs_[id].bytes > most_bytes;
+    });
   };
-  within(first);
-  if (last > first + 1) most = std::max(most, profile_.Max(first + 1, last - 1));
-  if (last > first) within(last);
-  return most;
+  return within(first) && (last == first || within(last));
 }
 
 int RunTimeline::AccessAfter(int item, TimeKey key) const {

@@ -70,8 +70,8 @@ class RunTimeline {
   int PeakSlot() const { return profile_.ArgMax(); }
   int64_t SlotBytes(int slot) const { return profile_.At(slot); }
   int64_t BytesAt(int id) const { return LevelOf(runs_[id].slot) + runs_[id].bytes; }
-  // Over (after, until].
-  int64_t MaxBytes(TimeKey after, TimeKey until) const;
+  // Whether no run in (after, until] has more than `most_bytes`.
+  bool StaysWithin(TimeKey after, TimeKey until, int64_t most_bytes) const;
 
   // Index of the first access behind `key`.
   int AccessAfter(int item, TimeKey key) const;
