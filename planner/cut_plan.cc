@@ -185,7 +185,8 @@ void GiveUpDropped(const StageProblem& problem, const SolvedCut& cut, PlanRepair
 void Mend(const Schedule& start, const SolvedCut* given_up, const PlanningTask& task, Incumbent& incumbent) {
   PlanRepair repair(task, start);
   if (given_up != nullptr) GiveUpDropped(task.problem, *given_up, repair);
-  if (!repair.Descend(/*rounds=*/40)) return;
+  int rounds = 40;
+  if (!repair.Descend(rounds)) return;
   repair.Tidy();
   if (repair.timeline().cost() < incumbent.cost()) incumbent.Offer(repair.timeline().Runs(), "cut");
 }

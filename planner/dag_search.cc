@@ -1,6 +1,7 @@
 #include "planner/dag_search.h"
 
 #include <algorithm>
+#include <array>
 
 #include "planner/no_recompute.h"
 #include "planner/plan_repair.h"
@@ -10,19 +11,37 @@ namespace {
 
 // Annealing does not end by itself. With no limit given it only gives the exact search, which does, a start.
 constexpr int64_t kUnlimitedIterations = 100;
+constexpr uint32_t kUnlimitedStarts = 20;
+constexpr size_t kExactRequirements = 128;  // up to here the exact search is left some time
+constexpr double kPartBesideExact = 0.8;
+
+// One annealing run after the other, from the best plan or from a new one.
+struct Phase {
+  double part;        // of what time and iterations are left
+  int64_t coolness;   // a plan dearer by this part of the recomputation is still accepted at first
+  bool afresh;
+};
+constexpr std::array kPhases = {Phase{0.25, 3, false}, Phase{0.3, 1, true}, Phase{0.6, 2, false},
+                                Phase{1.0, 32, false}};
 
 class Search {
  public:
-  Search(const PlanningTask& task, Incumbent& incumbent, const Schedule& start)
-      : task_(task), incumbent_(incumbent), repair_(task, start), timeline_(repair_.timeline()),
+  Search(const PlanningTask& task, Incumbent& incumbent, const Schedule& start, uint32_t seed, int64_t coolness)
+      : task_(task), incumbent_(incumbent), coolness_(coolness), repair_(task, start, seed), timeline_(repair_.timeline()),
         editor_(repair_.editor()) {}
 
   void Run() {
-    if (!repair_.Descend(/*rounds=*/2000)) return;
+    constexpr int kRounds = 1000;
+    int rounds = kRounds;
+    const bool fits = repair_.Descend(rounds);
+    iteration_ += kRounds - rounds;
+    if (!fits) return;
     repair_.Tidy();
     Offer();
     Anneal();
   }
+
+  int64_t iterations() const { return iteration_; }
 
  private:
   int Draw(int below) { return repair_.Draw(below); }
@@ -76,7 +95,7 @@ class Search {
       left = (*task_.limits.deadline - SolveLimits::Clock::now()).count() * 1024 / std::max<int64_t>(all, 1);
     }
     const int64_t extra = std::max<int64_t>(timeline_.cost() - std::min(timeline_.cost(), incumbent_.lower_bound()), 1);
-    const int64_t widest = extra / 32 + 1;
+    const int64_t widest = extra / coolness_ + 1;
     return widest * left / 1024 * Draw(1024) / 1024 * left / 1024;
   }
 
@@ -123,6 +142,7 @@ class Search {
 
   const PlanningTask& task_;
   Incumbent& incumbent_;
+  const int64_t coolness_;
   PlanRepair repair_;
   RunTimeline& timeline_;
   PlanEditor& editor_;
@@ -132,11 +152,44 @@ class Search {
 
 }  // namespace
 
+namespace {
+
+// Whether there was something to start from. Uses up some of `iterations_left`.
+bool RunPhase(const PlanningTask& task, const Phase& phase, uint32_t seed, int64_t& iterations_left,
+              Incumbent& incumbent) {
+  const bool afresh = phase.afresh || !incumbent.feasible();
+  const auto start = ScheduleOf(task.graph, afresh ? RunOnce(task.problem) : incumbent.runs());
+  if (!start) return false;
+  SolveLimits limits = task.limits.Share(phase.part);
+  if (limits.iteration_limit > 0) {
+    limits.iteration_limit = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(iterations_left) * phase.part));
+  }
+  const PlanningTask part{task.graph, task.problem, task.budget_bytes, limits};
+  Search search(part, incumbent, *start, seed, phase.coolness);
+  search.Run();
+  iterations_left -= search.iterations();
+  return true;
+}
+
+}  // namespace
+
 void PlanDag(const PlanningTask& task, Incumbent& incumbent) {
-  const OpSequence start = incumbent.feasible() ? incumbent.runs() : RunOnce(task.problem);
-  const std::optional<Schedule> schedule = ScheduleOf(task.graph, start);
-  if (!schedule) return;
-  Search(task, incumbent, *schedule).Run();
+  const bool exact_follows = task.problem.requirements.size() <= kExactRequirements;
+  const SolveLimits limits = task.limits.Share(exact_follows ? kPartBesideExact : 1.0);
+  const PlanningTask all{task.graph, task.problem, task.budget_bytes, limits};
+  int64_t iterations_left = limits.iteration_limit;
+  uint32_t seed = 0;
+  const auto ended = [&] {
+    return incumbent.done() || limits.TimeIsUp() || (limits.iteration_limit > 0 && iterations_left <= 0);
+  };
+  const bool unlimited = !limits.deadline && limits.iteration_limit == 0;
+  while (!incumbent.feasible() && !ended() && (!unlimited || seed < kUnlimitedStarts)) {
+    if (!RunPhase(all, kPhases.front(), ++seed, iterations_left, incumbent)) return;
+  }
+  for (const Phase& phase : kPhases) {
+    if (ended() || !incumbent.feasible()) return;
+    RunPhase(all, phase, ++seed, iterations_left, incumbent);
+  }
 }
 
 }  // namespace onnx_mem

@@ -5,8 +5,8 @@
 
 namespace onnx_mem {
 
-PlanRepair::PlanRepair(const PlanningTask& task, const Schedule& start)
-    : task_(task), timeline_(task.problem, start), editor_(timeline_, task.budget_bytes) {
+PlanRepair::PlanRepair(const PlanningTask& task, const Schedule& start, uint32_t seed)
+    : task_(task), timeline_(task.problem, start), editor_(timeline_, task.budget_bytes), random_(seed) {
   int64_t total = 1;
   for (const StageOp& op : task.problem.ops) total += op.cost;
   while ((total >> cost_shift_) >= (int64_t{1} << 34)) ++cost_shift_;
@@ -14,7 +14,7 @@ PlanRepair::PlanRepair(const PlanningTask& task, const Schedule& start)
   while ((bytes >> byte_shift_) >= (int64_t{1} << 24)) ++byte_shift_;
 }
 
-bool PlanRepair::Descend(int rounds) {
+bool PlanRepair::Descend(int& rounds) {
   int64_t step = std::max<int64_t>(timeline_.PeakBytes() - task_.budget_bytes, 1);
   int failures = 0;
   while (timeline_.PeakBytes() > task_.budget_bytes) {

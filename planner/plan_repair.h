@@ -15,14 +15,14 @@ namespace onnx_mem {
 class PlanRepair {
  public:
   // `start`: a legal schedule. `task` must outlive this object.
-  PlanRepair(const PlanningTask& task, const Schedule& start);
+  PlanRepair(const PlanningTask& task, const Schedule& start, uint32_t seed = 1);
 
   RunTimeline& timeline() { return timeline_; }
   PlanEditor& editor() { return editor_; }
 
   // From any plan to one within the budget, by way of limits that fall; what has been done is committed. At most
-  // `rounds` repairs. Says whether the plan fits.
-  bool Descend(int rounds);
+  // `rounds` repairs, which are counted down. Says whether the plan fits.
+  bool Descend(int& rounds);
 
   // Gives items up until everything fits under the editor's limit. `noise` of 128 doubles some scores. What was done
   // is left uncommitted, and half done where it says no.
@@ -49,7 +49,7 @@ class PlanRepair {
   const PlanningTask& task_;
   RunTimeline timeline_;
   PlanEditor editor_;
-  std::mt19937 random_{12345};
+  std::mt19937 random_;
   int cost_shift_ = 0;
   int byte_shift_ = 0;
 };

@@ -83,7 +83,7 @@ TEST(DagSearchTest, RecordedInstances) {
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no recorded instances beside the project";
   SolveOptions options;
   options.time_limit_s = 0;
-  options.iteration_limit = 2000;
+  options.iteration_limit = 600;
   int plans = 0;
   int within = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
