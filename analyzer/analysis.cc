@@ -6,6 +6,7 @@
 #include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/allocators/offset_packing.h"
 #include "analyzer/allocators/replay.h"
+#include "analyzer/allocators/workspace.h"
 #include "analyzer/devices/overhead.h"
 #include "analyzer/graph/status_macros.h"
 
@@ -21,6 +22,15 @@ std::vector<TrainedParameter> Trained(const std::vector<Parameter>& parameters) 
   return trained;
 }
 
+// PyTorch's allocators serve cuBLAS and cuDNN as well.
+bool ServesLibraries(std::string_view allocator) { return allocator.starts_with("pytorch"); }
+
+// The most that workspaces can take beside what was replayed: an earlier version's, kept per handle, on Hopper; and
+// cuDNN's, of the order of the patches of one image.
+int64_t MostWorkspaceBytes(const MemoryProgram& program) {
+  return MatmulHandles(program) * kCublasWorkspaceHopperBytes + LargestPatchBytes(program);
+}
+
 // The peak of figures.program, and what the allocator makes of `repeated`, the steady state, after `first_step`, whose
 // segments stay cached (nullptr: there is none).
 absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_step, const MemoryProgram& repeated,
@@ -30,12 +40,22 @@ absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_st
   ReplayOptions options;
   options.allocator = workload.allocator;
   options.first_step = first_step;
-  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(repeated, options));
+  const bool libraries = ServesLibraries(workload.allocator);
+  MemoryProgram first_with, repeated_with;
+  if (libraries) {
+    repeated_with = WithMatmulWorkspace(repeated, kCublasWorkspaceBytes);
+    if (first_step != nullptr) first_with = WithMatmulWorkspace(*first_step, kCublasWorkspaceBytes);
+    if (first_step != nullptr) options.first_step = &first_with;
+    if (MatmulHandles(repeated) > 0) figures.workspace_bytes = kCublasWorkspaceBytes;
+  }
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(libraries ? repeated_with : repeated, options));
   figures.allocated_peak_bytes = usage.peak_allocated_bytes;
   figures.reserved_peak_bytes = usage.peak_reserved_bytes;
+  figures.context_bytes = kCudaContext.bytes;
   figures.device_bytes = usage.peak_reserved_bytes + kCudaContext.bytes;
   figures.device_low_bytes = usage.peak_allocated_bytes + kCudaContext.low_bytes;
   figures.device_high_bytes = usage.peak_reserved_bytes + kCudaContext.high_bytes;
+  if (libraries) figures.device_high_bytes += MostWorkspaceBytes(repeated);
   return absl::OkStatus();
 }
 
@@ -139,9 +159,15 @@ bool RunsSessions(std::string_view allocator) { return allocator == "ort"; }
 absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Analysis& analysis) {
   Run run = workload.run;
   run.training = false;
-  ASSIGN_OR_RETURN(Enacted enacted, Enact(graph, run));
+  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(graph, run));
+  ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(lowered, run));
   if (workload.mode == Mode::kInference) CopyModelFacts(enacted, analysis);
   ASSIGN_OR_RETURN(RunFigures figures, InferenceFigures(graph, enacted, workload));
+  if (!RunsSessions(workload.allocator)) {
+    ASSIGN_OR_RETURN(const PeakBounds bounds, BoundInference(lowered, run));
+    figures.peak_low_bytes = std::min(bounds.low_bytes, figures.peak_bytes);
+    figures.peak_high_bytes = std::max(bounds.high_bytes, figures.peak_bytes);
+  }
   const MemoryProgram planned = PlanStatically(graph);
   if (VerifyProgram(planned).ok()) {
     figures.ideal_peak_bytes = ComputeTimeline(planned).peak_bytes;

@@ -39,6 +39,11 @@ struct RunFigures {
   int64_t device_bytes = 0;           // with the CUDA context: what nvidia-smi shows
   int64_t device_low_bytes = 0;
   int64_t device_high_bytes = 0;
+  int64_t workspace_bytes = 0;        // of cuBLAS, within the allocated bytes while a matrix product runs
+  int64_t context_bytes = 0;          // of CUDA, within the device bytes
+  // Inference only: the peak if nothing is held but arguments, and if every value that forward code makes has a name.
+  int64_t peak_low_bytes = 0;
+  int64_t peak_high_bytes = 0;
   int64_t ideal_peak_bytes = 0;       // inference only: a runtime that plans ahead, no Python frames
   std::optional<int64_t> ideal_arena_bytes;  // inference only: its activations in one arena with planned offsets
   bool at_least = false;              // something could not be known: the figures are lower bounds

@@ -18,6 +18,7 @@
 #include "analyzer/lower/planned_runtime.h"
 #include "analyzer/memory/liveness.h"
 #include "analyzer/memory/session_plan.h"
+#include "analyzer/memory/timeline.h"
 #include "analyzer/segments.h"
 
 namespace onnx_mem {
@@ -162,6 +163,9 @@ struct Setting {
   std::vector<eager::NodeRange> ranges = {};
   LossKind loss = LossKind::kNone;
   std::vector<TensorId> loss_outputs = {};
+  // A training peak lies in backward nearly always: there only what is certain is held. In inference local variables
+  // of usual forward code decide.
+  eager::FrameRules frames = run.training ? eager::FrameRules::kArguments : eager::FrameRules::kLocals;
 };
 
 // The gradient that a micro-step left to the next one.
@@ -233,10 +237,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   Enacted result;
   result.loss = setting.loss;
   Machine m(run);
-  // A training peak lies in backward nearly always: there only what is certain is held. In inference local variables
-  // of usual forward code decide.
-  const auto frames = run.training ? eager::FrameRules::kArguments : eager::FrameRules::kLocals;
-  Executor executor(m, graph, setting.lowered.kinds, frames, run.hold);
+  Executor executor(m, graph, setting.lowered.kinds, setting.frames, run.hold);
   AllocateStatics(executor, setting);
   std::vector<std::shared_ptr<eager::Storage>> extra;
   if (setting.lowered.hidden_buffer_bytes > 0) {
@@ -299,6 +300,19 @@ absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
   result.diagnostics = lowered.diagnostics;
   result.assumptions = lowered.assumptions;
   return result;
+}
+
+absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run) {
+  Setting setting{.lowered = lowered, .run = run};
+  PeakBounds bounds;
+  std::vector<KeptGradient> gradients;
+  setting.frames = eager::FrameRules::kArguments;
+  ASSIGN_OR_RETURN(const Enacted least, RunStep(setting, gradients));
+  setting.frames = eager::FrameRules::kEveryName;
+  ASSIGN_OR_RETURN(const Enacted most, RunStep(setting, gradients));
+  bounds.low_bytes = ComputeTimeline(least.program).peak_bytes;
+  bounds.high_bytes = ComputeTimeline(most.program).peak_bytes;
+  return bounds;
 }
 
 absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run) {

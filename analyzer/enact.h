@@ -56,6 +56,14 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
 absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run);
 absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
 
+// How far apart the peaks of one inference can be for what a file does not say, the names that forward code gives to
+// values: at least arguments of calls are held, at most every value that a function makes has a name of its own.
+struct PeakBounds {
+  int64_t low_bytes = 0;
+  int64_t high_bytes = 0;
+};
+absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run);
+
 // The same inference by a runtime that plans ahead: every tensor lives from its maker to its last reader, views share,
 // activations and arithmetic write over an operand that nobody reads any more. One step per node of the file.
 MemoryProgram PlanStatically(const Graph& graph);

@@ -18,8 +18,9 @@ struct Overhead {
 // torch 2.10). It grows with the kernels that a program uses and with the generation of the card.
 inline constexpr Overhead kCudaContext = {int64_t{400} << 20, int64_t{250} << 20, int64_t{700} << 20};
 
-// cuBLAS workspace per call: 4096 KiB x 2 + 16 KiB x 8 (aten/src/ATen/cuda/CUDABlas / CublasHandlePool.cpp,
-// parseChosenWorkspaceSize); 32 MiB on Hopper and Blackwell. Taken from the caching allocator for the call.
+// cuBLAS workspace: 4096 KiB x 2 + 16 KiB x 8 (aten/src/ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize), and
+// 32 MiB on Hopper and Blackwell. It comes from the caching allocator, so max_memory_allocated() counts it: for each
+// call by default (TORCH_CUBLAS_WORKSPACE_CACHE is false), in earlier versions once per handle and kept.
 inline constexpr int64_t kCublasWorkspaceBytes = 8519680;
 inline constexpr int64_t kCublasWorkspaceHopperBytes = int64_t{32} << 20;
 

@@ -13,7 +13,7 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
   IdVector<TensorId, int32_t> release(graph.tensors.size(), -1);
   const Calls calls(graph);
   std::optional<Locals> locals;
-  if (rules == FrameRules::kLocals) locals.emplace(graph, calls);
+  if (rules == FrameRules::kLocals || rules == FrameRules::kEveryName) locals.emplace(graph, calls);
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph.tensors[id];
     int32_t last = tensor.producer.value();
@@ -23,6 +23,7 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
       last = std::max(last, calls.EndOfCallEntered(tensor.producer.value(), reader.value()).value_or(-1));
     }
     if (locals) last = std::max({last, locals->HeldUntil(id), KeptUntil(graph, calls, id)});
+    if (rules == FrameRules::kEveryName) last = std::max(last, locals->NamedUntil(id));
     release[id] = last;
   }
   for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());

@@ -40,6 +40,13 @@ std::string WithoutDigits(std::string_view name) {
   return plain;
 }
 
+// "encoder.layer.3": an element of a ModuleList or Sequential.
+bool IsElement(std::string_view call) {
+  const size_t dot = call.rfind('.');
+  const std::string_view last = dot == std::string_view::npos ? call : call.substr(dot + 1);
+  return !last.empty() && WithoutDigits(last).empty();
+}
+
 }  // namespace
 
 Locals::Locals(const Graph& graph, const Calls& calls) : graph_(graph), calls_(calls) {
@@ -293,6 +300,16 @@ int32_t Locals::HeldUntil(TensorId id) const {
   }
   if (IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
   return std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home)});
+}
+
+int32_t Locals::NamedUntil(TensorId id) const {
+  const Tensor& tensor = graph_.tensors[id];
+  if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
+  const Home home = HomeOf(id);
+  // A container (Sequential) passes values from element to element and names none.
+  const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
+  if (call >= 0 && IsElement(calls_.span(call).name)) return -1;
+  return UntilRebound(id, home);
 }
 
 }  // namespace onnx_mem::eager

@@ -76,6 +76,8 @@ void WriteAllocated(JsonWriter& json, const PartSummary& part) {
   json.Key("device_bytes").Int(part.device_bytes);
   json.Key("device_interval_bytes").BeginArray(Layout::kOneLine);
   json.Int(part.device_low_bytes).Int(part.device_high_bytes).EndArray();
+  json.Key("workspace_bytes").Int(part.workspace_bytes);
+  json.Key("context_bytes").Int(part.context_bytes);
 }
 
 void WriteTraining(JsonWriter& json, const RunSummary& run) {
@@ -110,6 +112,12 @@ void WriteInference(JsonWriter& json, const RunSummary& run) {
   json.BeginObject();
   json.Key("peak_bytes").Int(part.peak_bytes);
   WriteAllocated(json, part);
+  json.Key("peak_interval_bytes");
+  if (part.peak_high_bytes > 0) {
+    json.BeginArray(Layout::kOneLine).Int(part.peak_low_bytes).Int(part.peak_high_bytes).EndArray();
+  } else {
+    json.Null();
+  }
   json.Key("planned_peak_bytes");
   part.ideal_peak_bytes > 0 ? json.Int(part.ideal_peak_bytes) : json.Null();
   json.Key("planned_arena_bytes");

@@ -29,6 +29,10 @@ PartSummary SummarizePart(const RunFigures& figures, const Clock* clock) {
   part.device_bytes = figures.device_bytes;
   part.device_low_bytes = figures.device_low_bytes;
   part.device_high_bytes = figures.device_high_bytes;
+  part.workspace_bytes = figures.workspace_bytes;
+  part.context_bytes = figures.context_bytes;
+  part.peak_low_bytes = figures.peak_low_bytes;
+  part.peak_high_bytes = figures.peak_high_bytes;
   part.ideal_peak_bytes = figures.ideal_peak_bytes;
   part.ideal_arena_bytes = figures.ideal_arena_bytes;
   part.at_least = figures.at_least;

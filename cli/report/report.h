@@ -46,6 +46,10 @@ struct PartSummary {
   int64_t device_bytes = 0;
   int64_t device_low_bytes = 0;
   int64_t device_high_bytes = 0;
+  int64_t workspace_bytes = 0;
+  int64_t context_bytes = 0;
+  int64_t peak_low_bytes = 0;   // inference only
+  int64_t peak_high_bytes = 0;
   int64_t ideal_peak_bytes = 0;
   std::optional<int64_t> ideal_arena_bytes;
   bool at_least = false;  // lower bounds

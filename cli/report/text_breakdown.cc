@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
+#include "analyzer/memory/bytes.h"
 #include "cli/report/figures.h"
 #include "cli/report/layout.h"
 #include "cli/report/text_parts.h"
@@ -117,6 +118,18 @@ Line TotalLine(const RunSummary& run, std::string label, int64_t PartSummary::*f
   return line;
 }
 
+// The inference part, if how forward code names its values moves its peak by more than 1 %.
+const PartSummary* WideInterval(const RunSummary& run) {
+  if (!run.inference) return nullptr;
+  const PartSummary& part = *run.inference;
+  return part.peak_high_bytes - part.peak_low_bytes > part.peak_bytes / 100 ? &part : nullptr;
+}
+
+int64_t Largest(const RunSummary& run, int64_t PartSummary::*field) {
+  return std::max(run.training ? (*run.training).*field : int64_t{0},
+                  run.inference ? (*run.inference).*field : int64_t{0});
+}
+
 }  // namespace
 
 std::string BreakdownText(const Report& report, const Screen& screen) {
@@ -145,12 +158,23 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
   const std::string allocator = AssumptionNamed(report, "allocator");
   const bool torch = allocator.empty() || absl::StartsWith(allocator, "pytorch");
   text += block.Text(TotalLine(run, "alive at the peak", &PartSummary::peak_bytes, "exact sizes, each storage once"));
+  if (const PartSummary* part = WideInterval(run); part != nullptr) {
+    const std::string low = FormatBytesIn(part->peak_low_bytes, screen.units);
+    text += block.Text({"(if code names all)", {}, part->peak_high_bytes, "inference; if it names nothing, " + low,
+                        Paint::kDim});
+  }
   text += block.Text(
       TotalLine(run, "allocated", &PartSummary::allocated_peak_bytes,
                 torch ? "torch.cuda.max_memory_allocated()" : "with the allocator's rounding, and workspace"));
+  if (torch && Largest(run, &PartSummary::workspace_bytes) > 0) {
+    text += block.Text(TotalLine(run, "(cuBLAS workspace)", &PartSummary::workspace_bytes,
+                                 "in allocated, while a matrix product runs"));
+  }
   text += block.Text(TotalLine(run, "reserved", &PartSummary::reserved_peak_bytes,
                                torch ? "torch.cuda.max_memory_reserved()" : "taken from the device"));
-  text += block.Text(TotalLine(run, "on the GPU", &PartSummary::device_bytes, "nvidia-smi, with the CUDA context"));
+  text += block.Text(
+      TotalLine(run, "CUDA context", &PartSummary::context_bytes, "250 to 700 MiB, by card and version"));
+  text += block.Text(TotalLine(run, "on the GPU", &PartSummary::device_bytes, "nvidia-smi: reserved and the context"));
   if (run.training && run.training->first_step_peak_bytes > run.training->peak_bytes) {
     text += block.Text(TotalLine(run, "(first step)", &PartSummary::first_step_peak_bytes,
                                  "peaks higher: optimizer state appears in it"));

@@ -56,6 +56,18 @@ void ExpectCategoriesSum(const MemoryProgram& program) {
   EXPECT_EQ(std::accumulate(timeline.at_peak.begin(), timeline.at_peak.end(), int64_t{0}), timeline.peak_bytes);
 }
 
+// What is certain holds no more than what is likely, and that no more than what is possible.
+void ExpectInsideBounds(const Graph& graph, int64_t peak_bytes) {
+  Run run;
+  run.training = false;
+  const absl::StatusOr<Lowered> lowered = Prepare(graph, run);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const absl::StatusOr<PeakBounds> bounds = BoundInference(*lowered, run);
+  ASSERT_TRUE(bounds.ok()) << bounds.status();
+  EXPECT_LE(bounds->low_bytes, peak_bytes);
+  EXPECT_GE(bounds->high_bytes, peak_bytes);
+}
+
 void ExpectLiveAllocatedReserved(const MemoryProgram& program) {
   const Timeline timeline = ComputeTimeline(program);
   for (const AllocatorRow& row : Allocators()) {
@@ -90,6 +102,7 @@ void ExpectInvariants(const std::string& path) {
     ExpectCategoriesSum((*figures)->program);
     ExpectLiveAllocatedReserved((*figures)->program);
   }
+  ExpectInsideBounds(model->graph, first->inference->peak_bytes);
   const absl::StatusOr<Analysis> second = AnalyzeImported(*model, workload);
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(first->training->program, second->training->program);

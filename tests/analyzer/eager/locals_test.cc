@@ -154,6 +154,18 @@ TEST(Locals, ANodeWithoutAPathRunsInsideTheCallAroundIt) {  // an optimizer has 
   EXPECT_EQ(p.Release(piece).first, 2) << "until the attention returns, not the model";
 }
 
+TEST(Locals, AtMostEveryValueHasANameButNotTheOnesOfALoop) {
+  Program p;
+  const TensorId a = p.Run("conv", {p.input()}, "stem");      // 0
+  const TensorId b = p.Run("relu", {a});                      // 1
+  const TensorId c = p.Run("conv", {b}, "layers.0");          // 2
+  const TensorId d = p.Run("conv", {c}, "layers.1");          // 3
+  p.Run("linear", {d}, "head");                               // 4
+  EXPECT_EQ(p.ReleaseAtMost(a), 4) << "until the function returns";
+  EXPECT_EQ(p.ReleaseAtMost(c), 3) << "x = layer(x)";
+  EXPECT_EQ(p.Release(a).first, 1) << "likely: nested or assigned anew";
+}
+
 TEST(Locals, APartThatIsNotLastHasAName) {  // a = self.blocks(a); self.out(torch.cat([a, b], 1))
   Program p;
   const TensorId b = p.Run("conv", {p.input()}, "b");             // 0

@@ -45,6 +45,8 @@ class LoweredProgram {
   std::pair<int32_t, int32_t> Release(TensorId id) const {
     return {ReleaseAfter(graph_, FrameRules::kLocals)[id], ReleaseAfter(graph_, FrameRules::kArguments)[id]};
   }
+  // The same if every value had a name of its own.
+  int32_t ReleaseAtMost(TensorId id) const { return ReleaseAfter(graph_, FrameRules::kEveryName)[id]; }
   int32_t last() const { return static_cast<int32_t>(graph_.nodes.size()) - 1; }
 
  private:
