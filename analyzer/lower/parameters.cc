@@ -24,6 +24,23 @@ constexpr std::array<std::string_view, 22> kBufferNames = {
     "image_std",    "pe",
 };
 
+// ATen operators that dynamo's exporter evaluates when all that they read is stored. What they give is named after them,
+// with a number from the second on: "unsqueeze", "unsqueeze_14". Parameters have the names that the model gave them.
+constexpr auto kFoldedCalls = std::to_array<std::string_view>({
+    "_to_copy",  "add",       "arange",        "cat",    "clone",     "convert_element_type", "cos",       "cumsum",
+    "div",       "einsum",    "exp",           "expand", "flip",      "full",                 "index",     "linspace",
+    "masked_fill", "mul",     "neg",           "new_ones", "new_zeros", "ones",               "outer",     "permute",
+    "pow",       "reciprocal", "repeat",       "reshape", "rsqrt",    "select",               "sigmoid",   "sin",
+    "slice",     "slice_scatter", "softmax",   "sqrt",   "squeeze",   "stack",                "sub",       "sum",
+    "t",         "tmp",       "transpose",     "tril",   "triu",      "unsqueeze",            "view",      "where",
+    "zeros",
+});
+
+// At most one dimension that is not 1: the scale of a layer, seen through a view, rather than a table.
+bool IsVector(const Shape& shape) {
+  return shape.rank() == 0 || std::count_if(shape.dims.begin(), shape.dims.end(), [](int64_t d) { return d != 1; }) <= 1;
+}
+
 // Operators and slots whose floating operand is a layer's weight, whatever its name.
 struct WeightSlot {
   std::string_view op;
@@ -67,8 +84,17 @@ bool HasBufferName(std::string_view name) {
          absl::EndsWith(View(last), "_mask");
 }
 
+// The name of a folded result in a dynamo export: "val_34", "unsqueeze_14".
+bool IsResultName(std::string_view name) {
+  if (absl::StartsWith(View(name), "val_") && AllDigits(name.substr(4))) return true;
+  const size_t underscore = name.rfind('_');
+  if (underscore != std::string_view::npos && AllDigits(name.substr(underscore + 1))) name = name.substr(0, underscore);
+  return std::find(kFoldedCalls.begin(), kFoldedCalls.end(), name) != kFoldedCalls.end();
+}
+
 // A folded expression (swin's gathered relative position bias), not the parameter that it was computed from.
 bool IsFoldedExpression(const Tensor& tensor) {
+  if (IsResultName(tensor.name)) return !IsVector(tensor.shape);
   if (tensor.shape.rank() < 3) return false;
   return IsFoldedOperand(tensor.name, "Add") || IsFoldedOperand(tensor.name, "Sub") ||
          IsFoldedOperand(tensor.name, "Where");

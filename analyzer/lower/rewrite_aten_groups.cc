@@ -102,13 +102,24 @@ bool IsStored(const Draft& draft, TensorId id) {
   return !draft.producer(id).valid() && draft.kind(id) != TensorKind::kInput;
 }
 
+// A GroupNorm's scale or shift, which the exporter stores as val_28[C, 1] to multiply it onto the result of the
+// InstanceNormalization that it writes; that operator's own scale and shift are ones and zeros made up for it.
+bool IsReshapedAffine(const Draft& draft, TensorId id) {
+  const Dims& dims = draft.tensor(id).shape.dims;
+  const std::vector<NodeId>& readers = draft.readers(id);
+  return dims.size() > 1 && dims[0] > 1 && std::all_of(dims.begin() + 1, dims.end(), [](int64_t d) { return d == 1; }) &&
+         std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+           return draft.node(reader).op == "mul" || draft.node(reader).op == "add";
+         });
+}
+
 // x, then the stored tensors that the module owns; constants that the exporter made up are left out.
 std::vector<TensorId> NormOperands(const Draft& draft, const Group& group) {
   std::vector<TensorId> operands, affine;
   for (TensorId input : group.inputs) {
     if (!IsStored(draft, input)) {
       operands.push_back(input);
-    } else if (!IsExporterName(draft.tensor(input).name)) {
+    } else if (!IsExporterName(draft.tensor(input).name) || IsReshapedAffine(draft, input)) {
       affine.push_back(input);
     }
   }

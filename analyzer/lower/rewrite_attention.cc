@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/lower/attention_kernel.h"
 #include "analyzer/lower/match.h"
@@ -34,13 +35,21 @@ TensorId Unscaled(const Draft& draft, TensorId id, NodeId near, Match& match) {
   return draft.node(scale).inputs[0];
 }
 
+bool NamesAttention(const Node& node) { return absl::StartsWith(node.framework_op, "scaled_dot_product_attention#"); }
+
 bool MatchScores(const Draft& draft, TensorId scores, NodeId near, Match& match) {
   const NodeId product = draft.ProducerIf(scores, "matmul");
   if (!product.valid() || draft.readers(scores).size() != 1 || !SameModule(draft, product, near)) return false;
   match.nodes.push_back(product);
-  match.q = Unscaled(draft, draft.node(product).inputs[0], near, match);
-  match.scaled_k = match.q.valid() ? Unscaled(draft, draft.node(product).inputs[1], near, match) : TensorId();
-  return match.scaled_k.valid();
+  const std::vector<TensorId> operands = draft.node(product).inputs;
+  match.q = Unscaled(draft, operands[0], near, match);
+  match.scaled_k = Unscaled(draft, operands[1], near, match);
+  if (match.q.valid() && match.scaled_k.valid()) return true;
+  // A scale of 1 leaves no products; a file that names the call needs none.
+  if (match.q.valid() || match.scaled_k.valid() || !NamesAttention(draft.node(near))) return false;
+  match.q = operands[0];
+  match.scaled_k = operands[1];
+  return true;
 }
 
 // True if nothing but numbers made `id`, with a triangle on the way. Collects its makers.

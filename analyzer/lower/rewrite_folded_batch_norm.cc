@@ -1,6 +1,6 @@
-// Exporters fold a BatchNorm into the convolution before it; a training run has it, and it saves its input. Where the
-// file shows that there was one, it is put back: the convolution without the folded bias, then a batch_norm with a new
-// scale and shift (parameters), running mean and variance and a counter (buffers).
+// Exporters fold a BatchNorm into the convolution before it (dynamo's into the linear layer too); a training run has it,
+// and it saves its input. Where the file shows that there was one, it is put back: the convolution without the folded
+// bias, then a batch_norm with a new scale and shift (parameters), running mean and variance and a counter (buffers).
 //
 //   conv(x, W', b') -> y       conv(x, W) -> t    batch_norm(t, scale, shift, mean, var) -> y
 //
@@ -27,13 +27,18 @@ bool HasInventedBias(const Draft& draft, const Node& node) {
   return draft.tensor(node.inputs[2]).name == draft.tensor(node.inputs[1]).name + "_bias";
 }
 
+bool NamesBatchNorm(const Node& node) { return absl::StrContains(node.framework_op, "batch_norm"); }
+
+// Linear layers: dynamo's optimizer alone folds into them, and leaves the norm's call on the product.
+bool IsLinear(const Node& node) { return node.op == "linear" || node.op == "addmm"; }
+
 // The weight of several convolutions is folded once for all of them.
 bool WasFolded(const Draft& draft, const Node& node, BatchNormMode mode) {
+  if (IsLinear(node) && node.inputs.size() == 3 && NamesBatchNorm(node)) return true;
   if (!IsConvolution(node) || node.inputs.size() < 3 || !node.inputs[1].valid() || !node.inputs[2].valid()) return false;
   if (mode == BatchNormMode::kUnfold) return true;
   const std::string& weight = draft.tensor(node.inputs[1]).name;
-  return IsFoldedOperand(weight, "Conv") || HasInventedBias(draft, node) ||
-         absl::StrContains(node.framework_op, "batch_norm");
+  return IsFoldedOperand(weight, "Conv") || HasInventedBias(draft, node) || NamesBatchNorm(node);
 }
 
 // Channels of the result: the length of the folded bias.
@@ -46,7 +51,7 @@ int64_t Channels(const Draft& draft, const Node& node) {
 void GiveConvolutionItsModule(const Draft& draft, Node& conv) {
   const std::string& weight = draft.tensor(conv.inputs[1]).name;
   const size_t dot = weight.rfind('.');
-  if (!absl::StrContains(conv.framework_op, "batch_norm") || dot == std::string::npos) return;
+  if (!NamesBatchNorm(conv) || dot == std::string::npos) return;
   conv.module = weight.substr(0, dot);
   if (!conv.calls.empty()) conv.calls.back() = conv.module;
   conv.framework_op = absl::StrCat(conv.framework_op, " conv");
@@ -54,7 +59,7 @@ void GiveConvolutionItsModule(const Draft& draft, Node& conv) {
 
 // TorchScript: the folded node carries the convolution's scope; the norm was another module beside it.
 void GiveNormItsModule(Node& norm) {
-  if (absl::StrContains(norm.framework_op, "batch_norm")) return;
+  if (NamesBatchNorm(norm)) return;
   norm.name = absl::StrCat(norm.name, "/folded BatchNorm");
   if (!norm.calls.empty()) norm.calls.back() += "/folded BatchNorm";
 }

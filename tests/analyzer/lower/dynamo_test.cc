@@ -1,0 +1,109 @@
+// What dynamo's exporter and its optimizer leave of a model: names after ATen calls, folded results, calls that lost
+// some of their nodes.
+#include <gtest/gtest.h>
+
+#include "tests/analyzer/lower/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+// A table that the exporter computed (a rotary embedding's cosine) is no parameter: its factor needs no gradient, and
+// the other operand is not saved for it. A scale that it reshaped still is one, and so is a root parameter.
+TEST(Dynamo, ResultsThatItFoldedAreNoParameters) {
+  const std::string text = LowerText(R"(
+    input x float32 2x6x16x8
+    weight unsqueeze_14 float32 1x1x16x8
+    weight val_23 float32 6x1x1
+    weight pos_embed float32 1x1x16x8
+    node_mul = Mul(x, unsqueeze_14) -> mul float32 2x6x16x8
+    node_mul_1 = Mul(mul, val_23) -> mul_1 float32 2x6x16x8
+    node_add = Add(mul_1, pos_embed) -> y float32 2x6x16x8
+    output y
+  )");
+  EXPECT_NE(text.find("buffer unsqueeze_14\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("parameter val_23\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("parameter pos_embed\n"), std::string::npos) << text;
+}
+
+TEST(Dynamo, AFoldedWeightOfALayerIsAParameter) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8
+    weight val_34 float32 8x16
+    node_linear = MatMul(x, val_34) -> y float32 2x16
+    output y
+  )");
+  EXPECT_NE(text.find("parameter val_34\n"), std::string::npos) << text;
+}
+
+// scale=1.0: the optimizer took the products with it out.
+constexpr std::string_view kUnscaledAttention = R"(
+    input q float32 2x4x16x8
+    input k float32 2x4x16x8
+    input v float32 2x4x16x8
+    node_Transpose = Transpose(k) -> kt float32 2x4x8x16 {perm: [0 1 3 2]}
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_MatMul = MatMul(q, kt) -> s float32 2x4x16x16
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Softmax = Softmax(s) -> p float32 2x4x16x16 {axis: -1}
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    output y
+)";
+
+TEST(Dynamo, AttentionWithoutScaleIsKnownByItsCall) {
+  onnx_mem::Run run;
+  run.attention = AttentionKernel::kEfficient;
+  EXPECT_EQ(LowerText(kUnscaledAttention, run), "sdpa(q, k, v) -> y\n");
+}
+
+TEST(Dynamo, ProductsWithoutScaleThatBelongToNoCallStay) {
+  std::string text(kUnscaledAttention);
+  for (size_t at = text.find("scaled_dot_product_attention"); at != std::string::npos;
+       at = text.find("scaled_dot_product_attention", at)) {
+    text.replace(at, 28, "matmul");
+  }
+  onnx_mem::Run run;
+  run.attention = AttentionKernel::kEfficient;
+  EXPECT_NE(LowerText(text, run).find("softmax(s) -> p"), std::string::npos);
+}
+
+TEST(Dynamo, BatchNormThatItFoldedIntoALinearLayerComesBack) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8
+    weight mlp.0.weight float32 16x8
+    weight mlp.0.bias float32 16
+    node_Gemm = Gemm(x, mlp.0.weight, mlp.0.bias) -> y float32 2x16 {transB: 1}
+    @ namespace : Net/mlp.1: torch.nn.BatchNorm1d/batch_norm_2: aten._native_batch_norm_legit_no_training.default
+    output y
+  )");
+  EXPECT_NE(text.find("linear(x, mlp.0.weight, mlp.0.bias)"), std::string::npos) << text;
+  EXPECT_NE(text.find("batch_norm("), std::string::npos) << text;
+}
+
+TEST(Dynamo, AGroupNormKeepsItsScaleAndShift) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8x4
+    const folded int64 3 = 0 2 -1
+    const shape int64 3 = 2 8 4
+    weight val_15 float32 2
+    weight val_18 float32 2
+    weight val_28 float32 8x1
+    weight val_30 float32 8x1
+    node_Reshape = Reshape(x, folded) -> r float32 2x2x16
+    @ namespace : Net/norm: torch.nn.GroupNorm/group_norm: aten.group_norm.default
+    node_InstanceNormalization = InstanceNormalization(r, val_15, val_18) -> n float32 2x2x16
+    @ namespace : Net/norm: torch.nn.GroupNorm/group_norm: aten.group_norm.default
+    node_Reshape_1 = Reshape(n, shape) -> b float32 2x8x4
+    @ namespace : Net/norm: torch.nn.GroupNorm/group_norm: aten.group_norm.default
+    node_Mul = Mul(b, val_28) -> m float32 2x8x4
+    @ namespace : Net/norm: torch.nn.GroupNorm/group_norm: aten.group_norm.default
+    node_Add = Add(m, val_30) -> y float32 2x8x4
+    @ namespace : Net/norm: torch.nn.GroupNorm/group_norm: aten.group_norm.default
+    output y
+  )");
+  EXPECT_EQ(text.find("group_norm(x, val_28, val_30) -> y"), 0u) << text;
+}
+
+}  // namespace
+}  // namespace onnx_mem
