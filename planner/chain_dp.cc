@@ -55,6 +55,12 @@ class ChainSolver {
     return std::move(solution_);
   }
 
+  // Pairs of functions to join: fewer where stretches of blocks are alike.
+  int64_t Work() {
+    ClassifyStretches();
+    return work_;
+  }
+
  private:
   // Blocks are of one type when every number that a function can depend on is the same. Gradient bytes count relative
   // to the neighbour's: parameter gradients that pile up do not make blocks differ.
@@ -236,11 +242,25 @@ ChainSolution SolveChain(const Chain& chain, int64_t most_bytes, int64_t most_wo
   return ChainSolver(chain, most_bytes, most_work).Solve();
 }
 
+int64_t ChainWork(const Chain& chain) {
+  ChainSolver solver(chain, 0, 0);
+  return solver.Work();
+}
+
 void PlanChain(const PlanningTask& task, Incumbent& incumbent) {
-  constexpr int kMostBlocks = 1000;
+  constexpr int kMostBlocks = 400;
+  constexpr double kShare = 0.25;
+  constexpr double kWorkPerSecond = 1e6;  // pairs of functions, of the shortest length to which they are thinned
   const std::optional<Chain> extracted = ExtractChain(task.graph, task.problem);
   if (!extracted || extracted->size() < 2) return;
-  const Chain chain = JoinBlocks(*extracted, kMostBlocks);
+  Chain chain = JoinBlocks(*extracted, kMostBlocks);
+  const SolveLimits share = task.limits.Share(kShare);
+  if (share.deadline) {
+    const double seconds = std::chrono::duration<double>(*share.deadline - SolveLimits::Clock::now()).count();
+    while (chain.size() > 8 && static_cast<double>(ChainWork(chain)) > seconds * kWorkPerSecond) {
+      chain = JoinBlocks(*extracted, chain.size() * 3 / 4);
+    }
+  }
   const ChainSolution solution = SolveChain(chain, task.budget_bytes);
   if (const auto runs = solution.RunsWithin(task.budget_bytes)) incumbent.Offer(*runs, "chain");
 }

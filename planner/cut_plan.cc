@@ -1,6 +1,7 @@
 #include "planner/cut_plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -124,9 +125,10 @@ class Execution {
       const int rank = dropped_[i] ? 1 : kept_[i] || next != kNeverAgain ? 2 : 0;
       order.emplace_back(rank, -next, -problem_.items[i].bytes, item);
     }
-    std::sort(order.begin(), order.end());
-    for (size_t i = 0; i < order.size() && bytes_ > room; ++i) {
-      const int item = std::get<3>(order[i]);
+    std::make_heap(order.begin(), order.end(), std::greater<>());
+    for (; !order.empty() && bytes_ > room; order.pop_back()) {
+      std::pop_heap(order.begin(), order.end(), std::greater<>());
+      const int item = std::get<3>(order.back());
       there_[item] = false;
       bytes_ -= problem_.items[item].bytes;
     }
