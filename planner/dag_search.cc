@@ -27,8 +27,8 @@ constexpr std::array kPhases = {Phase{0.25, 3, false}, Phase{0.3, 1, true}, Phas
 class Search {
  public:
   Search(const PlanningTask& task, Incumbent& incumbent, const Schedule& start, uint32_t seed, int64_t coolness)
-      : task_(task), incumbent_(incumbent), coolness_(coolness), repair_(task, start, seed), timeline_(repair_.timeline()),
-        editor_(repair_.editor()) {}
+      : task_(task), incumbent_(incumbent), coolness_(coolness), repair_(task, start, seed),
+        timeline_(repair_.timeline()), editor_(repair_.editor()) {}
 
   void Run() {
     constexpr int kRounds = 1000;
@@ -162,7 +162,8 @@ bool RunPhase(const PlanningTask& task, const Phase& phase, uint32_t seed, int64
   if (!start) return false;
   SolveLimits limits = task.limits.Share(phase.part);
   if (limits.iteration_limit > 0) {
-    limits.iteration_limit = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(iterations_left) * phase.part));
+    const double part = static_cast<double>(iterations_left) * phase.part;
+    limits.iteration_limit = std::max<int64_t>(1, static_cast<int64_t>(part));
   }
   const PlanningTask part{task.graph, task.problem, task.budget_bytes, limits};
   Search search(part, incumbent, *start, seed, phase.coolness);

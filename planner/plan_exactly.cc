@@ -25,18 +25,6 @@ constexpr int64_t kSmallStateLimit = 150'000;
 constexpr double kSmallSeconds = 0.4;
 constexpr int kMostAnchors = 400;  // beyond, choosing cuts and searching take longer than they give
 
-// What the operator needs while it runs, whatever else is dropped. Of a choice of inputs, none is counted.
-int64_t LeastBytes(const StageProblem& problem, const StageAnchor& anchor) {
-  int64_t bytes = anchor.fixed_bytes;
-  for (int item : anchor.outputs) bytes += problem.items[item].bytes;
-  for (int need : anchor.needs) {
-    const bool single = need < problem.item_count();
-    const bool counted = std::find(anchor.outputs.begin(), anchor.outputs.end(), need) != anchor.outputs.end();
-    if (single && !counted) bytes += problem.items[need].bytes;
-  }
-  return bytes;
-}
-
 // The operator that needs most, if that is more than the budget.
 std::string WhyNothingFits(const PlanningTask& task) {
   int64_t most = task.budget_bytes;
@@ -73,7 +61,8 @@ void RaiseByCuts(const PlanningTask& task, CutEffort effort, Incumbent& incumben
 void SearchAll(const PlanningTask& task, int64_t state_limit, const SolveLimits& time, Incumbent& incumbent) {
   const std::vector<CutChain> cuts = CutsOf(task).chains;
   ExactSearchLimits limits;
-  limits.state_limit = task.limits.iteration_limit > 0 ? std::min(task.limits.iteration_limit, state_limit) : state_limit;
+  limits.state_limit = state_limit;
+  if (task.limits.iteration_limit > 0) limits.state_limit = std::min(task.limits.iteration_limit, state_limit);
   if (!incumbent.feasible()) {
     const SolveLimits first = time.AtMost(kFirstPlanSeconds);
     limits.depth_first = true;

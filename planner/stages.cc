@@ -199,6 +199,17 @@ class Builder {
 
 }  // namespace
 
+int64_t LeastBytes(const StageProblem& problem, const StageAnchor& anchor) {
+  int64_t bytes = anchor.fixed_bytes;
+  for (int item : anchor.outputs) bytes += problem.items[item].bytes;
+  for (int need : anchor.needs) {
+    const bool single = need < problem.item_count();
+    const bool counted = std::find(anchor.outputs.begin(), anchor.outputs.end(), need) != anchor.outputs.end();
+    if (single && !counted) bytes += problem.items[need].bytes;
+  }
+  return bytes;
+}
+
 StageProblem BuildStages(const StepGraph& graph) { return Builder(graph).Build(); }
 
 }  // namespace onnx_mem

@@ -68,6 +68,9 @@ struct StageProblem {
 // `graph` must verify.
 StageProblem BuildStages(const StepGraph& graph);
 
+// What the anchor needs while it runs, whatever else is dropped. Of a choice of inputs, none is counted.
+int64_t LeastBytes(const StageProblem& problem, const StageAnchor& anchor);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_PLANNER_STAGES_H_
