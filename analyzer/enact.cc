@@ -163,9 +163,8 @@ struct Setting {
   std::vector<eager::NodeRange> ranges = {};
   LossKind loss = LossKind::kNone;
   std::vector<TensorId> loss_outputs = {};
-  // A training peak lies in backward nearly always: there only what is certain is held. In inference local variables
-  // of usual forward code decide.
-  eager::FrameRules frames = run.training ? eager::FrameRules::kArguments : eager::FrameRules::kLocals;
+  // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
+  eager::FrameRules frames = eager::FrameRules::kLocals;
 };
 
 // The gradient that a micro-step left to the next one.

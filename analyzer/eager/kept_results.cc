@@ -77,8 +77,10 @@ int32_t EndOfWeights(const Graph& graph, const Calls& calls, int32_t node) {
 }
 
 int32_t KeptAsWeights(const Graph& graph, const Calls& calls, TensorId id) {
-  const Node& softmax = *Producer(graph, id);
-  if (!HandsWeightsBack(graph, softmax)) return -1;
+  const Node* maker = Producer(graph, id);
+  if (maker->op == "dropout") maker = Producer(graph, maker->inputs[0]);  // in training
+  if (maker == nullptr || !HandsWeightsBack(graph, *maker)) return -1;
+  const Node& softmax = *maker;
   const auto& readers = graph.tensors[id].consumers;
   const bool weighs = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
     return IsProduct(graph.nodes[reader]) && graph.nodes[reader].calls == softmax.calls;

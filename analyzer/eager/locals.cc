@@ -162,8 +162,12 @@ int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
   const auto is_call = [&](int32_t of) { return of >= 0 && calls_.UnitCall(of, home.depth) >= 0; };
   const int32_t next = only_reader(unit);
   if (next < 0) return -1;
+  const auto is_product = [&](int32_t of) {
+    return calls_.UnitCall(of, home.depth) < 0 && IsProduct(graph_.nodes[NodeId(of)]);
+  };
   if (is_call(unit)) {
     if (Wraps(next, home.depth)) return next;
+    if (is_product(next)) return StandsInProduct(OnlyResult(unit, home.depth), next) ? next : -1;
     if (Prepares(next, home.depth)) {
       return !NamesItsParts(next, unit, home) && is_call(only_reader(next)) ? next : -1;
     }
@@ -172,7 +176,7 @@ int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
     return after >= 0 && Wraps(after, home.depth) ? next : -1;
   }
   if (Prepares(unit, home.depth)) return is_call(next) ? next : -1;
-  return Wraps(unit, home.depth) && Wraps(next, home.depth) ? next : -1;
+  return (is_product(unit) || Wraps(unit, home.depth)) && Wraps(next, home.depth) ? next : -1;
 }
 
 // `x = F.relu(self.conv(F.interpolate(x)))`: x has its name until the whole right-hand side is done. What is made on
@@ -204,6 +208,13 @@ bool Locals::IsSplitPiece(TensorId id) const {
     elements += NumElements(graph_.tensors[other.outputs[0]].shape).value_or(0);
   }
   return pieces >= 2 && elements == NumElements(graph_.tensors[node.inputs[0]].shape).value_or(-1);
+}
+
+// adjacency @ self.linear(x): what a call hands straight to the product needs no name.
+bool Locals::StandsInProduct(TensorId id, int32_t product) const {
+  const int32_t maker = graph_.tensors[id].producer.value();
+  const size_t depth = calls_.of_node(product).size();
+  return calls_.UnitCall(maker, depth) >= 0 && calls_.UnitEnd(maker, depth) + 1 == product;
 }
 
 // Several statements read it, and the last does not assign its name anew.
@@ -294,7 +305,7 @@ int32_t Locals::HeldUntil(TensorId id) const {
   for (NodeId reader : tensor.consumers) {
     const Node& node = graph_.nodes[reader];
     const size_t parts = node.inputs.size();
-    if (IsProduct(node) || (node.op == "cat" && (tensor.consumers.size() >= 2 || parts >= 3))) {
+    if ((IsProduct(node) && !StandsInProduct(id, reader.value())) || (node.op == "cat" && (tensor.consumers.size() >= 2 || parts >= 3))) {
       last = std::max(last, calls_.EndOfFrame(reader.value()));
     }
   }

@@ -49,6 +49,7 @@ class Locals {
   int32_t EndOfStatement(TensorId id, const Home& home) const;
   TensorId OnlyResult(int32_t unit_end, size_t depth) const;
   bool IsSplitPiece(TensorId id) const;
+  bool StandsInProduct(TensorId id, int32_t product) const;
   bool IsNamed(TensorId id, const Home& home) const;
   int32_t EndOfPreactivation(TensorId id, const Home& home) const;
   int32_t HeldAcrossCall(TensorId id, const Home& home) const;

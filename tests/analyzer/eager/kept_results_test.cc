@@ -40,6 +40,20 @@ TEST(KeptResults, TheLayerHoldsWeightsThatAttentionHandsBack) {  // x, _ = self.
   EXPECT_EQ(p.Release(attention.weights), std::make_pair(attention.layer_end, attention.product));
 }
 
+TEST(KeptResults, InTrainingTheDroppedWeightsAreHandedBack) {  // weights = F.dropout(weights); return weights @ v, weights
+  LoweredProgram p;
+  const std::string attn = "layers.0 > layers.0.attn";
+  const TensorId scores = p.Run("mul_scalar", {p.Run("bmm", {p.input(), p.input()}, attn)}, attn);
+  const TensorId weights = p.Run("softmax", {scores}, attn);
+  p.Say(weights, "dropout", std::string("function"));
+  const TensorId dropped = p.Run("dropout", {weights}, attn);
+  const TensorId mixed = p.Run("bmm", {dropped, p.input()}, attn);
+  p.Run("linear", {mixed}, "layers.0 > layers.0.up");
+  p.Run("gelu", {p.input()}, "layers.0 > layers.0.act");
+  EXPECT_EQ(p.Release(dropped).first, p.last());
+  EXPECT_EQ(p.Release(weights).first, 3) << "the function's own name for them is gone when it returns";
+}
+
 TEST(KeptResults, TheNextAttentionTakesOverTheName) {  // x, _ = self.attn(x); x, _ = self.cross(x); x = self.up(x)
   LoweredProgram p;
   const auto attend = [&](TensorId x, const std::string& calls) {

@@ -154,6 +154,18 @@ TEST(Locals, ANodeWithoutAPathRunsInsideTheCallAroundIt) {  // an optimizer has 
   EXPECT_EQ(p.Release(piece).first, 2) << "until the attention returns, not the model";
 }
 
+TEST(Locals, WhatACallHandsToAProductHasNoNameWhatTheCallReadHas) {  // h = F.elu(a @ self.f(h))
+  Program p;
+  const TensorId a = p.Run("conv", {p.input()}, "a");    // 0
+  const TensorId h = p.Run("conv", {p.input()}, "g");    // 1
+  const TensorId f = p.Run("linear", {h}, "f");          // 2
+  const TensorId product = p.Run("bmm", {a, f});         // 3
+  const TensorId e = p.Run("elu", {product});            // 4
+  p.Run("linear", {e}, "out");                           // 5
+  EXPECT_EQ(p.Release(f), Nodes(3, 3));
+  EXPECT_EQ(p.Release(h), Nodes(4, 2)) << "until the statement assigns it anew";
+}
+
 TEST(Locals, AtMostEveryValueHasANameButNotTheOnesOfALoop) {
   Program p;
   const TensorId a = p.Run("conv", {p.input()}, "stem");      // 0
