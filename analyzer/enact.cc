@@ -229,8 +229,38 @@ void Parameters(const Machine& m, const Executor& executor, const Graph& graph, 
   }
 }
 
-// `gradients`: those of an earlier micro-step, on return those that the next one finds.
-absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient>& gradients) {
+void Observe(Machine& m, Executor& executor, std::vector<NodeTrace>& nodes) {
+  executor.SetObserver([&m, &nodes](int32_t node, std::span<const TensorRef> inputs, std::span<const TensorRef> outputs,
+                                    StepId before) {
+    NodeTrace trace{.node = node, .begin = StepId(before.value() + 1), .end = m.recorder().program().steps.next_id(),
+                    .reads = {}, .writes = {}};
+    for (const TensorRef& t : inputs) {
+      if (t != nullptr) trace.reads.push_back(t->storage->buffer);
+    }
+    for (const TensorRef& t : outputs) {
+      if (t != nullptr) trace.writes.push_back(t->storage->buffer);
+    }
+    nodes.push_back(std::move(trace));
+  });
+}
+
+std::vector<SavedTrace> SavedByNodes(Machine& m, const Graph& graph) {
+  std::vector<SavedTrace> saved;
+  for (int32_t i = 0; i < static_cast<int32_t>(m.num_nodes()); ++i) {
+    const eager::AutogradNode& node = m.node(i);
+    SavedTrace trace;
+    if (node.origin != nullptr) trace.node = static_cast<int32_t>(node.origin - &*graph.nodes.begin());
+    for (const eager::SavedTensor& entry : node.saved) {
+      if (entry.tensor != nullptr) trace.buffers.push_back(entry.tensor->storage->buffer);
+    }
+    if (trace.node >= 0 || !trace.buffers.empty()) saved.push_back(std::move(trace));
+  }
+  return saved;
+}
+
+// `gradients`: those of an earlier micro-step, on return those that the next one finds. `trace`, if given, gets all but
+// what is returned.
+absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient>& gradients, StepTrace* trace = nullptr) {
   const Graph& graph = setting.lowered.graph;
   const Run& run = setting.run;
   Enacted result;
@@ -252,6 +282,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   TakeOver(gradients, m, executor);
   m.SetGradEnabled(run.training);
   m.SetAutocast(run.autocast);
+  if (trace != nullptr) Observe(m, executor, trace->forward);
   RETURN_IF_ERROR(executor.RunForward(setting.ranges));
   executor.ReleaseLocals();
   result.end_of_forward_bytes = m.recorder().live_bytes();
@@ -261,6 +292,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
     loss = ComputeLoss(m, setting.loss, graph, executor, setting.loss_outputs);
   }
   m.SetAutocast(std::nullopt);
+  if (trace != nullptr) trace->saved = SavedByNodes(m, graph);
   if (loss != nullptr) RunBackward(m, loss);
   m.SetOrigin(nullptr);
   m.BeginStep(loss != nullptr ? "end of backward" : "end of forward");
@@ -282,12 +314,30 @@ absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run) {
   return lowered;
 }
 
-absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
+namespace {
+
+absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
   Setting setting{.lowered = lowered, .run = run};
   ASSIGN_OR_RETURN(setting.frozen, CompileAll(run.freeze, "--freeze"));
   ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
   setting.loss_outputs = LossOutputs(lowered);
   setting.loss = ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
+  return setting;
+}
+
+}  // namespace
+
+absl::StatusOr<StepTrace> TraceStep(const Lowered& lowered, const Run& run) {
+  ASSIGN_OR_RETURN(const Setting setting, SettingOf(lowered, run));
+  std::vector<KeptGradient> gradients;
+  StepTrace trace;
+  ASSIGN_OR_RETURN(trace.enacted, RunStep(setting, gradients, &trace));
+  RETURN_IF_ERROR(VerifyProgram(trace.enacted.program));
+  return trace;
+}
+
+absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
+  ASSIGN_OR_RETURN(const Setting setting, SettingOf(lowered, run));
   std::vector<KeptGradient> gradients;
   ASSIGN_OR_RETURN(Enacted result, RunStep(setting, gradients));
   if (run.training && run.accumulate > 1) {

@@ -64,6 +64,28 @@ struct PeakBounds {
 };
 absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run);
 
+// What a planner that may run anything again must know beside the program: which buffers each node of the forward reads
+// and makes, and what its backward needs of them.
+struct NodeTrace {
+  int32_t node = -1;  // of the lowered graph
+  StepId begin;       // its steps: [begin, end), none for a view
+  StepId end;
+  std::vector<BufferId> reads;   // storages of its inputs
+  std::vector<BufferId> writes;  // storages of its outputs; also among `reads` where it is a view or works in place
+};
+struct SavedTrace {
+  int32_t node = -1;  // whose forward made this autograd node; -1: the loss
+  std::vector<BufferId> buffers;
+};
+struct StepTrace {
+  Enacted enacted;
+  std::vector<NodeTrace> forward;
+  std::vector<SavedTrace> saved;  // one per autograd node of the forward or the loss, first made first
+};
+
+// As EnactLowered, with `run` training, one micro-step and no checkpoint segments.
+absl::StatusOr<StepTrace> TraceStep(const Lowered& lowered, const Run& run);
+
 // The same inference by a runtime that plans ahead: every tensor lives from its maker to its last reader, views share,
 // activations and arithmetic write over an operand that nobody reads any more. One step per node of the file.
 MemoryProgram PlanStatically(const Graph& graph);

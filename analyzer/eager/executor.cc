@@ -78,16 +78,19 @@ void Executor::RunNode(int32_t index, const std::function<TensorRef(TensorId)>& 
   const Node& node = graph_.nodes[NodeId(index)];
   m_.SetOrigin(&node);
   Outputs outputs(node.outputs.size());
+  const StepId before = m_.recorder().current_step();
+  std::vector<TensorRef> observed;
   {
     Call call{graph_, node, {}};
     call.inputs.reserve(node.inputs.size());
     for (TensorId id : node.inputs) call.inputs.push_back(id.valid() ? read(id) : nullptr);
     MakeMissingInputs(call);
-    const StepId before = m_.recorder().current_step();
+    const StepId before_call = m_.recorder().current_step();
     FindOp(node.op)->enact(m_, call, outputs);
-    if (m_.recorder().current_step() != before) {
+    if (m_.recorder().current_step() != before_call) {
       m_.recorder().AddMovedBytes(TotalBytes(call.inputs) + OverwrittenBytes(call.inputs, outputs));
     }
+    if (observer_) observed = std::move(call.inputs);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
@@ -97,7 +100,11 @@ void Executor::RunNode(int32_t index, const std::function<TensorRef(TensorId)>& 
       outputs[i] = m_.New(node.op, tensor.shape.dims, tensor.dtype);
     }
     m_.recorder().SetName(outputs[i]->storage->buffer, graph_.tensors[node.outputs[i]].name);
-    write(node.outputs[i], std::move(outputs[i]));
+  }
+  if (observer_) observer_(index, observed, outputs, before);
+  observed.clear();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (node.outputs[i].valid()) write(node.outputs[i], std::move(outputs[i]));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -39,6 +40,12 @@ class Executor {
   // Ranges must not overlap, and be sorted. Error: Unimplemented when a node's operator has no row.
   absl::Status RunForward(std::span<const NodeRange> checkpointed);
 
+  // Told of every node of the forward when it has run: what it read and made (null where nothing is), and the last step
+  // before it.
+  using Observer = std::function<void(int32_t node, std::span<const TensorRef> inputs,
+                                      std::span<const TensorRef> outputs, StepId before)>;
+  void SetObserver(Observer observer) { observer_ = std::move(observer); }
+
   const TensorRef& value(TensorId id) const { return values_[id]; }
   // Lets go of every value but the graph's outputs: the model's forward has returned.
   void ReleaseLocals();
@@ -61,6 +68,7 @@ class Executor {
   std::vector<std::vector<TensorId>> dropped_after_;  // by node index
   IdVector<TensorId, TensorRef> values_;
   std::vector<TensorId> parameters_;
+  Observer observer_;
 };
 
 }  // namespace onnx_mem::eager

@@ -61,6 +61,22 @@ void WriteBaseline(JsonWriter& json, const PlanAnswer& answer) {
   json.EndObject();
 }
 
+// What no framework executes: the reference that plans are held against.
+void WriteAnySchedule(JsonWriter& json, const PlanAnswer& answer) {
+  json.Key("any_schedule");
+  if (!answer.any_schedule) {
+    json.Null();
+    return;
+  }
+  json.BeginObject(Layout::kOneLine);
+  json.Key("peak_bytes").Int(answer.any_schedule->peak_bytes);
+  json.Key("recompute_flops").Int(answer.any_schedule->recompute_flops);
+  json.Key("recompute_ns").Int(answer.any_schedule->recompute_ns);
+  json.Key("slowdown").Number(answer.any_schedule->slowdown);
+  json.Key("optimal").Bool(answer.any_schedule->optimal);
+  json.EndObject();
+}
+
 void WriteLargestBatch(JsonWriter& json, const LargestBatch& largest) {
   json.Key("largest_batch").BeginObject(Layout::kOneLine);
   json.Key("with_plan").Int(largest.batch);
@@ -86,6 +102,8 @@ void WritePlan(JsonWriter& json, const PlanPart& part) {
   json.Key("minimum_bytes").Int(answer.minimum_bytes);
   json.Key("minimum_why").String(answer.minimum_why);
   json.Key("lower_bound_recompute_flops").Int(answer.lower_bound_recompute_flops);
+  json.Key("lower_bound_recompute_ns").Int(answer.lower_bound_recompute_ns);
+  WriteAnySchedule(json, answer);
   json.Key("optimal").Bool(answer.optimal);
   json.Key("optimal_class");
   answer.optimal_class.empty() ? json.Null() : json.String(answer.optimal_class);

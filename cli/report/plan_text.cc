@@ -149,6 +149,29 @@ std::string ExpandableText(const PlanPart& part, const Screen& screen) {
          '\n';
 }
 
+// How far the chosen plan is from what cannot be beaten, and what could be had if anything could run at any time.
+std::string ProofText(const PlanPart& part, const Screen& screen) {
+  const PlanAnswer& answer = part.answer;
+  if (!answer.chosen || answer.plans[*answer.chosen].segments.empty()) return "";
+  const bool time = part.request.cost_line == CostLine::kTime;
+  const Measured& chosen = answer.plans[*answer.chosen].measured;
+  const int64_t cost = time ? chosen.recompute_ns : chosen.recompute_flops;
+  const int64_t bound = time ? answer.lower_bound_recompute_ns : answer.lower_bound_recompute_flops;
+  std::string text;
+  if (answer.optimal) {
+    text = absl::StrFormat("Proven optimal among %s.", answer.optimal_class);
+  } else {
+    const double least = cost > 0 ? chosen.slowdown * static_cast<double>(bound) / static_cast<double>(cost) : 0;
+    text = absl::StrFormat("Proven: within %s no schedule of any operators takes less than %s; gap %.1f %%.",
+                           part.request.budget_bytes ? "the budget" : "its memory", MoreOf(part, least), 100 * answer.gap);
+  }
+  if (answer.any_schedule && !answer.optimal) {
+    absl::StrAppendFormat(&text, " Best if any operator could run again at any time: %s%s (no framework runs that).",
+                          MoreOf(part, answer.any_schedule->slowdown), answer.any_schedule->optimal ? ", proven" : "");
+  }
+  return Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
+}
+
 // Rows of the curve to show: the first, the last, the chosen one, and the rest evenly; habits that are beaten have a
 // line of their own.
 std::vector<size_t> ShownRows(const Report& report) {
@@ -262,7 +285,7 @@ std::string PlanText(const Report& report, const Screen& screen) {
   const PlanPart& part = *report.plan;
   std::string text;
   for (const std::string& piece : {ChosenText(part, screen) + ExpandableText(part, screen), LargestBatchText(part), SegmentsText(report, screen),
-                                   CurveText(report, screen) + HabitsText(part, screen), CourseText(report, screen)}) {
+                                   CurveText(report, screen) + HabitsText(part, screen), ProofText(part, screen), CourseText(report, screen)}) {
     if (piece.empty()) continue;
     if (!text.empty()) text += '\n';
     text += piece;

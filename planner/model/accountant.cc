@@ -45,6 +45,10 @@ double Accountant::StepFlops() const {
   return static_cast<double>(baseline_.forward_flops) + static_cast<double>(baseline_.backward_flops);
 }
 
+double Accountant::StepCost() const {
+  return std::max(1.0, cost_line_ == CostLine::kTime ? static_cast<double>(step_ns_) : StepFlops());
+}
+
 absl::StatusOr<Enacted> Accountant::Enact(const std::vector<Segment>& segments) {
   ++work_;
   Run run = workload_.run;

@@ -36,8 +36,10 @@ class Accountant {
   const Workload& workload() const { return workload_; }
   int64_t optimizer_state_bytes() const { return optimizer_state_bytes_; }
   int64_t optimizer_peak_bytes() const { return optimizer_peak_bytes_; }
+  const Clock& clock() const { return clock_; }
   int64_t work() const { return work_; }  // enactments; a replay of the allocator counts as several
   double StepFlops() const;  // forward and backward, without recomputation
+  double StepCost() const;   // the same in what recomputation costs
 
   absl::StatusOr<Enacted> Enact(const std::vector<Segment>& segments);
   // Peak over the whole steady step of a program from Enact: what TrainingFigures would report as peak_bytes.

@@ -2,7 +2,7 @@
 #include "planner/model/plan.h"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <functional>
 #include <utility>
 
@@ -14,8 +14,8 @@
 #include "planner/model/candidates.h"
 #include "planner/model/curve.h"
 #include "planner/model/front.h"
-#include "planner/model/minimum.h"
 #include "planner/model/profile.h"
+#include "planner/model/proof.h"
 #include "planner/model/proposals.h"
 #include "planner/model/search.h"
 
@@ -28,13 +28,17 @@ constexpr int64_t kLeastEnactments = 60;
 // The curve leaves out plans that free less than this share of what can be freed, beside the plan before.
 constexpr int64_t kCurveGrain = 250;
 
+// Of the time limit, for the bound and the schedules that it is held against.
+constexpr double kProofShare = 0.25;
+constexpr int64_t kProofIterations = 300;
+
 size_t Index(int32_t i) { return static_cast<size_t>(i); }
 
-// How much of the effort is left: enactments, and as a ceiling the wall clock.
+// How much of the effort is left: enactments, and as a ceiling processor time, so that a busy machine plans no worse.
 class Effort {
  public:
   Effort(const PlanRequest& request, const Accountant& accountant)
-      : accountant_(accountant), begin_(std::chrono::steady_clock::now()), seconds_(request.time_limit_s) {
+      : accountant_(accountant), begin_(std::clock()), seconds_(request.time_limit_s) {
     const auto nodes = static_cast<int64_t>(accountant.lowered().graph.nodes.size());
     enactments_ = request.iteration_limit > 0 ? request.iteration_limit
                                               : std::max(kLeastEnactments, kDefaultWork / std::max<int64_t>(nodes, 1));
@@ -43,13 +47,13 @@ class Effort {
   // True while less than `share` of the effort is spent.
   bool Left(double share) const {
     if (static_cast<double>(accountant_.work()) >= share * static_cast<double>(enactments_)) return false;
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
-    return seconds_ <= 0 || spent.count() < share * 0.7 * seconds_;  // the rest is for measuring the curve
+    const double spent = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
+    return seconds_ <= 0 || spent < share * 0.7 * seconds_;  // the rest is for measuring the curve
   }
 
  private:
   const Accountant& accountant_;
-  std::chrono::steady_clock::time_point begin_;
+  std::clock_t begin_;
   double seconds_;
   int64_t enactments_;
 };
@@ -104,6 +108,7 @@ class ModelPlanner {
     if (!request_.given.empty()) RETURN_IF_ERROR(AddGiven());
     Note(candidates);
     PlanAnswer answer = Answer();
+    RETURN_IF_ERROR(Prove(answer));
     RETURN_IF_ERROR(AddExpandable(front, answer));
     return answer;
   }
@@ -198,6 +203,50 @@ class ModelPlanner {
     return absl::OkStatus();
   }
 
+  // What the budget means for bytes that are alive: the device holds the context and what the allocator takes besides.
+  int64_t AllowedLive(const PlanAnswer& answer) const {
+    const RunFigures& figures = accountant_.baseline_figures();
+    const int64_t apart = request_.budget_line == BudgetLine::kDevice ? figures.device_bytes - figures.reserved_peak_bytes : 0;
+    if (request_.budget_bytes) return *request_.budget_bytes - apart;
+    return answer.chosen ? answer.plans[*answer.chosen].measured.peak_bytes : figures.peak_bytes;
+  }
+
+  absl::Status Prove(PlanAnswer& answer) {
+    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant_, request_.cost_line));
+    answer.minimum_bytes = prover.minimum().bytes;
+    answer.minimum_why = prover.minimum().why;
+    if (request_.budget_line == BudgetLine::kDevice) answer.minimum_bytes = accountant_.LeastDeviceBytes(answer.minimum_bytes);
+    const bool free = answer.chosen && CostOn(request_.cost_line, answer.plans[*answer.chosen].measured) == 0;
+    ProvenBound bound;
+    if (!free) {
+      // Schedules are looked for while time lasts: not where the answer must be the same on any machine.
+      const bool schedules = request_.iteration_limit == 0 && request_.time_limit_s > 0;
+      ASSIGN_OR_RETURN(bound, prover.BoundFor(AllowedLive(answer), schedules,
+                                              (schedules ? kProofShare : 1.0) * request_.time_limit_s, kProofIterations));
+    }
+    if (!answer.chosen) answer.status = bound.infeasible ? PlanStatus::kInfeasible : PlanStatus::kNotFound;
+    if (bound.infeasible && !bound.why.empty()) answer.minimum_why = bound.why;
+    FillBound(bound, answer);
+    return absl::OkStatus();
+  }
+
+  void FillBound(const ProvenBound& bound, PlanAnswer& answer) const {
+    const bool time = request_.cost_line == CostLine::kTime;
+    (time ? answer.lower_bound_recompute_ns : answer.lower_bound_recompute_flops) = bound.cost;
+    if (bound.best) {
+      answer.any_schedule.emplace();
+      answer.any_schedule->peak_bytes = bound.best->peak_bytes;
+      (time ? answer.any_schedule->recompute_ns : answer.any_schedule->recompute_flops) = bound.best->cost;
+      answer.any_schedule->slowdown = static_cast<double>(bound.best->cost) / accountant_.StepCost();
+      answer.any_schedule->optimal = bound.best->optimal;
+    }
+    if (!answer.chosen) return;
+    const auto cost = CostOn(request_.cost_line, answer.plans[*answer.chosen].measured);
+    answer.optimal = cost == bound.cost;
+    answer.gap = cost > bound.cost ? static_cast<double>(cost - bound.cost) / (accountant_.StepCost() + static_cast<double>(cost)) : 0;
+    if (answer.optimal) answer.optimal_class = "all schedules with this backward order";
+  }
+
   // A plan that is cheaper than the chosen one, and fits but for the caching allocator's fixed segments.
   absl::Status AddExpandable(const Front& front, PlanAnswer& answer) {
     if (!request_.budget_bytes || request_.budget_line != BudgetLine::kDevice) return absl::OkStatus();
@@ -243,24 +292,7 @@ class ModelPlanner {
     for (const ModulePlan& plan : answer.plans) {
       if (plan.segments.empty()) answer.baseline = plan.measured;
     }
-    const Minimum minimum = ProvenMinimum(accountant_.baseline_figures().program);
-    const RunFigures& figures = accountant_.baseline_figures();
-    answer.minimum_bytes = minimum.bytes;
-    if (request_.budget_line == BudgetLine::kDevice) {
-      answer.minimum_bytes += figures.device_bytes - figures.reserved_peak_bytes;
-    }
-    answer.minimum_why = minimum.why;
     answer.chosen = Choose(answer.plans, request_);
-    if (!answer.chosen) {
-      const bool proven = request_.budget_bytes && *request_.budget_bytes < answer.minimum_bytes;
-      answer.status = proven ? PlanStatus::kInfeasible : PlanStatus::kNotFound;
-    } else {
-      const Measured& chosen = answer.plans[*answer.chosen].measured;
-      answer.optimal = chosen.recompute_flops == 0;
-      const double step = accountant_.StepFlops() + static_cast<double>(chosen.recompute_flops);
-      answer.gap = step > 0 ? static_cast<double>(chosen.recompute_flops) / step : 0;
-      if (answer.optimal) answer.optimal_class = "all schedules with this backward order";
-    }
     answer.diagnostics = baseline.diagnostics;
     answer.diagnostics.insert(answer.diagnostics.end(), notes_.begin(), notes_.end());
     return answer;

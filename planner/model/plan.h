@@ -30,7 +30,7 @@ struct PlanRequest {
   std::optional<double> max_slowdown;    // 0.1: recompute at most a tenth of the step, by the cost line
   std::string method = "auto";           // auto, sqrt, chen, chain, dag
   Granularity granularity = Granularity::kModule;
-  double time_limit_s = 2.0;             // wall clock; 0 = none
+  double time_limit_s = 2.0;             // of processor time; 0 = none
   int64_t iteration_limit = 0;   // enactments; the same limit gives the same plans on any machine; 0: by the model's size
   std::vector<Segment> given;    // a plan to measure and to show on the curve beside what was found; empty: none
 };
@@ -74,7 +74,19 @@ struct PlanAnswer {
   std::optional<size_t> chosen;     // index into plans
   int64_t minimum_bytes = 0;        // proven: no checkpointing gets below, on the budget's line
   std::string minimum_why;          // the operator that sets it
-  int64_t lower_bound_recompute_flops = 0;  // proven, for the budget: any schedule with this backward order
+  // Proven, for the budget: any schedule with this backward order. The one that the cost line counts; the other is 0.
+  int64_t lower_bound_recompute_flops = 0;
+  int64_t lower_bound_recompute_ns = 0;
+  // The best schedule found when any operator may run again at any time, which no framework executes: what could be had
+  // at most. On live bytes; nothing of the allocator is in it.
+  struct Reference {
+    int64_t peak_bytes = 0;
+    int64_t recompute_flops = 0;
+    int64_t recompute_ns = 0;
+    double slowdown = 0;
+    bool optimal = false;
+  };
+  std::optional<Reference> any_schedule;
   bool optimal = false;             // chosen meets a proven bound of its class
   std::string optimal_class;        // "module-level segments", "all schedules with this backward order"
   double gap = 0;                   // (chosen recompute - bound) / (forward + backward + recompute)

@@ -1,0 +1,93 @@
+#include "planner/model/proof.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/status_macros.h"
+#include "planner/model/step_graph.h"
+#include "planner/solve.h"
+
+namespace onnx_mem {
+namespace {
+
+bool PlansMoveIt(const Buffer& buffer) {
+  return buffer.category == Category::kSavedActivations || buffer.category == Category::kTransientActivations;
+}
+
+// The dearest step without anything that recomputation moves: a floor for steps that have no step graph.
+Minimum ProvenMinimum(const MemoryProgram& steady) {
+  std::vector<int64_t> change(steady.steps.size() + 1, 0);
+  for (const Buffer& buffer : steady.buffers) {
+    const auto begin = static_cast<size_t>(buffer.begin.value());
+    change[begin] += buffer.bytes;
+    change[PlansMoveIt(buffer) ? begin + 1 : static_cast<size_t>(buffer.end.value())] -= buffer.bytes;
+  }
+  Minimum minimum;
+  int64_t bytes = 0;
+  for (StepId id(0); steady.steps.contains(id); id = StepId(id.value() + 1)) {
+    bytes += change[static_cast<size_t>(id.value())];
+    if (bytes <= minimum.bytes) continue;
+    const Step& step = steady.steps[id];
+    const std::string& place = step.module.empty() ? step.node : step.module;
+    minimum.bytes = bytes;
+    minimum.why = absl::StrCat(step.op, place.empty() ? "" : absl::StrCat(" of ", place), " (",
+                               std::string(NameOf(step.phase)), ")");
+  }
+  return minimum;
+}
+
+std::vector<int64_t> CostsOf(const MemoryProgram& program, CostLine line, const Clock& clock) {
+  std::vector<int64_t> costs;
+  if (line == CostLine::kFlops) {
+    for (const Step& step : program.steps) costs.push_back(step.flops);
+  } else {
+    for (const StepTime& time : StepTimes(program, clock.card, clock.measured)) costs.push_back(time.nanoseconds);
+  }
+  return costs;
+}
+
+}  // namespace
+
+absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cost_line) {
+  Prover prover;
+  prover.minimum_ = ProvenMinimum(accountant.baseline_figures().program);
+  const Run& run = accountant.workload().run;
+  if (!run.segments.empty() || !run.checkpointed.empty() || run.accumulate > 1) return prover;
+  ASSIGN_OR_RETURN(const StepTrace trace, TraceStep(accountant.lowered(), run));
+  prover.graph_ = StepGraphOf(trace, CostsOf(trace.enacted.program, cost_line, accountant.clock()),
+                              accountant.optimizer_state_bytes());
+  RETURN_IF_ERROR(VerifyStepGraph(prover.graph_));
+  prover.has_graph_ = true;
+  prover.once_cost_ = OnceCost(prover.graph_);
+  const NeediestOp neediest = NeediestOf(prover.graph_);
+  if (neediest.bytes > prover.minimum_.bytes) {
+    prover.minimum_ = {neediest.bytes, prover.graph_.ops[neediest.op].name};
+  }
+  return prover;
+}
+
+absl::StatusOr<ProvenBound> Prover::BoundFor(int64_t peak_bytes, bool schedules, double seconds, int64_t iterations) const {
+  ProvenBound bound;
+  if (peak_bytes < minimum_.bytes) {
+    bound.infeasible = true;
+    bound.why = minimum_.why;
+    return bound;
+  }
+  if (!has_graph_) return bound;
+  SolveOptions options;
+  options.method = schedules ? "auto" : "none";
+  options.time_limit_s = seconds;
+  options.iteration_limit = iterations;
+  ASSIGN_OR_RETURN(const Solution solution, Solve(graph_, peak_bytes, options));
+  bound.infeasible = solution.status == SolveStatus::kInfeasible;
+  bound.why = solution.why;
+  bound.cost = std::max<int64_t>(0, solution.lower_bound - once_cost_);
+  if (solution.status == SolveStatus::kFeasible) {
+    bound.best = ProvenBound::Schedule{solution.peak_bytes, solution.cost - once_cost_, solution.optimal};
+  }
+  return bound;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,55 @@
+// What no plan can do, proven on the step graph of the model (step_graph.h): the least memory, and for a limit on memory
+// the least recomputation. Beside it the best schedule found there, in which any operator may run again at any time.
+#ifndef ONNX_MEM_PLANNER_MODEL_PROOF_H_
+#define ONNX_MEM_PLANNER_MODEL_PROOF_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "planner/model/accountant.h"
+#include "planner/problem.h"
+
+namespace onnx_mem {
+
+struct Minimum {
+  int64_t bytes = 0;  // alive
+  std::string why;    // "conv of layer1.0.conv1 (backward)"
+};
+
+struct ProvenBound {
+  bool infeasible = false;  // no schedule stays within the limit
+  std::string why;          // the operator that cannot run
+  int64_t cost = 0;         // of recomputation: no schedule within the limit has less
+  struct Schedule {
+    int64_t peak_bytes = 0;
+    int64_t cost = 0;
+    bool optimal = false;
+  };
+  std::optional<Schedule> best;  // the cheapest schedule found
+};
+
+class Prover {
+ public:
+  // Steps of several micro-batches or with checkpoints of their own have no step graph: `has_graph` is false then, and
+  // the minimum is that of what no plan moves.
+  static absl::StatusOr<Prover> Create(const Accountant& accountant, CostLine cost_line);
+
+  const Minimum& minimum() const { return minimum_; }
+  bool has_graph() const { return has_graph_; }
+  const StepGraph& graph() const { return graph_; }
+
+  // `peak_bytes`: alive at most. Limits as those of Solve; `schedules` false: the bound alone.
+  absl::StatusOr<ProvenBound> BoundFor(int64_t peak_bytes, bool schedules, double seconds, int64_t iterations) const;
+
+ private:
+  StepGraph graph_;
+  bool has_graph_ = false;
+  Minimum minimum_;
+  int64_t once_cost_ = 0;
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_MODEL_PROOF_H_
