@@ -25,6 +25,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"attention", "attentions that the exporter spelled out run as scaled_dot_product_attention", FuseAttention},
     {"packed-projection", "packed q, k, v projections of nn.MultiheadAttention are copied once",
      InsertPackedProjectionCopy},
+    {"token-map", "images made of tokens are copied into the layout of images", InsertTokenMapCopy},
     {"dropout", "dropouts put back (--dropout)", RestoreDropout},
 });
 

@@ -39,6 +39,8 @@ int64_t FuseWeightNorm(Lowering& lowering);
 int64_t FuseUnbind(Lowering& lowering);
 // rewrite_packed_projection.cc: the copy in nn.MultiheadAttention
 int64_t InsertPackedProjectionCopy(Lowering& lowering);
+// rewrite_token_map.cc: the copy of an image made of tokens
+int64_t InsertTokenMapCopy(Lowering& lowering);
 // rewrite_aten_groups.cc: all nodes of one ATen call
 int64_t FuseAtenGroups(Lowering& lowering);
 // rewrite_roll.cc

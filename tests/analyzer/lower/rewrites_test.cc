@@ -202,6 +202,29 @@ TEST(Attention, WrittenByHandStays) {
   )", run).find("softmax(ss) -> p"), std::string::npos);
 }
 
+// x.reshape(B, H, W, -1).permute(0, 3, 1, 2).contiguous(): the copy is in no file.
+constexpr std::string_view kTokenMap = R"(
+    input x float32 2x16x8
+    const shape int64 4 = 2 4 4 8
+    weight conv.weight float32 4x8x2x2
+    /Reshape = Reshape(x, shape) -> r float32 2x4x4x8
+    /Transpose = Transpose(r) -> t float32 2x8x4x4 {perm: [0 3 1 2]}
+    /conv/Conv = Conv(t, conv.weight) -> y float32 2x4x3x3
+    output y
+)";
+
+TEST(TokenMap, IsCopiedIntoTheLayoutOfImages) {
+  EXPECT_EQ(LowerText(kTokenMap),
+            "reshape(x) -> r\npermute(r) -> t\ncontiguous(t) -> t/contiguous\n"
+            "conv(t/contiguous, conv.weight) -> y [conv]\nparameter conv.weight\n");
+}
+
+TEST(TokenMap, AMapThatWasNeverTokensStaysAView) {
+  std::string text(kTokenMap);
+  text.replace(text.find("x float32 2x16x8"), 16, "x float32 2x2x8x8");
+  EXPECT_EQ(LowerText(text).find("contiguous"), std::string::npos);
+}
+
 TEST(FoldedBatchNorm, ComesBackForTraining) {
   const std::string text = R"(
     input x float32 2x3x8x8

@@ -1,0 +1,44 @@
+// Hierarchical vision transformers give the next stage an image made of tokens, and copy it into the layout of images:
+//
+//   x.reshape(B, H, W, -1).permute(0, 3, 1, 2).contiguous()
+//
+// The copy is in no export. Code that writes the reshape of [B, N, C] and this permute in a row writes the copy too: PVT,
+// SegFormer, Twins, CoaT in timm and transformers. A permute of a map that was never tokens stays a view.
+#include "absl/strings/str_cat.h"
+#include "analyzer/lower/match.h"
+#include "analyzer/lower/rewrites.h"
+
+namespace onnx_mem {
+namespace {
+
+bool IsTokenMap(const Draft& draft, NodeId permute) {
+  const Node& node = draft.node(permute);
+  if (node.op != "permute" || IntsAttribute(node, "perm") != std::vector<int64_t>{0, 3, 1, 2}) return false;
+  const NodeId reshape = draft.ProducerIf(node.inputs[0], "reshape");
+  return reshape.valid() && SameCall(draft.node(reshape), node) &&
+         draft.tensor(draft.node(reshape).inputs[0]).shape.rank() == 3;
+}
+
+}  // namespace
+
+int64_t InsertTokenMapCopy(Lowering& lowering) {
+  Draft& draft = lowering.draft;
+  int64_t count = 0;
+  for (NodeId id : draft.InOrder()) {
+    if (!IsTokenMap(draft, id)) continue;
+    const TensorId view = draft.node(id).outputs[0];
+    const Tensor& tensor = draft.tensor(view);
+    const TensorId copy = draft.NewTensor(absl::StrCat(tensor.name, "/contiguous"), tensor.dtype, tensor.shape.dims);
+    draft.ReplaceReaders(view, copy);
+    Node contiguous = MakeNode("contiguous", {view}, {copy});
+    const Node& permute = draft.node(id);
+    contiguous.name = permute.name;
+    contiguous.module = permute.module;
+    contiguous.calls = permute.calls;
+    draft.Add(std::move(contiguous), draft.rank(id));
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace onnx_mem
