@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <queue>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 
 #include "planner/bits.h"
@@ -29,7 +28,7 @@ class Search {
          const ExactSearchLimits& limits)
       : problem_(problem), budget_(budget), limits_(limits), remaining_(problem, budget, cuts),
         words_(remaining_.words()), useful_(problem.anchor_count() + 1, words_), row_(words_), child_(words_),
-        index_(0, Hash{this}, Same{this}), open_(Later{limits.depth_first}) {
+        index_(1024), open_(Later{limits.depth_first}) {
     closed_.resize(problem.anchor_count() + 1);
     best_ = limits.better_than > 0 ? limits.better_than : kImpossible;
     for (int t = 0; t <= problem.anchor_count(); ++t) {
@@ -70,19 +69,31 @@ class Search {
   }
 
  private:
-  struct Hash {
-    const Search* search;
-    size_t operator()(int32_t id) const {
-      return HashRow(search->Row(id), search->words_, static_cast<uint64_t>(search->states_[id].t));
+  // The state's place in the table of known states, or the empty place where it belongs.
+  size_t Slot(int32_t id) const {
+    const uint64_t hash = HashOf(id);
+    const size_t mask = index_.size() - 1;
+    for (size_t slot = hash & mask;; slot = (slot + 1) & mask) {
+      const KnownState& known = index_[slot];
+      if (known.id < 0) return slot;
+      if (known.tag == static_cast<uint32_t>(hash >> 32) && Same(known.id, id)) return slot;
     }
-  };
-  struct Same {
-    const Search* search;
-    bool operator()(int32_t a, int32_t b) const {
-      return search->states_[a].t == search->states_[b].t &&
-             std::equal(search->Row(a), search->Row(a) + search->words_, search->Row(b));
+  }
+  uint64_t HashOf(int32_t id) const { return HashRow(Row(id), words_, static_cast<uint64_t>(states_[id].t)); }
+  bool Same(int32_t a, int32_t b) const {
+    return states_[a].t == states_[b].t && std::equal(Row(a), Row(a) + words_, Row(b));
+  }
+  void GrowIndex() {
+    std::vector<KnownState> old(2 * index_.size());
+    old.swap(index_);
+    const size_t mask = index_.size() - 1;
+    for (const KnownState& known : old) {
+      if (known.id < 0) continue;
+      size_t slot = HashOf(known.id) & mask;
+      while (index_[slot].id >= 0) slot = (slot + 1) & mask;
+      index_[slot] = known;
     }
-  };
+  }
 
   const Word* Row(int32_t id) const {
     return rows_.data() + static_cast<size_t>(id) * static_cast<size_t>(words_);
@@ -199,19 +210,21 @@ class Search {
     const auto id = static_cast<int32_t>(states_.size());
     rows_.insert(rows_.end(), child_.begin(), child_.end());
     states_.push_back({cost, 0, bytes, t, parent, run});
-    const auto [known, inserted] = index_.insert(id);
-    if (!inserted) {
+    const size_t slot = Slot(id);
+    if (const int32_t known = index_[slot].id; known >= 0) {
       states_.pop_back();
       rows_.resize(rows_.size() - static_cast<size_t>(words_));
-      State& old = states_[*known];
+      State& old = states_[known];
       if (old.cost <= cost) return;
       old.estimate -= old.cost - cost;
       old.cost = cost;
       old.parent = parent;
       old.run = run;
-      if (old.estimate < best_) Push(*known);
+      if (old.estimate < best_) Push(known);
       return;
     }
+    index_[slot] = {static_cast<uint32_t>(HashOf(id) >> 32), id};
+    if (3 * states_.size() > 2 * index_.size()) GrowIndex();
     const int64_t left = remaining_.Bound(t, child_.data(), best_ - cost);
     int64_t estimate = left >= kImpossible ? kImpossible : cost + left;
     if (parent >= 0) estimate = std::max(estimate, states_[parent].estimate);
@@ -261,7 +274,11 @@ class Search {
   std::vector<std::vector<int32_t>> closed_;
   std::vector<State> states_;
   std::vector<Word> rows_;
-  std::unordered_set<int32_t, Hash, Same> index_;
+  struct KnownState {
+    uint32_t tag = 0;  // of the hash
+    int32_t id = -1;
+  };
+  std::vector<KnownState> index_;  // open addressing; its size is a power of two
   struct Entry {
     int64_t estimate;
     int64_t order;  // later anchors first
