@@ -24,16 +24,25 @@ struct Phase {
 constexpr std::array kPhases = {Phase{0.25, 3, false}, Phase{0.3, 1, true}, Phase{0.6, 2, false},
                                 Phase{1.0, 32, false}};
 
+// How the first plan is looked for; the next way where one finds none.
+struct Descent {
+  int visits;
+  bool lean;
+};
+constexpr std::array kDescents = {Descent{60, true}, Descent{60, false}, Descent{300, true}, Descent{2000, true},
+                                  Descent{2000, false}};
+
 class Search {
  public:
   Search(const PlanningTask& task, Incumbent& incumbent, const Schedule& start, uint32_t seed, int64_t coolness)
       : task_(task), incumbent_(incumbent), coolness_(coolness), repair_(task, start, seed),
         timeline_(repair_.timeline()), editor_(repair_.editor()) {}
 
-  void Run() {
-    constexpr int kRounds = 1000;
+  void Run(const Descent& descent) {
+    constexpr int kRounds = 400;
     int rounds = kRounds;
-    const bool fits = repair_.Descend(rounds);
+    editor_.set_most_visits(descent.visits);
+    const bool fits = repair_.Descend(rounds, descent.lean);
     iteration_ += kRounds - rounds;
     if (!fits) return;
     repair_.Tidy();
@@ -155,8 +164,8 @@ class Search {
 namespace {
 
 // Whether there was something to start from. Uses up some of `iterations_left`.
-bool RunPhase(const PlanningTask& task, const Phase& phase, uint32_t seed, int64_t& iterations_left,
-              Incumbent& incumbent) {
+bool RunPhase(const PlanningTask& task, const Phase& phase, const Descent& descent, uint32_t seed,
+              int64_t& iterations_left, Incumbent& incumbent) {
   const bool afresh = phase.afresh || !incumbent.feasible();
   const auto start = ScheduleOf(task.graph, afresh ? RunOnce(task.problem) : incumbent.runs());
   if (!start) return false;
@@ -167,7 +176,7 @@ bool RunPhase(const PlanningTask& task, const Phase& phase, uint32_t seed, int64
   }
   const PlanningTask part{task.graph, task.problem, task.budget_bytes, limits};
   Search search(part, incumbent, *start, seed, phase.coolness);
-  search.Run();
+  search.Run(descent);
   iterations_left -= search.iterations();
   return true;
 }
@@ -180,16 +189,18 @@ void PlanDag(const PlanningTask& task, Incumbent& incumbent) {
   const PlanningTask all{task.graph, task.problem, task.budget_bytes, limits};
   int64_t iterations_left = limits.iteration_limit;
   uint32_t seed = 0;
+  Descent descent = kDescents.front();
   const auto ended = [&] {
     return incumbent.done() || limits.TimeIsUp() || (limits.iteration_limit > 0 && iterations_left <= 0);
   };
   const bool unlimited = !limits.deadline && limits.iteration_limit == 0;
   while (!incumbent.feasible() && !ended() && (!unlimited || seed < kUnlimitedStarts)) {
-    if (!RunPhase(all, kPhases.front(), ++seed, iterations_left, incumbent)) return;
+    descent = kDescents[seed % kDescents.size()];
+    if (!RunPhase(all, kPhases.front(), descent, ++seed, iterations_left, incumbent)) return;
   }
   for (const Phase& phase : kPhases) {
     if (ended() || !incumbent.feasible()) return;
-    RunPhase(all, phase, ++seed, iterations_left, incumbent);
+    RunPhase(all, phase, descent, ++seed, iterations_left, incumbent);
   }
 }
 

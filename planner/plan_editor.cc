@@ -48,7 +48,6 @@ int64_t PlanEditor::Estimate(int op, int slot, int64_t most_cost, int& visits) c
 }
 
 PlanEditor::Drop PlanEditor::FindDrop(int item, TimeKey key, int64_t most_cost) const {
-  constexpr int kVisits = 60;
   Drop best;
   best.cost = kNever;
   const auto& list = timeline_.accesses(item);
@@ -59,7 +58,7 @@ PlanEditor::Drop PlanEditor::FindDrop(int item, TimeKey key, int64_t most_cost) 
     if (!RunsAgain(item, op, slot, list[next].key)) continue;
     const TimeKey run = timeline_.RerunKey(op, slot);
     if (run <= key || run <= list[next - 1].key) continue;
-    int visits = kVisits;
+    int visits = most_visits_;
     const int64_t cost = Estimate(op, slot, std::min(most_cost, best.cost), visits);
     if (cost < best.cost) best = {item, op, slot, list[next - 1].key, run, cost};
   }
@@ -87,7 +86,7 @@ bool PlanEditor::Provide(int run, size_t need) {
   for (int item : alternatives) {
     for (int op : problem.items[item].producers) {
       if (!RunsAgain(item, op, slot, key)) continue;
-      int visits = 60;
+      int visits = most_visits_;
       const int64_t cost = Estimate(op, slot, kNever, visits);
       if (best_op >= 0 && cost >= best_cost) continue;
       best_item = item;

@@ -19,6 +19,9 @@ class PlanEditor {
   int64_t limit_bytes() const { return limit_bytes_; }
   void set_limit_bytes(int64_t bytes) { limit_bytes_ = bytes; }
 
+  // How many runs an estimate follows, in all; what takes more is never done. Deep recomputation takes many.
+  void set_most_visits(int visits) { most_visits_ = visits; }
+
   // How an item can be given up at a moment at which it is idle.
   struct Drop {
     int item = -1;
@@ -56,6 +59,7 @@ class PlanEditor {
 
   RunTimeline& timeline_;
   int64_t limit_bytes_;
+  int most_visits_ = 60;
 };
 
 }  // namespace onnx_mem

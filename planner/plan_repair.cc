@@ -14,7 +14,7 @@ PlanRepair::PlanRepair(const PlanningTask& task, const Schedule& start, uint32_t
   while ((bytes >> byte_shift_) >= (int64_t{1} << 24)) ++byte_shift_;
 }
 
-bool PlanRepair::Descend(int& rounds) {
+bool PlanRepair::Descend(int& rounds, bool lean) {
   int64_t step = std::max<int64_t>(timeline_.PeakBytes() - task_.budget_bytes, 1);
   int failures = 0;
   while (timeline_.PeakBytes() > task_.budget_bytes) {
@@ -24,7 +24,7 @@ bool PlanRepair::Descend(int& rounds) {
     // The same again with other choices, and after a few failures from a plan that is shaken first.
     for (int i = failures / 2; i > 0 && !timeline_.reruns().empty(); --i) Take(NearestRerun(timeline_.PeakSlot(), 4));
     if (Repair(/*noise=*/failures % 4 * 128)) {
-      Tidy();
+      lean ? Tidy() : timeline_.Commit();
       failures = 0;
       step = std::min(2 * step, std::max<int64_t>(timeline_.PeakBytes() - task_.budget_bytes, 1));
     } else {

@@ -21,8 +21,9 @@ class PlanRepair {
   PlanEditor& editor() { return editor_; }
 
   // From any plan to one within the budget, by way of limits that fall; what has been done is committed. At most
-  // `rounds` repairs, which are counted down. Says whether the plan fits.
-  bool Descend(int& rounds);
+  // `rounds` repairs, which are counted down. A lean plan has no run to spare on
+  // the way, which costs less, but leaves less to build on. Says whether the plan fits.
+  bool Descend(int& rounds, bool lean = true);
 
   // Gives items up until everything fits under the editor's limit. `noise` of 128 doubles some scores. What was done
   // is left uncommitted, and half done where it says no.
