@@ -73,6 +73,20 @@ void Executor::MakeMissingInputs(Call& call) {
   }
 }
 
+void Executor::NoteHolder(TensorId id, const EagerTensor& value) {
+  const int32_t until = release_after_[id];
+  if (until == static_cast<int32_t>(graph_.nodes.size())) {
+    const bool output = std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end();
+    m_.recorder().MarkHeld(value.storage->buffer, output ? "an output of the model" : "held by name");
+    return;
+  }
+  const auto& readers = graph_.tensors[id].consumers;
+  if (until < 0 || std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return r.value() >= until; })) return;
+  const Node& last = graph_.nodes[NodeId(until)];
+  const std::string& place = last.module.empty() ? last.name : last.module;
+  m_.recorder().MarkHeld(value.storage->buffer, absl::StrCat("held by forward code until ", place, " is done"));
+}
+
 void Executor::RunNode(int32_t index, const std::function<TensorRef(TensorId)>& read,
                        const std::function<void(TensorId, TensorRef)>& write) {
   const Node& node = graph_.nodes[NodeId(index)];
@@ -100,6 +114,7 @@ void Executor::RunNode(int32_t index, const std::function<TensorRef(TensorId)>& 
       outputs[i] = m_.New(node.op, tensor.shape.dims, tensor.dtype);
     }
     m_.recorder().SetName(outputs[i]->storage->buffer, graph_.tensors[node.outputs[i]].name);
+    NoteHolder(node.outputs[i], *outputs[i]);
   }
   if (observer_) observer_(index, observed, outputs, before);
   observed.clear();

@@ -56,6 +56,8 @@ class Executor {
 
   void RunNode(int32_t index, const std::function<TensorRef(TensorId)>& read,
                const std::function<void(TensorId, TensorRef)>& write);
+  // Says of a value that outlives its last reader who keeps it.
+  void NoteHolder(TensorId id, const EagerTensor& value);
   void MakeMissingInputs(Call& call);
   void RunSegment(const NodeRange& range);
   void Rerun(const NodeRange& range, Values inputs);

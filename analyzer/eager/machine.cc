@@ -126,6 +126,20 @@ void Machine::SetOrigin(const Node* origin) {
   }
 }
 
+// "conv layer1.0.conv2 for its weight gradient".
+std::string Machine::Saver(int32_t index, const TensorRef& t) {
+  const Node* origin = node(index).origin;
+  std::string who = "the loss";
+  if (origin != nullptr) who = absl::StrCat(origin->op, " ", origin->module.empty() ? origin->name : origin->module);
+  const auto is = [&](std::string_view prefix) { return node(index).name.starts_with(prefix); };
+  if (is("Convolution") || is("Addmm") || is("MmBackward")) {
+    const bool weight = recorder_.category(t->storage->buffer) == Category::kParameters;
+    return absl::StrCat(who, weight ? " for its input's gradient" : " for its weight gradient");
+  }
+  const bool product = is("Bmm") || is("ScaledDotProduct");
+  return absl::StrCat(who, product ? " for its operands' gradients" : " for its gradient");
+}
+
 void Machine::Save(int32_t index, const TensorRef& t) {
   SavedTensor saved;
   if (t == nullptr) {
@@ -135,7 +149,7 @@ void Machine::Save(int32_t index, const TensorRef& t) {
   if (recomputing_ >= 0) {
     Segment& seg = segment(recomputing_);
     seg.tensors.push_back(Alias(t, t->dims, t->strides, t->is_view));
-    recorder_.MarkSaved(t->storage->buffer, recorder_.node());
+    recorder_.MarkSaved(t->storage->buffer, Saver(index, t));
     if (static_cast<int32_t>(seg.tensors.size()) == seg.slots) throw StopRecomputation{};
     return;
   }
@@ -147,7 +161,7 @@ void Machine::Save(int32_t index, const TensorRef& t) {
   } else {
     // A saved variable holds a detached alias: the storage, not the tensor with its history.
     saved.tensor = Alias(t, t->dims, t->strides, t->is_view);
-    recorder_.MarkSaved(t->storage->buffer, recorder_.node());
+    recorder_.MarkSaved(t->storage->buffer, Saver(index, t));
   }
   node(index).saved.push_back(std::move(saved));
 }
@@ -164,6 +178,7 @@ void Machine::AccumulateGrad(const TensorRef& parameter, TensorRef grad) {
     grad = New("clone", parameter->dims, grad->dtype, LikeStrides(*parameter));
   }
   recorder_.SetCategory(grad->storage->buffer, Category::kGradients);
+  recorder_.MarkHeld(grad->storage->buffer, "kept for the optimizer");
   gradients_.emplace_back(parameter.get(), std::move(grad));
 }
 

@@ -117,6 +117,8 @@ class Machine {
   std::optional<DType> autocast() const { return autocast_; }
 
  private:
+  // Who saves `t` for the autograd node, and what for.
+  std::string Saver(int32_t index, const TensorRef& t);
   void Recompute(int32_t index);
 
   Run run_;

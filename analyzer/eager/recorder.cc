@@ -74,7 +74,13 @@ void Recorder::SetName(BufferId id, std::string_view name) {
 void Recorder::MarkSaved(BufferId id, std::string_view by) {
   Buffer& buffer = program_.buffers[id];
   if (buffer.category == Category::kTransientActivations) buffer.category = Category::kSavedActivations;
-  if (buffer.kept_by.empty()) buffer.kept_by = absl::StrCat("saved by ", std::string(by));
+  constexpr std::string_view kSaved = "saved by ";
+  if (!buffer.kept_by.starts_with(kSaved)) buffer.kept_by = absl::StrCat(std::string(kSaved), std::string(by));
+}
+
+void Recorder::MarkHeld(BufferId id, std::string_view why) {
+  std::string& kept_by = program_.buffers[id].kept_by;
+  if (kept_by.empty()) kept_by = why;
 }
 
 MemoryProgram Recorder::Finish() {

@@ -46,8 +46,11 @@ class Recorder {
   void SetCategory(BufferId id, Category category) { program_.buffers[id].category = category; }
   Category category(BufferId id) const { return program_.buffers[id].category; }
   void SetName(BufferId id, std::string_view name);
-  // An autograd node saved it: a forward buffer becomes a saved activation.
+  // An autograd node saved it: a forward buffer becomes a saved activation. `by` says who and what for. The first
+  // that saves is the last that lets go, since backward runs the other way.
   void MarkSaved(BufferId id, std::string_view by);
+  // Something else than an operator keeps it: `why`, unless an autograd node does as well.
+  void MarkHeld(BufferId id, std::string_view why);
 
   StepId current_step() const { return StepId(static_cast<int32_t>(program_.steps.size()) - 1); }
   const MemoryProgram& program() const { return program_; }

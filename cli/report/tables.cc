@@ -35,11 +35,12 @@ StepId LastForwardStep(const MemoryProgram& program) {
   return last;
 }
 
-// "gone before step 231 (backward convolution)", or "alive to the end of the step".
+// "freed in backward step 231 (convolution_backward)", the last step that it is alive in, counted from 1 over the whole
+// run; or "alive to the end of the step".
 std::string UntilText(const MemoryProgram& program, StepId end) {
   if (!program.steps.contains(end)) return "alive to the end of the step";
-  const Step& step = program.steps[end];
-  return absl::StrFormat("gone before step %d (%s %s)", end.value() + 1, NameOf(step.phase), step.op);
+  const Step& step = program.steps[StepId(end.value() - 1)];
+  return absl::StrFormat("freed in %s step %d (%s)", NameOf(step.phase), end.value(), step.op);
 }
 
 // The node that made a buffer, or the operator where the file has no node for it.

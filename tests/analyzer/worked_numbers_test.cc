@@ -75,6 +75,21 @@ TEST(WorkedNumbers, ThreeConvolutions) {
   EXPECT_EQ(activation_bytes, 336'089'600);
 }
 
+TEST(WorkedNumbers, EveryKeptTensorSaysWhoKeepsItAndWhatFor) {
+  const Enacted e = EnactOrDie(kThreeConvolutions, onnx_mem::Run{});
+  const auto kept_by = [&](std::string_view name) -> std::string {
+    for (const Buffer& buffer : e.program.buffers) {
+      if (buffer.name == name) return buffer.kept_by;
+    }
+    return "";
+  };
+  EXPECT_TRUE(kept_by("p").starts_with("saved by conv")) << kept_by("p");
+  EXPECT_TRUE(kept_by("p").ends_with("for its weight gradient")) << kept_by("p");
+  EXPECT_TRUE(kept_by("w3").ends_with("for its input's gradient")) << kept_by("w3");
+  EXPECT_TRUE(kept_by("c1").starts_with("saved by relu")) << kept_by("c1") << ": the ReLU wrote over it";
+  EXPECT_EQ(kept_by("y"), "an output of the model");
+}
+
 TEST(WorkedNumbers, InPlaceSavesNothingInTrainingAndATensorInInference) {
   onnx_mem::Run training, inference = Inference();
   const auto peak = [](const onnx_mem::Run& run) {

@@ -81,7 +81,7 @@ class OperatorRun {
     int64_t bytes = 0;
     for (const Buffer& buffer : m_.recorder().program().buffers) {
       const bool input = buffer.category == Category::kInputs;
-      if (!buffer.kept_by.empty() && (with_inputs || !input)) bytes += buffer.bytes;
+      if (buffer.kept_by.starts_with("saved by") && (with_inputs || !input)) bytes += buffer.bytes;
     }
     return bytes;
   }

@@ -78,7 +78,7 @@ TEST(LiveTable, TellsWhoMadeAndWhoKeepsATensorAndUntilWhen) {
   EXPECT_EQ(Text(y[7]), "saved by a.relu");
   EXPECT_EQ(Int(y[8]), 0);
   EXPECT_EQ(Int(y[9]), 5);
-  EXPECT_EQ(Text(y[10]), "gone before step 6 (optimizer _foreach_add_)");
+  EXPECT_EQ(Text(y[10]), "freed in backward step 5 (convolution_backward)");
   for (const Row& row : table.rows) {
     if (Text(row[0]) == "w") {
       EXPECT_EQ(Text(row[6]), "");
