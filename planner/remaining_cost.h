@@ -11,16 +11,14 @@
 #define ONNX_MEM_PLANNER_REMAINING_COST_H_
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "planner/bits.h"
+#include "planner/drop_knapsack.h"
 #include "planner/row_map.h"
 #include "planner/stages.h"
 
 namespace onnx_mem {
-
-inline constexpr int64_t kImpossible = std::numeric_limits<int64_t>::max() / 4;
 
 // Anchors k1 < k2 < ...: the windows (k1, k2], (k2, k3], ..., (km, end].
 using CutChain = std::vector<int>;
@@ -61,7 +59,6 @@ class RemainingCost {
     std::vector<int64_t> charged;  // per group: the part of the closure that is due before the anchor
     std::vector<int> charged_groups = {};
   };
-  struct Knapsack;
 
   Moment DescribeMoment(int anchor, int64_t budget_bytes) const;
   Window DescribeWindow(size_t moment, int until) const;
