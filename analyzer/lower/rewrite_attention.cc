@@ -63,6 +63,12 @@ bool IsTriangle(const Draft& draft, TensorId id, int depth, bool& triangle) {
   });
 }
 
+// True if `where` is a part of the attention that `near` belongs to, or of the one whose result dynamo's optimizer lets
+// all layers share.
+bool MadeByAttention(const Draft& draft, NodeId where, NodeId near) {
+  return SameModule(draft, where, near) || (NamesAttention(draft.node(where)) && NamesAttention(draft.node(near)));
+}
+
 // Scores with or without a mask; fills in the mask as the framework got it.
 bool MatchMaskedScores(const Draft& draft, TensorId scores, NodeId near, Match& match) {
   const NodeId sum = draft.ProducerIf(scores, "add");
@@ -75,11 +81,11 @@ bool MatchMaskedScores(const Draft& draft, TensorId scores, NodeId near, Match& 
     TensorId mask = OtherOperand(draft.node(sum), operand);
     bool triangle = false;
     const NodeId where = draft.ProducerIf(mask, "where");
-    if (where.valid() && SameModule(draft, where, near) && IsTriangle(draft, mask, 0, triangle) && triangle) {
+    const bool made_here = where.valid() && MadeByAttention(draft, where, near);
+    if (made_here && IsTriangle(draft, mask, 0, triangle) && triangle) {
       with_mask.causal = true;
       mask = TensorId();
-    } else if (where.valid() && SameModule(draft, where, near) && !draft.node(where).inputs[1].valid() &&
-               !draft.node(where).inputs[2].valid()) {
+    } else if (made_here && !draft.node(where).inputs[1].valid() && !draft.node(where).inputs[2].valid()) {
       mask = draft.node(where).inputs[0];
     }
     with_mask.mask = mask;

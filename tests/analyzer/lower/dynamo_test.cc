@@ -57,6 +57,55 @@ TEST(Dynamo, AttentionWithoutScaleIsKnownByItsCall) {
   EXPECT_EQ(LowerText(kUnscaledAttention, run), "sdpa(q, k, v) -> y\n");
 }
 
+// Two layers with one bool mask: the optimizer shares its float form, which both attentions made.
+TEST(Dynamo, AMaskThatTwoAttentionsShareIsTheBoolMaskOfBoth) {
+  const std::string text = LowerText(R"(
+    input q float32 2x4x16x8
+    input k float32 2x4x16x8
+    input v float32 2x4x16x8
+    input m bool 16x16
+    const zero float32 scalar = 0
+    const low float32 scalar = -1000
+    const root float32 scalar = 0.59460355
+    node_Where = Where(m, zero, low) -> w float32 16x16
+    @ namespace : Net/a: Attn/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Transpose = Transpose(k) -> kt float32 2x4x8x16 {perm: [0 1 3 2]}
+    @ namespace : Net/a: Attn/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Mul = Mul(q, root) -> qs float32 2x4x16x8
+    @ namespace : Net/a: Attn/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Mul_1 = Mul(kt, root) -> ks float32 2x4x8x16
+    @ namespace : Net/a: Attn/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_MatMul = MatMul(qs, ks) -> s float32 2x4x16x16
+    @ namespace : Net/a: Attn/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Add = Add(s, w) -> t float32 2x4x16x16
+    @ namespace : Net/a: Attn/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Softmax = Softmax(t) -> p float32 2x4x16x16 {axis: -1}
+    @ namespace : Net/a: Attn/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
+    @ namespace : Net/a: Attn/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Transpose_1 = Transpose(y) -> yt float32 2x4x8x16 {perm: [0 1 3 2]}
+    @ namespace : Net/b: Attn/scaled_dot_product_attention_1: aten.scaled_dot_product_attention.default
+    node_Mul_2 = Mul(y, root) -> ys float32 2x4x16x8
+    @ namespace : Net/b: Attn/scaled_dot_product_attention_1: aten.scaled_dot_product_attention.default
+    node_Mul_3 = Mul(yt, root) -> yu float32 2x4x8x16
+    @ namespace : Net/b: Attn/scaled_dot_product_attention_1: aten.scaled_dot_product_attention.default
+    node_MatMul_2 = MatMul(ys, yu) -> s2 float32 2x4x16x16
+    @ namespace : Net/b: Attn/scaled_dot_product_attention_1: aten.scaled_dot_product_attention.default
+    node_Add_1 = Add(s2, w) -> t2 float32 2x4x16x16
+    @ namespace : Net/b: Attn/scaled_dot_product_attention_1: aten.scaled_dot_product_attention.default
+    node_Softmax_1 = Softmax(t2) -> p2 float32 2x4x16x16 {axis: -1}
+    @ namespace : Net/b: Attn/scaled_dot_product_attention_1: aten.scaled_dot_product_attention.default
+    node_MatMul_3 = MatMul(p2, y) -> z float32 2x4x16x8
+    @ namespace : Net/b: Attn/scaled_dot_product_attention_1: aten.scaled_dot_product_attention.default
+    output z
+  )", [] {
+    onnx_mem::Run run;
+    run.attention = AttentionKernel::kEfficient;
+    return run;
+  }());
+  EXPECT_EQ(text, "sdpa(q, k, v, m) -> y [a]\nsdpa(y, y, y, m) -> z [b]\n");
+}
+
 TEST(Dynamo, ProductsWithoutScaleThatBelongToNoCallStay) {
   std::string text(kUnscaledAttention);
   for (size_t at = text.find("scaled_dot_product_attention"); at != std::string::npos;
