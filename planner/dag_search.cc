@@ -122,6 +122,11 @@ class Search {
       if (to <= 0 || to >= timeline_.slot_count() || !editor_.Move(run, to)) timeline_.TakeBack(mark);
       return;
     }
+    if (kind < 4 && editor_.has_variants()) {
+      const size_t mark = timeline_.Mark();
+      if (!editor_.Merge(run)) timeline_.TakeBack(mark);
+      return;
+    }
     repair_.Take(run);
     for (int more = Draw(3); more > 0 && !timeline_.reruns().empty(); --more) {
       repair_.Take(repair_.NearestRerun(slot, 6));

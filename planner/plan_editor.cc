@@ -4,6 +4,15 @@
 
 namespace onnx_mem {
 
+PlanEditor::PlanEditor(RunTimeline& timeline, int64_t limit_bytes)
+    : timeline_(timeline), limit_bytes_(limit_bytes), variants_(timeline.problem().group_count) {
+  for (size_t op = 0; op < timeline.problem().ops.size(); ++op) {
+    auto& variants = variants_[timeline.problem().ops[op].group];
+    variants.push_back(static_cast<int>(op));
+    has_variants_ = has_variants_ || variants.size() > 1;
+  }
+}
+
 // Keeping the item from its last use to `key` fits.
 bool PlanEditor::Extends(int item, TimeKey key) const {
   const int after = timeline_.AccessAfter(item, key);

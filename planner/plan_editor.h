@@ -7,6 +7,7 @@
 #define ONNX_MEM_PLANNER_PLAN_EDITOR_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "planner/run_timeline.h"
 
@@ -14,7 +15,7 @@ namespace onnx_mem {
 
 class PlanEditor {
  public:
-  PlanEditor(RunTimeline& timeline, int64_t limit_bytes) : timeline_(timeline), limit_bytes_(limit_bytes) {}
+  PlanEditor(RunTimeline& timeline, int64_t limit_bytes);
 
   int64_t limit_bytes() const { return limit_bytes_; }
   void set_limit_bytes(int64_t bytes) { limit_bytes_ = bytes; }
@@ -46,7 +47,28 @@ class PlanEditor {
   // The same run in another gap.
   bool Move(int run, int slot);
 
+  // Another variant of the run's computation in its place, for all who use its results. The run is `swapped` then.
+  bool Swap(int run, int variant, int& swapped);
+
+  // Where an earlier run of the computation was of another variant: that one takes this run's variant, and this run
+  // goes. Saving at once in place of running again to save.
+  bool Merge(int run);
+
+  // Of what is there at `key`, one life that a smaller variant of its run could serve; swaps it. False if there is none.
+  bool ShrinkSomething(TimeKey key);
+
+  // Whether some computation has variants.
+  bool has_variants() const { return has_variants_; }
+
  private:
+  struct Use {
+    int run = -1;
+    size_t need = 0;
+    int item = -1;
+  };
+  std::vector<Use> UsesOf(int run) const;
+  bool Serves(int variant, std::vector<Use>& uses) const;
+  int64_t OutputBytes(int op) const;
   bool AddRunWithInputs(int op, int slot);
   bool Provide(int run, size_t need);
   bool ProvideAll(int run);
@@ -59,6 +81,8 @@ class PlanEditor {
 
   RunTimeline& timeline_;
   int64_t limit_bytes_;
+  std::vector<std::vector<int>> variants_;  // by group: operators
+  bool has_variants_ = false;
   int most_visits_ = 60;
 };
 

@@ -57,6 +57,7 @@ bool PlanRepair::Repair(int noise) {
   while (timeline_.PeakBytes() > editor_.limit_bytes()) {
     if (--steps < 0) return false;
     if (steps % 16 == 0 && task_.limits.TimeIsUp()) return false;
+    if (editor_.has_variants() && editor_.ShrinkSomething(FullestMoment(timeline_.PeakSlot()))) continue;
     const PlanEditor::Drop drop = BestDrop(noise);
     if (drop.item < 0 || !editor_.Apply(drop)) return false;
   }

@@ -21,6 +21,7 @@ namespace {
 TEST(RunTimelineTest, FollowsTheSimulatorThroughRandomChanges) {
   std::mt19937 random(23);
   int compared = 0;
+  int merged = 0;
   for (int trial = 0; trial < 20; ++trial) {
     const StepGraph graph = GraphOfChain(RandomChain(3 + trial, random));
     const StageProblem problem = BuildStages(graph);
@@ -34,15 +35,20 @@ TEST(RunTimelineTest, FollowsTheSimulatorThroughRandomChanges) {
       const int64_t cost = timeline.cost();
       const int64_t peak_bytes = timeline.PeakBytes();
       bool done = false;
-      if (random() % 3 < 2) {
+      const auto kind = random() % 6;
+      if (kind < 3) {
         const auto item = static_cast<int>(random() % problem.items.size());
         const auto& list = timeline.accesses(item);
         if (list.empty()) continue;
         const auto drop = editor.FindDrop(item, list[random() % list.size()].key + 1, PlanEditor::kNever);
         if (drop.cost >= PlanEditor::kNever) continue;
         done = editor.Apply(drop);
+      } else if (kind == 3) {
+        done = editor.ShrinkSomething(timeline.run(timeline.RunsIn(timeline.PeakSlot()).front()).key);
       } else if (!timeline.reruns().empty()) {
-        done = editor.Remove(timeline.reruns()[random() % timeline.reruns().size()]);
+        const int run = timeline.reruns()[random() % timeline.reruns().size()];
+        done = kind == 4 ? editor.Merge(run) : editor.Remove(run);
+        merged += done && kind == 4 ? 1 : 0;
       }
       if (!done || random() % 4 == 0) {
         timeline.TakeBack(mark);
@@ -60,6 +66,7 @@ TEST(RunTimelineTest, FollowsTheSimulatorThroughRandomChanges) {
     }
   }
   EXPECT_GT(compared, 1000);
+  EXPECT_GT(merged, 50);
 }
 
 TEST(DagSearchTest, TheSameIterationLimitGivesTheSamePlan) {
