@@ -231,6 +231,12 @@ constexpr auto kRows = std::to_array<OptionRow>({
      }},
     {"", "--max-slowdown", "P%", OptionGroup::kPlan, kPlanCommand, "take at most this much more FLOPs or time (--cost-in): 10%",
      ApplyMaxSlowdown},
+    {"", "--max-batch", "", OptionGroup::kPlan, kPlanCommand,
+     "plan the largest batch that a plan brings within the budget, and say which is proven impossible",
+     [](std::string_view, Options& options) {
+       options.max_batch = true;
+       return absl::OkStatus();
+     }},
     {"", "--time-limit", "SECONDS", OptionGroup::kPlan, kPlanCommand, "stop looking after this long, 0: never (2)",
      ApplyTimeLimit},
     {"", "--iterations", "N", OptionGroup::kPlan, kPlanCommand,

@@ -14,6 +14,7 @@
 #include "cli/report/report.h"
 #include "cli/unmatched.h"
 #include "planner/model/emit_pytorch.h"
+#include "planner/model/largest_batch.h"
 
 namespace onnx_mem {
 namespace {
@@ -56,6 +57,12 @@ absl::StatusOr<Workload> WorkloadOf(const Options& options) {
   return workload;
 }
 
+absl::StatusOr<LargestBatch> LargestOf(const ModelFile& file, const Workload& workload, const PlanRequest& request) {
+  if (!request.budget_bytes) return UsageError("--max-batch wants a budget", {"try: --budget 16GiB, or --gpu NAME"});
+  if (workload.bindings.batch) return UsageError("--batch and --max-batch: choose one");
+  return FindLargestBatch(file, workload, request);
+}
+
 absl::StatusOr<std::vector<int64_t>> LiveBytesWith(const ImportedModel& model, Workload workload,
                                                    const ModulePlan& plan) {
   for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
@@ -78,14 +85,18 @@ absl::StatusOr<Answer> EmitChosen(const ImportedModel& model, const Workload& wo
 
 absl::StatusOr<Answer> PlanModel(const Options& options) {
   ASSIGN_OR_RETURN(const PlanRequest request, RequestOf(options));
-  ASSIGN_OR_RETURN(const Workload workload, WorkloadOf(options));
+  ASSIGN_OR_RETURN(Workload workload, WorkloadOf(options));
   ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
+  PlanPart part;
+  part.request = request;
+  if (options.max_batch) {
+    ASSIGN_OR_RETURN(part.largest_batch, LargestOf(file, workload, request));
+    workload.bindings.batch = std::max<int64_t>(1, part.largest_batch->batch);
+  }
   ASSIGN_OR_RETURN(const ImportedModel model, file.Import(workload.bindings));
   ASSIGN_OR_RETURN(Analysis baseline, AnalyzeImported(model, workload));
   RETURN_IF_ERROR(CheckNames(options.workload.run, baseline.graph));
 
-  PlanPart part;
-  part.request = request;
   ASSIGN_OR_RETURN(part.answer, PlanModel(model, workload, request));
   if (!options.emit.empty() && part.answer.chosen) return EmitChosen(model, workload, part.answer, options.emit);
   if (part.answer.chosen && !part.answer.plans[*part.answer.chosen].segments.empty()) {

@@ -7,16 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "planner/model/largest_batch.h"
 #include "planner/model/plan.h"
 
 namespace onnx_mem {
-
-// The largest batch that a plan brings within the budget.
-struct LargestBatch {
-  int64_t batch = 0;             // 0: not even one sample
-  int64_t without_plan = 0;      // the largest that fits as it is
-  std::optional<int64_t> bound;  // proven: no checkpointing fits a larger one; unset where that was not looked for
-};
 
 struct PlanPart {
   PlanRequest request;

@@ -1,0 +1,100 @@
+#include "planner/model/largest_batch.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "analyzer/graph/status_macros.h"
+#include "planner/model/accountant.h"
+#include "planner/model/proof.h"
+
+namespace onnx_mem {
+namespace {
+
+// A quick look at each batch on the way; the plan for the one that is found is sought with full effort.
+constexpr int64_t kProbeIterations = 60;
+constexpr double kProbeSeconds = 0.4;
+constexpr double kBoundSeconds = 0.2;
+
+using Fits = std::function<absl::StatusOr<bool>(int64_t batch)>;
+
+// The largest batch >= `known` that fits, where a larger one never fits if a smaller does not; `known` is taken to fit.
+absl::StatusOr<int64_t> Largest(int64_t known, const Fits& fits) {
+  int64_t low = known, high = std::max<int64_t>(1, 2 * known);
+  while (high <= kMostBatch) {
+    ASSIGN_OR_RETURN(const bool fit, fits(high));
+    if (!fit) break;
+    low = high;
+    high *= 2;
+  }
+  high = std::min(high, kMostBatch + 1);
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    ASSIGN_OR_RETURN(const bool fit, fits(middle));
+    (fit ? low : high) = middle;
+  }
+  return low;
+}
+
+class Finder {
+ public:
+  Finder(const ModelFile& file, const Workload& workload, const PlanRequest& request)
+      : file_(file), workload_(workload), request_(request) {
+    request_.given.clear();
+    request_.iteration_limit = kProbeIterations;
+    request_.time_limit_s = kProbeSeconds;
+  }
+
+  absl::StatusOr<LargestBatch> Find() {
+    LargestBatch largest;
+    ASSIGN_OR_RETURN(largest.without_plan, Largest(0, [&](int64_t batch) { return FitsAsItIs(batch); }));
+    ASSIGN_OR_RETURN(largest.batch, Largest(largest.without_plan, [&](int64_t batch) { return FitsWithPlan(batch); }));
+    if (largest.batch >= kMostBatch) return largest;
+    ASSIGN_OR_RETURN(const int64_t possible, Largest(largest.batch, [&](int64_t batch) { return IsPossible(batch); }));
+    if (possible < kMostBatch) largest.bound = possible;
+    return largest;
+  }
+
+ private:
+  absl::StatusOr<ImportedModel> Import(int64_t batch) {
+    workload_.bindings.batch = batch;
+    return file_.Import(workload_.bindings);
+  }
+
+  absl::StatusOr<Accountant> Account(int64_t batch) {
+    ASSIGN_OR_RETURN(const ImportedModel model, Import(batch));
+    return Accountant::Create(model, workload_, request_.clock, request_.cost_line);
+  }
+
+  absl::StatusOr<bool> FitsAsItIs(int64_t batch) {
+    ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
+    const RunFigures& figures = accountant.baseline_figures();
+    return (request_.budget_line == BudgetLine::kDevice ? figures.device_bytes : figures.peak_bytes) <= *request_.budget_bytes;
+  }
+
+  absl::StatusOr<bool> FitsWithPlan(int64_t batch) {
+    ASSIGN_OR_RETURN(const ImportedModel model, Import(batch));
+    ASSIGN_OR_RETURN(const PlanAnswer answer, PlanModel(model, workload_, request_));
+    return answer.chosen.has_value();
+  }
+
+  absl::StatusOr<bool> IsPossible(int64_t batch) {
+    ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
+    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant, request_.cost_line));
+    const int64_t apart = request_.budget_line == BudgetLine::kDevice ? accountant.LeastDeviceBytes(0) : 0;
+    ASSIGN_OR_RETURN(const ProvenBound bound,
+                     prover.BoundFor(*request_.budget_bytes - apart, /*schedules=*/false, kBoundSeconds, 0));
+    return !bound.infeasible;
+  }
+
+  const ModelFile& file_;
+  Workload workload_;
+  PlanRequest request_;
+};
+
+}  // namespace
+
+absl::StatusOr<LargestBatch> FindLargestBatch(const ModelFile& file, const Workload& workload, const PlanRequest& request) {
+  return Finder(file, workload, request).Find();
+}
+
+}  // namespace onnx_mem
