@@ -144,8 +144,8 @@ bool Locals::Prepares(int32_t unit, size_t depth) const {
   });
 }
 
-// torch.cat([s, self.up(x)], 1) can stand in one expression; in torch.cat([self.blocks(a), b], 1) and in longer lists the
-// parts have names already.
+// torch.cat([s, self.up(x)], 1) can stand in one expression; in torch.cat([self.blocks(a), b], 1) and in longer lists
+// the parts have names already.
 bool Locals::NamesItsParts(int32_t cat, int32_t call, const Home& home) const {
   const Node& node = graph_.nodes[NodeId(cat)];
   return node.op == "cat" && (node.inputs.size() > 2 || node.inputs.back() != OnlyResult(call, home.depth));
@@ -217,18 +217,52 @@ bool Locals::StandsInProduct(TensorId id, int32_t product) const {
   return calls_.UnitCall(maker, depth) >= 0 && calls_.UnitEnd(maker, depth) + 1 == product;
 }
 
+// logvar -> exp(0.5 * logvar): the deviation of a Gaussian.
+bool Locals::IsExponentiated(TensorId id) const {
+  constexpr int kMostSteps = 2;
+  for (int step = 0; step < kMostSteps && id.valid() && graph_.tensors[id].consumers.size() == 1; ++step) {
+    const Node& reader = graph_.nodes[graph_.tensors[id].consumers[0]];
+    if (reader.op == "exp") return true;
+    if (reader.op != "mul_scalar" && reader.op != "div_scalar") return false;
+    id = reader.outputs[0];
+  }
+  return false;
+}
+
+// What the two heads of a variational encoder read, one of which is exponentiated.
+bool Locals::FeedsGaussian(TensorId id) const {
+  const auto& readers = graph_.tensors[id].consumers;
+  if (readers.size() != 2) return false;
+  const TensorId mean = graph_.nodes[readers[0]].outputs[0], spread = graph_.nodes[readers[1]].outputs[0];
+  return mean.valid() && spread.valid() && graph_.tensors[mean].shape == graph_.tensors[spread].shape &&
+         (IsExponentiated(mean) || IsExponentiated(spread));
+}
+
+// mu, logvar = self.encode(x); z = self.reparameterize(mu, logvar); return self.decode(z): names of the model's
+// forward, while what the heads read was one of encode(), a method that has returned (pytorch/examples/vae).
+bool Locals::IsGaussianName(TensorId id) const {
+  const Node& node = graph_.nodes[graph_.tensors[id].producer];
+  if (node.op == "add") {
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+      return input.valid() && graph_.tensors[input].producer.valid() &&
+             graph_.nodes[graph_.tensors[input].producer].op != "add" && IsGaussianName(input);
+    });
+  }
+  return !node.inputs.empty() && node.inputs[0].valid() && node.inputs[0] != id && FeedsGaussian(node.inputs[0]);
+}
+
 // Several statements read it, and the last does not assign its name anew.
 bool Locals::IsNamed(TensorId id, const Home& home) const {
   const std::vector<int32_t> units = ReadingUnits(id, home);
-  if (units.size() < 2) return false;
+  if (units.size() < 2 || FeedsGaussian(id)) return false;
   const TensorId last = OnlyResult(units.back(), home.depth), other = OnlyResult(units[units.size() - 2], home.depth);
   if (!last.valid() || !other.valid()) return false;
   if (Contains(kRebinding, graph_.nodes[NodeId(units.back())].op)) return false;
   return graph_.tensors[last].shape == graph_.tensors[other].shape;
 }
 
-// joined = torch.cat(features, 1); return self.conv(self.relu(self.norm(joined))): a joined list has a name, and the layer
-// that is normalized before it is convolved stands in one statement. The end of that statement, -1 if there is none.
+// joined = torch.cat(features, 1); return self.conv(self.relu(self.norm(joined))): a joined list has a name, and the
+// layer that is normalized before it is convolved stands in one statement. The end of that statement, -1 if there is none.
 int32_t Locals::EndOfPreactivation(TensorId id, const Home& home) const {
   const NodeId maker = graph_.tensors[id].producer;
   if (graph_.nodes[maker].op != "cat" || calls_.UnitCall(maker.value(), home.depth) >= 0) return -1;
@@ -305,11 +339,12 @@ int32_t Locals::HeldUntil(TensorId id) const {
   for (NodeId reader : tensor.consumers) {
     const Node& node = graph_.nodes[reader];
     const size_t parts = node.inputs.size();
-    if ((IsProduct(node) && !StandsInProduct(id, reader.value())) || (node.op == "cat" && (tensor.consumers.size() >= 2 || parts >= 3))) {
+    const bool is_operand = IsProduct(node) && !StandsInProduct(id, reader.value());
+    if (is_operand || (node.op == "cat" && (tensor.consumers.size() >= 2 || parts >= 3))) {
       last = std::max(last, calls_.EndOfFrame(reader.value()));
     }
   }
-  if (IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
+  if (IsGaussianName(id) || IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
   return std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home)});
 }
 

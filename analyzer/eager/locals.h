@@ -50,6 +50,9 @@ class Locals {
   TensorId OnlyResult(int32_t unit_end, size_t depth) const;
   bool IsSplitPiece(TensorId id) const;
   bool StandsInProduct(TensorId id, int32_t product) const;
+  bool IsExponentiated(TensorId id) const;
+  bool FeedsGaussian(TensorId id) const;
+  bool IsGaussianName(TensorId id) const;
   bool IsNamed(TensorId id, const Home& home) const;
   int32_t EndOfPreactivation(TensorId id, const Home& home) const;
   int32_t HeldAcrossCall(TensorId id, const Home& home) const;

@@ -83,7 +83,7 @@ bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId produc
     case Habit::kAsModule:
       return Contains(kBeforeActivation, before.op) && before.op != "add" && IsOwnModule(draft.node(id), before);
     case Habit::kInference:
-      return !run.training && before.op == "batch_norm" && IsOwnModule(draft.node(id), before);
+      return !run.training && (before.op == "batch_norm" || before.op == "add") && IsOwnModule(draft.node(id), before);
     case Habit::kNever: return false;
   }
   return false;

@@ -84,6 +84,21 @@ TEST(Locals, WhatTwoHeadsReadHasAName) {  // mu, logvar = self.mu(h), self.logva
   EXPECT_EQ(p.Release(h), Nodes(4, 2));
 }
 
+TEST(Locals, AVariationalEncoderIsAMethodThatHasReturned) {  // mu, logvar = self.encode(x); z = ...; self.decode(z)
+  Program p;
+  const TensorId h = p.Run("linear", {p.input()}, "enc");      // 0
+  const TensorId mu = p.Run("linear", {h}, "mu");              // 1
+  const TensorId logvar = p.Run("linear", {h}, "logvar");      // 2
+  const TensorId half = p.Run("mul_scalar", {logvar});         // 3
+  const TensorId spread = p.Run("exp", {half});                // 4
+  const TensorId noise = p.Run("mul", {spread, p.input()});    // 5
+  const TensorId z = p.Run("add", {mu, noise});                // 6
+  const TensorId wide = p.Run("linear", {z}, "up");            // 7
+  p.Run("linear", {wide}, "out");                              // 8
+  EXPECT_EQ(p.Release(h), Nodes(2, 2));
+  for (TensorId name : {mu, logvar, z}) EXPECT_EQ(p.Release(name).first, 8);
+}
+
 TEST(Locals, AShortcutDoesNot) {  // s = self.down(x); x = self.conv(x); x = x + s
   Program p;
   const TensorId x = p.Run("conv", {p.input()}, "enc");         // 0

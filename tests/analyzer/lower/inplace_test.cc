@@ -73,6 +73,47 @@ TEST(InPlace, LeakyReluAfterASumIsANewTensor) {
   EXPECT_NE(text.find("leaky_relu(b) -> y [act3]\n"), std::string::npos) << text;
 }
 
+// Residual blocks end with self.act(x) of act_layer(inplace=True). In training SiLU saves a copy then: no difference.
+TEST(InPlace, SiluOfASumOverwritesItInInference) {
+  constexpr std::string_view kBlock = R"(
+    input x float32 2x3x4x4
+    weight c.weight float32 3x3x1x1
+    /c/Conv = Conv(x, c.weight) -> a float32 2x3x4x4
+    /Add = Add(a, x) -> b float32 2x3x4x4
+    /act/Sigmoid = Sigmoid(b) -> s float32 2x3x4x4
+    /act/Mul = Mul(b, s) -> y float32 2x3x4x4
+    output y
+  )";
+  onnx_mem::Run inference;
+  inference.training = false;
+  const std::string text = LowerText(kBlock, inference);
+  EXPECT_NE(text.find("silu(b) -> y [act] inplace\n"), std::string::npos) << text;
+  EXPECT_EQ(LowerText(kBlock).find("inplace"), std::string::npos);
+}
+
+// A transformer's feed-forward layer keeps what its ReLU reads; a classifier's writes over it.
+TEST(InPlace, ReluAfterALinearLayerOverTokensIsANewTensor) {
+  const std::string tokens = LowerText(R"(
+    input x float32 2x5x8
+    weight f.w float32 8x8
+    /f/Transpose = Transpose(f.w) -> t float32 8x8
+    /f/MatMul = MatMul(x, t) -> a float32 2x5x8
+    /act/Relu = Relu(a) -> y float32 2x5x8
+    output y
+  )");
+  EXPECT_NE(tokens.find("linear("), std::string::npos) << tokens;
+  EXPECT_EQ(tokens.find("inplace"), std::string::npos) << tokens;
+  const std::string features = LowerText(R"(
+    input x float32 2x8
+    weight f.w float32 8x8
+    weight f.b float32 8
+    /f/Gemm = Gemm(x, f.w, f.b) -> a float32 2x8
+    /act/Relu = Relu(a) -> y float32 2x8
+    output y
+  )");
+  EXPECT_NE(features.find("inplace"), std::string::npos) << features;
+}
+
 TEST(InPlace, LeakyReluOnlyAsAModuleOfItsOwn) {
   const std::string text = LowerText(R"(
     input x float32 2x3x4x4
