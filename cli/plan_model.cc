@@ -6,6 +6,7 @@
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/clock.h"
+#include "cli/local_card.h"
 #include "cli/option_values.h"
 #include "cli/plan.h"
 #include "cli/plan_file.h"
@@ -20,9 +21,10 @@ namespace onnx_mem {
 namespace {
 
 // --budget, else what the card offers.
-absl::StatusOr<std::optional<int64_t>> BudgetOf(const Options& options) {
+absl::StatusOr<std::optional<int64_t>> BudgetOf(const Options& options, const std::optional<LocalCard>& local) {
   if (options.budget_bytes) return options.budget_bytes;
   if (options.gpu_memory_bytes) return options.gpu_memory_bytes;
+  if (local) return local->gpu.free_bytes;
   if (options.gpu.empty()) return std::nullopt;
   ASSIGN_OR_RETURN(const Gpu gpu, FindGpu(options.gpu));
   return UsableBytes(gpu);
@@ -30,12 +32,13 @@ absl::StatusOr<std::optional<int64_t>> BudgetOf(const Options& options) {
 
 absl::StatusOr<PlanRequest> RequestOf(const Options& options) {
   PlanRequest request;
-  ASSIGN_OR_RETURN(request.budget_bytes, BudgetOf(options));
+  ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(options.gpu));
+  ASSIGN_OR_RETURN(request.budget_bytes, BudgetOf(options, local));
   request.budget_line = options.budget_line;
   request.cost_line = options.cost_line;
   // Whoever measured times wants them used.
   if (!options.cost_file.empty() && !options.cost_line_given) request.cost_line = CostLine::kTime;
-  ASSIGN_OR_RETURN(request.clock, ClockOf(options));
+  ASSIGN_OR_RETURN(request.clock, ClockOf(options, local ? &local->gpu : nullptr));
   request.max_slowdown = options.max_slowdown;
   request.method = options.method;
   request.time_limit_s = options.time_limit_s;

@@ -142,7 +142,8 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
 std::string ExpandableText(const PlanPart& part, const Screen& screen) {
   const std::optional<ModulePlan>& plan = part.answer.with_expandable_segments;
   if (!plan) return "";
-  return Wrapped(absl::StrFormat("With PYTORCH_ALLOC_CONF=expandable_segments:True \"%s\" fits: %s on GPU for %s", plan->label,
+  return Wrapped(absl::StrFormat("With PYTORCH_ALLOC_CONF=expandable_segments:True %s fits: %s on GPU for %s",
+                                 plan->segments.empty() ? "the step as it is" : absl::StrFormat("\"%s\"", plan->label),
                                  FormatBytesIn(plan->measured.device_bytes, screen.units),
                                  MoreOf(part, plan->measured.slowdown)),
                  screen.width, kIndent, kIndent) +
