@@ -24,7 +24,7 @@ long PeakMegabytes() {
 }
 
 void Time(const char* name, const StepGraph& graph, double seconds) {
-  const int64_t full = Tradeoff(graph, 2, {"none", 0, 1})->front().budget_bytes;
+  const int64_t full = Solve(graph, int64_t{1} << 60, {})->peak_bytes;
   for (int percent : {90, 70, 50, 30, 10}) {
     const double start = CpuSeconds();
     const auto solution = Solve(graph, full / 100 * percent, {"auto", seconds, 0});

@@ -11,7 +11,7 @@ constexpr size_t kFirstCuts = 24;   // spread over the anchors at which not ever
 constexpr int kClosestCuts = 8;     // solved to the end
 constexpr int kBranchLimit = 3000;  // for each
 constexpr int kQuickCuts = 2;
-constexpr int kQuickBranches = 200;
+constexpr int kQuickBranches = 800;  // for the first; a quarter for each that follows
 constexpr size_t kWindowEnds = 14;  // instants between which windows are tried
 constexpr int kFewAnchors = 100;     // so few that every window is tried, and solved to the end
 constexpr int kWindowBranches = 60;
@@ -152,6 +152,7 @@ class Bounder {
       if (best < 0) return;
       closed_[best] = true;
       Try(best, branch_limit);
+      if (limits_.effort == CutEffort::kQuick) branch_limit /= 4;
     }
   }
 

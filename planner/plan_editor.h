@@ -47,14 +47,14 @@ class PlanEditor {
   // The same run in another gap.
   bool Move(int run, int slot);
 
-  // Another variant of the run's computation in its place, for all who use its results. The run is `swapped` then.
+  // Another variant of the run's computation in its place, for all who use its results. The new run is `swapped`.
   bool Swap(int run, int variant, int& swapped);
 
   // Where an earlier run of the computation was of another variant: that one takes this run's variant, and this run
   // goes. Saving at once in place of running again to save.
   bool Merge(int run);
 
-  // Of what is there at `key`, one life that a smaller variant of its run could serve; swaps it. False if there is none.
+  // Of what is there at `key`, swaps one life that a smaller variant of its run could serve. False if there is none.
   bool ShrinkSomething(TimeKey key);
 
   // Whether some computation has variants.
