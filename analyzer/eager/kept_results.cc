@@ -37,8 +37,8 @@ bool HasOtherLinear(const Graph& graph, const CallSpan& outer, const CallSpan& i
 }
 
 // softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers'
-// eager_attention_forward, which drops weights by a function. timm, torchvision and most code written by hand scale q or
-// drop by a module, and hand no weights back.
+// eager_attention_forward, which drops weights by a function. timm, torchvision and most other code scale q or drop
+// weights by a module, and hand none back.
 bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
   constexpr int kMostSteps = 4;  // mask, position bias, view
   TensorId scores = softmax.inputs[0];
@@ -108,18 +108,24 @@ bool IsFirstLayer(const Calls& calls, int32_t call, size_t depth) {
   return false;
 }
 
+// Depth of the innermost frame around the maker of `id` and all its readers.
+size_t DepthAround(const Graph& graph, const Calls& calls, TensorId id) {
+  const std::span<const int32_t> made = calls.of_node(graph.tensors[id].producer.value());
+  size_t depth = made.size();
+  for (NodeId reader : graph.tensors[id].consumers) {
+    const std::span<const int32_t> read = calls.of_node(reader.value());
+    depth = std::min(depth, read.size());
+    while (depth > 0 && read[depth - 1] != made[depth - 1]) --depth;
+  }
+  return depth;
+}
+
 // In the forward of a base model, which a head calls: names of what its embeddings make last until it returns.
 int32_t KeptAsEmbedding(const Graph& graph, const Calls& calls, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   const int32_t maker = tensor.producer.value();
   if (tensor.consumers.empty()) return -1;
-  const std::span<const int32_t> made = calls.of_node(maker);
-  size_t depth = made.size();  // of the innermost frame around the maker and all readers
-  for (NodeId reader : tensor.consumers) {
-    const std::span<const int32_t> read = calls.of_node(reader.value());
-    depth = std::min({depth, read.size()});
-    while (depth > 0 && read[depth - 1] != made[depth - 1]) --depth;
-  }
+  const size_t depth = DepthAround(graph, calls, id);
   if (depth == 0) return -1;
   const auto first = std::min_element(tensor.consumers.begin(), tensor.consumers.end());
   const int32_t reading = calls.UnitCall(first->value(), depth);
@@ -128,12 +134,36 @@ int32_t KeptAsEmbedding(const Graph& graph, const Calls& calls, TensorId id) {
   return calls.EndOfFrameAt(maker, depth);
 }
 
+// A call that embeds tokens and has a stack of layers: a language model that a head is put on.
+bool IsBaseModel(const Graph& graph, const Calls& calls, const CallSpan& span, size_t depth) {
+  if (IsElement(span.name)) return false;  // a layer with a position bias of its own (T5)
+  bool embeds = false, stacks = false;
+  for (int32_t i = span.begin; i <= span.end && !(embeds && stacks); ++i) {
+    embeds |= graph.nodes[NodeId(i)].op == "embedding";
+    for (int32_t call : calls.of_node(i).subspan(std::min(depth + 1, calls.of_node(i).size()))) {
+      stacks |= IsElement(calls.span(call).name);
+    }
+  }
+  return embeds && stacks;
+}
+
+// What a base model hands to its head: the head's forward holds the whole output object.
+int32_t KeptAsModelOutput(const Graph& graph, const Calls& calls, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  const int32_t maker = tensor.producer.value();
+  const size_t depth = DepthAround(graph, calls, id);
+  const int32_t call = calls.UnitCall(maker, depth);
+  if (tensor.consumers.empty() || call < 0 || !IsBaseModel(graph, calls, calls.span(call), depth)) return -1;
+  return calls.EndOfFrameAt(maker, depth);
+}
+
 }  // namespace
 
 int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id) {
   if (!graph.tensors[id].producer.valid()) return -1;
   if (IsFirstCacheUpdate(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
-  return std::max(KeptAsWeights(graph, calls, id), KeptAsEmbedding(graph, calls, id));
+  return std::max({KeptAsWeights(graph, calls, id), KeptAsEmbedding(graph, calls, id),
+                   KeptAsModelOutput(graph, calls, id)});
 }
 
 }  // namespace onnx_mem::eager

@@ -1,10 +1,11 @@
-// Results that the code around a module call keeps although no node reads them any more. Nothing in a file says so: it is
-// how transformers (modeling_*.py, cache_utils.py) and models that are built in its way are written. Likely, not certain.
+// Results that the code around a module call keeps although no node reads them any more. Nothing in a file says so: it
+// is how transformers (modeling_*.py, cache_utils.py) and models built in its way are written. Likely, not certain.
 //
 //   x, _ = self.self_attn(x)                 attention written out hands its weights back beside its result; the layer
 //                                            holds both until it returns
 //   key, value = cache.update(key, value)    a decoder keeps keys and values of every layer until the model returns;
 //                                            the first update concatenates with nothing, so it copies
+//   outputs = self.model(ids)                a head keeps the output object of its base model until it returns itself
 //   hidden = embeds = self.embed(ids)        what enters the first of a stack of layers has a name of its own, beside
 //   for layer in self.layers: hidden = ...   the one that the loop assigns anew
 #ifndef ONNX_MEM_ANALYZER_EAGER_KEPT_RESULTS_H_

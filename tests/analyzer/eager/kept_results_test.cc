@@ -112,6 +112,18 @@ TEST(KeptResults, WhatEntersTheFirstLayerHasANameOfItsOwn) {  // h = e = self.em
   EXPECT_EQ(p.Release(first).first, 2) << "the loop's own name goes on";
 }
 
+TEST(KeptResults, AHeadKeepsTheOutputOfItsBaseModel) {  // outputs = self.bert(ids); x = self.transform(outputs[0]); ...
+  LoweredProgram p;
+  const TensorId embedded = p.Run("embedding", {p.input()}, "bert > bert.embed");            // 0
+  const TensorId x = p.Run("linear", {embedded}, "bert > bert.layers.0 > bert.layers.0.fc");  // 1
+  const TensorId hidden = p.Run("layer_norm", {x}, "bert > bert.norm");                       // 2
+  const TensorId y = p.Run("linear", {hidden}, "transform");                                  // 3
+  const TensorId z = p.Run("layer_norm", {y}, "norm");                                        // 4
+  p.Run("linear", {z}, "vocabulary");                                                         // 5
+  EXPECT_EQ(p.Release(hidden), std::make_pair(5, 3));
+  EXPECT_EQ(p.Release(y).first, 4) << "the head's own results take over names";
+}
+
 TEST(KeptResults, InTheModelsOwnForwardTheNameGoesOn) {  // x = self.embed(x); for l in self.layers: x = l(x)
   LoweredProgram p;
   const TensorId embedded = p.Run("conv", {p.input()}, "embed");
