@@ -250,20 +250,20 @@ int64_t ChainWork(const Chain& chain) {
 void PlanChain(const PlanningTask& task, Incumbent& incumbent) {
   constexpr int kMostBlocks = 400;
   constexpr double kShare = 0.25;
+  constexpr double kSecondsWithoutDeadline = 1;
   constexpr double kStepsPerSecond = 3e7;
   constexpr double kWorkPerSecond = 1e6;  // pairs of functions, of the shortest length to which they are thinned
   const std::optional<Chain> extracted = ExtractChain(task.graph, task.problem);
   if (!extracted || extracted->size() < 2) return;
   Chain chain = JoinBlocks(*extracted, kMostBlocks);
-  int64_t most_work = 60'000'000;
-  const SolveLimits share = task.limits.Share(kShare);
-  if (share.deadline) {
-    const double seconds = std::chrono::duration<double>(*share.deadline - SolveLimits::Clock::now()).count();
-    most_work = std::clamp<int64_t>(static_cast<int64_t>(seconds * kStepsPerSecond), 1'000'000, most_work);
-    while (chain.size() > 8 && static_cast<double>(ChainWork(chain)) > seconds * kWorkPerSecond) {
-      chain = JoinBlocks(*extracted, chain.size() * 3 / 4);
-    }
+  double seconds = kSecondsWithoutDeadline;
+  if (const SolveLimits share = task.limits.Share(kShare); share.deadline) {
+    seconds = std::chrono::duration<double>(*share.deadline - SolveLimits::Clock::now()).count();
   }
+  while (chain.size() > 8 && static_cast<double>(ChainWork(chain)) > seconds * kWorkPerSecond) {
+    chain = JoinBlocks(*extracted, chain.size() * 3 / 4);
+  }
+  const auto most_work = static_cast<int64_t>(std::clamp(seconds * kStepsPerSecond, 1e6, 6e7));
   const ChainSolution solution = SolveChain(chain, task.budget_bytes, most_work);
   if (const auto runs = solution.RunsWithin(task.budget_bytes)) incumbent.Offer(*runs, "chain");
 }

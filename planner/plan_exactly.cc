@@ -18,6 +18,7 @@ namespace {
 constexpr int kSingleCuts = 3;
 constexpr double kChoiceSeconds = 0.3;
 constexpr double kBoundShare = 0.2;
+constexpr int64_t kWorkWithoutDeadline = 200'000'000;
 constexpr double kFirstPlanSeconds = 0.3;
 constexpr int64_t kStateLimit = 1'000'000;
 constexpr size_t kSmallRequirements = 64;
@@ -48,6 +49,7 @@ void RaiseByCuts(const PlanningTask& task, CutEffort effort, Incumbent& incumben
   CutBoundLimits limits;
   limits.effort = effort;
   limits.enough = incumbent.cost();
+  if (!share.deadline) limits.work_limit = kWorkWithoutDeadline;
   limits.stop = [&] { return share.TimeIsUp(); };
   CutBound bound = BoundByCuts(task.problem, task.budget_bytes, limits);
   incumbent.RaiseBound(std::min(bound.lower_bound, incumbent.cost()));
