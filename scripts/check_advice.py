@@ -2,7 +2,7 @@
 """Checks advice by running it: each row of "savings" and "ways" is a run of its own once its flags are appended to the
 command line, and must need the bytes that the row says; the largest batch of `fit` must fit and one more must not.
 
-  check_advice.py BINARY MODEL... [--gpus "T4,RTX 4090"] [--batch 8]
+  check_advice.py BINARY MODEL... [--gpus "T4,RTX 4090"] [--batch 8] [--dims seq=128] [--batches-only]
 """
 import argparse
 import json
@@ -18,7 +18,7 @@ def run(arguments):
 
 
 def training(binary, model, flags):
-    return run([binary, model, "-m", "train", *flags])["runs"][0]["training"]
+    return run([binary, model, "-m", "train", *flags, "--by", "category"])["runs"][0]["training"]
 
 
 def check_rows(binary, model, flags, rows, faults):
@@ -30,14 +30,14 @@ def check_rows(binary, model, flags, rows, faults):
     return len(rows)
 
 
-def check_batch(binary, model, gpu, part, mode, usable, faults):
+def check_batch(binary, model, flags, gpu, part, mode, usable, faults):
     largest = part["largest_batch"]
     if largest is None or part["at_least"]:
         return
     for batch, fits in ((largest, True), (largest + 1, False)):
         if batch == 0:
             continue
-        found = run([binary, model, "-m", mode, "-b", str(batch)])["runs"][0]
+        found = run([binary, model, *flags[2:], "-m", mode, "-b", str(batch), "--by", "category"])["runs"][0]
         bytes_ = found["training" if mode == "train" else "inference"]["device_bytes"]
         if (bytes_ <= usable) != fits:
             faults.append(f"{model} on {gpu}: batch {batch} needs {bytes_} of {usable}")
@@ -49,23 +49,29 @@ def main():
     parser.add_argument("models", nargs="+")
     parser.add_argument("--gpus", default="T4,RTX 4090")
     parser.add_argument("--batch", default="8")
+    parser.add_argument("--dims", default="", help="seq=128,...: for models that have them")
+    parser.add_argument("--batches-only", action="store_true", help="check the largest batches alone")
     options = parser.parse_args()
     faults, rows, batches = [], 0, 0
     for model in options.models:
         flags = ["-b", options.batch]
-        report = run([options.binary, model, *flags])
-        rows += check_rows(options.binary, model, flags, report.get("savings", []), faults)
-        needs = report["runs"][0]["training"]["device_bytes"]
-        tight = run([options.binary, "fit", model, *flags, "--gpu-memory", str(needs - needs // 8) + "B"])
-        rows += check_rows(options.binary, model, flags, tight["ways"], faults)
+        for binding in filter(None, options.dims.split(",")):
+            if subprocess.run([options.binary, model, *flags, "-d", binding, "-q"], capture_output=True).returncode == 0:
+                flags += ["-d", binding]
+        if not options.batches_only:
+            report = run([options.binary, model, *flags])
+            rows += check_rows(options.binary, model, flags, report.get("savings", []), faults)
+            needs = report["runs"][0]["training"]["device_bytes"]
+            tight = run([options.binary, "fit", model, *flags, "--gpu-memory", str(needs - needs // 8) + "B"])
+            rows += check_rows(options.binary, model, flags, tight["ways"], faults)
         for gpu in options.gpus.split(","):
             fit = run([options.binary, "fit", model, *flags, "--gpu", gpu])
             for mode, name in (("train", "training"), ("infer", "inference")):
-                check_batch(options.binary, model, gpu, fit[name], mode, fit["gpu"]["usable_bytes"], faults)
+                check_batch(options.binary, model, flags, gpu, fit[name], mode, fit["gpu"]["usable_bytes"], faults)
                 batches += 1
     print("\n".join(faults))
     print(f"{rows} rows, {batches} largest batches, {len(faults)} faults")
-    return 1 if faults or rows == 0 else 0
+    return 1 if faults or rows + batches == 0 else 0
 
 
 if __name__ == "__main__":

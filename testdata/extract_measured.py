@@ -56,7 +56,8 @@ def run_cases(model, file):
             if "inference" in workload:
                 case["inference"] = {"peak_bytes": workload["inference"]["peak"]}
             if "flops" in workload:
-                case["flops"] = {"forward": workload["flops"]["fwd"]}
+                flops = workload["flops"]
+                case["flops"] = {"forward": flops["fwd"], "backward": flops["fwd_bwd"] - flops["fwd"]}
             yield case
 
 
