@@ -355,6 +355,10 @@ int32_t Locals::NamedUntil(TensorId id) const {
   // A container (Sequential) passes values from element to element and names none.
   const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
   if (call >= 0 && IsElement(calls_.span(call).name)) return -1;
+  // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested.
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
+  if (call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1) return -1;
   return UntilRebound(id, home);
 }
 

@@ -28,7 +28,7 @@ class Locals {
   Locals(const Graph& graph, const Calls& calls);
   // The node after which the last variable that likely holds `id` goes; -1 if none is likely.
   int32_t HeldUntil(TensorId id) const;
-  // The same if every value had a name where it is used, for as long as no round of a loop assigns it anew.
+  // The same if every value that modules do not pass straight on had a name, until a round of a loop assigns it anew.
   int32_t NamedUntil(TensorId id) const;
 
  private:
