@@ -100,6 +100,22 @@ bool IsFoldedExpression(const Tensor& tensor) {
          IsFoldedOperand(tensor.name, "Where");
 }
 
+// Operators between the frequencies of a rotary or sinusoidal embedding and their sine: products with positions, layout.
+constexpr auto kTowardsSine = std::to_array<std::string_view>({"Mul", "MatMul", "Einsum", "Cast", "Reshape", "Unsqueeze",
+                                                               "Squeeze", "Transpose", "Expand", "Concat", "Identity"});
+
+// True if nothing but sines and cosines is made of the tensor: frequencies, a buffer whatever its name.
+bool MakesOnlySines(const Graph& graph, TensorId id, int depth) {
+  constexpr int kDeepest = 8;
+  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const Node& node = graph.nodes[reader];
+    if (node.op == "Shape" || node.op == "Sin" || node.op == "Cos") return true;
+    return std::find(kTowardsSine.begin(), kTowardsSine.end(), node.op) != kTowardsSine.end() &&
+           MakesOnlySines(graph, node.outputs[0], depth + 1);
+  });
+}
+
 }  // namespace
 
 bool IsLayerWeight(const Graph& graph, TensorId id) {
@@ -137,6 +153,7 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
   if (IsLayerWeight(graph, id)) return TensorKind::kParameter;
   if (tensor.role != TensorRole::kInitializer) return TensorKind::kBuffer;
   if (HasBufferName(tensor.name) || IsFoldedExpression(tensor)) return TensorKind::kBuffer;
+  if (MakesOnlySines(graph, id, 0)) return TensorKind::kBuffer;
   return TensorKind::kParameter;
 }
 

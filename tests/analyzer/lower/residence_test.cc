@@ -126,5 +126,28 @@ TEST(Residence, RunningStatisticsTablesAndMasksAreBuffers) {
             "hidden 8\n");
 }
 
+// A rotary table's frequencies need no gradient, whatever the model calls them; a linear in front of a sine does.
+TEST(Parameters, FrequenciesOfSinesAreABuffer) {
+  const std::string text = LowerText(R"(
+    input positions float32 16x1
+    weight f float32 1x8
+    /Mul = Mul(positions, f) -> a float32 16x8
+    /Concat = Concat(a, a) -> e float32 16x16 {axis: 1}
+    /Cos = Cos(e) -> c float32 16x16
+    /Sin = Sin(e) -> s float32 16x16
+    output c
+    output s
+  )");
+  EXPECT_NE(text.find("buffer f\n"), std::string::npos) << text;
+  const std::string siren = LowerText(R"(
+    input x float32 16x2
+    weight first.weight float32 2x8
+    /MatMul = MatMul(x, first.weight) -> a float32 16x8
+    /Sin = Sin(a) -> y float32 16x8
+    output y
+  )");
+  EXPECT_NE(siren.find("parameter first.weight\n"), std::string::npos) << siren;
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -262,6 +263,20 @@ TEST(Dropout, ComesBackOnTheResidualBranchWhereItIsAskedFor) {
             "add(h, o/dropout) -> y\n"
             "parameter fc.weight\n"
             "parameter out.weight\n");
+}
+
+// 2 x 4 heads x 16 x 16 weights: a mask of 1 byte and a dropped result of 4 each.
+TEST(Dropout, WhatIsNotCountedIsSaidInBytes) {
+  std::string text(kAttention);
+  onnx_mem::Run run;
+  run.training = true;
+  run.attention = AttentionKernel::kEager;
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), run);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const auto lost = std::find_if(lowered->diagnostics.begin(), lowered->diagnostics.end(),
+                                 [](const Diagnostic& d) { return d.code == "eval-dropout"; });
+  ASSERT_NE(lost, lowered->diagnostics.end());
+  EXPECT_EQ(lost->bytes, 2 * 4 * 16 * 16 * 5);
 }
 
 }  // namespace
