@@ -265,6 +265,22 @@ TEST(Dropout, ComesBackOnTheResidualBranchWhereItIsAskedFor) {
             "parameter out.weight\n");
 }
 
+// T5: no biases, a dropout behind the relu.
+TEST(Dropout, ComesBackInFeedForwardLayersWithoutBiases) {
+  onnx_mem::Run run;
+  run.dropout = 0.1;
+  const std::string text = LowerText(R"(
+    input x float32 2x4x8
+    weight onnx::MatMul_12 float32 8x16
+    weight onnx::MatMul_13 float32 16x8
+    /wi/MatMul = MatMul(x, onnx::MatMul_12) -> h float32 2x4x16
+    /act/Relu = Relu(h) -> r float32 2x4x16
+    /wo/MatMul = MatMul(r, onnx::MatMul_13) -> y float32 2x4x8
+    output y
+  )", run);
+  EXPECT_NE(text.find("dropout(r) -> r/dropout"), std::string::npos) << text;
+}
+
 // 2 x 4 heads x 16 x 16 weights: a mask of 1 byte and a dropped result of 4 each.
 TEST(Dropout, WhatIsNotCountedIsSaidInBytes) {
   std::string text(kAttention);
