@@ -20,6 +20,8 @@ enum class BatchNormMode { kAuto, kAsIs, kUnfold };
 struct Segment {
   std::vector<std::string> modules;
   std::vector<std::string> nodes;
+  // Selective checkpointing: results of these framework operators ("convolution", "addmm") are kept, not computed again.
+  std::vector<std::string> keep = {};
   friend bool operator==(const Segment&, const Segment&) = default;
 };
 

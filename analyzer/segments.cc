@@ -106,6 +106,7 @@ std::optional<std::string> CallOf(const Node& node, std::string_view module) {
 absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const Segment& segment) {
   if (segment.modules.size() == 1 && segment.nodes.empty()) {
     std::vector<eager::NodeRange> calls = RangesOfCalls(graph, segment.modules[0]);
+    for (eager::NodeRange& call : calls) call.keep = segment.keep;
     if (!calls.empty()) return calls;
   }
   std::optional<eager::NodeRange> range;
@@ -113,6 +114,7 @@ absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const
     if (Belongs(graph.nodes[NodeId(i)], segment)) Extend(range, i);
   }
   if (!range) return UnknownSegment(segment);
+  range->keep = segment.keep;
   return std::vector<eager::NodeRange>{*range};
 }
 

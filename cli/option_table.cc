@@ -52,6 +52,8 @@ constexpr auto kMethods = std::to_array<Named<std::string_view>>({{"auto", "auto
                                                                   {"dag", "dag"}});
 constexpr auto kBudgetLines =
     std::to_array<Named<BudgetLine>>({{"device", BudgetLine::kDevice}, {"live", BudgetLine::kLive}});
+constexpr auto kGranularities =
+    std::to_array<Named<Granularity>>({{"module", Granularity::kModule}, {"op", Granularity::kOp}});
 constexpr auto kCostLines = std::to_array<Named<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
 constexpr auto kFormats =
     std::to_array<Named<std::string_view>>({{"table", "table"}, {"json", "json"}, {"csv", "csv"}, {"md", "md"}});
@@ -216,6 +218,9 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--method", "auto|none|sqrt|chen|chain|dag", OptionGroup::kPlan, kPlanCommand,
      "how to look for a plan; auto: every way, until the plan is proven best or time is up (auto)",
      [](std::string_view text, Options& options) { return ChooseName(text, kMethods, options.method); }},
+    {"", "--granularity", "module|op", OptionGroup::kPlan, kPlanCommand,
+     "op: a module may also keep the results of its convolutions and matrix products (selective checkpointing) (module)",
+     [](std::string_view text, Options& options) { return Choose(text, kGranularities, options.granularity); }},
     {"", "--emit", "pytorch|json", OptionGroup::kPlan, kPlanCommand,
      "print the plan as Python that applies it, or as a file for --plan, in place of the report",
      [](std::string_view text, Options& options) { return ChooseName(text, kEmitted, options.emit); }},

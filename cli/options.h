@@ -42,6 +42,7 @@ struct Options {
   CostLine cost_line = CostLine::kFlops;
   bool cost_line_given = false;
   std::optional<double> max_slowdown;
+  Granularity granularity = Granularity::kModule;
   bool max_batch = false;        // --max-batch: the largest batch within the budget
   std::string emit;              // --emit: "pytorch" or "json"; empty: the report
 

@@ -57,6 +57,7 @@ absl::StatusOr<std::vector<Segment>> ParsePlan(std::string_view text, const std:
     if (!item.is_object()) return BadPlan(path, "a segment is not a JSON object");
     Segment segment;
     ASSIGN_OR_RETURN(segment.modules, Names(item, "modules", path));
+    ASSIGN_OR_RETURN(segment.keep, Names(item, "keep", path));
     // A plan report names the nodes beside the modules for readers; the modules say what to wrap.
     if (segment.modules.empty()) {
       ASSIGN_OR_RETURN(segment.nodes, Names(item, "nodes", path));

@@ -41,6 +41,7 @@ absl::StatusOr<PlanRequest> RequestOf(const Options& options) {
   ASSIGN_OR_RETURN(request.clock, ClockOf(options, local ? &local->gpu : nullptr));
   request.max_slowdown = options.max_slowdown;
   request.method = options.method;
+  request.granularity = options.granularity;
   request.time_limit_s = options.time_limit_s;
   request.iteration_limit = options.iteration_limit;
   if (!options.plan_file.empty()) {

@@ -153,6 +153,7 @@ void Executor::RunSegment(const NodeRange& range) {
     }
   }
   const int32_t segment = m_.BeginSegment();
+  m_.segment(segment).keep = range.keep;
   for (int32_t i = range.first; i <= range.last; ++i) {
     RunNode(i, [&](TensorId id) { return values_[id]; },
             [&](TensorId id, TensorRef t) { values_[id] = std::move(t); });

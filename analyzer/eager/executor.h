@@ -23,6 +23,7 @@ namespace onnx_mem::eager {
 struct NodeRange {
   int32_t first = 0;
   int32_t last = 0;
+  std::vector<std::string> keep = {};  // operators whose results are kept for the second run
 };
 
 class Executor {

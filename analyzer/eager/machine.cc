@@ -42,13 +42,15 @@ void NodeRef::Formula(onnx_mem::eager::Formula formula) {
 bool NodeRef::needs(size_t edge) const { return m_ != nullptr && m_->node(index_).edges[edge].node >= 0; }
 
 TensorRef Machine::New(std::string_view op, const Dims& dims, DType dtype, int64_t flops) {
-  BeginStep(op, flops);
-  return Allocate(dims, dtype);
+  return New(op, dims, dtype, ContiguousStrides(dims), flops);
 }
 
 TensorRef Machine::New(std::string_view op, const Dims& dims, DType dtype, const Dims& strides, int64_t flops) {
+  if (TensorRef kept = TakeKept(op)) return kept;
   BeginStep(op, flops);
-  return Allocate(dims, dtype, strides);
+  TensorRef t = Allocate(dims, dtype, strides);
+  Keep(op, t);
+  return t;
 }
 
 TensorRef Machine::NewLike(std::string_view op, const EagerTensor& t) { return NewLike(op, t, t.dtype); }

@@ -17,6 +17,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -100,6 +101,10 @@ class Machine {
     bool recomputed = false;
     std::vector<TensorRef> tensors;  // by slot, once recomputed
     std::function<void()> rerun;     // the segment's forward; holds its inputs
+    // Selective checkpointing (create_selective_checkpoint_contexts): operators whose results are kept in the first run,
+    // and by operator those results, first made first. The second run takes them from there.
+    std::vector<std::string> keep;
+    std::map<std::string, std::deque<TensorRef>, std::less<>> kept;
   };
   int32_t BeginSegment();
   void EndSegment() { active_segment_ = -1; }
@@ -120,6 +125,8 @@ class Machine {
   // Who saves `t` for the autograd node, and what for.
   std::string Saver(int32_t index, const TensorRef& t);
   void Recompute(int32_t index);
+  TensorRef TakeKept(std::string_view op);
+  void Keep(std::string_view op, const TensorRef& t);
 
   Run run_;
   Recorder recorder_;

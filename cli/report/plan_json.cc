@@ -25,6 +25,7 @@ void WriteSegment(JsonWriter& json, const PlannedSegment& segment) {
   json.BeginObject();
   WriteNames(json, "modules", segment.segment.modules);
   WriteNames(json, "nodes", segment.nodes);
+  if (!segment.segment.keep.empty()) WriteNames(json, "keep", segment.segment.keep);
   json.Key("saves_bytes").Int(segment.saves_bytes);
   json.Key("recompute_flops").Int(segment.recompute_flops);
   json.EndObject();

@@ -97,12 +97,16 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
   return text;
 }
 
-std::string SegmentName(const PlannedSegment& segment) {
+std::string RangeName(const PlannedSegment& segment) {
   if (segment.segment.modules.empty()) {
     return absl::StrFormat("%s .. %s", segment.nodes.front(), segment.nodes.back());
   }
   if (segment.segment.modules.size() == 1) return segment.segment.modules.front();
   return absl::StrFormat("%s to %s, as one", segment.segment.modules.front(), segment.segment.modules.back());
+}
+
+std::string SegmentName(const PlannedSegment& segment) {
+  return RangeName(segment) + (segment.segment.keep.empty() ? "" : ", keeping products");
 }
 
 std::string SegmentsText(const Report& report, const Screen& screen) {

@@ -240,9 +240,48 @@ class Finder {
   CandidateSet result_;
 };
 
+bool IsProduct(const Node& node) {
+  return node.op == "conv" || node.op == "linear" || node.op == "matmul" || node.op == "addmm" || node.op == "bmm";
+}
+
+// Results can be kept where nothing overwrites them: torch refuses a kept tensor that has changed.
+bool CanKeepProducts(const Graph& graph, const Candidate& candidate) {
+  bool products = false;
+  for (int32_t i = candidate.first; i <= candidate.last; ++i) {
+    const Node& node = graph.nodes[NodeId(i)];
+    products = products || IsProduct(node);
+    const auto inplace = node.attributes.find("inplace");
+    if (inplace == node.attributes.end()) continue;
+    for (TensorId id : node.inputs) {
+      const NodeId producer = id.valid() ? graph.tensors[id].producer : NodeId();
+      if (producer.valid() && IsProduct(graph.nodes[producer])) return false;
+    }
+  }
+  return products;
+}
+
+void AddKeepers(const Graph& graph, CandidateSet& set) {
+  std::vector<Candidate> all;
+  for (Candidate& candidate : set.list) {
+    const bool keeps = CanKeepProducts(graph, candidate);
+    all.push_back(candidate);
+    if (!keeps) continue;
+    candidate.segment.keep = {"convolution", "addmm", "mm", "bmm"};
+    candidate.label += " keeping products";
+    candidate.is_block = candidate.is_stage = false;
+    all.push_back(std::move(candidate));
+  }
+  set.list = std::move(all);
+}
+
 }  // namespace
 
-CandidateSet FindCandidates(const Lowered& lowered) {
+CandidateSet FindCandidates(const Lowered& lowered, Granularity granularity) {
+  if (granularity == Granularity::kOp) {
+    CandidateSet set = FindCandidates(lowered);
+    AddKeepers(lowered.graph, set);
+    return set;
+  }
   const bool has_modules = std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
                                        [](const Node& node) { return !node.module.empty(); });
   if (!has_modules) return {.list = NodeRuns(lowered.graph), .by_module = false};

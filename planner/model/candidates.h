@@ -15,6 +15,7 @@
 
 #include "analyzer/enact.h"
 #include "analyzer/run.h"
+#include "planner/model/granularity.h"
 
 namespace onnx_mem {
 
@@ -36,7 +37,9 @@ struct CandidateSet {
   std::vector<std::string> called_twice = {};  // modules that were left out because they are called more than once
 };
 
-CandidateSet FindCandidates(const Lowered& lowered);
+// With granularity op each candidate that holds matrix products or convolutions is there a second time, keeping their
+// results (selective checkpointing): its second run computes only what is cheap.
+CandidateSet FindCandidates(const Lowered& lowered, Granularity granularity = Granularity::kModule);
 
 // Disjoint candidates of one plan, by index, in order of their nodes.
 using Choice = std::vector<int32_t>;

@@ -64,6 +64,35 @@ def _checkpointed(run, modules, entry):
     return functools.partial(torch.utils.checkpoint.checkpoint, run, **options)
 )py";
 
+// The same where results of some operators are kept.
+constexpr std::string_view kSelectiveCheckpoint = R"py(
+
+@contextlib.contextmanager
+def _together(*contexts):
+    with contextlib.ExitStack() as stack:
+        for context in contexts:
+            stack.enter_context(context)
+        yield
+
+
+def _contexts(norms, keep):
+    """What the first run and the second run under: results of `keep` are kept, running statistics stand still."""
+    first, second = torch.utils.checkpoint.create_selective_checkpoint_contexts(keep)
+    return first, _together(second, _frozen_statistics(norms))
+
+
+def _checkpointed(run, modules, entry):
+    """`run`, a function that calls `modules`, in one checkpoint call."""
+    options = {"use_reentrant": False, "preserve_rng_state": entry["preserve_rng_state"]}
+    norms = [m for module in modules for m in module.modules() if getattr(m, "track_running_stats", False)]
+    if entry.get("keep"):
+        keep = [getattr(torch.ops.aten, name).default for name in entry["keep"]]
+        options["context_fn"] = functools.partial(_contexts, norms, keep)
+    elif norms:
+        options["context_fn"] = lambda: (contextlib.nullcontext(), _frozen_statistics(norms))
+    return functools.partial(torch.utils.checkpoint.checkpoint, run, **options)
+)py";
+
 constexpr std::string_view kSequentialRun = R"py(
 
 def _in_turn(steps):
@@ -204,7 +233,9 @@ std::string Header(const ModelInfo& info, const Measured& baseline, const Module
 
 std::string Entry(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve) {
   return absl::StrCat("    {\"modules\": ", QuotedList(wrapping.segment.modules), ", \"preserve_rng_state\": ",
-                      preserve ? "True" : "False", "},  # frees ", Thousands(segment.saves_bytes), " bytes",
+                      preserve ? "True" : "False",
+                      segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)),
+                      "},  # frees ", Thousands(segment.saves_bytes), " bytes",
                       wrapping.calls > 1 ? absl::StrCat(", in each of ", wrapping.calls, " calls") : "", "\n");
 }
 
@@ -212,6 +243,7 @@ struct Parts {
   std::string entries;
   std::string left_out;  // comments
   bool runs = false;
+  bool selective = false;
   int64_t left_out_count = 0;
 };
 
@@ -236,6 +268,7 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
       Append(parts.left_out, LeftOut(wrapping, segment));
       continue;
     }
+    parts.selective |= !segment.segment.keep.empty();
     parts.runs |= wrapping.kind == WrapKind::kRun;
     // An export in evaluation mode has lost its dropouts: there the generator's state is kept to be safe.
     Append(parts.entries, Entry(wrapping, segment, wrapping.random || !lowered.training_form));
@@ -250,7 +283,7 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   const std::string wrapper = WrapperOf(lowered);
   absl::StrAppend(&code.text, "EXPORT_WRAPPER = ", Quoted(wrapper.empty() ? "" : wrapper + "."), "\n");
   absl::StrAppend(&code.text, "PLAN = [\n", parts.entries, "]\n");
-  for (std::string_view part : {kResolve, kFrozenStatistics, kCheckpoint}) Append(code.text, part);
+  for (std::string_view part : {kResolve, kFrozenStatistics, parts.selective ? kSelectiveCheckpoint : kCheckpoint}) Append(code.text, part);
   if (parts.runs) Append(code.text, kSequentialRun);
   Append(code.text, kApplyHead);
   Append(code.text, parts.runs ? kApplyRuns : kApplyModules);
@@ -273,6 +306,7 @@ std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan) {
     nlohmann::ordered_json entry;
     if (!segment.segment.modules.empty()) entry["modules"] = segment.segment.modules;
     if (!segment.segment.nodes.empty()) entry["nodes"] = segment.segment.nodes;
+    if (!segment.segment.keep.empty()) entry["keep"] = segment.segment.keep;
     document["segments"].push_back(std::move(entry));
   }
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

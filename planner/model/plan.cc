@@ -99,7 +99,7 @@ class ModelPlanner {
       : request_(request), accountant_(std::move(accountant)), effort_(request_, accountant_) {}
 
   absl::StatusOr<PlanAnswer> Plan() {
-    const CandidateSet candidates = FindCandidates(accountant_.lowered());
+    const CandidateSet candidates = FindCandidates(accountant_.lowered(), request_.granularity);
     ASSIGN_OR_RETURN(profile_, MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }));
     Front front(accountant_, profile_, request_.budget_line);
     RETURN_IF_ERROR(front.Try({}, "none"));

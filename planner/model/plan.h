@@ -15,10 +15,10 @@
 #include "analyzer/devices/roofline.h"
 #include "analyzer/onnx/import.h"
 #include "analyzer/run.h"
+#include "planner/model/granularity.h"
 
 namespace onnx_mem {
 
-enum class Granularity { kModule, kOp };
 enum class BudgetLine { kDevice, kLive };  // what the budget limits: Measured::device_bytes or peak_bytes
 enum class CostLine { kFlops, kTime };     // what recomputation costs: Measured::recompute_flops or recompute_ns
 

@@ -50,7 +50,7 @@ void FillBaseline(const Accountant& accountant, const NodeIndex& index, Profile&
 // What makes two ranges cost the same: operators in order with the sizes of what they make, and what they read from
 // within or from outside.
 std::string LooksOf(const Graph& graph, const Candidate& candidate) {
-  std::string looks;
+  std::string looks = candidate.segment.keep.empty() ? "" : "keep;";
   for (int32_t i = candidate.first; i <= candidate.last; ++i) {
     const Node& node = graph.nodes[NodeId(i)];
     absl::StrAppend(&looks, node.op, "(");
