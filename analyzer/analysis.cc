@@ -6,8 +6,8 @@
 #include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/allocators/offset_packing.h"
 #include "analyzer/allocators/replay.h"
-#include "analyzer/allocators/workspace.h"
 #include "analyzer/devices/overhead.h"
+#include "analyzer/eager/workspace.h"
 #include "analyzer/graph/status_macros.h"
 
 namespace onnx_mem {

@@ -5,8 +5,8 @@
 //   workspace  |=========|          |=====|               keep one per handle and stream: MatmulHandles)
 //
 // cuDNN's convolutions take what their engine asks for, which nobody knows without the card: only a bound is given.
-#ifndef ONNX_MEM_ANALYZER_ALLOCATORS_WORKSPACE_H_
-#define ONNX_MEM_ANALYZER_ALLOCATORS_WORKSPACE_H_
+#ifndef ONNX_MEM_ANALYZER_EAGER_WORKSPACE_H_
+#define ONNX_MEM_ANALYZER_EAGER_WORKSPACE_H_
 
 #include <cstdint>
 
@@ -26,4 +26,4 @@ int64_t LargestPatchBytes(const MemoryProgram& program);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ALLOCATORS_WORKSPACE_H_
+#endif  // ONNX_MEM_ANALYZER_EAGER_WORKSPACE_H_

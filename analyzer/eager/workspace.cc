@@ -1,4 +1,4 @@
-#include "analyzer/allocators/workspace.h"
+#include "analyzer/eager/workspace.h"
 
 #include <algorithm>
 #include <array>

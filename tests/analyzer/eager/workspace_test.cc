@@ -1,4 +1,4 @@
-#include "analyzer/allocators/workspace.h"
+#include "analyzer/eager/workspace.h"
 
 #include "analyzer/allocators/replay.h"
 #include "analyzer/memory/timeline.h"
