@@ -47,8 +47,8 @@ Table SavingsTable(const std::vector<Saving>& savings) {
   return table;
 }
 
-Table WaysTable(const std::vector<FitWay>& ways) {
-  Table table = EmptyTable("ways", "Ways to make it fit, cheapest first");
+Table WaysTable(const std::vector<FitWay>& ways, std::string_view card) {
+  Table table = EmptyTable("ways", absl::StrFormat("Ways to make it fit%s%s, cheapest first", card.empty() ? "" : " ", card));
   table.columns.insert(table.columns.begin() + 2, {"largest_batch", "largest batch", ColumnKind::kStep});
   for (const FitWay& way : ways) {
     Row row = RowOf(way.saving);

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include <string_view>
 #include "cli/report/table.h"
 #include "planner/advice/fit.h"
 #include "planner/advice/savings.h"
@@ -13,8 +14,8 @@ namespace onnx_mem {
 // "savings", largest first.
 Table SavingsTable(const std::vector<Saving>& savings);
 
-// "ways", cheapest first.
-Table WaysTable(const std::vector<FitWay>& ways);
+// "ways", cheapest first; `card` names what they are for, "" where there is one alone.
+Table WaysTable(const std::vector<FitWay>& ways, std::string_view card);
 
 }  // namespace onnx_mem
 

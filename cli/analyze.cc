@@ -11,6 +11,7 @@
 #include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/local_card.h"
+#include "cli/models.h"
 #include "cli/plan_file.h"
 #include "cli/report/present.h"
 #include "cli/report/report.h"
@@ -105,6 +106,7 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
   }
   ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(options.gpu));
   ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOf(options, local));
+  if (options.operands.size() > 1) return AnalyzeModels(options, limits);
   ASSIGN_OR_RETURN(const Clock clock, ClockOf(options, local ? &local->gpu : nullptr));
   ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
   ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(file, workload, options, clock));

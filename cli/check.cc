@@ -3,8 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "analyzer/analysis.h"
+#include "analyzer/check/findings.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/memory/bytes.h"
 #include "cli/commands.h"
 #include "cli/report/present.h"
 #include "cli/report/report.h"
@@ -69,6 +72,19 @@ Table CoverageTable(const Analysis& analysis) {
   return table;
 }
 
+// Yes or no to --budget.
+Diagnostic BudgetFinding(const Analysis& analysis, const Options& options) {
+  const int64_t device_bytes = MainFigures(analysis)->device_bytes, budget_bytes = *options.budget_bytes;
+  const bool over = device_bytes > budget_bytes;
+  Diagnostic finding{.code = over ? "over-budget" : "within-budget", .severity = over ? Severity::kError : Severity::kNote};
+  finding.bytes = over ? device_bytes - budget_bytes : budget_bytes - device_bytes;
+  finding.message = absl::StrFormat("%s needs %s on the GPU, %s %s than the budget of %s",
+                                    analysis.training ? "training" : "inference", FormatBytesIn(device_bytes, options.units),
+                                    FormatBytesIn(*finding.bytes, options.units), over ? "more" : "less",
+                                    FormatBytesIn(budget_bytes, options.units));
+  return finding;
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> RunCheck(const Options& options) {
@@ -82,8 +98,9 @@ absl::StatusOr<Answer> RunCheck(const Options& options) {
   report.verbose = true;
   report.tables = {CoverageTable(analysis)};
   report.shown_table = "coverage";
-  report.notes = analysis.diagnostics;
-  const bool errors = std::any_of(analysis.diagnostics.begin(), analysis.diagnostics.end(),
+  report.notes = CheckExport(file, workload, analysis);
+  if (options.budget_bytes) report.notes.insert(report.notes.begin(), BudgetFinding(analysis, options));
+  const bool errors = std::any_of(report.notes.begin(), report.notes.end(),
                                   [](const Diagnostic& d) { return d.severity == Severity::kError; });
   RETURN_IF_ERROR(WriteExports(report, options));
   return Answer{Present(report, options), {}, errors ? ExitCode::kNo : ExitCode::kYes};

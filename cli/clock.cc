@@ -86,6 +86,7 @@ absl::StatusOr<std::vector<MeasuredTime>> ParseCosts(std::string_view text, cons
 absl::StatusOr<Clock> ClockOf(const Options& options, const LocalGpu* local) {
   Clock clock;
   clock.card = DefaultRoofline();
+  clock.micro_steps = options.workload.run.accumulate;
   if (!options.gpu.empty()) {
     const absl::StatusOr<Gpu> gpu = FindGpu(local != nullptr ? local->name : options.gpu);
     if (!gpu.ok() && local == nullptr) return gpu.status();

@@ -6,11 +6,12 @@ namespace onnx_mem {
 namespace {
 
 constexpr auto kRows = std::to_array<CommandRow>({
-    {"analyze", "MODEL", 1, 1, "peak of training and inference, where it goes (the default)",
+    {"analyze", "MODEL...", 1, 16, "peak of training and inference, where it goes (the default)",
      "resnet.onnx --batch 64|training and inference peak, where it goes\n"
      "bert.onnx -b 16 -d seq=512|bind a symbolic dimension\n"
      "resnet.onnx -b 1,8,64 --gpu-memory 24GiB|a row per batch: which fits?\n"
      "resnet.onnx -b 64 --by layer -n 0|every layer: parameters, bytes, FLOPs\n"
+     "alexnet.onnx resnet.onnx --by layer|side by side: parameters, FLOPs, memory\n"
      "resnet.onnx -b 64 -o report.json|also write the whole report to a file\n"
      "resnet.onnx -b 64 --budget 8GiB -q|in CI: exit 1 if over\n",
      kAnalyzeCommand, RunAnalyze},

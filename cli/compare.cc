@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/analysis.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/memory/bytes.h"
 #include "cli/commands.h"
 #include "cli/option_values.h"
 #include "cli/report/comparison.h"
@@ -99,6 +100,22 @@ std::vector<Diagnostic> WarningsOf(const std::vector<ComparedSide>& sides) {
   return warnings;
 }
 
+// A warning for each head that needs more than --budget.
+std::vector<Diagnostic> OverBudget(const Comparison& comparison, const Options& options) {
+  std::vector<Diagnostic> warnings;
+  for (const ComparedSide& head : comparison.heads) {
+    const int64_t device_bytes = MainPart(head.report.runs.front()).device_bytes;
+    if (device_bytes <= *options.budget_bytes) continue;
+    Diagnostic warning{.code = "over-budget", .severity = Severity::kWarning};
+    warning.bytes = device_bytes - *options.budget_bytes;
+    warning.message = absl::StrFormat("'%s' needs %s on the GPU, more than the budget of %s", head.report.model.path,
+                                      FormatBytesIn(device_bytes, options.units),
+                                      FormatBytesIn(*options.budget_bytes, options.units));
+    warnings.push_back(std::move(warning));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> RunCompare(const Options& options) {
@@ -141,7 +158,13 @@ absl::StatusOr<Answer> RunCompare(const Options& options) {
   report.top_given = options.top.has_value();
   RETURN_IF_ERROR(WriteExports(report, options));
   answer.text = Present(report, options);
-  answer.exit_code = comparison->gate && !comparison->gate->exceeded.empty() ? ExitCode::kNo : ExitCode::kYes;
+  if (options.budget_bytes) {
+    for (Diagnostic& warning : OverBudget(*comparison, options)) answer.warnings.push_back(std::move(warning));
+  }
+  const bool over = std::any_of(answer.warnings.begin(), answer.warnings.end(),
+                                [](const Diagnostic& warning) { return warning.code == "over-budget"; });
+  const bool grew = comparison->gate && !comparison->gate->exceeded.empty();
+  answer.exit_code = over || grew ? ExitCode::kNo : ExitCode::kYes;
   return answer;
 }
 

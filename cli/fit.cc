@@ -9,6 +9,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "cli/advice_tables.h"
 #include "cli/commands.h"
+#include "cli/local_card.h"
 #include "cli/option_values.h"
 #include "cli/report/present.h"
 #include "cli/report/report.h"
@@ -22,18 +23,31 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kPlanIterations = 60;
 
 struct Target {
-  std::optional<Gpu> gpu;  // unset for a size
+  std::string name;            // "" for a size
+  std::optional<Gpu> gpu;      // unset where the table does not have it
+  std::optional<int64_t> memory_bytes;
   int64_t usable_bytes = 0;
 };
+
+absl::StatusOr<Target> TargetNamed(const std::string& name) {
+  ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(name));
+  const absl::StatusOr<Gpu> gpu = FindGpu(local ? local->gpu.name : name);
+  if (local) {
+    return Target{local->gpu.name, gpu.ok() ? std::optional(*gpu) : std::nullopt, local->gpu.total_bytes,
+                  local->gpu.free_bytes};
+  }
+  RETURN_IF_ERROR(gpu.status());
+  return Target{gpu->name, *gpu, gpu->memory_mib * kMiB, UsableBytes(*gpu)};
+}
 
 absl::StatusOr<std::vector<Target>> TargetsOf(const Options& options) {
   std::vector<Target> targets;
   for (const std::string& name : options.gpus) {
-    ASSIGN_OR_RETURN(Gpu gpu, FindGpu(name));
-    const int64_t usable_bytes = UsableBytes(gpu);
-    targets.push_back({std::move(gpu), usable_bytes});
+    ASSIGN_OR_RETURN(Target target, TargetNamed(name));
+    targets.push_back(std::move(target));
   }
-  if (options.gpu_memory_bytes) targets.push_back({std::nullopt, *options.gpu_memory_bytes});
+  if (options.gpu_memory_bytes) targets.push_back({"", std::nullopt, std::nullopt, *options.gpu_memory_bytes});
+  if (options.budget_bytes) targets.push_back({"the budget", std::nullopt, std::nullopt, *options.budget_bytes});
   if (!targets.empty()) return targets;
   return UsageError("fit needs a card", {"try: --gpu \"RTX 4090\", or --gpu-memory 24GiB   (list: onnx-mem gpus)"});
 }
@@ -61,10 +75,8 @@ absl::StatusOr<CardFit::Part> FitPart(Meter& meter, const Workload& workload, in
 
 absl::StatusOr<CardFit> FitCard(Meter& meter, Workload workload, const Target& target) {
   CardFit card;
-  if (target.gpu) {
-    card.name = target.gpu->name;
-    card.memory_bytes = target.gpu->memory_mib * kMiB;
-  }
+  card.name = target.name;
+  card.memory_bytes = target.memory_bytes;
   card.usable_bytes = target.usable_bytes;
   for (Mode mode : PartsOf(workload.mode)) {
     workload.mode = mode;
@@ -104,15 +116,17 @@ absl::StatusOr<Answer> RunFit(const Options& options) {
     fits = fits && card.parts.front().fits;
     report.cards.push_back(std::move(card));
   }
-  if (!report.cards.front().parts.front().fits) {
+  // Ways for the first card that is too small.
+  size_t small = 0;
+  while (small < targets.size() && report.cards[small].parts.front().fits) ++small;
+  std::vector<FitWay> ways;
+  if (small < targets.size()) {
+    const Target& target = targets[small];
     workload.mode = PartsOf(workload.mode).front();
-    const Target& target = targets.front();
     const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
-    ASSIGN_OR_RETURN(const std::vector<FitWay> ways, WaysToFit(meter, workload, target.usable_bytes, request));
-    report.tables.push_back(WaysTable(ways));
-  } else {
-    report.tables.push_back(WaysTable({}));
+    ASSIGN_OR_RETURN(ways, WaysToFit(meter, workload, target.usable_bytes, request));
   }
+  report.tables.push_back(WaysTable(ways, targets.size() > 1 && small < targets.size() ? targets[small].name : ""));
   RETURN_IF_ERROR(WriteExports(report, options));
   std::vector<Diagnostic> warnings;
   for (const Diagnostic& note : report.notes) {

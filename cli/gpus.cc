@@ -20,6 +20,16 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 
 Cell NumberCell(const std::optional<double>& number) { return number ? Cell(*number) : Cell(); }
 
+// Where its memory is known from, in words.
+std::string MemoryText(const Gpu& gpu) {
+  std::string text = gpu.memory_kind == "smi"       ? "as nvidia-smi shows it"
+                     : gpu.memory_kind == "torch"   ? "as torch reads it"
+                     : gpu.memory_kind == "nominal" ? "as sold, not read on a card"
+                                                    : gpu.memory_kind;
+  if (!gpu.usable_mib) text += text.empty() ? "usable by the usual gap" : ", usable by the usual gap";
+  return text;
+}
+
 Table GpuTable() {
   Table table{"gpus",
               "GPUs",
@@ -27,20 +37,24 @@ Table GpuTable() {
                {"vendor", "vendor"},
                {"architecture", "architecture"},
                {"compute_capability", "compute capability", ColumnKind::kText, Show::kData},
+               {"sold_gb", "sold", ColumnKind::kStep},
                {"memory_bytes", "nvidia-smi", ColumnKind::kBytes},
                {"usable_bytes", "usable", ColumnKind::kBytes},
                {"bandwidth_gbps", "GB/s", ColumnKind::kDecimal},
                {"fp32_tflops", "fp32 T", ColumnKind::kDecimal},
                {"tf32_tflops", "tf32 T", ColumnKind::kDecimal, Show::kData},
                {"fp16_tflops", "fp16 T", ColumnKind::kDecimal},
-               {"bf16_tflops", "bf16 T", ColumnKind::kDecimal}},
+               {"bf16_tflops", "bf16 T", ColumnKind::kDecimal},
+               {"memory_kind", "memory", ColumnKind::kText, Show::kDetail},
+               {"source", "source", ColumnKind::kText, Show::kDetail}},
               {},
-              4};
+              5};
   table.has_total = false;
   for (const Gpu& gpu : Gpus()) {
-    table.rows.push_back({gpu.name, gpu.vendor, gpu.architecture, gpu.compute_capability, gpu.memory_mib * kMiB,
-                          UsableBytes(gpu), NumberCell(gpu.bandwidth_gbps), NumberCell(gpu.fp32_tflops),
-                          NumberCell(gpu.tf32_tflops), NumberCell(gpu.fp16_tflops), NumberCell(gpu.bf16_tflops)});
+    table.rows.push_back({gpu.name, gpu.vendor, gpu.architecture, gpu.compute_capability,
+                          gpu.sold_gb ? Cell(*gpu.sold_gb) : Cell(), gpu.memory_mib * kMiB, UsableBytes(gpu),
+                          NumberCell(gpu.bandwidth_gbps), NumberCell(gpu.fp32_tflops), NumberCell(gpu.tf32_tflops),
+                          NumberCell(gpu.fp16_tflops), NumberCell(gpu.bf16_tflops), MemoryText(gpu), gpu.source});
   }
   return table;
 }
@@ -65,6 +79,7 @@ Table LocalGpuTable(const std::vector<LocalGpu>& gpus) {
 }
 
 absl::StatusOr<Table> TableFor(const std::vector<std::string>& operands) {
+  RETURN_IF_ERROR(CheckUsersGpus());
   if (operands.empty()) return GpuTable();
   if (!IsLocal(operands.front())) {
     return UsageError(absl::StrFormat("unexpected argument '%s'", operands.front()),
@@ -82,6 +97,7 @@ absl::StatusOr<Answer> RunGpus(const Options& options) {
   report.command = options.command;
   report.tables.push_back(std::move(table));
   report.shown_table = "gpus";
+  report.verbose = options.verbose;
   RETURN_IF_ERROR(WriteExports(report, options));
   return Answer{Present(report, options), {}, ExitCode::kYes};
 }

@@ -131,7 +131,7 @@ absl::Status ApplyGpu(std::string_view text, Options& options) {
 }
 
 absl::Status ApplyInplace(std::string_view text, Options& options) {
-  if (text != "auto" && text != "none") RETURN_IF_ERROR(CheckRegex(text));
+  if (text != "auto" && text != "none" && text != "norms") RETURN_IF_ERROR(CheckRegex(text));
   options.workload.run.inplace = std::string(text);
   return absl::OkStatus();
 }
@@ -188,7 +188,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"-b", "--batch", "N[,N...]", OptionGroup::kWorkload, kSteps | kCheckCommand,
      "batch: dim 0 of the inputs; 1,8,64 or 1..8 gives a row each (the file's, else 1)", ApplyBatch},
     {"-d", "--dim", "NAME=N", OptionGroup::kWorkload, kSteps | kCheckCommand, "size of a symbolic dimension", ApplyDim, true},
-    {"", "--input", "NAME=1x3x224x224", OptionGroup::kWorkload, kSteps | kCheckCommand, "whole shape of an input", ApplyInput,
+    {"", "--input", "NAME=1x3x224x224", OptionGroup::kWorkload, kSteps | kCheckCommand, "whole shape of an input, or of a weight", ApplyInput,
      true},
     {"-m", "--mode", "both|train|infer", OptionGroup::kWorkload, kRuns, "what to analyze (both)",
      [](std::string_view text, Options& options) { return Choose(text, kModes, options.workload.mode); }},
@@ -280,8 +280,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
      [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.checkpointed); }, true},
     {"", "--segment", "MODULE[,MODULE...]", OptionGroup::kFramework, kRuns,
      "neighbouring modules that run under one torch.utils.checkpoint call", ApplySegment, true},
-    {"", "--inplace", "auto|none|REGEX", OptionGroup::kFramework, kSteps | kCheckCommand,
-     "which ops ran in place; auto: activations right after Conv, BatchNorm, Add (auto)", ApplyInplace},
+    {"", "--inplace", "auto|norms|none|REGEX", OptionGroup::kFramework, kSteps | kCheckCommand,
+     "which ops ran in place; auto: activations right after Conv, BatchNorm, Add; norms: BatchNorms too (auto)", ApplyInplace},
     {"", "--attention", "auto|eager|math|flash|efficient", OptionGroup::kFramework, kSteps | kCheckCommand,
      "the kernel that ran an attention which the file spells out (auto)",
      [](std::string_view text, Options& options) {
@@ -305,7 +305,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
        options.cost_file = std::string(text);
        return absl::OkStatus();
      }},
-    {"", "--budget", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand, "exit with 1 when more than this is needed",
+    {"", "--budget", "SIZE", OptionGroup::kDevice, kSteps | kCheckCommand, "exit with 1 when more than this is needed",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.budget_bytes); }},
     {"", "--max-increase", "P%", OptionGroup::kDevice, kCompareCommand,
      "exit with 1 when a peak or what is needed on the GPU grew by more than this",
@@ -336,7 +336,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
        options.quiet = true;
        return absl::OkStatus();
      }},
-    {"-v", "--verbose", "", OptionGroup::kOutput, kAnalyzeCommand | kPlanCommand, "more columns: who made it, who keeps it, until when",
+    {"-v", "--verbose", "", OptionGroup::kOutput, kAnalyzeCommand | kPlanCommand | kGpusCommand, "more columns: who made it, who keeps it, until when",
      [](std::string_view, Options& options) {
        options.verbose = true;
        return absl::OkStatus();

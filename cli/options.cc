@@ -108,11 +108,14 @@ absl::Status CheckOperands(const std::vector<std::string>& operands, const Comma
     return UsageError(absl::StrFormat("no %s given", command.operands),
                       {absl::StrFormat("try: onnx-mem %s%s", name, command.operands)});
   }
+  // A command that is misspelt reads like a model; a model has a dot in its name or a folder.
+  if (operands.size() > 1 && command.bit == kAnalyzeCommand && operands.front().find_first_of("./") == std::string::npos) {
+    std::vector<std::string> names;
+    for (const CommandRow& row : CommandRows()) names.emplace_back(row.name);
+    const std::string hint = DidYouMean(operands.front(), names);
+    if (!hint.empty()) return UsageError(absl::StrFormat("unknown command '%s'", operands.front()), {hint});
+  }
   if (operands.size() <= command.most_operands) return absl::OkStatus();
-  std::vector<std::string> names;
-  for (const CommandRow& row : CommandRows()) names.emplace_back(row.name);
-  const std::string hint = DidYouMean(operands.front(), names);
-  if (!hint.empty()) return UsageError(absl::StrFormat("unknown command '%s'", operands.front()), {hint});
   return UsageError(absl::StrFormat("unexpected argument '%s'", operands[command.most_operands]));
 }
 

@@ -7,7 +7,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(layers analyzer/graph analyzer/compare analyzer/onnx analyzer/run analyzer/lower analyzer/memory analyzer/eager analyzer/allocators
-    analyzer/devices analyzer/segments analyzer/enact analyzer/analysis planner cli)
+    analyzer/devices analyzer/segments analyzer/enact analyzer/analysis analyzer/check planner cli)
 set(below_analyzer/graph)
 set(below_analyzer/compare analyzer/graph)
 set(below_analyzer/onnx analyzer/graph)
@@ -21,9 +21,11 @@ set(below_analyzer/segments analyzer/graph analyzer/run analyzer/eager)
 set(below_analyzer/enact analyzer/graph analyzer/run analyzer/memory analyzer/lower analyzer/eager analyzer/segments)
 set(below_analyzer/analysis analyzer/graph analyzer/run analyzer/memory analyzer/eager analyzer/onnx analyzer/allocators
     analyzer/devices analyzer/enact)
+set(below_analyzer/check analyzer/graph analyzer/compare analyzer/run analyzer/memory analyzer/lower analyzer/onnx
+    analyzer/enact analyzer/analysis)
 set(below_planner analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/allocators analyzer/devices
     analyzer/segments analyzer/enact analyzer/analysis)
-set(below_cli ${below_planner} analyzer/compare analyzer/eager planner)
+set(below_cli ${below_planner} analyzer/check analyzer/compare analyzer/eager planner)
 
 # Headers of other projects that stay behind one door: a pattern of the header, who may include it.
 set(doors onnx cli11 json)

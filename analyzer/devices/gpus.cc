@@ -1,10 +1,17 @@
 #include "analyzer/devices/gpus.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -12,6 +19,7 @@
 #include "analyzer/devices/csv_line.h"
 #include "analyzer/devices/gpu_data.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
 
 namespace onnx_mem {
@@ -24,37 +32,86 @@ std::optional<T> Number(const std::string& text) {
   return static_cast<T>(value);
 }
 
-Gpu ParseRow(const std::vector<std::string>& field) {
+struct ColumnRow {
+  std::string_view name;
+  bool number;
+  void (*set)(const std::string& text, Gpu& gpu);
+};
+
+constexpr auto kColumns = std::to_array<ColumnRow>({
+    {"name", false, [](const std::string& text, Gpu& gpu) { gpu.name = text; }},
+    {"aliases", false, [](const std::string& text, Gpu& gpu) { gpu.aliases = absl::StrSplit(text, ';', absl::SkipEmpty()); }},
+    {"vendor", false, [](const std::string& text, Gpu& gpu) { gpu.vendor = text; }},
+    {"architecture", false, [](const std::string& text, Gpu& gpu) { gpu.architecture = text; }},
+    {"compute_capability", false, [](const std::string& text, Gpu& gpu) { gpu.compute_capability = text; }},
+    {"sold_gb", true, [](const std::string& text, Gpu& gpu) { gpu.sold_gb = Number<int64_t>(text); }},
+    {"memory_mib", true, [](const std::string& text, Gpu& gpu) { gpu.memory_mib = Number<int64_t>(text).value_or(0); }},
+    {"memory_kind", false, [](const std::string& text, Gpu& gpu) { gpu.memory_kind = text; }},
+    {"usable_mib", true, [](const std::string& text, Gpu& gpu) { gpu.usable_mib = Number<int64_t>(text); }},
+    {"bandwidth_gbps", true, [](const std::string& text, Gpu& gpu) { gpu.bandwidth_gbps = Number<double>(text); }},
+    {"fp32_tflops", true, [](const std::string& text, Gpu& gpu) { gpu.fp32_tflops = Number<double>(text); }},
+    {"tf32_tensor_tflops", true, [](const std::string& text, Gpu& gpu) { gpu.tf32_tflops = Number<double>(text); }},
+    {"fp16_tensor_tflops", true, [](const std::string& text, Gpu& gpu) { gpu.fp16_tflops = Number<double>(text); }},
+    {"bf16_tensor_tflops", true, [](const std::string& text, Gpu& gpu) { gpu.bf16_tflops = Number<double>(text); }},
+    {"source", false, [](const std::string& text, Gpu& gpu) { gpu.source = text; }},
+});
+
+absl::Status BadLine(const std::string& path, size_t line, std::string_view what) {
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-gpu-file",
+                     absl::StrCat("'", path, "', line ", line, ": ", absl::string_view(what.data(), what.size())),
+                     {absl::StrCat("columns: ", absl::StrJoin(kColumns, ",", [](std::string* out, const ColumnRow& c) {
+                                               out->append(c.name);
+                                             }))});
+}
+
+absl::StatusOr<std::vector<const ColumnRow*>> ColumnsOf(const std::vector<std::string>& header, const std::string& path) {
+  std::vector<const ColumnRow*> columns;
+  for (const std::string& name : header) {
+    const auto row = std::find_if(kColumns.begin(), kColumns.end(), [&](const ColumnRow& c) { return c.name == name; });
+    if (row == kColumns.end()) return BadLine(path, 1, absl::StrCat("no such column: '", name, "'"));
+    columns.push_back(&*row);
+  }
+  return columns;
+}
+
+absl::StatusOr<Gpu> ParseRow(const std::vector<const ColumnRow*>& columns, const std::vector<std::string>& fields,
+                             const std::string& path, size_t line) {
+  if (fields.size() != columns.size()) {
+    return BadLine(path, line, absl::StrCat(fields.size(), " fields under ", columns.size(), " columns"));
+  }
   Gpu gpu;
-  gpu.name = field[0];
-  gpu.aliases = absl::StrSplit(field[1], ';', absl::SkipEmpty());
-  gpu.vendor = field[2];
-  gpu.architecture = field[3];
-  gpu.compute_capability = field[4];
-  gpu.memory_mib = Number<int64_t>(field[5]).value_or(0);
-  gpu.memory_kind = field[6];
-  gpu.usable_mib = Number<int64_t>(field[7]);
-  gpu.bandwidth_gbps = Number<double>(field[8]);
-  gpu.fp32_tflops = Number<double>(field[9]);
-  gpu.tf32_tflops = Number<double>(field[10]);
-  gpu.fp16_tflops = Number<double>(field[11]);
-  gpu.bf16_tflops = Number<double>(field[12]);
-  gpu.source = field[13];
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const bool bad = columns[i]->number && !fields[i].empty() && Number<double>(fields[i]).value_or(0) <= 0;
+    if (bad) return BadLine(path, line, absl::StrCat("'", fields[i], "' is no size or rate"));
+    columns[i]->set(fields[i], gpu);
+  }
+  if (gpu.name.empty() || gpu.memory_mib <= 0) return BadLine(path, line, "a card needs a name and memory_mib");
   return gpu;
 }
 
-std::vector<Gpu> ParseAll() {
-  constexpr size_t kColumns = 14;
-  std::vector<Gpu> gpus;
-  bool header = true;
-  for (absl::string_view line : absl::StrSplit(kGpuData, '\n', absl::SkipEmpty())) {
-    if (header) {
-      header = false;
-      continue;
-    }
-    const std::vector<std::string> fields = SplitCsvLine(std::string_view(line.data(), line.size()));
-    if (fields.size() == kColumns) gpus.push_back(ParseRow(fields));
+// The cards of the file that ONNX_MEM_GPUS names; none where it names none.
+absl::StatusOr<std::vector<Gpu>> ReadUsersGpus() {
+  const char* path = std::getenv("ONNX_MEM_GPUS");
+  if (path == nullptr || *path == '\0') return std::vector<Gpu>();
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  if (file) text << file.rdbuf();
+  if (!file || !text) {
+    return ErrorStatus(absl::StatusCode::kNotFound, "not-found",
+                       absl::StrCat("cannot read '", path, "', which ONNX_MEM_GPUS names"));
   }
+  return ParseGpus(text.str(), path);
+}
+
+const absl::StatusOr<std::vector<Gpu>>& UsersGpus() {
+  static const auto& gpus = *new absl::StatusOr<std::vector<Gpu>>(ReadUsersGpus());
+  return gpus;
+}
+
+std::vector<Gpu> AllGpus() {
+  std::vector<Gpu> gpus = UsersGpus().ok() ? *UsersGpus() : std::vector<Gpu>();
+  std::vector<Gpu> known = ParseGpus(kGpuData, "gpus.csv").value();
+  gpus.insert(gpus.end(), std::make_move_iterator(known.begin()), std::make_move_iterator(known.end()));
   return gpus;
 }
 
@@ -114,13 +171,40 @@ int64_t UsualGapMib(const Gpu& gpu) {
 
 }  // namespace
 
+absl::StatusOr<std::vector<Gpu>> ParseGpus(std::string_view text, const std::string& path) {
+  std::vector<Gpu> gpus;
+  std::vector<const ColumnRow*> columns;
+  size_t number = 0;
+  for (absl::string_view line : absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
+    ++number;
+    line = absl::StripTrailingAsciiWhitespace(line);
+    if (line.empty() || line.front() == '#') continue;
+    const std::vector<std::string> fields = SplitCsvLine(std::string_view(line.data(), line.size()));
+    if (columns.empty()) {
+      ASSIGN_OR_RETURN(columns, ColumnsOf(fields, path));
+      continue;
+    }
+    ASSIGN_OR_RETURN(Gpu gpu, ParseRow(columns, fields, path, number));
+    gpus.push_back(std::move(gpu));
+  }
+  return gpus;
+}
+
+absl::Status CheckUsersGpus() { return UsersGpus().status(); }
+
 const std::vector<Gpu>& Gpus() {
-  static const std::vector<Gpu>& gpus = *new std::vector<Gpu>(ParseAll());
+  static const std::vector<Gpu>& gpus = *new std::vector<Gpu>(AllGpus());
   return gpus;
 }
 
 absl::StatusOr<Gpu> FindGpu(std::string_view name) {
+  RETURN_IF_ERROR(CheckUsersGpus());
   const std::string wanted = Normalized(name);
+  // A card of the user's own file is meant before one of the table.
+  const std::vector<Gpu>& own = *UsersGpus();
+  for (const Gpu& gpu : own) {
+    if (IsCalled(gpu, wanted)) return gpu;
+  }
   std::vector<const Gpu*> matches;
   for (const Gpu& gpu : Gpus()) {
     if (IsCalled(gpu, wanted)) matches.push_back(&gpu);

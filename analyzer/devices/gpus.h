@@ -1,5 +1,7 @@
 // The cards that --gpu knows: memory as nvidia-smi shows it and as a program can use it, bandwidth, peak rates.
-// The data is gpus.csv beside this file; a row there is all that a new card needs.
+// The data is gpus.csv beside this file; a row there is all that a new card needs. A user adds cards, or puts right
+// what is known of one, in a file of the same form that the environment variable ONNX_MEM_GPUS names; of its columns
+// name and memory_mib must be there.
 //
 // Three totals are kept apart: the gigabytes a card is sold with, nvidia-smi's total (24564 MiB on an RTX 4090), and
 // what a CUDA program sees (24217 MiB there), which is what a run has to fit into, its context included.
@@ -24,6 +26,7 @@ struct Gpu {
   std::string vendor;
   std::string architecture;
   std::string compute_capability;
+  std::optional<int64_t> sold_gb;  // what its seller calls it
   int64_t memory_mib = 0;       // as nvidia-smi shows it
   std::string memory_kind;      // smi: read there; nominal: the size it is sold with; torch, believed
   std::optional<int64_t> usable_mib;  // what a CUDA program on Linux sees, where it was read
@@ -35,11 +38,18 @@ struct Gpu {
   std::string source;
 };
 
-// All cards, in the order of the file.
+// Rows as gpus.csv has them, under a header that names their columns. Lines that begin with # and empty ones count for
+// nothing. Errors: bad-gpu-file with `path` and the line.
+absl::StatusOr<std::vector<Gpu>> ParseGpus(std::string_view text, const std::string& path);
+
+// All cards: the user's own, then those of gpus.csv in its order.
 const std::vector<Gpu>& Gpus();
 
+// OK iff the file that ONNX_MEM_GPUS names, if it names one, was read. Errors: not-found, and those of ParseGpus.
+absl::Status CheckUsersGpus();
+
 // The card called `name` (case, spaces and dashes do not matter). Errors: unknown-gpu with suggestions; ambiguous-gpu
-// where cards of different size share the name.
+// where cards of different size share the name; those of CheckUsersGpus.
 absl::StatusOr<Gpu> FindGpu(std::string_view name);
 
 // Bytes that a process can use, its context included: as read, else nvidia-smi's total less the usual gap.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -75,21 +76,48 @@ void Deal(int64_t total, absl::Span<const size_t> steps, std::vector<StepTime>& 
   }
 }
 
-// A recomputed step takes what the same operator of the same node took in forward.
-void CopyToRecomputed(const MemoryProgram& program, std::vector<StepTime>& times) {
-  absl::flat_hash_map<std::pair<std::string_view, std::string_view>, StepTime> first;
+bool IsIn(StepSpan span, StepId step) { return span.begin <= step && step < span.end; }
+
+// A recomputed step takes what the same operator of the same node took in forward, a step of a later micro-step what it
+// took in the first one.
+void CopyToReruns(const MemoryProgram& program, StepSpan later, std::vector<StepTime>& times) {
+  using Key = std::tuple<std::string_view, std::string_view, Phase>;
+  absl::flat_hash_map<Key, StepTime> first;
   for (size_t i = 0; i < times.size(); ++i) {
-    const Step& step = program.steps[StepId(static_cast<int32_t>(i))];
-    const std::pair<std::string_view, std::string_view> key(step.node, step.op);
-    if (!step.recompute) {
-      if (step.phase == Phase::kForward) first.emplace(key, times[i]);
+    const StepId id(static_cast<int32_t>(i));
+    const Step& step = program.steps[id];
+    const Key key(step.node, step.op, step.recompute ? Phase::kForward : step.phase);
+    if (!step.recompute && !IsIn(later, id)) {
+      first.emplace(key, times[i]);
     } else if (const auto it = first.find(key); it != first.end()) {
       times[i] = it->second;
     }
   }
 }
 
+void Repeat(StepSpan later, int64_t count, std::vector<StepTime>& times) {
+  for (StepId id = later.begin; id < later.end; id = StepId(id.value() + 1)) {
+    times[static_cast<size_t>(id.value())].nanoseconds *= count;
+  }
+}
+
 }  // namespace
+
+StepSpan LaterMicroSteps(const MemoryProgram& program) {
+  StepSpan later{program.steps.next_id(), program.steps.next_id()};
+  bool backward = false;
+  for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
+    const Step& step = program.steps[id];
+    backward = backward || step.phase == Phase::kBackward;
+    if (step.phase == Phase::kOptimizer) {
+      later.end = std::min(later.end, id);
+      later.begin = std::min(later.begin, later.end);
+      break;
+    }
+    if (backward && step.phase == Phase::kForward && !step.recompute) later.begin = std::min(later.begin, id);
+  }
+  return later;
+}
 
 absl::StatusOr<RooflineCard> RooflineOf(const Gpu& gpu) {
   const std::optional<double> tensor = gpu.fp16_tflops ? gpu.fp16_tflops : gpu.bf16_tflops;
@@ -143,11 +171,16 @@ StepTime TimeOf(const Step& step, const RooflineCard& card) {
 }
 
 std::vector<StepTime> StepTimes(const MemoryProgram& program, const RooflineCard& card,
-                                const std::vector<MeasuredTime>& measured, std::vector<size_t>* unmatched) {
+                                const std::vector<MeasuredTime>& measured, std::vector<size_t>* unmatched,
+                                int64_t micro_steps) {
+  const StepSpan later = LaterMicroSteps(program);
   std::vector<StepTime> times;
   times.reserve(program.steps.size());
   for (const Step& step : program.steps) times.push_back(TimeOf(step, card));
-  if (measured.empty()) return times;
+  if (measured.empty()) {
+    Repeat(later, micro_steps - 1, times);
+    return times;
+  }
   std::vector<size_t> order(measured.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -155,21 +188,23 @@ std::vector<StepTime> StepTimes(const MemoryProgram& program, const RooflineCard
   for (size_t row : order) {
     std::vector<size_t> steps;
     for (size_t i = 0; i < times.size(); ++i) {
-      const Step& step = program.steps[StepId(static_cast<int32_t>(i))];
-      if (!step.recompute && IsIn(step, measured[row])) steps.push_back(i);
+      const StepId id(static_cast<int32_t>(i));
+      const Step& step = program.steps[id];
+      if (!step.recompute && !IsIn(later, id) && IsIn(step, measured[row])) steps.push_back(i);
     }
     if (steps.empty() && unmatched != nullptr) unmatched->push_back(row);
     Deal(measured[row].nanoseconds, steps, times);
   }
-  CopyToRecomputed(program, times);
+  CopyToReruns(program, later, times);
+  Repeat(later, micro_steps - 1, times);
   return times;
 }
 
 TimeEstimate EstimateTime(const MemoryProgram& program, const RooflineCard& card,
-                          const std::vector<MeasuredTime>& measured) {
+                          const std::vector<MeasuredTime>& measured, int64_t micro_steps) {
   TimeEstimate estimate;
   estimate.card = card.name;
-  const std::vector<StepTime> times = StepTimes(program, card, measured);
+  const std::vector<StepTime> times = StepTimes(program, card, measured, nullptr, micro_steps);
   std::vector<bool> used(card.stand_ins.size(), false);
   for (size_t i = 0; i < times.size(); ++i) {
     const Step& step = program.steps[StepId(static_cast<int32_t>(i))];

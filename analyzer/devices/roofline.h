@@ -85,14 +85,24 @@ struct Clock {
   bool named = false;    // by the user, rather than kDefaultCard
   std::string unknown;   // why there is no card to tell times by; "" where there is one
   std::vector<MeasuredTime> measured;
+  int64_t micro_steps = 1;  // forward and backward runs per optimizer step
 };
+
+// Where gradients are accumulated a program has the first micro-step and one of the later ones, which are all alike.
+// The steps of that one; where there is none, begin and end are one past the last step.
+struct StepSpan {
+  StepId begin;
+  StepId end;
+};
+StepSpan LaterMicroSteps(const MemoryProgram& program);
 
 // One entry per step. A measured time is dealt out to its steps in proportion to their estimates; where a node and
 // modules around it are all measured, the innermost counts. A recomputed step takes what it took the first time.
+// Measured times are those of one micro-step; an entry of LaterMicroSteps is of all `micro_steps` - 1 of them.
 // `unmatched`, if given, gets the indices of measured times that no step answers to.
 std::vector<StepTime> StepTimes(const MemoryProgram& program, const RooflineCard& card,
                                 const std::vector<MeasuredTime>& measured = {},
-                                std::vector<size_t>* unmatched = nullptr);
+                                std::vector<size_t>* unmatched = nullptr, int64_t micro_steps = 1);
 
 struct TimeEstimate {
   std::string card;
@@ -109,7 +119,7 @@ struct TimeEstimate {
 };
 
 TimeEstimate EstimateTime(const MemoryProgram& program, const RooflineCard& card,
-                          const std::vector<MeasuredTime>& measured = {});
+                          const std::vector<MeasuredTime>& measured = {}, int64_t micro_steps = 1);
 
 }  // namespace onnx_mem
 

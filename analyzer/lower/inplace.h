@@ -13,6 +13,7 @@ namespace onnx_mem {
 // input or output of the graph, and nobody needs it in backward. Gives how many operators became in-place.
 //   auto   what model zoos write: ReLU right after convolution, BatchNorm, sum or linear; LeakyReLU as a module of its
 //          own there; `out += identity` before a ReLU; in inference also the other activations after BatchNorm
+//   norms  as auto, and BatchNorm together with the activation that alone reads it, as inplace_abn does
 //   none   nothing
 //   REGEX  every operator that can, by node name or module path. Error: InvalidArgument (usage) for a bad pattern.
 absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run);

@@ -1,5 +1,6 @@
 // Opening a file, and importing it as often as dimensions are bound.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -116,6 +117,34 @@ void NoteRebatched(const BoundInputs& bound, const Rebatched& rebatched, Importe
   imported.diagnostics.push_back(std::move(note));
 }
 
+// A copy of `model` in which weights have the shapes that `bindings.inputs` gives them, and those names taken out of it;
+// null where it names none. Their contents are then unknown.
+absl::StatusOr<std::unique_ptr<onnx::ModelProto>> WithWeightShapes(const onnx::ModelProto& model, Bindings& bindings) {
+  std::map<std::string, Dims> weights;
+  if (bindings.inputs.empty()) return std::unique_ptr<onnx::ModelProto>();
+  for (const onnx::TensorProto& tensor : model.graph().initializer()) {
+    auto asked = bindings.inputs.extract(tensor.name());
+    if (asked.empty()) continue;
+    if (static_cast<int>(asked.mapped().size()) != tensor.dims_size()) {
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-shape",
+                         absl::StrCat("--input ", tensor.name(), ": the weight has ", tensor.dims_size(), " dimensions"));
+    }
+    weights.insert(std::move(asked));
+  }
+  if (weights.empty()) return std::unique_ptr<onnx::ModelProto>();
+  auto copy = std::make_unique<onnx::ModelProto>(model);
+  for (onnx::TensorProto& tensor : *copy->mutable_graph()->mutable_initializer()) {
+    const auto asked = weights.find(tensor.name());
+    if (asked == weights.end()) continue;
+    onnx::TensorProto shaped;
+    shaped.set_name(tensor.name());
+    shaped.set_data_type(tensor.data_type());
+    for (int64_t dim : asked->second) shaped.add_dims(dim);
+    tensor = std::move(shaped);
+  }
+  return copy;
+}
+
 }  // namespace
 
 struct ModelFile::Impl {
@@ -183,20 +212,27 @@ absl::StatusOr<ModelFile> ModelFile::Parse(std::string bytes, const std::string&
   return ModelFile(std::move(impl));
 }
 
-absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& bindings) const {
-  const onnx::ModelProto& model = *impl_->model;
+absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
+  Bindings bindings = asked;
+  ASSIGN_OR_RETURN(const std::unique_ptr<onnx::ModelProto> reshaped, WithWeightShapes(*impl_->model, bindings));
+  const onnx::ModelProto& model = reshaped ? *reshaped : *impl_->model;
   ASSIGN_OR_RETURN(BoundInputs bound, BindInputs(model.graph(), bindings, impl_->info.path));
   ImportedModel imported{.graph = {}, .info = impl_->info, .diagnostics = impl_->diagnostics};
   if (bound.changes.empty()) {
     ASSIGN_OR_RETURN(const InferredGraph facts, InferShapes(model, {.input_shapes = &bound.shapes}));
     ASSIGN_OR_RETURN(imported.graph, BuildGraph(model, facts));
   } else {
-    ASSIGN_OR_RETURN(const Rebatched rebatched, impl_->rebatcher.Infer(model, bound));
+    Rebatcher own;  // what the model's own one has learnt is of other weights
+    ASSIGN_OR_RETURN(const Rebatched rebatched, (reshaped ? own : impl_->rebatcher).Infer(model, bound));
     ASSIGN_OR_RETURN(imported.graph, BuildGraph(model, rebatched.facts, rebatched.rewrites));
     NoteRebatched(bound, rebatched, imported);
   }
   RETURN_IF_ERROR(CheckElementCounts(imported.graph));
   imported.info.file_batch = bound.file_batch;
+  if (!bindings.batch && !bindings.inputs.empty()) {
+    const Dims& dims = bindings.inputs.begin()->second;
+    if (!dims.empty()) imported.info.file_batch = dims.front();
+  }
   imported.info.bound_dims = std::move(bound.dims);
   AddImportNotes(model, imported);
   return imported;

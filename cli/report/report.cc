@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/report/layers.h"
+#include "cli/report/skips.h"
 #include "cli/report/tables.h"
 
 namespace onnx_mem {
@@ -46,7 +47,7 @@ PartSummary SummarizePart(const RunFigures& figures, const Clock* clock) {
   part.live_bytes = figures.timeline.live_bytes;
   part.phases = SpansOf(figures.program);
   if (clock != nullptr && clock->unknown.empty()) {
-    part.time = EstimateTime(figures.program, clock->card, clock->measured);
+    part.time = EstimateTime(figures.program, clock->card, clock->measured, clock->micro_steps);
   }
   return part;
 }
@@ -72,6 +73,10 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, Report& r
       report.tables.push_back(LiveTable(*figures, modules, request.every_table ? 0 : report.top));
     report.layers_at_peak = BytesByLayer(*figures, modules);
     report.largest_tensors = LiveTable(*figures, modules, report.top == 0 ? 0 : std::max(report.top, kLargestTensors));
+  }
+  if (analysis.inference && (request.every_table || (request.verbose && request.by == By::kNone))) {
+    Table skips = SkipTable(analysis.inference->program);
+    if (!skips.rows.empty()) report.tables.push_back(std::move(skips));
   }
   switch (request.by) {
     case By::kNone: break;

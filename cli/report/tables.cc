@@ -53,7 +53,7 @@ std::string MakerOf(const MemoryProgram& program, const Buffer& buffer) {
 // One entry per step; empty where times are not told.
 std::vector<StepTime> TimesOf(const MemoryProgram& program, const Clock* clock) {
   if (clock == nullptr || !clock->unknown.empty()) return {};
-  return StepTimes(program, clock->card, clock->measured);
+  return StepTimes(program, clock->card, clock->measured, nullptr, clock->micro_steps);
 }
 
 }  // namespace
@@ -147,9 +147,10 @@ Table LayerTable(const Analysis& analysis, const Clock* clock) {
   if (const RunFigures* figures = MainFigures(analysis)) {
     const MemoryProgram& program = figures->program;
     const std::vector<StepTime> times = TimesOf(program, clock);
+    const StepId later = LaterMicroSteps(program).begin;  // FLOPs are those of one micro-step
     for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
       const Step& step = program.steps[id];
-      const bool counted = step.phase == Phase::kForward && !step.recompute;
+      const bool counted = step.phase == Phase::kForward && !step.recompute && id < later;
       if (!counted && times.empty()) continue;
       Layer& layer = layers[Labelled(step.module.empty() ? step.node : step.module)];
       if (counted) layer.flops += step.flops;

@@ -97,8 +97,9 @@ std::string FindingsText(const std::vector<Diagnostic>& notes, const Screen& scr
   std::string text;
   for (const Diagnostic& note : notes) {
     const Paint paint = note.severity == Severity::kNote ? Paint::kNone : Paint::kYellow;
-    absl::StrAppendFormat(&text, "%s%s %s (%d)\n", std::string(kIndent, ' '),
-                          Painted(NameOf(note.severity), paint, screen), note.code, note.count);
+    absl::StrAppendFormat(&text, "%s%s %s (%d%s)\n", std::string(kIndent, ' '),
+                          Painted(NameOf(note.severity), paint, screen), note.code, note.count,
+                          note.bytes ? ", " + FormatBytesIn(*note.bytes, screen.units) : "");
     text += Wrapped(note.message, screen.width, 2 * kIndent, 2 * kIndent) + '\n';
     for (const std::string& line : note.details) {
       text += Wrapped(line, screen.width, 2 * kIndent, 4 * kIndent) + '\n';
@@ -114,7 +115,7 @@ std::string TablesText(const Report& report, const Screen& screen) {
   for (const Table& table : report.tables) {
     if (table.rows.empty()) continue;
     if (!text.empty()) text += '\n';
-    text += ListText(table, report, screen);
+    text += table.key == "ways" ? WaysText(table, screen) : ListText(table, report, screen);
   }
   if (!report.notes.empty()) absl::StrAppendFormat(&text, "\n%s", FindingsText(report.notes, screen));
   return text;
@@ -123,6 +124,7 @@ std::string TablesText(const Report& report, const Screen& screen) {
 std::string RenderText(const Report& report, const Screen& screen) {
   if (report.comparison) return CompareText(*report.comparison, report, screen);
   const Table* shown = TableNamed(report, report.shown_table);
+  if (report.runs.empty() && TableNamed(report, "models")) return ModelsText(report, screen);
   if (report.runs.empty()) return TablesText(report, screen);
   std::vector<std::string> parts = {HeadingText(report, screen)};
   if (report.plan) {
@@ -139,6 +141,9 @@ std::string RenderText(const Report& report, const Screen& screen) {
       parts.push_back(WhenText(report, screen));
       parts.push_back(WhoText(report, screen));
       parts.push_back(SavingsText(report, screen));
+      if (const Table* skips = TableNamed(report, "skips"); skips && report.verbose) {
+        parts.push_back(ListText(*skips, report, screen));
+      }
     }
   }
   parts.push_back(AssumedText(report, screen));

@@ -11,6 +11,7 @@ namespace onnx_mem {
 namespace {
 
 constexpr size_t kMostSavings = 4;
+constexpr size_t kLongestFlags = 34;  // beside a row of the first screen
 
 std::string TextOf(const Table& table, const Row& row, std::string_view key) {
   const Cell& cell = CellAt(table, row, key);
@@ -25,6 +26,38 @@ std::string Lines(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   return text;
+}
+
+ByteUnit UnitOf(const Table& table, const Screen& screen) {
+  return ColumnUnit(std::get<int64_t>(CellAt(table, table.rows.front(), "device_bytes")), screen.units);
+}
+
+// One line, or several that a shell joins again.
+std::string PastedText(const std::string& flags, const Screen& screen) {
+  std::string text = Wrapped(flags, screen.width - 2, 4 * kIndent, 5 * kIndent);
+  for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 3)) text.replace(at, 1, " \\\n");
+  return text + "\n";
+}
+
+// Every row with its flags below it.
+std::string RowsWithFlags(const Table& table, const Screen& screen) {
+  const ByteUnit unit = UnitOf(table, screen);
+  const bool batches = std::any_of(table.columns.begin(), table.columns.end(),
+                                   [](const Column& column) { return column.key == "largest_batch"; });
+  TextTable text{{{}, {.right = true}, {.right = true}, {.shrinks = true}}, {}};
+  text.rows.push_back({table.title, "on the GPU", batches ? "largest batch" : "saves", "costs"});
+  for (const Row& row : table.rows) {
+    const std::string third = batches ? CellText(CellAt(table, row, "largest_batch"), ColumnKind::kStep, ByteUnit::kAuto)
+                                      : SizeOf(table, row, "saves_bytes", unit);
+    text.rows.push_back({"  " + TextOf(table, row, "change"), SizeOf(table, row, "device_bytes", unit), third,
+                         TextOf(table, row, "cost")});
+  }
+  const std::vector<std::string> lines = Aligned(std::move(text), kIndent, 2, screen);
+  std::string result = lines.front() + "\n";
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    result += lines[i + 1] + "\n" + PastedText(TextOf(table, table.rows[i], "flags"), screen);
+  }
+  return result;
 }
 
 std::string LargestText(const CardFit::Part& part) {
@@ -51,19 +84,23 @@ std::string PartText(const CardFit& card, const CardFit::Part& part, int64_t bat
 std::string SavingsText(const Report& report, const Screen& screen) {
   const Table& table = report.savings;
   if (table.rows.empty()) return "";
-  const size_t shown = report.verbose ? table.rows.size() : std::min(table.rows.size(), kMostSavings);
-  const ByteUnit unit = ColumnUnit(std::get<int64_t>(CellAt(table, table.rows.front(), "device_bytes")), screen.units);
-  TextTable text{{{}, {.right = true}, {.right = true}, {.shrinks = true}, {.shrinks = true}}, {}};
-  text.rows.push_back({"What would save most", "saves", "on the GPU", "costs", "flags"});
+  if (report.verbose) return RowsWithFlags(table, screen);
+  const size_t shown = std::min(table.rows.size(), kMostSavings);
+  const ByteUnit unit = UnitOf(table, screen);
+  TextTable text{{{.shrinks = true}, {.right = true}, {.shrinks = true}, {}}, {}};
+  text.rows.push_back({table.title, "saves", "costs", "flags"});
   for (size_t i = 0; i < shown; ++i) {
     const Row& row = table.rows[i];
+    const std::string flags = TextOf(table, row, "flags");
     text.rows.push_back({"  " + TextOf(table, row, "change"), SizeOf(table, row, "saves_bytes", unit),
-                         SizeOf(table, row, "device_bytes", unit), TextOf(table, row, "cost"), TextOf(table, row, "flags")});
+                         TextOf(table, row, "cost"), DisplayWidth(flags) > kLongestFlags ? "(-v)" : flags});
   }
   std::string lines = Lines(Aligned(std::move(text), kIndent, 2, screen));
   if (shown < table.rows.size()) absl::StrAppendFormat(&lines, "    (%d more: -v)\n", table.rows.size() - shown);
   return lines;
 }
+
+std::string WaysText(const Table& table, const Screen& screen) { return RowsWithFlags(table, screen); }
 
 std::string FitText(const Report& report, const Screen& screen) {
   if (report.cards.size() == 1) {

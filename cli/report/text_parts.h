@@ -39,6 +39,12 @@ std::string ListText(const Table& table, const Report& report, const Screen& scr
 // What would save most, the first few.
 std::string SavingsText(const Report& report, const Screen& screen);
 
+// Ways to make a batch fit, each with what to append to the command line.
+std::string WaysText(const Table& table, const Screen& screen);
+
+// Models side by side, and with --by layer where each has its parameters, its FLOPs and what backward needs.
+std::string ModelsText(const Report& report, const Screen& screen);
+
 // Does it fit, and what is the largest batch that does: a few lines for one card, a row each for several.
 std::string FitText(const Report& report, const Screen& screen);
 

@@ -5,7 +5,8 @@
 namespace onnx_mem {
 namespace {
 
-bool CanShrink(const Situation& s) { return s.batch > 1; }
+// Inputs that are given whole have their batch in them, which no -b can change.
+bool CanShrink(const Situation& s) { return s.batch > 1 && s.workload.bindings.inputs.empty(); }
 
 // `parts` micro-batches of batch / parts.
 Proposal InParts(const Situation& s, int64_t parts) {

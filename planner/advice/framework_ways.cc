@@ -10,6 +10,17 @@ std::vector<Proposal> ProposeInPlace(const Situation& s) {
   return {change};
 }
 
+std::vector<Proposal> ProposeInPlaceNorms(const Situation& s) {
+  if (s.workload.run.inplace != "auto" || s.workload.mode != Mode::kTraining || !s.enacted.batch_statistics) return {};
+  Proposal change{"BatchNorm in place with its activation",
+                  {"--inplace", "norms"},
+                  "code of the inplace_abn kind, LeakyReLU for ReLU",
+                  Price::kTraining,
+                  s.workload};
+  change.workload.run.inplace = "norms";
+  return {change};
+}
+
 std::vector<Proposal> ProposeAttentionKernel(const Situation& s) {
   const AttentionKernel now = s.workload.run.attention;
   if (now == AttentionKernel::kFlash || now == AttentionKernel::kEfficient) return {};

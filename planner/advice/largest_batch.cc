@@ -17,10 +17,11 @@ struct Point {
 
 class Search {
  public:
-  Search(Meter& meter, Workload workload, int64_t limit_bytes)
-      : meter_(meter), workload_(std::move(workload)), limit_bytes_(limit_bytes) {}
+  Search(Meter& meter, Workload workload, std::vector<std::string> inputs, int64_t limit_bytes)
+      : meter_(meter), workload_(std::move(workload)), inputs_(std::move(inputs)), limit_bytes_(limit_bytes) {}
 
   absl::StatusOr<FittingBatch> Run(int64_t start) {
+    bound_to_ = start;
     RETURN_IF_ERROR(Try(start));
     RETURN_IF_ERROR(Bracket());
     while (fits_.batch + 1 < beyond_->batch && fits_.batch < kLargestBatch) RETURN_IF_ERROR(Try(Guess()));
@@ -35,7 +36,7 @@ class Search {
  private:
   // Sizes beyond any memory do not fit; other errors end the search.
   absl::Status Try(int64_t batch) {
-    workload_.bindings.batch = batch;
+    SetBatch(batch);
     const absl::StatusOr<Footprint> footprint = meter_.Measure(workload_);
     int64_t bytes = std::numeric_limits<int64_t>::max();
     if (footprint.ok()) {
@@ -49,6 +50,18 @@ class Search {
       beyond_ = {batch, bytes};
     }
     return absl::OkStatus();
+  }
+
+  // Inputs that were given whole carry the batch in dim 0.
+  void SetBatch(int64_t batch) {
+    Bindings& bindings = workload_.bindings;
+    bindings.batch = batch;
+    for (const std::string& name : inputs_) {
+      const auto given = bindings.inputs.find(name);  // weights may be given, too
+      if (given == bindings.inputs.end() || given->second.empty()) continue;
+      if (given->second.front() == bound_to_) given->second.front() = batch;
+    }
+    bound_to_ = batch;
   }
 
   // Until something does not fit, or the largest batch does.
@@ -85,7 +98,9 @@ class Search {
 
   Meter& meter_;
   Workload workload_;
+  std::vector<std::string> inputs_;  // of the model
   int64_t limit_bytes_;
+  int64_t bound_to_ = 0;  // the batch that inputs have now
   Point fits_;  // batch 0: nothing yet
   std::optional<Point> beyond_;
   int64_t guesses_ = 0;
@@ -94,12 +109,11 @@ class Search {
 }  // namespace
 
 absl::StatusOr<FittingBatch> FindLargestBatch(Meter& meter, const Workload& workload, int64_t limit_bytes) {
-  int64_t start = workload.bindings.batch.value_or(0);
-  if (start <= 0) {
-    ASSIGN_OR_RETURN(const ImportedModel* model, meter.Model(workload.bindings));
-    start = std::max<int64_t>(model->info.file_batch, 1);
-  }
-  return Search(meter, workload, limit_bytes).Run(start);
+  ASSIGN_OR_RETURN(const ImportedModel* model, meter.Model(workload.bindings));
+  std::vector<std::string> inputs;
+  for (TensorId id : model->graph.inputs) inputs.push_back(model->graph.tensors[id].name);
+  const int64_t start = std::max<int64_t>(workload.bindings.batch.value_or(model->info.file_batch), 1);
+  return Search(meter, workload, std::move(inputs), limit_bytes).Run(start);
 }
 
 }  // namespace onnx_mem

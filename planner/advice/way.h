@@ -65,6 +65,7 @@ absl::Span<const WayRow> WayRows();
 std::vector<Proposal> ProposeExpandableSegments(const Situation& situation);
 std::vector<Proposal> ProposeFusedOptimizer(const Situation& situation);
 std::vector<Proposal> ProposeInPlace(const Situation& situation);
+std::vector<Proposal> ProposeInPlaceNorms(const Situation& situation);
 std::vector<Proposal> ProposeAttentionKernel(const Situation& situation);
 std::vector<Proposal> ProposeAutocast(const Situation& situation);
 std::vector<Proposal> ProposeHalfPrecision(const Situation& situation);
@@ -74,6 +75,7 @@ std::vector<Proposal> ProposeSmallerState(const Situation& situation);
 std::vector<Proposal> ProposeFrozenPrefix(const Situation& situation);
 std::vector<Proposal> ProposeFrozenMatrix(const Situation& situation);
 std::vector<Proposal> ProposeSmallerInput(const Situation& situation);
+std::vector<Proposal> ProposeSmallerLinear(const Situation& situation);
 std::vector<Proposal> ProposeSmallerBatch(const Situation& situation);
 
 }  // namespace onnx_mem

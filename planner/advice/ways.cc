@@ -16,11 +16,13 @@ constexpr auto kRows = std::to_array<WayRow>({
     {"checkpoint", ProposeCheckpoints},
     {"accumulate", ProposeAccumulation},
     {"half-precision", ProposeHalfPrecision},
+    {"in-place-norms", ProposeInPlaceNorms},
     {"smaller-state", ProposeSmallerState},
     {"frozen-prefix", ProposeFrozenPrefix},
     {"frozen-matrix", ProposeFrozenMatrix},
     {"smaller-batch", ProposeSmallerBatch},
     {"smaller-input", ProposeSmallerInput},
+    {"smaller-linear", ProposeSmallerLinear},
 });
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "analyzer/eager/ops/families.h"
 #include "analyzer/eager/ops/layout.h"
+#include "analyzer/eager/ops/pointwise.h"
 #include "analyzer/eager/ops/views.h"
 
 namespace onnx_mem::eager {
@@ -44,7 +45,7 @@ NormGradients GradientsOf(const EagerTensor& x, const Dims& strides, const Tenso
 
 void EnactBatchNorm(Machine& m, const Call& call, Outputs& out) {
   const bool training = m.run().training && IntAttribute(call.node, "training", 1) != 0;
-  out[0] = BatchNorm(m, call.input(0), call.input(1), call.input(2), training);
+  out[0] = BatchNorm(m, call.input(0), call.input(1), call.input(2), training, call.inplace());
 }
 
 void EnactLayerNorm(Machine& m, const Call& call, Outputs& out) {
@@ -105,16 +106,18 @@ void EnactRmsNorm(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
-TensorRef BatchNorm(Machine& m, const TensorRef& input, const TensorRef& weight, const TensorRef& bias, bool training) {
+TensorRef BatchNorm(Machine& m, const TensorRef& input, const TensorRef& weight, const TensorRef& bias, bool training,
+                    bool in_place) {
   const bool cudnn = IsCudnnBatchNorm(*input, weight);
   const bool channels_last = SuggestsChannelsLast(*input);
   // contiguous(suggest_memory_format()) in _batch_norm_impl_index.
   const bool copies = cudnn && !IsDenseImage(*input, channels_last);
   const TensorRef x = copies ? Clone(m, input, /*contiguous=*/!channels_last) : input;
   NodeRef node = m.MakeNode(cudnn ? "CudnnBatchNormBackward0" : "NativeBatchNormBackward0", {x, weight, bias});
-  node.Save(x);
+  if (!in_place) node.Save(x);
   node.Save(weight);
-  TensorRef y = m.NewLike(cudnn ? "cudnn_batch_norm" : "native_batch_norm", *x);
+  TensorRef y = in_place ? InPlace(m, "inplace_abn", x) : m.NewLike(cudnn ? "cudnn_batch_norm" : "native_batch_norm", *x);
+  if (in_place) node.Save(y);
   if (training) {
     const Dims channels{x->dims[1]};
     for (int i = 0; i < 2; ++i) node.Save(m.Allocate(channels, StatisticsType(x->dtype)));  // mean, 1 / std

@@ -7,7 +7,8 @@
 namespace onnx_mem::eager {
 
 // aten::batch_norm on CUDA; weight and bias may be null. `training`: by batch statistics, which are saved.
-TensorRef BatchNorm(Machine& m, const TensorRef& x, const TensorRef& weight, const TensorRef& bias, bool training);
+TensorRef BatchNorm(Machine& m, const TensorRef& x, const TensorRef& weight, const TensorRef& bias, bool training,
+                    bool in_place = false);
 
 }  // namespace onnx_mem::eager
 

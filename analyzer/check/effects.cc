@@ -1,0 +1,72 @@
+// What the diagnostics of an analysis move, measured against the run without what they tell of.
+#include <array>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/check/rules.h"
+#include "analyzer/memory/bytes.h"
+
+namespace onnx_mem {
+namespace {
+
+std::string Size(int64_t bytes) { return FormatBytes(bytes); }
+
+// The peak as it is less the peak of `other`.
+std::optional<int64_t> MoreThan(const CheckedExport& checked, const Workload& other) {
+  const std::optional<int64_t> peak = PeakWith(checked, other);
+  return peak ? std::optional(checked.peak_bytes - *peak) : std::nullopt;
+}
+
+std::optional<Effect> FoldedBatchNorms(const CheckedExport& checked) {
+  Workload other = checked.workload;
+  other.run.batch_norm = BatchNormMode::kAsIs;
+  const std::optional<int64_t> more = MoreThan(checked, other);
+  if (!more) return std::nullopt;
+  return Effect{*more, absl::StrCat(Size(*more), " of the ", checked.peak_name, " peak are theirs (--bn as-is leaves them out)")};
+}
+
+std::optional<Effect> MissingDropout(const CheckedExport& checked) {
+  constexpr double kUsual = 0.1;
+  Workload other = checked.workload;
+  other.run.dropout = kUsual;
+  const std::optional<int64_t> more = MoreThan(checked, other);
+  if (!more) return std::nullopt;
+  return Effect{-*more, absl::StrCat("with --dropout 0.1 the ", checked.peak_name, " peak is ", Size(-*more), " more")};
+}
+
+// Of buffers that an operator without a rule made.
+std::optional<Effect> AssumedBuffers(const CheckedExport& checked) {
+  if (!checked.analysis.training) return std::nullopt;
+  const RunFigures& figures = *checked.analysis.training;
+  int64_t bytes = 0;
+  for (const Buffer& buffer : figures.program.buffers) {
+    const bool alive = buffer.begin <= figures.timeline.peak_step && figures.timeline.peak_step < buffer.end;
+    if (buffer.assumed && alive) bytes += buffer.bytes;
+  }
+  return Effect{bytes, absl::StrCat(Size(bytes), " of the training peak come from them and are assumed")};
+}
+
+std::optional<Effect> TiedWeights(const CheckedExport& checked) {
+  const std::optional<int64_t> peak = PeakWith(checked, [&] {
+    Workload other = checked.workload;
+    other.run.disabled_rewrites.push_back("tied-weights");
+    return other;
+  }());
+  if (!peak) return std::nullopt;
+  const int64_t more = *peak - checked.peak_bytes;
+  return Effect{more, absl::StrCat("as weights of their own the ", checked.peak_name, " peak would be ", Size(more), " more")};
+}
+
+constexpr auto kRows = std::to_array<EffectRow>({
+    {"bn-folded", FoldedBatchNorms},
+    {"eval-dropout", MissingDropout},
+    {"assumed-op", AssumedBuffers},
+    {"custom-op", AssumedBuffers},
+    {"tied-weights", TiedWeights},
+});
+
+}  // namespace
+
+absl::Span<const EffectRow> EffectRows() { return kRows; }
+
+}  // namespace onnx_mem

@@ -1,0 +1,177 @@
+// Findings about the file itself: what its exporter baked in, lost or merged.
+#include <algorithm>
+#include <array>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/check/rules.h"
+#include "analyzer/compare/half_precision.h"
+#include "analyzer/graph/dtype.h"
+#include "analyzer/lower/parameters.h"
+#include "analyzer/memory/bytes.h"
+
+namespace onnx_mem {
+namespace {
+
+std::string Number(int64_t count, std::string_view one, std::string_view many) {
+  const std::string_view noun = count == 1 ? one : many;
+  return absl::StrCat(count, " ", absl::string_view(noun.data(), noun.size()));
+}
+
+int64_t BytesOf(const Tensor& tensor) { return NumBytes(tensor.shape, tensor.dtype).value_or(0); }
+
+// A batch that the export fixed, told by asking for another one.
+std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
+  constexpr std::string_view kFix =
+      "try: export with dynamic_shapes={\"x\": {0: torch.export.Dim(\"batch\")}} or dynamic_axes={\"x\": {0: \"batch\"}}";
+  const auto told = [](const Diagnostic& d) { return d.code == "rebatched"; };
+  const std::vector<Diagnostic>& known = checked.analysis.diagnostics;
+  if (std::any_of(known.begin(), known.end(), told) || !checked.workload.bindings.inputs.empty()) return std::nullopt;
+  Bindings other = checked.workload.bindings;
+  other.batch = 2 * checked.analysis.batch;
+  const absl::StatusOr<ImportedModel> larger = checked.file.Import(other);
+  Diagnostic finding{.code = "baked-batch", .severity = Severity::kNote};
+  if (!larger.ok()) {
+    const Diagnostic error = DiagnosticOf(larger.status());
+    if (error.code != "static-batch") return std::nullopt;
+    finding.severity = Severity::kWarning;
+    finding.message = absl::StrCat("the batch of ", checked.analysis.batch, " is fixed in the file, and no other can be asked for");
+    finding.details = {absl::StrCat("why: ", error.message), std::string(kFix)};
+    return finding;
+  }
+  const auto followed = std::find_if(larger->diagnostics.begin(), larger->diagnostics.end(), told);
+  if (followed == larger->diagnostics.end()) return std::nullopt;
+  finding.count = followed->count;
+  finding.severity = followed->severity;
+  finding.message = absl::StrCat("the batch of ", checked.analysis.batch, " is fixed in the file; --batch makes ",
+                                 Number(followed->count, "constant", "constants"), " follow another one");
+  finding.details = {std::string(kFix)};
+  return finding;
+}
+
+// Weights under names that an exporter made up ("onnx::MatMul_243").
+std::optional<Diagnostic> LostNames(const CheckedExport& checked) {
+  Diagnostic finding{.code = "weight-names", .severity = Severity::kNote, .count = 0};
+  int64_t bytes = 0;
+  std::string first;
+  for (const Parameter& parameter : checked.analysis.parameters) {
+    if (!IsExporterName(parameter.name)) continue;
+    if (finding.count++ == 0) first = parameter.name;
+    bytes += parameter.bytes;
+  }
+  if (finding.count == 0) return std::nullopt;
+  finding.bytes = bytes;
+  finding.message = absl::StrCat(Number(finding.count, "parameter has a name", "parameters have names"),
+                                 " of the exporter's making, such as '", first, "'");
+  finding.details = {absl::StrCat("effect: ", FormatBytes(bytes), " of parameters; --freeze cannot name them as your code does"),
+                     "try: torch.onnx.export(..., do_constant_folding=False, keep_initializers_as_inputs=False)"};
+  return finding;
+}
+
+// Operators that ran and that no module path places.
+std::optional<Diagnostic> MissingModules(const CheckedExport& checked) {
+  const std::optional<RunFigures>& part =
+      checked.analysis.training ? checked.analysis.training : checked.analysis.inference;
+  if (!part) return std::nullopt;
+  Diagnostic finding{.code = "module-paths", .severity = Severity::kNote, .count = 0};
+  int64_t total = 0, bytes = 0;
+  for (const Step& step : part->program.steps) {
+    if (step.phase != Phase::kForward || step.recompute || step.node.empty()) continue;
+    ++total;
+    finding.count += step.module.empty() ? 1 : 0;
+  }
+  // The root's own operators have no path either: only a file without any is meant.
+  if (total == 0 || finding.count < total) return std::nullopt;
+  for (const Buffer& buffer : part->program.buffers) {
+    const bool alive = buffer.begin <= part->timeline.peak_step && part->timeline.peak_step < buffer.end;
+    if (alive && buffer.module.empty() && buffer.category == Category::kSavedActivations) bytes += buffer.bytes;
+  }
+  finding.bytes = bytes;
+  finding.severity = Severity::kWarning;
+  finding.message = "no operator has the path of its module";
+  finding.details = {absl::StrCat("effect: ", FormatBytes(bytes), " at the peak belong to no layer, and plan has nothing to wrap"),
+                     "try: export from PyTorch, which writes the paths; a tool that rewrote the file may have dropped them"};
+  return finding;
+}
+
+// A node without attributes that passes one stored weight on as it is: two weights that were equal when exported.
+bool PassesWeightOn(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 1 || node.outputs.size() != 1 || !node.attributes.empty()) return false;
+  if (!node.inputs[0].valid() || !node.outputs[0].valid()) return false;
+  const Tensor &from = graph.tensors[node.inputs[0]], &to = graph.tensors[node.outputs[0]];
+  return from.role == TensorRole::kInitializer && IsFloating(from.dtype) && from.dtype == to.dtype && from.shape == to.shape;
+}
+
+std::optional<Diagnostic> MergedWeights(const CheckedExport& checked) {
+  const Graph& graph = checked.analysis.graph;
+  Diagnostic finding{.code = "merged-weights", .severity = Severity::kNote, .count = 0};
+  int64_t bytes = 0;
+  for (const Node& node : graph.nodes) {
+    if (!PassesWeightOn(graph, node)) continue;
+    ++finding.count;
+    bytes += BytesOf(graph.tensors[node.outputs[0]]);
+  }
+  if (finding.count == 0) return std::nullopt;
+  finding.bytes = bytes;
+  finding.message = absl::StrCat(Number(finding.count, "weight equals", "weights equal"),
+                                 " another one, and the exporter stored the two once");
+  finding.details = {
+      absl::StrCat("effect: ", FormatBytes(bytes), "; a model whose weights are equal before training has them twice"),
+      "try: export trained weights, or fill them with noise first"};
+  return finding;
+}
+
+std::optional<Diagnostic> Fp32Islands(const CheckedExport& checked) {
+  const std::optional<HalfPrecision> half = FindHalfPrecision(checked.analysis.graph);
+  if (!half || (half->kept_fp32.empty() && half->casts.empty())) return std::nullopt;
+  Diagnostic finding{.code = "fp32-islands", .severity = Severity::kNote, .count = 0};
+  int64_t bytes = 0, cast_bytes = 0;
+  std::string names;
+  for (const OperatorGroup& group : half->kept_fp32) {
+    finding.count += group.count;
+    bytes += group.bytes;
+    if (finding.count == group.count || names.size() < 40) absl::StrAppend(&names, names.empty() ? "" : ", ", group.count, " ", group.op);
+  }
+  int64_t casts = 0;
+  for (const OperatorGroup& group : half->casts) {
+    casts += group.count;
+    cast_bytes += group.bytes;
+  }
+  finding.bytes = bytes + cast_bytes;
+  finding.message = absl::StrCat(Number(finding.count, "operator computes", "operators compute"), " in float32 in a model of ",
+                                 std::string(NameOf(half->dtype)), names.empty() ? "" : ": ", names);
+  finding.details = {absl::StrCat("effect: their results take ", FormatBytes(bytes), ", and ", Number(casts, "cast", "casts"),
+                                  " round them ", FormatBytes(cast_bytes)),
+                     "try: model.half() before the export, or the converter's list of operators that stay in float32"};
+  return finding;
+}
+
+// What the file cannot say and this program took for granted: how much rides on it.
+std::optional<Diagnostic> InPlaceTaken(const CheckedExport& checked) {
+  if (checked.workload.run.inplace != "auto") return std::nullopt;
+  Workload other = checked.workload;
+  other.run.inplace = "none";
+  const std::optional<int64_t> peak = PeakWith(checked, other);
+  if (!peak || *peak <= checked.peak_bytes) return std::nullopt;
+  Diagnostic finding{.code = "inplace-assumed", .severity = Severity::kNote};
+  finding.bytes = *peak - checked.peak_bytes;
+  finding.message = "activations right after a convolution, a norm or an addition are taken to run in place";
+  finding.details = {absl::StrCat("effect: without, the ", checked.peak_name, " peak is ", FormatBytes(*finding.bytes), " more"),
+                     "try: --inplace none if your code has no inplace=True, or a pattern of the modules that have it"};
+  return finding;
+}
+
+constexpr auto kRows = std::to_array<FindingRow>({
+    {"baked-batch", BakedBatch},
+    {"module-paths", MissingModules},
+    {"weight-names", LostNames},
+    {"merged-weights", MergedWeights},
+    {"fp32-islands", Fp32Islands},
+    {"inplace-assumed", InPlaceTaken},
+});
+
+}  // namespace
+
+absl::Span<const FindingRow> FindingRows() { return kRows; }
+
+}  // namespace onnx_mem

@@ -1,0 +1,52 @@
+#include "analyzer/check/findings.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "analyzer/check/rules.h"
+
+namespace onnx_mem {
+namespace {
+
+const RunFigures* PartOf(const Analysis& analysis) {
+  if (analysis.training) return &*analysis.training;
+  return analysis.inference ? &*analysis.inference : nullptr;
+}
+
+}  // namespace
+
+std::optional<int64_t> PeakWith(const CheckedExport& checked, const Workload& workload) {
+  Workload alone = workload;
+  alone.mode = checked.analysis.training ? Mode::kTraining : Mode::kInference;
+  const absl::StatusOr<Analysis> analysis = Analyze(checked.file, alone);
+  if (!analysis.ok()) return std::nullopt;
+  const RunFigures* figures = PartOf(*analysis);
+  return figures ? std::optional(figures->peak_bytes) : std::nullopt;
+}
+
+std::vector<Diagnostic> CheckExport(const ModelFile& file, const Workload& workload, const Analysis& analysis) {
+  CheckedExport checked{file, workload, analysis};
+  if (const RunFigures* figures = PartOf(analysis)) checked.peak_bytes = figures->peak_bytes;
+  if (!analysis.training) checked.peak_name = "inference";
+  std::vector<Diagnostic> findings = analysis.diagnostics;
+  for (Diagnostic& finding : findings) {
+    for (const EffectRow& row : EffectRows()) {
+      if (row.code != finding.code || finding.bytes) continue;
+      std::optional<Effect> effect = row.measure(checked);
+      if (!effect) continue;
+      finding.bytes = effect->bytes;
+      finding.details.insert(finding.details.begin(), "effect: " + std::move(effect->text));
+    }
+  }
+  for (const FindingRow& row : FindingRows()) {
+    if (std::optional<Diagnostic> finding = row.find(checked)) findings.push_back(*std::move(finding));
+  }
+  std::stable_sort(findings.begin(), findings.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    if (a.severity != b.severity) return a.severity > b.severity;
+    return a.bytes.value_or(0) > b.bytes.value_or(0);
+  });
+  return findings;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,46 @@
+// The rules of the lint, a row each.
+#ifndef ONNX_MEM_ANALYZER_CHECK_RULES_H_
+#define ONNX_MEM_ANALYZER_CHECK_RULES_H_
+
+#include <optional>
+#include <string_view>
+
+#include "absl/types/span.h"
+#include "analyzer/analysis.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/onnx/import.h"
+
+namespace onnx_mem {
+
+struct CheckedExport {
+  const ModelFile& file;
+  const Workload& workload;
+  const Analysis& analysis;
+  int64_t peak_bytes = 0;  // of training where there is one, else of inference
+  const char* peak_name = "training";
+};
+
+// What a diagnostic of the analysis moves: the bytes, and a line that says so; nullopt where it cannot be told.
+struct Effect {
+  int64_t bytes = 0;
+  std::string text;
+};
+struct EffectRow {
+  std::string_view code;
+  std::optional<Effect> (*measure)(const CheckedExport& checked);
+};
+absl::Span<const EffectRow> EffectRows();
+
+// A finding that the analysis itself has no diagnostic for.
+struct FindingRow {
+  std::string_view code;
+  std::optional<Diagnostic> (*find)(const CheckedExport& checked);
+};
+absl::Span<const FindingRow> FindingRows();
+
+// The peak with another run of the same file; nullopt where it cannot run.
+std::optional<int64_t> PeakWith(const CheckedExport& checked, const Workload& workload);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_CHECK_RULES_H_

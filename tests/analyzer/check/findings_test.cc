@@ -1,0 +1,104 @@
+#include "analyzer/check/findings.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace onnx_mem {
+namespace {
+
+struct Checked {
+  Analysis analysis;
+  std::vector<Diagnostic> findings;
+  const Diagnostic* Find(std::string_view code) const {
+    const auto found = std::find_if(findings.begin(), findings.end(), [&](const Diagnostic& d) { return d.code == code; });
+    return found == findings.end() ? nullptr : &*found;
+  }
+};
+
+Checked Check(const std::string& name, Workload workload = {}) {
+  const std::string path = std::string(ONNX_MEM_SOURCE_DIR) + "/testdata/models/" + name + ".onnx";
+  const absl::StatusOr<ModelFile> file = ModelFile::Open(path);
+  EXPECT_TRUE(file.ok()) << file.status();
+  absl::StatusOr<Analysis> analysis = Analyze(*file, workload);
+  EXPECT_TRUE(analysis.ok()) << analysis.status();
+  std::vector<Diagnostic> findings = CheckExport(*file, workload, *analysis);
+  return {*std::move(analysis), std::move(findings)};
+}
+
+int64_t Peak(const std::string& name, const Workload& workload) {
+  const std::string path = std::string(ONNX_MEM_SOURCE_DIR) + "/testdata/models/" + name + ".onnx";
+  return Analyze(*ModelFile::Open(path), workload)->training->peak_bytes;
+}
+
+// The bytes of a finding are the difference of two runs.
+TEST(CheckExport, FoldedBatchNormsWithTheirBytes) {
+  const Checked checked = Check("resnet18.eval.ts.op17");
+  const Diagnostic* folded = checked.Find("bn-folded");
+  ASSERT_NE(folded, nullptr);
+  EXPECT_EQ(folded->count, 20);
+  Workload as_is;
+  as_is.run.batch_norm = BatchNormMode::kAsIs;
+  EXPECT_EQ(folded->bytes, checked.analysis.training->peak_bytes - Peak("resnet18.eval.ts.op17", as_is));
+  EXPECT_GT(*folded->bytes, 0);
+}
+
+TEST(CheckExport, DropoutThatAnEvaluationExportLost) {
+  Workload workload;
+  workload.bindings.batch = 2;
+  workload.bindings.dims["seq"] = 32;
+  const Checked checked = Check("gpt2_sdpa.eval.ts.op17", workload);
+  const Diagnostic* dropout = checked.Find("eval-dropout");
+  ASSERT_NE(dropout, nullptr);
+  Workload with = workload;
+  with.run.dropout = 0.1;
+  EXPECT_EQ(dropout->bytes, Peak("gpt2_sdpa.eval.ts.op17", with) - checked.analysis.training->peak_bytes);
+}
+
+TEST(CheckExport, ABatchThatTheFileFixes) {
+  const Checked fixed = Check("resnet18.eval.ts.op13.b8");
+  ASSERT_NE(fixed.Find("baked-batch"), nullptr);
+  EXPECT_NE(fixed.Find("baked-batch")->message.find("batch of 8"), std::string::npos);
+  EXPECT_EQ(Check("resnet18.eval.ts.op17").Find("baked-batch"), nullptr);
+}
+
+TEST(CheckExport, NamesOfTheExportersMaking) {
+  const Diagnostic* names = nullptr;
+  const Checked folded = Check("resnet18.eval.ts.op17");
+  names = folded.Find("weight-names");
+  ASSERT_NE(names, nullptr);
+  EXPECT_GT(names->count, 0);
+  EXPECT_EQ(Check("resnet18.train.ts.op17").Find("weight-names"), nullptr);
+}
+
+TEST(CheckExport, OperatorsThatAHalfPrecisionExportKept) {
+  const Checked half = Check("resnet18.fp16.train.ts.op17");
+  if (const Diagnostic* islands = half.Find("fp32-islands")) EXPECT_GE(*islands->bytes, 0);
+  EXPECT_EQ(Check("resnet18.train.ts.op17").Find("fp32-islands"), nullptr);
+}
+
+TEST(CheckExport, WarningsFirstThenByBytes) {
+  const Checked checked = Check("resnet18.eval.ts.op13.b8");
+  ASSERT_GE(checked.findings.size(), 2u);
+  for (size_t i = 1; i < checked.findings.size(); ++i) {
+    const Diagnostic &a = checked.findings[i - 1], &b = checked.findings[i];
+    EXPECT_GE(a.severity, b.severity);
+    if (a.severity == b.severity) EXPECT_GE(a.bytes.value_or(0), b.bytes.value_or(0));
+    EXPECT_FALSE(a.message.empty());
+  }
+}
+
+// Every finding says what to do.
+TEST(CheckExport, EveryFindingHasAFix) {
+  for (const char* name : {"resnet18.eval.ts.op13.b8", "resnet18.eval.dynamo.op18", "resnet18.train.ts.op17"}) {
+    for (const Diagnostic& finding : Check(name).findings) {
+      const bool fix = std::any_of(finding.details.begin(), finding.details.end(),
+                                   [](const std::string& line) { return line.starts_with("try: "); });
+      EXPECT_TRUE(fix) << name << " " << finding.code;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onnx_mem
