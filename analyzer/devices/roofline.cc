@@ -178,7 +178,7 @@ std::vector<StepTime> StepTimes(const MemoryProgram& program, const RooflineCard
   times.reserve(program.steps.size());
   for (const Step& step : program.steps) times.push_back(TimeOf(step, card));
   if (measured.empty()) {
-    Repeat(later, micro_steps - 1, times);
+    Repeat(later, std::max<int64_t>(micro_steps - 1, 1), times);
     return times;
   }
   std::vector<size_t> order(measured.size());
@@ -196,7 +196,7 @@ std::vector<StepTime> StepTimes(const MemoryProgram& program, const RooflineCard
     Deal(measured[row].nanoseconds, steps, times);
   }
   CopyToReruns(program, later, times);
-  Repeat(later, micro_steps - 1, times);
+  Repeat(later, std::max<int64_t>(micro_steps - 1, 1), times);
   return times;
 }
 
