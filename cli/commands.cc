@@ -17,7 +17,6 @@ constexpr auto kRows = std::to_array<CommandRow>({
      kAnalyzeCommand, RunAnalyze},
     {"compare", "A B [C...]", 1, 16, "signed difference: models, or batches of one",
      "compare fp32.onnx fp16.onnx -b 64|what changed, signed\n"
-     "compare model.onnx -b 32,64|one model at two batches\n"
      "compare old.json new.onnx --max-increase 2%|in CI: exit 1 if a peak grew by more\n",
      kCompareCommand, RunCompare},
     {"check", "MODEL", 1, 1, "what was understood of a file, what had to be assumed",

@@ -40,7 +40,8 @@ std::vector<Skip> FindSkips(const MemoryProgram& program) {
     const int64_t held = buffer.end.value() - buffer.begin.value();
     // What lives to the end is an output.
     const bool ends = static_cast<size_t>(buffer.end.value()) < program.steps.size();
-    if (!IsActivation(buffer) || !ends || held < kLeastSteps + 2 * kEdgeSteps || held < steps / kLongShare) continue;
+    if (!IsActivation(buffer) || !ends) continue;
+    if (held < kLeastSteps + 2 * kEdgeSteps || held < steps / kLongShare) continue;
     skips.push_back({id, buffer.bytes, held, peak - PeakWithout(live_bytes, buffer)});
   }
   std::stable_sort(skips.begin(), skips.end(), [](const Skip& a, const Skip& b) { return a.bytes > b.bytes; });
@@ -49,7 +50,7 @@ std::vector<Skip> FindSkips(const MemoryProgram& program) {
 
 Table SkipTable(const MemoryProgram& program) {
   Table table{"skips",
-              "Held long in inference (skip connections)",
+              "Held long in inference (skip connections, arguments of calls)",
               {{"name", "tensor"},
                {"module", "module"},
                {"bytes", "bytes", ColumnKind::kBytes},

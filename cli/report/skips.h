@@ -18,7 +18,8 @@ struct Skip {
 };
 
 // Activations of an inference `program` whose lives take at least a tenth of its steps, and four at the least; largest
-// first. An encoder's output that its decoder reads is one, the shortcut of a residual block is none.
+// first. An encoder's output that its decoder reads is one, the argument that a stage's call holds
+// another; the shortcut of a residual block is none.
 std::vector<Skip> FindSkips(const MemoryProgram& program);
 
 // "skips"; `program` is an inference.

@@ -120,10 +120,10 @@ TEST(ParseOptions, SuggestsWhatWasMeant) {
 }
 
 TEST(ParseOptions, SaysWhatIsMissing) {
-  EXPECT_EQ(Refusal({"-b", "3"}), "no MODEL given | try: onnx-mem MODEL");
+  EXPECT_EQ(Refusal({"-b", "3"}), "no MODEL... given | try: onnx-mem MODEL...");
   EXPECT_EQ(Refusal({"completion"}), "no bash|zsh|fish given | try: onnx-mem completion bash|zsh|fish");
   EXPECT_EQ(Refusal({"m.onnx", "--batch"}), "--batch needs a value");
-  EXPECT_EQ(Refusal({"a.onnx", "b.onnx"}), "unexpected argument 'b.onnx'");
+  EXPECT_EQ(Refusal({"check", "a.onnx", "b.onnx"}), "unexpected argument 'b.onnx'");
 }
 
 TEST(ParseOptions, RefusesWhatContradictsItself) {

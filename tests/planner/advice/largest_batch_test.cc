@@ -27,7 +27,7 @@ void ExpectCertified(const std::string& model, Workload workload, int64_t limit_
 TEST(FindLargestBatch, FitsAndOneMoreDoesNot) {
   Workload inference = TrainingAt(1);
   inference.mode = Mode::kInference;
-  for (int64_t limit : {int64_t{700}, int64_t{3000}, int64_t{24217}}) {
+  for (int64_t limit : {int64_t{800}, int64_t{3000}, int64_t{24217}}) {
     ExpectCertified("resnet18", TrainingAt(1), limit * kMiB);
     ExpectCertified("unet_seg", TrainingAt(3), limit * kMiB);
     ExpectCertified("siamese", inference, limit * kMiB);

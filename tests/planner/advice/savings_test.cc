@@ -33,7 +33,9 @@ TEST(RankSavings, LargestFirstAndMeasured) {
   ASSERT_GE(savings.size(), 5u);
   for (size_t i = 0; i < savings.size(); ++i) {
     SCOPED_TRACE(savings[i].change.change);
-    if (i > 0) EXPECT_GE(savings[i - 1].saves_bytes, savings[i].saves_bytes);
+    if (i > 0) {
+      EXPECT_GE(savings[i - 1].saves_bytes, savings[i].saves_bytes);
+    }
     EXPECT_EQ(DeviceBytes(file, savings[i].change.workload), savings[i].footprint.device_bytes);
     EXPECT_EQ(savings[i].saves_bytes, now - savings[i].footprint.device_bytes);
     EXPECT_FALSE(savings[i].change.flags.empty());
@@ -129,8 +131,12 @@ TEST(WaysToFit, EachFitsCheapestFirst) {
     SCOPED_TRACE(saving.change.change);
     EXPECT_LE(saving.footprint.device_bytes, limit);
     EXPECT_EQ(DeviceBytes(file, saving.change.workload), saving.footprint.device_bytes);
-    if (i > 0) EXPECT_GE(saving.change.price, (*ways)[i - 1].saving.change.price);
-    if ((*ways)[i].largest_batch) EXPECT_GE(*(*ways)[i].largest_batch, 32);
+    if (i > 0) {
+      EXPECT_GE(saving.change.price, (*ways)[i - 1].saving.change.price);
+    }
+    if ((*ways)[i].largest_batch) {
+      EXPECT_GE(*(*ways)[i].largest_batch, 32);
+    }
   }
 }
 
