@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
+
 namespace onnx_mem {
 
 NodeId OnlyReaderIf(const Draft& draft, TensorId id, std::string_view op) {
@@ -36,6 +38,19 @@ NodeId Replace(Draft& draft, const std::vector<NodeId>& nodes, Node fused, Rank 
   fused.framework_op = last.framework_op;
   for (NodeId id : nodes) draft.Remove(id);
   return draft.Add(std::move(fused), rank);
+}
+
+void CopyResult(Draft& draft, NodeId id) {
+  const TensorId result = draft.node(id).outputs[0];
+  const Tensor& tensor = draft.tensor(result);
+  const TensorId copy = draft.NewTensor(absl::StrCat(tensor.name, "/contiguous"), tensor.dtype, tensor.shape.dims);
+  draft.ReplaceReaders(result, copy);
+  Node contiguous = MakeNode("contiguous", {result}, {copy});
+  const Node& maker = draft.node(id);
+  contiguous.name = maker.name;
+  contiguous.module = maker.module;
+  contiguous.calls = maker.calls;
+  draft.Add(std::move(contiguous), draft.rank(id));
 }
 
 Node MakeNode(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {

@@ -28,6 +28,10 @@ bool SameCall(const Node& a, const Node& b);
 // Takes `nodes` out and puts `fused` in at `rank`, with the scope of the last of `nodes`. Gives its id.
 NodeId Replace(Draft& draft, const std::vector<NodeId>& nodes, Node fused, Rank rank);
 
+// Gives the readers of the first result of `id` a contiguous copy of it, made right after in the same call. For copies
+// that no export shows.
+void CopyResult(Draft& draft, NodeId id);
+
 // An operator without attributes.
 Node MakeNode(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs);
 

@@ -5,7 +5,6 @@
 //   linear -> reshape [T,B,3,E] -> unsqueeze 0 -> permute [3,1,2,0,4] -> squeeze 3 -> (contiguous) -> select 0, 1, 2
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -32,16 +31,7 @@ int64_t InsertPackedProjectionCopy(Lowering& lowering) {
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
     if (!IsPackedProjection(draft, id)) continue;
-    const TensorId view = draft.node(id).outputs[0];
-    const Tensor& tensor = draft.tensor(view);
-    const TensorId copy = draft.NewTensor(absl::StrCat(tensor.name, "/contiguous"), tensor.dtype, tensor.shape.dims);
-    draft.ReplaceReaders(view, copy);
-    Node contiguous = MakeNode("contiguous", {view}, {copy});
-    const Node& squeeze = draft.node(id);
-    contiguous.name = squeeze.name;
-    contiguous.module = squeeze.module;
-    contiguous.calls = squeeze.calls;
-    draft.Add(std::move(contiguous), draft.rank(id));
+    CopyResult(draft, id);
     ++count;
   }
   return count;

@@ -4,7 +4,6 @@
 //
 // The copy is in no export. Code that writes the reshape of [B, N, C] and this permute in a row writes the copy too: PVT,
 // SegFormer, Twins, CoaT in timm and transformers. A permute of a map that was never tokens stays a view.
-#include "absl/strings/str_cat.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -26,16 +25,7 @@ int64_t InsertTokenMapCopy(Lowering& lowering) {
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
     if (!IsTokenMap(draft, id)) continue;
-    const TensorId view = draft.node(id).outputs[0];
-    const Tensor& tensor = draft.tensor(view);
-    const TensorId copy = draft.NewTensor(absl::StrCat(tensor.name, "/contiguous"), tensor.dtype, tensor.shape.dims);
-    draft.ReplaceReaders(view, copy);
-    Node contiguous = MakeNode("contiguous", {view}, {copy});
-    const Node& permute = draft.node(id);
-    contiguous.name = permute.name;
-    contiguous.module = permute.module;
-    contiguous.calls = permute.calls;
-    draft.Add(std::move(contiguous), draft.rank(id));
+    CopyResult(draft, id);
     ++count;
   }
   return count;

@@ -278,13 +278,7 @@ std::string CompareText(const Comparison& comparison, const Report& report, cons
   if (const std::string assumed = AssumptionsText(comparison.heads.front().report); !assumed.empty()) {
     parts.push_back(Wrapped(assumed, screen.width, kIndent, kIndent) + '\n');
   }
-  std::string text;
-  for (const std::string& part : parts) {
-    if (part.empty()) continue;
-    if (!text.empty()) text += '\n';
-    text += part;
-  }
-  return text;
+  return Paragraphs(parts);
 }
 
 }  // namespace onnx_mem

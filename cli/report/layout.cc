@@ -210,4 +210,14 @@ std::vector<std::string> Aligned(TextTable table, size_t indent, size_t gap, con
   return lines;
 }
 
+std::string Paragraphs(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (part.empty()) continue;
+    if (!text.empty()) text += '\n';
+    text += part;
+  }
+  return text;
+}
+
 }  // namespace onnx_mem

@@ -43,6 +43,9 @@ std::string PhaseRuler(const std::vector<std::string>& names, const std::vector<
 // `hanging`.
 std::string Wrapped(std::string_view text, size_t width, size_t indent, size_t hanging);
 
+// The parts that are not empty, with an empty line between them; each ends with a line break.
+std::string Paragraphs(const std::vector<std::string>& parts);
+
 // Rows of cells as columns of text side by side.
 struct TextColumn {
   bool right = false;     // aligned to the right

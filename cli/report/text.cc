@@ -147,13 +147,7 @@ std::string RenderText(const Report& report, const Screen& screen) {
     }
   }
   parts.push_back(AssumedText(report, screen));
-  std::string text;
-  for (const std::string& part : parts) {
-    if (part.empty()) continue;
-    if (!text.empty()) text += '\n';
-    text += part;
-  }
-  return text;
+  return Paragraphs(parts);
 }
 
 std::string RenderQuiet(const Report& report) {
