@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "planner/cut_bound.h"
+#include "planner/bound/cut_bound.h"
 #include "tests/planner/brute_force.h"
 #include "tests/planner/random_graph.h"
 

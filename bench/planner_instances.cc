@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
-#include "planner/instance.h"
+#include "planner/schedule/instance.h"
 #include "planner/solve.h"
 #include "tests/planner/node_link_graph.h"
 

@@ -2,7 +2,7 @@
 #ifndef ONNX_MEM_BENCH_STEP_GRAPHS_H_
 #define ONNX_MEM_BENCH_STEP_GRAPHS_H_
 
-#include "planner/problem.h"
+#include "planner/schedule/problem.h"
 
 namespace onnx_mem {
 

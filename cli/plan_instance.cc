@@ -3,7 +3,7 @@
 #include "cli/option_values.h"
 #include "cli/plan.h"
 #include "cli/report/solution.h"
-#include "planner/instance.h"
+#include "planner/schedule/instance.h"
 #include "planner/solution_json.h"
 #include "planner/solve.h"
 

@@ -13,8 +13,8 @@
 #include <optional>
 #include <vector>
 
-#include "planner/op_sequence.h"
-#include "planner/stages.h"
+#include "planner/schedule/op_sequence.h"
+#include "planner/schedule/stages.h"
 
 namespace onnx_mem {
 

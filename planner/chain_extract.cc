@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "planner/chain.h"
-#include "planner/no_recompute.h"
+#include "planner/schedule/no_recompute.h"
 
 namespace onnx_mem {
 namespace {

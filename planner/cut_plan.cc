@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "planner/methods.h"
-#include "planner/no_recompute.h"
 #include "planner/plan_repair.h"
+#include "planner/schedule/no_recompute.h"
 
 namespace onnx_mem {
 namespace {

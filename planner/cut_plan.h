@@ -9,9 +9,9 @@
 
 #include <cstdint>
 
-#include "planner/cut_value.h"
-#include "planner/op_sequence.h"
-#include "planner/stages.h"
+#include "planner/bound/cut_value.h"
+#include "planner/schedule/op_sequence.h"
+#include "planner/schedule/stages.h"
 
 namespace onnx_mem {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "planner/no_recompute.h"
 #include "planner/plan_repair.h"
+#include "planner/schedule/no_recompute.h"
 
 namespace onnx_mem {
 namespace {

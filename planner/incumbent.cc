@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "planner/simulate.h"
+#include "planner/schedule/simulate.h"
 
 namespace onnx_mem {
 

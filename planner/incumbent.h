@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "planner/cut_bound.h"
-#include "planner/op_sequence.h"
-#include "planner/problem.h"
+#include "planner/bound/cut_bound.h"
+#include "planner/schedule/op_sequence.h"
+#include "planner/schedule/problem.h"
 
 namespace onnx_mem {
 

@@ -5,7 +5,7 @@
 
 #include "planner/chain_dp.h"
 #include "planner/dag_search.h"
-#include "planner/no_recompute.h"
+#include "planner/schedule/no_recompute.h"
 #include "planner/segments.h"
 
 namespace onnx_mem {

@@ -10,8 +10,8 @@
 
 #include "absl/types/span.h"
 #include "planner/incumbent.h"
-#include "planner/problem.h"
-#include "planner/stages.h"
+#include "planner/schedule/problem.h"
+#include "planner/schedule/stages.h"
 
 namespace onnx_mem {
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "planner/cut_bound.h"
-#include "planner/cut_choice.h"
-#include "planner/exact_search.h"
+#include "planner/bound/cut_bound.h"
+#include "planner/exact/cut_choice.h"
+#include "planner/exact/exact_search.h"
+#include "planner/exact/remaining_cost.h"
 #include "planner/methods.h"
-#include "planner/remaining_cost.h"
 
 namespace onnx_mem {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <random>
 
+#include "planner/edit/plan_editor.h"
+#include "planner/edit/run_timeline.h"
 #include "planner/methods.h"
-#include "planner/plan_editor.h"
-#include "planner/run_timeline.h"
 
 namespace onnx_mem {
 

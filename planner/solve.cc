@@ -8,7 +8,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "planner/incumbent.h"
 #include "planner/methods.h"
-#include "planner/stages.h"
+#include "planner/schedule/stages.h"
 
 namespace onnx_mem {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "planner/problem.h"
+#include "planner/schedule/problem.h"
 
 namespace onnx_mem {
 

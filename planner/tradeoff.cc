@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "analyzer/graph/status_macros.h"
-#include "planner/no_recompute.h"
-#include "planner/simulate.h"
-#include "planner/stages.h"
+#include "planner/schedule/no_recompute.h"
+#include "planner/schedule/simulate.h"
+#include "planner/schedule/stages.h"
 
 namespace onnx_mem {
 namespace {

@@ -7,7 +7,8 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(layers analyzer/graph analyzer/compare analyzer/onnx analyzer/run analyzer/lower analyzer/memory analyzer/eager analyzer/allocators
-    analyzer/devices analyzer/segments analyzer/enact analyzer/analysis analyzer/check planner cli)
+    analyzer/devices analyzer/segments analyzer/enact analyzer/analysis analyzer/check planner planner/schedule planner/bound
+    planner/exact planner/edit planner/model planner/advice cli)
 set(below_analyzer/graph)
 set(below_analyzer/compare analyzer/graph)
 set(below_analyzer/onnx analyzer/graph)
@@ -23,9 +24,15 @@ set(below_analyzer/analysis analyzer/graph analyzer/run analyzer/memory analyzer
     analyzer/devices analyzer/enact)
 set(below_analyzer/check analyzer/graph analyzer/compare analyzer/run analyzer/memory analyzer/lower analyzer/onnx
     analyzer/enact analyzer/analysis)
-set(below_planner analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/allocators analyzer/devices
-    analyzer/segments analyzer/enact analyzer/analysis)
-set(below_cli ${below_planner} analyzer/check analyzer/compare analyzer/eager planner)
+set(below_planner/schedule analyzer/graph)
+set(below_planner/bound analyzer/graph planner/schedule)
+set(below_planner/exact analyzer/graph planner/schedule)
+set(below_planner/edit analyzer/graph planner/schedule)
+set(below_planner analyzer/graph planner/schedule planner/bound planner/exact planner/edit)
+set(below_planner/model analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/allocators analyzer/devices
+    analyzer/segments analyzer/enact analyzer/analysis planner planner/schedule)
+set(below_planner/advice ${below_planner/model} planner/model)
+set(below_cli ${below_planner/advice} analyzer/check analyzer/compare analyzer/eager planner/advice)
 
 # Headers of other projects that stay behind one door: a pattern of the header, who may include it.
 set(doors onnx cli11 json)

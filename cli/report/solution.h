@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "planner/problem.h"
+#include "planner/schedule/problem.h"
 #include "planner/solve.h"
 
 namespace onnx_mem {

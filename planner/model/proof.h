@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "planner/model/accountant.h"
-#include "planner/problem.h"
+#include "planner/schedule/problem.h"
 
 namespace onnx_mem {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "analyzer/enact.h"
-#include "planner/problem.h"
+#include "planner/schedule/problem.h"
 
 namespace onnx_mem {
 

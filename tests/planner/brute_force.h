@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "planner/problem.h"
+#include "planner/schedule/problem.h"
 
 namespace onnx_mem {
 

@@ -5,8 +5,8 @@
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "planner/instance.h"
-#include "planner/simulate.h"
+#include "planner/schedule/instance.h"
+#include "planner/schedule/simulate.h"
 #include "tests/planner/chain_graph.h"
 #include "tests/planner/persistent_search.h"
 

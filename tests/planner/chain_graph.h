@@ -5,7 +5,7 @@
 #include <random>
 
 #include "planner/chain.h"
-#include "planner/problem.h"
+#include "planner/schedule/problem.h"
 
 namespace onnx_mem {
 

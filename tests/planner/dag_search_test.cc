@@ -6,10 +6,10 @@
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "planner/instance.h"
-#include "planner/no_recompute.h"
-#include "planner/plan_editor.h"
-#include "planner/simulate.h"
+#include "planner/edit/plan_editor.h"
+#include "planner/schedule/instance.h"
+#include "planner/schedule/no_recompute.h"
+#include "planner/schedule/simulate.h"
 #include "planner/solve.h"
 #include "tests/planner/chain_graph.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "planner/simulate.h"
+#include "planner/schedule/simulate.h"
 #include "planner/solve.h"
 #include "tests/planner/node_link_graph.h"
 

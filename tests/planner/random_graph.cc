@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "planner/no_recompute.h"
-#include "planner/simulate.h"
+#include "planner/schedule/no_recompute.h"
+#include "planner/schedule/simulate.h"
 #include "tests/planner/graph_builder.h"
 
 namespace onnx_mem {

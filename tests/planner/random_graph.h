@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "planner/problem.h"
+#include "planner/schedule/problem.h"
 
 namespace onnx_mem {
 

@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "planner/chain_dp.h"
-#include "planner/simulate.h"
+#include "planner/schedule/simulate.h"
 #include "tests/planner/chain_graph.h"
 
 namespace onnx_mem {

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "planner/instance.h"
+#include "planner/schedule/instance.h"
 
 namespace onnx_mem {
 namespace {

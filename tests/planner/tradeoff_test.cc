@@ -3,7 +3,7 @@
 #include <random>
 
 #include "gtest/gtest.h"
-#include "planner/simulate.h"
+#include "planner/schedule/simulate.h"
 #include "tests/planner/chain_graph.h"
 #include "tests/planner/random_graph.h"
 
