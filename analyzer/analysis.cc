@@ -9,6 +9,7 @@
 #include "analyzer/devices/overhead.h"
 #include "analyzer/eager/workspace.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/planned_runs.h"
 
 namespace onnx_mem {
 namespace {

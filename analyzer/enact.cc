@@ -1,7 +1,6 @@
 #include "analyzer/enact.h"
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <regex>
@@ -12,12 +11,9 @@
 #include "analyzer/eager/executor.h"
 #include "analyzer/eager/loss.h"
 #include "analyzer/eager/machine.h"
+#include "analyzer/eager/output_loss.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/lower.h"
-#include "analyzer/lower/parameters.h"
-#include "analyzer/lower/planned_runtime.h"
-#include "analyzer/memory/liveness.h"
-#include "analyzer/memory/session_plan.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/segments.h"
 
@@ -85,51 +81,13 @@ std::vector<TensorId> LossOutputs(const Lowered& lowered) {
   return outputs;
 }
 
-LossKind ResolveLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs) {
-  if (asked != LossKind::kAuto) return asked;
-  if (outputs.empty()) return LossKind::kNone;
-  return graph.tensors[outputs.front()].shape.rank() == 2 ? LossKind::kCrossEntropy : LossKind::kSum;
-}
-
-// Classes stand last in the output of a linear layer over [B, T, features], in dim 1 of what a convolution made.
-size_t ClassAxis(const Graph& graph, TensorId output) {
-  const size_t rank = graph.tensors[output].shape.rank();
-  if (rank != 3) return rank > 1 ? 1 : 0;
-  TensorId id = output;
-  while (graph.tensors[id].producer.valid()) {
-    const Node& node = graph.nodes[graph.tensors[id].producer];
-    if (node.op == "linear" || node.op == "matmul" || node.op == "addmm") return 2;
-    if (node.op == "conv" || node.op == "conv_transpose" || node.inputs.empty() || !node.inputs[0].valid()) break;
-    id = node.inputs[0];
-  }
-  return 1;
-}
-
-int64_t TargetBytes(LossKind loss, const Graph& graph, TensorId output, bool autocast) {
-  const Tensor& tensor = graph.tensors[output];
-  const int64_t elements = eager::NumElements(tensor.shape.dims);
-  if (loss == LossKind::kMse) return elements * (autocast ? 4 : RowOf(tensor.dtype).bits / 8);
-  if (loss != LossKind::kCrossEntropy || tensor.shape.rank() == 0) return 0;
-  const int64_t classes = tensor.shape.dims[ClassAxis(graph, output)];
-  return classes > 0 ? elements / classes * 8 : 0;
-}
-
-TensorRef OneLoss(Machine& m, LossKind kind, const Graph& graph, TensorId id, const TensorRef& output) {
-  if (output->dims.empty()) return output;  // the model computes its own loss
-  switch (kind) {
-    case LossKind::kCrossEntropy: return eager::CrossEntropy(m, output, ClassAxis(graph, id));
-    case LossKind::kMse: return eager::MseLoss(m, output);
-    default: return eager::SumLoss(m, output);
-  }
-}
-
 TensorRef ComputeLoss(Machine& m, LossKind kind, const Graph& graph, const Executor& executor,
                       const std::vector<TensorId>& outputs) {
   m.recorder().SetPhase(Phase::kLoss);
   m.SetOrigin(nullptr);
   TensorRef loss;
   for (TensorId id : outputs) {
-    TensorRef one = OneLoss(m, kind, graph, id, executor.value(id));
+    TensorRef one = eager::LossOfOutput(m, kind, graph, id, executor.value(id));
     loss = loss == nullptr ? one : eager::AddLosses(m, loss, one);
   }
   return loss;
@@ -275,7 +233,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   }
   if (run.training) {
     for (TensorId id : setting.loss_outputs) {
-      const int64_t bytes = TargetBytes(setting.loss, graph, id, run.autocast.has_value());
+      const int64_t bytes = eager::TargetBytes(setting.loss, graph, id, run.autocast.has_value());
       if (bytes > 0) extra.push_back(m.recorder().AllocateStatic(Category::kInputs, "target", bytes, {}, DType::kInt64));
     }
   }
@@ -306,6 +264,15 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   return result;
 }
 
+absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
+  Setting setting{.lowered = lowered, .run = run};
+  ASSIGN_OR_RETURN(setting.frozen, CompileAll(run.freeze, "--freeze"));
+  ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
+  setting.loss_outputs = LossOutputs(lowered);
+  setting.loss = eager::ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
+  return setting;
+}
+
 }  // namespace
 
 absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run) {
@@ -313,19 +280,6 @@ absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run) {
   RETURN_IF_ERROR(SettleShapes(lowered));
   return lowered;
 }
-
-namespace {
-
-absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
-  Setting setting{.lowered = lowered, .run = run};
-  ASSIGN_OR_RETURN(setting.frozen, CompileAll(run.freeze, "--freeze"));
-  ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
-  setting.loss_outputs = LossOutputs(lowered);
-  setting.loss = ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
-  return setting;
-}
-
-}  // namespace
 
 absl::StatusOr<StepTrace> TraceStep(const Lowered& lowered, const Run& run) {
   ASSIGN_OR_RETURN(const Setting setting, SettingOf(lowered, run));
@@ -367,37 +321,6 @@ absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run
 absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run) {
   ASSIGN_OR_RETURN(const Lowered lowered, Prepare(graph, run));
   return EnactLowered(lowered, run);
-}
-
-namespace {
-
-// What the file's weights are to a runtime: parameters, buffers, or (shapes, axes) nothing that takes device memory.
-std::function<std::optional<Category>(const Tensor&)> WeightCategories(const Graph& graph) {
-  auto ids = std::make_shared<absl::flat_hash_map<std::string_view, TensorId>>();
-  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) ids->emplace(graph.tensors[id].name, id);
-  return [ids, &graph](const Tensor& tensor) -> std::optional<Category> {
-    if (!IsFloating(tensor.dtype) && tensor.value != nullptr) return std::nullopt;
-    const TensorKind kind = KindOfStored(graph, ids->at(tensor.name));
-    return kind == TensorKind::kParameter ? Category::kParameters : Category::kBuffers;
-  };
-}
-
-}  // namespace
-
-MemoryProgram PlanStatically(const Graph& graph) {
-  LivenessRules rules;
-  rules.is_view = SharesItsInput;
-  rules.may_overwrite = MayOverwriteItsInput;
-  rules.weight_category = WeightCategories(graph);
-  return ComputeLiveness(graph, rules);
-}
-
-MemoryProgram PlanSessionRun(const Graph& graph) {
-  SessionRules rules;
-  rules.is_view = SharesItsInput;
-  rules.overwritable = SessionOverwrites;
-  rules.weight_category = WeightCategories(graph);
-  return PlanSession(graph, rules);
 }
 
 }  // namespace onnx_mem

@@ -86,14 +86,6 @@ struct StepTrace {
 // As EnactLowered, with `run` training, one micro-step and no checkpoint segments.
 absl::StatusOr<StepTrace> TraceStep(const Lowered& lowered, const Run& run);
 
-// The same inference by a runtime that plans ahead: every tensor lives from its maker to its last reader, views share,
-// activations and arithmetic write over an operand that nobody reads any more. One step per node of the file.
-MemoryProgram PlanStatically(const Graph& graph);
-
-// The first run of the same inference in an onnxruntime session, node by node as the file has them (no fusions), with
-// the session's own sharing of buffers (memory/session_plan.h).
-MemoryProgram PlanSessionRun(const Graph& graph);
-
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ENACT_H_

@@ -7,7 +7,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(layers analyzer/graph analyzer/compare analyzer/onnx analyzer/run analyzer/lower analyzer/memory analyzer/eager analyzer/allocators
-    analyzer/devices analyzer/segments analyzer/enact analyzer/analysis analyzer/check planner planner/schedule planner/bound
+    analyzer/devices analyzer/segments analyzer/enact analyzer/planned_runs analyzer/analysis analyzer/check planner planner/schedule planner/bound
     planner/exact planner/edit planner/model planner/advice cli)
 set(below_analyzer/graph)
 set(below_analyzer/compare analyzer/graph)
@@ -20,8 +20,9 @@ set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)
 set(below_analyzer/segments analyzer/graph analyzer/run analyzer/eager)
 set(below_analyzer/enact analyzer/graph analyzer/run analyzer/memory analyzer/lower analyzer/eager analyzer/segments)
+set(below_analyzer/planned_runs analyzer/graph analyzer/memory analyzer/lower)
 set(below_analyzer/analysis analyzer/graph analyzer/run analyzer/memory analyzer/eager analyzer/onnx analyzer/allocators
-    analyzer/devices analyzer/enact)
+    analyzer/devices analyzer/enact analyzer/planned_runs)
 set(below_analyzer/check analyzer/graph analyzer/compare analyzer/run analyzer/memory analyzer/lower analyzer/onnx
     analyzer/enact analyzer/analysis)
 set(below_planner/schedule analyzer/graph)

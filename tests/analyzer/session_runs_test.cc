@@ -9,8 +9,8 @@
 
 #include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/allocators/replay.h"
-#include "analyzer/enact.h"
 #include "analyzer/onnx/import.h"
+#include "analyzer/planned_runs.h"
 #include "nlohmann/json.hpp"
 
 namespace onnx_mem {
