@@ -38,7 +38,7 @@ ByteUnit UnitOf(const Comparison& comparison, ByteUnit chosen) {
 // "base  a.onnx  25.6 M parameters (float32)  122 nodes  batch 64", a line for each side.
 std::string HeadingOf(const Comparison& comparison, const Screen& screen) {
   TextTable table;
-  table.columns = {{}, {false, true, false}, {false, false, true}, {true, false, true}, {true, false, false}};
+  table.columns = {{}, {.shrinks = true}, {.optional = true}, {.right = true, .optional = true}, {.right = true}};
   const auto add = [&](std::string role, const Report& report) {
     const ModelSummary& model = report.model;
     std::string parameters = absl::StrFormat("%s parameters", ShortCount(model.parameters));
@@ -61,12 +61,12 @@ class FigureTable {
   FigureTable(const Comparison& comparison, size_t head, ByteUnit unit)
       : figures_(FiguresOf(comparison.base.report.runs.front(), comparison.heads[head].report.runs.front())),
         unit_(unit) {
-    table_.columns = {{false, true, false}, {true, false, false}, {true, false, false}, {true, false, false},
-                      {true, false, true}};
+    table_.columns = {{.shrinks = true}, {.right = true}, {.right = true}, {.right = true},
+                      {.right = true, .optional = true}};
     table_.rows = {{"", "base", "head", "change", "%"}};
     if (!comparison.base_amp) return;
     amp_ = FiguresOf(comparison.base.report.runs.front(), *comparison.base_amp);
-    table_.columns.push_back({true, false, true});
+    table_.columns.push_back({.right = true, .optional = true});
     table_.rows.front().push_back(absl::StrFormat("base --amp %s", AmpName(comparison)));
   }
 
@@ -135,13 +135,13 @@ TextTable HeadTable(const Comparison& comparison, ByteUnit unit) {
   const RunSummary& base = comparison.base.report.runs.front();
   const std::vector<std::string> names = SideNames(comparison);
   TextTable table;
-  table.columns = {{false, true, false}};
+  table.columns = {{.shrinks = true}};
   table.rows = {{""}};
   const bool training = base.training.has_value(), inference = base.inference.has_value();
   for (const auto& [part, present] : {std::pair("TRAINING", training), std::pair("INFERENCE", inference)}) {
     if (!present) continue;
     for (const char* title : {part, "change", "%"}) {
-      table.columns.push_back({true, false, title[0] == '%'});
+      table.columns.push_back({.right = true, .optional = title[0] == '%'});
       table.rows.front().push_back(title);
     }
   }
@@ -199,8 +199,8 @@ std::string LayersText(const Change& change, const Report& report, const Screen&
   }
   const ByteUnit unit = ColumnUnit(largest, screen.units);
   TextTable table;
-  table.columns = {{false, true, false}, {true, false, true}, {true, false, true}, {true, false, false},
-                   {true, false, true}};
+  table.columns = {{.shrinks = true}, {.right = true, .optional = true}, {.right = true, .optional = true}, {.right = true},
+                   {.right = true, .optional = true}};
   table.rows = {{"Layers that changed most", "base", "head", "change", "%"}};
   const auto add = [&](std::string name, const LayerChange& layer) {
     table.rows.push_back({std::string(kIndent, ' ') + std::move(name), Size(layer.base_bytes, unit),

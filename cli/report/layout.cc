@@ -62,6 +62,14 @@ std::string Shortened(std::string_view text, size_t width, bool utf8) {
   return shortened.append(mark).append(clean, PositionOf(clean, taken - tail), std::string::npos);
 }
 
+std::string FirstWords(std::string_view text, size_t width, bool utf8) {
+  if (DisplayWidth(text) <= width) return std::string(text);
+  const std::string_view mark = utf8 ? "…" : "...";
+  const size_t last = text.rfind(' ', PositionOf(text, width - std::min(width, DisplayWidth(mark))));
+  if (last == std::string_view::npos || last == 0) return Shortened(text, width, utf8);
+  return std::string(text.substr(0, last)).append(1, ' ').append(mark);
+}
+
 std::string Bar(double fraction, size_t width, bool utf8) {
   const double columns = std::clamp(fraction, 0.0, 1.0) * static_cast<double>(width);
   if (!utf8) return std::string(static_cast<size_t>(std::lround(columns)), '#');
@@ -177,7 +185,8 @@ void Fit(TextTable& table, size_t indent, size_t gap, const Screen& screen) {
     const bool shrinks = name < widths.size() && widths[name] > kLeastName;
     if (shrinks && (widths[name] >= kLeastName + excess || last == widths.size())) {
       const size_t width = std::max(kLeastName, widths[name] - std::min(widths[name], excess));
-      for (auto& row : table.rows) row[name] = Shortened(row[name], width, screen.utf8);
+      const auto shortened = table.columns[name].prose ? FirstWords : Shortened;
+      for (auto& row : table.rows) row[name] = shortened(row[name], width, screen.utf8);
     } else if (last < widths.size()) {
       table.columns.erase(table.columns.begin() + static_cast<ptrdiff_t>(last));
       for (auto& row : table.rows) row.erase(row.begin() + static_cast<ptrdiff_t>(last));

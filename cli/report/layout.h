@@ -24,6 +24,9 @@ std::string PadLeft(std::string_view text, size_t width);
 // characters, which a name from a file may hold, become '?'.
 std::string Shortened(std::string_view text, size_t width, bool utf8);
 
+// The words of `text` that have room in `width` columns, and a mark where some had none: "check accuracy, …".
+std::string FirstWords(std::string_view text, size_t width, bool utf8);
+
 // A bar of `fraction` of `width` columns, in eighths of a column where the screen can: "██████▋", "######".
 std::string Bar(double fraction, size_t width, bool utf8);
 
@@ -50,6 +53,7 @@ std::string Paragraphs(const std::vector<std::string>& parts);
 struct TextColumn {
   bool right = false;     // aligned to the right
   bool shrinks = false;   // names, which are shortened where there is no room
+  bool prose = false;     // where it shrinks, its last words go, not its middle
   bool optional = false;  // left out where there is no room, the last one first
 };
 

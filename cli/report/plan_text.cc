@@ -122,7 +122,7 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
                                            share(plan.measured.recompute_flops, answer.baseline_forward_flops)),
                            screen);
   TextTable table;
-  table.columns = {{true, false, false}, {false, true, false}, {true, false, true}, {true, false, false}, {true, false, false}};
+  table.columns = {{.right = true}, {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {.right = true}};
   table.rows = {{"#", "modules", "ops", "frees", "recompute"}};
   int64_t largest = 0;
   for (const PlannedSegment& segment : plan.segments) largest = std::max(largest, segment.saves_bytes);
@@ -202,8 +202,8 @@ std::string CurveText(const Report& report, const Screen& screen) {
   const PlanAnswer& answer = part.answer;
   const ByteUnit unit = screen.units == ByteUnit::kAuto ? ByteUnit::kAuto : screen.units;
   TextTable table;
-  table.columns = {{}, {false, true, false}, {true, false, false}, {true, false, true}, {true, false, false},
-                   {true, false, true}, {false, false, true}, {}};
+  table.columns = {{}, {.shrinks = true}, {.right = true}, {.right = true, .optional = true}, {.right = true},
+                   {.right = true, .optional = true}, {.optional = true}, {}};
   table.rows = {{"", "", "on GPU", "alive", "compute", "time", "", ""}};
   const std::vector<size_t> rows = ShownRows(report);
   for (size_t i : rows) {

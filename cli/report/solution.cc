@@ -34,7 +34,7 @@ std::string RunsAgain(const StepGraph& graph, const Schedule& schedule) {
   const auto times = [&](StepOpId op) { return runs[static_cast<size_t>(op.value())] - 1; };
   const auto cost = [&](StepOpId op) { return times(op) * graph.ops[op].cost; };
   std::stable_sort(again.begin(), again.end(), [&](StepOpId a, StepOpId b) { return cost(a) > cost(b); });
-  TextTable table{{{false, true}, {true}, {true}}, {{"runs again", "times", "cost"}}};
+  TextTable table{{{.shrinks = true}, {.right = true}, {.right = true}}, {{"runs again", "times", "cost"}}};
   for (StepOpId op : again) {
     table.rows.push_back({graph.ops[op].name, absl::StrCat(times(op)), absl::StrCat(cost(op))});
   }

@@ -44,7 +44,7 @@ std::string RowsWithFlags(const Table& table, const Screen& screen) {
   const ByteUnit unit = UnitOf(table, screen);
   const bool batches = std::any_of(table.columns.begin(), table.columns.end(),
                                    [](const Column& column) { return column.key == "largest_batch"; });
-  TextTable text{{{}, {.right = true}, {.right = true}, {.shrinks = true}}, {}};
+  TextTable text{{{}, {.right = true}, {.right = true}, {.shrinks = true, .prose = true}}, {}};
   text.rows.push_back({table.title, "on the GPU", batches ? "largest batch" : "saves", "costs"});
   for (const Row& row : table.rows) {
     const std::string third = batches ? CellText(CellAt(table, row, "largest_batch"), ColumnKind::kStep, ByteUnit::kAuto)
@@ -87,7 +87,7 @@ std::string SavingsText(const Report& report, const Screen& screen) {
   if (report.verbose) return RowsWithFlags(table, screen);
   const size_t shown = std::min(table.rows.size(), kMostSavings);
   const ByteUnit unit = UnitOf(table, screen);
-  TextTable text{{{.shrinks = true}, {.right = true}, {.shrinks = true}, {}}, {}};
+  TextTable text{{{.shrinks = true}, {.right = true}, {.shrinks = true, .prose = true}, {}}, {}};
   text.rows.push_back({table.title, "saves", "costs", "flags"});
   for (size_t i = 0; i < shown; ++i) {
     const Row& row = table.rows[i];

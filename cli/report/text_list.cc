@@ -103,8 +103,8 @@ std::string ListText(const Table& table, const Report& report, const Screen& scr
     // The name and the numbers that the list is about stay whatever the width.
     const bool optional = !columns.empty() && c != table.rank_column;
     columns.push_back(c);
-    text_table.columns.push_back({IsSummed(kind) || kind == ColumnKind::kDecimal || kind == ColumnKind::kStep,
-                                  kind == ColumnKind::kText, optional});
+    const bool number = IsSummed(kind) || kind == ColumnKind::kDecimal || kind == ColumnKind::kStep;
+    text_table.columns.push_back({.right = number, .shrinks = kind == ColumnKind::kText, .optional = optional});
     text_table.rows.front().push_back(table.columns[c].title);
   }
   const std::vector<ByteUnit> units = UnitsOf(table, screen.units);
@@ -135,15 +135,15 @@ std::string SweepText(const Report& report, const Screen& screen) {
   for (const RunSummary& run : report.runs) largest = std::max(largest, MainPart(run).device_bytes);
   const ByteUnit unit = ColumnUnit(largest, screen.units);
   TextTable table;
-  table.columns = {{true, false, false}, {true, false, false}, {true, false, true}, {true, false, false}};
+  table.columns = {{.right = true}, {.right = true}, {.right = true, .optional = true}, {.right = true}};
   table.rows = {{"batch", "alive", "allocated", "on the GPU"}};
   const auto add_column = [&](TextColumn column, std::string title) {
     table.columns.push_back(column);
     table.rows.front().push_back(std::move(title));
   };
-  if (both) add_column({true, false, true}, "inference");
+  if (both) add_column({.right = true, .optional = true}, "inference");
   for (const Limit& limit : report.limits) add_column({}, LimitTitle(limit, screen.units));
-  if (report.limits.empty()) add_column({false, false, true}, "");
+  if (report.limits.empty()) add_column({.optional = true}, "");
   for (const RunSummary& run : report.runs) {
     const PartSummary& part = MainPart(run);
     auto& row = table.rows.emplace_back();

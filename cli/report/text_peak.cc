@@ -75,7 +75,7 @@ std::vector<std::string> LayerLines(const Report& report, const PartSummary& par
   if (layers.empty() || (layers.size() == 1 && part.peak.module.empty())) return {};
   const size_t most = MostShown(report);
   TextTable table;
-  table.columns = {{false, true, false}, {true, false, false}, {true, false, false}, {false, false, true}};
+  table.columns = {{.shrinks = true}, {.right = true}, {.right = true}, {.optional = true}};
   const ByteUnit unit = ColumnUnit(part.peak_bytes, screen.units);
   const auto add = [&](const std::string& name, int64_t bytes, bool bar) {
     const double share = part.peak_bytes > 0 ? static_cast<double>(bytes) / static_cast<double>(part.peak_bytes) : 0;
@@ -119,7 +119,7 @@ std::vector<std::string> TensorLines(const Report& report, const Screen& screen,
   const size_t most = MostShown(report);
   const size_t count = most == 0 ? table.rows.size() : std::min(most, table.rows.size());
   const ByteUnit unit = ColumnUnit(MainPart(report.runs.front()).peak_bytes, screen.units);
-  TextTable text_table{{{true, false, false}, {false, false, false}, {false, false, false}}, {}};
+  TextTable text_table{{{.right = true}, {}, {}}, {}};
   auto& rows = text_table.rows;
   size_t widest_size = 0, widest_shape = 0;
   for (size_t i = 0; i < count; ++i) {

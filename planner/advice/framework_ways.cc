@@ -14,7 +14,7 @@ std::vector<Proposal> ProposeInPlaceNorms(const Situation& s) {
   if (s.workload.run.inplace != "auto" || s.workload.mode != Mode::kTraining || !s.enacted.batch_statistics) return {};
   Proposal change{"BatchNorm in place with its activation",
                   {"--inplace", "norms"},
-                  "code of the inplace_abn kind, LeakyReLU for ReLU",
+                  "inplace_abn, LeakyReLU for ReLU",
                   Price::kTraining,
                   s.workload};
   change.workload.run.inplace = "norms";

@@ -31,8 +31,8 @@ bool IsFullPrecision(const Situation& s) {
 std::vector<Proposal> ProposeAutocast(const Situation& s) {
   if (!IsFullPrecision(s)) return {};
   const DType dtype = HalfTypeOf(s.card);
-  Proposal change{FlagOf(dtype) + " autocast", {"--amp", FlagOf(dtype)}, "check the accuracy", Price::kAccuracy, s.workload};
-  if (dtype == DType::kFloat16 && s.workload.mode == Mode::kTraining) change.cost += ", scale the loss";
+  Proposal change{FlagOf(dtype) + " autocast", {"--amp", FlagOf(dtype)}, "check accuracy", Price::kAccuracy, s.workload};
+  if (dtype == DType::kFloat16 && s.workload.mode == Mode::kTraining) change.cost += "; scale the loss";
   change.workload.run.autocast = dtype;
   return {change};
 }
@@ -43,7 +43,7 @@ std::vector<Proposal> ProposeHalfPrecision(const Situation& s) {
   const bool training = s.workload.mode == Mode::kTraining;
   Proposal change{"all in " + FlagOf(dtype),
                 {"--dtype", FlagOf(dtype)},
-                training ? "weights and optimizer in 16 bits: check the accuracy" : "check the accuracy",
+                training ? "accuracy; 16-bit states" : "check accuracy",
                 training ? Price::kTraining : Price::kAccuracy,
                 s.workload};
   change.workload.run.dtype = dtype;

@@ -12,6 +12,13 @@ TEST(Shortened, CutsTheMiddle) {
   EXPECT_EQ(Shortened("layer4.1.conv3", 1, true), "l");
 }
 
+TEST(FirstWords, LeavesOutTheLastWords) {
+  EXPECT_EQ(FirstWords("accuracy; scale the loss", 24, true), "accuracy; scale the loss");
+  EXPECT_EQ(FirstWords("accuracy; scale the loss", 23, true), "accuracy; scale the …");
+  EXPECT_EQ(FirstWords("accuracy; scale the loss", 21, false), "accuracy; scale ...");
+  EXPECT_EQ(FirstWords("expandable_segments:True", 11, true), "expan…:True");
+}
+
 TEST(Shortened, CountsCharactersNotBytes) {
   EXPECT_EQ(Shortened("détaché", 7, true), "détaché");
   EXPECT_EQ(Shortened("détaché", 5, true), "dé…hé");
@@ -84,7 +91,7 @@ TEST(Aligned, PadsEachColumnToItsWidest) {
 }
 
 TEST(Aligned, ShortensNamesThenLeavesOutOptionalColumns) {
-  const TextTable table{{{false, true, false}, {true, false, false}, {true, false, true}, {true, false, true}},
+  const TextTable table{{{.shrinks = true}, {.right = true}, {.right = true, .optional = true}, {.right = true, .optional = true}},
                         {{"a.rather.long.module.name.of.a.layer", "123456", "first", "second"}}};
   Screen screen;
   screen.width = 50;
