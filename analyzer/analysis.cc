@@ -68,6 +68,7 @@ void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
   analysis.forward_flops = enacted.forward_flops;
   analysis.batch_statistics = enacted.batch_statistics;
   analysis.diagnostics.insert(analysis.diagnostics.end(), enacted.diagnostics.begin(), enacted.diagnostics.end());
+  analysis.plain_rewrites = enacted.plain_rewrites;
 }
 
 std::string NameOf(LossKind loss) {

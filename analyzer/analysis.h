@@ -66,6 +66,7 @@ struct Analysis {
   bool batch_statistics = false;  // some layer normalizes over the batch
   Graph graph;  // as imported: the file's tensors with their shapes
   std::vector<Diagnostic> diagnostics;
+  std::vector<Diagnostic> plain_rewrites;  // of lower.h: for a check of the file
   std::vector<std::pair<std::string, std::string>> assumptions;  // ("optimizer", "adam"), ("loss", "cross-entropy")
 };
 

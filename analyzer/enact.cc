@@ -301,6 +301,7 @@ absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
   result.batch_statistics = lowered.hidden_buffer_bytes > 0;
   RETURN_IF_ERROR(VerifyProgram(result.program));
   result.diagnostics = lowered.diagnostics;
+  result.plain_rewrites = lowered.plain_rewrites;
   result.assumptions = lowered.assumptions;
   return result;
 }

@@ -44,6 +44,7 @@ struct Enacted {
   bool batch_statistics = false;  // some layer normalizes over the batch: its size changes what is computed
   LossKind loss = LossKind::kNone;  // what kAuto became
   std::vector<Diagnostic> diagnostics;
+  std::vector<Diagnostic> plain_rewrites;  // of lower.h
   std::vector<std::string> assumptions;  // "in-place ReLU", for the report's last line
 };
 

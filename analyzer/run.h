@@ -40,7 +40,7 @@ struct Run {
   std::vector<std::string> checkpointed;     // regexes over module paths: checkpointed in the user's code
   std::vector<Segment> segments;             // checkpoint plan
   int64_t accumulate = 1;                    // forward and backward runs per optimizer step; gradients add up
-  std::vector<std::string> disabled_rewrites;  // names of lower's rewrites that are switched off
+  std::vector<std::string> disabled_rewrites;  // names of rows in lower/rewrites.cc
   friend bool operator==(const Run&, const Run&) = default;
 };
 

@@ -143,6 +143,13 @@ absl::Status ApplyDropout(std::string_view text, Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status ApplyNoRewrite(std::string_view text, Options& options) {
+  for (absl::string_view name : absl::StrSplit(absl::string_view(text.data(), text.size()), ',')) {
+    options.workload.run.disabled_rewrites.emplace_back(absl::StripAsciiWhitespace(name));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ApplyTop(std::string_view text, Options& options) {
   ASSIGN_OR_RETURN(options.top, ParseCount(text, 0));
   return absl::OkStatus();
@@ -294,6 +301,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
      }},
     {"", "--dropout", "P|file", OptionGroup::kFramework, kSteps,
      "as if every removed dropout were back with this probability (file)", ApplyDropout},
+    {"", "--no-rewrite", "NAME[,NAME...]", OptionGroup::kFramework, kSteps | kCheckCommand,
+     "take these operators as the file spells them: gelu, attention ... (check lists those that ran)", ApplyNoRewrite, true},
 
     {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand, "a card, \"RTX 4090\", or local: does it fit? (onnx-mem gpus)",
      ApplyGpu, true},

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "analyzer/check/rules.h"
 #include "analyzer/memory/bytes.h"
 
@@ -68,5 +69,16 @@ constexpr auto kRows = std::to_array<EffectRow>({
 }  // namespace
 
 absl::Span<const EffectRow> EffectRows() { return kRows; }
+
+std::optional<Effect> EffectOfRewrite(const CheckedExport& checked, std::string_view code) {
+  absl::string_view name(code.data(), code.size());
+  if (!absl::ConsumePrefix(&name, "rewrite-") || name == "dropout") return std::nullopt;
+  Workload other = checked.workload;
+  other.run.disabled_rewrites.emplace_back(name);
+  const std::optional<int64_t> change = MoreThan(checked, other);
+  if (!change) return std::nullopt;
+  const std::string other_peak = *change == 0 ? "the same" : absl::StrCat(Size(std::abs(*change)), *change > 0 ? " less" : " more");
+  return Effect{*change, absl::StrCat("without it (--no-rewrite ", name, ") the ", checked.peak_name, " peak is ", other_peak)};
+}
 
 }  // namespace onnx_mem

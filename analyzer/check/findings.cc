@@ -14,6 +14,13 @@ const RunFigures* PartOf(const Analysis& analysis) {
   return analysis.inference ? &*analysis.inference : nullptr;
 }
 
+std::optional<Effect> EffectOf(const CheckedExport& checked, std::string_view code) {
+  for (const EffectRow& row : EffectRows()) {
+    if (row.code == code) return row.measure(checked);
+  }
+  return EffectOfRewrite(checked, code);
+}
+
 }  // namespace
 
 std::optional<int64_t> PeakWith(const CheckedExport& checked, const Workload& workload) {
@@ -30,21 +37,20 @@ std::vector<Diagnostic> CheckExport(const ModelFile& file, const Workload& workl
   if (const RunFigures* figures = PartOf(analysis)) checked.peak_bytes = figures->peak_bytes;
   if (!analysis.training) checked.peak_name = "inference";
   std::vector<Diagnostic> findings = analysis.diagnostics;
+  findings.insert(findings.end(), analysis.plain_rewrites.begin(), analysis.plain_rewrites.end());
   for (Diagnostic& finding : findings) {
-    for (const EffectRow& row : EffectRows()) {
-      if (row.code != finding.code || finding.bytes) continue;
-      std::optional<Effect> effect = row.measure(checked);
-      if (!effect) continue;
-      finding.bytes = effect->bytes;
-      finding.details.insert(finding.details.begin(), "effect: " + std::move(effect->text));
-    }
+    if (finding.bytes) continue;
+    std::optional<Effect> effect = EffectOf(checked, finding.code);
+    if (!effect) continue;
+    finding.bytes = effect->bytes;
+    finding.details.insert(finding.details.begin(), "effect: " + std::move(effect->text));
   }
   for (const FindingRow& row : FindingRows()) {
     if (std::optional<Diagnostic> finding = row.find(checked)) findings.push_back(*std::move(finding));
   }
   std::stable_sort(findings.begin(), findings.end(), [](const Diagnostic& a, const Diagnostic& b) {
     if (a.severity != b.severity) return a.severity > b.severity;
-    return a.bytes.value_or(0) > b.bytes.value_or(0);
+    return std::abs(a.bytes.value_or(0)) > std::abs(b.bytes.value_or(0));
   });
   return findings;
 }

@@ -31,6 +31,9 @@ struct EffectRow {
 };
 absl::Span<const EffectRow> EffectRows();
 
+// The same for "rewrite-NAME", a rewrite that applied; nullopt for another code.
+std::optional<Effect> EffectOfRewrite(const CheckedExport& checked, std::string_view code);
+
 // A finding that the analysis itself has no diagnostic for.
 struct FindingRow {
   std::string_view code;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/draft.h"
 #include "analyzer/lower/generated_weights.h"
 #include "analyzer/lower/dtype_change.h"
@@ -59,14 +60,15 @@ void LowerNodes(Lowering& lowering) {
   for (TensorId id : lowering.residence.read_back) lowering.draft.Keep(lowering.draft.Resolve(id));
 }
 
-void ApplyRewrites(Lowering& lowering, std::vector<Diagnostic>& diagnostics) {
+void ApplyRewrites(Lowering& lowering, Lowered& lowered) {
   for (const Rewrite& rewrite : AllRewrites()) {
     const auto& disabled = lowering.run.disabled_rewrites;
     if (std::find(disabled.begin(), disabled.end(), rewrite.name) != disabled.end()) continue;
     const int64_t count = rewrite.apply(lowering);
-    if (count == 0 || !rewrite.reported) continue;
-    diagnostics.push_back({absl::StrCat("rewrite-", std::string(rewrite.name)), Severity::kNote, count,
-                           absl::StrCat(count, " ", std::string(rewrite.description)), {}, {}});
+    if (count == 0 || rewrite.told == Told::kByItself) continue;
+    auto& notes = rewrite.told == Told::kAlways ? lowered.diagnostics : lowered.plain_rewrites;
+    notes.push_back({absl::StrCat("rewrite-", std::string(rewrite.name)), Severity::kNote, count,
+                     absl::StrCat(count, " ", std::string(rewrite.description)), {}, {}});
   }
 }
 
@@ -103,6 +105,7 @@ void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostic
 }  // namespace
 
 absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
+  RETURN_IF_ERROR(CheckRewriteNames(run.disabled_rewrites));
   const std::optional<Graph> with_weights = StoreGeneratedWeights(source);
   const Graph& graph = with_weights ? *with_weights : source;
   const Residence residence = FindResidence(graph);
@@ -113,7 +116,7 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   LowerNodes(lowering);
   Lowered lowered;
   draft.RemoveUnread();
-  ApplyRewrites(lowering, lowered.diagnostics);
+  ApplyRewrites(lowering, lowered);
   SettleOutputs(lowering);
   absl::StatusOr<int64_t> in_place = MarkInPlace(draft, run);
   if (!in_place.ok()) return in_place.status();

@@ -22,10 +22,12 @@ struct Lowered {
   int64_t hidden_buffer_bytes = 0;
   bool training_form = false;  // exported in training mode: its dropouts are in the file
   std::vector<Diagnostic> diagnostics;
+  std::vector<Diagnostic> plain_rewrites;  // applied, but told by a check of the file alone
   std::vector<std::string> assumptions;
 };
 
 // `graph` as imported, every shape known where it can be. Never fails for an unknown operator: it becomes "assumed".
+// Errors: InvalidArgument "unknown-rewrite" for a name in run.disabled_rewrites.
 absl::StatusOr<Lowered> Lower(const Graph& graph, const Run& run);
 
 }  // namespace onnx_mem

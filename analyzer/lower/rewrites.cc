@@ -1,21 +1,28 @@
 #include "analyzer/lower/rewrites.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/suggest.h"
 
 namespace onnx_mem {
 namespace {
 
 constexpr auto kRewrites = std::to_array<Rewrite>({
-    {"bn-unfold", "BatchNorms that the exporter folded into convolutions put back", UnfoldBatchNorm, false},
-    {"tied-weights", "output projections share the token embedding's weight", TieWeights, false},
+    {"bn-unfold", "BatchNorms that the exporter folded into convolutions put back", UnfoldBatchNorm, Told::kByItself},
+    {"tied-weights", "output projections share the token embedding's weight", TieWeights, Told::kByItself},
     {"aten-groups", "ATen calls that the exporter decomposed run as one operator", FuseAtenGroups},
-    {"linear-bias", "matrix products with their bias run as one linear", FuseLinearBias, false},
-    {"rsqrt", "reciprocals of square roots run as one rsqrt", FuseRsqrt, false},
-    {"unbind", "splits into single slices run as one unbind", FuseUnbind, false},
-    {"roll", "pairs of slices joined the other way round run as roll", FuseRoll, false},
+    {"linear-bias", "matrix products with their bias run as one linear", FuseLinearBias, Told::kByCheck},
+    {"rsqrt", "reciprocals of square roots run as one rsqrt", FuseRsqrt, Told::kByCheck},
+    {"unbind", "splits into single slices run as one unbind", FuseUnbind, Told::kByCheck},
+    {"roll", "pairs of slices joined the other way round run as roll", FuseRoll, Told::kByCheck},
     {"group-norm", "GroupNorms that the exporter spelled out run as one operator", FuseGroupNorm},
     {"layer-norm", "LayerNorms that the exporter spelled out run as one operator", FuseLayerNorm},
-    {"cosine-similarity", "cosine similarities run as the framework computes them", FuseCosineSimilarity, false},
+    {"cosine-similarity", "cosine similarities run as the framework computes them", FuseCosineSimilarity, Told::kByCheck},
     {"gelu", "GELUs that the exporter spelled out run as one operator", FuseGelu},
     {"silu", "products with their own sigmoid run as SiLU", FuseSilu},
     {"hardswish", "products with their own hard sigmoid run as Hardswish", FuseHardswish},
@@ -32,5 +39,18 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
 }  // namespace
 
 std::span<const Rewrite> AllRewrites() { return kRewrites; }
+
+absl::Status CheckRewriteNames(const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  for (const Rewrite& rewrite : kRewrites) known.emplace_back(rewrite.name);
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::vector<std::string> details = {absl::StrCat("what: the rewrites are ", absl::StrJoin(known, ", "))};
+    if (const std::string near = DidYouMean(name, known); !near.empty()) details.push_back(near);
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, "unknown-rewrite", absl::StrCat("no rewrite '", name, "'"),
+                       std::move(details));
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace onnx_mem

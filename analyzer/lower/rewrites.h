@@ -5,20 +5,30 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "analyzer/lower/site.h"
 
 namespace onnx_mem {
+
+// Which report tells that a rewrite applied: all of them, `check` alone (the plain meaning of the file), or none, because
+// the rewrite has a diagnostic of its own.
+enum class Told { kAlways, kByCheck, kByItself };
 
 struct Rewrite {
   std::string_view name;
   std::string_view description;          // what was found, for a report: "12 softmax attentions run as one operator"
   int64_t (*apply)(Lowering& lowering);  // how many times it applied
-  bool reported = true;                  // false: the plain meaning of the file, nothing to tell
+  Told told = Told::kAlways;
 };
 
 std::span<const Rewrite> AllRewrites();
+
+// InvalidArgument "unknown-rewrite" unless all of `names` are names of rows.
+absl::Status CheckRewriteNames(const std::vector<std::string>& names);
 
 // rewrite_folded_batch_norm.cc: a BatchNorm that the exporter folded into a convolution is put back.
 int64_t UnfoldBatchNorm(Lowering& lowering);

@@ -49,6 +49,21 @@ TEST(CheckExport, FoldedBatchNormsWithTheirBytes) {
   EXPECT_GT(*folded->bytes, 0);
 }
 
+// Every rewrite that applied, with what the peak would be without it.
+TEST(CheckExport, RewritesWithTheirBytes) {
+  Workload workload;
+  workload.bindings.batch = 8;
+  const Checked checked = Check("vit_b_16.train.ts.op17", workload);
+  for (const char* name : {"gelu", "attention", "linear-bias"}) {
+    const Diagnostic* rewrite = checked.Find(std::string("rewrite-") + name);
+    ASSERT_NE(rewrite, nullptr) << name;
+    Workload without = workload;
+    without.run.disabled_rewrites = {name};
+    EXPECT_EQ(rewrite->bytes, checked.analysis.training->peak_bytes - Peak("vit_b_16.train.ts.op17", without)) << name;
+  }
+  EXPECT_LT(*checked.Find("rewrite-gelu")->bytes, 0);
+}
+
 TEST(CheckExport, DropoutThatAnEvaluationExportLost) {
   Workload workload;
   workload.bindings.batch = 2;
