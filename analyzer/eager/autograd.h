@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct AutogradNode {
   std::vector<TensorMeta> outputs;  // of the forward outputs, what incoming gradients must look like
   Formula formula;
   TensorRef parameter;             // of an accumulation node
+  std::optional<TensorMeta> view;  // of a CopySlices node: what its operator wrote over (copy_slices.h)
 
   // Accumulation nodes come before everything else, others last made first.
   int64_t Priority(int32_t index) const {
@@ -72,6 +74,12 @@ class Backward {
     if (needs(edge)) results_[edge] = std::move(grad);
   }
   std::vector<TensorRef>& results() { return results_; }
+  // What `formula` makes of `grads` at this node.
+  std::vector<TensorRef> ResultsOf(const Formula& formula, const std::vector<TensorRef>& grads) {
+    Backward other(m, node_, grads);
+    formula(other);
+    return std::move(other.results_);
+  }
 
  private:
   AutogradNode& node_;

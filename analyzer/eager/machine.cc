@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analyzer/eager/copy_slices.h"
+
 namespace onnx_mem::eager {
 namespace {
 
@@ -29,6 +31,7 @@ void NodeRef::SaveScalar(int64_t bytes) {
 
 void NodeRef::Output(const TensorRef& t) {
   if (m_ == nullptr) return;
+  if (t->view_edge.node >= 0) return RebaseHistory(*m_, index_, t);
   AutogradNode& node = m_->node(index_);
   t->grad_edge = Edge{index_, static_cast<int32_t>(node.outputs.size())};
   t->requires_grad = true;
@@ -36,7 +39,9 @@ void NodeRef::Output(const TensorRef& t) {
 }
 
 void NodeRef::Formula(onnx_mem::eager::Formula formula) {
-  if (m_ != nullptr) m_->node(index_).formula = std::move(formula);
+  if (m_ == nullptr) return;
+  AutogradNode& node = m_->node(index_);
+  node.formula = node.view ? ThroughView(std::move(formula), node.outputs[0], *node.view) : std::move(formula);
 }
 
 bool NodeRef::needs(size_t edge) const { return m_ != nullptr && m_->node(index_).edges[edge].node >= 0; }

@@ -45,6 +45,7 @@ struct EagerTensor {
   bool requires_grad = false;
   bool is_leaf_parameter = false;
   Edge grad_edge;
+  Edge view_edge;  // of what an in-place operator made of a view: the view's own edge (copy_slices.h)
 };
 // The framework's reference counts decide when bytes die and whether a gradient may be stolen or added in place, so
 // tensors are shared pointers and use_count() is meaningful: copy a TensorRef only where the framework holds one.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include "analyzer/eager/copy_slices.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -76,7 +77,9 @@ TensorRef NewPointwise(Machine& m, std::string_view op, std::initializer_list<Te
 
 TensorRef InPlace(Machine& m, std::string_view op, const TensorRef& x) {
   m.BeginStep(op);
-  return m.Alias(x, x->dims, x->strides, x->is_view);
+  TensorRef y = m.Alias(x, x->dims, x->strides, x->is_view);
+  y->view_edge = ViewEdge(m, *x);
+  return y;
 }
 
 TensorRef OverwriteUnlessObserved(Machine& m, std::string_view op, const TensorRef& x) {
