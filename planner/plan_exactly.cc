@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/bound/cut_bound.h"
+#include "planner/exact/backward_search.h"
 #include "planner/exact/cut_choice.h"
 #include "planner/exact/exact_search.h"
 #include "planner/exact/remaining_cost.h"
@@ -20,10 +21,10 @@ constexpr double kChoiceSeconds = 0.3;
 constexpr double kBoundShare = 0.2;
 constexpr int64_t kWorkWithoutDeadline = 200'000'000;
 constexpr double kFirstPlanSeconds = 0.3;
-constexpr int64_t kStateLimit = 1'000'000;
-constexpr size_t kSmallRequirements = 64;
+constexpr int64_t kStateLimit = 2'000'000;
+constexpr int kMostSmallAnchors = 64;
 constexpr int64_t kSmallStateLimit = 150'000;
-constexpr double kSmallSeconds = 0.4;
+constexpr double kSmallSeconds = 0.35;
 constexpr int kMostAnchors = 400;  // beyond, choosing cuts and searching take longer than they give
 
 // The operator that needs most, if that is more than the budget.
@@ -44,6 +45,10 @@ CutChoice CutsOf(const PlanningTask& task) {
   return ChooseCuts(task.problem, task.budget_bytes, kSingleCuts, [&] { return limits.TimeIsUp(); });
 }
 
+int64_t StatesAllowed(const PlanningTask& task, int64_t most) {
+  return task.limits.iteration_limit > 0 ? std::min(task.limits.iteration_limit, most) : most;
+}
+
 void RaiseByCuts(const PlanningTask& task, CutEffort effort, Incumbent& incumbent) {
   const SolveLimits share = task.limits.Share(kBoundShare);
   CutBoundLimits limits;
@@ -60,22 +65,22 @@ void RaiseByCuts(const PlanningTask& task, CutEffort effort, Incumbent& incumben
                                          "' runs, for itself and for those after it, does not fit"));
 }
 
-void SearchAll(const PlanningTask& task, int64_t state_limit, const SolveLimits& time, Incumbent& incumbent) {
-  const std::vector<CutChain> cuts = CutsOf(task).chains;
+// Some plan to start from: the first that a search into the depth comes up with.
+void FindFirstPlan(const PlanningTask& task, const SolveLimits& time, Incumbent& incumbent) {
+  const SolveLimits first = time.AtMost(kFirstPlanSeconds);
   ExactSearchLimits limits;
-  limits.state_limit = state_limit;
-  if (task.limits.iteration_limit > 0) limits.state_limit = std::min(task.limits.iteration_limit, state_limit);
-  if (!incumbent.feasible()) {
-    const SolveLimits first = time.AtMost(kFirstPlanSeconds);
-    limits.depth_first = true;
-    limits.stop = [&] { return first.TimeIsUp(); };
-    incumbent.Offer(SearchExactly(task.problem, task.budget_bytes, cuts, limits).runs, "search");
-    if (incumbent.done()) return;
-  }
-  limits.depth_first = false;
+  limits.state_limit = StatesAllowed(task, kSmallStateLimit);
+  limits.depth_first = true;
+  limits.stop = [&] { return first.TimeIsUp(); };
+  incumbent.Offer(SearchExactly(task.problem, task.budget_bytes, CutsOf(task).chains, limits).runs, "search");
+}
+
+void SearchAll(const PlanningTask& task, int64_t state_limit, const SolveLimits& time, Incumbent& incumbent) {
+  ExactSearchLimits limits;
+  limits.state_limit = StatesAllowed(task, state_limit);
   limits.better_than = incumbent.feasible() ? incumbent.cost() : 0;
   limits.stop = [&] { return time.TimeIsUp(); };
-  const ExactSearchResult result = SearchExactly(task.problem, task.budget_bytes, cuts, limits);
+  const ExactSearchResult result = SearchBackward(task.problem, task.budget_bytes, limits);
   if (result.found) incumbent.Offer(result.runs, "exact");
   if (result.finished && result.lower_bound >= kImpossible) {
     return incumbent.ProveInfeasible("every schedule has been tried");
@@ -95,8 +100,10 @@ void ProveBoundThoroughly(const PlanningTask& task, Incumbent& incumbent) {
 }
 
 void PlanSmallExactly(const PlanningTask& task, Incumbent& incumbent) {
-  if (task.problem.requirements.size() > kSmallRequirements || task.problem.anchor_count() > kMostAnchors) return;
-  SearchAll(task, kSmallStateLimit, task.limits.AtMost(kSmallSeconds), incumbent);
+  if (task.problem.anchor_count() > kMostSmallAnchors) return;
+  const SolveLimits time = task.limits.AtMost(kSmallSeconds);
+  SearchAll(task, kSmallStateLimit, time, incumbent);
+  if (!incumbent.feasible() && !incumbent.infeasible()) FindFirstPlan(task, time, incumbent);
 }
 
 void PlanExactly(const PlanningTask& task, Incumbent& incumbent) {

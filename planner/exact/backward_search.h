@@ -1,0 +1,28 @@
+// Exact search (A*) over every schedule of a small step graph, from its end back to its start: any order of forward
+// runs, any number of re-runs. Certifies optima and infeasibility.
+//
+// A state is "in gap t, these items must be resident now, and all that follows is decided". Going back over a run takes
+// its results off the set and puts its inputs on it; an item that is neither made nor used here simply stays required.
+// So nothing is ever dropped: no state holds an item that nobody will use, and how the first forward pass gets to the
+// chosen set is asked last, when little is left to choose.
+//
+//   after B1: {}        before B1: {a1}       before the re-run of F1: {}   or keep a1 and go back over B2: {a1, a2}
+//
+// States are taken in the order of the cost of what is decided plus PrecedingCost; the first one at the start of the
+// schedule that requires nothing is optimal.
+#ifndef ONNX_MEM_PLANNER_EXACT_BACKWARD_SEARCH_H_
+#define ONNX_MEM_PLANNER_EXACT_BACKWARD_SEARCH_H_
+
+#include <cstdint>
+
+#include "planner/exact/exact_search.h"
+#include "planner/schedule/stages.h"
+
+namespace onnx_mem {
+
+// `limits.depth_first` is not looked at.
+ExactSearchResult SearchBackward(const StageProblem& problem, int64_t budget_bytes, const ExactSearchLimits& limits);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_EXACT_BACKWARD_SEARCH_H_

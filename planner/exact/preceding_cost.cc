@@ -1,0 +1,232 @@
+#include "planner/exact/preceding_cost.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace onnx_mem {
+namespace {
+
+constexpr size_t kMomentsPerState = 3;
+
+}  // namespace
+
+PrecedingCost::PrecedingCost(const StageProblem& problem, int64_t budget_bytes, const std::function<bool()>& stop)
+    : problem_(problem) {
+  const auto requirement_count = static_cast<int>(problem.requirements.size());
+  const int anchor_count = problem.anchor_count();
+  words_ = WordsFor(std::max(requirement_count, 1));
+  for (auto* row : {&made_by_anchor_, &row_, &needed_}) row->assign(words_, 0);
+  for (int r = 0; r < requirement_count; ++r) {
+    for (int item : problem.requirements[r].alternatives) {
+      if (problem.items[item].maker >= 0) SetBit(made_by_anchor_.data(), r);
+    }
+  }
+  reach_ = BitRows(requirement_count, words_);
+  for (int r = 0; r < requirement_count; ++r) {
+    if (!TestBit(made_by_anchor_.data(), r)) Reach(r, made_by_anchor_.data(), reach_[r]);
+  }
+  group_cost_.assign(problem.group_count, 0);
+  due_ = BitRows(anchor_count + 1, words_);
+  for (int t = 0; t <= anchor_count; ++t) {
+    if (t > 0) {
+      std::copy_n(due_[t - 1], words_, due_[t]);
+      for (int need : problem.anchors[t - 1].needs) {
+        for (int w = 0; w < words_; ++w) due_[t][w] |= reach_[need][w];
+      }
+    }
+    due_cost_.push_back(CostOf(due_[t]));
+  }
+  for (int k = 0; k < anchor_count; ++k) moments_.push_back(DescribeMoment(k, budget_bytes));
+  AddUpWindows(stop);
+  OrderMoments();
+}
+
+// Adds the requirement and, in turn, what every way of making it needs, down to what `there` serves.
+void PrecedingCost::Reach(int requirement, const Word* there, Word* row) const {
+  std::vector<int> open{requirement};
+  SetBit(row, requirement);
+  while (!open.empty()) {
+    const int r = open.back();
+    open.pop_back();
+    for (int sub : problem_.requirements[r].subs) {
+      if (TestBit(row, sub) || TestBit(there, sub)) continue;
+      SetBit(row, sub);
+      open.push_back(sub);
+    }
+  }
+}
+
+// Of each group that must run for one of the requirements, the most that any of them asks.
+int64_t PrecedingCost::CostOf(const Word* requirements) {
+  int64_t cost = 0;
+  groups_.clear();
+  ForEachBit(requirements, words_, [&](int r) {
+    const StageRequirement& requirement = problem_.requirements[r];
+    if (requirement.group < 0) {
+      if (!CanBeProduced(r)) cost = kImpossible;
+      return;
+    }
+    int64_t& charged = group_cost_[requirement.group];
+    if (requirement.cost <= charged) return;
+    if (charged == 0) groups_.push_back(requirement.group);
+    cost += requirement.cost - charged;
+    charged = requirement.cost;
+  });
+  for (int group : groups_) group_cost_[group] = 0;
+  return std::min(cost, kImpossible);
+}
+
+bool PrecedingCost::CanBeProduced(int r) const {
+  const auto& alternatives = problem_.requirements[r].alternatives;
+  return std::any_of(alternatives.begin(), alternatives.end(),
+                     [&](int item) { return !problem_.items[item].producers.empty(); });
+}
+
+bool PrecedingCost::ServedBy(int r, const Word* row) const {
+  const auto& alternatives = problem_.requirements[r].alternatives;
+  return std::any_of(alternatives.begin(), alternatives.end(), [&](int item) { return TestBit(row, item); });
+}
+
+PrecedingCost::Moment PrecedingCost::DescribeMoment(int k, int64_t budget_bytes) const {
+  const StageAnchor& anchor = problem_.anchors[k];
+  const int anchor_count = problem_.anchor_count();
+  Moment moment{k, budget_bytes - anchor.fixed_bytes, {}, std::vector<Word>(words_, 0),
+                BitRows(anchor_count + 1, words_), due_cost_[k + 1], RowMap(words_)};
+  for (const StageItem& item : problem_.items) moment.bytes.push_back(item.bytes);
+  const auto take = [&](const std::vector<int>& alternatives) {
+    int64_t least = kImpossible;
+    for (int item : alternatives) least = std::min(least, moment.bytes[item]);
+    for (int item : alternatives) moment.bytes[item] -= least;
+    moment.room_bytes -= least;
+  };
+  for (int item : anchor.outputs) take({item});
+  for (int need : anchor.needs) {
+    if (need < problem_.item_count()) take({need});
+  }
+  for (int need : anchor.needs) take(problem_.requirements[need].alternatives);
+  std::vector<Word> resident(words_, 0);
+  for (int item : anchor.outputs) SetBit(resident.data(), item);
+  for (int need : anchor.needs) {
+    if (need < problem_.item_count()) SetBit(resident.data(), need);
+  }
+  for (size_t r = 0; r < problem_.requirements.size(); ++r) {
+    const auto& alternatives = problem_.requirements[r].alternatives;
+    const bool later = std::any_of(alternatives.begin(), alternatives.end(),
+                                   [&](int item) { return problem_.items[item].maker > k; });
+    if (later || ServedBy(static_cast<int>(r), resident.data())) SetBit(moment.there.data(), static_cast<int>(r));
+  }
+  for (int need : anchor.needs) SetBit(moment.there.data(), need);
+  for (int t = k + 2; t <= anchor_count; ++t) {
+    std::copy_n(moment.needs_until[t - 1], words_, moment.needs_until[t]);
+    for (int need : problem_.anchors[t - 1].needs) SetBit(moment.needs_until[t], need);
+  }
+  return moment;
+}
+
+// What precedes each moment: the best chain of windows that ends there, or the closure alone.
+void PrecedingCost::AddUpWindows(const std::function<bool()>& stop) {
+  const std::vector<Word> nothing(words_, 0);
+  for (size_t k = 1; k < moments_.size(); ++k) {
+    for (size_t j = 0; j < k; ++j) {
+      if (stop()) return;
+      const int64_t window = DropCost(moments_[j], moments_[k].anchor + 1, nothing.data());
+      moments_[k].before = std::min(kImpossible, std::max(moments_[k].before, moments_[j].before + window));
+    }
+  }
+}
+
+// For every t the few moments that bound best where nothing but the anchors before t asks for something, and the last
+// one, which sees what is required best.
+void PrecedingCost::OrderMoments() {
+  const std::vector<Word> nothing(words_, 0);
+  best_moments_.resize(moments_.size() + 1);
+  for (size_t t = 1; t <= moments_.size(); ++t) {
+    std::vector<std::pair<int64_t, int>> order;
+    for (size_t k = 0; k < t; ++k) {
+      const int64_t bound = moments_[k].before + DropCost(moments_[k], static_cast<int>(t), nothing.data());
+      order.emplace_back(-bound, -static_cast<int>(k));
+    }
+    std::sort(order.begin(), order.end());
+    order.resize(std::min(order.size(), kMomentsPerState));
+    for (const auto& [bound, k] : order) best_moments_[t].push_back(-k);
+    const int last = static_cast<int>(t) - 1;
+    if (std::find(best_moments_[t].begin(), best_moments_[t].end(), last) == best_moments_[t].end()) {
+      best_moments_[t].push_back(last);
+    }
+  }
+}
+
+int64_t PrecedingCost::ClosureCost(int t, const Word* required) {
+  std::copy_n(due_[t], words_, row_.begin());
+  bool more = false;
+  ForEachBit(required, words_, [&](int item) {
+    if (TestBit(row_.data(), item) || TestBit(made_by_anchor_.data(), item)) return;
+    more = true;
+    for (int w = 0; w < words_; ++w) row_[w] |= reach_[item][w];
+  });
+  return more ? CostOf(row_.data()) : due_cost_[t];
+}
+
+int64_t PrecedingCost::Bound(int t, const Word* required, int64_t enough) {
+  int64_t most = ClosureCost(t, required);
+  for (int k : best_moments_[t]) {
+    if (most >= enough) break;
+    most = std::max(most, moments_[k].before + DropCost(moments_[k], t, required));
+  }
+  return std::min(most, kImpossible);
+}
+
+int64_t PrecedingCost::DropCost(Moment& moment, int t, const Word* required) {
+  if (moment.room_bytes < 0) return kImpossible;
+  int64_t most_overflow = -moment.room_bytes;
+  for (int w = 0; w < words_; ++w) needed_[w] = (required[w] | moment.needs_until[t][w]) & ~moment.there[w];
+  ForEachBit(needed_.data(), words_, [&](int r) {
+    const StageRequirement& requirement = problem_.requirements[r];
+    const bool free = requirement.group < 0 ? CanBeProduced(r) : requirement.cost == 0;
+    if (free || (r >= problem_.item_count() && ServedBy(r, needed_.data()))) {
+      ClearBit(needed_.data(), r);
+      return;
+    }
+    int64_t most_bytes = 0;
+    for (int item : requirement.alternatives) most_bytes = std::max(most_bytes, moment.bytes[item]);
+    most_overflow += most_bytes;
+  });
+  if (most_overflow <= 0) return 0;
+  if (const int64_t* known = moment.known.Find(needed_.data())) return *known;
+  const int64_t cost = SolveDrop(moment, needed_.data());
+  moment.known.Insert(needed_.data(), cost);
+  return cost;
+}
+
+int64_t PrecedingCost::SolveDrop(const Moment& moment, const Word* needed) {
+  std::vector<int> items;
+  std::vector<int> choices;
+  int64_t overflow = -moment.room_bytes;
+  std::vector<Word> intermediates(words_, 0);
+  ForEachBit(needed, words_, [&](int r) {
+    if (r < problem_.item_count()) {
+      items.push_back(r);
+      overflow += moment.bytes[r];
+    } else {
+      choices.push_back(r);
+    }
+    Reach(r, moment.there.data(), intermediates.data());
+  });
+  std::vector<Word> keepable(words_, 0);
+  for (int w = 0; w < words_; ++w) intermediates[w] &= ~needed[w];
+  for (int choice : choices) SetBit(intermediates.data(), choice);
+  for (int r = 0; r < static_cast<int>(problem_.requirements.size()); ++r) {
+    if (!TestBit(intermediates.data(), r)) continue;
+    const bool free = problem_.requirements[r].group < 0 && CanBeProduced(r);
+    if (free || (r >= problem_.item_count() && ServedBy(r, needed))) {
+      ClearBit(intermediates.data(), r);
+      continue;
+    }
+    for (int item : problem_.requirements[r].alternatives) SetBit(keepable.data(), item);
+  }
+  DropQuestion question{problem_, moment.bytes, std::move(items), std::move(keepable), std::move(intermediates),
+                        std::vector<int64_t>(problem_.group_count, 0)};
+  return CheapestDrop(std::move(question), overflow, choices);
+}
+
+}  // namespace onnx_mem
