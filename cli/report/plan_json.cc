@@ -78,6 +78,22 @@ void WriteAnySchedule(JsonWriter& json, const PlanAnswer& answer) {
   json.EndObject();
 }
 
+void WriteClassBound(JsonWriter& json, const PlanAnswer& answer) {
+  json.Key("class_bound");
+  if (!answer.class_bound) {
+    json.Null();
+    return;
+  }
+  json.BeginObject(Layout::kOneLine);
+  json.Key("class").String(answer.class_bound->name);
+  json.Key("candidates").Int(answer.class_bound->candidates);
+  json.Key("floor_bytes").Int(answer.class_bound->floor_bytes);
+  json.Key("lower_bound_recompute");
+  answer.class_bound->cost ? json.Int(*answer.class_bound->cost) : json.Null();
+  json.Key("gap").Number(answer.class_bound->gap);
+  json.EndObject();
+}
+
 void WriteLargestBatch(JsonWriter& json, const LargestBatch& largest) {
   json.Key("largest_batch").BeginObject(Layout::kOneLine);
   json.Key("with_plan").Int(largest.batch);
@@ -100,10 +116,13 @@ void WritePlan(JsonWriter& json, const PlanPart& part) {
   json.Key("max_slowdown");
   part.request.max_slowdown ? json.Number(*part.request.max_slowdown) : json.Null();
   json.Key("status").String(NameOf(answer.status));
+  json.Key("infeasible_class");
+  answer.infeasible_class.empty() ? json.Null() : json.String(answer.infeasible_class);
   json.Key("minimum_bytes").Int(answer.minimum_bytes);
   json.Key("minimum_why").String(answer.minimum_why);
   json.Key("lower_bound_recompute_flops").Int(answer.lower_bound_recompute_flops);
   json.Key("lower_bound_recompute_ns").Int(answer.lower_bound_recompute_ns);
+  WriteClassBound(json, answer);
   WriteAnySchedule(json, answer);
   json.Key("optimal").Bool(answer.optimal);
   json.Key("optimal_class");

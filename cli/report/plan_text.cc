@@ -61,17 +61,24 @@ std::string NoPlanText(const PlanPart& part, const Screen& screen) {
   const PlanAnswer& answer = part.answer;
   const Measured& floor = answer.plans.back().measured;
   std::string text = std::string(kIndent, ' ') + Painted("No plan", Paint::kRed, screen);
-  if (answer.status == PlanStatus::kInfeasible) {
+  const bool by_class = answer.class_bound && answer.infeasible_class == answer.class_bound->name;
+  if (answer.status != PlanStatus::kInfeasible) {
+    absl::StrAppendFormat(&text, " found for %s\n", Limits(part, screen));
+  } else if (part.request.max_slowdown) {
+    absl::StrAppendFormat(&text, " can have %s: proven for %s\n", Limits(part, screen), answer.infeasible_class);
+  } else if (by_class) {
+    absl::StrAppendFormat(&text, " of %s can fit %s: proven for all sets of %d candidates\n", answer.infeasible_class,
+                          Limits(part, screen), answer.class_bound->candidates);
+  } else {
     absl::StrAppendFormat(&text, " can fit %s: no checkpointing needs less than %s\n", Limits(part, screen),
                           FormatBytesIn(answer.minimum_bytes, screen.units));
     text += Wrapped(absl::StrFormat("because of %s", answer.minimum_why), screen.width, kIndent, kIndent) + '\n';
-  } else {
-    absl::StrAppendFormat(&text, " found for %s\n", Limits(part, screen));
   }
   absl::StrAppendFormat(&text, "%sLeast found: %s %s for %s", std::string(kIndent, ' '),
                         FormatBytesIn(BytesOf(part, floor), screen.units), LineName(part), MoreOf(part, floor.slowdown));
-  if (answer.status == PlanStatus::kNotFound && part.request.budget_bytes) {
-    absl::StrAppendFormat(&text, "; proven: not below %s", FormatBytesIn(answer.minimum_bytes, screen.units));
+  if (part.request.budget_bytes && (answer.infeasible_class.empty() || by_class)) {
+    const int64_t proven = std::max(answer.minimum_bytes, answer.class_bound ? answer.class_bound->floor_bytes : 0);
+    absl::StrAppendFormat(&text, "; proven: none below %s", FormatBytesIn(proven, screen.units));
   }
   return text + '\n';
 }
@@ -154,25 +161,41 @@ std::string ExpandableText(const PlanPart& part, const Screen& screen) {
          '\n';
 }
 
+// A proven least cost as a share of the step, from that of the chosen plan.
+std::string AtLeast(const PlanPart& part, int64_t bound) {
+  const bool time = part.request.cost_line == CostLine::kTime;
+  const Measured& chosen = part.answer.plans[*part.answer.chosen].measured;
+  const int64_t cost = time ? chosen.recompute_ns : chosen.recompute_flops;
+  return MoreOf(part, cost > 0 ? chosen.slowdown * static_cast<double>(bound) / static_cast<double>(cost) : 0);
+}
+
 // How far the chosen plan is from what cannot be beaten, and what could be had if anything could run at any time.
 std::string ProofText(const PlanPart& part, const Screen& screen) {
   const PlanAnswer& answer = part.answer;
   if (!answer.chosen || answer.plans[*answer.chosen].segments.empty()) return "";
+  const std::string within = part.request.budget_bytes ? "the budget" : "its memory";
   const bool time = part.request.cost_line == CostLine::kTime;
-  const Measured& chosen = answer.plans[*answer.chosen].measured;
-  const int64_t cost = time ? chosen.recompute_ns : chosen.recompute_flops;
-  const int64_t bound = time ? answer.lower_bound_recompute_ns : answer.lower_bound_recompute_flops;
   std::string text;
   if (answer.optimal) {
-    text = absl::StrFormat("Proven optimal among %s.", answer.optimal_class);
-  } else {
-    const double least = cost > 0 ? chosen.slowdown * static_cast<double>(bound) / static_cast<double>(cost) : 0;
-    text = absl::StrFormat("Proven: within %s no schedule of any operators takes less than %s; gap %.1f %%.",
-                           part.request.budget_bytes ? "the budget" : "its memory", MoreOf(part, least), 100 * answer.gap);
+    text = absl::StrFormat("Proven optimal among %s", answer.optimal_class);
+    const bool in_class = answer.class_bound && answer.optimal_class == answer.class_bound->name;
+    text += in_class ? absl::StrFormat(" (all sets of %d candidates).", answer.class_bound->candidates) : ".";
+  } else if (answer.class_bound && answer.class_bound->cost) {
+    text = absl::StrFormat("Proven: within %s no set of %s takes less than %s; gap %.1f %%.", within,
+                           answer.class_bound->name, AtLeast(part, *answer.class_bound->cost),
+                           100 * answer.class_bound->gap);
   }
-  if (answer.any_schedule && !answer.optimal) {
-    absl::StrAppendFormat(&text, " Best if any operator could run again at any time: %s%s (no framework runs that).",
-                          MoreOf(part, answer.any_schedule->slowdown), answer.any_schedule->optimal ? ", proven" : "");
+  if (!answer.optimal || (answer.class_bound && answer.optimal_class == answer.class_bound->name)) {
+    const int64_t bound = time ? answer.lower_bound_recompute_ns : answer.lower_bound_recompute_flops;
+    absl::StrAppendFormat(&text, "%sIf any operator could run again at any time, which no framework does: at least %s",
+                          text.empty() ? "" : " ", AtLeast(part, bound));
+    if (!answer.any_schedule) {
+      text += '.';
+    } else if (answer.any_schedule->optimal) {
+      text += ", and that is enough.";
+    } else {
+      absl::StrAppendFormat(&text, ", found %s.", MoreOf(part, answer.any_schedule->slowdown));
+    }
   }
   return Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
 }

@@ -2,8 +2,8 @@
 #include "planner/model/plan.h"
 
 #include <algorithm>
-#include <ctime>
 #include <functional>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +13,9 @@
 #include "planner/model/accountant.h"
 #include "planner/model/candidates.h"
 #include "planner/model/curve.h"
+#include "planner/model/describe.h"
+#include "planner/model/effort.h"
+#include "planner/model/exact.h"
 #include "planner/model/front.h"
 #include "planner/model/profile.h"
 #include "planner/model/proof.h"
@@ -22,9 +25,6 @@
 namespace onnx_mem {
 namespace {
 
-// Work without an iteration limit, in enactments times nodes: about half a second of a 2020s core.
-constexpr int64_t kDefaultWork = 80'000;
-constexpr int64_t kLeastEnactments = 60;
 // The curve leaves out plans that free less than this share of what can be freed, beside the plan before.
 constexpr int64_t kCurveGrain = 250;
 
@@ -32,66 +32,7 @@ constexpr int64_t kCurveGrain = 250;
 constexpr double kProofShare = 0.25;
 constexpr int64_t kProofIterations = 300;
 
-size_t Index(int32_t i) { return static_cast<size_t>(i); }
-
-// How much of the effort is left: enactments, and as a ceiling processor time, so that a busy machine plans no worse.
-class Effort {
- public:
-  Effort(const PlanRequest& request, const Accountant& accountant)
-      : accountant_(accountant), begin_(std::clock()), seconds_(request.time_limit_s) {
-    const auto nodes = static_cast<int64_t>(accountant.lowered().graph.nodes.size());
-    enactments_ = request.iteration_limit > 0 ? request.iteration_limit
-                                              : std::max(kLeastEnactments, kDefaultWork / std::max<int64_t>(nodes, 1));
-  }
-
-  // True while less than `share` of the effort is spent.
-  bool Left(double share) const {
-    if (static_cast<double>(accountant_.work()) >= share * static_cast<double>(enactments_)) return false;
-    const double spent = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
-    return seconds_ <= 0 || spent < share * 0.7 * seconds_;  // the rest is for measuring the curve
-  }
-
- private:
-  const Accountant& accountant_;
-  std::clock_t begin_;
-  double seconds_;
-  int64_t enactments_;
-};
-
-std::string LabelOf(const Profile& profile, const Choice& choice) {
-  if (choice.empty()) return "none";
-  std::vector<std::string> labels;
-  bool blocks = true;
-  for (int32_t c : choice) {
-    labels.push_back(profile.candidates[Index(c)].label);
-    blocks = blocks && profile.candidates[Index(c)].is_block;
-  }
-  std::string label = absl::StrJoin(labels, ", ");
-  if (label.size() <= 48) return label;
-  return absl::StrCat(choice.size(), blocks ? " blocks" : " segments");
-}
-
-// What people do by hand: every child of the root, every block.
-Choice Habit(const Profile& profile, bool Candidate::*kind) {
-  Choice choice;
-  int32_t next = 0;
-  for (size_t i = 0; i < profile.candidates.size(); ++i) {
-    const Candidate& candidate = profile.candidates[i];
-    if (!(candidate.*kind) || candidate.first < next) continue;
-    choice.push_back(static_cast<int32_t>(i));
-    next = candidate.last + 1;
-  }
-  return choice;
-}
-
-std::vector<std::string> NodesBetween(const Graph& graph, int32_t first, int32_t last) {
-  std::vector<std::string> nodes;
-  for (int32_t i = first; i <= last; ++i) {
-    const std::string& name = graph.nodes[NodeId(i)].name;
-    if (!name.empty() && std::find(nodes.begin(), nodes.end(), name) == nodes.end()) nodes.push_back(name);
-  }
-  return nodes;
-}
+constexpr std::string_view kAnySchedule = "all schedules with this backward order";
 
 class ModelPlanner {
  public:
@@ -101,14 +42,16 @@ class ModelPlanner {
   absl::StatusOr<PlanAnswer> Plan() {
     const CandidateSet candidates = FindCandidates(accountant_.lowered(), request_.granularity);
     ASSIGN_OR_RETURN(profile_, MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }));
+    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant_, request_.cost_line));
+    Exact exact(prover, profile_);
     Front front(accountant_, profile_, request_.budget_line);
     RETURN_IF_ERROR(front.Try({}, "none"));
-    RETURN_IF_ERROR(TryProposals(front));
+    RETURN_IF_ERROR(TryProposals(exact, front));
     RETURN_IF_ERROR(AddPlans(front));
     if (!request_.given.empty()) RETURN_IF_ERROR(AddGiven());
     Note(candidates);
     PlanAnswer answer = Answer();
-    RETURN_IF_ERROR(Prove(answer));
+    RETURN_IF_ERROR(Prove(prover, exact, answer));
     RETURN_IF_ERROR(AddExpandable(front, answer));
     return answer;
   }
@@ -116,45 +59,46 @@ class ModelPlanner {
  private:
   bool Uses(std::string_view method) const { return request_.method == "auto" || request_.method == method; }
 
-  absl::Status TryProposals(Front& front) {
+  // On live bytes the limits of segments tell nearly all, so the cheapest set by them comes first. What the allocator
+  // makes of a set they do not tell: there the sets that are left are tried last.
+  absl::Status TryProposals(Exact& exact, Front& front) {
+    const auto until = [&](double share) { return [this, share] { return effort_.Left(share); }; };
+    const bool live = request_.budget_line == BudgetLine::kLive, chain = Uses("chain");
+    if (chain && live) RETURN_IF_ERROR(Complete(exact, until(0.6), front));
+    if (chain) RETURN_IF_ERROR(exact.TryRow(accountant_.baseline_figures().peak_bytes, until(0.6), front));
     for (const ProposalRow& row : ProposalRows()) {
-      if (!Uses(row.name) && request_.method != "dag") continue;
-      std::vector<Choice> choices = row.propose(profile_);
-      // Should the effort end before the proposals do, those tried are spread over all of them.
-      std::stable_sort(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
-        return front.GainOf(BudgetLine::kLive, Estimate(profile_, a)) > front.GainOf(BudgetLine::kLive, Estimate(profile_, b));
-      });
-      for (const Choice& choice : choices) {
-        if (!effort_.Left(row.name == "chain" ? 0.75 : 0.6)) break;
-        if (!front.IsPromising(Estimate(profile_, choice))) continue;
-        RETURN_IF_ERROR(front.Try(choice, row.name));
+      if (Uses(row.name) || request_.method == "dag") RETURN_IF_ERROR(TryRow(row, front));
+    }
+    if (Uses("dag")) {
+      for (const auto kind : {&Candidate::is_stage, &Candidate::is_block}) {
+        RETURN_IF_ERROR(front.Try(Habit(profile_, kind), "dag"));
       }
+      RETURN_IF_ERROR(SearchFromFront(profile_, until(live ? 1.0 : 0.9), front));
     }
-    if (!Uses("dag")) return absl::OkStatus();
-    for (const auto kind : {&Candidate::is_stage, &Candidate::is_block}) {
-      RETURN_IF_ERROR(front.Try(Habit(profile_, kind), "dag"));
-    }
-    return SearchFromFront(profile_, [&] { return effort_.Left(1.0); }, front);
+    return chain && !live ? Complete(exact, until(1.0), front) : absl::OkStatus();
   }
 
-  ModulePlan Described(const Choice& choice, std::string method, std::string label) const {
-    ModulePlan plan;
-    plan.method = std::move(method);
-    plan.label = std::move(label);
-    for (int32_t c : choice) {
-      const Candidate& candidate = profile_.candidates[Index(c)];
-      PlannedSegment segment;
-      segment.segment = candidate.segment;
-      segment.nodes = NodesBetween(accountant_.lowered().graph, candidate.first, candidate.last);
-      segment.saves_bytes = profile_.figures[Index(c)].saves_bytes;
-      segment.recompute_flops = profile_.figures[Index(c)].recompute_flops;
-      plan.segments.push_back(std::move(segment));
+  absl::Status Complete(Exact& exact, const std::function<bool()>& may_go_on, Front& front) {
+    if (!request_.budget_bytes) return absl::OkStatus();
+    return exact.Complete(AllowedLive(), *request_.budget_bytes, may_go_on, front);
+  }
+
+  absl::Status TryRow(const ProposalRow& row, Front& front) {
+    std::vector<Choice> choices = row.propose(profile_);
+    // Should the effort end before the proposals do, those tried are spread over all of them.
+    std::stable_sort(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
+      return front.GainOf(BudgetLine::kLive, Estimate(profile_, a)) > front.GainOf(BudgetLine::kLive, Estimate(profile_, b));
+    });
+    for (const Choice& choice : choices) {
+      if (!effort_.Left(row.name == "chain" ? 0.8 : 0.7)) break;
+      if (!front.IsPromising(Estimate(profile_, choice))) continue;
+      RETURN_IF_ERROR(front.Try(choice, row.name));
     }
-    return plan;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<ModulePlan> MeasuredPlan(const Choice& choice, std::string method, std::string label) {
-    ModulePlan plan = Described(choice, std::move(method), std::move(label));
+    ModulePlan plan = Described(accountant_.lowered().graph, profile_, choice, std::move(method), std::move(label));
     ASSIGN_OR_RETURN(plan.measured, accountant_.Measure(SegmentsOf(profile_, choice)));
     return plan;
   }
@@ -204,30 +148,34 @@ class ModelPlanner {
   }
 
   // What the budget means for bytes that are alive: the device holds the context and what the allocator takes besides.
-  int64_t AllowedLive(const PlanAnswer& answer) const {
-    const RunFigures& figures = accountant_.baseline_figures();
-    const int64_t apart = request_.budget_line == BudgetLine::kDevice ? figures.device_bytes - figures.reserved_peak_bytes : 0;
-    if (request_.budget_bytes) return *request_.budget_bytes - apart;
-    return answer.chosen ? answer.plans[*answer.chosen].measured.peak_bytes : figures.peak_bytes;
+  int64_t AllowedLive() const { return *request_.budget_bytes - OnLine(0); }
+
+  // `live_bytes` on the budget's line, at least.
+  int64_t OnLine(int64_t live_bytes) const {
+    return request_.budget_line == BudgetLine::kDevice ? accountant_.LeastDeviceBytes(live_bytes) : live_bytes;
   }
 
-  absl::Status Prove(PlanAnswer& answer) {
-    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant_, request_.cost_line));
-    answer.minimum_bytes = prover.minimum().bytes;
+  absl::Status Prove(const Prover& prover, const Exact& exact, PlanAnswer& answer) {
+    answer.minimum_bytes = OnLine(prover.minimum().bytes);
     answer.minimum_why = prover.minimum().why;
-    if (request_.budget_line == BudgetLine::kDevice) answer.minimum_bytes = accountant_.LeastDeviceBytes(answer.minimum_bytes);
-    const bool free = answer.chosen && CostOn(request_.cost_line, answer.plans[*answer.chosen].measured) == 0;
+    const Measured& chosen = answer.chosen ? answer.plans[*answer.chosen].measured : answer.baseline;
+    const int64_t limit = request_.budget_bytes ? AllowedLive() : chosen.peak_bytes;
     ProvenBound bound;
-    if (!free) {
+    if (!answer.chosen || CostOn(request_.cost_line, chosen) > 0) {
       // Schedules are looked for while time lasts: not where the answer must be the same on any machine.
       const bool schedules = request_.iteration_limit == 0 && request_.time_limit_s > 0;
-      ASSIGN_OR_RETURN(bound, prover.BoundFor(AllowedLive(answer), schedules,
-                                              (schedules ? kProofShare : 1.0) * request_.time_limit_s, kProofIterations));
+      ASSIGN_OR_RETURN(bound, prover.BoundFor(limit, schedules, (schedules ? kProofShare : 1.0) * request_.time_limit_s,
+                                              kProofIterations));
     }
-    if (!answer.chosen) answer.status = bound.infeasible ? PlanStatus::kInfeasible : PlanStatus::kNotFound;
     if (bound.infeasible && !bound.why.empty()) answer.minimum_why = bound.why;
     FillBound(bound, answer);
+    if (exact.has_bound()) FillClassBound(exact, limit, answer);
+    if (!answer.chosen) FillStatus(bound, answer);
     return absl::OkStatus();
+  }
+
+  double GapOf(int64_t cost, int64_t bound) const {
+    return cost > bound ? static_cast<double>(cost - bound) / (accountant_.StepCost() + static_cast<double>(cost)) : 0;
   }
 
   void FillBound(const ProvenBound& bound, PlanAnswer& answer) const {
@@ -243,8 +191,37 @@ class ModelPlanner {
     if (!answer.chosen) return;
     const auto cost = CostOn(request_.cost_line, answer.plans[*answer.chosen].measured);
     answer.optimal = cost == bound.cost;
-    answer.gap = cost > bound.cost ? static_cast<double>(cost - bound.cost) / (accountant_.StepCost() + static_cast<double>(cost)) : 0;
-    if (answer.optimal) answer.optimal_class = "all schedules with this backward order";
+    answer.gap = GapOf(cost, bound.cost);
+    if (answer.optimal) answer.optimal_class = kAnySchedule;
+  }
+
+  void FillClassBound(const Exact& exact, int64_t live_limit, PlanAnswer& answer) const {
+    PlanAnswer::ClassBound& in_class = answer.class_bound.emplace();
+    in_class.name = request_.granularity == Granularity::kOp ? "op-level segments" : "module-level segments";
+    in_class.candidates = static_cast<int64_t>(profile_.candidates.size());
+    in_class.floor_bytes = OnLine(exact.Floor());
+    in_class.cost = exact.LeastCost(live_limit);
+    if (!answer.chosen) return;
+    const auto cost = CostOn(request_.cost_line, answer.plans[*answer.chosen].measured);
+    in_class.cost = std::min(in_class.cost.value_or(cost), cost);
+    in_class.gap = GapOf(cost, *in_class.cost);
+    if (answer.optimal || cost > *in_class.cost) return;
+    answer.optimal = true;
+    answer.optimal_class = in_class.name;
+  }
+
+  void FillStatus(const ProvenBound& bound, PlanAnswer& answer) const {
+    answer.status = PlanStatus::kInfeasible;
+    const auto too_dear = [&](int64_t cost) {
+      return request_.max_slowdown && static_cast<double>(cost) > *request_.max_slowdown * accountant_.StepCost();
+    };
+    if (bound.infeasible || too_dear(bound.cost)) {
+      answer.infeasible_class = kAnySchedule;
+    } else if (answer.class_bound && (!answer.class_bound->cost || too_dear(*answer.class_bound->cost))) {
+      answer.infeasible_class = answer.class_bound->name;
+    } else {
+      answer.status = PlanStatus::kNotFound;
+    }
   }
 
   // A plan that is cheaper than the chosen one, and fits but for the caching allocator's fixed segments.
@@ -258,7 +235,7 @@ class ModelPlanner {
                        accountant_.MeasureWith("pytorch-expandable", SegmentsOf(profile_, judged.choice)));
       if (measured.device_bytes > *request_.budget_bytes) continue;
       if (request_.max_slowdown && measured.slowdown > *request_.max_slowdown) break;
-      answer.with_expandable_segments = Described(judged.choice, judged.method, LabelOf(profile_, judged.choice));
+      answer.with_expandable_segments = Described(accountant_.lowered().graph, profile_, judged.choice, judged.method, LabelOf(profile_, judged.choice));
       answer.with_expandable_segments->measured = measured;
       break;
     }

@@ -77,6 +77,16 @@ struct PlanAnswer {
   // Proven, for the budget: any schedule with this backward order. The one that the cost line counts; the other is 0.
   int64_t lower_bound_recompute_flops = 0;
   int64_t lower_bound_recompute_ns = 0;
+  // The same for what the request's granularity allows: all sets of disjoint candidates. Unset where that is not proven
+  // (a step with checkpoints of its own, or of several micro-batches).
+  struct ClassBound {
+    std::string name;               // "module-level segments"
+    int64_t candidates = 0;
+    int64_t floor_bytes = 0;        // no plan of the class takes less, on the budget's line
+    std::optional<int64_t> cost;    // none within the budget recomputes less (by the cost line); nullopt: there is none
+    double gap = 0;                 // as `gap` below
+  };
+  std::optional<ClassBound> class_bound;
   // The best schedule found when any operator may run again at any time, which no framework executes: what could be had
   // at most. On live bytes; nothing of the allocator is in it.
   struct Reference {
@@ -89,6 +99,7 @@ struct PlanAnswer {
   std::optional<Reference> any_schedule;
   bool optimal = false;             // chosen meets a proven bound of its class
   std::string optimal_class;        // "module-level segments", "all schedules with this backward order"
+  std::string infeasible_class;     // of the status: that none of these fits
   double gap = 0;                   // (chosen recompute - bound) / (forward + backward + recompute)
   // With a budget on the device: what costs less than the chosen plan and fits once the caching allocator has expandable
   // segments (PYTORCH_ALLOC_CONF=expandable_segments:True). Its figures are with them.

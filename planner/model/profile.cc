@@ -95,11 +95,9 @@ class Profiler {
     });
     for (size_t i : order) RETURN_IF_ERROR(Fill(i));
     const int64_t least = std::max<int64_t>(1, accountant_.baseline().saved_activation_bytes / kCrumb);
-    for (size_t i = 0; i < set_.list.size(); ++i) {
-      if (figures_[i].saves_bytes < least) continue;
-      profile_.candidates.push_back(set_.list[i]);
-      profile_.figures.push_back(figures_[i]);
-    }
+    for (CandidateFigures& figures : figures_) figures.counts = figures.saves_bytes >= least;
+    profile_.candidates = set_.list;
+    profile_.figures = std::move(figures_);
     return std::move(profile_);
   }
 

@@ -25,10 +25,11 @@ struct CandidateFigures {
   int64_t cost = 0;             // of its re-run, as Score::cost
   int64_t rerun_peak_bytes = 0;  // most alive from its re-run to the end of its backward, alone
   bool enacted = false;         // false: taken from a range that looks alike, or added up from its parts
+  bool counts = true;           // false: frees so little that only a proof looks at it
 };
 
 struct Profile {
-  std::vector<Candidate> candidates;      // those that free something, by first node, longest first
+  std::vector<Candidate> candidates;      // by first node, longest first
   std::vector<CandidateFigures> figures;  // one per candidate
   std::vector<int64_t> forward_live;      // per lowered node: most alive while it runs, baseline
   std::vector<int64_t> backward_live;

@@ -55,9 +55,10 @@ absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cos
   prover.minimum_ = ProvenMinimum(accountant.baseline_figures().program);
   const Run& run = accountant.workload().run;
   if (!run.segments.empty() || !run.checkpointed.empty() || run.accumulate > 1) return prover;
-  ASSIGN_OR_RETURN(const StepTrace trace, TraceStep(accountant.lowered(), run));
-  prover.graph_ = StepGraphOf(trace, CostsOf(trace.enacted.program, cost_line, accountant.clock()),
-                              accountant.optimizer_state_bytes());
+  prover.accountant_ = &accountant;
+  ASSIGN_OR_RETURN(prover.trace_, TraceStep(accountant.lowered(), run));
+  prover.costs_ = CostsOf(prover.trace_.enacted.program, cost_line, accountant.clock());
+  prover.graph_ = StepGraphOf(prover.trace_, prover.costs_, accountant.optimizer_state_bytes());
   RETURN_IF_ERROR(VerifyStepGraph(prover.graph_));
   prover.has_graph_ = true;
   prover.once_cost_ = OnceCost(prover.graph_);
@@ -66,6 +67,13 @@ absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cos
     prover.minimum_ = {neediest.bytes, prover.graph_.ops[neediest.op].name};
   }
   return prover;
+}
+
+std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>& candidates) const {
+  if (!has_graph_) return std::nullopt;
+  SegmentLimits limits = LimitsOf(accountant_->lowered().graph, trace_, costs_, accountant_->optimizer_state_bytes(), candidates);
+  limits.constant_live = accountant_->optimizer_peak_bytes();
+  return limits;
 }
 
 absl::StatusOr<ProvenBound> Prover::BoundFor(int64_t peak_bytes, bool schedules, double seconds, int64_t iterations) const {

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "planner/model/accountant.h"
+#include "planner/model/segment_limits.h"
 #include "planner/schedule/problem.h"
 
 namespace onnx_mem {
@@ -32,18 +34,24 @@ struct ProvenBound {
 
 class Prover {
  public:
-  // Steps of several micro-batches or with checkpoints of their own have no step graph: `has_graph` is false then, and
-  // the minimum is that of what no plan moves.
+  // `accountant` outlives the prover. Steps of several micro-batches or with checkpoints of their own have no step graph:
+  // `has_graph` is false then, and the minimum is that of what no plan moves.
   static absl::StatusOr<Prover> Create(const Accountant& accountant, CostLine cost_line);
 
   const Minimum& minimum() const { return minimum_; }
   bool has_graph() const { return has_graph_; }
   const StepGraph& graph() const { return graph_; }
 
+  // What sets of disjoint `candidates` can do, by live bytes; nullopt without a step graph.
+  std::optional<SegmentLimits> LimitSegments(const std::vector<Candidate>& candidates) const;
+
   // `peak_bytes`: alive at most. Limits as those of Solve; `schedules` false: the bound alone.
   absl::StatusOr<ProvenBound> BoundFor(int64_t peak_bytes, bool schedules, double seconds, int64_t iterations) const;
 
  private:
+  const Accountant* accountant_ = nullptr;
+  StepTrace trace_;
+  std::vector<int64_t> costs_;  // by step
   StepGraph graph_;
   bool has_graph_ = false;
   Minimum minimum_;

@@ -1,0 +1,45 @@
+// The best plans by the limits of their segments (segment_limits.h), tried on the accountant; and the proof for the
+// class of plans that a request allows, all sets of disjoint candidates: the least memory, and for a budget the least
+// recomputation.
+#ifndef ONNX_MEM_PLANNER_MODEL_EXACT_H_
+#define ONNX_MEM_PLANNER_MODEL_EXACT_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "planner/model/front.h"
+#include "planner/model/proof.h"
+#include "planner/model/segment_bound.h"
+
+namespace onnx_mem {
+
+class Exact {
+ public:
+  // Without a step graph nothing is tried and nothing proven.
+  Exact(const Prover& prover, const Profile& profile);
+
+  bool has_bound() const { return bound_.has_value(); }
+  int64_t Floor() const { return bound_->Floor(); }  // alive: no set has less
+
+  // The cheapest set for each of a row of limits on live bytes, the lowest first.
+  absl::Status TryRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front);
+
+  // Tries sets that may stay within `live_limit`, cheapest first, until the front holds one within `budget` on its line
+  // that none left can beat.
+  absl::Status Complete(int64_t live_limit, int64_t budget, const std::function<bool()>& may_go_on, Front& front);
+
+  // No set whose peak of live bytes is at most `limit` costs less, what Complete tried and found too large for its
+  // budget left out where that was the same limit. nullopt: there is no such set.
+  std::optional<int64_t> LeastCost(int64_t limit) const;
+
+ private:
+  std::optional<SegmentBound> bound_;
+  std::optional<int64_t> completed_limit_;
+  std::optional<int64_t> completed_cost_;  // no set that was not tried costs less; nullopt: all were tried
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_MODEL_EXACT_H_
