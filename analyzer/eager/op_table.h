@@ -20,6 +20,7 @@
 //                logsigmoid hardshrink softshrink threshold expm1 log1p log2 trunc glu {axis}
 //   binary       add sub mul div pow maximum minimum fmod remainder floor_divide atan2 compare (bool result) logical
 //                bitwise where (cond, a, b; a or b may be invalid = scalar) masked_fill (x, mask) prelu (x, slope) lerp
+//                addcmul (self, tensor1, tensor2)
 //   matmul       linear (x, weight, bias?) {transposed: 1 if the file's weight is [in, out] and the parameter
 //                [out, in]} addmm (a, b, bias?) {trans_a, trans_b} (Gemm whose weight is no plain linear)
 //                matmul (N-D, broadcasting) bmm einsum {equation}
@@ -35,6 +36,7 @@
 //   loss         nll_loss (log-probabilities, target)
 //   select       embedding (weight, indices) index_select (x, indices) {axis} gather (x, index) {axis} index (x, i...)
 //                scatter scatter_add (x, index, source?) index_put (x, values?, i...) {accumulate} topk sort nonzero
+//                copy_into (x, y: written into x in place)
 //                unique one_hot triu tril
 //   shape        cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle pixel_unshuffle roll repeat
 //                {repeats} flip im2col col2im grid_sample affine_grid

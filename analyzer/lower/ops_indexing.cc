@@ -54,12 +54,18 @@ void LowerScatterElements(Site& s) {
          {{"axis", s.Axis("axis", 0)}});
 }
 
-// x[a:b] = y is written as a ScatterND at positions made of ranges: the framework copies into a view, in place.
+// x[a:b] = y is written as a ScatterND at positions made of ranges: the framework copies into a view, in place. Numbers
+// are filled in.
 void LowerScatterNd(Site& s) {
   const TensorId x = s.Materialized(0);
-  const bool at_ranges = s.Has(1) && !s.lowering().residence.from_data[s.node().inputs[1]];
-  if (at_ranges && s.draft().producer(x).valid()) return s.Alias(0, x);
-  s.Emit("index_put", {x, s.Materialized(2), s.Materialized(1)}, {s.Out(0)});
+  const auto& from_data = s.lowering().residence.from_data;
+  const bool at_ranges = s.Has(1) && !from_data[s.node().inputs[1]];
+  if (!at_ranges || !s.draft().producer(x).valid()) {
+    s.Emit("index_put", {x, s.Materialized(2), s.Materialized(1)}, {s.Out(0)});
+    return;
+  }
+  if (!s.Has(2) || !from_data[s.node().inputs[2]] || !s.In(2).valid()) return s.Alias(0, x);
+  s.Emit("copy_into", {x, s.In(2)}, {s.Out(0)});
 }
 
 void LowerTopK(Site& s) {

@@ -95,7 +95,7 @@ bool IsResultName(std::string_view name) {
 // A folded expression (swin's gathered relative position bias), not the parameter that it was computed from.
 bool IsFoldedExpression(const Tensor& tensor) {
   if (IsResultName(tensor.name)) return !IsVector(tensor.shape);
-  if (tensor.shape.rank() < 3) return false;
+  if (tensor.shape.rank() < 3 || IsVector(tensor.shape)) return false;
   return IsFoldedOperand(tensor.name, "Add") || IsFoldedOperand(tensor.name, "Sub") ||
          IsFoldedOperand(tensor.name, "Where");
 }

@@ -21,6 +21,7 @@ enum class GroupKind {
   kUnary,    // one tensor in, one out
   kNorm,     // a tensor and its stored scale and shift in, one out
   kAll,      // everything that the group reads, in the order in which it reads it
+  kAddend,   // everything that it reads, what its last node reads before the rest
   kInPlace,  // the first tensor that it reads, written into: functional form of x[a:b] = y
   kUnbind,   // one tensor in, its slices along an axis out
 };
@@ -34,6 +35,7 @@ struct GroupRow {
 constexpr auto kGroups = std::to_array<GroupRow>({
     {"_fused_rms_norm", "rms_norm", GroupKind::kNorm},
     {"_safe_softmax", "softmax", GroupKind::kUnary},
+    {"addcmul", "addcmul", GroupKind::kAddend},
     {"celu", "celu", GroupKind::kUnary},
     {"cumsum", "cumsum", GroupKind::kUnary},
     {"elu", "elu", GroupKind::kUnary},
@@ -184,6 +186,24 @@ bool MakeUnbind(const Draft& draft, const Group& group, Node& fused) {
   return true;
 }
 
+// A write into the first tensor that has the result's shape; what is written stands beside it, unless it is numbers.
+void MakeWrite(const Draft& draft, const Group& group, Node& fused) {
+  const Tensor& result = draft.tensor(group.outputs[0]);
+  TensorId written;
+  for (TensorId input : group.inputs) {
+    if (IsStored(draft, input)) continue;
+    const Tensor& tensor = draft.tensor(input);
+    if (fused.inputs.empty() && tensor.shape == result.shape) {
+      fused.inputs.push_back(input);
+    } else if (!written.valid() && tensor.dtype == result.dtype && tensor.shape.rank() > 0) {
+      written = input;
+    }
+  }
+  if (fused.inputs.empty() || !written.valid()) return;
+  fused.op = "copy_into";
+  fused.inputs.push_back(written);
+}
+
 // The one operator that the group was; false where the group is not what its row expects.
 bool MakeFused(const Draft& draft, const GroupRow& row, const Group& group, Node& fused) {
   fused.op = std::string(row.framework);
@@ -198,12 +218,15 @@ bool MakeFused(const Draft& draft, const GroupRow& row, const Group& group, Node
       break;
     case GroupKind::kNorm: fused.inputs = NormOperands(draft, group); break;
     case GroupKind::kAll: fused.inputs = group.inputs; break;
-    case GroupKind::kInPlace:
-      for (TensorId input : group.inputs) {
-        const bool base = draft.tensor(input).shape == draft.tensor(group.outputs[0]).shape && !IsStored(draft, input);
-        if (base && fused.inputs.empty()) fused.inputs.push_back(input);
-      }
+    case GroupKind::kAddend: {
+      const std::vector<TensorId>& last = draft.node(group.nodes.back()).inputs;
+      fused.inputs = group.inputs;
+      std::stable_partition(fused.inputs.begin(), fused.inputs.end(),
+                            [&](TensorId id) { return std::find(last.begin(), last.end(), id) != last.end(); });
+      if (fused.inputs.size() != 3) return false;
       break;
+    }
+    case GroupKind::kInPlace: MakeWrite(draft, group, fused); break;
     case GroupKind::kUnbind: break;
   }
   if (fused.inputs.empty()) return false;

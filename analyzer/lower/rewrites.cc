@@ -18,6 +18,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"aten-groups", "ATen calls that the exporter decomposed run as one operator", FuseAtenGroups},
     {"linear-bias", "matrix products with their bias run as one linear", FuseLinearBias, Told::kByCheck},
     {"rsqrt", "reciprocals of square roots run as one rsqrt", FuseRsqrt, Told::kByCheck},
+    {"addcmul", "sums with a product scaled by one run as addcmul", FuseAddcmul, Told::kByCheck},
     {"unbind", "splits into single slices run as one unbind", FuseUnbind, Told::kByCheck},
     {"roll", "pairs of slices joined the other way round run as roll", FuseRoll, Told::kByCheck},
     {"group-norm", "GroupNorms that the exporter spelled out run as one operator", FuseGroupNorm},

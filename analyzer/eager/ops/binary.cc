@@ -138,6 +138,24 @@ void EnactModulo(Machine& m, const Call& call, Outputs& out) {
   out[0] = Modulo(m, call.node.op, call.input(0), call.input(1));
 }
 
+// self + value * tensor1 * tensor2.
+void EnactAddcmul(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &self = call.input(0), &first = call.input(1), &second = call.input(2);
+  NodeRef node = m.MakeNode("AddcmulBackward0", {self, first, second});
+  node.Save(node.needs(2) ? first : nullptr);
+  node.Save(node.needs(1) ? second : nullptr);
+  out[0] = NewPointwise(m, "addcmul", {self, first, second});
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    b.result(0, b.grad());
+    for (const size_t edge : {size_t{1}, size_t{2}}) {
+      if (!b.needs(edge)) continue;
+      const TensorRef scaled = b.m.NewLike("mul", *b.saved(2 - edge));
+      b.result(edge, NewPointwise(b.m, "mul", {b.grad(), scaled}));
+    }
+  });
+}
+
 // Comparisons and logic: a mask without gradient. A missing operand was a Python number.
 void EnactCompare(Machine& m, const Call& call, Outputs& out) {
   out[0] = NewPointwise(m, call.node.op, {call.input(0), call.input(1)}, DType::kBool);
@@ -202,6 +220,7 @@ TensorRef Div(Machine& m, const TensorRef& a, const TensorRef& b, bool in_place)
 std::span<const OpRow> BinaryOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"add", EnactAdd, 2},
+      {"addcmul", EnactAddcmul, 3},
       {"atan2", EnactAtan2},
       {"bitwise", EnactBitwise},
       {"compare", EnactCompare},

@@ -90,6 +90,29 @@ void EnactIndexPut(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// x[a:b] = y, in place. Of a part, CopySlices copies the gradient, hands on its own copy of the part, and zeros that part
+// of the first; of all of x, the gradient goes to y as it is. Inputs: x, y. Sources: torch/csrc/autograd/functions/
+// tensor.cpp (CopySlices, CopyBackwards).
+void EnactCopyInto(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &y = call.input(1);
+  const bool whole = NumElements(y->dims) == NumElements(x->dims);
+  NodeRef node = m.MakeNode(whole ? "CopyBackwards" : "CopySlices", {x, y});
+  out[0] = InPlace(m, "copy_", x);
+  node.Output(out[0]);
+  node.Formula([whole, part = y->dims](Backward& b) {
+    if (whole) {
+      if (b.needs(0)) b.result(0, b.m.NewLike("zeros_like", *b.grad()));
+      b.result(1, b.grad());
+      return;
+    }
+    const TensorRef base = b.m.NewLike("new_empty_strided", *b.grad());
+    const TensorRef slice = b.m.New("clone", part, b.grad()->dtype);
+    if (b.needs(0)) b.m.New("zeros_like", part, b.grad()->dtype);
+    b.result(0, base);
+    b.result(1, slice);
+  });
+}
+
 // topk, sort: values and int64 indices.
 void EnactOrder(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
@@ -125,6 +148,7 @@ void EnactOneHot(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> SelectOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
+      {"copy_into", EnactCopyInto, 2},
       {"embedding", EnactEmbedding, 2, 1},
       {"gather", EnactGather, 2, 1},
       {"index", EnactIndex, 2, 1},

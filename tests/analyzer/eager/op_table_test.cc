@@ -51,6 +51,7 @@ TEST(FindOpTest, EveryNameOfTheContractHasARow) {
         "adaptive_avg_pool", "adaptive_max_pool", "lp_pool", "max_unpool", "softmax", "log_softmax", "sum", "mean",
         "amax", "amin", "prod", "norm", "logsumexp", "argmax", "argmin", "cumsum", "cumprod", "max_dim", "std", "var",
         "all", "any", "embedding", "index_select", "gather", "index", "scatter", "scatter_add", "index_put", "topk",
+        "copy_into", "addcmul",
         "sort", "nonzero", "unique", "one_hot", "triu", "tril", "cat", "stack", "pad", "upsample", "pixel_shuffle",
         "pixel_unshuffle", "roll", "repeat", "flip", "im2col", "col2im", "grid_sample", "affine_grid", "arange", "full",
         "empty", "zeros_like", "random", "sdpa", "dropout", "feature_dropout", "lstm", "gru", "rnn", "quantize",

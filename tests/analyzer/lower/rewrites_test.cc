@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -72,6 +74,23 @@ TEST(GatedActivations, SiluHardswishMish) {
     output u
   )"),
             "silu(x) -> y [a]\nhardswish(y) -> z [b]\nmish(z) -> u [c]\n");
+}
+
+TEST(Addcmul, IsKnownByItsProductByOne) {
+  const auto text = [](std::string_view scale) {
+    return absl::StrCat(R"(
+    input x float32 2x8
+    weight w float32 8
+    weight b float32 8
+    const scale float32 scalar = )", std::string(scale), R"(
+    /a/Mul = Mul(w, x) -> p float32 2x8
+    /a/Mul_1 = Mul(p, scale) -> s float32 2x8
+    /a/Add = Add(b, s) -> y float32 2x8
+    output y
+  )");
+  };
+  EXPECT_TRUE(absl::StartsWith(LowerText(text("1")), "addcmul(b, w, x) -> y [a]\n"));
+  EXPECT_TRUE(absl::StartsWith(LowerText(text("2")), "mul(w, x) -> p [a]\nmul_scalar(p) -> s [a]\nadd(b, s) -> y [a]\n"));
 }
 
 constexpr std::string_view kGlu = R"(

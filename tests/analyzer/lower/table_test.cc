@@ -92,6 +92,22 @@ TEST(Table, SlicesAreClampedAndGatherOfANumberIsASelect) {
             "select(a) -> y axis=1 index=3\n");
 }
 
+TEST(Table, AWriteIntoASliceIsACopyInPlace) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 4x8
+    weight a.weight float32 8x8
+    const at int64 2x1 = 0 1
+    /a/MatMul = MatMul(x, a.weight) -> m float32 4x8
+    /Slice = Relu(x) -> r float32 4x8
+    const start int64 1 = 0
+    const end int64 1 = 2
+    /Slice_1 = Slice(r, start, end) -> v float32 2x8
+    /ScatterND = ScatterND(m, at, v) -> y float32 4x8
+    output y
+  )"),
+            "matmul(x, a.weight) -> m [a]\nrelu(x) -> r\nslice(r) -> v\ncopy_into(m, v) -> y\nparameter a.weight\n");
+}
+
 TEST(Table, DropoutRunsInTrainingOnly) {
   const std::string_view text = R"(
     input x float32 2x3
