@@ -1,4 +1,6 @@
 // Convolutions: the framework's attributes are lists with one entry per spatial dimension.
+#include <algorithm>
+
 #include "analyzer/lower/ops.h"
 
 namespace onnx_mem {
@@ -21,14 +23,29 @@ TensorId Bias(Site& s, size_t slot) {
   return s.Materialized(slot);
 }
 
+// The framework's convolution pads both sides alike. Sides that differ were a pad of its own (TensorFlow's "same"), which
+// dynamo's optimizer folds into the convolution; both sides of it are 0 then. Gives the padded input.
+TensorId PaddedApart(Site& s, size_t spatial, std::vector<int64_t>& pads) {
+  const TensorId x = s.Materialized(0);
+  const Shape& shape = s.InShape(0);
+  if (!shape.known() || std::equal(pads.begin(), pads.begin() + static_cast<int64_t>(spatial), pads.end() - static_cast<int64_t>(spatial))) {
+    return x;
+  }
+  Dims dims = shape.dims;
+  for (size_t i = 0; i < spatial; ++i) dims[dims.size() - spatial + i] += pads[i] + pads[spatial + i];
+  std::fill(pads.begin(), pads.end(), 0);
+  return s.EmitTemp("pad", {x}, dims, s.InType(0), {{"mode", std::string("constant")}});
+}
+
 }  // namespace
 
 void LowerConv(Site& s) {
   const size_t spatial = s.InRank(1) > 2 ? s.InRank(1) - 2 : 0;
   const TensorId stored = s.Stored(1);
-  std::vector<TensorId> inputs = {s.Materialized(0), stored.valid() ? stored : s.Materialized(1)};
+  std::vector<int64_t> pads = PerDimension(s, "pads", 2 * spatial, 0);
+  const TensorId x = PaddedApart(s, spatial, pads);
+  std::vector<TensorId> inputs = {x, stored.valid() ? stored : s.Materialized(1)};
   if (const TensorId bias = Bias(s, 2); bias.valid()) inputs.push_back(bias);
-  const std::vector<int64_t> pads = PerDimension(s, "pads", 2 * spatial, 0);
   s.Emit("conv", std::move(inputs), {s.Out(0)},
          {{"stride", PerDimension(s, "strides", spatial, 1)},
           {"pad", std::vector<int64_t>(pads.begin(), pads.begin() + static_cast<int64_t>(spatial))},

@@ -77,9 +77,15 @@ bool IsRunningStatistic(const Graph& graph, TensorId id) {
   });
 }
 
+// Modules that hold the tables of a rotary embedding, and nothing that is trained.
+constexpr auto kRotaryModules = std::to_array<std::string_view>({"rope", "rotary_emb", "rotary_pos_emb"});
+
 bool HasBufferName(std::string_view name) {
   const size_t dot = name.rfind('.');
   const std::string_view last = dot == std::string_view::npos ? name : name.substr(dot + 1);
+  const std::string_view path = dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
+  const std::string_view owner = path.substr(path.rfind('.') == std::string_view::npos ? 0 : path.rfind('.') + 1);
+  if (std::find(kRotaryModules.begin(), kRotaryModules.end(), owner) != kRotaryModules.end()) return true;
   return std::find(kBufferNames.begin(), kBufferNames.end(), last) != kBufferNames.end() ||
          absl::EndsWith(View(last), "_mask");
 }

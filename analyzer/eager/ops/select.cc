@@ -97,7 +97,8 @@ void EnactCopyInto(Machine& m, const Call& call, Outputs& out) {
   const TensorRef &x = call.input(0), &y = call.input(1);
   const bool whole = NumElements(y->dims) == NumElements(x->dims);
   NodeRef node = m.MakeNode(whole ? "CopyBackwards" : "CopySlices", {x, y});
-  out[0] = InPlace(m, "copy_", x);
+  m.BeginStep("copy_");
+  out[0] = m.Alias(x, x->dims, x->strides, x->is_view);
   node.Output(out[0]);
   node.Formula([whole, part = y->dims](Backward& b) {
     if (whole) {

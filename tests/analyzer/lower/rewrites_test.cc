@@ -76,6 +76,32 @@ TEST(GatedActivations, SiluHardswishMish) {
             "silu(x) -> y [a]\nhardswish(y) -> z [b]\nmish(z) -> u [c]\n");
 }
 
+constexpr std::string_view kSharedIndex = R"(
+    input x float32 2x64x8
+    weight blocks.0.table float32 9x8
+    weight blocks.1.table float32 9x8
+    weight onnx::Gather_7 int64 64
+    /blocks.0/Gather = Gather(blocks.0.table, onnx::Gather_7) -> a float32 64x8
+    /blocks.0/Add = Add(x, a) -> y float32 2x64x8
+    /blocks.1/Gather = Gather(blocks.1.table, onnx::Gather_7) -> b float32 64x8
+    /blocks.1/Add = Add(y, b) -> z float32 2x64x8
+    output z
+)";
+
+TEST(ModuleBuffers, AnIndexThatTheExporterMergedIsOneForEachModule) {
+  const std::string lowered = LowerText(kSharedIndex);
+  EXPECT_NE(lowered.find("index_select(blocks.0.table, onnx::Gather_7) -> a"), std::string::npos) << lowered;
+  EXPECT_NE(lowered.find("index_select(blocks.1.table, onnx::Gather_7/blocks.1) -> b"), std::string::npos) << lowered;
+}
+
+TEST(ModuleBuffers, ANamedOneIsOneTensor) {
+  std::string text(kSharedIndex);
+  for (size_t at = text.find("onnx::Gather_7"); at != std::string::npos; at = text.find("onnx::Gather_7")) {
+    text.replace(at, 14, "shared.index");
+  }
+  EXPECT_EQ(LowerText(text).find("shared.index/"), std::string::npos);
+}
+
 TEST(Addcmul, IsKnownByItsProductByOne) {
   const auto text = [](std::string_view scale) {
     return absl::StrCat(R"(

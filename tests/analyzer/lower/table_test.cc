@@ -108,6 +108,17 @@ TEST(Table, AWriteIntoASliceIsACopyInPlace) {
             "matmul(x, a.weight) -> m [a]\nrelu(x) -> r\nslice(r) -> v\ncopy_into(m, v) -> y\nparameter a.weight\n");
 }
 
+TEST(Table, PadsThatDifferWereAPadOfTheirOwn) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 1x3x4x4
+    weight a.weight float32 8x3x3x3
+    /a/Conv = Conv(x, a.weight) -> y float32 1x8x2x2 {pads: [0 0 1 1], strides: [2 2]}
+    output y
+  )",
+                      {}, "pad"),
+            "pad(x) -> y/0 [a]\nconv(y/0, a.weight) -> y [a] pad=[0 0]\nparameter a.weight\n");
+}
+
 TEST(Table, DropoutRunsInTrainingOnly) {
   const std::string_view text = R"(
     input x float32 2x3
