@@ -10,19 +10,35 @@ constexpr int64_t kNeverCut = int64_t{1} << 61;
 
 }  // namespace
 
-CutGraph::CutGraph(const StageProblem& problem, const FirstRuns& first_runs, int64_t budget_bytes, int k, int until)
+CutGraph::CutGraph(const StageProblem& problem, const FirstRuns* first_runs, int64_t budget_bytes, int k)
     : problem_(problem), first_runs_(first_runs), k_(k), there_(problem.items.size(), false),
       served_(problem.requirements.size(), false), node_of_(problem.requirements.size(), -1) {
   bytes_left_.reserve(problem.items.size());
   for (const StageItem& item : problem.items) bytes_left_.push_back(item.bytes);
   DecideAtAnchor(budget_bytes);
+}
+
+CutGraph::CutGraph(const StageProblem& problem, const FirstRuns& first_runs, int64_t budget_bytes, int k, int until)
+    : CutGraph(problem, &first_runs, budget_bytes, k) {
   for (int t = k + 1; t <= until; ++t) {
-    for (int need : problem.anchors[t].needs) {
-      const bool known = node_of_[need] >= 0;
-      const int node = NeedNode(need);
-      if (node >= 0 && !known) source_arcs_.push_back(cut_.AddArc(MinCut::kSource, node));
-    }
+    for (int need : problem.anchors[t].needs) AddNeed(need);
   }
+  DescribeAll();
+}
+
+CutGraph::CutGraph(const StageProblem& problem, int64_t budget_bytes, int k, const std::vector<int>& needs)
+    : CutGraph(problem, nullptr, budget_bytes, k) {
+  for (int need : needs) AddNeed(need);
+  DescribeAll();
+}
+
+void CutGraph::AddNeed(int requirement) {
+  const bool known = node_of_[requirement] >= 0;
+  const int node = NeedNode(requirement);
+  if (node >= 0 && !known) source_arcs_.push_back(cut_.AddArc(MinCut::kSource, node));
+}
+
+void CutGraph::DescribeAll() {
   while (!open_.empty()) {
     const int requirement = open_.back();
     open_.pop_back();
@@ -110,7 +126,7 @@ int CutGraph::ComputationNode(int group, int64_t cost) {
 // Costs, and what could not be said before everything at stake was known.
 void CutGraph::Finish() {
   for (const auto& [group, by_cost] : computations_) {
-    int64_t charged = first_runs_.CostAfter(k_, group);
+    int64_t charged = first_runs_ == nullptr ? 0 : first_runs_->CostAfter(k_, group);
     int cheaper = -1;
     for (const auto& [cost, node] : by_cost) {
       charges_.push_back({cut_.AddArc(node, MinCut::kSink), node, std::max<int64_t>(0, cost - charged)});

@@ -42,6 +42,9 @@ class CutGraph {
   // What anchors k+1..until need is at stake; what only later ones need is left out.
   CutGraph(const StageProblem& problem, const FirstRuns& first_runs, int64_t budget_bytes, int k, int until);
 
+  // The same for any requirements behind anchor k, with no run charged yet.
+  CutGraph(const StageProblem& problem, int64_t budget_bytes, int k, const std::vector<int>& needs);
+
   int anchor() const { return k_; }
   int64_t room_bytes() const { return room_bytes_; }  // for all that is kept; negative: the anchor itself does not fit
   const std::vector<Keep>& keeps() const { return keeps_; }
@@ -51,7 +54,10 @@ class CutGraph {
   const MinCut& cut() const { return cut_; }
 
  private:
+  CutGraph(const StageProblem& problem, const FirstRuns* first_runs, int64_t budget_bytes, int k);
   void DecideAtAnchor(int64_t budget_bytes);
+  void AddNeed(int requirement);
+  void DescribeAll();
   int64_t TakeShare(int requirement);
   bool IsThere(int requirement) const;
   int NeedNode(int requirement);
@@ -60,7 +66,7 @@ class CutGraph {
   void Finish();
 
   const StageProblem& problem_;
-  const FirstRuns& first_runs_;
+  const FirstRuns* first_runs_;
   const int k_;
   int64_t room_bytes_ = 0;
   MinCut cut_;

@@ -20,7 +20,6 @@ struct Knapsack : DropQuestion {
   std::vector<int8_t> kept = {};           // per item: whether it is kept to serve an intermediate
   int64_t best = kImpossible;
   int nodes = 0;
-  static constexpr int kNodeLimit = 20000;
 
   int GroupOf(int r) const { return problem.requirements[r].group; }
 
@@ -30,7 +29,7 @@ struct Knapsack : DropQuestion {
   }
 
   // `choices`: requirements that must be served in any case.
-  int64_t Solve(int64_t overflow, const std::vector<int>& choices) {
+  DropValue Solve(int64_t overflow, const std::vector<int>& choices) {
     group_bytes.assign(covered.size(), 0);
     paid.assign(covered.size(), 0);
     again.assign(problem.requirements.size(), 0);
@@ -44,10 +43,11 @@ struct Knapsack : DropQuestion {
     for (int item : items) rate.push_back(rate_of(item));
     suffix_bytes.assign(items.size() + 1, 0);
     for (size_t i = items.size(); i-- > 0;) suffix_bytes[i] = suffix_bytes[i + 1] + bytes[items[i]];
-    if (suffix_bytes[0] < overflow) return kImpossible;
+    if (suffix_bytes[0] < overflow) return {kImpossible};
     const int64_t fraction = Fraction(0, overflow);
     Resolve(choices, 0, overflow, 0);
-    return nodes > kNodeLimit ? fraction : best;
+    if (nodes > node_limit) return {fraction, false};
+    return {best};
   }
 
   int64_t Fraction(size_t first, int64_t overflow) const {
@@ -65,7 +65,7 @@ struct Knapsack : DropQuestion {
   }
 
   void Search(size_t i, int64_t overflow, int64_t cost) {
-    for (; nodes <= kNodeLimit; ++i) {
+    for (; nodes <= node_limit; ++i) {
       ++nodes;
       if (cost >= best) return;
       if (overflow <= 0) {
@@ -99,7 +99,7 @@ struct Knapsack : DropQuestion {
 
   // What it takes to produce the dropped item again: each intermediate is kept at the cut or produced again.
   void Resolve(std::vector<int> open, size_t next, int64_t overflow, int64_t cost) {
-    if (++nodes > kNodeLimit) return;
+    if (++nodes > node_limit) return;
     while (!open.empty()) {
       const int r = open.back();
       open.pop_back();
@@ -129,7 +129,7 @@ struct Knapsack : DropQuestion {
 
 }  // namespace
 
-int64_t CheapestDrop(DropQuestion question, int64_t overflow, const std::vector<int>& choices) {
+DropValue CheapestDrop(DropQuestion question, int64_t overflow, const std::vector<int>& choices) {
   return Knapsack(std::move(question)).Solve(overflow, choices);
 }
 

@@ -23,11 +23,16 @@ struct DropQuestion {
   std::vector<Word> keepable;         // intermediates that could be kept at the cut
   std::vector<Word> intermediates;    // those that cost something to produce
   std::vector<int64_t> covered;       // per group: the cost that is charged already
+  int node_limit = 20000;             // of the search
 };
 
-// The least cost of dropping `overflow` bytes and of serving `choices` (requirements that must be served in any case);
-// kImpossible if nothing suffices. Where the search would take too long, a lower bound on it.
-int64_t CheapestDrop(DropQuestion question, int64_t overflow, const std::vector<int>& choices);
+struct DropValue {
+  int64_t cost = 0;     // kImpossible if nothing suffices
+  bool is_exact = true; // else the search would have taken too long, and the cost is a lower bound
+};
+
+// The least cost of dropping `overflow` bytes and of serving `choices` (requirements that must be served in any case).
+DropValue CheapestDrop(DropQuestion question, int64_t overflow, const std::vector<int>& choices);
 
 }  // namespace onnx_mem
 

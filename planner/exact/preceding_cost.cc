@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/bound/cut_graph.h"
+#include "planner/bound/cut_value.h"
+
 namespace onnx_mem {
 namespace {
 
-constexpr size_t kMomentsPerState = 3;
+constexpr size_t kMomentsPerState = 64;
+constexpr int kKnapsackNodes = 2000;
+constexpr int kCutBranches = 60;
 
 }  // namespace
 
 PrecedingCost::PrecedingCost(const StageProblem& problem, int64_t budget_bytes, const std::function<bool()>& stop)
-    : problem_(problem) {
+    : problem_(problem), budget_bytes_(budget_bytes) {
   const auto requirement_count = static_cast<int>(problem.requirements.size());
   const int anchor_count = problem.anchor_count();
   words_ = WordsFor(std::max(requirement_count, 1));
@@ -36,9 +41,9 @@ PrecedingCost::PrecedingCost(const StageProblem& problem, int64_t budget_bytes, 
     }
     due_cost_.push_back(CostOf(due_[t]));
   }
-  for (int k = 0; k < anchor_count; ++k) moments_.push_back(DescribeMoment(k, budget_bytes));
+  for (int k = 0; k < anchor_count; ++k) moments_.push_back(DescribeMoment(k));
   AddUpWindows(stop);
-  OrderMoments();
+  OrderMoments(stop);
 }
 
 // Adds the requirement and, in turn, what every way of making it needs, down to what `there` serves.
@@ -87,10 +92,10 @@ bool PrecedingCost::ServedBy(int r, const Word* row) const {
   return std::any_of(alternatives.begin(), alternatives.end(), [&](int item) { return TestBit(row, item); });
 }
 
-PrecedingCost::Moment PrecedingCost::DescribeMoment(int k, int64_t budget_bytes) const {
+PrecedingCost::Moment PrecedingCost::DescribeMoment(int k) const {
   const StageAnchor& anchor = problem_.anchors[k];
   const int anchor_count = problem_.anchor_count();
-  Moment moment{k, budget_bytes - anchor.fixed_bytes, {}, std::vector<Word>(words_, 0),
+  Moment moment{k, budget_bytes_ - anchor.fixed_bytes, {}, std::vector<Word>(words_, 0),
                 BitRows(anchor_count + 1, words_), due_cost_[k + 1], RowMap(words_)};
   for (const StageItem& item : problem_.items) moment.bytes.push_back(item.bytes);
   const auto take = [&](const std::vector<int>& alternatives) {
@@ -137,12 +142,13 @@ void PrecedingCost::AddUpWindows(const std::function<bool()>& stop) {
 
 // For every t the few moments that bound best where nothing but the anchors before t asks for something, and the last
 // one, which sees what is required best.
-void PrecedingCost::OrderMoments() {
+void PrecedingCost::OrderMoments(const std::function<bool()>& stop) {
   const std::vector<Word> nothing(words_, 0);
   best_moments_.resize(moments_.size() + 1);
   for (size_t t = 1; t <= moments_.size(); ++t) {
     std::vector<std::pair<int64_t, int>> order;
     for (size_t k = 0; k < t; ++k) {
+      if (stop()) return;
       const int64_t bound = moments_[k].before + DropCost(moments_[k], static_cast<int>(t), nothing.data());
       order.emplace_back(-bound, -static_cast<int>(k));
     }
@@ -171,18 +177,19 @@ int64_t PrecedingCost::Bound(int t, const Word* required, int64_t enough) {
   int64_t most = ClosureCost(t, required);
   for (int k : best_moments_[t]) {
     if (most >= enough) break;
-    most = std::max(most, moments_[k].before + DropCost(moments_[k], t, required));
+    const int64_t before = moments_[k].before;
+    most = std::max(most, before + DropCost(moments_[k], t, required, enough - before));
   }
   return std::min(most, kImpossible);
 }
 
-int64_t PrecedingCost::DropCost(Moment& moment, int t, const Word* required) {
+int64_t PrecedingCost::DropCost(Moment& moment, int t, const Word* required, int64_t enough) {
   if (moment.room_bytes < 0) return kImpossible;
   int64_t most_overflow = -moment.room_bytes;
   for (int w = 0; w < words_; ++w) needed_[w] = (required[w] | moment.needs_until[t][w]) & ~moment.there[w];
   ForEachBit(needed_.data(), words_, [&](int r) {
     const StageRequirement& requirement = problem_.requirements[r];
-    const bool free = requirement.group < 0 ? CanBeProduced(r) : requirement.cost == 0;
+    const bool free = requirement.group < 0 ? CanBeProduced(r) : requirement.cost == 0 && requirement.subs.empty();
     if (free || (r >= problem_.item_count() && ServedBy(r, needed_.data()))) {
       ClearBit(needed_.data(), r);
       return;
@@ -193,18 +200,19 @@ int64_t PrecedingCost::DropCost(Moment& moment, int t, const Word* required) {
   });
   if (most_overflow <= 0) return 0;
   if (const int64_t* known = moment.known.Find(needed_.data())) return *known;
-  const int64_t cost = SolveDrop(moment, needed_.data());
+  const int64_t cost = SolveDrop(moment, needed_.data(), enough);
   moment.known.Insert(needed_.data(), cost);
   return cost;
 }
 
-int64_t PrecedingCost::SolveDrop(const Moment& moment, const Word* needed) {
+int64_t PrecedingCost::SolveDrop(const Moment& moment, const Word* needed, int64_t enough) const {
   std::vector<int> items;
-  std::vector<int> choices;
+  std::vector<int> choices;  // to be served one way or the other, which may take more than one run
   int64_t overflow = -moment.room_bytes;
   std::vector<Word> intermediates(words_, 0);
   ForEachBit(needed, words_, [&](int r) {
-    if (r < problem_.item_count()) {
+    const bool made_for_nothing = problem_.requirements[r].group >= 0 && problem_.requirements[r].cost == 0;
+    if (r < problem_.item_count() && !made_for_nothing) {
       items.push_back(r);
       overflow += moment.bytes[r];
     } else {
@@ -226,7 +234,21 @@ int64_t PrecedingCost::SolveDrop(const Moment& moment, const Word* needed) {
   }
   DropQuestion question{problem_, moment.bytes, std::move(items), std::move(keepable), std::move(intermediates),
                         std::vector<int64_t>(problem_.group_count, 0)};
-  return CheapestDrop(std::move(question), overflow, choices);
+  question.node_limit = kKnapsackNodes;
+  const DropValue value = CheapestDrop(std::move(question), overflow, choices);
+  return value.is_exact ? value.cost : std::max(value.cost, CutBehind(moment, needed, enough));
+}
+
+// The same by minimum cuts, where the knapsack is too large: what it takes to make the intermediates counts in full.
+int64_t PrecedingCost::CutBehind(const Moment& moment, const Word* needed, int64_t enough) const {
+  std::vector<int> needs;
+  ForEachBit(needed, words_, [&](int r) { needs.push_back(r); });
+  CutGraph graph(problem_, budget_bytes_, moment.anchor, needs);
+  CutLimits limits;
+  limits.branch_limit = kCutBranches;
+  limits.enough = enough;
+  const CutValue value = SolveCut(graph, problem_.cost_unit, limits);
+  return value.impossible ? kImpossible : value.lower_bound;
 }
 
 }  // namespace onnx_mem

@@ -44,18 +44,20 @@ class PrecedingCost {
     RowMap known;                // drop costs found so far
   };
 
-  Moment DescribeMoment(int k, int64_t budget_bytes) const;
+  Moment DescribeMoment(int k) const;
   void AddUpWindows(const std::function<bool()>& stop);
-  void OrderMoments();
+  void OrderMoments(const std::function<bool()>& stop);
   void Reach(int requirement, const Word* there, Word* row) const;
   int64_t CostOf(const Word* requirements);
   int64_t ClosureCost(int t, const Word* required);
   bool ServedBy(int requirement, const Word* row) const;
   bool CanBeProduced(int requirement) const;
-  int64_t DropCost(Moment& moment, int t, const Word* required);
-  int64_t SolveDrop(const Moment& moment, const Word* needed);
+  int64_t DropCost(Moment& moment, int t, const Word* required, int64_t enough = kImpossible);
+  int64_t SolveDrop(const Moment& moment, const Word* needed, int64_t enough) const;
+  int64_t CutBehind(const Moment& moment, const Word* needed, int64_t enough) const;
 
   const StageProblem& problem_;
+  const int64_t budget_bytes_;
   int words_;
   std::vector<Word> made_by_anchor_;  // requirements that some anchor serves
   BitRows reach_;                     // per requirement: itself and all that making it takes

@@ -257,7 +257,7 @@ int64_t RemainingCost::DropCost(Window& window) {
   DropQuestion question{problem_, moment.bytes, items_, {keepable, keepable + words_},
                         {intermediates, intermediates + words_}, std::vector<int64_t>(problem_.group_count, 0)};
   for (int group : charged_groups_) question.covered[group] = Covered(moment, group);
-  const int64_t cost = CheapestDrop(std::move(question), overflow, window.choices);
+  const int64_t cost = CheapestDrop(std::move(question), overflow, window.choices).cost;
   window.known.Insert(key_.data(), cost);
   return cost;
 }
