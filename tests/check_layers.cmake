@@ -27,7 +27,7 @@ set(below_analyzer/check analyzer/graph analyzer/compare analyzer/run analyzer/m
     analyzer/enact analyzer/analysis)
 set(below_planner/schedule analyzer/graph)
 set(below_planner/bound analyzer/graph planner/schedule)
-set(below_planner/exact analyzer/graph planner/schedule)
+set(below_planner/exact analyzer/graph planner/schedule planner/bound)
 set(below_planner/edit analyzer/graph planner/schedule)
 set(below_planner analyzer/graph planner/schedule planner/bound planner/exact planner/edit)
 set(below_planner/model analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/allocators analyzer/devices

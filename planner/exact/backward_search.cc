@@ -44,7 +44,8 @@ class Search {
     while (!open_.empty()) {
       const Entry entry = open_.top();
       if (entry.estimate >= best_) break;
-      stopped = table_.size() >= limits_.state_limit || ((++ticks & 3) == 0 && stop_());
+      stopped = table_.size() >= limits_.state_limit || preceding_.work() > limits_.work_limit ||
+                ((++ticks & 3) == 0 && stop_());
       if (stopped) break;
       open_.pop();
       const int32_t id = entry.id;

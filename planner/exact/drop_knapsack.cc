@@ -43,11 +43,11 @@ struct Knapsack : DropQuestion {
     for (int item : items) rate.push_back(rate_of(item));
     suffix_bytes.assign(items.size() + 1, 0);
     for (size_t i = items.size(); i-- > 0;) suffix_bytes[i] = suffix_bytes[i + 1] + bytes[items[i]];
-    if (suffix_bytes[0] < overflow) return {kImpossible};
+    if (suffix_bytes[0] < overflow) return {kImpossible, true, 0};
     const int64_t fraction = Fraction(0, overflow);
     Resolve(choices, 0, overflow, 0);
-    if (nodes > node_limit) return {fraction, false};
-    return {best};
+    if (nodes > node_limit) return {fraction, false, nodes};
+    return {best, true, nodes};
   }
 
   int64_t Fraction(size_t first, int64_t overflow) const {

@@ -27,8 +27,9 @@ struct DropQuestion {
 };
 
 struct DropValue {
-  int64_t cost = 0;     // kImpossible if nothing suffices
-  bool is_exact = true; // else the search would have taken too long, and the cost is a lower bound
+  int64_t cost = 0;      // kImpossible if nothing suffices
+  bool is_exact = true;  // else the search would have taken too long, and the cost is a lower bound
+  int nodes = 0;         // of the search
 };
 
 // The least cost of dropping `overflow` bytes and of serving `choices` (requirements that must be served in any case).

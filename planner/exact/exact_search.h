@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "planner/exact/remaining_cost.h"
@@ -20,6 +21,7 @@ namespace onnx_mem {
 struct ExactSearchLimits {
   int64_t state_limit = 1000000;         // states kept
   int64_t better_than = 0;               // only look for costs (anchors included) below this; 0 = any
+  int64_t work_limit = std::numeric_limits<int64_t>::max();  // nanoseconds or thereabouts, counted (SearchBackward only)
   bool depth_first = false;              // the first schedule that comes up, in place of the best; proves nothing
   std::function<bool()> stop;            // asked now and then; true ends the search
 };

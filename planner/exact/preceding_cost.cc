@@ -12,6 +12,11 @@ namespace {
 constexpr size_t kMomentsPerState = 64;
 constexpr int kKnapsackNodes = 2000;
 constexpr int kCutBranches = 60;
+constexpr int64_t kWindowWork = 100'000'000;  // see work()
+constexpr int64_t kWorkPerKnapsack = 1000;
+constexpr int64_t kWorkPerNode = 40;
+constexpr int64_t kWorkPerCutGraph = 20000;
+constexpr int64_t kWorkPerArc = 4;
 
 }  // namespace
 
@@ -42,8 +47,9 @@ PrecedingCost::PrecedingCost(const StageProblem& problem, int64_t budget_bytes, 
     due_cost_.push_back(CostOf(due_[t]));
   }
   for (int k = 0; k < anchor_count; ++k) moments_.push_back(DescribeMoment(k));
-  AddUpWindows(stop);
-  OrderMoments(stop);
+  const auto enough = [&] { return work_ > kWindowWork || stop(); };
+  AddUpWindows(enough);
+  OrderMoments(enough);
 }
 
 // Adds the requirement and, in turn, what every way of making it needs, down to what `there` serves.
@@ -148,8 +154,8 @@ void PrecedingCost::OrderMoments(const std::function<bool()>& stop) {
   for (size_t t = 1; t <= moments_.size(); ++t) {
     std::vector<std::pair<int64_t, int>> order;
     for (size_t k = 0; k < t; ++k) {
-      if (stop()) return;
-      const int64_t bound = moments_[k].before + DropCost(moments_[k], static_cast<int>(t), nothing.data());
+      int64_t bound = moments_[k].before;
+      if (!stop()) bound += DropCost(moments_[k], static_cast<int>(t), nothing.data());
       order.emplace_back(-bound, -static_cast<int>(k));
     }
     std::sort(order.begin(), order.end());
@@ -205,7 +211,7 @@ int64_t PrecedingCost::DropCost(Moment& moment, int t, const Word* required, int
   return cost;
 }
 
-int64_t PrecedingCost::SolveDrop(const Moment& moment, const Word* needed, int64_t enough) const {
+int64_t PrecedingCost::SolveDrop(const Moment& moment, const Word* needed, int64_t enough) {
   std::vector<int> items;
   std::vector<int> choices;  // to be served one way or the other, which may take more than one run
   int64_t overflow = -moment.room_bytes;
@@ -236,11 +242,12 @@ int64_t PrecedingCost::SolveDrop(const Moment& moment, const Word* needed, int64
                         std::vector<int64_t>(problem_.group_count, 0)};
   question.node_limit = kKnapsackNodes;
   const DropValue value = CheapestDrop(std::move(question), overflow, choices);
+  work_ += kWorkPerKnapsack + value.nodes * kWorkPerNode;
   return value.is_exact ? value.cost : std::max(value.cost, CutBehind(moment, needed, enough));
 }
 
 // The same by minimum cuts, where the knapsack is too large: what it takes to make the intermediates counts in full.
-int64_t PrecedingCost::CutBehind(const Moment& moment, const Word* needed, int64_t enough) const {
+int64_t PrecedingCost::CutBehind(const Moment& moment, const Word* needed, int64_t enough) {
   std::vector<int> needs;
   ForEachBit(needed, words_, [&](int r) { needs.push_back(r); });
   CutGraph graph(problem_, budget_bytes_, moment.anchor, needs);
@@ -248,6 +255,7 @@ int64_t PrecedingCost::CutBehind(const Moment& moment, const Word* needed, int64
   limits.branch_limit = kCutBranches;
   limits.enough = enough;
   const CutValue value = SolveCut(graph, problem_.cost_unit, limits);
+  work_ += kWorkPerCutGraph + graph.cut().work() * kWorkPerArc;
   return value.impossible ? kImpossible : value.lower_bound;
 }
 

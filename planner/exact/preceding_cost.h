@@ -22,8 +22,8 @@ namespace onnx_mem {
 
 class PrecedingCost {
  public:
-  // `problem` must outlive this object. `stop` is asked now and then while earlier windows are added up; once it says
-  // true, what has been found until then is taken.
+  // `problem` must outlive this object. Earlier windows are added up until `stop`, asked now and then, says true, or
+  // until that has taken long enough; then what has been found is taken.
   PrecedingCost(const StageProblem& problem, int64_t budget_bytes, const std::function<bool()>& stop);
 
   // Width of a row of required items, in words (bits beyond the items must be zero).
@@ -32,6 +32,9 @@ class PrecedingCost {
   // A lower bound on the cost of all runs of re-runnable operators up to this moment in gap t; kImpossible if nothing
   // can lead to it. Once the bound reaches `enough`, any value between `enough` and the true bound may come back.
   int64_t Bound(int t, const Word* required, int64_t enough = kImpossible);
+
+  // What has been spent on knapsacks and minimum cuts so far, in nanoseconds or thereabouts: the same on every machine.
+  int64_t work() const { return work_; }
 
  private:
   struct Moment {
@@ -53,11 +56,12 @@ class PrecedingCost {
   bool ServedBy(int requirement, const Word* row) const;
   bool CanBeProduced(int requirement) const;
   int64_t DropCost(Moment& moment, int t, const Word* required, int64_t enough = kImpossible);
-  int64_t SolveDrop(const Moment& moment, const Word* needed, int64_t enough) const;
-  int64_t CutBehind(const Moment& moment, const Word* needed, int64_t enough) const;
+  int64_t SolveDrop(const Moment& moment, const Word* needed, int64_t enough);
+  int64_t CutBehind(const Moment& moment, const Word* needed, int64_t enough);
 
   const StageProblem& problem_;
   const int64_t budget_bytes_;
+  int64_t work_ = 0;
   int words_;
   std::vector<Word> made_by_anchor_;  // requirements that some anchor serves
   BitRows reach_;                     // per requirement: itself and all that making it takes
