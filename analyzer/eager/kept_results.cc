@@ -120,6 +120,20 @@ size_t DepthAround(const Graph& graph, const Calls& calls, TensorId id) {
   return depth;
 }
 
+// hidden = embeds + self.positions(ids), which enters the first of a stack of layers: its terms have names of their own.
+bool IsPositionedInput(const Graph& graph, const Calls& calls, const Node& sum, size_t depth) {
+  if (sum.op != "add" || sum.inputs.size() != 2 || !sum.outputs[0].valid()) return false;
+  const bool looks_up = std::any_of(sum.inputs.begin(), sum.inputs.end(), [&](TensorId term) {
+    const Node* maker = Producer(graph, term);
+    return maker != nullptr && maker->op == "embedding";
+  });
+  const auto& readers = graph.tensors[sum.outputs[0]].consumers;
+  return looks_up && std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const int32_t call = calls.UnitCall(reader.value(), depth);
+    return call >= 0 && IsFirstLayer(calls, call, depth);
+  });
+}
+
 // In the forward of a base model, which a head calls: names of what its embeddings make last until it returns.
 int32_t KeptAsEmbedding(const Graph& graph, const Calls& calls, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
@@ -127,9 +141,14 @@ int32_t KeptAsEmbedding(const Graph& graph, const Calls& calls, TensorId id) {
   if (tensor.consumers.empty()) return -1;
   const size_t depth = DepthAround(graph, calls, id);
   if (depth == 0) return -1;
+  const bool is_term = std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
+    return calls.of_node(reader.value()).size() == depth && IsPositionedInput(graph, calls, graph.nodes[reader], depth);
+  });
+  if (is_term) return calls.EndOfFrameAt(maker, depth);
   const auto first = std::min_element(tensor.consumers.begin(), tensor.consumers.end());
   const int32_t reading = calls.UnitCall(first->value(), depth);
-  const bool enters = reading >= 0 && IsFirstLayer(calls, reading, depth);
+  // hidden = embeds + positions; for layer in self.layers: hidden = ... rebinds the sum's own name.
+  const bool enters = reading >= 0 && calls.UnitCall(maker, depth) >= 0 && IsFirstLayer(calls, reading, depth);
   if (!enters && graph.nodes[tensor.producer].op != "embedding") return -1;
   return calls.EndOfFrameAt(maker, depth);
 }

@@ -40,6 +40,12 @@ std::string WithoutDigits(std::string_view name) {
   return plain;
 }
 
+// "layer_1", the second call of a module -> "layer".
+std::string_view WithoutCallNumber(std::string_view name) {
+  const size_t digits = name.find_last_not_of("0123456789");
+  return digits != std::string_view::npos && name[digits] == '_' ? name.substr(0, digits) : name;
+}
+
 // "encoder.layer.3": an element of a ModuleList or Sequential.
 bool IsElement(std::string_view call) {
   const size_t dot = call.rfind('.');
@@ -137,11 +143,7 @@ bool Locals::Wraps(int32_t unit, size_t depth) const {
 bool Locals::Prepares(int32_t unit, size_t depth) const {
   const Node& node = graph_.nodes[NodeId(unit)];
   if (calls_.UnitCall(unit, depth) >= 0 || !Contains(kPreparing, node.op)) return false;
-  return std::none_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
-    if (!input.valid()) return false;
-    const NodeId producer = graph_.tensors[input].producer;
-    return !producer.valid() || graph_.nodes[producer].op == "expand";
-  });
+  return std::none_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return IsToken(input); });
 }
 
 // torch.cat([s, self.up(x)], 1) can stand in one expression; in torch.cat([self.blocks(a), b], 1) and in longer lists
@@ -185,6 +187,7 @@ int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
   const std::vector<int32_t> units = ReadingUnits(id, home);
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
   if (units.empty() || (units.size() == 1 && NextInStatement(maker, home) == units[0])) return -1;
+  if (StandsInList(id, graph_.nodes[NodeId(units[0])])) return -1;
   int32_t end = -1;
   for (int32_t unit = units.back(); unit >= 0; unit = NextInStatement(unit, home)) {
     if (calls_.UnitCall(unit, home.depth) < 0 && !Prepares(unit, home.depth) && end < 0) return -1;
@@ -215,6 +218,43 @@ bool Locals::StandsInProduct(TensorId id, int32_t product) const {
   const int32_t maker = graph_.tensors[id].producer.value();
   const size_t depth = calls_.of_node(product).size();
   return calls_.UnitCall(maker, depth) >= 0 && calls_.UnitEnd(maker, depth) + 1 == product;
+}
+
+// What is looked up in tables for a list, torch.cat([e(x) for e in self.tables], 1), or scaled up there to the size of the
+// other parts, torch.cat([x0, x1, self.up(x2)], 1).
+bool Locals::StandsInList(TensorId id, const Node& cat) const {
+  if (cat.op != "cat" || cat.inputs.size() < 3 || graph_.tensors[id].consumers.size() != 1) return false;
+  if (IsLookedUp(id)) return true;
+  const bool beside_skips = std::any_of(cat.inputs.begin(), cat.inputs.end(), [&](TensorId part) {
+    return part.valid() && graph_.tensors[part].consumers.size() >= 2;
+  });
+  return beside_skips && id == cat.inputs.back() && graph_.nodes[graph_.tensors[id].producer].op == "upsample";
+}
+
+// Parts of a list that is joined later, features = [...]; torch.cat(features, 1), have names or a list of their own, and
+// so has what something else reads as well. Not so beside learned tokens: x = torch.cat([token, other_token, x], 1).
+bool Locals::IsNamedPart(TensorId id, const Node& cat) const {
+  if (graph_.tensors[id].consumers.size() >= 2) return true;
+  const auto parts = std::count_if(cat.inputs.begin(), cat.inputs.end(), [&](TensorId input) { return !IsToken(input); });
+  return parts >= 3 && !StandsInList(id, cat);
+}
+
+// A learned token, expanded to the batch.
+bool Locals::IsToken(TensorId id) const {
+  if (!id.valid()) return false;
+  const NodeId producer = graph_.tensors[id].producer;
+  return !producer.valid() || graph_.nodes[producer].op == "expand";
+}
+
+// torch.cat([embed(column) for embed, column in ...], 1): what is looked up in tables has no name.
+bool Locals::IsLookedUp(TensorId id) const {
+  while (id.valid() && graph_.tensors[id].producer.valid() && graph_.tensors[id].consumers.size() == 1) {
+    const Node& maker = graph_.nodes[graph_.tensors[id].producer];
+    if (maker.op == "embedding") return true;
+    if (maker.op != "unsqueeze" && maker.op != "reshape") return false;
+    id = maker.inputs[0];
+  }
+  return false;
 }
 
 // logvar -> exp(0.5 * logvar): the deviation of a Gaussian.
@@ -251,10 +291,32 @@ bool Locals::IsGaussianName(TensorId id) const {
   return !node.inputs.empty() && node.inputs[0].valid() && node.inputs[0] != id && FeedsGaussian(node.inputs[0]);
 }
 
+// x1 = self.inc(x); x2 = self.down(x1); ...; x = self.up(x, x1): what a later call takes beside a newer value that ends
+// there, whose name the result takes over.
+bool Locals::IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& units) const {
+  const int32_t call = calls_.UnitCall(units.back(), home.depth);
+  if (call < 0 || calls_.span(call).begin <= units[units.size() - 2] + 1) return false;
+  const int32_t before = calls_.UnitCall(units[units.size() - 2], home.depth);
+  if (before >= 0 && WithoutCallNumber(calls_.span(before).name) == WithoutCallNumber(calls_.span(call).name)) return false;
+  if (!OnlyResult(units.back(), home.depth).valid()) return false;
+  const CallSpan& span = calls_.span(call);
+  for (int32_t i = span.begin; i <= span.end; ++i) {
+    for (TensorId other : graph_.nodes[NodeId(i)].inputs) {
+      if (!other.valid() || !graph_.tensors[other].producer.valid()) continue;
+      const int32_t made = graph_.tensors[other].producer.value();
+      if (made >= span.begin || made <= graph_.tensors[id].producer.value() || HomeOf(other).frame != home.frame) continue;
+      const auto& readers = graph_.tensors[other].consumers;
+      if (std::all_of(readers.begin(), readers.end(), [&](NodeId r) { return r.value() <= span.end; })) return true;
+    }
+  }
+  return false;
+}
+
 // Several statements read it, and the last does not assign its name anew.
 bool Locals::IsNamed(TensorId id, const Home& home) const {
   const std::vector<int32_t> units = ReadingUnits(id, home);
   if (units.size() < 2 || FeedsGaussian(id)) return false;
+  if (IsSkip(id, home, units)) return true;
   const TensorId last = OnlyResult(units.back(), home.depth), other = OnlyResult(units[units.size() - 2], home.depth);
   if (!last.valid() || !other.valid()) return false;
   if (Contains(kRebinding, graph_.nodes[NodeId(units.back())].op)) return false;
@@ -327,20 +389,37 @@ int32_t Locals::HeldBySumInCall(TensorId id) const {
   return last;
 }
 
+// x = self.head(x); out = self.body(x); out += x; return self.tail(out): the sum takes over the name of its first operand,
+// the second keeps its own. -1 for sums that a loop makes again and again.
+int32_t Locals::HeldBySum(TensorId id, const Home& home) const {
+  for (NodeId reader : graph_.tensors[id].consumers) {
+    const Node& node = graph_.nodes[reader];
+    if (node.op != "add" || calls_.of_node(reader.value()).size() != home.depth || !node.outputs[0].valid()) continue;
+    const TensorId other = node.inputs[0];
+    if (!other.valid() || other == id || !graph_.tensors[other].producer.valid()) continue;
+    if (graph_.tensors[other].producer < graph_.tensors[id].producer) continue;
+    if (graph_.tensors[other].shape != graph_.tensors[id].shape || HomeOf(other).frame != home.frame) continue;
+    const Home sum_home = HomeOf(node.outputs[0]);
+    auto it = makers_.find({sum_home.frame, Signature(node.outputs[0], sum_home.depth, 1)});
+    if (it != makers_.end() && it->second.size() == 1) return calls_.EndOfFrameAt(reader.value(), home.depth);
+  }
+  return -1;
+}
+
 int32_t Locals::HeldUntil(TensorId id) const {
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid()) return -1;
   const Home home = HomeOf(id);
   int32_t last = HeldBySumInCall(id);
+  last = std::max(last, HeldBySum(id, home));
   if (IsSplitPiece(id)) {
     const size_t depth = calls_.of_node(tensor.producer.value()).size();
     last = std::max(last, UntilRebound(id, {depth, depth == 0 ? -1 : calls_.of_node(tensor.producer.value()).back()}));
   }
   for (NodeId reader : tensor.consumers) {
     const Node& node = graph_.nodes[reader];
-    const size_t parts = node.inputs.size();
     const bool is_operand = IsProduct(node) && !StandsInProduct(id, reader.value());
-    if (is_operand || (node.op == "cat" && (tensor.consumers.size() >= 2 || parts >= 3))) {
+    if (is_operand || (node.op == "cat" && IsNamedPart(id, node))) {
       last = std::max(last, calls_.EndOfFrame(reader.value()));
     }
   }

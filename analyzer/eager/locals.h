@@ -53,9 +53,15 @@ class Locals {
   bool IsExponentiated(TensorId id) const;
   bool FeedsGaussian(TensorId id) const;
   bool IsGaussianName(TensorId id) const;
+  bool IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& units) const;
   bool IsNamed(TensorId id, const Home& home) const;
   int32_t EndOfPreactivation(TensorId id, const Home& home) const;
   int32_t HeldAcrossCall(TensorId id, const Home& home) const;
+  bool IsToken(TensorId id) const;
+  bool StandsInList(TensorId id, const Node& cat) const;
+  bool IsNamedPart(TensorId id, const Node& cat) const;
+  bool IsLookedUp(TensorId id) const;
+  int32_t HeldBySum(TensorId id, const Home& home) const;
   bool IsResidual(NodeId sum) const;
   int32_t HeldBySumInCall(TensorId id) const;
 

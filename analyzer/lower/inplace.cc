@@ -69,17 +69,38 @@ bool IsOwnModule(const Node& activation, const Node& producer) {
 }
 
 // A linear layer over [batch, tokens, features] belongs to a transformer, whose ReLU is not in place
-// (torch/nn/modules/transformer.py, transformers/activations.py); classifiers of convolutional networks are 2-D.
-bool IsBeforeActivation(const Draft& draft, const Node& before) {
+// (torch/nn/modules/transformer.py, transformers/activations.py), nor is that of a perceptron; classifiers behind
+// convolutions are 2-D.
+bool IsBeforeActivation(const Draft& draft, const Node& before, bool convolutional) {
   if (!Contains(kBeforeActivation, before.op)) return false;
   const bool linear = before.op == "linear" || before.op == "addmm";
-  return !linear || draft.tensor(before.outputs[0]).shape.rank() <= 2;
+  return !linear || (convolutional && draft.tensor(before.outputs[0]).shape.rank() <= 2);
 }
 
-bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId producer, const Run& run) {
+bool StartsWith(const std::vector<std::string>& calls, const std::vector<std::string>& frame) {
+  return calls.size() >= frame.size() && std::equal(frame.begin(), frame.end(), calls.begin());
+}
+
+// x = self.bn(self.conv(x)); return F.relu(x, inplace=True): a layer that is a module of its own
+// (torchvision/models/googlenet.py, inception.py, BasicConv2d). Elsewhere a function makes a new tensor, its default.
+bool EndsALayer(const Draft& draft, NodeId activation, NodeId norm) {
+  const std::vector<std::string>& frame = draft.node(activation).calls;
+  if (draft.node(norm).op != "batch_norm" || frame.empty()) return false;
+  const NodeId conv = draft.producer(draft.node(norm).inputs[0]);
+  if (!conv.valid() || draft.node(conv).op != "conv" || !StartsWith(draft.node(conv).calls, frame)) return false;
+  const NodeId before = draft.producer(draft.node(conv).inputs[0]);
+  if (before.valid() && StartsWith(draft.node(before).calls, frame)) return false;
+  const std::vector<NodeId>& readers = draft.readers(draft.node(activation).outputs[0]);
+  return std::none_of(readers.begin(), readers.end(),
+                      [&](NodeId reader) { return StartsWith(draft.node(reader).calls, frame); });
+}
+
+bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId producer, const Run& run, bool convolutional) {
   const Node& before = draft.node(producer);
   switch (row.habit) {
-    case Habit::kAlways: return IsBeforeActivation(draft, before);
+    case Habit::kAlways:
+      return IsBeforeActivation(draft, before, convolutional) &&
+             (IsOwnModule(draft.node(id), before) || EndsALayer(draft, id, producer));
     case Habit::kAsModule:
       return Contains(kBeforeActivation, before.op) && before.op != "add" && IsOwnModule(draft.node(id), before);
     case Habit::kInference:
@@ -89,21 +110,39 @@ bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId produc
   return false;
 }
 
+// What a residual block adds to its branch came into the block from outside, perhaps through a projection. A sum of two
+// branches of a value that the block itself made (RepVGG, RepGhost) is a new tensor.
+bool AddsWhatCameIn(const Draft& draft, NodeId sum) {
+  constexpr int kMostSteps = 8;
+  const std::vector<std::string>& frame = draft.node(sum).calls;
+  TensorId id = draft.node(sum).inputs[1];
+  for (int step = 0; step < kMostSteps && !frame.empty() && id.valid(); ++step) {
+    const NodeId maker = draft.producer(id);
+    if (!maker.valid() || !StartsWith(draft.node(maker).calls, frame)) return true;
+    if (draft.readers(id).size() > 1) return false;
+    id = draft.node(maker).inputs.empty() ? TensorId() : draft.node(maker).inputs[0];
+  }
+  return true;
+}
+
 // `out += identity; out = relu(out)`: the sum may overwrite the branch's BatchNorm output.
 bool MarkSum(Draft& draft, NodeId sum) {
   if (draft.node(sum).op != "add" || Overwritable(draft, sum) == NodeId()) return false;
-  if (draft.node(Overwritable(draft, sum)).op != "batch_norm") return false;
+  if (draft.node(Overwritable(draft, sum)).op != "batch_norm" || !AddsWhatCameIn(draft, sum)) return false;
   draft.mutable_node(sum).attributes["inplace"] = int64_t{1};
   return true;
 }
 
 int64_t MarkByHabit(Draft& draft, const Run& run) {
   int64_t count = 0;
-  for (NodeId id : draft.InOrder()) {
+  const std::vector<NodeId> order = draft.InOrder();
+  const bool convolutional =
+      std::any_of(order.begin(), order.end(), [&](NodeId id) { return draft.node(id).op == "conv"; });
+  for (NodeId id : order) {
     const InPlaceRow* row = Find(draft.node(id).op);
     if (row == nullptr) continue;
     const NodeId producer = Overwritable(draft, id);
-    if (!producer.valid() || !IsHabit(draft, *row, id, producer, run)) continue;
+    if (!producer.valid() || !IsHabit(draft, *row, id, producer, run, convolutional)) continue;
     draft.mutable_node(id).attributes["inplace"] = int64_t{1};
     ++count;
     if (row->op == "relu" && MarkSum(draft, producer)) ++count;

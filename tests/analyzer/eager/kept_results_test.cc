@@ -112,6 +112,20 @@ TEST(KeptResults, WhatEntersTheFirstLayerHasANameOfItsOwn) {  // h = e = self.em
   EXPECT_EQ(p.Release(first).first, 2) << "the loop's own name goes on";
 }
 
+// h = embeds + self.positions(ids); for layer in self.layers: h = layer(h)
+TEST(KeptResults, TermsOfThePositionedInputHaveNamesTheSumGoesOn) {
+  LoweredProgram p;
+  const TensorId embeds = p.Run("conv", {p.input()}, "m > m.conv");                     // 0
+  const TensorId positions = p.Run("embedding", {p.input()}, "m > m.positions");        // 1
+  const TensorId sum = p.Run("add", {embeds, positions}, "m");                          // 2
+  const TensorId first = p.Run("linear", {sum}, "m > m.layers.0 > m.layers.0.fc");      // 3
+  const TensorId second = p.Run("linear", {first}, "m > m.layers.1 > m.layers.1.fc");   // 4
+  p.Run("layer_norm", {second}, "m > m.norm");                                          // 5
+  p.Run("linear", {second}, "head");                                                    // 6
+  EXPECT_EQ(p.Release(embeds), std::make_pair(5, 2));
+  EXPECT_EQ(p.Release(sum).first, 3);
+}
+
 TEST(KeptResults, AHeadKeepsTheOutputOfItsBaseModel) {  // outputs = self.bert(ids); x = self.transform(outputs[0]); ...
   LoweredProgram p;
   const TensorId embedded = p.Run("embedding", {p.input()}, "bert > bert.embed");            // 0

@@ -203,5 +203,51 @@ TEST(Locals, APartThatIsNotLastHasAName) {  // a = self.blocks(a); self.out(torc
   EXPECT_EQ(p.Release(a), Nodes(4, 2));
 }
 
+TEST(Locals, ASumTakesOverTheNameOfItsFirstOperand) {  // x = self.head(x); y = self.body(x); y += x; self.tail(y)
+  for (const bool in_place : {true, false}) {
+    Program p;
+    const TensorId x = p.Run("conv", {p.input()}, "head");   // 0
+    const TensorId y = p.Run("conv", {x}, "body");           // 1
+    const TensorId sum = p.Run("add", in_place ? std::vector{y, x} : std::vector{x, y});  // 2
+    p.Run("conv", {sum}, "tail");                            // 3
+    EXPECT_EQ(p.Release(x), in_place ? Nodes(3, 2) : Nodes(2, 2)) << "x = x + self.body(x) gives x away";
+  }
+}
+
+TEST(Locals, WhatALaterCallTakesBesideANewerValueHasAName) {  // x1 = self.a(x); x2 = self.b(x1); x = self.up(x2, x1)
+  Program p;
+  const TensorId x1 = p.Run("conv", {p.input()}, "a");       // 0
+  const TensorId x2 = p.Run("conv", {x1}, "b");              // 1
+  const TensorId x3 = p.Run("conv", {x2}, "c");              // 2
+  const TensorId both = p.Run("cat", {x1, x3}, "up", {2, 8});  // 3
+  const TensorId up = p.Run("conv", {both}, "up > up.conv");  // 4
+  p.Run("conv", {up}, "out");                                // 5
+  EXPECT_EQ(p.Release(x1), Nodes(5, 4));
+}
+
+TEST(Locals, WhatIsLookedUpForAJoinedListHasNoName) {  // torch.cat([e(x) for e in self.tables], 1)
+  Program p;
+  std::vector<TensorId> parts;
+  for (std::string_view table : {"t.0", "t.1", "t.2"}) parts.push_back(p.Run("embedding", {p.input()}, table));
+  const TensorId cat = p.Run("cat", parts, "", {6, 4});  // 3
+  p.Run("linear", {cat}, "head");                        // 4
+  EXPECT_EQ(p.Release(parts[0]), Nodes(3, 3));
+}
+
+TEST(Locals, TokensAndWhatIsScaledUpInAListOfSkipsHaveNoName) {  // torch.cat([a, b, self.up(c)], 1)
+  Program p;
+  const TensorId a = p.Run("conv", {p.input()}, "a");      // 0
+  const TensorId b = p.Run("conv", {a}, "b");              // 1
+  const TensorId c = p.Run("conv", {b}, "c");              // 2
+  const TensorId up = p.Run("upsample", {c}, "up");        // 3
+  const TensorId cat = p.Run("cat", {a, b, up}, "", {6, 4});  // 4
+  const TensorId token = p.Run("expand", {p.input()});     // 5
+  const TensorId x = p.Run("conv", {cat}, "x");            // 6
+  const TensorId joined = p.Run("cat", {token, token, x}, "", {6, 4});  // 7
+  p.Run("conv", {joined}, "last");                         // 8
+  EXPECT_EQ(p.Release(up), Nodes(4, 4));
+  EXPECT_EQ(p.Release(x), Nodes(7, 7));
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager

@@ -104,6 +104,18 @@ TEST(InPlace, ReluAfterALinearLayerOverTokensIsANewTensor) {
   EXPECT_NE(tokens.find("linear("), std::string::npos) << tokens;
   EXPECT_EQ(tokens.find("inplace"), std::string::npos) << tokens;
   const std::string features = LowerText(R"(
+    input x float32 2x8x1x1
+    weight c.weight float32 8x8x1x1
+    weight f.w float32 8x8
+    weight f.b float32 8
+    /c/Conv = Conv(x, c.weight) -> c float32 2x8x1x1
+    /Flatten = Flatten(c) -> d float32 2x8
+    /f/Gemm = Gemm(d, f.w, f.b) -> a float32 2x8
+    /act/Relu = Relu(a) -> y float32 2x8
+    output y
+  )");
+  EXPECT_NE(features.find("relu(a) -> y [act] inplace"), std::string::npos) << features;
+  const std::string perceptron = LowerText(R"(
     input x float32 2x8
     weight f.w float32 8x8
     weight f.b float32 8
@@ -111,7 +123,49 @@ TEST(InPlace, ReluAfterALinearLayerOverTokensIsANewTensor) {
     /act/Relu = Relu(a) -> y float32 2x8
     output y
   )");
-  EXPECT_NE(features.find("inplace"), std::string::npos) << features;
+  EXPECT_EQ(perceptron.find("inplace"), std::string::npos) << perceptron;
+}
+
+// F.relu(x) makes a new tensor; torchvision's BasicConv2d, a module of one convolution, passes inplace=True.
+TEST(InPlace, AFunctionMakesANewTensorUnlessItEndsALayer) {
+  constexpr std::string_view kLayer = R"(
+    input x float32 2x3x4x4
+    weight l.c.weight float32 3x3x1x1
+    weight l.b.weight float32 3
+    weight l.b.bias float32 3
+    weight l.b.mean float32 3
+    weight l.b.var float32 3
+    /l/c/Conv = Conv(x, l.c.weight) -> a float32 2x3x4x4
+    /l/b/BatchNormalization = BatchNormalization(a, l.b.weight, l.b.bias, l.b.mean, l.b.var) -> n float32 2x3x4x4
+    /l/Relu = Relu(n) -> y float32 2x3x4x4
+    output y
+  )";
+  EXPECT_NE(LowerText(kLayer).find("relu(n) -> y [l] inplace"), std::string::npos) << LowerText(kLayer);
+  std::string block(kLayer);
+  block.replace(block.find("output y"), 8, "weight l.d.weight float32 3x3x1x1\n"
+                                           "    /l/d/Conv = Conv(y, l.d.weight) -> z float32 2x3x4x4\n    output z");
+  EXPECT_EQ(LowerText(block).find("inplace"), std::string::npos) << LowerText(block);
+}
+
+// self.act(self.bn1(y) + self.bn2(y)): two branches of what the block itself made.
+TEST(InPlace, ASumOfTwoBranchesIsANewTensor) {
+  const std::string text = LowerText(R"(
+    input x float32 2x3x4x4
+    weight m.c.weight float32 3x3x1x1
+    weight m.b.weight float32 3
+    weight m.b.bias float32 3
+    weight m.b.mean float32 3
+    weight m.b.var float32 3
+    /m/c/Conv = Conv(x, m.c.weight) -> a float32 2x3x4x4
+    /m/d/Conv = Conv(a, m.c.weight) -> d float32 2x3x4x4
+    /m/b/BatchNormalization = BatchNormalization(d, m.b.weight, m.b.bias, m.b.mean, m.b.var) -> n float32 2x3x4x4
+    /m/e/Conv = Conv(a, m.c.weight) -> e float32 2x3x4x4
+    /m/Add = Add(n, e) -> s float32 2x3x4x4
+    /m/relu/Relu = Relu(s) -> y float32 2x3x4x4
+    output y
+  )");
+  EXPECT_EQ(text.find("-> s [m] inplace"), std::string::npos) << text;
+  EXPECT_NE(text.find("relu(s) -> y [m.relu] inplace"), std::string::npos) << text;
 }
 
 TEST(InPlace, LeakyReluOnlyAsAModuleOfItsOwn) {
