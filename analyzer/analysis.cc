@@ -112,6 +112,7 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
   if (workload.optimizer.implementation != OptimizerImplementation::kForeach) {
     list.emplace_back("optimizer-impl", std::string(NameOf(workload.optimizer.implementation)));
   }
+  if (workload.optimizer.weight_decay) list.emplace_back("weight-decay", "added to the gradients");
   if (run.accumulate > 1) list.emplace_back("accumulate", absl::StrCat(run.accumulate));
   list.emplace_back("loss", NameOf(enacted.loss));
   list.emplace_back("inplace", run.inplace);

@@ -104,6 +104,7 @@ absl::Status ApplyInput(std::string_view text, Options& options) {
 absl::Status ApplyOptimizer(std::string_view text, Options& options) {
   ASSIGN_OR_RETURN(Optimizer optimizer, ParseOptimizer(text));
   optimizer.implementation = options.workload.optimizer.implementation;
+  optimizer.weight_decay = options.workload.optimizer.weight_decay;
   options.workload.optimizer = std::move(optimizer);
   return absl::OkStatus();
 }
@@ -260,6 +261,12 @@ constexpr auto kRows = std::to_array<OptionRow>({
      "its step: all parameters in lists, one after another, or fused without temporaries (foreach)",
      [](std::string_view text, Options& options) {
        return Choose(text, kImplementations, options.workload.optimizer.implementation);
+     }},
+    {"", "--weight-decay", "", OptionGroup::kFramework, kSteps,
+     "the optimizer adds weight decay to the gradients, which it copies for it (AdamW does without)",
+     [](std::string_view, Options& options) {
+       options.workload.optimizer.weight_decay = true;
+       return absl::OkStatus();
      }},
     {"", "--accumulate", "N", OptionGroup::kFramework, kRuns, "batches per optimizer step, whose gradients add up (1)",
      ApplyAccumulate},

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/eager/optimizer_step.h"
 #include "analyzer/graph/diagnostic.h"
 
 namespace onnx_mem {
@@ -33,6 +34,12 @@ std::vector<StateTensor> ThreeMoments(const TrainedParameter& p) {
 std::vector<StateTensor> SquareAverage(const TrainedParameter& p) {
   return {{"step", kStepScalarBytes}, {"square_avg", p.bytes}};
 }
+std::vector<StateTensor> SquareAverageAndMomentum(const TrainedParameter& p) {
+  return {{"step", kStepScalarBytes}, {"square_avg", p.bytes}, {"momentum_buffer", p.bytes}};
+}
+std::vector<StateTensor> SquareAverageAndMean(const TrainedParameter& p) {
+  return {{"step", kStepScalarBytes}, {"square_avg", p.bytes}, {"grad_avg", p.bytes}};
+}
 std::vector<StateTensor> SumOfSquares(const TrainedParameter& p) {
   return {{"step", kStepScalarBytes}, {"sum", p.bytes}};
 }
@@ -40,48 +47,47 @@ std::vector<StateTensor> SumOfSquares(const TrainedParameter& p) {
 // torch/optim/_adafactor.py: a row and a column of second moments for matrices, a full one for vectors.
 std::vector<StateTensor> Factored(const TrainedParameter& p) {
   if (p.dims.size() < 2) return {{"step", kStepScalarBytes}, {"variance", p.bytes}};
-  const int64_t width = p.elements > 0 ? p.bytes / p.elements : 0;
-  const int64_t columns = p.dims.back(), rows = p.dims[p.dims.size() - 2];
-  return {{"step", kStepScalarBytes},
-          {"row_var", columns > 0 ? p.elements / columns * width : 0},
-          {"col_var", rows > 0 ? p.elements / rows * width : 0}};
+  const FactorBytes factors = FactorsOf(p);
+  return {{"step", kStepScalarBytes}, {"row_var", factors.rows}, {"col_var", factors.columns}};
 }
 
-// bitsandbytes/optim/optimizer.py: two bytes of state per element in blocks of 256 with an fp32 maximum each; tensors
-// below 4,096 elements keep fp32 state.
+// bitsandbytes/optim/optimizer.py (0.50): two bytes of state per element in blocks of 256 with an fp32 maximum each;
+// tensors below 4,096 elements keep fp32 state.
+constexpr int64_t kSmallestEightBit = 4096;
 std::vector<StateTensor> EightBitMoments(const TrainedParameter& p) {
-  constexpr int64_t kSmallest = 4096, kBlock = 256;
-  if (p.elements < kSmallest) return {{"state1", 4 * p.elements}, {"state2", 4 * p.elements}};
+  constexpr int64_t kBlock = 256;
+  if (p.elements < kSmallestEightBit) return {{"state1", 4 * p.elements}, {"state2", 4 * p.elements}};
   const int64_t maxima = (p.elements + kBlock - 1) / kBlock * 4;
   return {{"state1", p.elements}, {"state2", p.elements}, {"absmax1", maxima}, {"absmax2", maxima}};
 }
 
-// Temporaries of a step: multiples of all trained parameters (foreach) or of the largest one (for-loop).
 // Passes: how often a step reads or writes as many bytes as the trained parameters have, one operator of the
 // framework's loop after another (_multi_tensor_adam: lerp 3, mul 2, addcmul 3, sqrt 2, div 2, add 2, addcdiv 4).
 struct OptimizerRow {
   std::string_view name;
   std::string_view description;
   StateFn state;
-  bool state_at_construction;
-  double foreach_temporaries;   // x bytes of all trained parameters
-  double for_loop_temporaries;  // x bytes of the largest
+  StepFn foreach;
+  StepFn for_loop;
   int passes;
   bool has_fused = false;
+  bool state_at_construction = false;
 };
 
 constexpr auto kOptimizers = std::to_array<OptimizerRow>({
-    {"adafactor", "factored second moments", Factored, false, 0, 2, 16},
-    {"adagrad", "sum of squares, from construction on", SumOfSquares, true, 2, 2, 13, true},
-    {"adam", "two moments", TwoMoments, false, 1, 3, 18, true},
-    {"adam8bit", "two moments of one byte (bitsandbytes)", EightBitMoments, false, 0, 0, 4},
-    {"adamw", "two moments, decoupled weight decay", TwoMoments, false, 1, 3, 20, true},
-    {"amsgrad", "Adam with a third moment", ThreeMoments, false, 1, 3, 21, true},
-    {"momentum", "SGD with momentum", Momentum, false, 0, 0, 8, true},
-    {"nesterov", "SGD with Nesterov momentum", Momentum, false, 0, 1, 11, true},
-    {"none", "no optimizer: forward and backward only", NoState, false, 0, 0, 0},
-    {"rmsprop", "one moment", SquareAverage, false, 1, 2, 13},
-    {"sgd", "no state", NoState, false, 0, 0, 3, true},
+    {"adafactor", "factored second moments", Factored, ForeachAdafactor, LoopAdafactor, 16},
+    {"adagrad", "sum of squares, from construction on", SumOfSquares, ForeachAdagrad, LoopRootOfSquares, 13, true, true},
+    {"adam", "two moments", TwoMoments, ForeachAdam, LoopAdam, 18, true},
+    {"adam8bit", "two moments of one byte (bitsandbytes)", EightBitMoments, NoTemporaries, NoTemporaries, 4},
+    {"adamw", "two moments, decoupled weight decay", TwoMoments, ForeachAdamW, LoopAdamW, 20, true},
+    {"amsgrad", "Adam with a third moment", ThreeMoments, ForeachAdam, LoopAdam, 21, true},
+    {"momentum", "SGD with momentum", Momentum, ForeachMomentum, LoopMomentum, 8, true},
+    {"nesterov", "SGD with Nesterov momentum", Momentum, ForeachMomentum, LoopNesterov, 11, true},
+    {"none", "no optimizer: forward and backward only", NoState, NoTemporaries, NoTemporaries, 0},
+    {"rmsprop", "one moment", SquareAverage, ForeachRmsProp, LoopRootOfSquares, 13},
+    {"rmsprop-centered", "one moment and the mean gradient", SquareAverageAndMean, ForeachRmsProp, LoopRootOfSquares, 17},
+    {"rmsprop-momentum", "one moment and momentum", SquareAverageAndMomentum, ForeachRmsProp, LoopRootOfSquares, 16},
+    {"sgd", "no state", NoState, ForeachSgd, LoopSgd, 3, true},
 });
 
 const OptimizerRow* FindRow(std::string_view name) {
@@ -94,36 +100,50 @@ std::vector<StateTensor> StateOf(const Optimizer& optimizer, const OptimizerRow*
   return {{"state", std::llround(optimizer.bytes_per_parameter * static_cast<double>(p.elements))}};
 }
 
-int64_t TemporaryBytes(const Optimizer& optimizer, const OptimizerRow* row, const std::vector<TrainedParameter>& all) {
-  if (row == nullptr || optimizer.implementation == OptimizerImplementation::kFused) return 0;
-  int64_t sum = 0, largest = 0;
-  for (const TrainedParameter& p : all) {
-    sum += p.bytes;
-    largest = std::max(largest, p.bytes);
-  }
-  if (optimizer.implementation == OptimizerImplementation::kForLoop || row->name == "adafactor") {
-    return std::llround(row->for_loop_temporaries * static_cast<double>(largest));
-  }
-  return std::llround(row->foreach_temporaries * static_cast<double>(sum));
+// State that belongs to no parameter: two tables of 256 numbers say what 8-bit Adam's bytes stand for.
+std::vector<StateTensor> SharedState(const OptimizerRow* row, const std::vector<TrainedParameter>& parameters) {
+  if (row == nullptr || row->state != EightBitMoments) return {};
+  const bool needed = std::any_of(parameters.begin(), parameters.end(),
+                                  [](const TrainedParameter& p) { return p.elements >= kSmallestEightBit; });
+  if (!needed) return {};
+  return {{"qmap1", 1024}, {"qmap2", 1024}};
+}
+
+// The temporaries at the peak of a step, beside all of its state. Where state grows within the loop, part of it is
+// still missing when a temporary is largest: what is over the final state is the step's alone.
+std::vector<int64_t> Temporaries(const Optimizer& optimizer, const OptimizerRow* row,
+                                 const std::vector<TrainedParameter>& parameters, bool first_step) {
+  if (row == nullptr || optimizer.implementation == OptimizerImplementation::kFused) return {};
+  const bool in_lists = optimizer.implementation == OptimizerImplementation::kForeach;
+  StepLocals locals;
+  (in_lists ? row->foreach : row->for_loop)(parameters, {optimizer.weight_decay, first_step}, locals);
+  if (locals.kept_bytes() == 0) return locals.peak_tensors();
+  const int64_t bytes = locals.peak_bytes() - locals.kept_bytes();
+  return bytes > 0 ? std::vector<int64_t>{bytes} : std::vector<int64_t>{};
 }
 
 void AddState(MemoryProgram& program, const std::vector<TrainedParameter>& parameters, const Optimizer& optimizer,
               const OptimizerRow* row, StepId begin) {
+  const auto add = [&](std::string name, int64_t bytes) -> Buffer* {
+    if (bytes == 0) return nullptr;
+    Buffer buffer;
+    buffer.name = std::move(name);
+    buffer.category = Category::kOptimizerState;
+    buffer.bytes = bytes;
+    buffer.begin = begin;
+    buffer.end = program.steps.next_id();
+    buffer.kept_by = "kept by the optimizer between steps";
+    return &program.buffers[program.buffers.Add(std::move(buffer))];
+  };
+  for (const StateTensor& shared : SharedState(row, parameters)) {
+    add(absl::StrCat(optimizer.name, ".", std::string(shared.name)), shared.bytes);
+  }
   for (const TrainedParameter& p : parameters) {
     for (const StateTensor& state : StateOf(optimizer, row, p)) {
-      if (state.bytes == 0) continue;
-      Buffer buffer;
-      buffer.name = absl::StrCat(p.name, ".", std::string(state.name));
-      buffer.category = Category::kOptimizerState;
-      buffer.bytes = state.bytes;
-      if (state.bytes == p.bytes) {
-        buffer.dims = p.dims;
-        buffer.dtype = p.dtype;
-      }
-      buffer.begin = begin;
-      buffer.end = program.steps.next_id();
-      buffer.kept_by = "kept by the optimizer between steps";
-      program.buffers.Add(std::move(buffer));
+      Buffer* buffer = add(absl::StrCat(p.name, ".", std::string(state.name)), state.bytes);
+      if (buffer == nullptr || state.bytes != p.bytes) continue;
+      buffer->dims = p.dims;
+      buffer->dtype = p.dtype;
     }
   }
 }
@@ -209,7 +229,7 @@ MemoryProgram WithOptimizer(const MemoryProgram& trace, const std::vector<Traine
   program.steps[update].moved_bytes = MovedBytes(optimizer, row, parameters);
   const bool from_start = !first_step || (row != nullptr && row->state_at_construction);
   AddState(program, parameters, optimizer, row, from_start ? StepId(0) : make_state);
-  if (const int64_t bytes = TemporaryBytes(optimizer, row, parameters); bytes > 0) {
+  for (const int64_t bytes : Temporaries(optimizer, row, parameters, first_step)) {
     Buffer buffer;
     buffer.name = absl::StrCat(optimizer.name, " temporaries");
     buffer.category = Category::kOptimizerTemporaries;

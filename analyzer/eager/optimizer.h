@@ -1,5 +1,5 @@
 // Optimizers: the state that they keep and the temporaries of their step, composed onto an enacted step.
-// Source: torch/optim/*.py with foreach=True, the default on a GPU; measured in truth/tools/opt_table.
+// Source: torch/optim/*.py with foreach=True, the default on a GPU; testdata/measured/optimizers.json holds measurements.
 #ifndef ONNX_MEM_ANALYZER_EAGER_OPTIMIZER_H_
 #define ONNX_MEM_ANALYZER_EAGER_OPTIMIZER_H_
 
@@ -23,6 +23,7 @@ struct Optimizer {
   std::string name = "adam";  // a row of the table, or "bytes" with bytes_per_parameter
   OptimizerImplementation implementation = OptimizerImplementation::kForeach;
   double bytes_per_parameter = 0;
+  bool weight_decay = false;  // L2: added to the gradients, which foreach and for-loop steps copy for it
 };
 
 // "adam", "sgd", ..., or a number: bytes of state per parameter. Error (usage) lists the known names.

@@ -109,7 +109,7 @@ std::vector<Proposal> ProposeFrozenMatrix(const Situation& s) {
   for (const Parameter& parameter : s.enacted.parameters) {
     if (parameter.has_gradient && (largest == nullptr || parameter.bytes > largest->bytes)) largest = &parameter;
   }
-  if (largest == nullptr || largest->bytes < s.enacted.parameter_bytes / kLargePart) return {};
+  if (largest == nullptr || largest->bytes == 0 || largest->bytes < s.enacted.parameter_bytes / kLargePart) return {};
   return {Frozen(s, absl::StrCat("freeze ", largest->name), absl::StrCat("^", Escaped(largest->name), "$"),
                  absl::StrCat(largest->bytes * 100 / s.enacted.parameter_bytes, " % of the parameters in it"))};
 }

@@ -1,0 +1,111 @@
+// optimizer.step() against what PyTorch took: testdata/measured/optimizers.json, written by measure_optimizers.py.
+#include "analyzer/eager/optimizer.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/memory/timeline.h"
+#include "nlohmann/json.hpp"
+
+namespace onnx_mem {
+namespace {
+
+using Json = nlohmann::json;
+
+Json Measured() {
+  std::ifstream in(ONNX_MEM_SOURCE_DIR "/testdata/measured/optimizers.json");
+  return Json::parse(in, nullptr, /*allow_exceptions=*/false);
+}
+
+std::vector<TrainedParameter> ParametersOf(const Json& rows) {
+  std::vector<TrainedParameter> parameters;
+  for (const Json& row : rows) {
+    TrainedParameter p;
+    p.name = row["name"];
+    p.dtype = row["dtype"] == "float16" ? DType::kFloat16 : DType::kFloat32;
+    p.dims = row["shape"].get<Dims>();
+    p.elements = 1;
+    for (const int64_t dim : p.dims) p.elements *= dim;
+    p.bytes = p.elements * (p.dtype == DType::kFloat16 ? 2 : 4);
+    parameters.push_back(std::move(p));
+  }
+  return parameters;
+}
+
+// "adam weight-decay" in the form "for-loop".
+Optimizer OptimizerOf(const Json& row) {
+  std::string name = row["optimizer"];
+  const size_t space = name.find(' ');
+  Optimizer optimizer = *ParseOptimizer(name.substr(0, space));
+  optimizer.weight_decay = space != std::string::npos;
+  for (const OptimizerImplementation one : {OptimizerImplementation::kForeach, OptimizerImplementation::kForLoop,
+                                            OptimizerImplementation::kFused}) {
+    if (row["implementation"] == NameOf(one)) optimizer.implementation = one;
+  }
+  return optimizer;
+}
+
+MemoryProgram StepAlone(const std::vector<TrainedParameter>& parameters, const Optimizer& optimizer, bool first_step) {
+  MemoryProgram nothing_before;
+  nothing_before.steps.Add({});
+  return WithOptimizer(nothing_before, parameters, optimizer, first_step);
+}
+
+int64_t StateBytes(const MemoryProgram& program) {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.category == Category::kOptimizerState) bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+TEST(OptimizerTest, EveryMeasuredStepIsOursToTheByte) {
+  const Json measured = Measured();
+  ASSERT_TRUE(measured.is_object());
+  std::map<std::string, std::vector<TrainedParameter>> networks;
+  for (const auto& [name, rows] : measured["networks"].items()) networks[name] = ParametersOf(rows);
+  int compared = 0;
+  for (const Json& row : measured["steps"]) {
+    SCOPED_TRACE(row.dump());
+    const Optimizer optimizer = OptimizerOf(row);
+    ASSERT_TRUE(CheckImplementation(optimizer).ok());
+    const auto& parameters = networks.at(row["network"].get<std::string>());
+    const MemoryProgram first = StepAlone(parameters, optimizer, true), later = StepAlone(parameters, optimizer, false);
+    EXPECT_EQ(StateBytes(later), row["state_bytes"].get<int64_t>());
+    EXPECT_EQ(ComputeTimeline(first).peak_bytes, row["first_peak_bytes"].get<int64_t>());
+    EXPECT_EQ(ComputeTimeline(later).peak_bytes, row["peak_bytes"].get<int64_t>());
+    ++compared;
+  }
+  EXPECT_GT(compared, 150);
+}
+
+TEST(OptimizerTest, WhatHasNoFusedFormWasNotMeasuredFused) {
+  const Json measured = Measured();
+  std::map<std::string, bool> fused;
+  for (const Json& row : measured["steps"]) {
+    fused[row["optimizer"]] |= row["implementation"] == "fused";
+  }
+  for (const std::string& name : OptimizerNames()) {
+    if (name == "none") continue;
+    ASSERT_TRUE(fused.contains(name)) << name << " was not measured";
+    Optimizer optimizer = *ParseOptimizer(name);
+    optimizer.implementation = OptimizerImplementation::kFused;
+    EXPECT_EQ(CheckImplementation(optimizer).ok(), fused[name]) << name;
+  }
+}
+
+TEST(OptimizerTest, ANumberIsBytesOfStatePerParameter) {
+  std::vector<TrainedParameter> parameters(1);
+  parameters[0].elements = 10;
+  parameters[0].bytes = 40;
+  EXPECT_EQ(StateBytes(StepAlone(parameters, *ParseOptimizer("2.5"), false)), 25);
+  EXPECT_FALSE(ParseOptimizer("-1").ok());
+  EXPECT_FALSE(ParseOptimizer("adma").ok());
+}
+
+}  // namespace
+}  // namespace onnx_mem
