@@ -72,6 +72,7 @@ void LowerScatterElements(Site& s);
 void LowerScatterNd(Site& s);
 void LowerTopK(Site& s);
 void LowerNonZero(Site& s);
+void LowerCompress(Site& s);
 void LowerNewWithoutGradient(Site& s);  // the row's operator, which ignores what it reads
 void LowerOneHot(Site& s);
 void LowerTrilu(Site& s);
@@ -125,11 +126,15 @@ void LowerFusedConv(Site& s);
 void LowerFusedMatMul(Site& s);
 void LowerFusedGemm(Site& s);
 void LowerBiasAdd(Site& s);
+void LowerGemmFastGelu(Site& s);
+void LowerBiasSoftmax(Site& s);
+void LowerBiasDropout(Site& s);
 
 // ops_quantization.cc
 void LowerQuantize(Site& s);
 void LowerDequantize(Site& s);
 void LowerIntegerProduct(Site& s);
+void LowerPackedWeightProduct(Site& s);
 
 // ops_control.cc
 void LowerControlFlow(Site& s);

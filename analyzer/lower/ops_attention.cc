@@ -1,4 +1,6 @@
 // Attention operators that a file names (ai.onnx 23, com.microsoft): the framework's scaled_dot_product_attention.
+#include <array>
+
 #include "analyzer/lower/attention_kernel.h"
 #include "analyzer/lower/ops.h"
 
@@ -70,12 +72,26 @@ TensorId WithPast(Site& s, TensorId now, size_t past_slot, size_t present_output
   return result;
 }
 
+void AddProjectionBias(Site& s, TensorId bias, std::array<TensorId, 3>& projected) {
+  std::vector<int64_t> sizes;
+  std::vector<TensorId> parts;
+  for (TensorId x : projected) {
+    const Tensor tensor = s.draft().tensor(x);
+    sizes.push_back(tensor.shape.dims[2]);
+    parts.push_back(s.Temp({tensor.shape.dims[2]}, tensor.dtype));
+  }
+  s.Emit("split", {bias}, parts, {{"axis", int64_t{0}}, {"sizes", sizes}});
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Tensor tensor = s.draft().tensor(projected[i]);
+    projected[i] = s.EmitTemp("add", {projected[i], parts[i]}, tensor.shape.dims, tensor.dtype);
+  }
+}
+
 }  // namespace
 
 // ai.onnx 23: Q, K, V, attn_mask?, past_key?, past_value?; 3-D or 4-D.
 void LowerAttention(Site& s) {
-  const Shape& q = s.InShape(0);
-  const Shape& k = s.InShape(1);
+  const Shape q = s.InShape(0), k = s.InShape(1);
   const int64_t q_heads = q.rank() == 4 ? q.dims[1] : s.Int("q_num_heads", 1);
   const int64_t kv_heads = k.rank() == 4 ? k.dims[1] : s.Int("kv_num_heads", q_heads);
   Qkv a = ReadQkv(s, q_heads, kv_heads);
@@ -101,8 +117,7 @@ void LowerRotaryEmbedding(Site& s) {
 
 // com.microsoft.Attention: x, weights [in, 3 * hidden], bias, mask_index?, past?, attention_bias?
 void LowerMicrosoftAttention(Site& s) {
-  const Shape& x = s.InShape(0);
-  const Shape& out = s.OutShape();
+  const Shape x = s.InShape(0), out = s.OutShape();  // by value: each operator emitted may move the tensors
   const int64_t heads = s.Int("num_heads", 1);
   const TensorId weight = s.Stored(1);
   if (x.rank() != 3 || out.rank() != 3 || !weight.valid()) return s.Assume();
@@ -128,10 +143,16 @@ void LowerMicrosoftAttention(Site& s) {
 }
 
 // com.microsoft.MultiHeadAttention: query, key?, value?, bias?, key_padding_mask?, attention_bias?
+// The bias is that of the three projections, [q; k; v].
 void LowerMultiHeadAttention(Site& s) {
-  if (!s.Has(1) || !s.Has(2) || s.InRank(0) != 3) return s.Assume();
+  if (!s.Has(1) || !s.Has(2) || s.InRank(0) != 3 || s.InRank(1) != 3 || s.InRank(2) != 3) return s.Assume();
   const int64_t heads = s.Int("num_heads", 1);
-  EmitSdpa(s, ReadQkv(s, heads, heads), s.In(5), s.Int("unidirectional", 0) != 0, s.Float("scale", 0.0), 1);
+  std::array<TensorId, 3> projected = {s.Materialized(0), s.Materialized(1), s.Materialized(2)};
+  if (s.Has(3)) AddProjectionBias(s, s.Materialized(3), projected);
+  Qkv a{SplitHeads(s, projected[0], heads), SplitHeads(s, projected[1], heads), SplitHeads(s, projected[2], heads), {}};
+  a.q_dims = s.draft().tensor(a.q).shape.dims;
+  a.dtype = s.draft().tensor(a.q).dtype;
+  EmitSdpa(s, a, s.In(5), s.Int("unidirectional", 0) != 0, s.Float("scale", 0.0), 1);
 }
 
 // com.microsoft.GroupQueryAttention: query, key, value, past_key?, past_value?, ...

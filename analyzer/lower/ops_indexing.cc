@@ -74,6 +74,19 @@ void LowerTopK(Site& s) {
 
 void LowerNonZero(Site& s) { s.Emit("nonzero", {s.Materialized(0)}, {s.Out(0)}); }
 
+// x[mask] along an axis, or of all elements: the positions of the true ones, then indexing.
+void LowerCompress(Site& s) {
+  const Dims dims = s.InShape(0).dims, out = s.OutShape().dims;
+  const bool flat = s.node().attributes.find("axis") == s.node().attributes.end();
+  const int64_t axis = flat ? 0 : s.Axis("axis", 0);
+  if (axis >= static_cast<int64_t>(out.size())) return s.Assume();
+  const TensorId positions = s.EmitTemp("nonzero", {s.Materialized(1)}, {out[static_cast<size_t>(axis)]}, DType::kInt64);
+  TensorId x = s.Materialized(0);
+  const auto elements = NumElements(s.InShape(0));
+  if (flat && dims.size() > 1 && elements) x = s.EmitTemp("reshape", {x}, {*elements}, s.InType(0));
+  s.Emit("index", {x, positions}, {s.Out(0)}, {{"axis", axis}});
+}
+
 void LowerNewWithoutGradient(Site& s) { s.Emit(s.framework(), {}, s.node().outputs); }
 
 void LowerOneHot(Site& s) { s.Emit("one_hot", {s.Materialized(0)}, {s.Out(0)}); }

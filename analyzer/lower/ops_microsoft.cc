@@ -1,4 +1,7 @@
 // com.microsoft: operators that onnxruntime's optimizer fused. The framework ran the parts.
+#include <numeric>
+#include <utility>
+
 #include "analyzer/lower/ops.h"
 
 namespace onnx_mem {
@@ -18,6 +21,19 @@ void EmitNorm(Site& s, TensorId x, std::initializer_list<size_t> affine, bool rm
   }
   const auto rank = static_cast<int64_t>(s.draft().tensor(x).shape.rank());
   s.Emit(rms ? "rms_norm" : "layer_norm", std::move(inputs), {s.Out(0)}, {{"axis", rank - 1}});
+}
+
+// x.transpose(-1, -2), a view.
+TensorId LastTwoSwapped(Site& s, TensorId x) {
+  const Tensor tensor = s.draft().tensor(x);
+  Dims dims = tensor.shape.dims;
+  const size_t rank = dims.size();
+  if (rank < 2) return x;
+  std::vector<int64_t> perm(rank);
+  std::iota(perm.begin(), perm.end(), int64_t{0});
+  std::swap(perm[rank - 1], perm[rank - 2]);
+  std::swap(dims[rank - 1], dims[rank - 2]);
+  return s.EmitTemp("permute", {x}, dims, tensor.dtype, {{"perm", perm}});
 }
 
 struct FusedActivation {
@@ -98,10 +114,19 @@ void LowerFusedConv(Site& s) {
   EmitActivation(s, x, s.String("activation", "Relu"));
 }
 
+// The optimizer fused Transposes, which were views, and a factor. With transB on a stored matrix it was nn.Linear.
 void LowerFusedMatMul(Site& s) {
+  if (s.Int("transBatchA", 0) != 0 || s.Int("transBatchB", 0) != 0) return s.Assume();
   const double alpha = s.Float("alpha", 1.0);
   const TensorId result = alpha == 1.0 ? s.Out(0) : s.Temp(s.OutShape().dims, s.OutType());
-  s.Emit("matmul", {s.Materialized(0), s.Materialized(1)}, {result});
+  const bool trans_b = s.Int("transB", 0) != 0;
+  const TensorId weight = s.Stored(1);
+  const TensorId x = s.Int("transA", 0) != 0 ? LastTwoSwapped(s, s.Materialized(0)) : s.Materialized(0);
+  if (trans_b && weight.valid() && s.draft().tensor(weight).shape.rank() == 2 && weight == s.In(1)) {
+    s.Emit("linear", {x, weight}, {result}, {{"transposed", int64_t{0}}});
+  } else {
+    s.Emit("matmul", {x, trans_b ? LastTwoSwapped(s, s.Materialized(1)) : s.Materialized(1)}, {result});
+  }
   if (alpha != 1.0) s.Emit("mul_scalar", {result}, {s.Out(0)}, {{"scalar", alpha}});
 }
 
@@ -111,6 +136,36 @@ void LowerFusedGemm(Site& s) {
   const TensorId x = s.EmitTemp("addmm", std::move(inputs), s.OutShape().dims, s.OutType(),
                                 {{"trans_a", s.Int("transA", 0)}, {"trans_b", s.Int("transB", 0)}});
   EmitActivation(s, x, s.String("activation", "Relu"));
+}
+
+void LowerGemmFastGelu(Site& s) {
+  const TensorId product =
+      s.EmitTemp("matmul", {s.Materialized(0), s.Materialized(1)}, s.OutShape().dims, s.OutType());
+  s.Emit("gelu", {AddBias(s, product, 2)}, {s.Out(0)}, {{"approximate", std::string("tanh")}});
+}
+
+// x, mask: the attention's scores with its mask.
+void LowerBiasSoftmax(Site& s) {
+  const int64_t axis = s.Axis("axis", 1);
+  s.Emit("softmax", {AddBias(s, s.Materialized(0), 1)}, {s.Out(0)}, {{"axis", axis}});
+}
+
+// x, bias, residual?, ratio?, training?
+void LowerBiasDropout(Site& s) {
+  const Dims dims = s.InShape(0).dims;
+  TensorId x = AddBias(s, s.Materialized(0), 1);
+  const double p = s.Has(3) ? s.Number(3).value_or(0.5) : 0.5;
+  const bool drops = s.run().training && p > 0.0 && s.Number(4).value_or(0.0) != 0.0;
+  if (drops) {
+    const TensorId kept = s.Has(2) ? s.Temp(dims, s.OutType()) : s.Out(0);
+    s.Emit("dropout", {x}, {kept}, {{"p", p}});
+    x = kept;
+  }
+  if (s.Has(2)) {
+    s.Emit("add", {x, s.Materialized(2)}, {s.Out(0)});
+  } else if (!drops) {
+    s.Alias(0, x);
+  }
 }
 
 void LowerBiasAdd(Site& s) {

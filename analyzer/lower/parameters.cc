@@ -122,6 +122,26 @@ bool MakesOnlySines(const Graph& graph, TensorId id, int depth) {
   });
 }
 
+// Scales of quantized tensors are numbers that nothing trains, whatever their shape. First slot that holds scales or
+// zero points; a floating bias further on is read by no operator of the list.
+constexpr std::array<WeightSlot, 4> kScaleSlots = {{
+    {"QuantizeLinear", 1, 2},
+    {"DequantizeLinear", 1, 2},
+    {"MatMulNBits", 2, 3},
+    {"MatMulBnb4", 2, 2},
+}};
+
+bool IsQuantizationScale(const Graph& graph, TensorId id) {
+  const auto& readers = graph.tensors[id].consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const Node& node = graph.nodes[reader];
+    if (absl::StartsWith(node.op, "QLinear")) return true;
+    return std::any_of(kScaleSlots.begin(), kScaleSlots.end(), [&](const WeightSlot& slot) {
+      return node.op == slot.op && InSlots(node, id, slot.first, slot.last);
+    });
+  });
+}
+
 }  // namespace
 
 bool IsLayerWeight(const Graph& graph, TensorId id) {
@@ -155,7 +175,9 @@ bool IsFoldedOperand(std::string_view name, std::string_view op) {
 
 TensorKind KindOfStored(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
-  if (!IsFloating(tensor.dtype) || IsRunningStatistic(graph, id)) return TensorKind::kBuffer;
+  if (!IsFloating(tensor.dtype) || IsRunningStatistic(graph, id) || IsQuantizationScale(graph, id)) {
+    return TensorKind::kBuffer;
+  }
   if (IsLayerWeight(graph, id)) return TensorKind::kParameter;
   if (tensor.role != TensorRole::kInitializer) return TensorKind::kBuffer;
   if (HasBufferName(tensor.name) || IsFoldedExpression(tensor)) return TensorKind::kBuffer;
