@@ -326,6 +326,40 @@ TEST(Dropout, ComesBackInFeedForwardLayersWithoutBiases) {
   EXPECT_NE(text.find("dropout(r) -> r/dropout"), std::string::npos) << text;
 }
 
+// Between linear layers, and ahead of the last one.
+constexpr std::string_view kClassifier = R"(
+    input x float32 2x8
+    weight a.weight float32 64x8
+    weight b.weight float32 64x64
+    weight c.weight float32 4x64
+    /a/Gemm = Gemm(x, a.weight) -> h float32 2x64 {transB: 1}
+    /r/Relu = Relu(h) -> r float32 2x64
+    /b/Gemm = Gemm(r, b.weight) -> i float32 2x64 {transB: 1}
+    /s/Relu = Relu(i) -> s float32 2x64
+    /c/Gemm = Gemm(s, c.weight) -> y float32 2x4 {transB: 1}
+    output y
+)";
+
+TEST(Dropout, ComesBackInAClassifierWhereItIsAskedFor) {
+  onnx_mem::Run run;
+  run.dropout = 0.5;
+  const std::string text = LowerText(kClassifier, run);
+  EXPECT_NE(text.find("linear(r/dropout, b.weight) -> i"), std::string::npos) << text;
+  EXPECT_NE(text.find("linear(s/dropout, c.weight) -> y"), std::string::npos) << text;
+}
+
+// Two results of 2 x 64: a mask of 1 byte and a dropped result of 4 each. That a model without attention drops is not
+// known, so a note says it.
+TEST(Dropout, AModelWithoutAttentionMayHaveLostSome) {
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(kClassifier), onnx_mem::Run());
+  ASSERT_TRUE(lowered.ok());
+  const auto it = std::find_if(lowered->diagnostics.begin(), lowered->diagnostics.end(),
+                               [](const Diagnostic& d) { return d.code == "eval-dropout"; });
+  ASSERT_NE(it, lowered->diagnostics.end());
+  EXPECT_EQ(it->severity, Severity::kNote);
+  EXPECT_EQ(it->bytes, 2 * 2 * 64 * 5);
+}
+
 // 2 x 4 heads x 16 x 16 weights: a mask of 1 byte and a dropped result of 4 each.
 TEST(Dropout, WhatIsNotCountedIsSaidInBytes) {
   std::string text(kAttention);

@@ -1,0 +1,181 @@
+#include "analyzer/lower/dropout_places.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "analyzer/lower/match.h"
+
+namespace onnx_mem {
+namespace {
+
+template <class Names>
+bool IsOneOf(const Names& names, std::string_view op) {
+  return std::find(names.begin(), names.end(), op) != names.end();
+}
+
+constexpr auto kViews = std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "slice", "contiguous"});
+constexpr auto kActivations = std::to_array<std::string_view>(
+    {"relu", "relu6", "leaky_relu", "prelu", "elu", "selu", "celu", "gelu", "silu", "mish", "hardswish", "tanh", "sigmoid"});
+constexpr auto kNorms =
+    std::to_array<std::string_view>({"batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"});
+// Between the last layer and the model's output.
+constexpr auto kAfterLastLayer = std::to_array<std::string_view>(
+    {"relu", "sigmoid", "softmax", "log_softmax", "mean", "adaptive_avg_pool", "avg_pool", "upsample"});
+
+bool IsLinear(const Node& node) { return node.op == "linear" || node.op == "addmm"; }
+
+// The node that made `id`, before its views.
+NodeId MakerBeforeViews(const Draft& draft, TensorId id) {
+  NodeId maker = draft.producer(id);
+  while (maker.valid() && IsOneOf(kViews, draft.node(maker).op)) maker = draft.producer(draft.node(maker).inputs[0]);
+  return maker;
+}
+
+// The one node that reads `id` after views; invalid if several do.
+NodeId ReaderAfterViews(const Draft& draft, TensorId id) {
+  NodeId reader = draft.OnlyReader(id);
+  while (reader.valid() && IsOneOf(kViews, draft.node(reader).op)) reader = draft.OnlyReader(draft.node(reader).outputs[0]);
+  return reader;
+}
+
+bool FeedsAttentionProduct(const Draft& draft, NodeId softmax) {
+  return OnlyReaderIf(draft, draft.node(softmax).outputs[0], "matmul").valid();
+}
+
+// A linear whose result, perhaps after views, is added to an activation.
+bool FeedsResidual(const Draft& draft, TensorId id) {
+  for (int depth = 0; depth < 4; ++depth) {
+    const NodeId reader = draft.OnlyReader(id);
+    if (!reader.valid()) return false;
+    const Node& node = draft.node(reader);
+    if (node.op == "add") {
+      const TensorId other = OtherOperand(node, id);
+      return other.valid() && draft.producer(other).valid();
+    }
+    if (node.op != "reshape" && node.op != "permute") return false;
+    id = node.outputs[0];
+  }
+  return false;
+}
+
+// The last of the sums and the norm that an embedding's rows go through; invalid if `id` is not reached from one.
+bool IsEmbeddingSum(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (node.op != "add" && node.op != "layer_norm") return false;
+  bool embedding = false;
+  for (TensorId input : node.inputs) {
+    const NodeId maker = input.valid() ? draft.producer(input) : NodeId();
+    if (!maker.valid()) continue;
+    if (draft.node(maker).op != "embedding" && !IsEmbeddingSum(draft, maker)) return false;
+    embedding = true;
+  }
+  return embedding;
+}
+
+bool IsLastEmbeddingSum(const Draft& draft, NodeId id) {
+  if (!IsEmbeddingSum(draft, id)) return false;
+  for (NodeId reader : draft.readers(draft.node(id).outputs[0])) {
+    if (IsEmbeddingSum(draft, reader)) return false;
+  }
+  return true;
+}
+
+// A feed-forward layer of T5, without biases: relu between two linears, and a dropout behind it.
+bool IsPlainFeedForward(const Draft& draft, NodeId relu) {
+  const Node& node = draft.node(relu);
+  if (node.op != "relu") return false;
+  const NodeId before = draft.ProducerIf(node.inputs[0], "linear"), after = OnlyReaderIf(draft, node.outputs[0], "linear");
+  return before.valid() && after.valid() && draft.node(before).inputs.size() == 2 && draft.node(after).inputs.size() == 2;
+}
+
+// What makes the input of the layer that makes `output`.
+NodeId BeforeLastLayer(const Draft& draft, TensorId output) {
+  NodeId id = MakerBeforeViews(draft, output);
+  while (id.valid() && IsOneOf(kAfterLastLayer, draft.node(id).op)) id = MakerBeforeViews(draft, draft.node(id).inputs[0]);
+  if (!id.valid() || (!IsLinear(draft.node(id)) && draft.node(id).op != "conv")) return NodeId();
+  const TensorId x = draft.node(id).inputs[0];
+  return draft.OnlyReader(x) == id ? draft.producer(x) : NodeId();
+}
+
+bool IsHiddenActivation(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (!IsOneOf(kActivations, node.op) || draft.tensor(node.outputs[0]).shape.rank() > 3) return false;
+  const NodeId reader = ReaderAfterViews(draft, node.outputs[0]);
+  NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
+  if (!reader.valid() || !maker.valid()) return false;
+  const bool sequence = draft.tensor(node.outputs[0]).shape.rank() == 3;
+  const std::string_view next = draft.node(reader).op;
+  if (sequence) return draft.node(maker).op == "conv" && (next == "conv" || next == "add");
+  if (IsOneOf(kNorms, draft.node(maker).op)) maker = MakerBeforeViews(draft, draft.node(maker).inputs[0]);
+  return maker.valid() && IsLinear(draft.node(maker)) && IsLinear(draft.node(reader));
+}
+
+bool IsAttentionWeight(const Draft& draft, NodeId id) {
+  return draft.node(id).op == "softmax" && FeedsAttentionProduct(draft, id);
+}
+
+// Of transformers.
+void AddTransformerSpot(const Draft& draft, NodeId id, DropoutSpots& spots) {
+  const Node& node = draft.node(id);
+  if (node.op == "sdpa" || IsAttentionWeight(draft, id)) {
+    ++spots.attentions;
+    spots.usual.push_back({id, node.op == "sdpa" ? DropoutPlace::kKernel : DropoutPlace::kMaskAndResult});
+  } else if (IsPlainFeedForward(draft, id)) {
+    spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
+  } else if ((IsLinear(node) && FeedsResidual(draft, node.outputs[0])) || IsLastEmbeddingSum(draft, id)) {
+    spots.usual.push_back({id, DropoutPlace::kMask});
+  }
+}
+
+// Of models without attention.
+void AddOtherSpots(const Draft& draft, const std::vector<TensorId>& outputs, DropoutSpots& spots) {
+  std::vector<NodeId> found;
+  for (TensorId output : outputs) found.push_back(BeforeLastLayer(draft, output));
+  for (NodeId id : draft.InOrder()) {
+    const bool known = std::any_of(spots.usual.begin(), spots.usual.end(), [&](const DropoutSpot& s) { return s.node == id; });
+    const bool last = std::find(found.begin(), found.end(), id) != found.end();
+    if (!known && (last || IsHiddenActivation(draft, id))) spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
+  }
+}
+
+// Attention weights that a kernel keeps, and drops one by one: those of `math`; the fused ones make them again.
+int64_t Weights(const Draft& draft, const Node& sdpa) {
+  if (StringAttribute(sdpa, "kernel", "math") != "math") return 0;
+  const Dims &q = draft.tensor(sdpa.inputs[0]).shape.dims, &k = draft.tensor(sdpa.inputs[1]).shape.dims;
+  const int64_t elements = NumElements(draft.tensor(sdpa.inputs[0]).shape).value_or(0);
+  return q.size() < 2 || q.back() <= 0 || k.size() < 2 ? 0 : elements / q.back() * k[k.size() - 2];
+}
+
+int64_t SavedBytes(const Draft& draft, const DropoutSpot& spot) {
+  const Node& node = draft.node(spot.node);
+  const Tensor& result = draft.tensor(node.outputs[0]);
+  const bool kernel = spot.place == DropoutPlace::kKernel;
+  const int64_t elements = kernel ? Weights(draft, node) : NumElements(result.shape).value_or(0);
+  return elements * (spot.place == DropoutPlace::kMask ? 1 : 1 + RowOf(result.dtype).bits / 8);
+}
+
+// Activations behind which some model may drop.
+bool IsPossible(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (!IsOneOf(kActivations, node.op)) return false;
+  const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
+  return maker.valid() && (IsLinear(draft.node(maker)) || draft.node(maker).op == "conv");
+}
+
+}  // namespace
+
+DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& outputs) {
+  DropoutSpots spots;
+  for (NodeId id : draft.InOrder()) AddTransformerSpot(draft, id, spots);
+  if (spots.attentions == 0) AddOtherSpots(draft, outputs, spots);
+  for (const DropoutSpot& spot : spots.usual) spots.usual_bytes += SavedBytes(draft, spot);
+  spots.most_bytes = spots.usual_bytes;
+  for (NodeId id : draft.InOrder()) {
+    const bool known = std::any_of(spots.usual.begin(), spots.usual.end(), [&](const DropoutSpot& s) { return s.node == id; });
+    if (!known && IsPossible(draft, id)) spots.most_bytes += SavedBytes(draft, {id, DropoutPlace::kMaskAndResult});
+  }
+  return spots;
+}
+
+}  // namespace onnx_mem

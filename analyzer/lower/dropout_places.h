@@ -1,0 +1,36 @@
+// Where models drop: the places at which an evaluation export may have lost a Dropout. Transformers show theirs by their
+// structure. Other models do not, and an export of one without dropouts looks the same: their places are those at which
+// such models have one if they have any, in front of the last layer (SqueezeNet, FCN), between linear layers (AlexNet,
+// VGG, DeepFM) and behind the activations of convolutions over a sequence that no norm follows (TCN).
+#ifndef ONNX_MEM_ANALYZER_LOWER_DROPOUT_PLACES_H_
+#define ONNX_MEM_ANALYZER_LOWER_DROPOUT_PLACES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/lower/draft.h"
+
+namespace onnx_mem {
+
+// What a dropout behind a node saves: nothing but the seed of a fused attention kernel, the mask alone, or the mask and
+// the dropped result, where the next operator saves the result beside the one that its maker saves.
+enum class DropoutPlace { kKernel, kMask, kMaskAndResult };
+
+struct DropoutSpot {
+  NodeId node;  // whose first output is dropped
+  DropoutPlace place = DropoutPlace::kMask;
+};
+
+struct DropoutSpots {
+  std::vector<DropoutSpot> usual;  // in running order
+  int64_t attentions = 0;          // of those, attention weights
+  int64_t usual_bytes = 0;         // that dropouts at the usual places save, about
+  int64_t most_bytes = 0;          // with one behind every activation function that no norm precedes as well
+};
+
+// `outputs`: the graph's, resolved.
+DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& outputs);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_DROPOUT_PLACES_H_
