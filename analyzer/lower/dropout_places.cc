@@ -60,14 +60,19 @@ bool FeedsResidual(const Draft& draft, TensorId id) {
 }
 
 // The last of the sums and the norm that an embedding's rows go through; invalid if `id` is not reached from one.
-bool IsEmbeddingSum(const Draft& draft, NodeId id) {
+bool IsEmbeddingSum(const Draft& draft, NodeId id, int depth = 0) {
+  // Models add a token, a position and a type embedding; a longer chain of sums is none of them. A norm reads its scale
+  // and bias too.
+  constexpr int kMostSums = 6;
+  constexpr size_t kMostInputs = 3;
   const Node& node = draft.node(id);
   if (node.op != "add" && node.op != "layer_norm") return false;
+  if (depth == kMostSums || node.inputs.size() > kMostInputs) return false;
   bool embedding = false;
   for (TensorId input : node.inputs) {
     const NodeId maker = input.valid() ? draft.producer(input) : NodeId();
     if (!maker.valid()) continue;
-    if (draft.node(maker).op != "embedding" && !IsEmbeddingSum(draft, maker)) return false;
+    if (draft.node(maker).op != "embedding" && !IsEmbeddingSum(draft, maker, depth + 1)) return false;
     embedding = true;
   }
   return embedding;

@@ -126,6 +126,7 @@ void LowerFusedConv(Site& s);
 void LowerFusedMatMul(Site& s);
 void LowerFusedGemm(Site& s);
 void LowerBiasAdd(Site& s);
+void LowerMicrosoftGroupNorm(Site& s);
 void LowerGemmFastGelu(Site& s);
 void LowerBiasSoftmax(Site& s);
 void LowerBiasDropout(Site& s);

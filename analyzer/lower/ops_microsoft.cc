@@ -138,6 +138,22 @@ void LowerFusedGemm(Site& s) {
   EmitActivation(s, x, s.String("activation", "Relu"));
 }
 
+// x, gamma, beta; Skip...: skip, bias? are added first. activation 1 is SiLU.
+void LowerMicrosoftGroupNorm(Site& s) {
+  const Dims dims = s.InShape(0).dims;
+  TensorId x = s.Materialized(0);
+  if (s.Has(3)) {
+    x = AddBias(s, x, 4);
+    const TensorId sum = s.OutUsed(1) ? s.Out(1) : s.Temp(dims, s.OutType());
+    s.Emit("add", {x, s.Materialized(3)}, {sum});
+    x = sum;
+  }
+  const bool silu = s.Int("activation", 0) == 1;
+  const TensorId norm = silu ? s.Temp(dims, s.OutType()) : s.Out(0);
+  s.Emit("group_norm", {x, s.Materialized(1), s.Materialized(2)}, {norm}, {{"groups", s.Int("groups", 1)}});
+  if (silu) s.Emit("silu", {norm}, {s.Out(0)});
+}
+
 void LowerGemmFastGelu(Site& s) {
   const TensorId product =
       s.EmitTemp("matmul", {s.Materialized(0), s.Materialized(1)}, s.OutShape().dims, s.OutType());

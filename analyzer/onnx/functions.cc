@@ -15,7 +15,7 @@ namespace onnx_mem {
 namespace {
 
 constexpr int kDeepestCall = 64;
-constexpr int64_t kMostNodes = 4'000'000;
+constexpr int64_t kMostNodes = 1'000'000;
 
 using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 using Names = absl::flat_hash_map<std::string, std::string>;
@@ -92,7 +92,7 @@ absl::Status Inliner::InlineIn(onnx::GraphProto& graph, int depth) {
 }
 
 absl::Status Inliner::Append(onnx::NodeProto& node, NodeList& out, int depth) {
-  if (++nodes_ > kMostNodes) return BadModel("inlining the model's functions gives more than 4,000,000 nodes");
+  if (++nodes_ > kMostNodes) return BadModel("inlining the model's functions gives more than 1,000,000 nodes");
   if (const onnx::FunctionProto* function = FunctionOf(node)) return Expand(node, *function, out, depth + 1);
   for (auto& attribute : *node.mutable_attribute()) {
     if (attribute.has_g()) RETURN_IF_ERROR(InlineIn(*attribute.mutable_g(), depth));

@@ -310,6 +310,22 @@ TEST(Dropout, ComesBackOnTheResidualBranchWhereItIsAskedFor) {
             "parameter out.weight\n");
 }
 
+// Each sum doubles the ways back to the embedding; the search for the last one must not take them all.
+TEST(Rewrites, ALongChainOfSumsOfAnEmbeddingHasOneDropout) {
+  std::string text = "input ids int64 2x8\nweight table.weight float32 10x4\n"
+                     "/e/Gather = Gather(table.weight, ids) -> s0 float32 2x8x4\n";
+  constexpr int kSums = 60;
+  for (int i = 0; i < kSums; ++i) {
+    absl::StrAppend(&text, "/Add_", i, " = Add(s", i, ", s", i, ") -> s", i + 1, " float32 2x8x4\n");
+  }
+  absl::StrAppend(&text, "output s", kSums, "\n");
+  onnx_mem::Run run;
+  run.dropout = 0.1;
+  const std::string lowered = LowerText(text, run);
+  const size_t first = lowered.find("dropout(");
+  EXPECT_EQ(lowered.find("dropout(", first + 1), std::string::npos) << lowered;
+}
+
 // T5: no biases, a dropout behind the relu.
 TEST(Dropout, ComesBackInFeedForwardLayersWithoutBiases) {
   onnx_mem::Run run;
