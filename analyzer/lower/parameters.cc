@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
@@ -90,13 +91,18 @@ bool HasBufferName(std::string_view name) {
          absl::EndsWith(View(last), "_mask");
 }
 
+// "unsqueeze_14" -> "unsqueeze".
+std::string_view CallOf(std::string_view name) {
+  const size_t underscore = name.rfind('_');
+  return underscore != std::string_view::npos && AllDigits(name.substr(underscore + 1)) ? name.substr(0, underscore) : name;
+}
+
 // The name of a folded result in a dynamo export: "val_34", "unsqueeze_14".
 bool IsResultName(std::string_view name) {
   if (absl::StartsWith(View(name), "val_") && AllDigits(name.substr(4))) return true;
-  const size_t underscore = name.rfind('_');
-  if (underscore != std::string_view::npos && AllDigits(name.substr(underscore + 1))) name = name.substr(0, underscore);
-  return std::find(kFoldedCalls.begin(), kFoldedCalls.end(), name) != kFoldedCalls.end();
+  return std::find(kFoldedCalls.begin(), kFoldedCalls.end(), CallOf(name)) != kFoldedCalls.end();
 }
+
 
 // A folded expression (swin's gathered relative position bias), not the parameter that it was computed from.
 bool IsFoldedExpression(const Tensor& tensor) {
@@ -104,6 +110,23 @@ bool IsFoldedExpression(const Tensor& tensor) {
   if (tensor.shape.rank() < 3 || IsVector(tensor.shape)) return false;
   return IsFoldedOperand(tensor.name, "Add") || IsFoldedOperand(tensor.name, "Sub") ||
          IsFoldedOperand(tensor.name, "Where");
+}
+
+// Calls on vectors that parameters do not go through: frequencies, positions.
+constexpr auto kTableCalls = std::to_array<std::string_view>({"arange", "cos", "cumsum", "linspace", "outer", "pow", "sin"});
+
+// The table of a relative position bias, in a layout of the exporter's: a row for each of (2W - 1)² offsets in a window,
+// a column for each head, picked from by a stored index.
+bool IsRelativeTable(const Graph& graph, TensorId id) {
+  constexpr int64_t kMostHeads = 64;
+  const Tensor& tensor = graph.tensors[id];
+  const Dims& dims = tensor.shape.dims;
+  if (dims.size() != 2 || dims[1] > kMostHeads || tensor.consumers.size() != 1) return false;
+  const Node& reader = graph.nodes[tensor.consumers[0]];
+  if ((reader.op != "GatherND" && reader.op != "Gather") || reader.inputs[0] != id || !reader.inputs[1].valid()) return false;
+  const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(dims[0]))));
+  return side % 2 == 1 && side > 1 && side * side == dims[0] &&
+         graph.tensors[reader.inputs[1]].role != TensorRole::kActivation;
 }
 
 // Operators between the frequencies of a rotary or sinusoidal embedding and their sine: products with positions, layout.
@@ -180,6 +203,8 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
   }
   if (IsLayerWeight(graph, id)) return TensorKind::kParameter;
   if (tensor.role != TensorRole::kInitializer) return TensorKind::kBuffer;
+  if (IsResultName(tensor.name) && IsRelativeTable(graph, id)) return TensorKind::kParameter;
+  if (std::find(kTableCalls.begin(), kTableCalls.end(), CallOf(tensor.name)) != kTableCalls.end()) return TensorKind::kBuffer;
   if (HasBufferName(tensor.name) || IsFoldedExpression(tensor)) return TensorKind::kBuffer;
   if (MakesOnlySines(graph, id, 0)) return TensorKind::kBuffer;
   return TensorKind::kParameter;

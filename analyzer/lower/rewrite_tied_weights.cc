@@ -1,6 +1,7 @@
 // Folding unties weights: a language model's head shares its weight with the token embedding, but an evaluation export
 // stores the head's transpose as a tensor of its own. Without the contents only the shapes can tell: [D, V] beside an
-// embedding [V, D] with a vocabulary too large to be a coincidence.
+// embedding [V, D] with a vocabulary too large to be a coincidence. With a smaller one the two are counted apart, and a
+// note says what sharing would change.
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -11,18 +12,30 @@ namespace onnx_mem {
 namespace {
 
 constexpr int64_t kSmallestVocabulary = 16'000;
+// Below this a layer of so many features is as likely.
+constexpr int64_t kSmallestPossible = 1'000;
+
+void SayMayBeTied(Lowering& lowering, int64_t count, int64_t bytes) {
+  Diagnostic note{.code = "maybe-tied", .severity = Severity::kNote, .count = count};
+  note.message = absl::StrCat("an output projection may share the token embedding's weight, which a folded export does not "
+                              "show: it is counted apart, ", bytes, " B of parameters");
+  note.details = {"why: gradients and optimizer states come on top of them",
+                  "try: export in training mode, or with dynamo, which keep shared weights shared"};
+  note.bytes = bytes;
+  lowering.diagnostics.push_back(std::move(note));
+}
 
 }  // namespace
 
 int64_t TieWeights(Lowering& lowering) {
   Draft& draft = lowering.draft;
   std::map<std::pair<int64_t, int64_t>, TensorId> tables;  // by rows and columns
-  int64_t count = 0;
+  int64_t count = 0, possible = 0, possible_bytes = 0;
   for (NodeId id : draft.InOrder()) {
     const Node& node = draft.node(id);
     if (node.op == "embedding") {
       const Dims& dims = draft.tensor(node.inputs[0]).shape.dims;
-      if (dims.size() == 2 && dims[0] > kSmallestVocabulary) tables.emplace(std::pair(dims[0], dims[1]), node.inputs[0]);
+      if (dims.size() == 2 && dims[0] >= kSmallestPossible) tables.emplace(std::pair(dims[0], dims[1]), node.inputs[0]);
       continue;
     }
     if (node.op != "linear" || IntAttribute(node, "transposed", 0) == 0) continue;
@@ -30,6 +43,11 @@ int64_t TieWeights(Lowering& lowering) {
     if (!IsExporterName(weight.name)) continue;
     auto table = tables.find({weight.shape.dims[1], weight.shape.dims[0]});
     if (table == tables.end()) continue;
+    if (weight.shape.dims[1] <= kSmallestVocabulary) {
+      ++possible;
+      possible_bytes += NumBytes(weight.shape, weight.dtype).value_or(0);
+      continue;
+    }
     std::vector<TensorId> inputs = node.inputs;
     inputs[1] = table->second;
     draft.SetInputs(id, std::move(inputs));
@@ -42,6 +60,7 @@ int64_t TieWeights(Lowering& lowering) {
                                                  "weight: the exporter stored its transpose"),
                                     {}, {}});
   }
+  if (possible > 0) SayMayBeTied(lowering, possible, possible_bytes);
   return count;
 }
 

@@ -38,6 +38,8 @@ int64_t FuseLinearBias(Lowering& lowering);
 int64_t FuseRsqrt(Lowering& lowering);
 // rewrite_module_buffers.cc
 int64_t SplitModuleBuffers(Lowering& lowering);
+// rewrite_relative_bias.cc
+int64_t ComputeRelativeBias(Lowering& lowering);
 // rewrite_addcmul.cc
 int64_t FuseAddcmul(Lowering& lowering);
 // rewrite_gelu.cc

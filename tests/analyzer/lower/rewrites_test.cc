@@ -102,6 +102,35 @@ TEST(ModuleBuffers, ANamedOneIsOneTensor) {
   EXPECT_EQ(LowerText(text).find("shared.index/"), std::string::npos);
 }
 
+// A window of 2 x 2: four positions, nine offsets.
+constexpr std::string_view kFoldedBias = R"(
+    input q float32 2x3x4x8
+    input k float32 2x3x8x4
+    weight onnx::Add_9 float32 1x3x4x4
+    /attn/MatMul = MatMul(q, k) -> s float32 2x3x4x4
+    /attn/Add = Add(s, onnx::Add_9) -> y float32 2x3x4x4
+    output y
+)";
+
+TEST(RelativeBias, IsComputedFromItsTable) {
+  EXPECT_EQ(LowerText(kFoldedBias),
+            "matmul(q, k) -> s [attn]\n"
+            "index(onnx::Add_9/table, onnx::Add_9/positions) -> onnx::Add_9/index [attn]\n"
+            "reshape(onnx::Add_9/index) -> onnx::Add_9/reshape [attn]\n"
+            "permute(onnx::Add_9/reshape) -> onnx::Add_9/permute [attn]\n"
+            "contiguous(onnx::Add_9/permute) -> onnx::Add_9/contiguous [attn]\n"
+            "unsqueeze(onnx::Add_9/contiguous) -> onnx::Add_9/unsqueeze [attn]\n"
+            "add(s, onnx::Add_9/unsqueeze) -> y [attn]\n"
+            "parameter onnx::Add_9/table\n"
+            "buffer onnx::Add_9/positions\n");
+}
+
+TEST(RelativeBias, AMaskOverHeadsThatAreNotItsOwnStays) {
+  std::string text(kFoldedBias);
+  for (size_t at = text.find("1x3x4x4"); at != std::string::npos; at = text.find("1x3x4x4")) text.replace(at, 7, "1x1x4x4");
+  EXPECT_EQ(LowerText(text).find("index("), std::string::npos);
+}
+
 TEST(Addcmul, IsKnownByItsProductByOne) {
   const auto text = [](std::string_view scale) {
     return absl::StrCat(R"(
