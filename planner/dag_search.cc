@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kUnlimitedIterations = 100;
 constexpr uint32_t kUnlimitedStarts = 20;
 constexpr size_t kExactRequirements = 128;  // up to here the exact search is left some time
-constexpr double kPartBesideExact = 0.8;
+constexpr double kPartBesideExact = 0.5;
 
 // One annealing run after the other, from the best plan or from a new one.
 struct Phase {

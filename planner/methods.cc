@@ -19,6 +19,7 @@ constexpr auto kRows = std::to_array<MethodRow>({
     {"exact", "dag", PlanSmallExactly},
     {"bound", "none", ProveBoundThoroughly},
     {"cut", "dag", PlanCut},
+    {"beam", "dag", PlanBeam},
     {"sqrt", "sqrt", PlanSqrt},
     {"chen", "chen", PlanChen},
     {"chain", "chain", PlanChain},

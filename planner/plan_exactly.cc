@@ -1,5 +1,5 @@
 // The methods that prove: the lower bound of the best cuts, budgets in which some operator cannot run, and the exact
-// search with both in hand.
+// search with both in hand; and the beam, which is that search cut short.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/bound/cut_bound.h"
+#include "planner/exact/backward_beam.h"
 #include "planner/exact/backward_search.h"
 #include "planner/exact/cut_choice.h"
 #include "planner/exact/exact_search.h"
@@ -23,9 +24,13 @@ constexpr int64_t kWorkWithoutDeadline = 200'000'000;
 constexpr double kFirstPlanSeconds = 0.3;
 constexpr int64_t kStateLimit = 2'000'000;
 constexpr int64_t kWorkPerState = 20'000;  // nanoseconds, on average; for searches without a deadline
-constexpr int kMostSmallAnchors = 64;
+constexpr int kMostSmallAnchors = 128;
 constexpr int64_t kSmallStateLimit = 150'000;
-constexpr double kSmallSeconds = 0.35;
+constexpr double kSmallShare = 0.6;
+constexpr double kSmallSeconds = 0.42;
+constexpr double kBeamShare = 0.15;
+constexpr int kMostWidth = 300;
+constexpr int kStatesPerWidth = 40;  // that a beam looks at, in iterations
 constexpr int kMostAnchors = 400;  // beyond, choosing cuts and searching take longer than they give
 
 // The operator that needs most, if that is more than the budget.
@@ -103,9 +108,23 @@ void ProveBoundThoroughly(const PlanningTask& task, Incumbent& incumbent) {
 
 void PlanSmallExactly(const PlanningTask& task, Incumbent& incumbent) {
   if (task.problem.anchor_count() > kMostSmallAnchors) return;
-  const SolveLimits time = task.limits.AtMost(kSmallSeconds);
+  const SolveLimits time = task.limits.Share(kSmallShare).AtMost(kSmallSeconds);
   SearchAll(task, kSmallStateLimit, time, incumbent);
   if (!incumbent.feasible() && !incumbent.infeasible()) FindFirstPlan(task, time, incumbent);
+}
+
+void PlanBeam(const PlanningTask& task, Incumbent& incumbent) {
+  if (task.problem.anchor_count() > kMostAnchors) return;
+  const SolveLimits time = task.limits.Share(kBeamShare);
+  BeamLimits limits;
+  limits.stop = [&] { return time.TimeIsUp(); };
+  for (limits.width = 10; limits.width <= kMostWidth && !incumbent.done() && !limits.stop(); limits.width *= 3) {
+    if (!task.limits.Allows(int64_t{kStatesPerWidth} * limits.width)) return;
+    limits.better_than = incumbent.feasible() ? incumbent.cost() : 0;
+    if (const OpSequence runs = PlanByBeam(task.problem, task.budget_bytes, limits); !runs.empty()) {
+      incumbent.Offer(runs, "beam");
+    }
+  }
 }
 
 void PlanExactly(const PlanningTask& task, Incumbent& incumbent) {

@@ -9,10 +9,7 @@
 namespace onnx_mem {
 namespace {
 
-constexpr size_t kMomentsPerState = 64;
-constexpr int kKnapsackNodes = 2000;
-constexpr int kCutBranches = 60;
-constexpr int64_t kWindowWork = 100'000'000;  // see work()
+// See work().
 constexpr int64_t kWorkPerKnapsack = 1000;
 constexpr int64_t kWorkPerNode = 40;
 constexpr int64_t kWorkPerCutGraph = 20000;
@@ -20,8 +17,9 @@ constexpr int64_t kWorkPerArc = 4;
 
 }  // namespace
 
-PrecedingCost::PrecedingCost(const StageProblem& problem, int64_t budget_bytes, const std::function<bool()>& stop)
-    : problem_(problem), budget_bytes_(budget_bytes) {
+PrecedingCost::PrecedingCost(const StageProblem& problem, int64_t budget_bytes, const PrecedingEffort& effort,
+                             const std::function<bool()>& stop)
+    : problem_(problem), budget_bytes_(budget_bytes), effort_(effort) {
   const auto requirement_count = static_cast<int>(problem.requirements.size());
   const int anchor_count = problem.anchor_count();
   words_ = WordsFor(std::max(requirement_count, 1));
@@ -47,7 +45,12 @@ PrecedingCost::PrecedingCost(const StageProblem& problem, int64_t budget_bytes, 
     due_cost_.push_back(CostOf(due_[t]));
   }
   for (int k = 0; k < anchor_count; ++k) moments_.push_back(DescribeMoment(k));
-  const auto enough = [&] { return work_ > kWindowWork || stop(); };
+  const int chosen_count = static_cast<int>(std::min(effort.moments, moments_.size()));
+  for (int i = 0; i < chosen_count; ++i) {  // evenly, the last one among them
+    chosen_.push_back(anchor_count - 1 - static_cast<int>(int64_t{chosen_count - 1 - i} * anchor_count / chosen_count));
+    DescribeNeedsUntil(moments_[chosen_.back()]);
+  }
+  const auto enough = [&] { return work_ > effort.window_work || stop(); };
   AddUpWindows(enough);
   OrderMoments(enough);
 }
@@ -100,9 +103,8 @@ bool PrecedingCost::ServedBy(int r, const Word* row) const {
 
 PrecedingCost::Moment PrecedingCost::DescribeMoment(int k) const {
   const StageAnchor& anchor = problem_.anchors[k];
-  const int anchor_count = problem_.anchor_count();
-  Moment moment{k, budget_bytes_ - anchor.fixed_bytes, {}, std::vector<Word>(words_, 0),
-                BitRows(anchor_count + 1, words_), due_cost_[k + 1], RowMap(words_)};
+  Moment moment{k, budget_bytes_ - anchor.fixed_bytes, {}, std::vector<Word>(words_, 0), BitRows(), due_cost_[k + 1],
+                RowMap(words_)};
   for (const StageItem& item : problem_.items) moment.bytes.push_back(item.bytes);
   const auto take = [&](const std::vector<int>& alternatives) {
     int64_t least = kImpossible;
@@ -127,43 +129,52 @@ PrecedingCost::Moment PrecedingCost::DescribeMoment(int k) const {
     if (later || ServedBy(static_cast<int>(r), resident.data())) SetBit(moment.there.data(), static_cast<int>(r));
   }
   for (int need : anchor.needs) SetBit(moment.there.data(), need);
-  for (int t = k + 2; t <= anchor_count; ++t) {
+  return moment;
+}
+
+void PrecedingCost::DescribeNeedsUntil(Moment& moment) const {
+  const int anchor_count = problem_.anchor_count();
+  moment.needs_until = BitRows(anchor_count + 1, words_);
+  for (int t = moment.anchor + 2; t <= anchor_count; ++t) {
     std::copy_n(moment.needs_until[t - 1], words_, moment.needs_until[t]);
     for (int need : problem_.anchors[t - 1].needs) SetBit(moment.needs_until[t], need);
   }
-  return moment;
 }
 
 // What precedes each moment: the best chain of windows that ends there, or the closure alone.
 void PrecedingCost::AddUpWindows(const std::function<bool()>& stop) {
   const std::vector<Word> nothing(words_, 0);
+  bool stopped = false;
   for (size_t k = 1; k < moments_.size(); ++k) {
-    for (size_t j = 0; j < k; ++j) {
-      if (stop()) return;
-      const int64_t window = DropCost(moments_[j], moments_[k].anchor + 1, nothing.data());
-      moments_[k].before = std::min(kImpossible, std::max(moments_[k].before, moments_[j].before + window));
+    int64_t& before = moments_[k].before;
+    before = std::max(before, moments_[k - 1].before);
+    for (int j : chosen_) {
+      stopped = stopped || stop();
+      if (stopped || j >= static_cast<int>(k)) break;
+      const int64_t window = DropCost(moments_[j], static_cast<int>(k) + 1, nothing.data());
+      before = std::min(kImpossible, std::max(before, moments_[j].before + window));
     }
   }
 }
 
-// For every t the few moments that bound best where nothing but the anchors before t asks for something, and the last
-// one, which sees what is required best.
+// For every t the chosen moments, those first that bound best where nothing but the anchors before t asks for something;
+// and the last one, which sees what is required best.
 void PrecedingCost::OrderMoments(const std::function<bool()>& stop) {
   const std::vector<Word> nothing(words_, 0);
   best_moments_.resize(moments_.size() + 1);
   for (size_t t = 1; t <= moments_.size(); ++t) {
     std::vector<std::pair<int64_t, int>> order;
-    for (size_t k = 0; k < t; ++k) {
+    for (int k : chosen_) {
+      if (k >= static_cast<int>(t)) break;
       int64_t bound = moments_[k].before;
       if (!stop()) bound += DropCost(moments_[k], static_cast<int>(t), nothing.data());
-      order.emplace_back(-bound, -static_cast<int>(k));
+      order.emplace_back(-bound, -k);
     }
     std::sort(order.begin(), order.end());
-    order.resize(std::min(order.size(), kMomentsPerState));
     for (const auto& [bound, k] : order) best_moments_[t].push_back(-k);
     const int last = static_cast<int>(t) - 1;
     if (std::find(best_moments_[t].begin(), best_moments_[t].end(), last) == best_moments_[t].end()) {
-      best_moments_[t].push_back(last);
+      best_moments_[t].insert(best_moments_[t].begin(), last);
     }
   }
 }
@@ -192,7 +203,8 @@ int64_t PrecedingCost::Bound(int t, const Word* required, int64_t enough) {
 int64_t PrecedingCost::DropCost(Moment& moment, int t, const Word* required, int64_t enough) {
   if (moment.room_bytes < 0) return kImpossible;
   int64_t most_overflow = -moment.room_bytes;
-  for (int w = 0; w < words_; ++w) needed_[w] = (required[w] | moment.needs_until[t][w]) & ~moment.there[w];
+  const Word* until = t == moment.anchor + 1 ? nullptr : moment.needs_until[t];
+  for (int w = 0; w < words_; ++w) needed_[w] = (required[w] | (until ? until[w] : 0)) & ~moment.there[w];
   ForEachBit(needed_.data(), words_, [&](int r) {
     const StageRequirement& requirement = problem_.requirements[r];
     const bool free = requirement.group < 0 ? CanBeProduced(r) : requirement.cost == 0 && requirement.subs.empty();
@@ -240,10 +252,11 @@ int64_t PrecedingCost::SolveDrop(const Moment& moment, const Word* needed, int64
   }
   DropQuestion question{problem_, moment.bytes, std::move(items), std::move(keepable), std::move(intermediates),
                         std::vector<int64_t>(problem_.group_count, 0)};
-  question.node_limit = kKnapsackNodes;
+  question.node_limit = effort_.knapsack_nodes;
   const DropValue value = CheapestDrop(std::move(question), overflow, choices);
   work_ += kWorkPerKnapsack + value.nodes * kWorkPerNode;
-  return value.is_exact ? value.cost : std::max(value.cost, CutBehind(moment, needed, enough));
+  if (value.is_exact || effort_.cut_branches < 0) return value.cost;
+  return std::max(value.cost, CutBehind(moment, needed, enough));
 }
 
 // The same by minimum cuts, where the knapsack is too large: what it takes to make the intermediates counts in full.
@@ -252,7 +265,7 @@ int64_t PrecedingCost::CutBehind(const Moment& moment, const Word* needed, int64
   ForEachBit(needed, words_, [&](int r) { needs.push_back(r); });
   CutGraph graph(problem_, budget_bytes_, moment.anchor, needs);
   CutLimits limits;
-  limits.branch_limit = kCutBranches;
+  limits.branch_limit = effort_.cut_branches;
   limits.enough = enough;
   const CutValue value = SolveCut(graph, problem_.cost_unit, limits);
   work_ += kWorkPerCutGraph + graph.cut().work() * kWorkPerArc;

@@ -20,11 +20,20 @@
 
 namespace onnx_mem {
 
+// How much to spend on it.
+struct PrecedingEffort {
+  size_t moments = 64;                  // that a state is held against, beside the anchor before it
+  int knapsack_nodes = 2000;            // what takes more is solved by minimum cuts,
+  int cut_branches = 60;                // with so many branchings; -1: not at all
+  int64_t window_work = 100'000'000;    // for the windows between earlier anchors; see PrecedingCost::work
+};
+
 class PrecedingCost {
  public:
   // `problem` must outlive this object. Earlier windows are added up until `stop`, asked now and then, says true, or
   // until that has taken long enough; then what has been found is taken.
-  PrecedingCost(const StageProblem& problem, int64_t budget_bytes, const std::function<bool()>& stop);
+  PrecedingCost(const StageProblem& problem, int64_t budget_bytes, const PrecedingEffort& effort,
+                const std::function<bool()>& stop);
 
   // Width of a row of required items, in words (bits beyond the items must be zero).
   int words() const { return words_; }
@@ -42,12 +51,13 @@ class PrecedingCost {
     int64_t room_bytes = 0;      // for items needed later, after what the anchor itself needs
     std::vector<int64_t> bytes;  // per item: its bytes, less what room_bytes already has of it
     std::vector<Word> there;     // requirements that cost nothing after the anchor: served by it or by a later one
-    BitRows needs_until;         // per t: requirements of anchors k+1..t-1
+    BitRows needs_until;         // per t: requirements of anchors k+1..t-1; empty if only gap k+1 looks at it
     int64_t before = 0;          // lower bound on what runs up to the anchor cost
     RowMap known;                // drop costs found so far
   };
 
   Moment DescribeMoment(int k) const;
+  void DescribeNeedsUntil(Moment& moment) const;
   void AddUpWindows(const std::function<bool()>& stop);
   void OrderMoments(const std::function<bool()>& stop);
   void Reach(int requirement, const Word* there, Word* row) const;
@@ -61,6 +71,7 @@ class PrecedingCost {
 
   const StageProblem& problem_;
   const int64_t budget_bytes_;
+  const PrecedingEffort effort_;
   int64_t work_ = 0;
   int words_;
   std::vector<Word> made_by_anchor_;  // requirements that some anchor serves
@@ -68,6 +79,7 @@ class PrecedingCost {
   BitRows due_;                       // per t: the closure of what anchors before t need
   std::vector<int64_t> due_cost_;     // per t
   std::vector<Moment> moments_;       // by anchor
+  std::vector<int> chosen_;           // anchors whose moments later gaps look at, ascending
   std::vector<std::vector<int>> best_moments_;  // per t: which moments bound best
   std::vector<int64_t> group_cost_;
   std::vector<int> groups_;

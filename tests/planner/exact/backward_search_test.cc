@@ -92,10 +92,10 @@ TEST(PrecedingCostTest, ChargesWhatDoesNotFitAtTheAnchorBefore) {
   const StageProblem problem = BuildStages(graph);
   const std::function<bool()> never = [] { return false; };
   const Word a_and_b[] = {3};
-  EXPECT_EQ(PrecedingCost(problem, 45, never).Bound(1, a_and_b), 12);  // all three fit beside each other
-  EXPECT_EQ(PrecedingCost(problem, 35, never).Bound(1, a_and_b), 15);  // one of the two is made behind Bc: a
-  EXPECT_EQ(PrecedingCost(problem, 25, never).Bound(1, a_and_b), 19);  // both are
-  EXPECT_EQ(PrecedingCost(problem, 20, never).Bound(1, a_and_b), kImpossible);
+  EXPECT_EQ(PrecedingCost(problem, 45, {}, never).Bound(1, a_and_b), 12);  // all three fit beside each other
+  EXPECT_EQ(PrecedingCost(problem, 35, {}, never).Bound(1, a_and_b), 15);  // one of the two is made behind Bc: a
+  EXPECT_EQ(PrecedingCost(problem, 25, {}, never).Bound(1, a_and_b), 19);  // both are
+  EXPECT_EQ(PrecedingCost(problem, 20, {}, never).Bound(1, a_and_b), kImpossible);
 }
 
 }  // namespace
