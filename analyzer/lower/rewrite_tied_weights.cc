@@ -1,10 +1,13 @@
 // Folding unties weights: a language model's head shares its weight with the token embedding, but an evaluation export
-// stores the head's transpose as a tensor of its own. Without the contents only the shapes can tell: [D, V] beside an
-// embedding [V, D] with a vocabulary too large to be a coincidence. With a smaller one the two are counted apart, and a
-// note says what sharing would change.
+// stores the head's transpose as a tensor of its own. Import joins the two where it can read their contents
+// (analyzer/onnx/tied_weights.h); without them only the shapes can tell: [D, V] beside an embedding [V, D] with a
+// vocabulary too large to be a coincidence. With a smaller one the two are counted apart, and a note says what sharing
+// would change.
+#include <algorithm>
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/tied_weight_mark.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -25,6 +28,16 @@ void SayMayBeTied(Lowering& lowering, int64_t count, int64_t bytes) {
   lowering.diagnostics.push_back(std::move(note));
 }
 
+// Import has seen that the contents are no embedding's.
+bool IsKnownToBeOwn(const Graph& source, TensorId weight) {
+  if (!source.tensors.contains(weight)) return false;
+  const std::vector<NodeId>& readers = source.tensors[weight].consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const auto mark = source.nodes[reader].metadata.find(kOwnWeight);
+    return mark != source.nodes[reader].metadata.end() && mark->second == source.tensors[weight].name;
+  });
+}
+
 }  // namespace
 
 int64_t TieWeights(Lowering& lowering) {
@@ -40,7 +53,7 @@ int64_t TieWeights(Lowering& lowering) {
     }
     if (node.op != "linear" || IntAttribute(node, "transposed", 0) == 0) continue;
     const Tensor& weight = draft.tensor(node.inputs[1]);
-    if (!IsExporterName(weight.name)) continue;
+    if (!IsExporterName(weight.name) || IsKnownToBeOwn(lowering.source, node.inputs[1])) continue;
     auto table = tables.find({weight.shape.dims[1], weight.shape.dims[0]});
     if (table == tables.end()) continue;
     if (weight.shape.dims[1] <= kSmallestVocabulary) {

@@ -24,6 +24,7 @@
 #include "analyzer/onnx/slim_model.h"
 #include "analyzer/onnx/sniff.h"
 #include "analyzer/onnx/tensor_literal.h"
+#include "analyzer/onnx/tied_weights.h"
 
 namespace onnx_mem {
 namespace {
@@ -169,6 +170,14 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   }
   if (model->opset_import().empty()) model->add_opset_import()->set_version(1);  // IR 1 and 2 had no other
   info = InfoOf(*model, path, bytes.size());
+  if (const int64_t joined = JoinTiedWeights(*model, bytes, path); joined > 0) {
+    diagnostics.push_back({.code = "tied-weights",
+                           .severity = Severity::kNote,
+                           .count = joined,
+                           .message = absl::StrCat(joined, joined == 1 ? " weight is" : " weights are",
+                                                   " stored a second time: counted as sharing the token embedding's, whose "
+                                                   "contents are the same")});
+  }
   return Prepare();
 }
 

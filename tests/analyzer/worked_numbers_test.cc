@@ -1,6 +1,7 @@
 // Numbers that a person can check by hand, through the whole line: file text, shapes, lowering, enactment.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "analyzer/analysis.h"
@@ -112,6 +113,16 @@ TEST(WorkedNumbers, Vgg19HasItsParametersThoughTheFileMakesThem) {
   ASSERT_TRUE(enacted.ok()) << enacted.status();
   EXPECT_EQ(enacted->parameter_count, 143'667'240);
   EXPECT_EQ(enacted->parameter_bytes, 574'668'960);  // 548.05 MiB
+  // As a memory reporter lists them: 7 * (512,512,3,3), 66.06 MB. `--by shape` has the row.
+  int count = 0;
+  int64_t bytes = 0;
+  for (const Parameter& parameter : enacted->parameters) {
+    if (parameter.dims != Dims{512, 512, 3, 3}) continue;
+    ++count;
+    bytes += parameter.bytes;
+  }
+  EXPECT_EQ(count, 7);
+  EXPECT_EQ(bytes, 66'060'288);
 }
 
 // x of 3 GiB, y = 5x, mean(y): 3, 6, then 12 at the peak of backward (x, y, the spread gradient and x's); 9 are left
@@ -131,8 +142,20 @@ int64_t GiBAt(const MemoryProgram& program, StepId step) {
   return ComputeTimeline(program).live_bytes[static_cast<size_t>(step.value())] >> 30;
 }
 
+// Most that is alive in a phase.
+int64_t PeakGiB(const MemoryProgram& program, Phase phase) {
+  const Timeline timeline = ComputeTimeline(program);
+  int64_t peak = 0;
+  for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
+    if (program.steps[id].phase == phase) peak = std::max(peak, timeline.live_bytes[static_cast<size_t>(id.value())]);
+  }
+  return peak >> 30;
+}
+
 TEST(WorkedNumbers, TheTextbookExampleHoldsYByName) {
   const Enacted e = EnactOrDie(kTextbook, Textbook(/*hold=*/true));
+  EXPECT_EQ(BytesOf(e.program, "x") >> 30, 3);
+  EXPECT_EQ(PeakGiB(e.program, Phase::kForward), 6);
   EXPECT_EQ(ComputeTimeline(e.program).peak_bytes >> 30, 12);
   EXPECT_EQ(GiBAt(e.program, StepId(static_cast<int32_t>(e.program.steps.size()) - 1)), 9);
 }
