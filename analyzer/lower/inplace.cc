@@ -73,6 +73,9 @@ bool IsOwnModule(const Node& activation, const Node& producer) {
 // convolutions are 2-D.
 bool IsBeforeActivation(const Draft& draft, const Node& before, bool convolutional) {
   if (!Contains(kBeforeActivation, before.op)) return false;
+  // Behind an instance norm writing in place costs memory, for the result is a view. Code that trains the norm's scale
+  // writes a new tensor (fast neural style), code without scale writes in place all the same (CycleGAN, pix2pix).
+  if (before.op == "instance_norm" && before.inputs.size() > 1) return false;
   const bool linear = before.op == "linear" || before.op == "addmm";
   return !linear || (convolutional && draft.tensor(before.outputs[0]).shape.rank() <= 2);
 }

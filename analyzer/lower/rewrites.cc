@@ -18,6 +18,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"module-buffers", "buffers that the exporter merged counted for each module", SplitModuleBuffers, Told::kByCheck},
     {"aten-groups", "ATen calls that the exporter decomposed run as one operator", FuseAtenGroups},
     {"relative-bias", "relative position biases that the exporter folded computed from their tables", ComputeRelativeBias},
+    {"folded-linear", "linear layers over stored inputs computed in every step", ComputeFoldedLinear, Told::kByCheck},
     {"linear-bias", "matrix products with their bias run as one linear", FuseLinearBias, Told::kByCheck},
     {"rsqrt", "reciprocals of square roots run as one rsqrt", FuseRsqrt, Told::kByCheck},
     {"addcmul", "sums with a product scaled by one run as addcmul", FuseAddcmul, Told::kByCheck},

@@ -40,6 +40,8 @@ int64_t FuseRsqrt(Lowering& lowering);
 int64_t SplitModuleBuffers(Lowering& lowering);
 // rewrite_relative_bias.cc
 int64_t ComputeRelativeBias(Lowering& lowering);
+// rewrite_folded_linear.cc
+int64_t ComputeFoldedLinear(Lowering& lowering);
 // rewrite_addcmul.cc
 int64_t FuseAddcmul(Lowering& lowering);
 // rewrite_gelu.cc

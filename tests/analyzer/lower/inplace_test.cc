@@ -26,6 +26,19 @@ TEST(InPlace, ResidualSumAndItsReluOverwriteTheBatchNorm) {
   EXPECT_NE(text.find("add(n, x) -> s inplace\nrelu(s) -> y [relu] inplace\n"), std::string::npos) << text;
 }
 
+// Its result is a view: writing over it costs memory.
+TEST(InPlace, AnInstanceNormWithScaleIsNotWrittenOver) {
+  const std::string text = LowerText(R"(
+    input x float32 2x3x4x4
+    weight n.weight float32 3
+    weight n.bias float32 3
+    /n/InstanceNormalization = InstanceNormalization(x, n.weight, n.bias) -> n float32 2x3x4x4
+    /relu/Relu = Relu(n) -> y float32 2x3x4x4
+    output y
+  )");
+  EXPECT_NE(text.find("relu(n) -> y [relu]\n"), std::string::npos) << text;
+}
+
 TEST(InPlace, NoneMeansNone) {
   onnx_mem::Run run;
   run.inplace = "none";
