@@ -3,9 +3,10 @@
 
 usage: check_plans.py BINARY MODEL... [--budgets N] [--iterations N] [--live] [--time] [--again N] [--dim NAME=N] [--batch N]
 
-For each model, N budgets spread between the proven minimum and what the step takes without a plan, from high to low.
-Every N-th chosen plan (--again) is written to a file and measured anew by the analysis. Prints a line per model; exit 1
-if anything is wrong.
+For each model, N random budgets between what is proven to be the least of any set of segments (else of any schedule) and
+what the step takes without a plan, from high to low. Every N-th chosen plan (--again) is written to a file and measured
+anew by the analysis. Prints a line per model: budgets met, proven optimal, proven impossible, neither met nor proven; exit
+1 if anything is wrong.
 """
 import argparse
 import json
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from random import Random
 
 
 def ask(binary, words, limit=120):
@@ -27,13 +30,13 @@ def ask(binary, words, limit=120):
 def measured_again(binary, model, words, plan, folder):
     path = os.path.join(folder, "plan.json")
     with open(path, "w") as f:
-        json.dump({"segments": [{"modules": s["modules"]} if s["modules"] else {"nodes": s["nodes"]} for s in plan["segments"]]}, f)
+        json.dump({"segments": plan["segments"]}, f)
     training = ask(binary, [model, *words, "--mode", "train", "--plan", path])[0]["runs"][0]["training"]
     return {k: training.get(k) or 0 for k in ("peak_bytes", "device_bytes", "recompute_flops")}
 
 
 def check(binary, model, args, folder):
-    """Number of budgets tried, budgets met, and what was wrong."""
+    """What became of the budgets, by kind, what was wrong, and the longest time."""
     line = "peak_bytes" if args.live else "device_bytes"
     words = ["--batch", str(args.batch)] + [w for dim in args.dim for w in ("--dim", dim)]
     plan_words = ["plan", model, *words, "--iterations", str(args.iterations), "--time-limit", "0"]
@@ -41,19 +44,22 @@ def check(binary, model, args, folder):
     plan_words += ["--cost-in", "time"] if args.time else []
     cost, bound = ("recompute_ns", "lower_bound_recompute_ns") if args.time else ("recompute_flops", "lower_bound_recompute_flops")
     base, seconds = ask(binary, plan_words)
-    most, least = base["baseline"][line], base["minimum_bytes"]
-    met, wrong, before, slowest = 0, [], 0, seconds
-    for i in range(args.budgets):
-        budget = most - (most - least) * i // max(args.budgets, 1)
+    floor = (base["class_bound"] or {}).get("floor_bytes") or base["minimum_bytes"]
+    random = Random(os.path.basename(model))
+    budgets = sorted((random.randint(floor, base["baseline"][line]) for _ in range(args.budgets)), reverse=True)
+    kinds, wrong, before, slowest = Counter(), [], 0, seconds
+    for i, budget in enumerate(budgets):
         answer, seconds = ask(binary, plan_words + ["--budget", str(budget)])
         slowest = max(slowest, seconds)
         if answer["chosen"] is None:
             before = float("inf")
-            if answer["status"] == "infeasible" and budget >= answer["minimum_bytes"]:
+            kinds["impossible" if answer["status"] == "infeasible" else "unknown"] += 1
+            if answer["status"] == "infeasible" and budget >= max(floor, answer["minimum_bytes"]):
                 wrong.append(f"{budget}: infeasible above the minimum")
             continue
         chosen = next(p for p in answer["plans"] if p["id"] == answer["chosen"])
-        met += 1
+        kinds["met"] += 1
+        kinds["optimal"] += answer["optimal"]
         if chosen[line] > budget:
             wrong.append(f"{budget}: takes {chosen[line]}")
         if chosen[cost] < before:
@@ -65,7 +71,11 @@ def check(binary, model, args, folder):
             again = measured_again(binary, model, words, chosen, folder)
             if any(again[k] != chosen[k] for k in again):
                 wrong.append(f"{budget}: measured again {again}")
-    return args.budgets, met, wrong, slowest
+    return kinds, wrong, slowest
+
+
+def told(kinds):
+    return ", ".join(f"{kinds[kind]:3} {kind}" for kind in ("met", "optimal", "impossible", "unknown"))
 
 
 def main():
@@ -80,18 +90,17 @@ def main():
     parser.add_argument("--live", action="store_true", help="the budget is on live bytes")
     parser.add_argument("--time", action="store_true", help="recomputation costs time, not FLOPs")
     args = parser.parse_args()
-    pairs = met = 0
-    bad = []
+    total, bad = Counter(), []
     with tempfile.TemporaryDirectory() as folder:
         for model in args.models:
             try:
-                tried, fits, wrong, slowest = check(args.binary, model, args, folder)
+                kinds, wrong, slowest = check(args.binary, model, args, folder)
             except (RuntimeError, subprocess.TimeoutExpired) as e:
-                tried, fits, wrong, slowest = 0, 0, [str(e)], 0
-            pairs, met = pairs + tried, met + fits
+                kinds, wrong, slowest = Counter(), [str(e)], 0
+            total += kinds
             bad += [f"{os.path.basename(model)}: {w}" for w in wrong]
-            print(f"{os.path.basename(model):50} {fits:3} of {tried:3} met  {slowest:5.1f} s  {'; '.join(wrong[:2])}", flush=True)
-    print(f"{pairs} budgets, {met} met, {len(bad)} wrong")
+            print(f"{os.path.basename(model):50} {told(kinds)}  {slowest:5.1f} s  {'; '.join(wrong[:2])}", flush=True)
+    print(f"{told(total)}, {len(bad)} wrong")
     sys.exit(1 if bad else 0)
 
 

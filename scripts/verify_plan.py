@@ -111,26 +111,36 @@ def cross_entropy(logits, target):
     return F.cross_entropy(logits.flatten(0, 1), target.flatten()) if logits.dim() == 3 else F.cross_entropy(logits, target)
 
 
+# What a segment keeps with --granularity op.
+PRODUCTS = ["convolution", "addmm", "mm", "bmm"]
+
 # name: build, inputs for the bytes, inputs for the equality, batch of each, exporter, segments by hand (";" between
-# segments, "," between the modules of one), further options.
+# segments, "," between the modules of one, "!" before one that keeps its products), further options.
 MODELS = {
     "resnet50": (lambda: torchvision_model("resnet50"), image(224), image(64), 8, 4, "ts",
                  ["layer1", "layer1.0;layer1.1,layer1.2;layer3.1,layer3.2,layer3.3", "layer1;layer2;layer3;layer4",
-                  "layer1,layer2", "conv1,bn1,relu;layer2.0.conv3,layer2.0.bn3"], []),
+                  "layer1,layer2", "conv1,bn1,relu;layer2.0.conv3,layer2.0.bn3",
+                  "!layer1", "layer1.0;!layer1.1,layer1.2;layer2;!layer3;!layer4.0", "!layer1,layer2;layer3.1"], []),
     "mobilenet_v2": (lambda: torchvision_model("mobilenet_v2", dropout=0.0), image(224), image(64), 8, 4, "ts",
                      ["features.1,features.2,features.3;features.4,features.5,features.6",
-                      "features.2;features.3;features.7.conv"], []),
+                      "features.2;features.3;features.7.conv",
+                      "!features.1,features.2,features.3;features.4;!features.5", "!features"], []),
     "densenet121": (lambda: torchvision_model("densenet121"), image(224), image(64), 4, 2, "ts",
-                    ["features.denseblock1;features.denseblock2", "features.denseblock1,features.transition1;features.denseblock3"], []),
+                    ["features.denseblock1;features.denseblock2", "features.denseblock1,features.transition1;features.denseblock3",
+                     "!features.denseblock1;features.transition1;!features.denseblock2.denselayer3;features.denseblock2.denselayer4"], []),
     "vit_b_16": (lambda: torchvision_model("vit_b_16"), image(224), image(224), 4, 1, "ts",
                  ["encoder.layers.encoder_layer_0,encoder.layers.encoder_layer_1;encoder.layers.encoder_layer_5",
-                  ";".join(f"encoder.layers.encoder_layer_{i}" for i in range(12)), "encoder.layers.encoder_layer_3.mlp"], []),
-    "unet": (UNet, pixels(96, 4), pixels(32, 4), 8, 2, "ts", ["down.0;up.2", "down.0;down.1;down.2;down.3;up.0;up.1;up.2"],
+                  ";".join(f"encoder.layers.encoder_layer_{i}" for i in range(12)), "encoder.layers.encoder_layer_3.mlp",
+                  "!encoder.layers.encoder_layer_0;encoder.layers.encoder_layer_1;!encoder.layers.encoder_layer_2.mlp"], []),
+    "unet": (UNet, pixels(96, 4), pixels(32, 4), 8, 2, "ts", ["down.0;up.2", "down.0;down.1;down.2;down.3;up.0;up.1;up.2",
+                                                                                              "!down.0;down.1;!up.1;up.2"],
              ["--loss", "cross-entropy"]),
     "bert": (lambda: bert(4), words(64, 3, False), words(16, 3, False), 8, 2, "dynamo",
-             ["m.bert.encoder.layer.0,m.bert.encoder.layer.1;m.bert.encoder.layer.2", "m.bert.encoder.layer.1.attention"], []),
+             ["m.bert.encoder.layer.0,m.bert.encoder.layer.1;m.bert.encoder.layer.2", "m.bert.encoder.layer.1.attention",
+              "!m.bert.encoder.layer.0;m.bert.encoder.layer.1;!m.bert.encoder.layer.2", "!m.bert.encoder.layer.1"], []),
     "gpt2": (lambda: gpt2(4), words(64, 1000, True), words(16, 1000, True), 8, 2, "dynamo",
-             ["m.transformer.h.0,m.transformer.h.1;m.transformer.h.2", ";".join(f"m.transformer.h.{i}" for i in range(4))],
+             ["m.transformer.h.0,m.transformer.h.1;m.transformer.h.2", ";".join(f"m.transformer.h.{i}" for i in range(4)),
+              "!m.transformer.h.0;m.transformer.h.1;!m.transformer.h.2,m.transformer.h.3"],
              ["--loss", "cross-entropy"]),
 }
 
@@ -284,6 +294,12 @@ def ask(command):
     return done.stdout
 
 
+def segment_of(part):
+    """One segment from names like layer1.0,layer1.1; with ! in front the results of its products are kept."""
+    segment = {"modules": part.lstrip("!").split(",")}
+    return {**segment, "keep": PRODUCTS} if part.startswith("!") else segment
+
+
 def load_plan(path):
     spec = importlib.util.spec_from_file_location("plan", path)
     module = importlib.util.module_from_spec(spec)
@@ -301,7 +317,7 @@ def verify(binary, name, folder):
     base_flops = measured_flops(build, large)
     rows = []
     for text in ["", *by_hand]:
-        segments = [{"modules": part.split(",")} for part in text.split(";") if part]
+        segments = [segment_of(part) for part in text.split(";") if part]
         plan_path, code_path = os.path.join(folder, "plan.json"), os.path.join(folder, "plan.py")
         with open(plan_path, "w") as f:
             json.dump({"segments": segments}, f)
@@ -313,6 +329,7 @@ def verify(binary, name, folder):
         planned = lambda: apply_plan(build())
         training = json.loads(ask([binary, *words, "--plan", plan_path, "--mode", "train", "--format", "json"]))["runs"][0]["training"]
         row = {"model": name, "segments": [s["modules"] for s in segments],
+               "keep": [s.get("keep", []) for s in segments],
                "peak_bytes": measured_peak(planned, large), "predicted_peak_bytes": training["peak_bytes"],
                "recompute_flops": measured_flops(planned, large) - base_flops,
                "predicted_recompute_flops": training.get("recompute_flops") or 0}
@@ -323,9 +340,13 @@ def verify(binary, name, folder):
     return rows
 
 
+def names(row):
+    return "; ".join(("!" if keep else "") + ",".join(segment) for segment, keep in zip(row["segments"], row["keep"]))
+
+
 def describe(row):
     peak, want = row["predicted_peak_bytes"], row["peak_bytes"]
-    text = f"{row['model']:14} {'; '.join(','.join(s) for s in row['segments'])[:60] or 'none':60} peak {want:13,} {peak / want - 1:+.4%}"
+    text = f"{row['model']:14} {names(row)[:60] or 'none':60} peak {want:13,} {peak / want - 1:+.4%}"
     text += f"  flops {row['recompute_flops']:16,} {row['predicted_recompute_flops'] - row['recompute_flops']:+,}"
     if "differences" in row:
         text += "  differs by " + " ".join(f"{k} {v:.1g}" for k, v in row["differences"].items())

@@ -98,6 +98,8 @@ void WriteLargestBatch(JsonWriter& json, const LargestBatch& largest) {
   json.Key("largest_batch").BeginObject(Layout::kOneLine);
   json.Key("with_plan").Int(largest.batch);
   json.Key("without_plan").Int(largest.without_plan);
+  json.Key("class_bound");
+  largest.class_bound ? json.Int(*largest.class_bound) : json.Null();
   json.Key("proven_bound");
   largest.bound ? json.Int(*largest.bound) : json.Null();
   json.EndObject();
@@ -133,6 +135,10 @@ void WritePlan(JsonWriter& json, const PlanPart& part) {
   if (answer.with_expandable_segments) {
     json.Key("with_expandable_segments");
     WriteOnePlan(json, *answer.with_expandable_segments, part.request.granularity);
+  }
+  if (answer.with_op) {
+    json.Key("with_op");
+    WriteOnePlan(json, *answer.with_op, Granularity::kOp);
   }
   if (part.largest_batch) WriteLargestBatch(json, *part.largest_batch);
   json.Key("plans").BeginArray();

@@ -43,7 +43,7 @@ Choice Habit(const Profile& profile, bool Candidate::*kind) {
   int32_t next = 0;
   for (size_t i = 0; i < profile.candidates.size(); ++i) {
     const Candidate& candidate = profile.candidates[i];
-    if (!profile.figures[i].counts || !(candidate.*kind) || candidate.first < next) continue;
+    if (!(candidate.*kind) || candidate.first < next) continue;
     choice.push_back(static_cast<int32_t>(i));
     next = candidate.last + 1;
   }

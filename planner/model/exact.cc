@@ -21,7 +21,7 @@ std::optional<int64_t> CostWithin(const Front& front, int64_t budget) {
 
 }  // namespace
 
-Exact::Exact(const Prover& prover, const Profile& profile) {
+Exact::Exact(const Prover& prover, const Profile& profile) : candidates_(static_cast<int64_t>(profile.candidates.size())) {
   if (std::optional<SegmentLimits> limits = prover.LimitSegments(profile.candidates)) bound_.emplace(*std::move(limits));
 }
 

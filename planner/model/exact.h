@@ -21,6 +21,7 @@ class Exact {
   Exact(const Prover& prover, const Profile& profile);
 
   bool has_bound() const { return bound_.has_value(); }
+  int64_t candidates() const { return candidates_; }
   int64_t Floor() const { return bound_->Floor(); }  // alive: no set has less
 
   // The cheapest set for each of a row of limits on live bytes, the lowest first.
@@ -35,6 +36,7 @@ class Exact {
   std::optional<int64_t> LeastCost(int64_t limit) const;
 
  private:
+  int64_t candidates_ = 0;
   std::optional<SegmentBound> bound_;
   std::optional<int64_t> completed_limit_;
   std::optional<int64_t> completed_cost_;  // no set that was not tried costs less; nullopt: all were tried

@@ -5,7 +5,9 @@
 
 #include "analyzer/graph/status_macros.h"
 #include "planner/model/accountant.h"
+#include "planner/model/candidates.h"
 #include "planner/model/proof.h"
+#include "planner/model/segment_bound.h"
 
 namespace onnx_mem {
 namespace {
@@ -40,6 +42,7 @@ class Finder {
   Finder(const ModelFile& file, const Workload& workload, const PlanRequest& request)
       : file_(file), workload_(workload), request_(request) {
     request_.given.clear();
+    request_.only_this_granularity = true;
     request_.iteration_limit = kProbeIterations;
     request_.time_limit_s = kProbeSeconds;
   }
@@ -49,7 +52,9 @@ class Finder {
     ASSIGN_OR_RETURN(largest.without_plan, Largest(0, [&](int64_t batch) { return FitsAsItIs(batch); }));
     ASSIGN_OR_RETURN(largest.batch, Largest(largest.without_plan, [&](int64_t batch) { return FitsWithPlan(batch); }));
     if (largest.batch >= kMostBatch) return largest;
-    ASSIGN_OR_RETURN(const int64_t possible, Largest(largest.batch, [&](int64_t batch) { return IsPossible(batch); }));
+    ASSIGN_OR_RETURN(const int64_t in_class, Largest(largest.batch, [&](int64_t batch) { return IsPossibleInClass(batch); }));
+    if (in_class < kMostBatch) largest.class_bound = in_class;
+    ASSIGN_OR_RETURN(const int64_t possible, Largest(in_class, [&](int64_t batch) { return IsPossible(batch); }));
     if (possible < kMostBatch) largest.bound = possible;
     return largest;
   }
@@ -77,12 +82,23 @@ class Finder {
     return answer.chosen.has_value();
   }
 
+  int64_t AllowedLive(const Accountant& accountant) const {
+    return *request_.budget_bytes - (request_.budget_line == BudgetLine::kDevice ? accountant.LeastDeviceBytes(0) : 0);
+  }
+
+  absl::StatusOr<bool> IsPossibleInClass(int64_t batch) {
+    ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
+    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant, request_.cost_line));
+    const CandidateSet candidates = FindCandidates(accountant.lowered(), request_.granularity);
+    const std::optional<SegmentLimits> limits = prover.LimitSegments(candidates.list);
+    return !limits || SegmentBound(*limits).Floor() <= AllowedLive(accountant);
+  }
+
   absl::StatusOr<bool> IsPossible(int64_t batch) {
     ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
     ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant, request_.cost_line));
-    const int64_t apart = request_.budget_line == BudgetLine::kDevice ? accountant.LeastDeviceBytes(0) : 0;
     ASSIGN_OR_RETURN(const ProvenBound bound,
-                     prover.BoundFor(*request_.budget_bytes - apart, /*schedules=*/false, kBoundSeconds, 0));
+                     prover.BoundFor(AllowedLive(accountant), /*schedules=*/false, kBoundSeconds, 0));
     return !bound.infeasible;
   }
 

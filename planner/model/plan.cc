@@ -11,6 +11,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "planner/model/accountant.h"
+#include "planner/model/answer_proof.h"
 #include "planner/model/candidates.h"
 #include "planner/model/curve.h"
 #include "planner/model/describe.h"
@@ -28,16 +29,11 @@ namespace {
 // The curve leaves out plans that free less than this share of what can be freed, beside the plan before.
 constexpr int64_t kCurveGrain = 250;
 
-// Of the time limit, for the bound and the schedules that it is held against.
-constexpr double kProofShare = 0.25;
-constexpr int64_t kProofIterations = 300;
-
-constexpr std::string_view kAnySchedule = "all schedules with this backward order";
-
 class ModelPlanner {
  public:
-  ModelPlanner(const PlanRequest& request, Accountant accountant)
-      : request_(request), accountant_(std::move(accountant)), effort_(request_, accountant_) {}
+  // `others`: plans for the curve that were found and measured elsewhere.
+  ModelPlanner(const PlanRequest& request, Accountant accountant, std::vector<ModulePlan> others)
+      : request_(request), accountant_(std::move(accountant)), effort_(request_, accountant_), plans_(std::move(others)) {}
 
   absl::StatusOr<PlanAnswer> Plan() {
     const CandidateSet candidates = FindCandidates(accountant_.lowered(), request_.granularity);
@@ -51,7 +47,7 @@ class ModelPlanner {
     if (!request_.given.empty()) RETURN_IF_ERROR(AddGiven());
     Note(candidates);
     PlanAnswer answer = Answer();
-    RETURN_IF_ERROR(Prove(prover, exact, answer));
+    RETURN_IF_ERROR(ProveAnswer(request_, accountant_, prover, exact, answer));
     RETURN_IF_ERROR(AddExpandable(front, answer));
     return answer;
   }
@@ -148,80 +144,9 @@ class ModelPlanner {
   }
 
   // What the budget means for bytes that are alive: the device holds the context and what the allocator takes besides.
-  int64_t AllowedLive() const { return *request_.budget_bytes - OnLine(0); }
-
-  // `live_bytes` on the budget's line, at least.
-  int64_t OnLine(int64_t live_bytes) const {
-    return request_.budget_line == BudgetLine::kDevice ? accountant_.LeastDeviceBytes(live_bytes) : live_bytes;
-  }
-
-  absl::Status Prove(const Prover& prover, const Exact& exact, PlanAnswer& answer) {
-    answer.minimum_bytes = OnLine(prover.minimum().bytes);
-    answer.minimum_why = prover.minimum().why;
-    const Measured& chosen = answer.chosen ? answer.plans[*answer.chosen].measured : answer.baseline;
-    const int64_t limit = request_.budget_bytes ? AllowedLive() : chosen.peak_bytes;
-    ProvenBound bound;
-    if (!answer.chosen || CostOn(request_.cost_line, chosen) > 0) {
-      // Schedules are looked for while time lasts: not where the answer must be the same on any machine.
-      const bool schedules = request_.iteration_limit == 0 && request_.time_limit_s > 0;
-      ASSIGN_OR_RETURN(bound, prover.BoundFor(limit, schedules, (schedules ? kProofShare : 1.0) * request_.time_limit_s,
-                                              kProofIterations));
-    }
-    if (bound.infeasible && !bound.why.empty()) answer.minimum_why = bound.why;
-    FillBound(bound, answer);
-    if (exact.has_bound()) FillClassBound(exact, limit, answer);
-    if (!answer.chosen) FillStatus(bound, answer);
-    return absl::OkStatus();
-  }
-
-  double GapOf(int64_t cost, int64_t bound) const {
-    return cost > bound ? static_cast<double>(cost - bound) / (accountant_.StepCost() + static_cast<double>(cost)) : 0;
-  }
-
-  void FillBound(const ProvenBound& bound, PlanAnswer& answer) const {
-    const bool time = request_.cost_line == CostLine::kTime;
-    (time ? answer.lower_bound_recompute_ns : answer.lower_bound_recompute_flops) = bound.cost;
-    if (bound.best) {
-      answer.any_schedule.emplace();
-      answer.any_schedule->peak_bytes = bound.best->peak_bytes;
-      (time ? answer.any_schedule->recompute_ns : answer.any_schedule->recompute_flops) = bound.best->cost;
-      answer.any_schedule->slowdown = static_cast<double>(bound.best->cost) / accountant_.StepCost();
-      answer.any_schedule->optimal = bound.best->optimal;
-    }
-    if (!answer.chosen) return;
-    const auto cost = CostOn(request_.cost_line, answer.plans[*answer.chosen].measured);
-    answer.optimal = cost == bound.cost;
-    answer.gap = GapOf(cost, bound.cost);
-    if (answer.optimal) answer.optimal_class = kAnySchedule;
-  }
-
-  void FillClassBound(const Exact& exact, int64_t live_limit, PlanAnswer& answer) const {
-    PlanAnswer::ClassBound& in_class = answer.class_bound.emplace();
-    in_class.name = request_.granularity == Granularity::kOp ? "op-level segments" : "module-level segments";
-    in_class.candidates = static_cast<int64_t>(profile_.candidates.size());
-    in_class.floor_bytes = OnLine(exact.Floor());
-    in_class.cost = exact.LeastCost(live_limit);
-    if (!answer.chosen) return;
-    const auto cost = CostOn(request_.cost_line, answer.plans[*answer.chosen].measured);
-    in_class.cost = std::min(in_class.cost.value_or(cost), cost);
-    in_class.gap = GapOf(cost, *in_class.cost);
-    if (answer.optimal || cost > *in_class.cost) return;
-    answer.optimal = true;
-    answer.optimal_class = in_class.name;
-  }
-
-  void FillStatus(const ProvenBound& bound, PlanAnswer& answer) const {
-    answer.status = PlanStatus::kInfeasible;
-    const auto too_dear = [&](int64_t cost) {
-      return request_.max_slowdown && static_cast<double>(cost) > *request_.max_slowdown * accountant_.StepCost();
-    };
-    if (bound.infeasible || too_dear(bound.cost)) {
-      answer.infeasible_class = kAnySchedule;
-    } else if (answer.class_bound && (!answer.class_bound->cost || too_dear(*answer.class_bound->cost))) {
-      answer.infeasible_class = answer.class_bound->name;
-    } else {
-      answer.status = PlanStatus::kNotFound;
-    }
+  int64_t AllowedLive() const {
+    const bool device = request_.budget_line == BudgetLine::kDevice;
+    return *request_.budget_bytes - (device ? accountant_.LeastDeviceBytes(0) : 0);
   }
 
   // A plan that is cheaper than the chosen one, and fits but for the caching allocator's fixed segments.
@@ -296,12 +221,42 @@ absl::Status CheckMethod(const std::string& method) {
                      {absl::StrCat("known: ", absl::StrJoin(known, ", "))});
 }
 
+// Plans of a curve that hold their place on another.
+std::vector<ModulePlan> Found(std::vector<ModulePlan> plans) {
+  std::erase_if(plans, [](const ModulePlan& plan) { return plan.segments.empty() || plan.dominated; });
+  for (ModulePlan& plan : plans) {
+    if (plan.method == "habit") plan.method = "dag";  // the other curve has its own
+  }
+  return plans;
+}
+
+absl::StatusOr<PlanAnswer> PlanWith(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
+                                    std::vector<ModulePlan> others) {
+  ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(model, workload, request.clock, request.cost_line));
+  return ModelPlanner(request, std::move(accountant), std::move(others)).Plan();
+}
+
 }  // namespace
 
 absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request) {
   RETURN_IF_ERROR(CheckMethod(request.method));
-  ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(model, workload, request.clock, request.cost_line));
-  return ModelPlanner(request, std::move(accountant)).Plan();
+  if (request.granularity == Granularity::kModule) {
+    ASSIGN_OR_RETURN(PlanAnswer answer, PlanWith(model, workload, request, {}));
+    if (!answer.chosen && !request.only_this_granularity) {
+      PlanRequest finer = request;
+      finer.granularity = Granularity::kOp;
+      finer.given.clear();
+      ASSIGN_OR_RETURN(PlanAnswer other, PlanWith(model, workload, finer, {}));
+      answer.with_op = std::move(other.chosen ? other.plans[*other.chosen] : other.plans.back());
+    }
+    return answer;
+  }
+  // Whole modules are a choice of this granularity too: it answers no worse.
+  PlanRequest coarser = request;
+  coarser.granularity = Granularity::kModule;
+  coarser.given.clear();
+  ASSIGN_OR_RETURN(PlanAnswer modules, PlanWith(model, workload, coarser, {}));
+  return PlanWith(model, workload, request, Found(std::move(modules.plans)));
 }
 
 }  // namespace onnx_mem

@@ -30,6 +30,7 @@ struct PlanRequest {
   std::optional<double> max_slowdown;    // 0.1: recompute at most a tenth of the step, by the cost line
   std::string method = "auto";           // auto, sqrt, chen, chain, dag
   Granularity granularity = Granularity::kModule;
+  bool only_this_granularity = false;    // true: do not look for what op could do where module finds no plan
   double time_limit_s = 2.0;             // of processor time; 0 = none
   int64_t iteration_limit = 0;   // enactments; the same limit gives the same plans on any machine; 0: by the model's size
   std::vector<Segment> given;    // a plan to measure and to show on the curve beside what was found; empty: none
@@ -104,6 +105,8 @@ struct PlanAnswer {
   // With a budget on the device: what costs less than the chosen plan and fits once the caching allocator has expandable
   // segments (PYTORCH_ALLOC_CONF=expandable_segments:True). Its figures are with them.
   std::optional<ModulePlan> with_expandable_segments;
+  // Without a plan of whole modules: the one that selective checkpointing has, else the least that it reaches.
+  std::optional<ModulePlan> with_op;
   std::vector<Diagnostic> diagnostics;
 };
 

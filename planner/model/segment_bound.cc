@@ -55,11 +55,11 @@ bool SegmentBound::Reaches(int64_t limit) const {
 SegmentBound::Suffixes SegmentBound::Within(int64_t limit) const {
   Suffixes suffixes(moves_.size() + 1);
   if (limit < constant_live_) return suffixes;
-  suffixes.back() = {{std::max<int64_t>(0, loss_live_ - limit), 0}};
+  suffixes.back() = {{loss_live_ - limit, 0}};
   for (size_t p = moves_.size(); p-- > 0;) {
     for (const Move& move : moves_[p]) {
       for (const Suffix& suffix : suffixes[move.to]) {
-        const int64_t need = std::max({int64_t{0}, suffix.need_bytes - move.frees_bytes, move.live_bytes - limit});
+        const int64_t need = std::max(suffix.need_bytes - move.frees_bytes, move.live_bytes - limit);
         suffixes[p].push_back({need, suffix.cost + move.cost});
       }
     }

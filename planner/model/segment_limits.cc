@@ -36,9 +36,13 @@ class Limiter {
   SegmentLimits Limits(const std::vector<Candidate>& candidates) {
     SegmentLimits limits;
     limits.loss_live = loss_live_;
-    for (const Candidate& c : candidates) limits.ranges.push_back(RangeOf(c));
+    for (const Candidate& c : candidates) {
+      saves_.push_back(false);
+      limits.ranges.push_back(RangeOf(c));
+    }
     std::vector<int64_t> first = first_live_, later = later_live_;
     for (const Held& held : held_) LetGoLate(held, candidates, first, later, limits);
+    HoldInputs(candidates, limits);
     for (int32_t n = 0; n < count_; ++n) limits.node_live.push_back(std::max(first[Index(n)], later[Index(n)]));
     return limits;
   }
@@ -47,16 +51,16 @@ class Limiter {
   // Storages that a node saves without reading or making them (a weight cast once for all) could be freed by ranges
   // together that none frees alone: they count as not there at all.
   void FindHeld() {
-    std::vector<int32_t> node_of_step(program_.steps.size(), -1);
+    node_of_step_.assign(program_.steps.size(), -1);
     std::vector<std::vector<BufferId>> reads(Index(count_));
     for (const NodeTrace& node : trace_.forward) {
       reads[Index(node.node)] = node.reads;
-      for (int32_t s = node.begin.value(); s < node.end.value(); ++s) node_of_step[Index(s)] = node.node;
+      for (int32_t s = node.begin.value(); s < node.end.value(); ++s) node_of_step_[Index(s)] = node.node;
     }
     std::map<BufferId, Held> held;
     for (const SavedTrace& saved : trace_.saved) {
       for (BufferId id : saved.buffers) {
-        const int32_t made_by = node_of_step[Index(program_.buffers[id].begin.value())];
+        const int32_t made_by = node_of_step_[Index(program_.buffers[id].begin.value())];
         if (made_by < 0 || program_.buffers[id].end.value() >= static_cast<int32_t>(program_.steps.size())) continue;
         const int32_t by = saved.node < 0 ? count_ : saved.node;
         Held& entry = held[id];
@@ -93,6 +97,7 @@ class Limiter {
     for (StepId id(0); program_.steps.contains(id); id = StepId(id.value() + 1)) {
       const Step& step = program_.steps[id];
       const int64_t live = timeline.live_bytes[Index(id.value())] + always_bytes_ - uncertain_bytes_;
+      if (step.phase == Phase::kForward) forward_steps_ = id.value() + 1;
       if (step.phase == Phase::kLoss) loss_live_ = std::max(loss_live_, live);
       const auto node = node_of.find(step.node);
       if (step.phase != Phase::kBackward || node == node_of.end() || node->second < 0) continue;
@@ -102,7 +107,7 @@ class Limiter {
     }
   }
 
-  SegmentLimits::Range RangeOf(const Candidate& c) const {
+  SegmentLimits::Range RangeOf(const Candidate& c) {
     SegmentLimits::Range range{.first = c.first, .last = c.last};
     int32_t first_saver = kNever, last_saver = -1;
     for (const SavedTrace& saved : trace_.saved) {
@@ -110,6 +115,7 @@ class Limiter {
       first_saver = std::min(first_saver, saved.node);
       last_saver = std::max(last_saver, saved.node);
     }
+    saves_.back() = last_saver >= 0;
     // The second run stops at the last node that saves, maybe before it computes.
     for (const NodeTrace& node : trace_.forward) {
       if (node.node < c.first || node.node >= last_saver) continue;
@@ -162,11 +168,50 @@ class Limiter {
     }
   }
 
+  // Buffers that are gone by the end of the forward, unless a range reads them from outside.
+  void HoldInputs(const std::vector<Candidate>& candidates, SegmentLimits& limits) const {
+    std::map<BufferId, std::vector<int32_t>> readers;
+    for (const NodeTrace& node : trace_.forward) {
+      for (BufferId id : node.reads) {
+        if (program_.buffers[id].end.value() <= forward_steps_) readers[id].push_back(node.node);
+      }
+    }
+    for (const auto& [id, nodes] : readers) {
+      const int32_t maker = node_of_step_[Index(program_.buffers[id].begin.value())];
+      std::vector<size_t> holders;
+      for (size_t i = 0; i < candidates.size(); ++i) {
+        const auto reader = std::lower_bound(nodes.begin(), nodes.end(), candidates[i].first);
+        const bool reads = reader != nodes.end() && *reader <= candidates[i].last;
+        if (maker >= 0 && maker < candidates[i].first && reads && saves_[i]) holders.push_back(i);
+      }
+      const int64_t share = holders.empty() ? 0 : program_.buffers[id].bytes / MostDisjoint(candidates, holders);
+      for (size_t i : holders) {
+        limits.ranges[i].frees_bytes -= share;
+        limits.ranges[i].live_bytes += share;
+      }
+    }
+  }
+
+  static int64_t MostDisjoint(const std::vector<Candidate>& candidates, std::vector<size_t> some) {
+    std::sort(some.begin(), some.end(), [&](size_t a, size_t b) { return candidates[a].last < candidates[b].last; });
+    int64_t count = 0;
+    int32_t next = 0;
+    for (size_t i : some) {
+      if (candidates[i].first < next) continue;
+      next = candidates[i].last + 1;
+      ++count;
+    }
+    return count;
+  }
+
   const StepTrace& trace_;
   const MemoryProgram& program_;
   const std::vector<int64_t>& cost_;
   int64_t always_bytes_;
   int32_t count_;
+  int32_t forward_steps_ = 0;
+  std::vector<int32_t> node_of_step_;  // of the forward; -1
+  std::vector<bool> saves_;            // by candidate: some node of it saves something
   std::vector<Held> held_;
   int64_t uncertain_bytes_ = 0;
   std::vector<int64_t> first_live_, later_live_;

@@ -9,6 +9,9 @@
 //
 //   conv1 bn1 relu1 | conv2      relu1's result, saved by relu1 and conv2: the range up to relu1 does not free it
 //
+// A range also holds what it reads and nobody saves. Several ranges may hold the same: where up to k of them can be
+// chosen together, each counts for a k-th of it.
+//
 // Costs add up, as what a range computes twice does not depend on other ranges. All figures err on the side of P: it
 // frees at most, costs at least, holds at least.
 #ifndef ONNX_MEM_PLANNER_MODEL_SEGMENT_LIMITS_H_
@@ -26,7 +29,7 @@ struct SegmentLimits {
   struct Range {
     int32_t first = 0;  // lowered nodes, inclusive
     int32_t last = 0;
-    int64_t frees_bytes = 0;  // at most, from the end of the forward on
+    int64_t frees_bytes = 0;  // at most, from the end of the forward on; less than 0 if it holds more than it frees
     int64_t cost = 0;         // at least
     int64_t live_bytes = 0;   // at least, at its backward's peak, before what earlier ranges free
   };

@@ -39,6 +39,8 @@ TEST(FindLargestBatch, FitsAndOneMoreDoesNot) {
   const auto answer = PlanModel(*model, workload, request);
   ASSERT_TRUE(answer.ok() && answer->chosen.has_value());
   EXPECT_LE(answer->plans[*answer->chosen].measured.peak_bytes, *request.budget_bytes);
+  // On live bytes no set of whole modules fits one sample more.
+  EXPECT_EQ(largest->class_bound, largest->batch);
 }
 
 TEST(FindLargestBatch, NotOneSample) {

@@ -18,6 +18,9 @@ const std::string kTestData = std::string(ONNX_MEM_SOURCE_DIR) + "/testdata/";
 std::vector<Segment> SegmentsOf(const nlohmann::json& row) {
   std::vector<Segment> segments;
   for (const auto& modules : row.at("segments")) segments.push_back({.modules = modules, .nodes = {}});
+  if (row.contains("keep")) {  // selective checkpointing, by segment
+    for (size_t i = 0; i < segments.size(); ++i) segments[i].keep = row.at("keep")[i];
+  }
   return segments;
 }
 

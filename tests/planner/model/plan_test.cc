@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -118,6 +119,51 @@ TEST(PlanModel, ABudgetBelowTheProvenMinimumIsInfeasible) {
   EXPECT_FALSE(answer.chosen.has_value());
   EXPECT_GT(answer.minimum_bytes, 1 << 20);
   EXPECT_FALSE(answer.minimum_why.empty());
+}
+
+// On live bytes what sets of segments can do is known: every plan of the class is within the bound, and the best is found.
+TEST(PlanModel, IsProvenOptimalAmongModuleLevelSegments) {
+  for (const auto& [name, batch] : {std::pair("resnet18.train.ts.op17.onnx", 64), std::pair("unet_seg.train.ts.op17.onnx", 8)}) {
+    SCOPED_TRACE(name);
+    const Loaded loaded = Load(name, batch);
+    PlanRequest request = Request(50);
+    request.time_limit_s = 0.1;
+    request.budget_line = BudgetLine::kLive;
+    const PlanAnswer whole = Answer(loaded, request);
+    ASSERT_TRUE(whole.class_bound.has_value());
+    const int64_t floor = whole.class_bound->floor_bytes;
+    EXPECT_EQ(whole.plans.back().measured.peak_bytes, floor);
+    for (int part = 0; part < 2; ++part) {
+      request.budget_bytes = floor + (whole.baseline.peak_bytes - floor) * part / 2;
+      const PlanAnswer answer = Answer(loaded, request);
+      ASSERT_TRUE(answer.chosen.has_value());
+      EXPECT_TRUE(answer.optimal);
+      EXPECT_EQ(answer.class_bound->gap, 0);
+      EXPECT_EQ(answer.class_bound->cost, answer.plans[*answer.chosen].measured.recompute_flops);
+    }
+    request.budget_bytes = floor - 1;
+    const PlanAnswer below = Answer(loaded, request);
+    EXPECT_FALSE(below.chosen.has_value());
+    EXPECT_EQ(below.status, PlanStatus::kInfeasible);
+    EXPECT_FALSE(below.infeasible_class.empty());
+    ASSERT_TRUE(below.with_op.has_value());
+  }
+}
+
+TEST(PlanModel, SelectiveCheckpointingIsNoWorseThanWholeModules) {
+  const Loaded loaded = Load("mobilenet_v2.train.ts.op17.onnx", 16);
+  PlanRequest request = Request(40);
+  const PlanAnswer modules = Answer(loaded, request);
+  request.granularity = Granularity::kOp;
+  const PlanAnswer op = Answer(loaded, request);
+  for (const ModulePlan& plan : modules.plans) {
+    if (plan.dominated) continue;  // a habit
+    const bool matched = std::any_of(op.plans.begin(), op.plans.end(), [&](const ModulePlan& other) {
+      return other.measured.device_bytes <= plan.measured.device_bytes &&
+             other.measured.recompute_flops <= plan.measured.recompute_flops;
+    });
+    EXPECT_TRUE(matched) << plan.label;
+  }
 }
 
 TEST(PlanModel, AnUnknownMethodIsAnError) {
