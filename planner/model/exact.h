@@ -24,22 +24,21 @@ class Exact {
   int64_t candidates() const { return candidates_; }
   int64_t Floor() const { return bound_->Floor(); }  // alive: no set has less
 
-  // The cheapest set for each of a row of limits on live bytes, the lowest first.
+  // The cheapest set for each of a row of limits on live bytes, the lowest first. The row is the same for every budget.
   absl::Status TryRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front);
 
-  // Tries sets that may stay within `live_limit`, cheapest first, until the front holds one within `budget` on its line
-  // that none left can beat.
-  absl::Status Complete(int64_t live_limit, int64_t budget, const std::function<bool()>& may_go_on, Front& front);
+  // The cheapest set for one limit: if the row was as its limits said, so that more of a budget never costs more.
+  absl::Status TryFor(int64_t live_limit, Front& front);
 
-  // No set whose peak of live bytes is at most `limit` costs less, what Complete tried and found too large for its
-  // budget left out where that was the same limit. nullopt: there is no such set.
-  std::optional<int64_t> LeastCost(int64_t limit) const;
+  // No set whose peak of live bytes is at most `limit` costs less; nullopt: there is no such set.
+  std::optional<int64_t> LeastCost(int64_t limit) const { return bound_->LeastCost(limit); }
 
  private:
+  absl::Status Try(int64_t live_limit, Front& front);
+
   int64_t candidates_ = 0;
   std::optional<SegmentBound> bound_;
-  std::optional<int64_t> completed_limit_;
-  std::optional<int64_t> completed_cost_;  // no set that was not tried costs less; nullopt: all were tried
+  bool tight_ = true;  // every set tried had the peak of its limits
 };
 
 }  // namespace onnx_mem

@@ -32,6 +32,7 @@ absl::Status Front::Try(const Choice& choice, std::string_view method) {
   if (!tried_.insert(choice).second) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Enacted enacted, accountant_.Enact(SegmentsOf(profile_, choice)));
   JudgedPlan plan{choice, accountant_.ScoreOf(enacted), std::string(method)};
+  last_score_ = plan.score;
   Insert(BudgetLine::kLive, plan);
   if (line_ == BudgetLine::kLive) return absl::OkStatus();
   plan.score.device_bytes = accountant_.LeastDeviceBytes(plan.score.peak_bytes);

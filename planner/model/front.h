@@ -38,6 +38,8 @@ class Front {
 
   // Enacts `choice` unless that was done before, and puts it where it belongs.
   absl::Status Try(const Choice& choice, std::string_view method);
+  // Of the choice that was enacted last.
+  const Score& last_score() const { return last_score_; }
   bool Tried(const Choice& choice) const { return tried_.contains(choice); }
 
   // By rising cost, that is by falling bytes on `line`. The front on the device is empty where the budget means live bytes.
@@ -59,6 +61,7 @@ class Front {
   BudgetLine line_;
   std::array<std::vector<JudgedPlan>, 2> plans_;  // by BudgetLine
   std::set<Choice> tried_;
+  Score last_score_;
 };
 
 }  // namespace onnx_mem

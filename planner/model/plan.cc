@@ -55,28 +55,23 @@ class ModelPlanner {
  private:
   bool Uses(std::string_view method) const { return request_.method == "auto" || request_.method == method; }
 
-  // On live bytes the limits of segments tell nearly all, so the cheapest set by them comes first. What the allocator
-  // makes of a set they do not tell: there the sets that are left are tried last.
+  // On live bytes the limits of segments tell nearly all. What is tried does not depend on the budget but for the set that
+  // they prove to be the best: so more budget never costs more.
   absl::Status TryProposals(Exact& exact, Front& front) {
     const auto until = [&](double share) { return [this, share] { return effort_.Left(share); }; };
-    const bool live = request_.budget_line == BudgetLine::kLive, chain = Uses("chain");
-    if (chain && live) RETURN_IF_ERROR(Complete(exact, until(0.6), front));
-    if (chain) RETURN_IF_ERROR(exact.TryRow(accountant_.baseline_figures().peak_bytes, until(0.6), front));
+    if (Uses("chain")) {
+      RETURN_IF_ERROR(exact.TryRow(accountant_.baseline_figures().peak_bytes, until(0.6), front));
+      const bool live = request_.budget_line == BudgetLine::kLive;
+      if (live && request_.budget_bytes) RETURN_IF_ERROR(exact.TryFor(*request_.budget_bytes, front));
+    }
     for (const ProposalRow& row : ProposalRows()) {
       if (Uses(row.name) || request_.method == "dag") RETURN_IF_ERROR(TryRow(row, front));
     }
-    if (Uses("dag")) {
-      for (const auto kind : {&Candidate::is_stage, &Candidate::is_block}) {
-        RETURN_IF_ERROR(front.Try(Habit(profile_, kind), "dag"));
-      }
-      RETURN_IF_ERROR(SearchFromFront(profile_, until(live ? 1.0 : 0.9), front));
+    if (!Uses("dag")) return absl::OkStatus();
+    for (const auto kind : {&Candidate::is_stage, &Candidate::is_block}) {
+      RETURN_IF_ERROR(front.Try(Habit(profile_, kind), "dag"));
     }
-    return chain && !live ? Complete(exact, until(1.0), front) : absl::OkStatus();
-  }
-
-  absl::Status Complete(Exact& exact, const std::function<bool()>& may_go_on, Front& front) {
-    if (!request_.budget_bytes) return absl::OkStatus();
-    return exact.Complete(AllowedLive(), *request_.budget_bytes, may_go_on, front);
+    return SearchFromFront(profile_, until(1.0), front);
   }
 
   absl::Status TryRow(const ProposalRow& row, Front& front) {
@@ -141,12 +136,6 @@ class ModelPlanner {
     }
     plans_.push_back(std::move(plan));
     return absl::OkStatus();
-  }
-
-  // What the budget means for bytes that are alive: the device holds the context and what the allocator takes besides.
-  int64_t AllowedLive() const {
-    const bool device = request_.budget_line == BudgetLine::kDevice;
-    return *request_.budget_bytes - (device ? accountant_.LeastDeviceBytes(0) : 0);
   }
 
   // A plan that is cheaper than the chosen one, and fits but for the caching allocator's fixed segments.

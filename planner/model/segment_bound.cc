@@ -68,6 +68,22 @@ SegmentBound::Suffixes SegmentBound::Within(int64_t limit) const {
   return suffixes;
 }
 
+int64_t SegmentBound::PeakOf(const std::vector<int32_t>& ranges) const {
+  int64_t peak = constant_live_, freed = 0;
+  auto next = ranges.begin();
+  for (size_t p = 0; p < moves_.size();) {
+    const auto into = std::find_if(moves_[p].begin(), moves_[p].end(), [&](const Move& move) {
+      return next != ranges.end() && move.range == *next;
+    });
+    const Move& move = into != moves_[p].end() ? *into : moves_[p].front();
+    if (into != moves_[p].end()) ++next;
+    peak = std::max(peak, move.live_bytes - freed);
+    freed += move.frees_bytes;
+    p = move.to;
+  }
+  return std::max(peak, loss_live_ - freed);
+}
+
 void SegmentBound::Prune(std::vector<Suffix>& suffixes) const {
   std::sort(suffixes.begin(), suffixes.end(), [](const Suffix& a, const Suffix& b) {
     return a.need_bytes != b.need_bytes ? a.need_bytes < b.need_bytes : a.cost < b.cost;
