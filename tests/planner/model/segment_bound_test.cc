@@ -97,6 +97,7 @@ TEST(CheapestFirst, GivesEverySetWithinTheLimitByRisingCost) {
       ASSERT_TRUE(measured.has_value());
       EXPECT_LE(measured->first, limit);
       EXPECT_EQ(measured->second, set->cost);
+      EXPECT_EQ(bound.PeakOf(set->ranges), measured->first);
       found.push_back(set->cost);
       ASSERT_LE(found.size(), costs.size());
     }
