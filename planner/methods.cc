@@ -20,6 +20,7 @@ constexpr auto kRows = std::to_array<MethodRow>({
     {"bound", "none", ProveBoundThoroughly},
     {"cut", "dag", PlanCut},
     {"beam", "dag", PlanBeam},
+    {"exact", "dag", PlanExactlyFromBeam},
     {"sqrt", "sqrt", PlanSqrt},
     {"chen", "chen", PlanChen},
     {"chain", "chain", PlanChain},

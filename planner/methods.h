@@ -64,6 +64,9 @@ void PlanExactly(const PlanningTask& task, Incumbent& incumbent);
 // "exact" too, early on: small graphs only, and briefly.
 void PlanSmallExactly(const PlanningTask& task, Incumbent& incumbent);
 
+// "exact" again, where the plans found since then leave less to look at.
+void PlanExactlyFromBeam(const PlanningTask& task, Incumbent& incumbent);
+
 // "beam": back in time, following only the most promising states of every gap (backward_beam.h).
 void PlanBeam(const PlanningTask& task, Incumbent& incumbent);
 

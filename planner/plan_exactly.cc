@@ -28,6 +28,7 @@ constexpr int kMostSmallAnchors = 128;
 constexpr int64_t kSmallStateLimit = 150'000;
 constexpr double kSmallShare = 0.6;
 constexpr double kSmallSeconds = 0.42;
+constexpr double kSecondShare = 0.4;
 constexpr double kBeamShare = 0.15;
 constexpr int kMostWidth = 300;
 constexpr int kStatesPerWidth = 40;  // that a beam looks at, in iterations
@@ -125,6 +126,11 @@ void PlanBeam(const PlanningTask& task, Incumbent& incumbent) {
       incumbent.Offer(runs, "beam");
     }
   }
+}
+
+void PlanExactlyFromBeam(const PlanningTask& task, Incumbent& incumbent) {
+  if (task.problem.anchor_count() > kMostSmallAnchors || !incumbent.feasible()) return;
+  SearchAll(task, kStateLimit, task.limits.Share(kSecondShare), incumbent);
 }
 
 void PlanExactly(const PlanningTask& task, Incumbent& incumbent) {

@@ -18,6 +18,12 @@ struct Knapsack : DropQuestion {
   std::vector<int64_t> group_bytes = {};   // per group: bytes of its items
   std::vector<int8_t> again = {};          // per intermediate: whether it is produced again
   std::vector<int8_t> kept = {};           // per item: whether it is kept to serve an intermediate
+  struct Open {
+    int requirement;
+    int next;  // index into open_lists, or kNothing
+  };
+  static constexpr int kNothing = -1;
+  std::vector<Open> open_lists = {};       // lists that share their ends
   int64_t best = kImpossible;
   int nodes = 0;
 
@@ -45,7 +51,7 @@ struct Knapsack : DropQuestion {
     for (size_t i = items.size(); i-- > 0;) suffix_bytes[i] = suffix_bytes[i + 1] + bytes[items[i]];
     if (suffix_bytes[0] < overflow) return {kImpossible, true, 0};
     const int64_t fraction = Fraction(0, overflow);
-    Resolve(choices, 0, overflow, 0);
+    Resolve(Then(choices, kNothing), 0, overflow, 0);
     if (nodes > node_limit) return {fraction, false, nodes};
     return {best, true, nodes};
   }
@@ -92,17 +98,29 @@ struct Knapsack : DropQuestion {
   void Drop(size_t i, int64_t overflow, int64_t cost) {
     const int item = items[i];
     const int64_t price = Price(item);
+    const size_t mark = open_lists.size();
     Paying(item, [&] {
-      Resolve(problem.requirements[item].subs, i + 1, overflow - bytes[item], cost + price);
+      Resolve(Then(problem.requirements[item].subs, kNothing), i + 1, overflow - bytes[item], cost + price);
     });
+    open_lists.resize(mark);
   }
 
-  // What it takes to produce the dropped item again: each intermediate is kept at the cut or produced again.
-  void Resolve(std::vector<int> open, size_t next, int64_t overflow, int64_t cost) {
-    if (++nodes > node_limit) return;
-    while (!open.empty()) {
-      const int r = open.back();
-      open.pop_back();
+  // The list that has these in front of it, the last one first.
+  int Then(const std::vector<int>& requirements, int list) {
+    for (int r : requirements) {
+      open_lists.push_back({r, list});
+      list = static_cast<int>(open_lists.size()) - 1;
+    }
+    return list;
+  }
+
+  // What it takes to produce the dropped item again: each intermediate is kept at the cut or produced again. `open`: a
+  // list in open_lists.
+  void Resolve(int open, size_t next, int64_t overflow, int64_t cost) {
+    if (++nodes > node_limit || cost >= best) return;
+    while (open != kNothing) {
+      const int r = open_lists[open].requirement;
+      open = open_lists[open].next;
       if (!TestBit(intermediates.data(), r) || again[r]) continue;
       const auto& alternatives = problem.requirements[r].alternatives;
       if (std::any_of(alternatives.begin(), alternatives.end(), [&](int item) { return kept[item] > 0; })) continue;
@@ -112,18 +130,19 @@ struct Knapsack : DropQuestion {
         Resolve(open, next, overflow + bytes[item], cost);
         kept[item] = 0;
       }
-      if (GroupOf(r) >= 0) {
-        again[r] = 1;
-        const int64_t price = Price(r);
-        Paying(r, [&] {
-          open.insert(open.end(), problem.requirements[r].subs.begin(), problem.requirements[r].subs.end());
-          Resolve(std::move(open), next, overflow, cost + price);
-        });
-        again[r] = 0;
-      }
+      if (GroupOf(r) >= 0) ProduceAgain(r, open, next, overflow, cost);
       return;
     }
     Search(next, overflow, cost);
+  }
+
+  void ProduceAgain(int r, int open, size_t next, int64_t overflow, int64_t cost) {
+    again[r] = 1;
+    const int64_t price = Price(r);
+    const size_t mark = open_lists.size();
+    Paying(r, [&] { Resolve(Then(problem.requirements[r].subs, open), next, overflow, cost + price); });
+    open_lists.resize(mark);
+    again[r] = 0;
   }
 };
 

@@ -14,6 +14,7 @@ constexpr int64_t kWorkPerKnapsack = 1000;
 constexpr int64_t kWorkPerNode = 40;
 constexpr int64_t kWorkPerCutGraph = 20000;
 constexpr int64_t kWorkPerArc = 4;
+constexpr int64_t kWorkPerState = 5'000'000;  // beyond which a state is held against no further moment
 
 }  // namespace
 
@@ -192,8 +193,9 @@ int64_t PrecedingCost::ClosureCost(int t, const Word* required) {
 
 int64_t PrecedingCost::Bound(int t, const Word* required, int64_t enough) {
   int64_t most = ClosureCost(t, required);
+  const int64_t most_work = work_ + kWorkPerState;
   for (int k : best_moments_[t]) {
-    if (most >= enough) break;
+    if (most >= enough || work_ > most_work) break;
     const int64_t before = moments_[k].before;
     most = std::max(most, before + DropCost(moments_[k], t, required, enough - before));
   }
