@@ -165,6 +165,25 @@ bool IsQuantizationScale(const Graph& graph, TensorId id) {
   });
 }
 
+// Operators between a mask stored as numbers and the comparison that makes it one (nanoGPT's lower triangle of ones).
+constexpr auto kTowardsComparison = std::to_array<std::string_view>({"Slice", "Reshape", "Unsqueeze", "Squeeze", "Transpose",
+                                                                     "Expand", "Gather", "Cast", "Identity"});
+constexpr auto kComparisons =
+    std::to_array<std::string_view>({"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Not", "IsInf"});
+
+// True if the tensor is only compared: it gets no gradient, so nothing trains it.
+bool IsOnlyCompared(const Graph& graph, TensorId id, int depth) {
+  constexpr int kDeepest = 8;
+  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const Node& node = graph.nodes[reader];
+    if (node.op == "Shape" || std::find(kComparisons.begin(), kComparisons.end(), node.op) != kComparisons.end()) return true;
+    if (node.op == "Cast" && graph.tensors[node.outputs[0]].dtype == DType::kBool) return true;
+    return std::find(kTowardsComparison.begin(), kTowardsComparison.end(), node.op) != kTowardsComparison.end() &&
+           node.inputs[0] == id && IsOnlyCompared(graph, node.outputs[0], depth + 1);
+  });
+}
+
 }  // namespace
 
 bool IsLayerWeight(const Graph& graph, TensorId id) {
@@ -206,7 +225,7 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
   if (IsResultName(tensor.name) && IsRelativeTable(graph, id)) return TensorKind::kParameter;
   if (std::find(kTableCalls.begin(), kTableCalls.end(), CallOf(tensor.name)) != kTableCalls.end()) return TensorKind::kBuffer;
   if (HasBufferName(tensor.name) || IsFoldedExpression(tensor)) return TensorKind::kBuffer;
-  if (MakesOnlySines(graph, id, 0)) return TensorKind::kBuffer;
+  if (MakesOnlySines(graph, id, 0) || IsOnlyCompared(graph, id, 0)) return TensorKind::kBuffer;
   return TensorKind::kParameter;
 }
 

@@ -217,7 +217,13 @@ bool MakeFused(const Draft& draft, const GroupRow& row, const Group& group, Node
       if (fused.inputs.size() != 1) return false;
       break;
     case GroupKind::kNorm: fused.inputs = NormOperands(draft, group); break;
-    case GroupKind::kAll: fused.inputs = group.inputs; break;
+    case GroupKind::kAll:
+      fused.inputs = group.inputs;
+      if (row.framework == "masked_fill") {  // a where reads the mask first
+        std::stable_partition(fused.inputs.begin(), fused.inputs.end(),
+                              [&](TensorId id) { return draft.tensor(id).dtype != DType::kBool; });
+      }
+      break;
     case GroupKind::kAddend: {
       const std::vector<TensorId>& last = draft.node(group.nodes.back()).inputs;
       fused.inputs = group.inputs;

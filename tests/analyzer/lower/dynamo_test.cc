@@ -146,6 +146,23 @@ TEST(Dynamo, BatchNormThatItFoldedIntoALinearLayerComesBack) {
   EXPECT_NE(text.find("batch_norm("), std::string::npos) << text;
 }
 
+// masked_fill is written as a where, which reads the mask first. The triangle is only compared: no parameter.
+TEST(Dynamo, AMaskedFillFillsTheScores) {
+  const std::string text = LowerText(R"(
+    input x float32 2x4x4
+    weight attn.bias float32 4x4
+    const zero float32 scalar = 0
+    const inf float32 scalar = -1e9
+    node_eq = Equal(attn.bias, zero) -> eq bool 4x4
+    @ namespace : Net/eq: aten.eq.Scalar
+    node_Where = Where(eq, inf, x) -> y float32 2x4x4
+    @ namespace : Net/masked_fill: aten.masked_fill.Scalar
+    output y
+  )");
+  EXPECT_NE(text.find("masked_fill(x, eq) -> y"), std::string::npos) << text;
+  EXPECT_NE(text.find("buffer attn.bias\n"), std::string::npos) << text;
+}
+
 // Frequencies of a sinusoidal position encoding: a vector, and no parameter.
 TEST(Dynamo, APowerIsNoParameter) {
   const std::string text = LowerText(R"(
