@@ -306,14 +306,27 @@ absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
   return result;
 }
 
+namespace {
+
+// The same operators, each of which makes a new tensor: which ones wrote in place is a habit, no fact of the file.
+Lowered OutOfPlace(Lowered lowered) {
+  for (NodeId id(0); lowered.graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    lowered.graph.nodes[id].attributes.erase("inplace");
+  }
+  return lowered;
+}
+
+}  // namespace
+
 absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run) {
   Setting setting{.lowered = lowered, .run = run};
   PeakBounds bounds;
   std::vector<KeptGradient> gradients;
   setting.frames = eager::FrameRules::kArguments;
   ASSIGN_OR_RETURN(const Enacted least, RunStep(setting, gradients));
-  setting.frames = eager::FrameRules::kEveryName;
-  ASSIGN_OR_RETURN(const Enacted most, RunStep(setting, gradients));
+  const Lowered apart = run.inplace.empty() || run.inplace == "auto" ? OutOfPlace(lowered) : lowered;
+  const Setting named{.lowered = apart, .run = run, .frames = eager::FrameRules::kEveryName};
+  ASSIGN_OR_RETURN(const Enacted most, RunStep(named, gradients));
   bounds.low_bytes = ComputeTimeline(least.program).peak_bytes;
   bounds.high_bytes = ComputeTimeline(most.program).peak_bytes;
   return bounds;

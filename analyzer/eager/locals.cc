@@ -427,13 +427,22 @@ int32_t Locals::HeldUntil(TensorId id) const {
   return std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home)});
 }
 
+// A container (Sequential) passes values from element to element and names none: "m.0" called by m itself, where a loop
+// over a ModuleList calls it from the frame around.
+bool Locals::IsPassedOn(int32_t call, const Home& home) const {
+  const std::string_view name = calls_.span(call).name;
+  if (!IsElement(name)) return false;
+  const size_t dot = name.rfind('.');
+  const std::string_view owner = dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
+  return WithoutCallNumber(owner) == WithoutCallNumber(home.frame < 0 ? std::string_view() : calls_.span(home.frame).name);
+}
+
 int32_t Locals::NamedUntil(TensorId id) const {
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
   const Home home = HomeOf(id);
-  // A container (Sequential) passes values from element to element and names none.
   const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
-  if (call >= 0 && IsElement(calls_.span(call).name)) return -1;
+  if (call >= 0 && IsPassedOn(call, home)) return -1;
   // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested.
   const std::vector<int32_t> units = ReadingUnits(id, home);
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;

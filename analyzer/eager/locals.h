@@ -53,6 +53,7 @@ class Locals {
   bool IsExponentiated(TensorId id) const;
   bool FeedsGaussian(TensorId id) const;
   bool IsGaussianName(TensorId id) const;
+  bool IsPassedOn(int32_t call, const Home& home) const;
   bool IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& units) const;
   bool IsNamed(TensorId id, const Home& home) const;
   int32_t EndOfPreactivation(TensorId id, const Home& home) const;

@@ -160,7 +160,7 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
   text += block.Text(TotalLine(run, "alive at the peak", &PartSummary::peak_bytes, "exact sizes, each storage once"));
   if (const PartSummary* part = WideInterval(run); part != nullptr) {
     const std::string low = FormatBytesIn(part->peak_low_bytes, screen.units);
-    text += block.Text({"(if code names all)", {}, part->peak_high_bytes, "inference; if it names nothing, " + low,
+    text += block.Text({"(if code names all)", {}, part->peak_high_bytes, "inference; at the least " + low,
                         Paint::kDim});
   }
   text += block.Text(

@@ -66,6 +66,10 @@ void ExpectInsideBounds(const Graph& graph, int64_t peak_bytes) {
   ASSERT_TRUE(bounds.ok()) << bounds.status();
   EXPECT_LE(bounds->low_bytes, peak_bytes);
   EXPECT_GE(bounds->high_bytes, peak_bytes);
+  run.inplace = "none";
+  const absl::StatusOr<Enacted> apart = Enact(graph, run);
+  ASSERT_TRUE(apart.ok()) << apart.status();
+  EXPECT_GE(bounds->high_bytes, ComputeTimeline(apart->program).peak_bytes) << "nobody knows what was in place";
 }
 
 void ExpectLiveAllocatedReserved(const MemoryProgram& program) {

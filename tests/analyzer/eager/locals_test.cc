@@ -193,6 +193,18 @@ TEST(Locals, AtMostEveryValueHasANameButNotTheOnesOfALoop) {
   EXPECT_EQ(p.Release(a).first, 1) << "likely: nested or assigned anew";
 }
 
+TEST(Locals, AContainerNamesNothingALoopInTheModelsCodeMay) {  // self.m = nn.Sequential; for l in self.l: x = l(x) + y
+  Program p;
+  const TensorId a = p.Run("conv", {p.input()}, "m > m.0");  // 0
+  const TensorId b = p.Run("relu", {a}, "m > m.1");          // 1
+  const TensorId c = p.Run("conv", {b}, "l.0");              // 2
+  const TensorId d = p.Run("relu", {c});                     // 3
+  const TensorId e = p.Run("conv", {d}, "l.1");              // 4
+  p.Run("linear", {e}, "head");                              // 5
+  EXPECT_EQ(p.ReleaseAtMost(a), 1);
+  EXPECT_EQ(p.ReleaseAtMost(c), 5) << "until the function returns";
+}
+
 TEST(Locals, APartThatIsNotLastHasAName) {  // a = self.blocks(a); self.out(torch.cat([a, b], 1))
   Program p;
   const TensorId b = p.Run("conv", {p.input()}, "b");             // 0
