@@ -268,7 +268,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
        options.workload.optimizer.weight_decay = true;
        return absl::OkStatus();
      }},
-    {"", "--accumulate", "N", OptionGroup::kFramework, kRuns, "batches per optimizer step, whose gradients add up (1)",
+    {"", "--accumulate", "N", OptionGroup::kFramework, kSteps, "batches per optimizer step, whose gradients add up (1)",
      ApplyAccumulate},
     {"", "--loss", "auto|sum|cross-entropy|mse|none", OptionGroup::kFramework, kSteps,
      "the loss; auto: cross-entropy for 2-D floating logits, else the mean (auto)",

@@ -39,6 +39,10 @@ class Accountant {
   const Clock& clock() const { return clock_; }
   int64_t work() const { return work_; }  // enactments; a replay of the allocator counts as several
   double StepFlops() const;  // forward and backward, without recomputation
+  // What the workload's own checkpoints recompute, in what recomputation costs.
+  int64_t OwnRecompute() const {
+    return cost_line_ == CostLine::kFlops ? baseline_.recompute_flops : baseline_recompute_ns_;
+  }
   double StepCost() const;   // the same in what recomputation costs
 
   absl::StatusOr<Enacted> Enact(const std::vector<Segment>& segments);

@@ -17,7 +17,7 @@ namespace onnx_mem {
 
 class Exact {
  public:
-  // Without a step graph nothing is tried and nothing proven.
+  // Where the step's own code checkpoints already, nothing is tried and nothing proven.
   Exact(const Prover& prover, const Profile& profile);
 
   bool has_bound() const { return bound_.has_value(); }

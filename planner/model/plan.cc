@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/segments.h"
 #include "planner/model/accountant.h"
 #include "planner/model/answer_proof.h"
 #include "planner/model/candidates.h"
@@ -36,7 +37,7 @@ class ModelPlanner {
       : request_(request), accountant_(std::move(accountant)), effort_(request_, accountant_), plans_(std::move(others)) {}
 
   absl::StatusOr<PlanAnswer> Plan() {
-    const CandidateSet candidates = FindCandidates(accountant_.lowered(), request_.granularity);
+    ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
     ASSIGN_OR_RETURN(profile_, MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }));
     ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant_, request_.cost_line));
     Exact exact(prover, profile_);
@@ -53,6 +54,17 @@ class ModelPlanner {
   }
 
  private:
+  // Without those that overlap what the user's code checkpoints already.
+  absl::StatusOr<CandidateSet> Candidates() const {
+    CandidateSet set = FindCandidates(accountant_.lowered(), request_.granularity);
+    ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> own,
+                     SegmentRanges(accountant_.lowered().graph, accountant_.workload().run));
+    std::erase_if(set.list, [&](const Candidate& c) {
+      return std::any_of(own.begin(), own.end(), [&](const auto& range) { return range.first <= c.last && c.first <= range.last; });
+    });
+    return set;
+  }
+
   bool Uses(std::string_view method) const { return request_.method == "auto" || request_.method == method; }
 
   // On live bytes the limits of segments tell nearly all. What is tried does not depend on the budget but for the set that

@@ -38,6 +38,18 @@ Minimum ProvenMinimum(const MemoryProgram& steady) {
   return minimum;
 }
 
+// The program of one micro-step -> a later one's: gradients of parameters are there before it begins, and what each
+// backward adds to them lives for a step. Returns the bytes of the former.
+int64_t KeepGradients(MemoryProgram& program) {
+  int64_t bytes = 0;
+  for (Buffer& buffer : program.buffers) {
+    if (buffer.category != Category::kGradients || program.steps.contains(buffer.end)) continue;
+    bytes += buffer.bytes;
+    buffer.end = StepId(buffer.begin.value() + 1);
+  }
+  return bytes;
+}
+
 std::vector<int64_t> CostsOf(const MemoryProgram& program, CostLine line, const Clock& clock) {
   std::vector<int64_t> costs;
   if (line == CostLine::kFlops) {
@@ -53,15 +65,20 @@ std::vector<int64_t> CostsOf(const MemoryProgram& program, CostLine line, const 
 absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cost_line) {
   Prover prover;
   prover.minimum_ = ProvenMinimum(accountant.baseline_figures().program);
-  const Run& run = accountant.workload().run;
-  if (!run.segments.empty() || !run.checkpointed.empty() || run.accumulate > 1) return prover;
   prover.accountant_ = &accountant;
+  // What the step's own code checkpoints is one of the schedules that the graph allows.
+  Run run = accountant.workload().run;
+  prover.own_segments_ = !run.segments.empty() || !run.checkpointed.empty();
+  run.segments.clear();
+  run.checkpointed.clear();
   ASSIGN_OR_RETURN(prover.trace_, TraceStep(accountant.lowered(), run));
+  prover.always_bytes_ = accountant.optimizer_state_bytes();
+  if (run.accumulate > 1) prover.always_bytes_ += KeepGradients(prover.trace_.enacted.program);
   prover.costs_ = CostsOf(prover.trace_.enacted.program, cost_line, accountant.clock());
-  prover.graph_ = StepGraphOf(prover.trace_, prover.costs_, accountant.optimizer_state_bytes());
+  prover.graph_ = StepGraphOf(prover.trace_, prover.costs_, prover.always_bytes_);
   RETURN_IF_ERROR(VerifyStepGraph(prover.graph_));
-  prover.has_graph_ = true;
   prover.once_cost_ = OnceCost(prover.graph_);
+  prover.own_cost_ = accountant.OwnRecompute();
   const NeediestOp neediest = NeediestOf(prover.graph_);
   if (neediest.bytes > prover.minimum_.bytes) {
     prover.minimum_ = {neediest.bytes, prover.graph_.ops[neediest.op].name};
@@ -70,8 +87,8 @@ absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cos
 }
 
 std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>& candidates) const {
-  if (!has_graph_) return std::nullopt;
-  SegmentLimits limits = LimitsOf(accountant_->lowered().graph, trace_, costs_, accountant_->optimizer_state_bytes(), candidates);
+  if (own_segments_) return std::nullopt;
+  SegmentLimits limits = LimitsOf(accountant_->lowered().graph, trace_, costs_, always_bytes_, candidates);
   limits.constant_live = accountant_->optimizer_peak_bytes();
   return limits;
 }
@@ -83,7 +100,6 @@ absl::StatusOr<ProvenBound> Prover::BoundFor(int64_t peak_bytes, bool schedules,
     bound.why = minimum_.why;
     return bound;
   }
-  if (!has_graph_) return bound;
   SolveOptions options;
   options.method = schedules ? "auto" : "none";
   options.time_limit_s = seconds;
@@ -91,9 +107,10 @@ absl::StatusOr<ProvenBound> Prover::BoundFor(int64_t peak_bytes, bool schedules,
   ASSIGN_OR_RETURN(const Solution solution, Solve(graph_, peak_bytes, options));
   bound.infeasible = solution.status == SolveStatus::kInfeasible;
   bound.why = solution.why;
-  bound.cost = std::max<int64_t>(0, solution.lower_bound - once_cost_);
+  // Plans are told by what they add to the recomputation that is there already.
+  bound.cost = std::max<int64_t>(0, solution.lower_bound - once_cost_ - own_cost_);
   if (solution.status == SolveStatus::kFeasible) {
-    bound.best = ProvenBound::Schedule{solution.peak_bytes, solution.cost - once_cost_, solution.optimal};
+    bound.best = ProvenBound::Schedule{solution.peak_bytes, std::max<int64_t>(0, solution.cost - once_cost_ - own_cost_), solution.optimal};
   }
   return bound;
 }

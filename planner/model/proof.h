@@ -34,15 +34,13 @@ struct ProvenBound {
 
 class Prover {
  public:
-  // `accountant` outlives the prover. Steps of several micro-batches or with checkpoints of their own have no step graph:
-  // `has_graph` is false then, and the minimum is that of what no plan moves.
+  // `accountant` outlives the prover. Of several micro-batches a later one is looked at, which finds gradients already.
   static absl::StatusOr<Prover> Create(const Accountant& accountant, CostLine cost_line);
 
   const Minimum& minimum() const { return minimum_; }
-  bool has_graph() const { return has_graph_; }
   const StepGraph& graph() const { return graph_; }
 
-  // What sets of disjoint `candidates` can do, by live bytes; nullopt without a step graph.
+  // What sets of disjoint `candidates` can do, by live bytes; nullopt where the step's own code checkpoints already.
   std::optional<SegmentLimits> LimitSegments(const std::vector<Candidate>& candidates) const;
 
   // `peak_bytes`: alive at most. Limits as those of Solve; `schedules` false: the bound alone.
@@ -53,9 +51,11 @@ class Prover {
   StepTrace trace_;
   std::vector<int64_t> costs_;  // by step
   StepGraph graph_;
-  bool has_graph_ = false;
+  bool own_segments_ = false;
+  int64_t always_bytes_ = 0;
   Minimum minimum_;
   int64_t once_cost_ = 0;
+  int64_t own_cost_ = 0;  // of what the step's own code recomputes
 };
 
 }  // namespace onnx_mem

@@ -43,7 +43,6 @@ TEST(StepGraphOf, KeepsAllThatTheEnactedStepKeepsForBackward) {
     ASSERT_TRUE(accountant.ok()) << accountant.status();
     const auto prover = Prover::Create(*accountant, CostLine::kFlops);
     ASSERT_TRUE(prover.ok()) << prover.status();
-    ASSERT_TRUE(prover->has_graph());
     const auto all = Solve(prover->graph(), int64_t{1} << 60, {.method = "none", .time_limit_s = 0});
     ASSERT_TRUE(all.ok());
     const int64_t peak = accountant->baseline_figures().peak_bytes;
@@ -87,6 +86,40 @@ TEST(Prover, NoEnactedPlanBeatsTheBound) {
   }
   EXPECT_GE(plans, 12);
   EXPECT_GE(positive, 1);
+}
+
+// With gradients of an earlier micro-step there, and with checkpoints in the code itself, bounds stay below what is measured.
+TEST(Prover, HoldsForMicroStepsAndForCodeThatCheckpoints) {
+  for (const bool own : {false, true}) {
+    Workload workload;
+    const ImportedModel model = Import({"resnet18.train.ts.op17.onnx", 16}, workload);
+    if (own) {
+      workload.run.checkpointed = {"layer1"};
+    } else {
+      workload.run.accumulate = 4;
+    }
+    PlanRequest request;
+    request.budget_line = BudgetLine::kLive;
+    request.iteration_limit = 40;
+    request.time_limit_s = 0.2;
+    const auto answer = PlanModel(model, workload, request);
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(answer->class_bound.has_value(), !own);
+    const auto accountant = Accountant::Create(model, workload, request.clock, CostLine::kFlops);
+    ASSERT_TRUE(accountant.ok());
+    const auto prover = Prover::Create(*accountant, CostLine::kFlops);
+    ASSERT_TRUE(prover.ok()) << prover.status();
+    for (const ModulePlan& plan : answer->plans) {
+      EXPECT_GE(plan.measured.peak_bytes, prover->minimum().bytes);
+      const auto bound = prover->BoundFor(plan.measured.peak_bytes, /*schedules=*/false, 0.05, 0);
+      ASSERT_TRUE(bound.ok()) << bound.status();
+      EXPECT_FALSE(bound->infeasible) << plan.label;
+      EXPECT_LE(bound->cost, plan.measured.recompute_flops) << plan.label;
+      if (answer->class_bound) {
+        EXPECT_GE(plan.measured.peak_bytes, answer->class_bound->floor_bytes);
+      }
+    }
+  }
 }
 
 // Two layers: the second's gradient needs what the first made, so half the bytes of the pair cannot be spared.
