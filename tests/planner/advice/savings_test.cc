@@ -6,6 +6,7 @@
 #include <set>
 
 #include "planner/advice/fit.h"
+#include "tests/graph_text.h"
 #include "tests/planner/advice/testdata_model.h"
 
 namespace onnx_mem {
@@ -40,6 +41,13 @@ TEST(RankSavings, LargestFirstAndMeasured) {
     EXPECT_EQ(savings[i].saves_bytes, now - savings[i].footprint.device_bytes);
     EXPECT_FALSE(savings[i].change.flags.empty());
   }
+}
+
+TEST(RankSavings, ParametersWithoutElementsAreNothingToFreeze) {
+  const absl::StatusOr<ModelFile> file = ModelFile::Parse(
+      ModelBytes(R"(g (float[2,0] x) => (float y) <float[0,4] w = ["location": "none"]> { y = MatMul(x, w) })"), "m.onnx");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(WithFlag(Savings(*file, TrainingAt(2)), "--freeze"), nullptr);
 }
 
 TEST(RankSavings, AnInferenceHasNoWaysOfTraining) {
