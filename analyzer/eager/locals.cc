@@ -389,6 +389,24 @@ int32_t Locals::HeldBySumInCall(TensorId id) const {
   return last;
 }
 
+// outs = [x]; x = self.layers(y, outs), where a container with a forward of its own appends what its elements make and
+// joins the list: it belongs to the caller, who put the first part in (VoVNet). -1 if this is no such list.
+int32_t Locals::HeldByCallersList(NodeId cat) const {
+  const Node& node = graph_.nodes[cat];
+  const size_t depth = calls_.of_node(cat.value()).size();
+  if (depth == 0 || node.inputs.size() < 3) return -1;
+  const int32_t frame = calls_.of_node(cat.value()).back();
+  bool from_outside = false, from_elements = false;
+  for (TensorId part : node.inputs) {
+    if (!part.valid() || !graph_.tensors[part].producer.valid()) continue;
+    const int32_t maker = graph_.tensors[part].producer.value();
+    from_outside |= maker < calls_.span(frame).begin;
+    const bool is_inside = calls_.of_node(maker).size() > depth && calls_.of_node(maker)[depth - 1] == frame;
+    from_elements |= is_inside && IsPassedOn(calls_.UnitCall(maker, depth), {depth, frame});
+  }
+  return from_outside && from_elements ? calls_.EndOfFrameAt(cat.value(), depth - 1) : -1;
+}
+
 // x = self.head(x); out = self.body(x); out += x; return self.tail(out): the sum takes over the name of its first operand,
 // the second keeps its own. -1 for sums that a loop makes again and again.
 int32_t Locals::HeldBySum(TensorId id, const Home& home) const {
@@ -422,6 +440,7 @@ int32_t Locals::HeldUntil(TensorId id) const {
     if (is_operand || (node.op == "cat" && IsNamedPart(id, node))) {
       last = std::max(last, calls_.EndOfFrame(reader.value()));
     }
+    if (node.op == "cat") last = std::max(last, HeldByCallersList(reader));
   }
   if (IsGaussianName(id) || IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
   return std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home)});

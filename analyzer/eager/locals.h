@@ -62,6 +62,7 @@ class Locals {
   bool StandsInList(TensorId id, const Node& cat) const;
   bool IsNamedPart(TensorId id, const Node& cat) const;
   bool IsLookedUp(TensorId id) const;
+  int32_t HeldByCallersList(NodeId cat) const;
   int32_t HeldBySum(TensorId id, const Home& home) const;
   bool IsResidual(NodeId sum) const;
   int32_t HeldBySumInCall(TensorId id) const;

@@ -205,6 +205,18 @@ TEST(Locals, AContainerNamesNothingALoopInTheModelsCodeMay) {  // self.m = nn.Se
   EXPECT_EQ(p.ReleaseAtMost(c), 5) << "until the function returns";
 }
 
+TEST(Locals, AListThatAContainerAppendsToIsItsCallers) {  // outs = [x]; y = self.m(y, outs); self.out(y)
+  Program p;
+  const TensorId x = p.Run("conv", {p.input()}, "first");               // 0
+  const TensorId y = p.Run("conv", {x}, "b > b.in");                    // 1
+  const TensorId a = p.Run("conv", {y}, "b > b.m > b.m.0");             // 2
+  const TensorId c = p.Run("conv", {a}, "b > b.m > b.m.1");             // 3
+  const TensorId joined = p.Run("cat", {x, a, c}, "b > b.m", {6, 4});   // 4
+  const TensorId out = p.Run("conv", {joined}, "b > b.out");            // 5
+  p.Run("conv", {out}, "last");                                         // 6
+  EXPECT_EQ(p.Release(a), Nodes(5, 4));
+}
+
 TEST(Locals, APartThatIsNotLastHasAName) {  // a = self.blocks(a); self.out(torch.cat([a, b], 1))
   Program p;
   const TensorId b = p.Run("conv", {p.input()}, "b");             // 0
