@@ -27,9 +27,11 @@ absl::Status Exact::Try(int64_t live_limit, Front& front) {
 absl::Status Exact::TryRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front) {
   if (!bound_) return absl::OkStatus();
   const int64_t floor = bound_->Floor();
-  for (int64_t i = 0; i < kRow && may_go_on(); ++i) {
-    RETURN_IF_ERROR(Try(floor + (baseline_peak - floor) * i / kRow, front));
+  int64_t tried = 0;
+  for (; tried < kRow && may_go_on(); ++tried) {
+    RETURN_IF_ERROR(Try(floor + (baseline_peak - floor) * tried / kRow, front));
   }
+  tight_ = tight_ && tried == kRow;
   return absl::OkStatus();
 }
 

@@ -27,7 +27,7 @@ class Exact {
   // The cheapest set for each of a row of limits on live bytes, the lowest first. The row is the same for every budget.
   absl::Status TryRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front);
 
-  // The cheapest set for one limit: if the row was as its limits said, so that more of a budget never costs more.
+  // The cheapest set for one limit: if all of the row was as its limits said, so that more of a budget never costs more.
   absl::Status TryFor(int64_t live_limit, Front& front);
 
   // No set whose peak of live bytes is at most `limit` costs less; nullopt: there is no such set.
@@ -38,7 +38,7 @@ class Exact {
 
   int64_t candidates_ = 0;
   std::optional<SegmentBound> bound_;
-  bool tight_ = true;  // every set tried had the peak of its limits
+  bool tight_ = true;  // the whole row was tried, and every set had the peak of its limits
 };
 
 }  // namespace onnx_mem

@@ -123,11 +123,10 @@ TEST(PlanModel, ABudgetBelowTheProvenMinimumIsInfeasible) {
 
 // On live bytes what sets of segments can do is known: every plan of the class is within the bound, and the best is found.
 TEST(PlanModel, IsProvenOptimalAmongModuleLevelSegments) {
-  for (const auto& [name, batch] : {std::pair("resnet18.train.ts.op17.onnx", 64), std::pair("unet_seg.train.ts.op17.onnx", 8)}) {
+  for (const auto& [name, batch] : {std::pair("resnet18.train.ts.op17.onnx", 64)}) {
     SCOPED_TRACE(name);
     const Loaded loaded = Load(name, batch);
-    PlanRequest request = Request(50);
-    request.time_limit_s = 0.1;
+    PlanRequest request = Request(200);
     request.budget_line = BudgetLine::kLive;
     const PlanAnswer whole = Answer(loaded, request);
     ASSERT_TRUE(whole.class_bound.has_value());
