@@ -75,6 +75,7 @@ std::string NameOf(LossKind loss) {
   switch (loss) {
     case LossKind::kAuto: return "auto";
     case LossKind::kSum: return "sum";
+    case LossKind::kMean: return "mean";
     case LossKind::kCrossEntropy: return "cross-entropy";
     case LossKind::kMse: return "mse";
     case LossKind::kNone: return "none";

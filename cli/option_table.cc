@@ -22,6 +22,7 @@ constexpr auto kAutocastChoices =
     std::to_array<Named<DType>>({{"none", DType::kUnknown}, {"fp16", DType::kFloat16}, {"bf16", DType::kBFloat16}});
 constexpr auto kLosses = std::to_array<Named<LossKind>>({{"auto", LossKind::kAuto},
                                                          {"sum", LossKind::kSum},
+                                                         {"mean", LossKind::kMean},
                                                          {"cross-entropy", LossKind::kCrossEntropy},
                                                          {"mse", LossKind::kMse},
                                                          {"none", LossKind::kNone}});
@@ -270,7 +271,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
      }},
     {"", "--accumulate", "N", OptionGroup::kFramework, kSteps, "batches per optimizer step, whose gradients add up (1)",
      ApplyAccumulate},
-    {"", "--loss", "auto|sum|cross-entropy|mse|none", OptionGroup::kFramework, kSteps,
+    {"", "--loss", "auto|sum|mean|cross-entropy|mse|none", OptionGroup::kFramework, kSteps,
      "the loss; auto: cross-entropy for 2-D floating logits, else the mean (auto)",
      [](std::string_view text, Options& options) { return Choose(text, kLosses, options.workload.run.loss); }},
     {"", "--freeze", "REGEX", OptionGroup::kFramework, kSteps,

@@ -26,7 +26,7 @@ size_t ClassAxis(const Graph& graph, TensorId output) {
 LossKind ResolveLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs) {
   if (asked != LossKind::kAuto) return asked;
   if (outputs.empty()) return LossKind::kNone;
-  return graph.tensors[outputs.front()].shape.rank() == 2 ? LossKind::kCrossEntropy : LossKind::kSum;
+  return graph.tensors[outputs.front()].shape.rank() == 2 ? LossKind::kCrossEntropy : LossKind::kMean;
 }
 
 int64_t TargetBytes(LossKind loss, const Graph& graph, TensorId output, bool autocast) {
@@ -41,6 +41,7 @@ int64_t TargetBytes(LossKind loss, const Graph& graph, TensorId output, bool aut
 TensorRef LossOfOutput(Machine& m, LossKind kind, const Graph& graph, TensorId id, const TensorRef& value) {
   if (value->dims.empty()) return value;
   switch (kind) {
+    case LossKind::kMean: return MeanLoss(m, value);
     case LossKind::kCrossEntropy: return CrossEntropy(m, value, ClassAxis(graph, id));
     case LossKind::kMse: return MseLoss(m, value);
     default: return SumLoss(m, value);

@@ -11,7 +11,7 @@
 
 namespace onnx_mem::eager {
 
-// What kAuto stands for: cross entropy where the first of `outputs` is [rows, classes], else the sum.
+// What kAuto stands for: cross entropy where the first of `outputs` is [rows, classes], else the mean.
 LossKind ResolveLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs);
 
 // Bytes of the target: class numbers (int64) for cross entropy, a tensor of the output's shape for MSE, else 0.
