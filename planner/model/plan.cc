@@ -117,7 +117,10 @@ class ModelPlanner {
     int64_t shown = BytesOn(line, judged.front().score);
     for (size_t i = 0; i < judged.size(); ++i) {
       const bool end = i == 0 || i + 1 == judged.size();
-      if (!end && shown - BytesOn(line, judged[i].score) < grain) continue;
+      // The first one within the budget is the answer, however near it is to the one before.
+      const auto within = [&](size_t k) { return request_.budget_bytes && BytesOn(line, judged[k].score) <= *request_.budget_bytes; };
+      const bool answers = !end && within(i) && !within(i - 1);
+      if (!end && !answers && shown - BytesOn(line, judged[i].score) < grain) continue;
       shown = BytesOn(line, judged[i].score);
       ASSIGN_OR_RETURN(ModulePlan plan,
                        MeasuredPlan(judged[i].choice, judged[i].method, LabelOf(profile_, judged[i].choice)));
