@@ -88,10 +88,7 @@ int CutGraph::NeedNode(int requirement) {
   if (node_of_[requirement] >= 0) return node_of_[requirement];
   if (IsThere(requirement)) return -1;
   const StageRequirement& described = problem_.requirements[requirement];
-  const bool producible =
-      std::any_of(described.alternatives.begin(), described.alternatives.end(),
-                  [&](int item) { return !problem_.items[item].producers.empty(); });
-  if (described.group < 0 && producible) {  // by which computation is open: it counts as served
+  if (described.group < 0 && CanBeProduced(problem_, described)) {  // by which computation is open: it counts as served
     served_[requirement] = true;
     return -1;
   }

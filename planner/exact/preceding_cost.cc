@@ -5,6 +5,7 @@
 
 #include "planner/bound/cut_graph.h"
 #include "planner/bound/cut_value.h"
+#include "planner/exact/anchor_room.h"
 
 namespace onnx_mem {
 namespace {
@@ -78,7 +79,7 @@ int64_t PrecedingCost::CostOf(const Word* requirements) {
   ForEachBit(requirements, words_, [&](int r) {
     const StageRequirement& requirement = problem_.requirements[r];
     if (requirement.group < 0) {
-      if (!CanBeProduced(r)) cost = kImpossible;
+      if (!CanBeProduced(problem_, requirement)) cost = kImpossible;
       return;
     }
     int64_t& charged = group_cost_[requirement.group];
@@ -91,12 +92,6 @@ int64_t PrecedingCost::CostOf(const Word* requirements) {
   return std::min(cost, kImpossible);
 }
 
-bool PrecedingCost::CanBeProduced(int r) const {
-  const auto& alternatives = problem_.requirements[r].alternatives;
-  return std::any_of(alternatives.begin(), alternatives.end(),
-                     [&](int item) { return !problem_.items[item].producers.empty(); });
-}
-
 bool PrecedingCost::ServedBy(int r, const Word* row) const {
   const auto& alternatives = problem_.requirements[r].alternatives;
   return std::any_of(alternatives.begin(), alternatives.end(), [&](int item) { return TestBit(row, item); });
@@ -104,20 +99,9 @@ bool PrecedingCost::ServedBy(int r, const Word* row) const {
 
 PrecedingCost::Moment PrecedingCost::DescribeMoment(int k) const {
   const StageAnchor& anchor = problem_.anchors[k];
-  Moment moment{k, budget_bytes_ - anchor.fixed_bytes, {}, std::vector<Word>(words_, 0), BitRows(), due_cost_[k + 1],
+  AnchorRoom room = RoomAt(problem_, anchor, budget_bytes_);
+  Moment moment{k, room.room_bytes, std::move(room.bytes), std::vector<Word>(words_, 0), BitRows(), due_cost_[k + 1],
                 RowMap(words_)};
-  for (const StageItem& item : problem_.items) moment.bytes.push_back(item.bytes);
-  const auto take = [&](const std::vector<int>& alternatives) {
-    int64_t least = kImpossible;
-    for (int item : alternatives) least = std::min(least, moment.bytes[item]);
-    for (int item : alternatives) moment.bytes[item] -= least;
-    moment.room_bytes -= least;
-  };
-  for (int item : anchor.outputs) take({item});
-  for (int need : anchor.needs) {
-    if (need < problem_.item_count()) take({need});
-  }
-  for (int need : anchor.needs) take(problem_.requirements[need].alternatives);
   std::vector<Word> resident(words_, 0);
   for (int item : anchor.outputs) SetBit(resident.data(), item);
   for (int need : anchor.needs) {
@@ -209,7 +193,7 @@ int64_t PrecedingCost::DropCost(Moment& moment, int t, const Word* required, int
   for (int w = 0; w < words_; ++w) needed_[w] = (required[w] | (until ? until[w] : 0)) & ~moment.there[w];
   ForEachBit(needed_.data(), words_, [&](int r) {
     const StageRequirement& requirement = problem_.requirements[r];
-    const bool free = requirement.group < 0 ? CanBeProduced(r) : requirement.cost == 0 && requirement.subs.empty();
+    const bool free = requirement.group < 0 ? CanBeProduced(problem_, requirement) : requirement.cost == 0 && requirement.subs.empty();
     if (free || (r >= problem_.item_count() && ServedBy(r, needed_.data()))) {
       ClearBit(needed_.data(), r);
       return;
@@ -245,7 +229,7 @@ int64_t PrecedingCost::SolveDrop(const Moment& moment, const Word* needed, int64
   for (int choice : choices) SetBit(intermediates.data(), choice);
   for (int r = 0; r < static_cast<int>(problem_.requirements.size()); ++r) {
     if (!TestBit(intermediates.data(), r)) continue;
-    const bool free = problem_.requirements[r].group < 0 && CanBeProduced(r);
+    const bool free = problem_.requirements[r].group < 0 && CanBeProduced(problem_, problem_.requirements[r]);
     if (free || (r >= problem_.item_count() && ServedBy(r, needed))) {
       ClearBit(intermediates.data(), r);
       continue;

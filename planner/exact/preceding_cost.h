@@ -64,7 +64,6 @@ class PrecedingCost {
   int64_t CostOf(const Word* requirements);
   int64_t ClosureCost(int t, const Word* required);
   bool ServedBy(int requirement, const Word* row) const;
-  bool CanBeProduced(int requirement) const;
   int64_t DropCost(Moment& moment, int t, const Word* required, int64_t enough = kImpossible);
   int64_t SolveDrop(const Moment& moment, const Word* needed, int64_t enough);
   int64_t CutBehind(const Moment& moment, const Word* needed, int64_t enough);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/exact/anchor_room.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -57,22 +59,9 @@ RemainingCost::RemainingCost(const StageProblem& problem, int64_t budget_bytes, 
 
 RemainingCost::Moment RemainingCost::DescribeMoment(int k, int64_t budget_bytes) const {
   const StageAnchor& anchor = problem_.anchors[k];
-  Moment moment{k, budget_bytes - anchor.fixed_bytes, {}, BitRows(k + 1, words_), std::vector<Word>(words_),
+  AnchorRoom room = RoomAt(problem_, anchor, budget_bytes);
+  Moment moment{k, room.room_bytes, std::move(room.bytes), BitRows(k + 1, words_), std::vector<Word>(words_),
                 std::vector<int64_t>(problem_.group_count, 0)};
-  for (const StageItem& item : problem_.items) moment.bytes.push_back(item.bytes);
-  const auto take = [&](const std::vector<int>& alternatives) {
-    int64_t least = kImpossible;
-    for (int item : alternatives) least = std::min(least, moment.bytes[item]);
-    for (int item : alternatives) moment.bytes[item] -= least;
-    moment.room_bytes -= least;
-  };
-  for (int item : anchor.outputs) take({item});
-  for (int need : anchor.needs) {
-    if (need < problem_.item_count()) take({need});
-  }
-  // Where there is a choice, which alternative serves is open: the room lacks what the smallest takes beyond what it
-  // lacks already, and an alternative that is kept takes the rest of its bytes.
-  for (int need : anchor.needs) take(problem_.requirements[need].alternatives);
   for (int t = k; t >= 0; --t) {
     Word* row = moment.needed_until[t];
     if (t < k) std::copy_n(moment.needed_until[t + 1], words_, row);
@@ -149,7 +138,7 @@ void RemainingCost::Visit(const Word* needed) {
     const StageRequirement& requirement = problem_.requirements[r];
     const int group = requirement.group;
     if (group < 0) {
-      if (!CanBeProduced(r)) cost_ = kImpossible;
+      if (!CanBeProduced(problem_, requirement)) cost_ = kImpossible;
       for (int item : requirement.alternatives) SetBit(produced_.data(), item);  // whichever serves it
       continue;
     }
@@ -166,12 +155,6 @@ void RemainingCost::Visit(const Word* needed) {
       if (stack_[v] != 0) w = std::min(w, v);
     }
   }
-}
-
-bool RemainingCost::CanBeProduced(int r) const {
-  const auto& alternatives = problem_.requirements[r].alternatives;
-  return std::any_of(alternatives.begin(), alternatives.end(),
-                     [&](int item) { return !problem_.items[item].producers.empty(); });
 }
 
 int64_t RemainingCost::ClosureCost(int t, const Word* resident) {
@@ -213,7 +196,7 @@ int64_t RemainingCost::Covered(const Moment& moment, int group) const {
 int64_t RemainingCost::Price(const Moment& moment, int r) const {
   const StageRequirement& requirement = problem_.requirements[r];
   if (requirement.group >= 0) return std::max<int64_t>(0, requirement.cost - Covered(moment, requirement.group));
-  return CanBeProduced(r) ? 0 : kImpossible;
+  return CanBeProduced(problem_, requirement) ? 0 : kImpossible;
 }
 
 int64_t RemainingCost::DropCost(Window& window) {

@@ -66,7 +66,6 @@ class RemainingCost {
   void Visit(const Word* needed);
   int64_t Covered(const Moment& moment, int group) const;
   int64_t Price(const Moment& moment, int requirement) const;
-  bool CanBeProduced(int requirement) const;
   int64_t DropCost(Window& window);
 
   const StageProblem& problem_;

@@ -210,6 +210,11 @@ int64_t LeastBytes(const StageProblem& problem, const StageAnchor& anchor) {
   return bytes;
 }
 
+bool CanBeProduced(const StageProblem& problem, const StageRequirement& requirement) {
+  return std::any_of(requirement.alternatives.begin(), requirement.alternatives.end(),
+                     [&](int item) { return !problem.items[item].producers.empty(); });
+}
+
 StageProblem BuildStages(const StepGraph& graph) { return Builder(graph).Build(); }
 
 }  // namespace onnx_mem

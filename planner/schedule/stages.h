@@ -71,6 +71,9 @@ StageProblem BuildStages(const StepGraph& graph);
 // What the anchor needs while it runs, whatever else is dropped. Of a choice of inputs, none is counted.
 int64_t LeastBytes(const StageProblem& problem, const StageAnchor& anchor);
 
+// Some operator makes an item that serves the requirement, so it may be dropped and made again.
+bool CanBeProduced(const StageProblem& problem, const StageRequirement& requirement);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_PLANNER_SCHEDULE_STAGES_H_
