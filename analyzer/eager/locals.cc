@@ -146,13 +146,6 @@ bool Locals::Prepares(int32_t unit, size_t depth) const {
   return std::none_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return IsToken(input); });
 }
 
-// torch.cat([s, self.up(x)], 1) can stand in one expression; in torch.cat([self.blocks(a), b], 1) and in longer lists
-// the parts have names already.
-bool Locals::NamesItsParts(int32_t cat, int32_t call, const Home& home) const {
-  const Node& node = graph_.nodes[NodeId(cat)];
-  return node.op == "cat" && (node.inputs.size() > 2 || node.inputs.back() != OnlyResult(call, home.depth));
-}
-
 // The unit of `home` that goes on with the only result of `unit`, and with no other statement in between; -1 if none.
 int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
   const auto only_reader = [&](int32_t of) {
@@ -196,65 +189,11 @@ int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
   return end;
 }
 
-// A piece of a split: an output of one, or one of several slices that lie side by side along an axis.
-bool Locals::IsSplitPiece(TensorId id) const {
-  const NodeId producer = graph_.tensors[id].producer;
-  if (!producer.valid()) return false;
-  const Node& node = graph_.nodes[producer];
-  if (node.op == "split" || node.op == "unbind") return true;
-  if (node.op != "slice") return false;
-  int64_t pieces = 0, elements = 0;
-  for (NodeId reader : graph_.tensors[node.inputs[0]].consumers) {
-    const Node& other = graph_.nodes[reader];
-    if (other.op != "slice") continue;
-    ++pieces;
-    elements += NumElements(graph_.tensors[other.outputs[0]].shape).value_or(0);
-  }
-  return pieces >= 2 && elements == NumElements(graph_.tensors[node.inputs[0]].shape).value_or(-1);
-}
-
 // adjacency @ self.linear(x): what a call hands straight to the product needs no name.
 bool Locals::StandsInProduct(TensorId id, int32_t product) const {
   const int32_t maker = graph_.tensors[id].producer.value();
   const size_t depth = calls_.of_node(product).size();
   return calls_.UnitCall(maker, depth) >= 0 && calls_.UnitEnd(maker, depth) + 1 == product;
-}
-
-// What is looked up in tables for a list, torch.cat([e(x) for e in self.tables], 1), or scaled up there to the size of the
-// other parts, torch.cat([x0, x1, self.up(x2)], 1).
-bool Locals::StandsInList(TensorId id, const Node& cat) const {
-  if (cat.op != "cat" || cat.inputs.size() < 3 || graph_.tensors[id].consumers.size() != 1) return false;
-  if (IsLookedUp(id)) return true;
-  const bool beside_skips = std::any_of(cat.inputs.begin(), cat.inputs.end(), [&](TensorId part) {
-    return part.valid() && graph_.tensors[part].consumers.size() >= 2;
-  });
-  return beside_skips && id == cat.inputs.back() && graph_.nodes[graph_.tensors[id].producer].op == "upsample";
-}
-
-// Parts of a list that is joined later, features = [...]; torch.cat(features, 1), have names or a list of their own, and
-// so has what something else reads as well. Not so beside learned tokens: x = torch.cat([token, other_token, x], 1).
-bool Locals::IsNamedPart(TensorId id, const Node& cat) const {
-  if (graph_.tensors[id].consumers.size() >= 2) return true;
-  const auto parts = std::count_if(cat.inputs.begin(), cat.inputs.end(), [&](TensorId input) { return !IsToken(input); });
-  return parts >= 3 && !StandsInList(id, cat);
-}
-
-// A learned token, expanded to the batch.
-bool Locals::IsToken(TensorId id) const {
-  if (!id.valid()) return false;
-  const NodeId producer = graph_.tensors[id].producer;
-  return !producer.valid() || graph_.nodes[producer].op == "expand";
-}
-
-// torch.cat([embed(column) for embed, column in ...], 1): what is looked up in tables has no name.
-bool Locals::IsLookedUp(TensorId id) const {
-  while (id.valid() && graph_.tensors[id].producer.valid() && graph_.tensors[id].consumers.size() == 1) {
-    const Node& maker = graph_.nodes[graph_.tensors[id].producer];
-    if (maker.op == "embedding") return true;
-    if (maker.op != "unsqueeze" && maker.op != "reshape") return false;
-    id = maker.inputs[0];
-  }
-  return false;
 }
 
 // logvar -> exp(0.5 * logvar): the deviation of a Gaussian.
@@ -387,24 +326,6 @@ int32_t Locals::HeldBySumInCall(TensorId id) const {
     last = std::max(last, calls_.EndOfCallEntered(reader.value(), next[0].value()).value_or(-1));
   }
   return last;
-}
-
-// outs = [x]; x = self.layers(y, outs), where a container with a forward of its own appends what its elements make and
-// joins the list: it belongs to the caller, who put the first part in (VoVNet). -1 if this is no such list.
-int32_t Locals::HeldByCallersList(NodeId cat) const {
-  const Node& node = graph_.nodes[cat];
-  const size_t depth = calls_.of_node(cat.value()).size();
-  if (depth == 0 || node.inputs.size() < 3) return -1;
-  const int32_t frame = calls_.of_node(cat.value()).back();
-  bool from_outside = false, from_elements = false;
-  for (TensorId part : node.inputs) {
-    if (!part.valid() || !graph_.tensors[part].producer.valid()) continue;
-    const int32_t maker = graph_.tensors[part].producer.value();
-    from_outside |= maker < calls_.span(frame).begin;
-    const bool is_inside = calls_.of_node(maker).size() > depth && calls_.of_node(maker)[depth - 1] == frame;
-    from_elements |= is_inside && IsPassedOn(calls_.UnitCall(maker, depth), {depth, frame});
-  }
-  return from_outside && from_elements ? calls_.EndOfFrameAt(cat.value(), depth - 1) : -1;
 }
 
 // x = self.head(x); out = self.body(x); out += x; return self.tail(out): the sum takes over the name of its first operand,
