@@ -1,27 +1,90 @@
 #include "analyzer/eager/calls.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
 namespace onnx_mem::eager {
+namespace {
+
+// "layer_1", the second call of a module -> "layer" and "_1"; the first call has no number.
+std::pair<std::string_view, std::string_view> SplitCallNumber(std::string_view name) {
+  const size_t digits = name.find_last_not_of("0123456789");
+  if (digits == std::string_view::npos || digits + 1 == name.size() || name[digits] != '_') return {name, ""};
+  return {name.substr(0, digits), name.substr(digits)};
+}
+
+// A module that is called again and again, with modules inside, is numbered by the exporter where its code goes on after
+// a call, but not inside, and not at all if it has no operators of its own: "group/layer/query_2", "group/layer_1",
+// "group/layer/dense_2". The modules inside say which call it is.
+class CallNumbers {
+ public:
+  explicit CallNumbers(const Graph& graph) {
+    for (const Node& node : graph.nodes) {
+      for (size_t i = 0; i < node.calls.size(); ++i) {
+        const auto [plain, number] = SplitCallNumber(node.calls[i]);
+        Module& module = modules_[plain];
+        module.numbers.insert(number);
+        if (i + 1 < node.calls.size()) module.inside.insert(SplitCallNumber(node.calls[i + 1]).first);
+        if (i + 1 == node.calls.size()) module.inside.insert("");
+      }
+    }
+  }
+
+  std::vector<std::string> Corrected(const std::vector<std::string>& path) const {
+    std::vector<std::string> corrected = path;
+    for (size_t i = path.size(); i-- > 1;) {
+      const std::string_view outer = SplitCallNumber(path[i - 1]).first;
+      const auto [inner, number] = SplitCallNumber(corrected[i]);
+      if (inner.size() <= outer.size() || !inner.starts_with(outer) || inner[outer.size()] != '.') continue;
+      const Module &around = modules_.at(outer), &within = modules_.at(inner);
+      if (!within.numbers.contains("")) continue;  // a name that ends in a number: "layers.layer_0"
+      const bool is_numbered = around.numbers.size() > 1 && around.numbers == within.numbers;
+      const bool only_passes_on = around.numbers.size() == 1 && around.inside.size() == 1;
+      if (is_numbered || only_passes_on) corrected[i - 1] = std::string(outer) + std::string(number);
+    }
+    return corrected;
+  }
+
+ private:
+  struct Module {
+    std::set<std::string_view> numbers;  // of its calls
+    std::set<std::string_view> inside;   // modules that it calls, "" where it has operators of its own
+  };
+  std::map<std::string_view, Module> modules_;
+};
+
+}  // namespace
+
+std::string_view WithoutCallNumber(std::string_view name) { return SplitCallNumber(name).first; }
+
+bool IsElement(std::string_view name) {
+  const std::string_view path = WithoutCallNumber(name);
+  const size_t dot = path.rfind('.');
+  const std::string_view last = dot == std::string_view::npos ? path : path.substr(dot + 1);
+  return !last.empty() && last.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 Calls::Calls(const Graph& graph) {
+  const CallNumbers numbers(graph);
   std::vector<int32_t> open;
-  const std::vector<std::string>* open_path = nullptr;
+  std::vector<std::string> open_path;
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
-    const std::vector<std::string>& path = graph.nodes[NodeId(i)].calls;
+    const std::vector<std::string> path = numbers.Corrected(graph.nodes[NodeId(i)].calls);
     if (path.empty()) {
       of_node_.emplace_back();
       continue;
     }
     size_t common = 0;
-    while (open_path != nullptr && common < path.size() && common < open.size() && path[common] == (*open_path)[common]) {
-      ++common;
-    }
+    while (common < path.size() && common < open.size() && path[common] == open_path[common]) ++common;
     open.resize(common);
     for (size_t depth = common; depth < path.size(); ++depth) {
       open.push_back(static_cast<int32_t>(spans_.size()));
       spans_.push_back({path[depth], i, i});
     }
     for (int32_t call : open) spans_[static_cast<size_t>(call)].end = i;
-    open_path = &path;
+    open_path = path;
     of_node_.push_back(open);
   }
   // A node that an optimizer put in says no path; it runs inside the calls that go on around it.

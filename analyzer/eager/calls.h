@@ -9,11 +9,17 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/graph/graph.h"
 
 namespace onnx_mem::eager {
+
+// "layer_1", the second call of a module -> "layer".
+std::string_view WithoutCallNumber(std::string_view name);
+// "encoder.layer.3": a call of an element of a ModuleList or Sequential.
+bool IsElement(std::string_view name);
 
 // One call of a module: a run of nodes, from its first to its last.
 struct CallSpan {

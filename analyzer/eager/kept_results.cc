@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 
 namespace onnx_mem::eager {
@@ -16,14 +15,6 @@ bool IsProduct(const Node& node) { return node.op == "matmul" || node.op == "bmm
 const Node* Producer(const Graph& graph, TensorId id) {
   const NodeId producer = id.valid() ? graph.tensors[id].producer : NodeId();
   return producer.valid() ? &graph.nodes[producer] : nullptr;
-}
-
-// "encoder.layer.3": an element of a ModuleList or Sequential.
-bool IsElement(std::string_view call) {
-  const size_t dot = call.rfind('.');
-  const std::string_view last = dot == std::string_view::npos ? call : call.substr(dot + 1);
-  const auto is_digit = [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); };
-  return !last.empty() && std::all_of(last.begin(), last.end(), is_digit);
 }
 
 // A linear layer that runs in `outer`, outside `inner`.

@@ -7,6 +7,7 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
+#include "analyzer/eager/expressions.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -23,8 +24,8 @@ constexpr auto kWrapping = std::to_array<std::string_view>({
 });
 // Functions that are written inside the argument list of a call: self.conv(F.interpolate(x)).
 constexpr auto kPreparing = std::to_array<std::string_view>({"upsample", "cat", "pad"});
-// A result that takes over the name of its operand: x = x + f(x).
-constexpr auto kRebinding = std::to_array<std::string_view>({"add", "sub", "mul", "div", "cat", "mul_scalar"});
+// A result that takes over the name of its operand: x = x + f(x), x = x.masked_fill(x == 0, y).
+constexpr auto kRebinding = std::to_array<std::string_view>({"add", "sub", "mul", "div", "cat", "mul_scalar", "compare", "where"});
 // Layers whose call stands inside another call's argument list: F.relu(self.bn(self.conv(x))).
 constexpr auto kNorms =
     std::to_array<std::string_view>({"batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"});
@@ -40,22 +41,10 @@ std::string WithoutDigits(std::string_view name) {
   return plain;
 }
 
-// "layer_1", the second call of a module -> "layer".
-std::string_view WithoutCallNumber(std::string_view name) {
-  const size_t digits = name.find_last_not_of("0123456789");
-  return digits != std::string_view::npos && name[digits] == '_' ? name.substr(0, digits) : name;
-}
-
-// "encoder.layer.3": an element of a ModuleList or Sequential.
-bool IsElement(std::string_view call) {
-  const size_t dot = call.rfind('.');
-  const std::string_view last = dot == std::string_view::npos ? call : call.substr(dot + 1);
-  return !last.empty() && WithoutDigits(last).empty();
-}
-
 }  // namespace
 
-Locals::Locals(const Graph& graph, const Calls& calls) : graph_(graph), calls_(calls) {
+Locals::Locals(const Graph& graph, const Calls& calls)
+    : graph_(graph), calls_(calls), needs_name_(NeedNames(graph, calls)) {
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     if (!graph.tensors[id].producer.valid()) continue;
     const Home home = HomeOf(id);
@@ -191,6 +180,7 @@ int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
 
 // adjacency @ self.linear(x): what a call hands straight to the product needs no name.
 bool Locals::StandsInProduct(TensorId id, int32_t product) const {
+  if (IsNormalized(id) || IsScaledInProduct(id)) return true;
   const int32_t maker = graph_.tensors[id].producer.value();
   const size_t depth = calls_.of_node(product).size();
   return calls_.UnitCall(maker, depth) >= 0 && calls_.UnitEnd(maker, depth) + 1 == product;
@@ -364,7 +354,7 @@ int32_t Locals::HeldUntil(TensorId id) const {
     if (node.op == "cat") last = std::max(last, HeldByCallersList(reader));
   }
   if (IsGaussianName(id) || IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
-  return std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home)});
+  return std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home), HeldOutOfOrder(id, home), HeldByProjection(id, home)});
 }
 
 // A container (Sequential) passes values from element to element and names none: "m.0" called by m itself, where a loop

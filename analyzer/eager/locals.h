@@ -8,6 +8,7 @@
 //   self.norm(a + b)                        a and b are names until the statement is done
 //   x = F.relu(self.bn(self.conv(x)))       so is x
 //   mu, logvar = self.mu(h), self.var(h)    what several statements read is a name
+//   a = f(x); b = g(x); h(a) + b          what cannot have been a part of one expression is a name
 //   for conv in self.convs: y = conv(x)     a name ends when the next round of the loop assigns it
 #ifndef ONNX_MEM_ANALYZER_EAGER_LOCALS_H_
 #define ONNX_MEM_ANALYZER_EAGER_LOCALS_H_
@@ -44,11 +45,9 @@ class Locals {
   std::vector<int32_t> ReadingUnits(TensorId id, const Home& home) const;
   bool Wraps(int32_t unit, size_t depth) const;
   bool Prepares(int32_t unit, size_t depth) const;
-  bool NamesItsParts(int32_t cat, int32_t call, const Home& home) const;
   int32_t NextInStatement(int32_t unit, const Home& home) const;
   int32_t EndOfStatement(TensorId id, const Home& home) const;
   TensorId OnlyResult(int32_t unit_end, size_t depth) const;
-  bool IsSplitPiece(TensorId id) const;
   bool StandsInProduct(TensorId id, int32_t product) const;
   bool IsExponentiated(TensorId id) const;
   bool FeedsGaussian(TensorId id) const;
@@ -58,17 +57,32 @@ class Locals {
   bool IsNamed(TensorId id, const Home& home) const;
   int32_t EndOfPreactivation(TensorId id, const Home& home) const;
   int32_t HeldAcrossCall(TensorId id, const Home& home) const;
+  int32_t HeldBySum(TensorId id, const Home& home) const;
+  bool IsResidual(NodeId sum) const;
+  int32_t HeldBySumInCall(TensorId id) const;
+  // local_lists.cc
+  bool NamesItsParts(int32_t cat, int32_t call, const Home& home) const;
+  bool IsSplitPiece(TensorId id) const;
   bool IsToken(TensorId id) const;
   bool StandsInList(TensorId id, const Node& cat) const;
   bool IsNamedPart(TensorId id, const Node& cat) const;
   bool IsLookedUp(TensorId id) const;
   int32_t HeldByCallersList(NodeId cat) const;
-  int32_t HeldBySum(TensorId id, const Home& home) const;
-  bool IsResidual(NodeId sum) const;
-  int32_t HeldBySumInCall(TensorId id) const;
+  // local_attention.cc
+  const Node* Maker(TensorId id) const;
+  bool IsNormalized(TensorId id) const;
+  bool IsScaledInProduct(TensorId id) const;
+  int32_t EndOfAttention(int32_t node, const Home& home) const;
+  int32_t HeldByProjection(TensorId id, const Home& home) const;
+  // local_order.cc
+  bool IsLeaf(TensorId id, const Home& home) const;
+  void CollectLeaves(int32_t unit_end, const Home& home, std::vector<TensorId>& leaves) const;
+  int32_t NextInExpression(int32_t unit, const Home& home) const;
+  int32_t HeldOutOfOrder(TensorId id, const Home& home) const;
 
   const Graph& graph_;
   const Calls& calls_;
+  IdVector<TensorId, bool> needs_name_;  // expressions.h
   // By frame and signature, the nodes that make such values, in order.
   std::map<std::pair<int32_t, size_t>, std::vector<int32_t>> makers_;
 };

@@ -1,0 +1,81 @@
+// The part of locals.h about order: what cannot be a part of a larger expression has a name (expressions.h).
+//
+//   attn = a * self.p(x) + b * y      y was made before p(x): it has a name, and the sum took another, so y lives on
+//   y = self.act(y)                   a statement on one name alone: it takes the name over
+//   x = x.view(...)                   so does a view in another shape
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "analyzer/eager/locals.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+// Views that stand in larger expressions: attn + mask.unsqueeze(1).
+constexpr auto kInnerViews = std::to_array<std::string_view>({"unsqueeze", "squeeze", "slice", "select", "expand", "unbind"});
+// Views that are statements of their own: q = q.view(...).transpose(1, 2).
+constexpr auto kShapingViews = std::to_array<std::string_view>({"reshape", "permute"});
+// Operators that join the parts of an expression.
+constexpr auto kJoining = std::to_array<std::string_view>({"add", "sub", "mul", "div", "cat"});
+
+template <class Range>
+bool Contains(const Range& range, std::string_view op) {
+  return std::find(range.begin(), range.end(), op) != range.end();
+}
+
+}  // namespace
+
+// A value that has a name at the moment that a statement of `home` reads it.
+bool Locals::IsLeaf(TensorId id, const Home& home) const {
+  if (!graph_.tensors[id].producer.valid() || needs_name_[id]) return true;
+  return HomeOf(id).frame != home.frame || ReadingUnits(id, home).size() != 1;
+}
+
+// Adds the names in the expression that the unit ending at `unit_end` closes.
+void Locals::CollectLeaves(int32_t unit_end, const Home& home, std::vector<TensorId>& leaves) const {
+  const int32_t call = calls_.UnitCall(unit_end, home.depth);
+  const int32_t begin = call < 0 ? unit_end : calls_.span(call).begin;
+  for (int32_t i = begin; i <= unit_end; ++i) {
+    for (TensorId input : graph_.nodes[NodeId(i)].inputs) {
+      if (!input.valid() || !graph_.tensors[input].producer.valid()) continue;
+      const int32_t maker = graph_.tensors[input].producer.value();
+      if (maker >= begin || std::find(leaves.begin(), leaves.end(), input) != leaves.end()) continue;
+      if (IsLeaf(input, home)) {
+        leaves.push_back(input);
+      } else {
+        CollectLeaves(calls_.UnitEnd(maker, home.depth), home, leaves);
+      }
+    }
+  }
+}
+
+// The unit that takes the result of `unit`, if it is likely of the same expression: an operator that joins it with other
+// parts, or a view on the way there. -1 if `unit` ends its statement.
+int32_t Locals::NextInExpression(int32_t unit, const Home& home) const {
+  const TensorId result = OnlyResult(unit, home.depth);
+  if (!result.valid() || IsLeaf(result, home)) return -1;
+  const int32_t next = ReadingUnits(result, home).front();
+  if (calls_.UnitCall(next, home.depth) >= 0) return -1;
+  const std::string& op = graph_.nodes[NodeId(next)].op;
+  return Contains(kJoining, op) || Contains(kInnerViews, op) || Contains(kShapingViews, op) ? next : -1;
+}
+
+int32_t Locals::HeldOutOfOrder(TensorId id, const Home& home) const {
+  if (!needs_name_[id]) return -1;
+  int32_t unit = ReadingUnits(id, home).front();
+  const auto op = [&](int32_t of) {
+    return calls_.UnitCall(of, home.depth) < 0 ? std::string_view(graph_.nodes[NodeId(of)].op) : std::string_view();
+  };
+  if (Contains(kShapingViews, op(unit))) return -1;
+  for (int32_t next = unit; next >= 0; next = NextInExpression(unit, home)) {
+    unit = next;
+    if (op(unit) == "cat" && graph_.nodes[NodeId(unit)].inputs.size() > 2) return -1;  // local_lists.cc knows more
+  }
+  if (Contains(kInnerViews, op(unit)) || Contains(kShapingViews, op(unit))) return -1;
+  std::vector<TensorId> leaves;
+  CollectLeaves(unit, home, leaves);
+  return leaves.size() >= 2 ? UntilRebound(id, home) : -1;
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,106 @@
+// Names that Python's order of evaluation or written-out attention tells of.
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/analyzer/eager/lowered_program.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+using Program = LoweredProgram;
+using Nodes = std::pair<int32_t, int32_t>;
+
+TEST(LocalOrder, WhatWaitsWhileAnotherIsMadeHasAName) {  // c = self.conv(i); y = self.fc(self.act(i) * torch.cat((i, c)))
+  Program p;
+  const TensorId i = p.Run("linear", {p.input()}, "m > m.in");       // 0
+  const TensorId c = p.Run("conv", {i}, "m > m.conv");               // 1
+  const TensorId a = p.Run("gelu", {i}, "m > m.act", {4, 4});        // 2
+  const TensorId joined = p.Run("cat", {i, c}, "m", {4, 4});         // 3
+  const TensorId product = p.Run("mul", {a, joined}, "m", {4, 4});   // 4
+  const TensorId fc = p.Run("linear", {product}, "m > m.fc");        // 5
+  p.Run("linear", {fc}, "last");                                     // 6
+  EXPECT_EQ(p.Release(c), Nodes(5, 3)) << "an unnamed one would have been made after the activation";
+  EXPECT_EQ(p.Release(a), Nodes(4, 4)) << "a part of the expression";
+}
+
+TEST(LocalOrder, AStatementOnOneNameTakesItOver) {  // a = self.f(x); b = self.g(x); a = a.exp(); b = b.exp(); a * c + b * d
+  Program p;
+  const TensorId a = p.Run("linear", {p.input()}, "m > m.f");    // 0
+  const TensorId b = p.Run("linear", {p.input()}, "m > m.g");    // 1
+  const TensorId a2 = p.Run("exp", {a}, "m");                    // 2
+  const TensorId b2 = p.Run("exp", {b}, "m");                    // 3
+  const TensorId a3 = p.Run("mul", {p.input(), a2}, "m");        // 4
+  const TensorId b3 = p.Run("mul", {p.input(), b2}, "m");        // 5
+  const TensorId sum = p.Run("add", {a3, b3}, "m");              // 6
+  const TensorId proj = p.Run("linear", {sum}, "m > m.proj");    // 7
+  p.Run("linear", {proj}, "last");                               // 8
+  EXPECT_EQ(p.Release(a), Nodes(2, 2));
+  EXPECT_EQ(p.Release(a2), Nodes(7, 4)) << "until m returns";
+}
+
+TEST(LocalOrder, AMaskIsFilledIntoWhatStandsBeforeIt) {  // (q @ k).masked_fill(mask == 0, -inf)
+  Program p;
+  const TensorId scores = p.Run("mul_scalar", {p.input()}, "m");     // 0
+  const TensorId mask = p.Run("compare", {p.input()}, "m");          // 1
+  const TensorId filled = p.Run("where", {mask, scores}, "m");       // 2
+  const TensorId sum = p.Run("add", {filled, p.input()}, "m");       // 3
+  const TensorId proj = p.Run("linear", {sum}, "m > m.proj");        // 4
+  p.Run("linear", {proj}, "last");                                   // 5
+  EXPECT_EQ(p.Release(scores), Nodes(2, 2));
+}
+
+TEST(LocalOrder, NormalizedAndScaledOperandsOfAProductHaveNoNames) {  // F.normalize(q) @ k; (k * scale) @ v; k + v
+  Program p;
+  const TensorId q = p.Run("linear", {p.input()}, "m > m.q");    // 0
+  const TensorId k = p.Run("linear", {p.input()}, "m > m.k");    // 1
+  const TensorId norm = p.Run("norm", {q}, "m");                 // 2
+  const TensorId unit = p.Run("div", {q, norm}, "m");            // 3
+  const TensorId first = p.Run("matmul", {unit, k}, "m");        // 4
+  const TensorId scaled = p.Run("mul_scalar", {k}, "m");         // 5
+  const TensorId second = p.Run("matmul", {scaled, first}, "m");  // 6
+  const TensorId sum = p.Run("add", {k, second}, "m");           // 7
+  const TensorId proj = p.Run("linear", {sum}, "m > m.proj");    // 8
+  p.Run("linear", {proj}, "last");                               // 9
+  EXPECT_EQ(p.Release(unit), Nodes(4, 4));
+  EXPECT_EQ(p.Release(scaled), Nodes(6, 6));
+  EXPECT_EQ(p.Release(k).first, 8) << "an operand of a product has a name";
+}
+
+TEST(LocalOrder, WhatIsProjectedKeepsItsNameUntilAttentionTakesItOver) {  // x = self.norm(x); qkv = self.qkv(x); ...
+  Program p;
+  const TensorId x = p.Run("layer_norm", {p.input()}, "m > m.norm");    // 0
+  const TensorId qkv = p.Run("linear", {x}, "m > m.qkv", {2, 8});       // 1
+  const TensorId q = p.Run("slice", {qkv}, "m");                        // 2
+  const TensorId k = p.Run("slice", {qkv}, "m");                        // 3
+  const TensorId scores = p.Run("matmul", {q, k}, "m");                 // 4
+  const TensorId weights = p.Run("softmax", {scores}, "m");             // 5
+  const TensorId out = p.Run("matmul", {weights, k}, "m");              // 6
+  const TensorId flat = p.Run("reshape", {out}, "m");                   // 7
+  const TensorId proj = p.Run("linear", {flat}, "m > m.proj");          // 8
+  p.Run("linear", {proj}, "last");                                      // 9
+  EXPECT_EQ(p.Release(x), Nodes(7, 1));
+}
+
+// group(x) three times, whose layer is one module: the exporter numbers calls inside, the group not at all.
+TEST(LocalOrder, ModulesInsideSayWhichCallOfASharedModuleItIs) {
+  Program p;
+  std::vector<TensorId> results;
+  TensorId x = p.Run("linear", {p.input()}, "first");  // 0
+  const std::string_view calls[][2] = {{"g > g.0 > g.0.f", "g > g.0"},
+                                       {"g > g.0 > g.0.f_1", "g > g.0_1"},
+                                       {"g > g.0_1 > g.0.f_2", "g > g.0_2"}};
+  for (const auto& [inner, outer] : calls) {
+    const TensorId f = p.Run("linear", {x}, inner);  // 1, 3, 5
+    x = p.Run("add", {x, f}, outer);                 // 2, 4, 6
+    results.push_back(x);
+  }
+  p.Run("linear", {x}, "last");  // 7
+  EXPECT_EQ(p.Release(results[0]), Nodes(4, 4)) << "an argument of the second call alone";
+  EXPECT_EQ(p.Release(results[1]), Nodes(6, 6));
+}
+
+}  // namespace
+}  // namespace onnx_mem::eager
