@@ -61,8 +61,9 @@ int32_t Locals::NextInExpression(int32_t unit, const Home& home) const {
   return Contains(kJoining, op) || Contains(kInnerViews, op) || Contains(kShapingViews, op) ? next : -1;
 }
 
+// Integers are indices, which functions of their own compute.
 int32_t Locals::HeldOutOfOrder(TensorId id, const Home& home) const {
-  if (!needs_name_[id]) return -1;
+  if (!needs_name_[id] || !IsFloating(graph_.tensors[id].dtype)) return -1;
   int32_t unit = ReadingUnits(id, home).front();
   const auto op = [&](int32_t of) {
     return calls_.UnitCall(of, home.depth) < 0 ? std::string_view(graph_.nodes[NodeId(of)].op) : std::string_view();
