@@ -20,7 +20,8 @@ bool Contains(const Range& range, std::string_view op) {
 // Functions that are written around the call whose result they take: F.relu(self.conv(x)).
 constexpr auto kWrapping = std::to_array<std::string_view>({
     "relu", "leaky_relu", "relu6", "elu", "selu", "celu", "gelu", "silu", "mish", "hardswish", "hardsigmoid", "sigmoid",
-    "tanh", "softplus", "max_pool", "avg_pool", "slice", "reshape", "permute", "unsqueeze", "squeeze",
+    "tanh", "softplus", "max_pool", "avg_pool", "slice", "reshape", "permute", "unsqueeze", "squeeze", "mul_scalar",
+    "div_scalar",
 });
 // Functions that are written inside the argument list of a call: self.conv(F.interpolate(x)).
 constexpr auto kPreparing = std::to_array<std::string_view>({"upsample", "cat", "pad"});
@@ -51,6 +52,21 @@ Locals::Locals(const Graph& graph, const Calls& calls)
     makers_[{home.frame, Signature(id, home.depth, 1)}].push_back(graph.tensors[id].producer.value());
   }
   for (auto& [key, nodes] : makers_) std::sort(nodes.begin(), nodes.end());
+  for (const CallSpan& call : calls.spans()) {
+    if (call.begin != call.end || !Contains(kNorms, graph.nodes[NodeId(call.begin)].op)) continue;
+    const TensorId result = graph.nodes[NodeId(call.begin)].outputs[0];
+    const size_t depth = calls.of_node(call.begin).size() - 1;
+    const Home home = HomeOf(result);
+    const auto& readers = graph.tensors[result].consumers;
+    if (home.depth != depth || readers.size() != 1 || !Wraps(readers[0].value(), depth)) continue;
+    wrapped_norms_.insert({home.frame, WithoutDigits(call.name)});
+  }
+}
+
+// out = F.relu(self.bn1(self.conv1(x))); out = self.bn2(self.conv2(out)): code that nests one layer nests the others.
+bool Locals::IsWrappedElsewhere(int32_t norm, const Home& home) const {
+  const std::string& name = calls_.span(calls_.UnitCall(norm, home.depth)).name;
+  return wrapped_norms_.contains({home.frame, WithoutDigits(name)});
 }
 
 Locals::Home Locals::HomeOf(TensorId id) const {
@@ -157,7 +173,7 @@ int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
     }
     if (!is_call(next) || !Contains(kNorms, graph_.nodes[NodeId(next)].op)) return -1;
     const int32_t after = only_reader(next);
-    return after >= 0 && Wraps(after, home.depth) ? next : -1;
+    return (after >= 0 && Wraps(after, home.depth)) || IsWrappedElsewhere(next, home) ? next : -1;
   }
   if (Prepares(unit, home.depth)) return is_call(next) ? next : -1;
   return (is_product(unit) || Wraps(unit, home.depth)) && Wraps(next, home.depth) ? next : -1;
@@ -168,7 +184,8 @@ int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
 int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
   const std::vector<int32_t> units = ReadingUnits(id, home);
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
-  if (units.empty() || (units.size() == 1 && NextInStatement(maker, home) == units[0])) return -1;
+  if (units.empty() || FeedsGaussian(id)) return -1;
+  if (units.size() == 1 && NextInStatement(maker, home) == units[0]) return -1;
   if (StandsInList(id, graph_.nodes[NodeId(units[0])])) return -1;
   int32_t end = -1;
   for (int32_t unit = units.back(); unit >= 0; unit = NextInStatement(unit, home)) {
@@ -354,7 +371,9 @@ int32_t Locals::HeldUntil(TensorId id) const {
     if (node.op == "cat") last = std::max(last, HeldByCallersList(reader));
   }
   if (IsGaussianName(id) || IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
-  return std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home), HeldOutOfOrder(id, home), HeldByProjection(id, home)});
+  return std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home),
+                   HeldOutOfOrder(id, home), HeldByProjection(id, home), HeldByWeightedSum(id, home),
+                   HeldBesideSkip(id, home), HeldByLongOperands(id, home)});
 }
 
 // A container (Sequential) passes values from element to element and names none: "m.0" called by m itself, where a loop

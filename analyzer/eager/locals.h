@@ -15,6 +15,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -79,12 +81,19 @@ class Locals {
   void CollectLeaves(int32_t unit_end, const Home& home, std::vector<TensorId>& leaves) const;
   int32_t NextInExpression(int32_t unit, const Home& home) const;
   int32_t HeldOutOfOrder(TensorId id, const Home& home) const;
+  // local_joins.cc
+  int32_t HeldByWeightedSum(TensorId id, const Home& home) const;
+  int32_t HeldBesideSkip(TensorId id, const Home& home) const;
+  int32_t HeldByLongOperands(TensorId id, const Home& home) const;
+  bool IsWrappedElsewhere(int32_t norm, const Home& home) const;
 
   const Graph& graph_;
   const Calls& calls_;
   IdVector<TensorId, bool> needs_name_;  // expressions.h
   // By frame and signature, the nodes that make such values, in order.
   std::map<std::pair<int32_t, size_t>, std::vector<int32_t>> makers_;
+  // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
+  std::set<std::pair<int32_t, std::string>> wrapped_norms_;
 };
 
 }  // namespace onnx_mem::eager

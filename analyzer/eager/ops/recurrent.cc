@@ -163,10 +163,11 @@ State Cell(Machine& m, const Layer& layer, const Weights& w, const TensorRef& x,
   return RnnCell(m, w, x, state);
 }
 
-// One direction over the steps of x [T, B, I]: the results stacked [T, B, H], and the last state.
+// One direction over the steps of x [T, B, I]: the results stacked [T, B, H], and the last state. `results` gets those
+// of each step.
 TensorRef RunDirection(Machine& m, const Layer& layer, size_t direction, const std::vector<TensorRef>& steps,
-                       State& state) {
-  std::vector<TensorRef> results(steps.size());
+                       State& state, std::vector<TensorRef>& results) {
+  results.resize(steps.size());
   for (size_t i = 0; i < steps.size(); ++i) {
     const size_t t = direction == 0 ? i : steps.size() - 1 - i;
     state = Cell(m, layer, layer.weights[direction], steps[t], state);
@@ -203,14 +204,17 @@ void EnactRecurrent(Machine& m, const Call& call, Outputs& out) {
       layer.kind == "lstm" ? InitialStates(m, call, layer, x, 1) : std::vector<TensorRef>(layer.directions);
   const std::vector<TensorRef> steps = Unbind(m, x, 0);
   std::vector<TensorRef> results, last_h, last_c;
+  // FullBidirectionalLayer keeps what both directions gave per step until it has joined them; FullLayer returns the stack.
+  std::vector<std::vector<TensorRef>> of_steps(layer.directions);
   for (size_t d = 0; d < layer.directions; ++d) {
     State state{h[d], c[d]};
-    results.push_back(RunDirection(m, layer, d, steps, state));
+    results.push_back(RunDirection(m, layer, d, steps, state, of_steps[d]));
     last_h.push_back(state.h);
     last_c.push_back(state.c);
   }
   TensorRef y = layer.directions == 1 ? results[0] : Cat(m, results, 2);
   results.clear();
+  of_steps.clear();
   out[0] = FileLayout(m, y, layer, batch_first);
   const TensorRef h_n = Stack(m, last_h, 0);
   const TensorRef c_n = layer.kind == "lstm" ? Stack(m, last_c, 0) : nullptr;

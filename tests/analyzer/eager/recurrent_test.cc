@@ -1,6 +1,8 @@
 // One layer over 3 steps of 8 samples, 64 features, 128 hidden units: sizes measured on PyTorch's native CUDA path.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/analyzer/eager/operator_run.h"
 
 namespace onnx_mem::eager {
@@ -89,6 +91,28 @@ TEST(LstmTest, DirectionsAreConcatenated) {
   // Transposed back to [T, B, 2 * H] it is the concatenation itself.
   EXPECT_EQ(out[0]->strides, (Dims{kB * 2 * kH, kH, 2 * kH, 1}));
   EXPECT_EQ(out[1]->dims, dims[1]);
+}
+
+TEST(GruTest, BothDirectionsKeepTheirStepsUntilTheyAreJoined) {
+  OperatorRun run;
+  run.machine().SetGradEnabled(false);
+  const std::vector<TensorRef> inputs = {run.Static({{kT, kB, kI}}), run.Static({{2, 3 * kH, kI}}),
+                                         run.Static({{2, 3 * kH, kH}}), run.Static({{2, 6 * kH}})};
+  const std::vector<Dims> dims = {{kT, 2, kB, kH}, {2, kB, kH}};
+  const size_t before = run.buffers();
+  const std::vector<TensorRef> out = run.Apply("gru", inputs, dims, LayerAttributes(3, true));
+  const MemoryProgram& program = run.machine().recorder().program();
+  int64_t at_join = 0;
+  for (size_t i = before; i < program.buffers.size(); ++i) {
+    const Buffer& buffer = program.buffers[BufferId(static_cast<int32_t>(i))];
+    const auto covers = [&](const Step& step) {
+      const auto at = static_cast<int32_t>(&step - &*program.steps.begin());
+      return step.op == "cat" && buffer.begin.value() <= at && (!buffer.end.valid() || at < buffer.end.value());
+    };
+    const bool alive = std::any_of(program.steps.begin(), program.steps.end(), covers);
+    if (alive && program.steps[buffer.begin].op == "_thnn_fused_gru_cell") at_join += buffer.bytes;
+  }
+  EXPECT_EQ(at_join, 2 * kT * 4096);
 }
 
 TEST(GruTest, StepsAsMeasured) {
