@@ -70,6 +70,9 @@ void PlanExactlyFromBeam(const PlanningTask& task, Incumbent& incumbent);
 // "beam": back in time, following only the most promising states of every gap (backward_beam.h).
 void PlanBeam(const PlanningTask& task, Incumbent& incumbent);
 
+// "demand": makes again what each operator needs when it needs it, where nothing else fits (demand_plan.h).
+void PlanOnDemand(const PlanningTask& task, Incumbent& incumbent);
+
 // "none": keeps everything (no_recompute.h).
 void PlanNoRecompute(const PlanningTask& task, Incumbent& incumbent);
 

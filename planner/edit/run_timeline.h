@@ -6,6 +6,8 @@
 //   slot   0  1  2  3        4        5
 //   runs   F1 F2 F3 B3 | F1 F2 B2 | F1 B1        F1 and F2 run again in the gap of slot 4
 //
+// A schedule that runs an operator twice in one gap, or in another order, gets slots without a first run in between.
+//
 // An item lives from a run that makes it to the last use before the next run that makes it. Adding and taking away
 // runs and uses costs O(log n) each, and every change can be taken back.
 #ifndef ONNX_MEM_PLANNER_EDIT_RUN_TIMELINE_H_
@@ -42,8 +44,7 @@ struct ItemAccess {
 
 class RunTimeline {
  public:
-  // `schedule` must be legal on the graph of `problem`. Where an operator runs twice within one gap, the second run
-  // is dropped, so the bytes may differ from the schedule's.
+  // `schedule` must be legal on the graph of `problem`.
   RunTimeline(const StageProblem& problem, const Schedule& schedule);
 
   const StageProblem& problem() const { return problem_; }

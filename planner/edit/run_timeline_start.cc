@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "planner/edit/run_timeline.h"
 
@@ -62,16 +63,26 @@ RunTimeline::RunTimeline(const StageProblem& problem, const Schedule& schedule)
 void RunTimeline::PlaceFirstRuns(const Schedule& schedule) {
   Roles roles(problem_);
   int next_anchor = 0;
+  const auto add_slot = [&](const StepRole& first) {
+    first_op_.push_back(first.op);
+    first_anchor_.push_back(first.anchor);
+    const auto last = static_cast<int>(problem_.anchors.size()) - 1;
+    gap_bytes_.push_back(problem_.anchors[std::min(next_anchor, last)].gap_bytes);
+    if (first.anchor >= 0) next_anchor = first.anchor + 1;
+  };
+  std::pair<int, int> before(-1, -1);  // home and operator of the run before, in the order of RankOperators
   for (const ScheduleStep& step : schedule) {
     if (step.kind != ScheduleStep::Kind::kCompute) continue;
     const StepRole role = roles.Next(step.op());
-    if (!role.is_first) continue;
-    if (role.op >= 0) home_[problem_.ops[role.op].group] = static_cast<int>(first_op_.size());
-    first_op_.push_back(role.op);
-    first_anchor_.push_back(role.anchor);
-    const auto last = static_cast<int>(problem_.anchors.size()) - 1;
-    gap_bytes_.push_back(problem_.anchors[std::min(next_anchor, last)].gap_bytes);
-    if (role.anchor >= 0) next_anchor = role.anchor + 1;
+    if (role.is_first) {
+      if (role.op >= 0) home_[problem_.ops[role.op].group] = static_cast<int>(first_op_.size());
+      add_slot(role);
+      before = {-1, -1};
+      continue;
+    }
+    const std::pair<int, int> here(home_[problem_.ops[role.op].group], role.op);
+    if (here <= before) add_slot({});
+    before = here;
   }
   slots_.resize(first_op_.size());
   slot_most_.assign(first_op_.size(), 0);
@@ -100,13 +111,16 @@ void RunTimeline::Replay(const Schedule& schedule) {
   for (int item = 0; item < problem_.item_count(); ++item) item_of[problem_.items[item].tensor] = item;
   Roles roles(problem_);
   int slot = 0;
+  TimeKey latest = -1;
   for (const ScheduleStep& step : schedule) {
     if (step.kind == ScheduleStep::Kind::kFree) {
       resident[item_of.at(step.tensor())] = false;
       continue;
     }
     Planned run{0, roles.Next(step.op()), {}};
+    if (!run.role.is_first && RerunKey(run.role.op, slot) <= latest) ++slot;
     run.key = run.role.is_first ? FirstKey(slot) : RerunKey(run.role.op, slot);
+    latest = run.key;
     const bool required = run.role.anchor >= 0;
     for (int need : required ? problem_.anchors[run.role.anchor].needs : problem_.ops[run.role.op].needs) {
       const auto& alternatives = problem_.requirements[need].alternatives;
