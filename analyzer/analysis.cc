@@ -200,6 +200,26 @@ absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workloa
   return figures;
 }
 
+absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload, int64_t device_bytes) {
+  constexpr int kStepsToSettle = 3;
+  if (device_bytes < kCudaContext.bytes) return std::nullopt;
+  const std::vector<TrainedParameter> trained = Trained(enacted.parameters);
+  MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
+  MemoryProgram later = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
+  if (ServesLibraries(workload.allocator)) {
+    first = WithMatmulWorkspace(first, kCublasWorkspaceBytes);
+    later = WithMatmulWorkspace(later, kCublasWorkspaceBytes);
+  }
+  ReplayOptions options;
+  options.allocator = workload.allocator;
+  options.first_step = &first;
+  options.repetitions = kStepsToSettle;
+  options.options.capacity_bytes = device_bytes - kCudaContext.bytes;
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(later, options));
+  if (usage.out_of_memory) return std::nullopt;
+  return LimitedRun{usage.peak_reserved_bytes + kCudaContext.bytes, usage.retries - usage.last_retries, usage.last_retries};
+}
+
 absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, const Enacted& enacted, const Workload& workload) {
   RunFigures figures;
   if (RunsSessions(workload.allocator)) {

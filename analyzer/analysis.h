@@ -80,6 +80,15 @@ absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& wo
 // `training`. For planners, which enact the same model again and again.
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload);
 
+// The same step on a card that has no more than `device_bytes` for the process (or with set_per_process_memory_fraction):
+// where memory runs out, the allocator gives back what it has cached and tries again. nullopt: it runs out all the same.
+struct LimitedRun {
+  int64_t device_bytes = 0;        // with the CUDA context, at most the limit
+  int64_t first_retries = 0;       // in the first steps, until the cache has settled
+  int64_t retries_per_step = 0;    // in every later one: each waits for the card and costs time
+};
+absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload, int64_t device_bytes);
+
 // The same for an inference of `graph` that was enacted; without what a runtime that plans ahead would need.
 absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, const Enacted& enacted, const Workload& workload);
 

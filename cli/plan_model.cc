@@ -106,6 +106,9 @@ absl::StatusOr<Answer> PlanModel(const Options& options) {
   if (part.answer.chosen && !part.answer.plans[*part.answer.chosen].segments.empty()) {
     ASSIGN_OR_RETURN(part.live_bytes, LiveBytesWith(model, workload, part.answer.plans[*part.answer.chosen]));
   }
+  if (!part.answer.chosen && request.budget_bytes && !options.max_batch) {
+    part.smaller_batch = FindSmallerBatch(file, workload, request, baseline.batch);
+  }
   // The analysis has told what importing and lowering had to say; what is new is the planner's own.
   baseline.diagnostics = model.diagnostics;
   baseline.diagnostics.insert(baseline.diagnostics.end(), part.answer.diagnostics.begin(), part.answer.diagnostics.end());

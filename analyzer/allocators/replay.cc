@@ -57,6 +57,7 @@ class Replayer {
   // Runs the program once. False when memory ran out.
   bool RunOnce(const MemoryProgram& program) {
     if (program.steps.empty()) return true;
+    const int64_t retries = allocator_->State().retries;
     ids_.assign(program.buffers.size(), kNone);
     usage_.steps.clear();
     moment_.step = StepId(0);
@@ -71,6 +72,7 @@ class Replayer {
       if (per_step_) RecordStep();
     }
     FinishRun(program);
+    usage_.last_retries = allocator_->State().retries - retries;
     ++moment_.repetition;
     return true;
   }

@@ -64,6 +64,7 @@ struct AllocatorUsage {
   int64_t largest_unused_block_bytes = 0;
   int64_t device_allocations = 0;
   int64_t retries = 0;
+  int64_t last_retries = 0;  // of the last repetition: what a step costs once the cache has settled
   std::optional<OutOfMemory> out_of_memory;  // the replay ended there; the figures are those up to it
   std::vector<StepUsage> steps;              // of the last repetition
 };

@@ -136,9 +136,29 @@ void WritePlan(JsonWriter& json, const PlanPart& part) {
     json.Key("with_expandable_segments");
     WriteOnePlan(json, *answer.with_expandable_segments, part.request.granularity);
   }
+  if (answer.on_such_a_card) {
+    json.Key("on_such_a_card").BeginObject();
+    json.Key("device_bytes").Int(answer.on_such_a_card->run.device_bytes);
+    json.Key("first_retries").Int(answer.on_such_a_card->run.first_retries);
+    json.Key("retries_per_step").Int(answer.on_such_a_card->run.retries_per_step);
+    json.Key("plan");
+    WriteOnePlan(json, answer.on_such_a_card->plan, part.request.granularity);
+    json.EndObject();
+  }
+  if (answer.fits_but_fragments) {
+    json.Key("fits_but_fragments");
+    WriteOnePlan(json, *answer.fits_but_fragments, part.request.granularity);
+  }
   if (answer.with_op) {
     json.Key("with_op");
     WriteOnePlan(json, *answer.with_op, Granularity::kOp);
+  }
+  if (part.smaller_batch) {
+    json.Key("smaller_batch").BeginObject();
+    json.Key("batch").Int(part.smaller_batch->batch);
+    json.Key("plan");
+    WriteOnePlan(json, part.smaller_batch->plan, part.request.granularity);
+    json.EndObject();
   }
   if (part.largest_batch) WriteLargestBatch(json, *part.largest_batch);
   json.Key("plans").BeginArray();

@@ -17,6 +17,7 @@ struct PlanPart {
   PlanAnswer answer;
   std::vector<int64_t> live_bytes;  // per step of the whole training step, with the chosen plan; empty without one
   std::optional<LargestBatch> largest_batch;
+  std::optional<SmallerBatch> smaller_batch;  // without a plan for the one asked for
 };
 
 }  // namespace onnx_mem

@@ -99,18 +99,6 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
   return text;
 }
 
-// "With PYTORCH_ALLOC_CONF=expandable_segments:True "layer1" fits: 3.90 GiB on GPU for +5.5 % compute".
-std::string ExpandableText(const PlanPart& part, const Screen& screen) {
-  const std::optional<ModulePlan>& plan = part.answer.with_expandable_segments;
-  if (!plan) return "";
-  return Wrapped(absl::StrFormat("With PYTORCH_ALLOC_CONF=expandable_segments:True %s fits: %s on GPU for %s",
-                                 plan->segments.empty() ? "the step as it is" : absl::StrFormat("\"%s\"", plan->label),
-                                 FormatBytesIn(plan->measured.device_bytes, screen.units),
-                                 MoreOf(part, plan->measured.slowdown)),
-                 screen.width, kIndent, kIndent) +
-         '\n';
-}
-
 // Rows of the curve to show: the first, the last, the chosen one, and the rest evenly; habits that are beaten have a
 // line of their own.
 std::vector<size_t> ShownRows(const Report& report) {
@@ -214,7 +202,7 @@ std::string CourseText(const Report& report, const Screen& screen) {
 std::string PlanText(const Report& report, const Screen& screen) {
   const PlanPart& part = *report.plan;
   std::string text;
-  for (const std::string& piece : {ChosenText(part, screen) + ExpandableText(part, screen), LargestBatchText(part, screen), SegmentsText(report, screen),
+  for (const std::string& piece : {ChosenText(part, screen) + NearPlansText(part, screen), LargestBatchText(part, screen), SegmentsText(report, screen),
                                    CurveText(report, screen) + HabitsText(part, screen), ProofText(part, screen), CourseText(report, screen)}) {
     if (piece.empty()) continue;
     if (!text.empty()) text += '\n';

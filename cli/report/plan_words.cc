@@ -24,6 +24,60 @@ std::string FinerText(const PlanPart& part, const Screen& screen) {
                          LineName(part), MoreOf(part, finer.slowdown));
 }
 
+// Blocks alive, rounded, with workspaces and context: what the allocator hands out, and nothing that it keeps.
+int64_t LeastOnDevice(const PlanPart& part, const Measured& measured) {
+  return measured.allocated_peak_bytes + part.answer.context_bytes;
+}
+
+std::string Quoted(const ModulePlan& plan) {
+  return plan.segments.empty() ? "the step as it is" : absl::StrFormat("\"%s\"", plan.label);
+}
+
+// " for +4.6 % compute", "" for nothing.
+std::string ForMore(const PlanPart& part, const ModulePlan& plan) {
+  return plan.segments.empty() ? "" : " for " + MoreOf(part, plan.measured.slowdown);
+}
+
+// Why it is neither: what is certain fits, what the allocator makes of it does not.
+std::string FragmentsText(const PlanPart& part, const Screen& screen) {
+  if (!part.answer.fits_but_fragments) return "";
+  const Measured& measured = part.answer.fits_but_fragments->measured;
+  const int64_t fragments = measured.device_bytes - LeastOnDevice(part, measured);
+  return Wrapped(absl::StrFormat("Not proven impossible: %s needs %s with workspaces and context; %s of fragments in the "
+                                 "allocator's segments come on top and do not fit",
+                                 Quoted(*part.answer.fits_but_fragments), FormatBytesIn(LeastOnDevice(part, measured), screen.units),
+                                 FormatBytesIn(fragments, screen.units)),
+                 screen.width, kIndent, kIndent) + '\n';
+}
+
+// "With PYTORCH_ALLOC_CONF=expandable_segments:True "layer1" fits: 3.90 GiB on GPU for +5.5 % compute".
+std::string ExpandableText(const PlanPart& part, const Screen& screen) {
+  const std::optional<ModulePlan>& plan = part.answer.with_expandable_segments;
+  if (!plan) return "";
+  return Wrapped(absl::StrFormat("With PYTORCH_ALLOC_CONF=expandable_segments:True %s fits: %s on GPU%s", Quoted(*plan),
+                                 FormatBytesIn(plan->measured.device_bytes, screen.units), ForMore(part, *plan)),
+                 screen.width, kIndent, kIndent) + '\n';
+}
+
+std::string SmallerBatchText(const PlanPart& part, const Screen& screen) {
+  if (!part.smaller_batch) return "";
+  const auto& [batch, plan] = *part.smaller_batch;
+  return Wrapped(absl::StrFormat("Try --batch %d: %s takes %s %s%s", batch, Quoted(plan),
+                                 FormatBytesIn(BytesOf(part, plan.measured), screen.units), LineName(part), ForMore(part, plan)),
+                 screen.width, kIndent, kIndent) + '\n';
+}
+
+std::string CardText(const PlanPart& part, const Screen& screen) {
+  if (!part.answer.on_such_a_card) return "";
+  const auto& [plan, run] = *part.answer.on_such_a_card;
+  const std::string often = run.retries_per_step == 0 ? "in the first steps only"
+                            : run.retries_per_step == 1 ? "once a step, which takes time"
+                                                        : absl::StrFormat("%d times a step, which takes time", run.retries_per_step);
+  return Wrapped(absl::StrFormat("On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s",
+                                 FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan), ForMore(part, plan), often),
+                 screen.width, kIndent, kIndent) + '\n';
+}
+
 // A proven least cost as a share of the step, from that of the chosen plan.
 std::string AtLeast(const PlanPart& part, int64_t bound) {
   const bool time = part.request.cost_line == CostLine::kTime;
@@ -80,7 +134,11 @@ std::string NoPlanText(const PlanPart& part, const Screen& screen) {
     const int64_t proven = std::max(answer.minimum_bytes, answer.class_bound ? answer.class_bound->floor_bytes : 0);
     absl::StrAppendFormat(&text, "; proven: none below %s", FormatBytesIn(proven, screen.units));
   }
-  return text + '\n' + FinerText(part, screen);
+  return text + '\n' + FragmentsText(part, screen) + FinerText(part, screen) + SmallerBatchText(part, screen);
+}
+
+std::string NearPlansText(const PlanPart& part, const Screen& screen) {
+  return ExpandableText(part, screen) + CardText(part, screen);
 }
 
 // How far the chosen plan is from what cannot be beaten, and what could be had if anything could run at any time.

@@ -16,6 +16,7 @@ std::string Limits(const PlanPart& part, const Screen& screen);   // "budget 4.0
 
 // Paragraphs, each with its last newline; "" where there is nothing to say.
 std::string NoPlanText(const PlanPart& part, const Screen& screen);
+std::string NearPlansText(const PlanPart& part, const Screen& screen);
 std::string ProofText(const PlanPart& part, const Screen& screen);
 std::string LargestBatchText(const PlanPart& part, const Screen& screen);
 

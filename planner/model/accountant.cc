@@ -11,6 +11,7 @@ namespace onnx_mem {
 namespace {
 
 constexpr int64_t kReplayWork = 3;
+constexpr int64_t kPageBytes = int64_t{2} << 20;
 
 }  // namespace
 
@@ -70,7 +71,10 @@ Score Accountant::ScoreOf(const Enacted& enacted) const {
 }
 
 int64_t Accountant::LeastDeviceBytes(int64_t peak_bytes) const {
-  return peak_bytes + baseline_figures_.device_bytes - baseline_figures_.reserved_peak_bytes;
+  // PyTorch's allocators take nothing but whole pages from the device, and give none back before memory runs out.
+  const bool pages = workload_.allocator.starts_with("pytorch");
+  const int64_t reserved = pages ? (peak_bytes + kPageBytes - 1) / kPageBytes * kPageBytes : peak_bytes;
+  return reserved + baseline_figures_.device_bytes - baseline_figures_.reserved_peak_bytes;
 }
 
 absl::StatusOr<Measured> Accountant::Measure(const std::vector<Segment>& segments) {
@@ -83,6 +87,11 @@ absl::StatusOr<Measured> Accountant::MeasureWith(std::string_view allocator, con
   absl::StatusOr<Measured> measured = Measure(segments);
   workload_.allocator = own;
   return measured;
+}
+
+absl::StatusOr<std::optional<LimitedRun>> Accountant::RunWithin(int64_t device_bytes, const std::vector<Segment>& segments) {
+  ASSIGN_OR_RETURN(const Enacted enacted, Enact(segments));
+  return TrainingWithin(enacted, workload_, device_bytes);
 }
 
 absl::StatusOr<Measured> Accountant::MeasureEnacted(const Enacted& enacted) {

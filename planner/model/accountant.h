@@ -4,6 +4,7 @@
 #define ONNX_MEM_PLANNER_MODEL_ACCOUNTANT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -58,6 +59,8 @@ class Accountant {
   absl::StatusOr<Measured> MeasureEnacted(const Enacted& enacted);
   // The same as if `allocator` handed out the memory.
   absl::StatusOr<Measured> MeasureWith(std::string_view allocator, const std::vector<Segment>& segments);
+  // What a card with `device_bytes` makes of them: analysis.h.
+  absl::StatusOr<std::optional<LimitedRun>> RunWithin(int64_t device_bytes, const std::vector<Segment>& segments);
 
  private:
   Lowered lowered_;

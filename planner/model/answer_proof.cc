@@ -1,10 +1,13 @@
 #include "planner/model/answer_proof.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "analyzer/graph/status_macros.h"
 #include "planner/model/curve.h"
+#include "planner/model/device_bound.h"
 
 namespace onnx_mem {
 namespace {
@@ -17,14 +20,18 @@ constexpr std::string_view kAnySchedule = "all schedules with this backward orde
 
 class AnswerProof {
  public:
-  AnswerProof(const PlanRequest& request, const Accountant& accountant, const Exact& exact)
-      : request_(request), accountant_(accountant), exact_(exact) {}
+  AnswerProof(const PlanRequest& request, const Accountant& accountant, const Exact& exact, std::optional<DeviceBound> device)
+      : request_(request), accountant_(accountant), exact_(exact), device_(std::move(device)) {}
 
   absl::Status Prove(const Prover& prover, PlanAnswer& answer) const {
     answer.minimum_bytes = OnLine(prover.minimum().bytes);
     answer.minimum_why = prover.minimum().why;
     const Measured& chosen = answer.chosen ? answer.plans[*answer.chosen].measured : answer.baseline;
-    const int64_t limit = request_.budget_bytes ? *request_.budget_bytes - OnLine(0) : chosen.peak_bytes;
+    // Alive, or on the device's line handed out by the allocator.
+    const bool handed_out = request_.budget_line == BudgetLine::kDevice;
+    const int64_t limit = request_.budget_bytes ? *request_.budget_bytes - OnLine(0)
+                          : handed_out          ? chosen.allocated_peak_bytes
+                                                : chosen.peak_bytes;
     ProvenBound bound;
     if (!answer.chosen || CostOn(request_.cost_line, chosen) > 0) {
       // Schedules are looked for while time lasts: not where the answer must be the same on any machine.
@@ -34,7 +41,7 @@ class AnswerProof {
     }
     if (bound.infeasible && !bound.why.empty()) answer.minimum_why = bound.why;
     FillBound(bound, answer);
-    if (exact_.has_bound()) FillClassBound(limit, answer);
+    if (exact_.has_bound()) FillClassBound(limit, answer);  // what is alive is less than what is handed out
     if (!answer.chosen) FillStatus(bound, answer);
     return absl::OkStatus();
   }
@@ -70,8 +77,12 @@ class AnswerProof {
     PlanAnswer::ClassBound& in_class = answer.class_bound.emplace();
     in_class.name = request_.granularity == Granularity::kOp ? "op-level segments" : "module-level segments";
     in_class.candidates = exact_.candidates();
-    in_class.floor_bytes = OnLine(exact_.Floor());
+    in_class.floor_bytes = std::max(OnLine(exact_.Floor()), device_ ? device_->Floor() : 0);
     in_class.cost = exact_.LeastCost(live_limit);
+    if (device_ && request_.budget_bytes && in_class.cost) {
+      const std::optional<int64_t> cost = device_->LeastCost(*request_.budget_bytes);
+      in_class.cost = cost ? std::optional(std::max(*in_class.cost, *cost)) : std::nullopt;
+    }
     if (!answer.chosen) return;
     const auto cost = CostOn(request_.cost_line, answer.plans[*answer.chosen].measured);
     in_class.cost = std::min(in_class.cost.value_or(cost), cost);
@@ -98,13 +109,16 @@ class AnswerProof {
   const PlanRequest& request_;
   const Accountant& accountant_;
   const Exact& exact_;
+  std::optional<DeviceBound> device_;
 };
 
 }  // namespace
 
 absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, const Prover& prover, const Exact& exact,
                          PlanAnswer& answer) {
-  return AnswerProof(request, accountant, exact).Prove(prover, answer);
+  std::optional<DeviceBound> device;
+  if (request.budget_line == BudgetLine::kDevice) device = DeviceBound::Create(accountant, prover, exact.list());
+  return AnswerProof(request, accountant, exact, std::move(device)).Prove(prover, answer);
 }
 
 }  // namespace onnx_mem

@@ -12,7 +12,7 @@ constexpr int64_t kRow = 32;
 
 }  // namespace
 
-Exact::Exact(const Prover& prover, const Profile& profile) : candidates_(static_cast<int64_t>(profile.candidates.size())) {
+Exact::Exact(const Prover& prover, const Profile& profile) : profile_(profile) {
   if (std::optional<SegmentLimits> limits = prover.LimitSegments(profile.candidates)) bound_.emplace(*std::move(limits));
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "planner/model/front.h"
@@ -17,11 +18,12 @@ namespace onnx_mem {
 
 class Exact {
  public:
-  // Where the step's own code checkpoints already, nothing is tried and nothing proven.
+  // Where the step's own code checkpoints already, nothing is tried and nothing proven. `profile` outlives this.
   Exact(const Prover& prover, const Profile& profile);
 
   bool has_bound() const { return bound_.has_value(); }
-  int64_t candidates() const { return candidates_; }
+  int64_t candidates() const { return static_cast<int64_t>(list().size()); }
+  const std::vector<Candidate>& list() const { return profile_.candidates; }
   int64_t Floor() const { return bound_->Floor(); }  // alive: no set has less
 
   // The cheapest set for each of a row of limits on live bytes, the lowest first. The row is the same for every budget.
@@ -36,7 +38,7 @@ class Exact {
  private:
   absl::Status Try(int64_t live_limit, Front& front);
 
-  int64_t candidates_ = 0;
+  const Profile& profile_;
   std::optional<SegmentBound> bound_;
   bool tight_ = true;  // the whole row was tried, and every set had the peak of its limits
 };

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "analyzer/graph/status_macros.h"
 #include "planner/model/accountant.h"
 #include "planner/model/candidates.h"
+#include "planner/model/device_bound.h"
 #include "planner/model/proof.h"
 #include "planner/model/segment_bound.h"
 
@@ -59,6 +61,19 @@ class Finder {
     return largest;
   }
 
+  std::optional<SmallerBatch> FindSmaller(int64_t batch, int tries) {
+    std::optional<SmallerBatch> found;
+    for (int64_t low = 0, high = batch; tries > 0 && high - low > 1; --tries) {
+      const int64_t middle = low + (high - low) / 2;
+      absl::StatusOr<std::optional<ModulePlan>> plan = PlanFor(middle);
+      if (!plan.ok()) break;
+      const bool fits = plan->has_value();
+      if (fits) found = SmallerBatch{middle, **std::move(plan)};
+      (fits ? low : high) = middle;
+    }
+    return found;
+  }
+
  private:
   absl::StatusOr<ImportedModel> Import(int64_t batch) {
     workload_.bindings.batch = batch;
@@ -76,10 +91,16 @@ class Finder {
     return (request_.budget_line == BudgetLine::kDevice ? figures.device_bytes : figures.peak_bytes) <= *request_.budget_bytes;
   }
 
-  absl::StatusOr<bool> FitsWithPlan(int64_t batch) {
+  absl::StatusOr<std::optional<ModulePlan>> PlanFor(int64_t batch) {
     ASSIGN_OR_RETURN(const ImportedModel model, Import(batch));
-    ASSIGN_OR_RETURN(const PlanAnswer answer, PlanModel(model, workload_, request_));
-    return answer.chosen.has_value();
+    ASSIGN_OR_RETURN(PlanAnswer answer, PlanModel(model, workload_, request_));
+    if (!answer.chosen) return std::nullopt;
+    return std::move(answer.plans[*answer.chosen]);
+  }
+
+  absl::StatusOr<bool> FitsWithPlan(int64_t batch) {
+    ASSIGN_OR_RETURN(const std::optional<ModulePlan> plan, PlanFor(batch));
+    return plan.has_value();
   }
 
   int64_t AllowedLive(const Accountant& accountant) const {
@@ -88,15 +109,18 @@ class Finder {
 
   absl::StatusOr<bool> IsPossibleInClass(int64_t batch) {
     ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
-    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant, request_.cost_line));
+    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant, request_.cost_line, request_.budget_line));
     const CandidateSet candidates = FindCandidates(accountant.lowered(), request_.granularity);
     const std::optional<SegmentLimits> limits = prover.LimitSegments(candidates.list);
-    return !limits || SegmentBound(*limits).Floor() <= AllowedLive(accountant);
+    if (limits && SegmentBound(*limits).Floor() > AllowedLive(accountant)) return false;
+    if (request_.budget_line == BudgetLine::kLive) return true;
+    const std::optional<DeviceBound> device = DeviceBound::Create(accountant, prover, candidates.list);
+    return !device || device->Floor() <= *request_.budget_bytes;
   }
 
   absl::StatusOr<bool> IsPossible(int64_t batch) {
     ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
-    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant, request_.cost_line));
+    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant, request_.cost_line, request_.budget_line));
     ASSIGN_OR_RETURN(const ProvenBound bound,
                      prover.BoundFor(AllowedLive(accountant), /*schedules=*/false, kBoundSeconds, 0));
     return !bound.infeasible;
@@ -111,6 +135,11 @@ class Finder {
 
 absl::StatusOr<LargestBatch> FindLargestBatch(const ModelFile& file, const Workload& workload, const PlanRequest& request) {
   return Finder(file, workload, request).Find();
+}
+
+std::optional<SmallerBatch> FindSmallerBatch(const ModelFile& file, const Workload& workload, const PlanRequest& request,
+                                             int64_t batch, int tries) {
+  return Finder(file, workload, request).FindSmaller(batch, tries);
 }
 
 }  // namespace onnx_mem

@@ -29,6 +29,8 @@ namespace {
 
 // The curve leaves out plans that free less than this share of what can be freed, beside the plan before.
 constexpr int64_t kCurveGrain = 250;
+// Plans that are tried on a card of the budget's size: each runs several steps through the allocator.
+constexpr int kMostCards = 24;
 
 class ModelPlanner {
  public:
@@ -39,7 +41,7 @@ class ModelPlanner {
   absl::StatusOr<PlanAnswer> Plan() {
     ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
     ASSIGN_OR_RETURN(profile_, MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }));
-    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant_, request_.cost_line));
+    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant_, request_.cost_line, request_.budget_line));
     Exact exact(prover, profile_);
     Front front(accountant_, profile_, request_.budget_line);
     RETURN_IF_ERROR(front.Try({}, "none"));
@@ -49,7 +51,7 @@ class ModelPlanner {
     Note(candidates);
     PlanAnswer answer = Answer();
     RETURN_IF_ERROR(ProveAnswer(request_, accountant_, prover, exact, answer));
-    RETURN_IF_ERROR(AddExpandable(front, answer));
+    RETURN_IF_ERROR(AddNearPlans(front, answer));
     return answer;
   }
 
@@ -153,21 +155,48 @@ class ModelPlanner {
     return absl::OkStatus();
   }
 
-  // A plan that is cheaper than the chosen one, and fits but for the caching allocator's fixed segments.
-  absl::Status AddExpandable(const Front& front, PlanAnswer& answer) {
+  // Plans that are cheaper than the chosen one, and fit but for the caching allocator's fragments: those that fit once its
+  // segments can grow, and those that run once it has given back its cache.
+  absl::Status AddNearPlans(const Front& front, PlanAnswer& answer) {
     if (!request_.budget_bytes || request_.budget_line != BudgetLine::kDevice) return absl::OkStatus();
     if (accountant_.workload().allocator != "pytorch") return absl::OkStatus();
+    int cards = 0;
     for (const JudgedPlan& judged : front.plans(BudgetLine::kLive)) {
       if (answer.chosen && judged.score.cost >= CostOn(request_.cost_line, answer.plans[*answer.chosen].measured)) break;
       if (accountant_.LeastDeviceBytes(judged.score.peak_bytes) > *request_.budget_bytes) continue;
-      ASSIGN_OR_RETURN(const Measured measured,
-                       accountant_.MeasureWith("pytorch-expandable", SegmentsOf(profile_, judged.choice)));
-      if (measured.device_bytes > *request_.budget_bytes) continue;
-      if (request_.max_slowdown && measured.slowdown > *request_.max_slowdown) break;
-      answer.with_expandable_segments = Described(accountant_.lowered().graph, profile_, judged.choice, judged.method, LabelOf(profile_, judged.choice));
-      answer.with_expandable_segments->measured = measured;
-      break;
+      if (!answer.with_expandable_segments) RETURN_IF_ERROR(TryExpandable(judged, answer));
+      if (!answer.on_such_a_card && cards++ < kMostCards) RETURN_IF_ERROR(TryCard(judged, answer));
     }
+    return absl::OkStatus();
+  }
+
+  ModulePlan AsPlan(const JudgedPlan& judged) const {
+    return Described(accountant_.lowered().graph, profile_, judged.choice, judged.method, LabelOf(profile_, judged.choice));
+  }
+
+  bool TooDear(const Measured& measured) const {
+    return request_.max_slowdown && measured.slowdown > *request_.max_slowdown;
+  }
+
+  absl::Status TryExpandable(const JudgedPlan& judged, PlanAnswer& answer) {
+    ASSIGN_OR_RETURN(const Measured measured, accountant_.MeasureWith("pytorch-expandable", SegmentsOf(profile_, judged.choice)));
+    if (measured.device_bytes > *request_.budget_bytes || TooDear(measured)) return absl::OkStatus();
+    answer.with_expandable_segments = AsPlan(judged);
+    answer.with_expandable_segments->measured = measured;
+    return absl::OkStatus();
+  }
+
+  absl::Status TryCard(const JudgedPlan& judged, PlanAnswer& answer) {
+    const std::vector<Segment> segments = SegmentsOf(profile_, judged.choice);
+    ASSIGN_OR_RETURN(const auto run, accountant_.RunWithin(*request_.budget_bytes, segments));
+    const bool note = !answer.chosen && !answer.fits_but_fragments;
+    if (!run && !note) return absl::OkStatus();
+    ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(judged.choice, judged.method, LabelOf(profile_, judged.choice)));
+    if (TooDear(plan.measured)) return absl::OkStatus();
+    if (note && accountant_.LeastDeviceBytes(plan.measured.allocated_peak_bytes) <= *request_.budget_bytes) {
+      answer.fits_but_fragments = plan;
+    }
+    if (run) answer.on_such_a_card = PlanAnswer::OnSuchACard{std::move(plan), *run};
     return absl::OkStatus();
   }
 
@@ -199,6 +228,7 @@ class ModelPlanner {
       if (plan.segments.empty()) answer.baseline = plan.measured;
     }
     answer.chosen = Choose(answer.plans, request_);
+    answer.context_bytes = accountant_.LeastDeviceBytes(0);
     answer.diagnostics = baseline.diagnostics;
     answer.diagnostics.insert(answer.diagnostics.end(), notes_.begin(), notes_.end());
     return answer;

@@ -89,7 +89,7 @@ struct PlanAnswer {
   };
   std::optional<ClassBound> class_bound;
   // The best schedule found when any operator may run again at any time, which no framework executes: what could be had
-  // at most. On live bytes; nothing of the allocator is in it.
+  // at most. On live bytes, or with a budget on the device on what the allocator hands out: nothing of its segments.
   struct Reference {
     int64_t peak_bytes = 0;
     int64_t recompute_flops = 0;
@@ -105,6 +105,15 @@ struct PlanAnswer {
   // With a budget on the device: what costs less than the chosen plan and fits once the caching allocator has expandable
   // segments (PYTORCH_ALLOC_CONF=expandable_segments:True). Its figures are with them.
   std::optional<ModulePlan> with_expandable_segments;
+  // The same for a card that has no more than the budget, where the allocator gives back its cache before it runs out.
+  struct OnSuchACard {
+    ModulePlan plan;  // its device_bytes as on a larger card
+    LimitedRun run;
+  };
+  std::optional<OnSuchACard> on_such_a_card;
+  // Without an answer: the cheapest plan whose blocks alone would be within the budget, and what it takes.
+  std::optional<ModulePlan> fits_but_fragments;
+  int64_t context_bytes = 0;  // of CUDA, within all device bytes
   // Without a plan of whole modules: the one that selective checkpointing has, else the least that it reaches.
   std::optional<ModulePlan> with_op;
   std::vector<Diagnostic> diagnostics;

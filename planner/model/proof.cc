@@ -1,11 +1,16 @@
 #include "planner/model/proof.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/allocators/cuda_allocator.h"
+#include "analyzer/devices/overhead.h"
+#include "analyzer/eager/workspace.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/memory/timeline.h"
 #include "planner/model/step_graph.h"
 #include "planner/solve.h"
 
@@ -60,11 +65,47 @@ std::vector<int64_t> CostsOf(const MemoryProgram& program, CostLine line, const 
   return costs;
 }
 
+// `program` as PyTorch's allocators see it: with cuBLAS's workspaces, and each buffer with what it counts for.
+MemoryProgram Counted(const MemoryProgram& program, const BytesOf& bytes_of) {
+  MemoryProgram counted = WithMatmulWorkspace(program, kCublasWorkspaceBytes);
+  for (Buffer& buffer : counted.buffers) buffer.bytes = bytes_of(program, buffer);
+  return counted;
+}
+
+int64_t HandedOut(const MemoryProgram&, const Buffer& buffer) {
+  return buffer.bytes > 0 ? RoundForCuda(buffer.bytes, {}) : 0;
+}
+
+// Of the steady step: optimizer state that is there throughout.
+int64_t StateBytes(const MemoryProgram& steady) {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : steady.buffers) {
+    const bool throughout = buffer.begin.value() == 0 && !steady.steps.contains(buffer.end);
+    if (buffer.category == Category::kOptimizerState && throughout) bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+// The peak of the optimizer's own steps, which no plan changes.
+int64_t OptimizerPeak(const MemoryProgram& steady) {
+  const Timeline timeline = ComputeTimeline(steady);
+  int64_t peak = 0;
+  for (StepId id(0); steady.steps.contains(id); id = StepId(id.value() + 1)) {
+    if (steady.steps[id].phase == Phase::kOptimizer) peak = std::max(peak, timeline.live_bytes[static_cast<size_t>(id.value())]);
+  }
+  return peak;
+}
+
+bool IsPytorchs(std::string_view allocator) { return allocator.starts_with("pytorch"); }
+
 }  // namespace
 
-absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cost_line) {
+absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cost_line, BudgetLine line) {
   Prover prover;
-  prover.minimum_ = ProvenMinimum(accountant.baseline_figures().program);
+  const bool handed_out = line == BudgetLine::kDevice && IsPytorchs(accountant.workload().allocator);
+  const MemoryProgram& steady = accountant.baseline_figures().program;
+  const MemoryProgram counted = handed_out ? Counted(steady, HandedOut) : MemoryProgram();
+  prover.minimum_ = ProvenMinimum(handed_out ? counted : steady);
   prover.accountant_ = &accountant;
   // What the step's own code checkpoints is one of the schedules that the graph allows.
   Run run = accountant.workload().run;
@@ -75,7 +116,15 @@ absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cos
   prover.always_bytes_ = accountant.optimizer_state_bytes();
   if (run.accumulate > 1) prover.always_bytes_ += KeepGradients(prover.trace_.enacted.program);
   prover.costs_ = CostsOf(prover.trace_.enacted.program, cost_line, accountant.clock());
-  prover.graph_ = StepGraphOf(prover.trace_, prover.costs_, prover.always_bytes_);
+  if (handed_out) {
+    // Gradients that were kept count as they are: rounding them would only add.
+    StepTrace trace = prover.trace_;
+    trace.enacted.program = Counted(trace.enacted.program, HandedOut);
+    const int64_t kept = prover.always_bytes_ - accountant.optimizer_state_bytes();
+    prover.graph_ = StepGraphOf(trace, prover.costs_, StateBytes(counted) + kept);
+  } else {
+    prover.graph_ = StepGraphOf(prover.trace_, prover.costs_, prover.always_bytes_);
+  }
   RETURN_IF_ERROR(VerifyStepGraph(prover.graph_));
   prover.once_cost_ = OnceCost(prover.graph_);
   prover.own_cost_ = accountant.OwnRecompute();
@@ -90,6 +139,17 @@ std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>&
   if (own_segments_) return std::nullopt;
   SegmentLimits limits = LimitsOf(accountant_->lowered().graph, trace_, costs_, always_bytes_, candidates);
   limits.constant_live = accountant_->optimizer_peak_bytes();
+  return limits;
+}
+
+std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>& candidates, const BytesOf& bytes_of) const {
+  // Gradients of earlier micro-batches have been added up already: their sizes are gone.
+  if (own_segments_ || accountant_->workload().run.accumulate > 1) return std::nullopt;
+  StepTrace trace = trace_;
+  trace.enacted.program = Counted(trace.enacted.program, bytes_of);
+  const MemoryProgram steady = Counted(accountant_->baseline_figures().program, bytes_of);
+  SegmentLimits limits = LimitsOf(accountant_->lowered().graph, trace, costs_, StateBytes(steady), candidates);
+  limits.constant_live = OptimizerPeak(steady);
   return limits;
 }
 

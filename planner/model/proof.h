@@ -4,6 +4,7 @@
 #define ONNX_MEM_PLANNER_MODEL_PROOF_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@
 namespace onnx_mem {
 
 struct Minimum {
-  int64_t bytes = 0;  // alive
+  int64_t bytes = 0;  // alive; on the device's line as handed out
   std::string why;    // "conv of layer1.0.conv1 (backward)"
 };
 
@@ -32,10 +33,15 @@ struct ProvenBound {
   std::optional<Schedule> best;  // the cheapest schedule found
 };
 
+// What a buffer counts for.
+using BytesOf = std::function<int64_t(const MemoryProgram& program, const Buffer& buffer)>;
+
 class Prover {
  public:
   // `accountant` outlives the prover. Of several micro-batches a later one is looked at, which finds gradients already.
-  static absl::StatusOr<Prover> Create(const Accountant& accountant, CostLine cost_line);
+  // Where `line` is the device, what any schedule needs is in bytes that PyTorch's allocators hand out: rounded, and with
+  // the workspaces of cuBLAS.
+  static absl::StatusOr<Prover> Create(const Accountant& accountant, CostLine cost_line, BudgetLine line);
 
   const Minimum& minimum() const { return minimum_; }
   const StepGraph& graph() const { return graph_; }
@@ -43,7 +49,10 @@ class Prover {
   // What sets of disjoint `candidates` can do, by live bytes; nullopt where the step's own code checkpoints already.
   std::optional<SegmentLimits> LimitSegments(const std::vector<Candidate>& candidates) const;
 
-  // `peak_bytes`: alive at most. Limits as those of Solve; `schedules` false: the bound alone.
+  // The same where a buffer counts for `bytes_of`; PyTorch's workspaces are among the buffers.
+  std::optional<SegmentLimits> LimitSegments(const std::vector<Candidate>& candidates, const BytesOf& bytes_of) const;
+
+  // `peak_bytes`: at most, as `minimum` counts them. Limits as those of Solve; `schedules` false: the bound alone.
   absl::StatusOr<ProvenBound> BoundFor(int64_t peak_bytes, bool schedules, double seconds, int64_t iterations) const;
 
  private:

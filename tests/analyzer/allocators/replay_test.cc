@@ -178,6 +178,7 @@ TEST_P(RandomReplay, CapacityHolds) {
       const AllocatorUsage tight = *Replay(program, {.allocator = row.name, .options = options});
       EXPECT_TRUE(tight.out_of_memory.has_value());
       EXPECT_LE(tight.peak_reserved_bytes, *options.capacity_bytes);
+      EXPECT_LE(tight.last_retries, tight.retries);
     }
   }
 }

@@ -172,5 +172,25 @@ TEST(PlanModel, AnUnknownMethodIsAnError) {
   EXPECT_FALSE(PlanModel(loaded.model, loaded.workload, request).ok());
 }
 
+// A card of the budget's size: the allocator gives back its cache, so more fits than stays below the budget by itself.
+TEST(PlanModel, ACardOfTheBudgetsSizeHoldsMoreThanTheAllocatorKeeps) {
+  const Loaded loaded = Load("resnet18.train.ts.op17.onnx", 8);
+  const PlanAnswer all = Answer(loaded, Request());
+  PlanRequest request = Request();
+  request.budget_bytes = all.plans.back().measured.device_bytes - (int64_t{20} << 20);
+  const PlanAnswer answer = Answer(loaded, request);
+  ASSERT_FALSE(answer.chosen.has_value());
+  EXPECT_EQ(answer.status, PlanStatus::kNotFound);
+  ASSERT_TRUE(answer.fits_but_fragments.has_value());
+  const Measured& near = answer.fits_but_fragments->measured;
+  EXPECT_LE(near.allocated_peak_bytes + answer.context_bytes, *request.budget_bytes);
+  EXPECT_GT(near.device_bytes, *request.budget_bytes);
+  ASSERT_TRUE(answer.on_such_a_card.has_value());
+  const LimitedRun& run = answer.on_such_a_card->run;
+  EXPECT_LE(run.device_bytes, *request.budget_bytes);
+  EXPECT_GE(run.device_bytes, answer.context_bytes + answer.on_such_a_card->plan.measured.allocated_peak_bytes);
+  EXPECT_GT(run.first_retries + run.retries_per_step, 0);
+}
+
 }  // namespace
 }  // namespace onnx_mem

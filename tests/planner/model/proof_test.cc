@@ -41,7 +41,7 @@ TEST(StepGraphOf, KeepsAllThatTheEnactedStepKeepsForBackward) {
     const ImportedModel model = Import(c, workload);
     const auto accountant = Accountant::Create(model, workload, PlanRequest().clock, CostLine::kFlops);
     ASSERT_TRUE(accountant.ok()) << accountant.status();
-    const auto prover = Prover::Create(*accountant, CostLine::kFlops);
+    const auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
     ASSERT_TRUE(prover.ok()) << prover.status();
     const auto all = Solve(prover->graph(), int64_t{1} << 60, {.method = "none", .time_limit_s = 0});
     ASSERT_TRUE(all.ok());
@@ -69,7 +69,7 @@ TEST(Prover, NoEnactedPlanBeatsTheBound) {
       ASSERT_TRUE(answer.ok()) << answer.status();
       const auto accountant = Accountant::Create(model, workload, request.clock, line);
       ASSERT_TRUE(accountant.ok());
-      const auto prover = Prover::Create(*accountant, line);
+      const auto prover = Prover::Create(*accountant, line, BudgetLine::kLive);
       ASSERT_TRUE(prover.ok()) << prover.status();
       for (size_t i = 0; i < answer->plans.size(); i += 1 + answer->plans.size() / 3) {
         const Measured& measured = answer->plans[i].measured;
@@ -107,7 +107,7 @@ TEST(Prover, HoldsForMicroStepsAndForCodeThatCheckpoints) {
     EXPECT_EQ(answer->class_bound.has_value(), !own);
     const auto accountant = Accountant::Create(model, workload, request.clock, CostLine::kFlops);
     ASSERT_TRUE(accountant.ok());
-    const auto prover = Prover::Create(*accountant, CostLine::kFlops);
+    const auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
     ASSERT_TRUE(prover.ok()) << prover.status();
     for (const ModulePlan& plan : answer->plans) {
       EXPECT_GE(plan.measured.peak_bytes, prover->minimum().bytes);
@@ -132,7 +132,7 @@ TEST(Prover, BelowTheNeediestOperatorNothingFits) {
   workload.mode = Mode::kTraining;
   const auto accountant = Accountant::Create(*imported, workload, PlanRequest().clock, CostLine::kFlops);
   ASSERT_TRUE(accountant.ok()) << accountant.status();
-  const auto prover = Prover::Create(*accountant, CostLine::kFlops);
+  const auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
   ASSERT_TRUE(prover.ok()) << prover.status();
   EXPECT_FALSE(prover->minimum().why.empty());
   const auto below = prover->BoundFor(prover->minimum().bytes - 1, false, 0, 0);

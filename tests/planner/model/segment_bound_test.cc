@@ -149,7 +149,7 @@ TEST(SegmentBound, NoEnactedSetIsBetterThanItsLimits) {
     ASSERT_TRUE(model.ok()) << model.status();
     auto accountant = Accountant::Create(*model, workload, PlanRequest().clock, CostLine::kFlops);
     ASSERT_TRUE(accountant.ok()) << accountant.status();
-    const auto prover = Prover::Create(*accountant, CostLine::kFlops);
+    const auto prover = Prover::Create(*accountant, CostLine::kFlops, BudgetLine::kLive);
     ASSERT_TRUE(prover.ok()) << prover.status();
     const std::vector<Candidate> candidates = FindCandidates(accountant->lowered()).list;
     int exact = 0, same = 0, sets = 0;
