@@ -9,6 +9,7 @@
 #include "analyzer/devices/overhead.h"
 #include "analyzer/eager/workspace.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/library_workspace.h"
 #include "analyzer/planned_runs.h"
 
 namespace onnx_mem {
@@ -22,9 +23,6 @@ std::vector<TrainedParameter> Trained(const std::vector<Parameter>& parameters) 
   }
   return trained;
 }
-
-// PyTorch's allocators serve cuBLAS and cuDNN as well.
-bool ServesLibraries(std::string_view allocator) { return allocator.starts_with("pytorch"); }
 
 // The most that workspaces can take beside what was replayed: an earlier version's, kept per handle, on Hopper; and
 // cuDNN's, of the order of the patches of one image.
@@ -44,8 +42,8 @@ absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_st
   const bool libraries = ServesLibraries(workload.allocator);
   MemoryProgram first_with, repeated_with;
   if (libraries) {
-    repeated_with = WithMatmulWorkspace(repeated, kCublasWorkspaceBytes);
-    if (first_step != nullptr) first_with = WithMatmulWorkspace(*first_step, kCublasWorkspaceBytes);
+    repeated_with = WithLibraryWorkspace(repeated);
+    if (first_step != nullptr) first_with = WithLibraryWorkspace(*first_step);
     if (first_step != nullptr) options.first_step = &first_with;
     if (MatmulHandles(repeated) > 0) figures.workspace_bytes = kCublasWorkspaceBytes;
   }
@@ -207,8 +205,8 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
   MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
   MemoryProgram later = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
   if (ServesLibraries(workload.allocator)) {
-    first = WithMatmulWorkspace(first, kCublasWorkspaceBytes);
-    later = WithMatmulWorkspace(later, kCublasWorkspaceBytes);
+    first = WithLibraryWorkspace(first);
+    later = WithLibraryWorkspace(later);
   }
   ReplayOptions options;
   options.allocator = workload.allocator;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/library_workspace.h"
 #include "analyzer/memory/timeline.h"
 
 namespace onnx_mem {
@@ -72,7 +73,7 @@ Score Accountant::ScoreOf(const Enacted& enacted) const {
 
 int64_t Accountant::LeastDeviceBytes(int64_t peak_bytes) const {
   // PyTorch's allocators take nothing but whole pages from the device, and give none back before memory runs out.
-  const bool pages = workload_.allocator.starts_with("pytorch");
+  const bool pages = ServesLibraries(workload_.allocator);
   const int64_t reserved = pages ? (peak_bytes + kPageBytes - 1) / kPageBytes * kPageBytes : peak_bytes;
   return reserved + baseline_figures_.device_bytes - baseline_figures_.reserved_peak_bytes;
 }

@@ -7,9 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/allocators/cuda_allocator.h"
-#include "analyzer/devices/overhead.h"
-#include "analyzer/eager/workspace.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/library_workspace.h"
 #include "analyzer/memory/timeline.h"
 #include "planner/model/step_graph.h"
 #include "planner/solve.h"
@@ -67,7 +66,7 @@ std::vector<int64_t> CostsOf(const MemoryProgram& program, CostLine line, const 
 
 // `program` as PyTorch's allocators see it: with cuBLAS's workspaces, and each buffer with what it counts for.
 MemoryProgram Counted(const MemoryProgram& program, const BytesOf& bytes_of) {
-  MemoryProgram counted = WithMatmulWorkspace(program, kCublasWorkspaceBytes);
+  MemoryProgram counted = WithLibraryWorkspace(program);
   for (Buffer& buffer : counted.buffers) buffer.bytes = bytes_of(program, buffer);
   return counted;
 }
@@ -96,13 +95,11 @@ int64_t OptimizerPeak(const MemoryProgram& steady) {
   return peak;
 }
 
-bool IsPytorchs(std::string_view allocator) { return allocator.starts_with("pytorch"); }
-
 }  // namespace
 
 absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cost_line, BudgetLine line) {
   Prover prover;
-  const bool handed_out = line == BudgetLine::kDevice && IsPytorchs(accountant.workload().allocator);
+  const bool handed_out = line == BudgetLine::kDevice && ServesLibraries(accountant.workload().allocator);
   const MemoryProgram& steady = accountant.baseline_figures().program;
   const MemoryProgram counted = handed_out ? Counted(steady, HandedOut) : MemoryProgram();
   prover.minimum_ = ProvenMinimum(handed_out ? counted : steady);
