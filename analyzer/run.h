@@ -32,7 +32,7 @@ struct Run {
   LossKind loss = LossKind::kAuto;
   AttentionKernel attention = AttentionKernel::kAuto;
   BatchNormMode batch_norm = BatchNormMode::kAuto;
-  std::optional<double> dropout;             // --dropout P: removed dropouts come back with this probability
+  std::optional<double> dropout;             // of removed dropouts; 0: as in the file; nullopt: as models of its build have
   std::string inplace = "auto";              // auto, none, or a regex over node names and module paths
   std::vector<std::string> freeze;           // regexes over parameter names
   std::vector<std::string> requires_grad;    // names of inputs that need a gradient

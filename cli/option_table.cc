@@ -140,7 +140,11 @@ absl::Status ApplyInplace(std::string_view text, Options& options) {
 
 absl::Status ApplyDropout(std::string_view text, Options& options) {
   options.workload.run.dropout.reset();
-  if (text == "file") return absl::OkStatus();
+  if (text == "auto") return absl::OkStatus();
+  if (text == "file") {
+    options.workload.run.dropout = 0.0;
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(options.workload.run.dropout, ParseProbability(text));
   return absl::OkStatus();
 }
@@ -307,8 +311,9 @@ constexpr auto kRows = std::to_array<OptionRow>({
      [](std::string_view text, Options& options) {
        return Choose(text, kBatchNormModes, options.workload.run.batch_norm);
      }},
-    {"", "--dropout", "P|file", OptionGroup::kFramework, kSteps,
-     "as if every removed dropout were back with this probability (file)", ApplyDropout},
+    {"", "--dropout", "auto|P|file", OptionGroup::kFramework, kSteps,
+     "dropouts that an evaluation export lost: as if all were back with probability P; auto: where the model's build tells, "
+     "as BERT's (auto)", ApplyDropout},
     {"", "--no-rewrite", "NAME[,NAME...]", OptionGroup::kFramework, kSteps | kCheckCommand,
      "take these operators as the file spells them: gelu, attention ... (check lists those that ran)", ApplyNoRewrite, true},
 

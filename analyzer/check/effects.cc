@@ -35,6 +35,14 @@ std::optional<Effect> MissingDropout(const CheckedExport& checked) {
   return Effect{-*more, absl::StrCat("with --dropout 0.1 the ", checked.peak_name, " peak is ", Size(-*more), " more")};
 }
 
+std::optional<Effect> AssumedDropout(const CheckedExport& checked) {
+  Workload other = checked.workload;
+  other.run.dropout = 0.0;
+  const std::optional<int64_t> more = MoreThan(checked, other);
+  if (!more) return std::nullopt;
+  return Effect{*more, absl::StrCat("without (--dropout file) the ", checked.peak_name, " peak is ", Size(*more), " less")};
+}
+
 // Of buffers that an operator without a rule made.
 std::optional<Effect> AssumedBuffers(const CheckedExport& checked) {
   if (!checked.analysis.training) return std::nullopt;
@@ -61,6 +69,7 @@ std::optional<Effect> TiedWeights(const CheckedExport& checked) {
 constexpr auto kRows = std::to_array<EffectRow>({
     {"bn-folded", FoldedBatchNorms},
     {"eval-dropout", MissingDropout},
+    {"dropout-assumed", AssumedDropout},
     {"assumed-op", AssumedBuffers},
     {"custom-op", AssumedBuffers},
     {"tied-weights", TiedWeights},

@@ -4,7 +4,9 @@
 #include <array>
 #include <string_view>
 
+#include "analyzer/lower/dropout_gaps.h"
 #include "analyzer/lower/match.h"
+#include "analyzer/lower/transformer_parts.h"
 
 namespace onnx_mem {
 namespace {
@@ -14,63 +16,28 @@ bool IsOneOf(const Names& names, std::string_view op) {
   return std::find(names.begin(), names.end(), op) != names.end();
 }
 
-constexpr auto kViews = std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "slice", "contiguous"});
-constexpr auto kActivations = std::to_array<std::string_view>(
-    {"relu", "relu6", "leaky_relu", "prelu", "elu", "selu", "celu", "gelu", "silu", "mish", "hardswish", "tanh", "sigmoid"});
+constexpr auto kActivations =
+    std::to_array<std::string_view>({"relu", "relu6", "leaky_relu", "prelu", "elu", "selu", "celu", "gelu", "silu",
+                                     "mish", "hardswish", "tanh", "sigmoid"});
 constexpr auto kNorms =
     std::to_array<std::string_view>({"batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"});
 // Between the last layer and the model's output.
 constexpr auto kAfterLastLayer = std::to_array<std::string_view>(
     {"relu", "sigmoid", "softmax", "log_softmax", "mean", "adaptive_avg_pool", "avg_pool", "upsample"});
 
-bool IsLinear(const Node& node) { return node.op == "linear" || node.op == "addmm"; }
-
-// The node that made `id`, before its views.
-NodeId MakerBeforeViews(const Draft& draft, TensorId id) {
-  NodeId maker = draft.producer(id);
-  while (maker.valid() && IsOneOf(kViews, draft.node(maker).op)) maker = draft.producer(draft.node(maker).inputs[0]);
-  return maker;
-}
-
-// The one node that reads `id` after views; invalid if several do.
-NodeId ReaderAfterViews(const Draft& draft, TensorId id) {
-  NodeId reader = draft.OnlyReader(id);
-  while (reader.valid() && IsOneOf(kViews, draft.node(reader).op)) reader = draft.OnlyReader(draft.node(reader).outputs[0]);
-  return reader;
-}
-
-bool FeedsAttentionProduct(const Draft& draft, NodeId softmax) {
-  return OnlyReaderIf(draft, draft.node(softmax).outputs[0], "matmul").valid();
-}
-
-// A linear whose result, perhaps after views, is added to an activation.
-bool FeedsResidual(const Draft& draft, TensorId id) {
-  for (int depth = 0; depth < 4; ++depth) {
-    const NodeId reader = draft.OnlyReader(id);
-    if (!reader.valid()) return false;
-    const Node& node = draft.node(reader);
-    if (node.op == "add") {
-      const TensorId other = OtherOperand(node, id);
-      return other.valid() && draft.producer(other).valid();
-    }
-    if (node.op != "reshape" && node.op != "permute") return false;
-    id = node.outputs[0];
-  }
-  return false;
-}
-
-// The last of the sums and the norm that an embedding's rows go through; invalid if `id` is not reached from one.
+// True for the sums, the scaling by a number and the norm that an embedding's rows go through. Stored positions, sliced
+// to the length, may be added.
 bool IsEmbeddingSum(const Draft& draft, NodeId id, int depth = 0) {
   // Models add a token, a position and a type embedding; a longer chain of sums is none of them. A norm reads its scale
   // and bias too.
   constexpr int kMostSums = 6;
   constexpr size_t kMostInputs = 3;
   const Node& node = draft.node(id);
-  if (node.op != "add" && node.op != "layer_norm") return false;
+  if (node.op != "add" && node.op != "layer_norm" && node.op != "mul_scalar") return false;
   if (depth == kMostSums || node.inputs.size() > kMostInputs) return false;
   bool embedding = false;
   for (TensorId input : node.inputs) {
-    const NodeId maker = input.valid() ? draft.producer(input) : NodeId();
+    const NodeId maker = input.valid() ? MakerBeforeViews(draft, input) : NodeId();
     if (!maker.valid()) continue;
     if (draft.node(maker).op != "embedding" && !IsEmbeddingSum(draft, maker, depth + 1)) return false;
     embedding = true;
@@ -79,7 +46,7 @@ bool IsEmbeddingSum(const Draft& draft, NodeId id, int depth = 0) {
 }
 
 bool IsLastEmbeddingSum(const Draft& draft, NodeId id) {
-  if (!IsEmbeddingSum(draft, id)) return false;
+  if (draft.node(id).op == "mul_scalar" || !IsEmbeddingSum(draft, id)) return false;
   for (NodeId reader : draft.readers(draft.node(id).outputs[0])) {
     if (IsEmbeddingSum(draft, reader)) return false;
   }
@@ -90,14 +57,17 @@ bool IsLastEmbeddingSum(const Draft& draft, NodeId id) {
 bool IsPlainFeedForward(const Draft& draft, NodeId relu) {
   const Node& node = draft.node(relu);
   if (node.op != "relu") return false;
-  const NodeId before = draft.ProducerIf(node.inputs[0], "linear"), after = OnlyReaderIf(draft, node.outputs[0], "linear");
-  return before.valid() && after.valid() && draft.node(before).inputs.size() == 2 && draft.node(after).inputs.size() == 2;
+  const NodeId before = draft.ProducerIf(node.inputs[0], "linear"),
+               after = OnlyReaderIf(draft, node.outputs[0], "linear");
+  return before.valid() && after.valid() && draft.node(before).inputs.size() == 2 &&
+         draft.node(after).inputs.size() == 2;
 }
 
 // What makes the input of the layer that makes `output`.
 NodeId BeforeLastLayer(const Draft& draft, TensorId output) {
   NodeId id = MakerBeforeViews(draft, output);
-  while (id.valid() && IsOneOf(kAfterLastLayer, draft.node(id).op)) id = MakerBeforeViews(draft, draft.node(id).inputs[0]);
+  while (id.valid() && IsOneOf(kAfterLastLayer, draft.node(id).op))
+    id = MakerBeforeViews(draft, draft.node(id).inputs[0]);
   if (!id.valid() || (!IsLinear(draft.node(id)) && draft.node(id).op != "conv")) return NodeId();
   const TensorId x = draft.node(id).inputs[0];
   return draft.OnlyReader(x) == id ? draft.producer(x) : NodeId();
@@ -116,8 +86,21 @@ bool IsHiddenActivation(const Draft& draft, NodeId id) {
   return maker.valid() && IsLinear(draft.node(maker)) && IsLinear(draft.node(reader));
 }
 
-bool IsAttentionWeight(const Draft& draft, NodeId id) {
-  return draft.node(id).op == "softmax" && FeedsAttentionProduct(draft, id);
+// The feed-forward layer of nn.TransformerEncoderLayer, whose activation is a relu unless it is told otherwise: a
+// dropout behind it. BERT's, with a gelu, has none there.
+bool IsPostNormFeedForward(const Draft& draft, NodeId relu) {
+  if (draft.node(relu).op != "relu") return false;
+  const NodeId after = OnlyReaderIf(draft, draft.node(relu).outputs[0], "linear");
+  return after.valid() && IsPostNormSum(draft, ResidualSum(draft, draft.node(after).outputs[0]));
+}
+
+// The rows of an embedding that nothing is added to before the first block: T5, whose positions are in its scores.
+bool IsPlainStackInput(const Draft& draft, NodeId id) {
+  if (draft.node(id).op != "embedding") return false;
+  const std::vector<NodeId>& readers = draft.readers(draft.node(id).outputs[0]);
+  return readers.size() > 1 && std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+           return draft.node(reader).op == "add" && !IsEmbeddingSum(draft, reader);
+         });
 }
 
 // Of transformers.
@@ -125,20 +108,38 @@ void AddTransformerSpot(const Draft& draft, NodeId id, DropoutSpots& spots) {
   const Node& node = draft.node(id);
   if (node.op == "sdpa" || IsAttentionWeight(draft, id)) {
     ++spots.attentions;
-    spots.usual.push_back({id, node.op == "sdpa" ? DropoutPlace::kKernel : DropoutPlace::kMaskAndResult});
-  } else if (IsPlainFeedForward(draft, id)) {
+    spots.usual.push_back({id, node.op == "sdpa" ? DropoutPlace::kKernel : DropoutPlace::kMaskAndResult, true});
+  } else if (IsPlainFeedForward(draft, id) || IsPostNormFeedForward(draft, id)) {
     spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
-  } else if ((IsLinear(node) && FeedsResidual(draft, node.outputs[0])) || IsLastEmbeddingSum(draft, id)) {
+  } else if ((IsLinear(node) && ResidualSum(draft, node.outputs[0]).valid()) || IsLastEmbeddingSum(draft, id) ||
+             IsPlainStackInput(draft, id)) {
     spots.usual.push_back({id, DropoutPlace::kMask});
   }
 }
 
+// BART, Pegasus and Marian, encoder-decoders after fairseq, drop what their layers give and leave attention weights
+// alone, as Vaswani et al. (2017, 5.4) do; nn.Transformer, told by its relu, and T5 drop those too.
+bool LeavesAttentionWeights(const Draft& draft, const DropoutSpots& spots) {
+  bool cross = false, post_norm = false;
+  for (const DropoutSpot& spot : spots.usual) {
+    const Node& node = draft.node(spot.node);
+    if (node.op == "relu") return false;
+    if (node.op == "softmax" || node.op == "sdpa") {
+      cross = cross || IsCrossAttention(draft, spot.node);
+    } else if (IsLinear(node)) {
+      post_norm = post_norm || IsPostNormSum(draft, ResidualSum(draft, node.outputs[0]));
+    }
+  }
+  return cross && post_norm;
+}
+
 // Of models without attention.
 void AddOtherSpots(const Draft& draft, const std::vector<TensorId>& outputs, DropoutSpots& spots) {
-  std::vector<NodeId> found;
+  std::vector<NodeId> found = FindSequentialGaps(draft);
   for (TensorId output : outputs) found.push_back(BeforeLastLayer(draft, output));
   for (NodeId id : draft.InOrder()) {
-    const bool known = std::any_of(spots.usual.begin(), spots.usual.end(), [&](const DropoutSpot& s) { return s.node == id; });
+    const bool known =
+        std::any_of(spots.usual.begin(), spots.usual.end(), [&](const DropoutSpot& s) { return s.node == id; });
     const bool last = std::find(found.begin(), found.end(), id) != found.end();
     if (!known && (last || IsHiddenActivation(draft, id))) spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
   }
@@ -174,13 +175,23 @@ DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& o
   DropoutSpots spots;
   for (NodeId id : draft.InOrder()) AddTransformerSpot(draft, id, spots);
   if (spots.attentions == 0) AddOtherSpots(draft, outputs, spots);
-  for (const DropoutSpot& spot : spots.usual) spots.usual_bytes += SavedBytes(draft, spot);
+  if (LeavesAttentionWeights(draft, spots)) {
+    std::erase_if(spots.usual, [](const DropoutSpot& spot) { return spot.attention; });
+  }
+  spots.usual_bytes = DropoutBytes(draft, spots.usual);
   spots.most_bytes = spots.usual_bytes;
   for (NodeId id : draft.InOrder()) {
-    const bool known = std::any_of(spots.usual.begin(), spots.usual.end(), [&](const DropoutSpot& s) { return s.node == id; });
+    const bool known =
+        std::any_of(spots.usual.begin(), spots.usual.end(), [&](const DropoutSpot& s) { return s.node == id; });
     if (!known && IsPossible(draft, id)) spots.most_bytes += SavedBytes(draft, {id, DropoutPlace::kMaskAndResult});
   }
   return spots;
+}
+
+int64_t DropoutBytes(const Draft& draft, const std::vector<DropoutSpot>& spots) {
+  int64_t bytes = 0;
+  for (const DropoutSpot& spot : spots) bytes += SavedBytes(draft, spot);
+  return bytes;
 }
 
 }  // namespace onnx_mem

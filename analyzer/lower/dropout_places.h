@@ -1,7 +1,7 @@
-// Where models drop: the places at which an evaluation export may have lost a Dropout. Transformers show theirs by their
-// structure. Other models do not, and an export of one without dropouts looks the same: their places are those at which
-// such models have one if they have any, in front of the last layer (SqueezeNet, FCN), between linear layers (AlexNet,
-// VGG, DeepFM) and behind the activations of convolutions over a sequence that no norm follows (TCN).
+// Where models drop: the places at which an evaluation export may have lost a Dropout. Transformers show theirs by
+// their structure. Other models do not, and an export of one without dropouts looks the same: their places are those at
+// which such models have one if they have any, in front of the last layer (SqueezeNet, FCN), between linear layers
+// (AlexNet, VGG, DeepFM) and behind the activations of convolutions over a sequence that no norm follows (TCN).
 #ifndef ONNX_MEM_ANALYZER_LOWER_DROPOUT_PLACES_H_
 #define ONNX_MEM_ANALYZER_LOWER_DROPOUT_PLACES_H_
 
@@ -19,6 +19,7 @@ enum class DropoutPlace { kKernel, kMask, kMaskAndResult };
 struct DropoutSpot {
   NodeId node;  // whose first output is dropped
   DropoutPlace place = DropoutPlace::kMask;
+  bool attention = false;  // the node makes attention weights, or is a fused attention
 };
 
 struct DropoutSpots {
@@ -30,6 +31,9 @@ struct DropoutSpots {
 
 // `outputs`: the graph's, resolved.
 DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& outputs);
+
+// Bytes that dropouts there save, about.
+int64_t DropoutBytes(const Draft& draft, const std::vector<DropoutSpot>& spots);
 
 }  // namespace onnx_mem
 

@@ -1,13 +1,16 @@
-// An evaluation export has lost its dropouts. --dropout P puts them back where transformers have them: on attention
-// weights, on what a linear adds to the residual stream, on the sum of the embeddings, in feed-forward layers without
-// biases (T5); in models without attention where those have them (dropout_places.h). Without the option the number is that
-// of P = 0, and a diagnostic says what a training run may need on top. With it the evaluation exports of BERT, RoBERTa,
-// GPT-2, ELECTRA, AlexNet, VGG, SqueezeNet, FCN and DeepLab give the measured training peak exactly.
+// An evaluation export has lost its dropouts. They are put back where transformers have them: on attention weights, on
+// what a linear adds to the residual stream, on the sum of the embeddings, in the feed-forward layers of some; in
+// models without attention where those have them (dropout_places.h). With which probability, --dropout P says; without
+// the option it is that of the model's build where that is known (dropout_recipe.h), and otherwise none, with a
+// diagnostic of what a training run may need on top. With them the evaluation exports of BERT, RoBERTa, GPT-2, ELECTRA,
+// AlexNet, VGG, SqueezeNet, FCN and DeepLab give the measured training peak exactly.
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/lower/dropout_places.h"
+#include "analyzer/lower/dropout_recipe.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -48,13 +51,16 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
   constexpr int64_t kNoticeable = 1000;  // one part in
   const bool noticeable = !spots.usual.empty() && spots.usual_bytes >= MadeBytes(lowering.draft) / kNoticeable;
   if (spots.attentions == 0 && !noticeable) return;
-  const std::string most = spots.most_bytes == spots.usual_bytes
-                               ? std::string()
-                               : absl::StrCat(", ", InMebibytes(spots.most_bytes), " with one behind every activation as well");
+  const std::string most =
+      spots.most_bytes == spots.usual_bytes
+          ? std::string()
+          : absl::StrCat(", ", InMebibytes(spots.most_bytes), " with one behind every activation as well");
   constexpr char kTry[] = "try: --dropout 0.1, or export the model in training mode";
   if (spots.attentions > 0) {
     lowering.diagnostics.push_back(
-        {"eval-dropout", Severity::kWarning, spots.attentions,
+        {"eval-dropout",
+         Severity::kWarning,
+         spots.attentions,
          absl::StrCat(spots.attentions, " attentions without Dropout in an evaluation export"),
          {absl::StrCat("why: if the model trains with dropout, masks and dropped results are saved too: about ",
                        InMebibytes(spots.usual_bytes), " more", most),
@@ -63,11 +69,38 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
     return;
   }
   lowering.diagnostics.push_back(
-      {"eval-dropout", Severity::kNote, static_cast<int64_t>(spots.usual.size()),
+      {"eval-dropout",
+       Severity::kNote,
+       static_cast<int64_t>(spots.usual.size()),
        absl::StrCat("an evaluation export does not show Dropout; a model that trains with it saves about ",
                     InMebibytes(spots.usual_bytes), " more (--dropout 0.1)"),
        {absl::StrCat("why: counted ahead of the last layer and between layers, where such models have it", most), kTry},
        spots.usual_bytes});
+}
+
+// Says what was counted though the file does not show it.
+void ReportAssumed(Lowering& lowering, const DropoutRecipe& recipe) {
+  const auto count = static_cast<int64_t>(recipe.spots.size());
+  const int64_t bytes = DropoutBytes(lowering.draft, recipe.spots);
+  lowering.diagnostics.push_back(
+      {"dropout-assumed",
+       Severity::kWarning,
+       count,
+       absl::StrCat("an evaluation export does not show Dropout: ", count, " of ", recipe.probability, " counted, ",
+                    std::string(recipe.why)),
+       {absl::StrCat("why: their masks and dropped results are saved for backward, about ", InMebibytes(bytes)),
+        "try: --dropout file if the model trains without, or export it in training mode"},
+       bytes});
+}
+
+void PutBack(Draft& draft, const std::vector<DropoutSpot>& spots, double p) {
+  for (const DropoutSpot& spot : spots) {
+    if (spot.place == DropoutPlace::kKernel) {
+      draft.mutable_node(spot.node).attributes["dropout"] = p;
+    } else {
+      InsertAfter(draft, spot.node, p);
+    }
+  }
 }
 
 }  // namespace
@@ -76,23 +109,27 @@ int64_t RestoreDropout(Lowering& lowering) {
   Draft& draft = lowering.draft;
   const Run& run = lowering.run;
   if (!run.training || lowering.training_form || lowering.dropouts > 0) return 0;
-  const double p = run.dropout.value_or(0.0);
-  if (run.dropout && p <= 0.0) return 0;
+  if (run.dropout && *run.dropout <= 0.0) return 0;
   std::vector<TensorId> outputs;
   for (TensorId id : lowering.source.outputs) outputs.push_back(draft.Resolve(id));
   const DropoutSpots spots = FindDropoutSpots(draft, outputs);
-  if (!run.dropout) {
+  const auto count = static_cast<int64_t>(spots.usual.size());
+  if (run.dropout) {
+    PutBack(draft, spots.usual, *run.dropout);
+    if (count > 0) {
+      lowering.diagnostics.push_back(
+          {"rewrite-dropout", Severity::kNote, count, absl::StrCat(count, " dropouts put back (--dropout)"), {}, {}});
+    }
+    return count;
+  }
+  const std::optional<DropoutRecipe> recipe = KnownDropoutRecipe(draft, spots);
+  if (!recipe) {
     ReportLost(lowering, spots);
     return 0;
   }
-  for (const DropoutSpot& spot : spots.usual) {
-    if (spot.place == DropoutPlace::kKernel) {
-      draft.mutable_node(spot.node).attributes["dropout"] = p;
-    } else {
-      InsertAfter(draft, spot.node, p);
-    }
-  }
-  return static_cast<int64_t>(spots.usual.size());
+  ReportAssumed(lowering, *recipe);
+  PutBack(draft, recipe->spots, recipe->probability);
+  return static_cast<int64_t>(recipe->spots.size());
 }
 
 }  // namespace onnx_mem

@@ -37,7 +37,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"packed-projection", "packed q, k, v projections of nn.MultiheadAttention are copied once",
      InsertPackedProjectionCopy},
     {"token-map", "images made of tokens are copied into the layout of images", InsertTokenMapCopy},
-    {"dropout", "dropouts put back (--dropout)", RestoreDropout},
+    {"dropout", "dropouts put back", RestoreDropout, Told::kByItself},
 });
 
 }  // namespace

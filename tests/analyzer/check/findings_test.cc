@@ -69,11 +69,11 @@ TEST(CheckExport, DropoutThatAnEvaluationExportLost) {
   workload.bindings.batch = 2;
   workload.bindings.dims["seq"] = 32;
   const Checked checked = Check("gpt2_sdpa.eval.ts.op17", workload);
-  const Diagnostic* dropout = checked.Find("eval-dropout");
+  const Diagnostic* dropout = checked.Find("dropout-assumed");
   ASSERT_NE(dropout, nullptr);
-  Workload with = workload;
-  with.run.dropout = 0.1;
-  EXPECT_EQ(dropout->bytes, Saved("gpt2_sdpa.eval.ts.op17", with) - Saved("gpt2_sdpa.eval.ts.op17", workload));
+  Workload without = workload;
+  without.run.dropout = 0.0;
+  EXPECT_EQ(dropout->bytes, Saved("gpt2_sdpa.eval.ts.op17", workload) - Saved("gpt2_sdpa.eval.ts.op17", without));
   EXPECT_GT(dropout->bytes.value_or(0), 0);
 }
 

@@ -1,0 +1,151 @@
+#include "analyzer/lower/transformer_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "analyzer/lower/match.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr auto kViews =
+    std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "slice", "contiguous"});
+// Between a projection and the product of queries and keys.
+constexpr auto kOnTheWayToScores =
+    std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "slice", "contiguous", "mul_scalar",
+                                     "div_scalar", "split", "select", "expand"});
+// Between that product and the weights.
+constexpr auto kOnScores =
+    std::to_array<std::string_view>({"add", "mul_scalar", "div_scalar", "where", "masked_fill", "reshape", "cast"});
+// A chain longer than this is no attention that anybody writes.
+constexpr int kMostSteps = 12;
+
+template <class Names>
+bool IsOneOf(const Names& names, std::string_view op) {
+  return std::find(names.begin(), names.end(), op) != names.end();
+}
+
+bool IsNorm(const Node& node) { return node.op == "layer_norm" || node.op == "rms_norm"; }
+
+// What a projection read, looked up from its result; `id` itself where no projection is found.
+TensorId SourceOfProjection(const Draft& draft, TensorId id) {
+  for (int step = 0; step < kMostSteps; ++step) {
+    const NodeId maker = draft.producer(id);
+    if (!maker.valid()) return id;
+    const Node& node = draft.node(maker);
+    if (!IsLinear(node) && !IsOneOf(kOnTheWayToScores, node.op)) return id;
+    id = node.inputs[0];
+    if (!IsLinear(node)) continue;
+    for (NodeId view = draft.producer(id); view.valid() && IsOneOf(kViews, draft.node(view).op);
+         view = draft.producer(id)) {
+      id = draft.node(view).inputs[0];
+    }
+    return id;
+  }
+  return id;
+}
+
+// The product of queries and keys under a softmax; invalid if it is not found.
+NodeId ScoreProduct(const Draft& draft, const Node& softmax) {
+  TensorId id = softmax.inputs[0];
+  for (int step = 0; step < kMostSteps; ++step) {
+    const NodeId maker = draft.producer(id);
+    if (!maker.valid() || draft.node(maker).op == "matmul") return maker;
+    const Node& node = draft.node(maker);
+    if (!IsOneOf(kOnScores, node.op)) return NodeId();
+    // where(mask, scores, low) and where(mask, low, scores): the scores are what was computed.
+    id = node.inputs[0];
+    if (node.op != "where") continue;
+    for (TensorId input : node.inputs) {
+      if (draft.tensor(input).dtype != DType::kBool && draft.producer(input).valid()) id = input;
+    }
+  }
+  return NodeId();
+}
+
+// Stored [1, H, T, S].
+bool IsStoredPerHead(const Draft& draft, TensorId id) {
+  const Tensor& tensor = draft.tensor(id);
+  if (MakerBeforeViews(draft, id).valid() || !IsFloating(tensor.dtype)) return false;
+  const Dims& dims = tensor.shape.dims;
+  return dims.size() >= 3 && std::all_of(dims.end() - 3, dims.end(), [](int64_t size) { return size > 1; });
+}
+
+// True for a bias of positions, and for its sum with a mask.
+bool IsPositionBias(const Draft& draft, TensorId id, int depth = 0) {
+  constexpr int kMostSums = 3;
+  if (IsStoredPerHead(draft, id)) return true;
+  const NodeId maker = MakerBeforeViews(draft, id);
+  if (!maker.valid() || depth == kMostSums) return false;
+  const Node& node = draft.node(maker);
+  if (node.op == "embedding") return true;
+  if (node.op != "add" && node.op != "expand" && node.op != "cast") return false;
+  return std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [&](TensorId input) { return IsPositionBias(draft, input, depth + 1); });
+}
+
+}  // namespace
+
+bool IsLinear(const Node& node) { return node.op == "linear" || node.op == "addmm"; }
+
+NodeId MakerBeforeViews(const Draft& draft, TensorId id) {
+  NodeId maker = draft.producer(id);
+  while (maker.valid() && IsOneOf(kViews, draft.node(maker).op)) maker = draft.producer(draft.node(maker).inputs[0]);
+  return maker;
+}
+
+NodeId ReaderAfterViews(const Draft& draft, TensorId id) {
+  NodeId reader = draft.OnlyReader(id);
+  while (reader.valid() && IsOneOf(kViews, draft.node(reader).op))
+    reader = draft.OnlyReader(draft.node(reader).outputs[0]);
+  return reader;
+}
+
+NodeId ResidualSum(const Draft& draft, TensorId id) {
+  constexpr int kMostViews = 4;
+  for (int depth = 0; depth < kMostViews; ++depth) {
+    const NodeId reader = draft.OnlyReader(id);
+    if (!reader.valid()) return NodeId();
+    const Node& node = draft.node(reader);
+    if (node.op == "add") {
+      const TensorId other = OtherOperand(node, id);
+      return other.valid() && draft.producer(other).valid() ? reader : NodeId();
+    }
+    if (node.op != "reshape" && node.op != "permute") return NodeId();
+    id = node.outputs[0];
+  }
+  return NodeId();
+}
+
+bool IsAttentionWeight(const Draft& draft, NodeId id) {
+  return draft.node(id).op == "softmax" && OnlyReaderIf(draft, draft.node(id).outputs[0], "matmul").valid();
+}
+
+bool IsPostNormSum(const Draft& draft, NodeId sum) {
+  if (!sum.valid()) return false;
+  const NodeId reader = draft.OnlyReader(draft.node(sum).outputs[0]);
+  if (!reader.valid() || !IsNorm(draft.node(reader))) return false;
+  return std::any_of(draft.node(sum).inputs.begin(), draft.node(sum).inputs.end(), [&](TensorId input) {
+    const NodeId maker = draft.producer(input);
+    return maker.valid() && IsNorm(draft.node(maker));
+  });
+}
+
+bool IsCrossAttention(const Draft& draft, NodeId attention) {
+  const Node& node = draft.node(attention);
+  const bool fused = node.op == "sdpa";
+  const NodeId product = fused ? attention : ScoreProduct(draft, node);
+  if (!product.valid()) return false;
+  const Node& read = draft.node(product);
+  return SourceOfProjection(draft, read.inputs[0]) != SourceOfProjection(draft, read.inputs[1]);
+}
+
+bool HasPositionBias(const Draft& draft, NodeId attention) {
+  const Node& node = draft.node(attention);
+  if (node.op == "sdpa")
+    return node.inputs.size() > 3 && node.inputs[3].valid() && IsPositionBias(draft, node.inputs[3]);
+  return IsPositionBias(draft, node.inputs[0]);
+}
+
+}  // namespace onnx_mem

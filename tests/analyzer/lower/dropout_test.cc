@@ -1,0 +1,284 @@
+// The dropouts that an evaluation export has lost: where they come back, and when without being asked for.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/analyzer/lower/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+const Diagnostic* Find(const Lowered& lowered, std::string_view code) {
+  const auto it = std::find_if(lowered.diagnostics.begin(), lowered.diagnostics.end(),
+                               [&](const Diagnostic& d) { return d.code == code; });
+  return it == lowered.diagnostics.end() ? nullptr : &*it;
+}
+
+int Dropouts(const std::string& text, const Run& run = Run()) {
+  const std::string lowered = LowerText(text, run);
+  int count = 0;
+  for (size_t at = lowered.find("dropout("); at != std::string::npos; at = lowered.find("dropout(", at + 1)) ++count;
+  return count;
+}
+
+constexpr std::string_view kAttention = R"(
+    input q float32 2x4x16x8
+    input k float32 2x4x16x8
+    input v float32 2x4x16x8
+    const root float32 scalar = 0.59460355
+    /Transpose = Transpose(k) -> kt float32 2x4x8x16 {perm: [0 1 3 2]}
+    /Mul = Mul(q, root) -> qs float32 2x4x16x8
+    /Mul_1 = Mul(kt, root) -> ks float32 2x4x8x16
+    /MatMul = MatMul(qs, ks) -> s float32 2x4x16x16
+    /Softmax = Softmax(s) -> p float32 2x4x16x16 {axis: -1}
+    /MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
+    output y
+)";
+
+constexpr std::string_view kResidualLinear = R"(
+    input x float32 2x8
+    weight fc.weight float32 8x8
+    weight out.weight float32 8x8
+    /fc/Gemm = Gemm(x, fc.weight) -> h float32 2x8 {transB: 1}
+    /out/Gemm = Gemm(h, out.weight) -> o float32 2x8 {transB: 1}
+    /Add = Add(h, o) -> y float32 2x8
+    output y
+)";
+
+TEST(Dropout, ComesBackOnTheResidualBranchWhereItIsAskedFor) {
+  EXPECT_EQ(LowerText(kResidualLinear).find("dropout"), std::string::npos);
+  onnx_mem::Run run;
+  run.dropout = 0.1;
+  EXPECT_EQ(LowerText(kResidualLinear, run),
+            "linear(x, fc.weight) -> h [fc]\n"
+            "linear(h, out.weight) -> o [out]\n"
+            "dropout(o) -> o/dropout [out]\n"
+            "add(h, o/dropout) -> y\n"
+            "parameter fc.weight\n"
+            "parameter out.weight\n");
+}
+
+// Each sum doubles the ways back to the embedding; the search for the last one must not take them all.
+TEST(Rewrites, ALongChainOfSumsOfAnEmbeddingHasOneDropout) {
+  std::string text =
+      "input ids int64 2x8\nweight table.weight float32 10x4\n"
+      "/e/Gather = Gather(table.weight, ids) -> s0 float32 2x8x4\n";
+  constexpr int kSums = 60;
+  for (int i = 0; i < kSums; ++i) {
+    absl::StrAppend(&text, "/Add_", i, " = Add(s", i, ", s", i, ") -> s", i + 1, " float32 2x8x4\n");
+  }
+  absl::StrAppend(&text, "output s", kSums, "\n");
+  onnx_mem::Run run;
+  run.dropout = 0.1;
+  const std::string lowered = LowerText(text, run);
+  const size_t first = lowered.find("dropout(");
+  EXPECT_EQ(lowered.find("dropout(", first + 1), std::string::npos) << lowered;
+}
+
+// T5: no biases, a dropout behind the relu.
+TEST(Dropout, ComesBackInFeedForwardLayersWithoutBiases) {
+  onnx_mem::Run run;
+  run.dropout = 0.1;
+  const std::string text = LowerText(R"(
+    input x float32 2x4x8
+    weight onnx::MatMul_12 float32 8x16
+    weight onnx::MatMul_13 float32 16x8
+    /wi/MatMul = MatMul(x, onnx::MatMul_12) -> h float32 2x4x16
+    /act/Relu = Relu(h) -> r float32 2x4x16
+    /wo/MatMul = MatMul(r, onnx::MatMul_13) -> y float32 2x4x8
+    output y
+  )",
+                                     run);
+  EXPECT_NE(text.find("dropout(r) -> r/dropout"), std::string::npos) << text;
+}
+
+// Between linear layers, and ahead of the last one.
+constexpr std::string_view kClassifier = R"(
+    input x float32 2x8
+    weight a.weight float32 64x8
+    weight b.weight float32 64x64
+    weight c.weight float32 4x64
+    /a/Gemm = Gemm(x, a.weight) -> h float32 2x64 {transB: 1}
+    /r/Relu = Relu(h) -> r float32 2x64
+    /b/Gemm = Gemm(r, b.weight) -> i float32 2x64 {transB: 1}
+    /s/Relu = Relu(i) -> s float32 2x64
+    /c/Gemm = Gemm(s, c.weight) -> y float32 2x4 {transB: 1}
+    output y
+)";
+
+TEST(Dropout, ComesBackInAClassifierWhereItIsAskedFor) {
+  onnx_mem::Run run;
+  run.dropout = 0.5;
+  const std::string text = LowerText(kClassifier, run);
+  EXPECT_NE(text.find("linear(r/dropout, b.weight) -> i"), std::string::npos) << text;
+  EXPECT_NE(text.find("linear(s/dropout, c.weight) -> y"), std::string::npos) << text;
+}
+
+// Two results of 2 x 64: a mask of 1 byte and a dropped result of 4 each. That a model without attention drops is not
+// known, so a note says it.
+TEST(Dropout, AModelWithoutAttentionMayHaveLostSome) {
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(kClassifier), onnx_mem::Run());
+  ASSERT_TRUE(lowered.ok());
+  const auto it = std::find_if(lowered->diagnostics.begin(), lowered->diagnostics.end(),
+                               [](const Diagnostic& d) { return d.code == "eval-dropout"; });
+  ASSERT_NE(it, lowered->diagnostics.end());
+  EXPECT_EQ(it->severity, Severity::kNote);
+  EXPECT_EQ(it->bytes, 2 * 2 * 64 * 5);
+}
+
+// 2 x 4 heads x 16 x 16 weights: a mask of 1 byte and a dropped result of 4 each.
+TEST(Dropout, WhatIsNotCountedIsSaidInBytes) {
+  std::string text(kAttention);
+  onnx_mem::Run run;
+  run.training = true;
+  run.attention = AttentionKernel::kEager;
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), run);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const auto lost = std::find_if(lowered->diagnostics.begin(), lowered->diagnostics.end(),
+                                 [](const Diagnostic& d) { return d.code == "eval-dropout"; });
+  ASSERT_NE(lost, lowered->diagnostics.end());
+  EXPECT_EQ(lost->bytes, 2 * 4 * 16 * 16 * 5);
+}
+
+// One block: attention weights p of normed or plain x, a linear into the residual sum, a norm, a feed-forward layer
+// with this activation, a second sum and norm.
+std::string Block(int number, bool post_norm, std::string_view activation, std::string_view shared = "") {
+  const std::string n = absl::StrCat("l", number, "."), w = shared.empty() ? n : std::string(shared);
+  const std::string x = absl::StrCat("x", number), y = absl::StrCat("x", number + 1);
+  const auto linear = [&](std::string_view name, std::string_view from) {
+    return absl::StrCat("/", n, std::string(name), "/MatMul = MatMul(", std::string(from), ", onnx::MatMul_", w,
+                        std::string(name), ") -> ", n, std::string(name), " float32 2x4x8\n");
+  };
+  const auto norm = [&](std::string_view name, std::string_view from, std::string_view to) {
+    return absl::StrCat("/", n, std::string(name), "/LayerNormalization = LayerNormalization(", std::string(from),
+                        ", ln.w, ln.b) -> ", std::string(to), " float32 2x4x8 {axis: -1}\n");
+  };
+  std::string text;
+  const std::string in = post_norm ? x : n + "h";
+  if (!post_norm) text += norm("n1", x, in);
+  for (const char* name : {"q", "k", "v"}) text += linear(name, in);
+  absl::StrAppend(&text, "/", n, "T = Transpose(", n, "k) -> ", n, "kt float32 2x8x4 {perm: [0 2 1]}\n");
+  absl::StrAppend(&text, "/", n, "S = MatMul(", n, "q, ", n, "kt) -> ", n, "s float32 2x4x4\n");
+  absl::StrAppend(&text, "/", n, "Softmax = Softmax(", n, "s) -> ", n, "p float32 2x4x4 {axis: -1}\n");
+  absl::StrAppend(&text, "/", n, "C = MatMul(", n, "p, ", n, "v) -> ", n, "c float32 2x4x8\n");
+  text += linear("o", n + "c");
+  absl::StrAppend(&text, "/", n, "Add = Add(", x, ", ", n, "o) -> ", n, "a float32 2x4x8\n");
+  text += norm("n2", n + "a", n + "b");
+  text += linear("f", n + "b");
+  absl::StrAppend(&text, "/", n, "Act = ", std::string(activation), "(", n, "f) -> ", n, "g float32 2x4x8\n");
+  absl::StrAppend(&text, "/", n, "u/MatMul = MatMul(", n, "g, onnx::MatMul_", w, "u) -> ", n, "u float32 2x4x8\n");
+  absl::StrAppend(&text, "/", n, "Add_1 = Add(", post_norm ? n + "b" : n + "a", ", ", n, "u) -> ",
+                  post_norm ? n + "e" : y, " float32 2x4x8\n");
+  if (post_norm) text += norm("n3", n + "e", y);
+  return text;
+}
+
+std::string Weights(std::string_view prefix) {
+  std::string text;
+  for (const char* name : {"q", "k", "v", "o", "f", "u"}) {
+    absl::StrAppend(&text, "weight onnx::MatMul_", std::string(prefix), name, " float32 8x8\n");
+  }
+  return text;
+}
+
+std::string Transformer(bool post_norm, std::string_view activation, bool shared = false) {
+  std::string text =
+      "input i float32 2x4x8\n/Relu = Relu(i) -> x0 float32 2x4x8\nweight ln.w float32 8\nweight ln.b float32 8\n";
+  absl::StrAppend(&text, Weights(shared ? "s." : "l0."), shared ? "" : Weights("l1."));
+  absl::StrAppend(&text, Block(0, post_norm, activation, shared ? "s." : ""),
+                  Block(1, post_norm, activation, shared ? "s." : ""));
+  return text + "output x2\n";
+}
+
+Run Eager() {
+  Run run;
+  run.attention = AttentionKernel::kEager;
+  return run;
+}
+
+// Of each layer: attention weights, what attention and feed-forward layer add to the stream.
+TEST(DropoutRecipe, APostNormTransformerHasItsOwn) {
+  EXPECT_EQ(Dropouts(Transformer(true, "Gelu"), Eager()), 6);
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(Transformer(true, "Gelu")), Eager());
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const Diagnostic* assumed = Find(*lowered, "dropout-assumed");
+  ASSERT_NE(assumed, nullptr);
+  EXPECT_EQ(assumed->severity, Severity::kWarning);
+  EXPECT_EQ(assumed->count, 6);
+  EXPECT_EQ(Find(*lowered, "eval-dropout"), nullptr);
+}
+
+TEST(DropoutRecipe, AReluInAPostNormTransformerIsThatOfTheFrameworksOwnLayer) {
+  EXPECT_EQ(Dropouts(Transformer(true, "Relu"), Eager()), 8);
+}
+
+TEST(DropoutRecipe, AsInTheFileWhereThatIsAskedFor) {
+  onnx_mem::Run run = Eager();
+  run.dropout = 0.0;
+  EXPECT_EQ(Dropouts(Transformer(true, "Gelu"), run), 0);
+}
+
+TEST(DropoutRecipe, OfNormsAheadOfTheirLayersNothingIsKnown) {
+  EXPECT_EQ(Dropouts(Transformer(false, "Gelu"), Eager()), 0);
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(Transformer(false, "Gelu")), Eager());
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_NE(Find(*lowered, "eval-dropout"), nullptr);
+}
+
+TEST(DropoutRecipe, OneSetOfWeightsInEveryLayerTrainsWithout) {
+  EXPECT_EQ(Dropouts(Transformer(true, "Gelu", true), Eager()), 0);
+}
+
+TEST(DropoutRecipe, ANumberMissingInASequentialIsADropout) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8
+    weight head.1.weight float32 64x8
+    weight head.4.weight float32 4x64
+    /Relu = Relu(x) -> r float32 2x8
+    /head/head.1/Gemm = Gemm(r, head.1.weight) -> h float32 2x64 {transB: 1}
+    /head/head.2/Relu = Relu(h) -> s float32 2x64
+    /head/head.4/Gemm = Gemm(s, head.4.weight) -> y float32 2x4 {transB: 1}
+    output y
+  )");
+  EXPECT_NE(text.find("linear(r/dropout, head.1.weight)"), std::string::npos) << text;
+  EXPECT_NE(text.find("linear(s/dropout, head.4.weight)"), std::string::npos) << text;
+}
+
+// head.1 is a BatchNorm in the convolution; two numbers missing in a row may be anything.
+TEST(DropoutRecipe, AGapBehindAConvolutionIsAFoldedNorm) {
+  EXPECT_EQ(Dropouts(R"(
+    input x float32 2x3x8x8
+    weight head.0.weight float32 4x3x3x3
+    weight head.5.weight float32 4x4x3x3
+    /head/head.0/Conv = Conv(x, head.0.weight) -> h float32 2x4x6x6
+    /head/head.2/Relu = Relu(h) -> s float32 2x4x6x6
+    /head/head.5/Conv = Conv(s, head.5.weight) -> y float32 2x4x4x4
+    output y
+  )"),
+            0);
+}
+
+TEST(DropoutRecipe, ConvolutionsCutToCausalOnesDropBehindTheirActivations) {
+  EXPECT_EQ(Dropouts(R"(
+    input x float32 2x4x16
+    weight a.weight float32 4x4x3
+    weight b.weight float32 4x4x3
+    const from int64 1 = 0
+    const to int64 1 = -2
+    const axis int64 1 = 2
+    /a/Conv = Conv(x, a.weight) -> a float32 2x4x18 {pads: [2 2]}
+    /Slice = Slice(a, from, to, axis) -> c float32 2x4x16
+    /Relu = Relu(c) -> r float32 2x4x16
+    /b/Conv = Conv(r, b.weight) -> b float32 2x4x18 {pads: [2 2]}
+    /Slice_1 = Slice(b, from, to, axis) -> d float32 2x4x16
+    /Relu_1 = Relu(d) -> s float32 2x4x16
+    /Add = Add(s, x) -> y float32 2x4x16
+    output y
+  )"),
+            2);
+}
+
+}  // namespace
+}  // namespace onnx_mem
