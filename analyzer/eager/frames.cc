@@ -6,6 +6,7 @@
 #include "analyzer/eager/calls.h"
 #include "analyzer/eager/kept_results.h"
 #include "analyzer/eager/locals.h"
+#include "analyzer/eager/window_names.h"
 
 namespace onnx_mem::eager {
 
@@ -13,7 +14,11 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
   IdVector<TensorId, int32_t> release(graph.tensors.size(), -1);
   const Calls calls(graph);
   std::optional<Locals> locals;
-  if (rules == FrameRules::kLocals || rules == FrameRules::kEveryName) locals.emplace(graph, calls);
+  IdVector<TensorId, int32_t> windows;
+  if (rules == FrameRules::kLocals || rules == FrameRules::kEveryName) {
+    locals.emplace(graph, calls);
+    windows = HeldAsWindows(graph, calls);
+  }
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph.tensors[id];
     int32_t last = tensor.producer.value();
@@ -22,7 +27,7 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
       if (rules == FrameRules::kStraightLine) continue;
       last = std::max(last, calls.EndOfCallEntered(tensor.producer.value(), reader.value()).value_or(-1));
     }
-    if (locals) last = std::max({last, locals->HeldUntil(id), KeptUntil(graph, calls, id)});
+    if (locals) last = std::max({last, locals->HeldUntil(id), KeptUntil(graph, calls, id), windows[id]});
     if (rules == FrameRules::kEveryName) last = std::max(last, locals->NamedUntil(id));
     release[id] = last;
   }

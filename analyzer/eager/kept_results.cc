@@ -45,10 +45,6 @@ bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
   return false;
 }
 
-bool HandsWeightsBack(const Graph& graph, const Node& node) {
-  return node.op == "softmax" && StringAttribute(node, "dropout", "") != "module" && ScalesTheProduct(graph, node);
-}
-
 // The end of the layer that an attention module's weights are handed up to, the innermost element of a stack around it
 // that has linear layers beside the attention's own; or, if sooner, of the next attention there, which takes over the
 // name: x, _ = self.self_attn(x); x, _ = self.cross_attn(x, memory). -1 if the attention is not a module of its own.
@@ -125,11 +121,21 @@ bool IsPositionedInput(const Graph& graph, const Calls& calls, const Node& sum, 
   });
 }
 
+// hidden = frames + self.positions(ids), where the other term is no embedding: looked up in the expression.
+bool IsLookedUpInSum(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  if (graph.nodes[tensor.producer].op != "embedding" || tensor.consumers.size() != 1) return false;
+  const Node& sum = graph.nodes[tensor.consumers[0]];
+  if (sum.op != "add" || sum.inputs[1] != id || tensor.producer.value() + 1 != tensor.consumers[0].value()) return false;
+  const Node* other = Producer(graph, sum.inputs[0]);
+  return other != nullptr && other->op == "permute";
+}
+
 // In the forward of a base model, which a head calls: names of what its embeddings make last until it returns.
 int32_t KeptAsEmbedding(const Graph& graph, const Calls& calls, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   const int32_t maker = tensor.producer.value();
-  if (tensor.consumers.empty()) return -1;
+  if (tensor.consumers.empty() || IsLookedUpInSum(graph, id)) return -1;
   const size_t depth = DepthAround(graph, calls, id);
   if (depth == 0) return -1;
   const bool is_term = std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
@@ -167,13 +173,34 @@ int32_t KeptAsModelOutput(const Graph& graph, const Calls& calls, TensorId id) {
   return calls.EndOfFrameAt(maker, depth);
 }
 
+// The output object of an encoder and a decoder has what the encoder made, which every layer of the decoder attends to; the
+// head's forward holds it.
+int32_t KeptAsMemory(const Graph& graph, const Calls& calls, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  const int32_t maker = tensor.producer.value();
+  const size_t depth = DepthAround(graph, calls, id);
+  const int32_t encoder = calls.UnitCall(maker, depth);
+  if (depth == 0 || tensor.consumers.size() < 2 || encoder < 0) return -1;
+  const int32_t decoder = calls.UnitCall(tensor.consumers[0].value(), depth);
+  const bool only_decoder = std::all_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
+    return calls.UnitCall(reader.value(), depth) == decoder;
+  });
+  if (decoder < 0 || !only_decoder) return -1;
+  if (!IsBaseModel(graph, calls, calls.span(encoder), depth) || !IsBaseModel(graph, calls, calls.span(decoder), depth)) return -1;
+  return calls.EndOfFrameAt(maker, depth - 1);
+}
+
 }  // namespace
+
+bool HandsWeightsBack(const Graph& graph, const Node& node) {
+  return node.op == "softmax" && StringAttribute(node, "dropout", "") != "module" && ScalesTheProduct(graph, node);
+}
 
 int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id) {
   if (!graph.tensors[id].producer.valid()) return -1;
   if (IsFirstCacheUpdate(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
   return std::max({KeptAsWeights(graph, calls, id), KeptAsEmbedding(graph, calls, id),
-                   KeptAsModelOutput(graph, calls, id)});
+                   KeptAsModelOutput(graph, calls, id), KeptAsMemory(graph, calls, id)});
 }
 
 }  // namespace onnx_mem::eager

@@ -6,6 +6,7 @@
 //   key, value = cache.update(key, value)    a decoder keeps keys and values of every layer until the model returns;
 //                                            the first update concatenates with nothing, so it copies
 //   outputs = self.model(ids)                a head keeps the output object of its base model until it returns itself
+//   return Output(x, encoder_output)         and with it what the encoder made for the decoder
 //   hidden = embeds = self.embed(ids)        what enters the first of a stack of layers has a name of its own, beside
 //   for layer in self.layers: hidden = ...   the one that the loop assigns anew
 #ifndef ONNX_MEM_ANALYZER_EAGER_KEPT_RESULTS_H_
@@ -20,6 +21,9 @@ namespace onnx_mem::eager {
 
 // The last node during which `id` is likely held for one of these reasons; -1 if for none.
 int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id);
+
+// Whether a node is the softmax of an attention that hands its weights back beside its result.
+bool HandsWeightsBack(const Graph& graph, const Node& node);
 
 }  // namespace onnx_mem::eager
 

@@ -4,6 +4,8 @@
 //   (q * self.scale) @ k ... q                                             nor has the scaled one
 //   x = windows(x); qkv = self.qkv(x); ...; x = attn @ v                   x has, until attention's result takes it over
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 #include "analyzer/eager/locals.h"
 
@@ -31,6 +33,16 @@ bool Locals::IsNormalized(TensorId id) const {
     divisor = Maker(divisor->inputs[0]);
   }
   return false;
+}
+
+// attn = attn + bias; attn = self.softmax(attn); x = attn @ v: one name for all, where dots = q @ k * self.scale is another
+// than that of self.attend(dots).
+bool Locals::IsSoftmaxOfSum(TensorId id) const {
+  const Node* maker = Maker(id);
+  if (maker == nullptr || maker->op != "softmax") return false;
+  maker = Maker(maker->inputs[0]);
+  if (maker != nullptr && maker->op == "reshape") maker = Maker(maker->inputs[0]);
+  return maker != nullptr && maker->op == "add";
 }
 
 // q = q * self.scale would have taken the name of a value that is read again later.
@@ -68,6 +80,63 @@ int32_t Locals::HeldByProjection(TensorId id, const Home& home) const {
     last = std::max(last, reader.value());
   }
   return last < 0 ? -1 : EndOfAttention(last, home);
+}
+
+// scores = q @ k / math.sqrt(d); probs = softmax(scores): who divides has a name for the scores beside that of the weights.
+int32_t Locals::HeldAsScores(TensorId id, const Home& home) const {
+  const auto& readers = graph_.tensors[id].consumers;
+  if (readers.size() != 1 || graph_.nodes[readers[0]].op != "softmax") return -1;
+  const Node* maker = Maker(id);
+  constexpr int kMostSteps = 3;
+  for (int step = 0; step < kMostSteps && maker != nullptr && (maker->op == "add" || maker->op == "where"); ++step) {
+    maker = Maker(maker->inputs[maker->op == "where" ? maker->inputs.size() - 1 : 0]);
+  }
+  if (maker == nullptr || maker->op != "div_scalar") return -1;
+  const Node* product = Maker(maker->inputs[0]);
+  return product != nullptr && IsProduct(*product) ? calls_.EndOfFrameAt(readers[0].value(), home.depth) : -1;
+}
+
+// x = self.activation(self.fc1(x)): where a layer has both beside its attention, as in fairseq and what descends from it,
+// it calls one in the argument of the other (61 of 67 such layers in transformers). Feed-forward modules of their own go
+// statement by statement, and so does code that flattens tokens first (OPT).
+bool Locals::ActivatesBesideAttention(int32_t linear, int32_t activation, const Home& home) const {
+  const int32_t first = calls_.UnitCall(linear, home.depth), second = calls_.UnitCall(activation, home.depth);
+  if (home.depth == 0 || first < 0 || second < 0) return false;
+  const auto runs = [&](int32_t call, std::string_view op) {
+    const CallSpan& span = calls_.span(call);
+    return span.begin == span.end && graph_.nodes[NodeId(span.begin)].op == op;
+  };
+  constexpr std::string_view kActivations[] = {"relu", "gelu", "silu", "tanh"};
+  const auto is_activation = [&](std::string_view op) { return runs(second, op); };
+  if (!runs(first, "linear") || std::none_of(std::begin(kActivations), std::end(kActivations), is_activation)) return false;
+  if (graph_.tensors[graph_.nodes[NodeId(linear)].inputs[0]].shape.rank() < 3) return false;
+  for (int32_t i = calls_.span(home.frame).begin; i < linear; ++i) {
+    if (IsProduct(graph_.nodes[NodeId(i)]) && calls_.of_node(i).size() > home.depth) return true;
+  }
+  return false;
+}
+
+// x = x + self.attend(self.norm(x)); x = x + self.mlp(...): a block that calls a module for its second half, but attends in
+// its own code, likely does so in a method, whose names go before the sum. The last node of that method; -1 where the
+// frame has none. (Who writes attention into forward writes the second half there, too.)
+int32_t Locals::EndOfAttentionMethod(TensorId id, const Home& home) const {
+  if (home.depth == 0) return -1;
+  const int32_t maker = graph_.tensors[id].producer.value();
+  const int32_t begin = calls_.span(home.frame).begin, end = calls_.span(home.frame).end;
+  int32_t sum = EndOfAttention(begin, home);
+  if (sum < 0) return -1;
+  while (sum <= end && (calls_.of_node(sum).size() != home.depth || graph_.nodes[NodeId(sum)].op != "add")) ++sum;
+  if (maker >= sum) return -1;
+  for (int32_t i = sum + 1; i <= end; ++i) {
+    const int32_t call = calls_.UnitCall(i, home.depth);
+    if (call < 0) continue;
+    const CallSpan& span = calls_.span(call);
+    int32_t layers = 0;
+    for (; i <= span.end; ++i) layers += graph_.nodes[NodeId(i)].op == "linear" ? 1 : 0;
+    i = span.end;
+    if (layers >= 2) return sum - 1;
+  }
+  return -1;
 }
 
 }  // namespace onnx_mem::eager

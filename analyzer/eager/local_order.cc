@@ -61,6 +61,26 @@ int32_t Locals::NextInExpression(int32_t unit, const Home& home) const {
   return Contains(kJoining, op) || Contains(kInnerViews, op) || Contains(kShapingViews, op) ? next : -1;
 }
 
+// for block in self.blocks: x = block(x)
+// return self.head(self.norm(x)): the last statement of a model.
+int32_t Locals::HeldByHead(TensorId id, const Home& home) const {
+  const int32_t block = calls_.UnitCall(graph_.tensors[id].producer.value(), home.depth);
+  if (home.depth != 0 || block < 0 || !IsElement(calls_.span(block).name)) return -1;
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  if (units.size() != 1 || calls_.UnitCall(units[0], 0) < 0) return -1;
+  const std::string& op = graph_.nodes[NodeId(units[0])].op;
+  if (op != "layer_norm" && op != "rms_norm") return -1;
+  constexpr int kMostSteps = 4;  // x[:, 0]
+  TensorId result = OnlyResult(units[0], 0);
+  for (int step = 0; step < kMostSteps && result.valid(); ++step) {
+    const std::vector<int32_t> next = ReadingUnits(result, home);
+    if (next.size() != 1) return -1;
+    if (calls_.UnitCall(next[0], 0) >= 0) return next[0] + 1 >= static_cast<int32_t>(graph_.nodes.size()) ? next[0] : -1;
+    result = OnlyResult(next[0], 0);
+  }
+  return -1;
+}
+
 // Integers are indices, which functions of their own compute.
 int32_t Locals::HeldOutOfOrder(TensorId id, const Home& home) const {
   if (!needs_name_[id] || !IsFloating(graph_.tensors[id].dtype)) return -1;

@@ -171,6 +171,7 @@ int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
     if (Prepares(next, home.depth)) {
       return !NamesItsParts(next, unit, home) && is_call(only_reader(next)) ? next : -1;
     }
+    if (ActivatesBesideAttention(unit, next, home)) return next;
     if (!is_call(next) || !Contains(kNorms, graph_.nodes[NodeId(next)].op)) return -1;
     const int32_t after = only_reader(next);
     return (after >= 0 && Wraps(after, home.depth)) || IsWrappedElsewhere(next, home) ? next : -1;
@@ -198,6 +199,7 @@ int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
 // adjacency @ self.linear(x): what a call hands straight to the product needs no name.
 bool Locals::StandsInProduct(TensorId id, int32_t product) const {
   if (IsNormalized(id) || IsScaledInProduct(id)) return true;
+  if (IsSoftmaxOfSum(id)) return false;
   const int32_t maker = graph_.tensors[id].producer.value();
   const size_t depth = calls_.of_node(product).size();
   return calls_.UnitCall(maker, depth) >= 0 && calls_.UnitEnd(maker, depth) + 1 == product;
@@ -371,9 +373,11 @@ int32_t Locals::HeldUntil(TensorId id) const {
     if (node.op == "cat") last = std::max(last, HeldByCallersList(reader));
   }
   if (IsGaussianName(id) || IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
-  return std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home),
-                   HeldOutOfOrder(id, home), HeldByProjection(id, home), HeldByWeightedSum(id, home),
-                   HeldBesideSkip(id, home), HeldByLongOperands(id, home)});
+  last = std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home),
+                   HeldOutOfOrder(id, home), HeldByHead(id, home), HeldByProjection(id, home), HeldAsScores(id, home),
+                   HeldByWeightedSum(id, home), HeldBesideSkip(id, home), HeldByLongOperands(id, home)});
+  const int32_t method = EndOfAttentionMethod(id, home);
+  return method < 0 ? last : std::min(last, method);
 }
 
 // A container (Sequential) passes values from element to element and names none: "m.0" called by m itself, where a loop

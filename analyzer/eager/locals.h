@@ -73,13 +73,18 @@ class Locals {
   // local_attention.cc
   const Node* Maker(TensorId id) const;
   bool IsNormalized(TensorId id) const;
+  bool IsSoftmaxOfSum(TensorId id) const;
   bool IsScaledInProduct(TensorId id) const;
   int32_t EndOfAttention(int32_t node, const Home& home) const;
   int32_t HeldByProjection(TensorId id, const Home& home) const;
+  bool ActivatesBesideAttention(int32_t linear, int32_t activation, const Home& home) const;
+  int32_t HeldAsScores(TensorId id, const Home& home) const;
+  int32_t EndOfAttentionMethod(TensorId id, const Home& home) const;
   // local_order.cc
   bool IsLeaf(TensorId id, const Home& home) const;
   void CollectLeaves(int32_t unit_end, const Home& home, std::vector<TensorId>& leaves) const;
   int32_t NextInExpression(int32_t unit, const Home& home) const;
+  int32_t HeldByHead(TensorId id, const Home& home) const;
   int32_t HeldOutOfOrder(TensorId id, const Home& home) const;
   // local_joins.cc
   int32_t HeldByWeightedSum(TensorId id, const Home& home) const;

@@ -1,6 +1,7 @@
 // Names that Python's order of evaluation or written-out attention tells of.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -100,6 +101,75 @@ TEST(LocalOrder, ModulesInsideSayWhichCallOfASharedModuleItIs) {
   p.Run("linear", {x}, "last");  // 7
   EXPECT_EQ(p.Release(results[0]), Nodes(4, 4)) << "an argument of the second call alone";
   EXPECT_EQ(p.Release(results[1]), Nodes(6, 6));
+}
+
+// x = x + self.attend(self.norm(x)); x = x + self.mlp(x): attention in a block's own code.
+TEST(LocalOrder, AttentionBesideAModuleIsAMethod) {
+  for (const bool is_module : {true, false}) {
+    Program p;
+    const std::string mlp = is_module ? "b > b.mlp > b.mlp." : "b > b.";
+    const TensorId x = p.Run("linear", {p.input()}, "first");           // 0
+    const TensorId q = p.Run("linear", {x}, "b > b.q");                 // 1
+    const TensorId k = p.Run("linear", {x}, "b > b.k");                 // 2
+    const TensorId scores = p.Run("matmul", {q, k}, "b");               // 3
+    const TensorId weights = p.Run("softmax", {scores}, "b");           // 4
+    const TensorId out = p.Run("matmul", {weights, k}, "b");            // 5
+    const TensorId proj = p.Run("linear", {out}, "b > b.proj");         // 6
+    const TensorId sum = p.Run("add", {x, proj}, "b");                  // 7
+    const TensorId up = p.Run("linear", {sum}, mlp + "up");             // 8
+    const TensorId down = p.Run("linear", {up}, mlp + "down");          // 9
+    const TensorId last = p.Run("add", {sum, down}, "b");               // 10
+    p.Run("linear", {last}, "last");                                    // 11
+    EXPECT_EQ(p.Release(weights).first, is_module ? 6 : 10);
+  }
+}
+
+TEST(LocalOrder, WhoDividesScoresHasANameForThem) {  // scores = q @ k / math.sqrt(d); probs = softmax(scores)
+  for (std::string_view scale : {"div_scalar", "mul_scalar"}) {
+    Program p;
+    const TensorId q = p.Run("linear", {p.input()}, "m > m.q");    // 0
+    const TensorId k = p.Run("linear", {p.input()}, "m > m.k");    // 1
+    const TensorId product = p.Run("matmul", {q, k}, "m");         // 2
+    const TensorId scores = p.Run(scale, {product}, "m");          // 3
+    const TensorId weights = p.Run("softmax", {scores}, "m");      // 4
+    const TensorId out = p.Run("matmul", {weights, k}, "m");       // 5
+    const TensorId proj = p.Run("linear", {out}, "m > m.proj");    // 6
+    p.Run("linear", {proj}, "last");                               // 7
+    EXPECT_EQ(p.Release(scores), scale == "div_scalar" ? Nodes(6, 4) : Nodes(4, 4));
+  }
+}
+
+TEST(LocalOrder, ASoftmaxModuleOfASumTakesItsNameOver) {  // attn = attn + bias; attn = self.softmax(attn); x = attn @ v
+  for (std::string_view op : {"add", "mul_scalar"}) {
+    Program p;
+    const TensorId v = p.Run("linear", {p.input()}, "m > m.v");              // 0
+    const TensorId dots = p.Run(op, {p.input(), p.input()}, "m");            // 1
+    const TensorId attn = p.Run("softmax", {dots}, "m > m.attend");          // 2
+    const TensorId out = p.Run("matmul", {attn, v}, "m");                    // 3
+    const TensorId proj = p.Run("linear", {out}, "m > m.proj");              // 4
+    p.Run("linear", {proj}, "last");                                         // 5
+    EXPECT_EQ(p.Release(dots).first, op == "add" ? 2 : 3);
+  }
+}
+
+TEST(LocalOrder, AnActivationBesideAttentionIsCalledOnACall) {  // x = self.act(self.fc1(x)); x = self.fc2(x)
+  Program p;
+  const TensorId h = p.Run("matmul", {p.input(), p.input()}, "l > l.attn");         // 0
+  const TensorId x = p.Run("layer_norm", {h}, "l > l.norm", {2, 3, 4});             // 1
+  const TensorId up = p.Run("linear", {x}, "l > l.fc1", {2, 3, 4});                 // 2
+  const TensorId act = p.Run("gelu", {up}, "l > l.act", {2, 3, 4});                 // 3
+  const TensorId down = p.Run("linear", {act}, "l > l.fc2", {2, 3, 4});             // 4
+  p.Run("linear", {down}, "last");                                                  // 5
+  EXPECT_EQ(p.Release(x), Nodes(3, 2));
+}
+
+TEST(LocalOrder, TheLastStatementOfAModelHoldsWhatGoesIn) {  // return self.head(self.norm(x)[:, 0])
+  Program p;
+  const TensorId x = p.Run("linear", {p.input()}, "blocks.0");  // 0
+  const TensorId n = p.Run("layer_norm", {x}, "norm");          // 1
+  const TensorId first = p.Run("select", {n});                  // 2
+  p.Run("linear", {first}, "head");                             // 3
+  EXPECT_EQ(p.Release(x), Nodes(3, 1));
 }
 
 }  // namespace
