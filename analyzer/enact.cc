@@ -13,6 +13,7 @@
 #include "analyzer/eager/machine.h"
 #include "analyzer/eager/output_loss.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/lower/inplace.h"
 #include "analyzer/lower/lower.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/segments.h"
@@ -308,10 +309,12 @@ absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
 
 namespace {
 
-// The same operators, each of which makes a new tensor: which ones wrote in place is a habit, no fact of the file.
+// The same operators, each of which makes a new tensor: which ones wrote in place is a habit, unless a source line says it.
 Lowered OutOfPlace(Lowered lowered) {
   for (NodeId id(0); lowered.graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
-    lowered.graph.nodes[id].attributes.erase("inplace");
+    if (IntAttribute(lowered.graph.nodes[id], "inplace", 0) != kInPlaceBySource) {
+      lowered.graph.nodes[id].attributes.erase("inplace");
+    }
   }
   return lowered;
 }

@@ -6,6 +6,7 @@
 #include "analyzer/eager/calls.h"
 #include "analyzer/eager/kept_results.h"
 #include "analyzer/eager/locals.h"
+#include "analyzer/eager/source_names.h"
 #include "analyzer/eager/window_names.h"
 
 namespace onnx_mem::eager {
@@ -14,7 +15,9 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
   IdVector<TensorId, int32_t> release(graph.tensors.size(), -1);
   const Calls calls(graph);
   std::optional<Locals> locals;
+  std::optional<SourceNames> names;
   IdVector<TensorId, int32_t> windows;
+  if (rules != FrameRules::kStraightLine) names.emplace(graph, calls);
   if (rules == FrameRules::kLocals || rules == FrameRules::kEveryName) {
     locals.emplace(graph, calls);
     windows = HeldAsWindows(graph, calls);
@@ -27,8 +30,11 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
       if (rules == FrameRules::kStraightLine) continue;
       last = std::max(last, calls.EndOfCallEntered(tensor.producer.value(), reader.value()).value_or(-1));
     }
-    if (locals) last = std::max({last, locals->HeldUntil(id), KeptUntil(graph, calls, id), windows[id]});
-    if (rules == FrameRules::kEveryName) last = std::max(last, locals->NamedUntil(id));
+    const std::optional<int32_t> told = names ? names->HeldUntil(id) : std::nullopt;
+    if (told) last = std::max(last, *told);
+    if (locals) last = std::max(last, KeptUntil(graph, calls, id, told.has_value()));
+    if (locals && !told) last = std::max({last, locals->HeldUntil(id), windows[id]});
+    if (rules == FrameRules::kEveryName && !told) last = std::max(last, locals->NamedUntil(id));
     release[id] = last;
   }
   for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());

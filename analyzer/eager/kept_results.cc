@@ -196,11 +196,12 @@ bool HandsWeightsBack(const Graph& graph, const Node& node) {
   return node.op == "softmax" && StringAttribute(node, "dropout", "") != "module" && ScalesTheProduct(graph, node);
 }
 
-int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id) {
+int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known) {
   if (!graph.tensors[id].producer.valid()) return -1;
   if (IsFirstCacheUpdate(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
-  return std::max({KeptAsWeights(graph, calls, id), KeptAsEmbedding(graph, calls, id),
-                   KeptAsModelOutput(graph, calls, id), KeptAsMemory(graph, calls, id)});
+  const int32_t handed_on = std::max(KeptAsWeights(graph, calls, id), KeptAsMemory(graph, calls, id));
+  if (names_known) return handed_on;
+  return std::max({handed_on, KeptAsEmbedding(graph, calls, id), KeptAsModelOutput(graph, calls, id)});
 }
 
 }  // namespace onnx_mem::eager

@@ -19,8 +19,9 @@
 
 namespace onnx_mem::eager {
 
-// The last node during which `id` is likely held for one of these reasons; -1 if for none.
-int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id);
+// The last node during which `id` is likely held for one of these reasons; -1 if for none. With `names_known` the names
+// of the code that it is handed to are known (source_names.h): what is asked is who else keeps it.
+int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known = false);
 
 // Whether a node is the softmax of an attention that hands its weights back beside its result.
 bool HandsWeightsBack(const Graph& graph, const Node& node);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/lower/source_inplace.h"
 
 namespace onnx_mem {
 namespace {
@@ -129,7 +130,8 @@ bool AddsWhatCameIn(const Draft& draft, NodeId sum) {
 }
 
 // `out += identity; out = relu(out)`: the sum may overwrite the branch's BatchNorm output.
-bool MarkSum(Draft& draft, NodeId sum) {
+bool MarkSum(Draft& draft, SourceInPlace& source, NodeId sum) {
+  if (source.Writes(sum)) return false;
   if (draft.node(sum).op != "add" || Overwritable(draft, sum) == NodeId()) return false;
   if (draft.node(Overwritable(draft, sum)).op != "batch_norm" || !AddsWhatCameIn(draft, sum)) return false;
   draft.mutable_node(sum).attributes["inplace"] = int64_t{1};
@@ -138,17 +140,26 @@ bool MarkSum(Draft& draft, NodeId sum) {
 
 int64_t MarkByHabit(Draft& draft, const Run& run) {
   int64_t count = 0;
+  SourceInPlace source(draft);
   const std::vector<NodeId> order = draft.InOrder();
   const bool convolutional =
       std::any_of(order.begin(), order.end(), [&](NodeId id) { return draft.node(id).op == "conv"; });
   for (NodeId id : order) {
     const InPlaceRow* row = Find(draft.node(id).op);
+    if (const std::optional<bool> told = source.Writes(id)) {
+      if (!*told) continue;
+      draft.mutable_node(id).attributes["inplace"] = kInPlaceBySource;
+      ++count;
+      const NodeId sum = row != nullptr && row->op == "relu" ? Overwritable(draft, id) : NodeId();
+      if (sum.valid() && MarkSum(draft, source, sum)) ++count;
+      continue;
+    }
     if (row == nullptr) continue;
     const NodeId producer = Overwritable(draft, id);
     if (!producer.valid() || !IsHabit(draft, *row, id, producer, run, convolutional)) continue;
     draft.mutable_node(id).attributes["inplace"] = int64_t{1};
     ++count;
-    if (row->op == "relu" && MarkSum(draft, producer)) ++count;
+    if (row->op == "relu" && MarkSum(draft, source, producer)) ++count;
   }
   return count;
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/source_trace.h"
 
 namespace onnx_mem {
 
@@ -35,6 +36,7 @@ NodeId Replace(Draft& draft, const std::vector<NodeId>& nodes, Node fused, Rank 
   if (fused.name.empty()) fused.name = last.name;
   fused.module = last.module;
   fused.calls = last.calls;
+  KeepSourceTrace(last, fused);
   fused.framework_op = last.framework_op;
   for (NodeId id : nodes) draft.Remove(id);
   return draft.Add(std::move(fused), rank);
@@ -50,6 +52,7 @@ void CopyResult(Draft& draft, NodeId id) {
   contiguous.name = maker.name;
   contiguous.module = maker.module;
   contiguous.calls = maker.calls;
+  KeepSourceTrace(maker, contiguous);
   draft.Add(std::move(contiguous), draft.rank(id));
 }
 

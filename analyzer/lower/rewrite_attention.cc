@@ -10,9 +10,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/attention_kernel.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
+#include "analyzer/lower/traced_mask.h"
 
 namespace onnx_mem {
 namespace {
@@ -88,6 +90,11 @@ bool MatchMaskedScores(const Draft& draft, TensorId scores, NodeId near, Match& 
     } else if (made_here && !draft.node(where).inputs[1].valid() && !draft.node(where).inputs[2].valid()) {
       mask = draft.node(where).inputs[0];
     }
+    if (const TracedMask traced = mask.valid() ? FindTracedMask(draft, mask) : TracedMask::kNone;
+        traced != TracedMask::kNone) {
+      with_mask.causal = traced == TracedMask::kCausal;
+      mask = TensorId();
+    }
     with_mask.mask = mask;
     match = std::move(with_mask);
     return true;
@@ -161,6 +168,7 @@ TensorId Untransposed(Draft& draft, TensorId id, NodeId near, Rank rank) {
   node.name = last.name;
   node.module = last.module;
   node.calls = last.calls;
+  KeepSourceTrace(last, node);
   node.attributes["perm"] = perm;
   draft.Add(std::move(node), rank);
   return k;

@@ -5,6 +5,7 @@
 //
 // Source: aten/src/ATen/native/Distance.cpp (cosine_similarity).
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -61,6 +62,7 @@ TensorId AddOp(Draft& draft, NodeId like, std::string_view op, std::vector<Tenso
   node.name = scope.name;
   node.module = scope.module;
   node.calls = scope.calls;
+  KeepSourceTrace(scope, node);
   node.framework_op = scope.framework_op;
   draft.Add(std::move(node), draft.rank(like));
   return result;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/dropout_places.h"
 #include "analyzer/lower/dropout_recipe.h"
 #include "analyzer/lower/match.h"
@@ -28,6 +29,7 @@ void InsertAfter(Draft& draft, NodeId id, double p) {
   dropout.name = absl::StrCat(before.name, "/dropout");
   dropout.module = before.module;
   dropout.calls = before.calls;
+  KeepSourceTrace(before, dropout);
   draft.Add(std::move(dropout), draft.rank(id));
 }
 

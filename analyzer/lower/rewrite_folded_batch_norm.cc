@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -54,6 +55,7 @@ void GiveConvolutionItsModule(const Draft& draft, Node& conv) {
   if (!NamesBatchNorm(conv) || dot == std::string::npos) return;
   conv.module = weight.substr(0, dot);
   if (!conv.calls.empty()) conv.calls.back() = conv.module;
+  HideInnermostCall(conv);
   conv.framework_op = absl::StrCat(conv.framework_op, " conv");
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -40,6 +41,7 @@ int64_t ComputeFoldedLinear(Lowering& lowering) {
       full.name = sum.name;
       full.module = sum.module;
       full.calls = sum.calls;
+      KeepSourceTrace(sum, full);
       Rank rank = draft.rank(id);
       --rank.place;
       std::vector<TensorId> inputs = sum.inputs;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/rewrites.h"
@@ -84,6 +85,7 @@ class Ahead {
     node.name = absl::StrCat(name_, "/", absl::string_view(op.data(), op.size()));
     node.module = reader_.module;
     node.calls = reader_.calls;
+    KeepSourceTrace(reader_, node);
     if (op == "permute") node.attributes["perm"] = std::vector<int64_t>{2, 0, 1};
     draft_.Add(std::move(node), rank_);
     return result;

@@ -1,6 +1,7 @@
 #include "analyzer/lower/site.h"
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/parameters.h"
 
 namespace onnx_mem {
@@ -120,6 +121,7 @@ NodeId Site::Emit(std::string_view op, std::vector<TensorId> inputs, std::vector
   node.module = scope_.module;
   node.calls = scope_.calls;
   node.framework_op = scope_.framework_op;
+  KeepSourceTrace(node_, node);
   return draft().Add(std::move(node), Rank{id_.value(), place_++});
 }
 

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/lower/ops.h"
+#include "analyzer/lower/ops_sequence.h"
 
 namespace onnx_mem {
 namespace {
@@ -222,14 +223,14 @@ constexpr auto kRows = std::to_array<TableRow>({
     {"", "OptionalHasElement", LowerAssumed},
     {"", "RegexFullMatch", LowerAssumed},
     {"", "STFT", LowerAssumed},
-    {"", "SequenceAt", LowerAssumed},
+    {"", "SequenceAt", LowerSequenceAt, "", {Bit(1)}},
     {"", "SequenceConstruct", LowerAssumed},
     {"", "SequenceEmpty", LowerAssumed},
     {"", "SequenceErase", LowerAssumed},
     {"", "SequenceInsert", LowerAssumed},
     {"", "SequenceLength", LowerAssumed},
     {"", "SequenceMap", LowerAssumed},
-    {"", "SplitToSequence", LowerAssumed},
+    {"", "SplitToSequence", LowerSplitToSequence, "", {Bit(1)}},
     {"", "StringConcat", LowerAssumed},
     {"", "StringNormalizer", LowerAssumed},
     {"", "StringSplit", LowerAssumed},

@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/eager/frames.h"
 #include "analyzer/graph/graph.h"
+#include "analyzer/graph/source_trace.h"
 
 namespace onnx_mem::eager {
 
@@ -40,6 +42,14 @@ class LoweredProgram {
   void Say(TensorId id, std::string_view name, Attribute value) {
     graph_.nodes[graph_.tensors[id].producer].attributes[std::string(name)] = std::move(value);
   }
+
+  // Gives the node that made `id` source lines, one for the model's forward and one for each of its calls; equal texts
+  // are one line.
+  void OnLines(TensorId id, const std::vector<std::string>& texts) {
+    std::string& trace = graph_.nodes[graph_.tensors[id].producer].metadata[std::string(kSourceTrace)];
+    for (const std::string& text : texts) absl::StrAppend(&trace, "File \"net.py\", line 1, in forward\n    ", text, "\n");
+  }
+  const Graph& graph() const { return graph_; }
 
   // Node index after which `id` goes, with likely locals and with the certain rules alone.
   std::pair<int32_t, int32_t> Release(TensorId id) const {

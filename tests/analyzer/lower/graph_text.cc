@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
@@ -87,7 +88,8 @@ class Parser {
  private:
   void Line(absl::string_view line) {
     if (absl::ConsumePrefix(&line, "@ ")) {
-      const std::pair<std::string, std::string> entry = absl::StrSplit(line, absl::MaxSplits(' ', 1));
+      std::pair<std::string, std::string> entry = absl::StrSplit(line, absl::MaxSplits(' ', 1));
+      absl::StrReplaceAll({{"\\n", "\n"}}, &entry.second);
       graph_.nodes[NodeId(static_cast<int32_t>(graph_.nodes.size()) - 1)].metadata.insert(entry);
     } else if (absl::ConsumePrefix(&line, "input ")) {
       graph_.inputs.push_back(Declare(line, TensorRole::kInput));

@@ -1,0 +1,87 @@
+#include "analyzer/graph/source_trace.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr absl::string_view kFile = "File \"";
+constexpr absl::string_view kContainers = "torch/nn/modules/container.py";
+
+struct Frame {
+  absl::string_view file;
+  absl::string_view function;
+  int64_t line = 0;
+};
+
+// `File "models/net.py", line 93, in forward`; false for any other line.
+bool ParseFrame(absl::string_view text, Frame& frame) {
+  constexpr absl::string_view kLine = "\", line ", kIn = ", in ";
+  if (text.substr(0, kFile.size()) != kFile) return false;
+  const size_t line = text.find(kLine);
+  const size_t in = line == absl::string_view::npos ? line : text.find(kIn, line + kLine.size());
+  if (in == absl::string_view::npos) return false;
+  frame.file = text.substr(kFile.size(), line - kFile.size());
+  frame.function = text.substr(in + kIn.size());
+  return absl::SimpleAtoi(text.substr(line + kLine.size(), in - line - kLine.size()), &frame.line);
+}
+
+SourceLines ReadTrace(std::string_view trace, std::map<std::string, std::shared_ptr<const SourceLine>>& known) {
+  SourceLines lines;
+  const std::vector<absl::string_view> rows = absl::StrSplit(absl::string_view(trace.data(), trace.size()), '\n');
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Frame frame, next;
+    if (!ParseFrame(absl::StripAsciiWhitespace(rows[i]), frame) || frame.function != "forward") continue;
+    absl::string_view text = i + 1 < rows.size() ? absl::StripAsciiWhitespace(rows[i + 1]) : absl::string_view();
+    if (text.empty() || ParseFrame(text, next)) {
+      lines.push_back(nullptr);
+      continue;
+    }
+    std::shared_ptr<const SourceLine>& line = known[absl::StrCat(frame.file, "\n", frame.line, "\n", text)];
+    if (line == nullptr) {
+      const std::string_view plain(text.data(), text.size());
+      line = std::make_shared<const SourceLine>(
+          SourceLine{std::string(frame.file), frame.line, std::string(text), ParseStatement(plain)});
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+const SourceLines& SourceTraceReader::Read(const Node& node) {
+  static const SourceLines kNone;
+  const auto entry = node.metadata.find(kSourceTrace);
+  if (entry == node.metadata.end()) return kNone;
+  auto it = traces_.find(entry->second);
+  if (it == traces_.end()) it = traces_.emplace(entry->second, ReadTrace(entry->second, lines_)).first;
+  return it->second.size() == node.calls.size() + 1 ? it->second : kNone;
+}
+
+void KeepSourceTrace(const Node& from, Node& to) {
+  auto it = from.metadata.find(kExportedTrace);
+  if (it == from.metadata.end()) it = from.metadata.find(kSourceTrace);
+  if (it != from.metadata.end()) to.metadata.insert_or_assign(std::string(kSourceTrace), it->second);
+}
+
+void HideInnermostCall(Node& node) {
+  const auto it = node.metadata.find(kSourceTrace);
+  if (it == node.metadata.end()) return;
+  std::string& trace = it->second;
+  const size_t last = trace.rfind(kFile.data());
+  if (last == std::string::npos) return;
+  const size_t before = last == 0 ? std::string::npos : trace.rfind(kFile.data(), last - 1);
+  const bool both = before != std::string::npos &&
+                    !absl::StrContains(absl::string_view(trace).substr(before, last - before), kContainers);
+  trace.resize(both ? before : last);
+  for (int i = 0; i < (both ? 2 : 1); ++i) trace += "File \"\", line 0, in forward\n";
+}
+
+bool IsContainersLoop(const SourceLine& line) { return absl::StrContains(line.file, kContainers); }
+
+}  // namespace onnx_mem

@@ -1,0 +1,55 @@
+// The stack trace that dynamo's exporter writes to each node -> the lines of the forward() functions around it.
+//
+//   File "models/net.py", line 93, in forward        ->  {models/net.py, 93, "out = self.bn1(out)"},
+//     out = self.bn1(out)                                {.../batchnorm.py, 210, "return F.batch_norm("}
+//   File ".../batchnorm.py", line 210, in forward
+//     return F.batch_norm(
+//
+// Source: torch/fx/proxy.py (stack traces keep the frames called forward), torch.onnx (metadata of a node).
+#ifndef ONNX_MEM_ANALYZER_GRAPH_SOURCE_TRACE_H_
+#define ONNX_MEM_ANALYZER_GRAPH_SOURCE_TRACE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/graph/graph.h"
+#include "analyzer/graph/source_line.h"
+
+namespace onnx_mem {
+
+// Keys of Node::metadata: as the exporter wrote it, and what lowering keeps of it on the operators that it makes.
+inline constexpr std::string_view kExportedTrace = "pkg.torch.onnx.stack_trace";
+inline constexpr std::string_view kSourceTrace = "onnx_mem.source_trace";
+
+// Outermost first; null where the line is not known.
+using SourceLines = std::vector<std::shared_ptr<const SourceLine>>;
+
+// Reads traces; equal lines of different nodes are one object.
+class SourceTraceReader {
+ public:
+  // The lines of the functions called forward around a lowered node: one of the model's own and one of each call in
+  // `node.calls`. Empty where the trace has another number of lines, or where there is none.
+  const SourceLines& Read(const Node& node);
+
+ private:
+  std::map<std::string, SourceLines, std::less<>> traces_;
+  std::map<std::string, std::shared_ptr<const SourceLine>> lines_;  // by file, line and text
+};
+
+// Keeps the trace of the file's node on an operator that it became, and that of an operator on another.
+void KeepSourceTrace(const Node& from, Node& to);
+
+// Forgets the innermost line, which is another call's, and the one that makes the call; not so the one on which a
+// Sequential calls all of its elements.
+void HideInnermostCall(Node& node);
+
+// `input = module(input)`, on which a Sequential calls its elements one after the other.
+bool IsContainersLoop(const SourceLine& line);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_GRAPH_SOURCE_TRACE_H_
