@@ -137,7 +137,7 @@ int32_t KeptAsEmbedding(const Graph& graph, const Calls& calls, TensorId id) {
   const int32_t maker = tensor.producer.value();
   if (tensor.consumers.empty() || IsLookedUpInSum(graph, id)) return -1;
   const size_t depth = DepthAround(graph, calls, id);
-  if (depth == 0) return -1;
+  if (depth == 0 || IsElement(calls.span(calls.of_node(maker)[depth - 1]).name)) return -1;  // a stage is no base model
   const bool is_term = std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
     return calls.of_node(reader.value()).size() == depth && IsPositionedInput(graph, calls, graph.nodes[reader], depth);
   });

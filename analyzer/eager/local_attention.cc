@@ -35,6 +35,21 @@ bool Locals::IsNormalized(TensorId id) const {
   return false;
 }
 
+// The q of F.normalize(q, dim=-1) @ ...; what a product of activations is made of has a name.
+int32_t Locals::HeldAsNormalized(TensorId id, const Home& home) const {
+  for (NodeId reader : graph_.tensors[id].consumers) {
+    if (graph_.nodes[reader].op != "div" || graph_.nodes[reader].inputs[0] != id) continue;
+    const TensorId normalized = graph_.nodes[reader].outputs[0];
+    if (!normalized.valid() || !IsNormalized(normalized)) continue;
+    TensorId operand = normalized;
+    const auto& next = graph_.tensors[operand].consumers;
+    if (next.size() == 1 && graph_.nodes[next[0]].op == "permute") operand = graph_.nodes[next[0]].outputs[0];
+    const auto& products = graph_.tensors[operand].consumers;
+    if (products.size() == 1 && IsProduct(graph_.nodes[products[0]])) return calls_.EndOfFrameAt(products[0].value(), home.depth);
+  }
+  return -1;
+}
+
 // attn = attn + bias; attn = self.softmax(attn); x = attn @ v: one name for all, where dots = q @ k * self.scale is another
 // than that of self.attend(dots).
 bool Locals::IsSoftmaxOfSum(TensorId id) const {
@@ -82,6 +97,19 @@ int32_t Locals::HeldByProjection(TensorId id, const Home& home) const {
   return last < 0 ? -1 : EndOfAttention(last, home);
 }
 
+// Whether the function that runs `softmax` projects q, k and v by modules of their own and drops weights by another: the
+// older modules of transformers, which go on from attention_scores to attention_probs.
+bool Locals::ProjectsApart(int32_t softmax, const Home& home) const {
+  if (home.depth == 0 || calls_.of_node(softmax).size() != home.depth) return false;
+  if (StringAttribute(graph_.nodes[NodeId(softmax)], "dropout", "") != "module") return false;
+  constexpr int kProjections = 3;
+  int projections = 0;
+  for (int32_t i = calls_.span(home.frame).begin; i < softmax; ++i) {
+    projections += graph_.nodes[NodeId(i)].op == "linear" ? 1 : 0;
+  }
+  return projections >= kProjections;
+}
+
 // scores = q @ k / math.sqrt(d); probs = softmax(scores): who divides has a name for the scores beside that of the weights.
 int32_t Locals::HeldAsScores(TensorId id, const Home& home) const {
   const auto& readers = graph_.tensors[id].consumers;
@@ -91,9 +119,11 @@ int32_t Locals::HeldAsScores(TensorId id, const Home& home) const {
   for (int step = 0; step < kMostSteps && maker != nullptr && (maker->op == "add" || maker->op == "where"); ++step) {
     maker = Maker(maker->inputs[maker->op == "where" ? maker->inputs.size() - 1 : 0]);
   }
+  const int32_t end = calls_.EndOfFrameAt(readers[0].value(), home.depth);
+  if (ProjectsApart(readers[0].value(), home)) return end;
   if (maker == nullptr || maker->op != "div_scalar") return -1;
   const Node* product = Maker(maker->inputs[0]);
-  return product != nullptr && IsProduct(*product) ? calls_.EndOfFrameAt(readers[0].value(), home.depth) : -1;
+  return product != nullptr && IsProduct(*product) ? end : -1;
 }
 
 // x = self.activation(self.fc1(x)): where a layer has both beside its attention, as in fairseq and what descends from it,

@@ -73,6 +73,8 @@ class Locals {
   // local_attention.cc
   const Node* Maker(TensorId id) const;
   bool IsNormalized(TensorId id) const;
+  bool ProjectsApart(int32_t softmax, const Home& home) const;
+  int32_t HeldAsNormalized(TensorId id, const Home& home) const;
   bool IsSoftmaxOfSum(TensorId id) const;
   bool IsScaledInProduct(TensorId id) const;
   int32_t EndOfAttention(int32_t node, const Home& home) const;

@@ -126,6 +126,20 @@ TEST(KeptResults, TermsOfThePositionedInputHaveNamesTheSumGoesOn) {
   EXPECT_EQ(p.Release(sum).first, 3);
 }
 
+TEST(KeptResults, AStageNamesItsInputAsItsLoopDoes) {  // h = self.embed(h); for block in self.blocks: h = block(h)
+  for (const bool is_stage : {true, false}) {
+    LoweredProgram p;
+    const std::string name = is_stage ? "stages.0" : "model";
+    const auto in = [&](std::string_view inner) { return name + " > " + name + "." + std::string(inner); };
+    const TensorId h = p.Run("conv", {p.input()}, in("embed"));                             // 0
+    const TensorId a = p.Run("linear", {h}, in("blocks.0 > ") + name + ".blocks.0.fc");     // 1
+    const TensorId b = p.Run("linear", {a}, in("blocks.1 > ") + name + ".blocks.1.fc");     // 2
+    p.Run("layer_norm", {b}, in("norm"));                                                   // 3
+    p.Run("linear", {b}, "head");                                                           // 4
+    EXPECT_EQ(p.Release(h).first, is_stage ? 1 : 3);
+  }
+}
+
 TEST(KeptResults, AHeadKeepsTheOutputOfItsBaseModel) {  // outputs = self.bert(ids); x = self.transform(outputs[0]); ...
   LoweredProgram p;
   const TensorId embedded = p.Run("embedding", {p.input()}, "bert > bert.embed");            // 0

@@ -66,6 +66,8 @@ TEST(LocalOrder, NormalizedAndScaledOperandsOfAProductHaveNoNames) {  // F.norma
   const TensorId proj = p.Run("linear", {sum}, "m > m.proj");    // 8
   p.Run("linear", {proj}, "last");                               // 9
   EXPECT_EQ(p.Release(unit), Nodes(4, 4));
+  EXPECT_EQ(p.Release(q), Nodes(8, 3)) << "what is normalized for the product has a name";
+  EXPECT_EQ(p.Release(norm), Nodes(3, 3));
   EXPECT_EQ(p.Release(scaled), Nodes(6, 6));
   EXPECT_EQ(p.Release(k).first, 8) << "an operand of a product has a name";
 }
@@ -170,6 +172,24 @@ TEST(LocalOrder, TheLastStatementOfAModelHoldsWhatGoesIn) {  // return self.head
   const TensorId first = p.Run("select", {n});                  // 2
   p.Run("linear", {first}, "head");                             // 3
   EXPECT_EQ(p.Release(x), Nodes(3, 1));
+}
+
+// scores = scores + bias; probs = softmax(scores); probs = self.dropout(probs), beside three projections.
+TEST(LocalOrder, ScoresBesideSeparateProjectionsHaveANameOfTheirOwn) {
+  for (std::string_view dropped_by : {"module", "function"}) {
+    Program p;
+    const TensorId q = p.Run("linear", {p.input()}, "m > m.query");    // 0
+    const TensorId k = p.Run("linear", {p.input()}, "m > m.key");      // 1
+    const TensorId v = p.Run("linear", {p.input()}, "m > m.value");    // 2
+    const TensorId product = p.Run("matmul", {q, k}, "m");             // 3
+    const TensorId scores = p.Run("add", {product, p.input()}, "m");   // 4
+    const TensorId probs = p.Run("softmax", {scores}, "m");            // 5
+    p.Say(probs, "dropout", std::string(dropped_by));
+    const TensorId out = p.Run("matmul", {probs, v}, "m");             // 6
+    const TensorId flat = p.Run("reshape", {out}, "m");                // 7
+    p.Run("linear", {flat}, "last");                                   // 8
+    EXPECT_EQ(p.Release(scores), dropped_by == "module" ? Nodes(7, 5) : Nodes(5, 5));
+  }
 }
 
 }  // namespace
