@@ -5,6 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include "absl/strings/ascii.h"
+
 namespace onnx_mem::eager {
 namespace {
 
@@ -56,6 +58,14 @@ class CallNumbers {
 };
 
 }  // namespace
+
+std::string WithoutDigits(std::string_view name) {
+  std::string plain;
+  for (char c : name) {
+    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) plain.push_back(c);
+  }
+  return plain;
+}
 
 std::string_view WithoutCallNumber(std::string_view name) { return SplitCallNumber(name).first; }
 

@@ -1,4 +1,4 @@
-// The part of locals.h about values that meet: what waits for another value, and which name the result takes over.
+// The part of locals.h about values that meet: what waits for another value has a name.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -10,6 +10,7 @@ namespace {
 
 constexpr auto kViews = std::to_array<std::string_view>({"reshape", "permute", "unsqueeze", "squeeze"});
 constexpr auto kReductions = std::to_array<std::string_view>({"sum", "mean"});
+constexpr auto kNorms = std::to_array<std::string_view>({"batch_norm", "group_norm", "layer_norm"});
 
 template <class Range>
 bool Contains(const Range& range, std::string_view op) {
@@ -37,24 +38,6 @@ int32_t Locals::HeldByWeightedSum(TensorId id, const Home& home) const {
   return last;
 }
 
-// def forward(self, x1, x2): x1 = self.up(x1); x = torch.cat([x2, x1], dim=1); return self.conv(x): a module that joins an
-// argument with what it made. The argument stands first, so the result has a name of its own (milesial's U-Net, the most
-// copied one, and monai); x = torch.cat([x, skip], 1) takes over a name (segmentation_models_pytorch, diffusers).
-int32_t Locals::HeldBesideSkip(TensorId id, const Home& home) const {
-  const auto& readers = graph_.tensors[id].consumers;
-  if (readers.size() != 1) return -1;
-  const Node& node = graph_.nodes[readers[0]];
-  if (node.op != "cat" || node.inputs.size() != 2 || node.inputs[0] == id || !node.inputs[0].valid()) return -1;
-  if (calls_.of_node(readers[0].value()).size() != home.depth) return -1;
-  const int32_t maker = graph_.tensors[id].producer.value();
-  if (calls_.UnitEnd(maker, home.depth) + 1 != readers[0].value()) return -1;
-  const Tensor& skip = graph_.tensors[node.inputs[0]];
-  const bool is_older = home.frame >= 0 && skip.producer.valid() && skip.producer.value() < calls_.span(home.frame).begin;
-  const auto& next = graph_.tensors[node.outputs[0]].consumers;
-  if (!is_older || next.size() != 1 || calls_.UnitCall(next[0].value(), home.depth) < 0) return -1;
-  return calls_.UnitEnd(next[0].value(), home.depth);
-}
-
 // square_of_sum = e.sum(1) ** 2; sum_of_squares = (e ** 2).sum(1); square_of_sum - sum_of_squares: operands that take
 // several operators each stand in statements of their own.
 int32_t Locals::HeldByLongOperands(TensorId id, const Home& home) const {
@@ -74,6 +57,51 @@ int32_t Locals::HeldByLongOperands(TensorId id, const Home& home) const {
     }
   }
   return UntilRebound(id, home);
+}
+
+// y, skip = block(y): what a call gives together with another result is unpacked into names.
+int32_t Locals::HeldAsUnpacked(TensorId id, const Home& home) const {
+  const int32_t call = calls_.UnitCall(graph_.tensors[id].producer.value(), home.depth);
+  if (call < 0) return -1;
+  const CallSpan& span = calls_.span(call);
+  int results = 0;
+  for (int32_t i = span.begin; i <= span.end; ++i) {
+    for (TensorId output : graph_.nodes[NodeId(i)].outputs) {
+      if (!output.valid()) continue;
+      const auto& readers = graph_.tensors[output].consumers;
+      results += std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return r.value() > span.end; });
+    }
+  }
+  return results >= 2 ? UntilRebound(id, home) : -1;
+}
+
+// shortcut = x; x_preact = self.norm1(x); x = self.conv1(x_preact): a norm with its activation that opens a function whose
+// argument is needed again. Code that calls the activation itself writes out = self.relu(self.bn1(x)); out =
+// self.conv1(out).
+int32_t Locals::HeldAsPreactivation(TensorId id, const Home& home) const {
+  const int32_t maker = graph_.tensors[id].producer.value();
+  const int32_t call = calls_.UnitCall(maker, home.depth);
+  if (call < 0 || home.frame < 0) return -1;
+  const CallSpan& norm = calls_.span(call);
+  if (norm.begin + 1 != norm.end || norm.begin != calls_.span(home.frame).begin) return -1;
+  return Contains(kNorms, graph_.nodes[NodeId(norm.begin)].op) ? calls_.EndOfFrameAt(maker, home.depth) : -1;
+}
+
+// feat = self.conv_first(x); body_feat = self.conv_body(self.body(feat)); feat = feat + body_feat: the sum around the whole
+// body of a model. In blocks, and in sums that a loop makes, x = x + self.f(x) is one statement.
+int32_t Locals::HeldAsTrunk(TensorId id, const Home& home) const {
+  const auto& readers = graph_.tensors[id].consumers;
+  if (home.depth != 0 || readers.size() != 1 || graph_.nodes[readers[0]].op != "add") return -1;
+  const Node& sum = graph_.nodes[readers[0]];
+  const TensorId head = sum.inputs[0];
+  if (sum.inputs[1] != id || !head.valid()) return -1;
+  const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), 0);
+  const int32_t call = calls_.UnitCall(maker, 0);
+  if (call < 0 || maker + 1 != readers[0].value() || IsElement(calls_.span(call).name)) return -1;
+  const auto rounds = makers_.find({-1, Signature(sum.outputs[0], 0, 1)});
+  if (rounds == makers_.end() || rounds->second.size() != 1) return -1;
+  const std::vector<int32_t> units = ReadingUnits(head, home);
+  return units.size() == 2 && units[0] < calls_.span(call).begin ? UntilRebound(id, home) : -1;
 }
 
 }  // namespace onnx_mem::eager

@@ -32,8 +32,9 @@ bool Locals::IsSplitPiece(TensorId id) const {
 // What is looked up in tables for a list, torch.cat([e(x) for e in self.tables], 1), or scaled up there to the size of the
 // other parts, torch.cat([x0, x1, self.up(x2)], 1).
 bool Locals::StandsInList(TensorId id, const Node& cat) const {
-  if (cat.op != "cat" || cat.inputs.size() < 3 || graph_.tensors[id].consumers.size() != 1) return false;
+  if (cat.op != "cat" || graph_.tensors[id].consumers.size() != 1) return false;
   if (IsLookedUp(id)) return true;
+  if (cat.inputs.size() < 3) return false;
   const bool beside_skips = std::any_of(cat.inputs.begin(), cat.inputs.end(), [&](TensorId part) {
     return part.valid() && graph_.tensors[part].consumers.size() >= 2;
   });
@@ -43,7 +44,7 @@ bool Locals::StandsInList(TensorId id, const Node& cat) const {
 // Parts of a list that is joined later, features = [...]; torch.cat(features, 1), have names or a list of their own, and
 // so has what something else reads as well. Not so beside learned tokens: x = torch.cat([token, other_token, x], 1).
 bool Locals::IsNamedPart(TensorId id, const Node& cat) const {
-  if (graph_.tensors[id].consumers.size() >= 2) return true;
+  if (graph_.tensors[id].consumers.size() >= 2) return !IsRebound(id, cat);
   const auto parts = std::count_if(cat.inputs.begin(), cat.inputs.end(), [&](TensorId input) { return !IsToken(input); });
   return parts >= 3 && !StandsInList(id, cat);
 }
@@ -82,6 +83,19 @@ int32_t Locals::HeldByCallersList(NodeId cat) const {
     from_elements |= is_inside && IsPassedOn(calls_.UnitCall(maker, depth), {depth, frame});
   }
   return from_outside && from_elements ? calls_.EndOfFrameAt(cat.value(), depth - 1) : -1;
+}
+
+// x = torch.cat([self.f(x), x], 1): the result takes over the name of what the other part was made of, just before.
+bool Locals::IsRebound(TensorId id, const Node& cat) const {
+  if (cat.op != "cat" || cat.inputs.size() != 2 || !cat.inputs[0].valid() || !cat.inputs[1].valid()) return false;
+  const TensorId other = cat.inputs[cat.inputs[0] == id ? 1 : 0];
+  const NodeId join = graph_.tensors[cat.outputs[0]].producer;
+  if (!graph_.tensors[other].producer.valid()) return false;
+  const Home home = HomeOf(id);
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const int32_t maker = calls_.UnitEnd(graph_.tensors[other].producer.value(), home.depth);
+  return calls_.of_node(join.value()).size() == home.depth && calls_.UnitCall(maker, home.depth) >= 0 && units.size() == 2 &&
+         units[0] == maker && maker + 1 == join.value() && units[1] == join.value();
 }
 
 }  // namespace onnx_mem::eager

@@ -33,15 +33,6 @@ constexpr auto kNorms =
 
 bool IsProduct(const Node& node) { return node.op == "matmul" || node.op == "bmm" || node.op == "sdpa"; }
 
-// "layers.3.conv_1" -> "layers..conv_": the same place in every round of a loop.
-std::string WithoutDigits(std::string_view name) {
-  std::string plain;
-  for (char c : name) {
-    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) plain.push_back(c);
-  }
-  return plain;
-}
-
 }  // namespace
 
 Locals::Locals(const Graph& graph, const Calls& calls)
@@ -61,6 +52,7 @@ Locals::Locals(const Graph& graph, const Calls& calls)
     if (home.depth != depth || readers.size() != 1 || !Wraps(readers[0].value(), depth)) continue;
     wrapped_norms_.insert({home.frame, WithoutDigits(call.name)});
   }
+  FindNumberedJoins();
 }
 
 // out = F.relu(self.bn1(self.conv1(x))); out = self.bn2(self.conv2(out)): code that nests one layer nests the others.
@@ -106,7 +98,9 @@ int32_t Locals::UntilRebound(TensorId id, const Home& home) const {
   const int32_t end = calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
   auto it = makers_.find({home.frame, Signature(id, home.depth, 1)});
   if (it == makers_.end()) return end;
-  auto next = std::upper_bound(it->second.begin(), it->second.end(), last);
+  // x = x + f(x): what reads it last may be what assigns it.
+  auto next = last > tensor.producer.value() ? std::lower_bound(it->second.begin(), it->second.end(), last)
+                                             : std::upper_bound(it->second.begin(), it->second.end(), last);
   return next == it->second.end() ? end : std::min(end, *next);
 }
 
@@ -187,7 +181,7 @@ int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
   if (units.empty() || FeedsGaussian(id)) return -1;
   if (units.size() == 1 && NextInStatement(maker, home) == units[0]) return -1;
-  if (StandsInList(id, graph_.nodes[NodeId(units[0])])) return -1;
+  if (StandsInList(id, graph_.nodes[NodeId(units[0])]) || IsRebound(id, graph_.nodes[NodeId(units.back())])) return -1;
   int32_t end = -1;
   for (int32_t unit = units.back(); unit >= 0; unit = NextInStatement(unit, home)) {
     if (calls_.UnitCall(unit, home.depth) < 0 && !Prepares(unit, home.depth) && end < 0) return -1;
@@ -374,8 +368,11 @@ int32_t Locals::HeldUntil(TensorId id) const {
   }
   if (IsGaussianName(id) || IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
   last = std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home),
-                   HeldOutOfOrder(id, home), HeldByHead(id, home), HeldByProjection(id, home), HeldAsScores(id, home), HeldAsNormalized(id, home),
-                   HeldByWeightedSum(id, home), HeldBesideSkip(id, home), HeldByLongOperands(id, home)});
+                   HeldOutOfOrder(id, home), HeldByHead(id, home), HeldByProjection(id, home), HeldAsScores(id, home),
+                   HeldAsNormalized(id, home), HeldByWeightedSum(id, home), HeldByLongOperands(id, home),
+                   HeldAsPreactivation(id, home), HeldAsTrunk(id, home), HeldAsUnpacked(id, home),
+                   HeldBesideSkip(id, home), HeldByNewName(id, home), HeldAsGatedSkip(id, home),
+                   HeldByNumbers(id, home)});
   const int32_t method = EndOfAttentionMethod(id, home);
   return method < 0 ? last : std::min(last, method);
 }

@@ -70,6 +70,7 @@ class Locals {
   bool IsNamedPart(TensorId id, const Node& cat) const;
   bool IsLookedUp(TensorId id) const;
   int32_t HeldByCallersList(NodeId cat) const;
+  bool IsRebound(TensorId id, const Node& cat) const;
   // local_attention.cc
   const Node* Maker(TensorId id) const;
   bool IsNormalized(TensorId id) const;
@@ -90,9 +91,17 @@ class Locals {
   int32_t HeldOutOfOrder(TensorId id, const Home& home) const;
   // local_joins.cc
   int32_t HeldByWeightedSum(TensorId id, const Home& home) const;
-  int32_t HeldBesideSkip(TensorId id, const Home& home) const;
   int32_t HeldByLongOperands(TensorId id, const Home& home) const;
+  int32_t HeldAsUnpacked(TensorId id, const Home& home) const;
+  int32_t HeldAsPreactivation(TensorId id, const Home& home) const;
+  int32_t HeldAsTrunk(TensorId id, const Home& home) const;
   bool IsWrappedElsewhere(int32_t norm, const Home& home) const;
+  // local_skips.cc
+  int32_t HeldBesideSkip(TensorId id, const Home& home) const;
+  int32_t HeldByNewName(TensorId id, const Home& home) const;
+  int32_t HeldAsGatedSkip(TensorId id, const Home& home) const;
+  void FindNumberedJoins();
+  int32_t HeldByNumbers(TensorId id, const Home& home) const;
 
   const Graph& graph_;
   const Calls& calls_;
@@ -101,6 +110,7 @@ class Locals {
   std::map<std::pair<int32_t, size_t>, std::vector<int32_t>> makers_;
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
+  std::set<int32_t> numbered_joins_;  // frames
 };
 
 }  // namespace onnx_mem::eager

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/hash/hash.h"
-#include "absl/strings/ascii.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -14,14 +13,6 @@ namespace {
 template <class Range, class Value>
 bool Contains(const Range& range, const Value& value) {
   return std::find(range.begin(), range.end(), value) != range.end();
-}
-
-std::string WithoutDigits(std::string_view name) {
-  std::string plain;
-  for (char c : name) {
-    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) plain.push_back(c);
-  }
-  return plain;
 }
 
 bool Binds(const Statement& statement) {

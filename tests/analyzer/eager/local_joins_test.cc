@@ -1,8 +1,10 @@
 // Names of values that wait for another one, and which name the result of a join takes over.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tests/analyzer/eager/lowered_program.h"
 
@@ -28,16 +30,6 @@ Nodes ReleaseOfWeighted(bool shaped) {
 TEST(LocalJoins, AWeightedSumHoldsItsOperandsUntilItIsDone) {
   EXPECT_EQ(ReleaseOfWeighted(true), Nodes(5, 4)) << "(x * a.view(...)).sum(1)";
   EXPECT_EQ(ReleaseOfWeighted(false), Nodes(3, 3)) << "x = x * a; x = x.sum(1)";
-}
-
-TEST(LocalJoins, WhatIsJoinedBehindAnArgumentHasAName) {  // x1 = self.up(x1); x = torch.cat([x2, x1]); self.conv(x)
-  Program p;
-  const TensorId skip = p.Run("conv", {p.input()}, "skip");        // 0
-  const TensorId up = p.Run("conv", {p.input()}, "m > up");        // 1
-  const TensorId joined = p.Run("cat", {skip, up}, "m", {4, 4});   // 2
-  const TensorId out = p.Run("conv", {joined}, "m > conv");        // 3
-  p.Run("conv", {out}, "last");                                    // 4
-  EXPECT_EQ(p.Release(up), Nodes(3, 2));
 }
 
 TEST(LocalJoins, LongOperandsOfADifferenceHaveNames) {  // a = e.sum(1) ** 2; b = (e ** 2).sum(1); f(a - b)
@@ -74,6 +66,54 @@ TEST(LocalJoins, AScaleBelongsToTheCallItFollows) {  // out = self.f(out) * 2
   const TensorId scaled = p.Run("mul_scalar", {f});
   p.Run("conv", {scaled}, "last");
   EXPECT_EQ(p.Release(x), Nodes(2, 1));
+}
+
+TEST(LocalJoins, ResultsOfOneCallAreUnpacked) {  // for b in self.blocks: y, s = b(y); total = total + s
+  Program p;
+  TensorId y = p.Run("conv", {p.input()}, "first"), total = y;  // 0
+  std::vector<TensorId> skips;
+  for (std::string_view name : {"b.0", "b.1", "b.2"}) {
+    const std::string block(name);
+    const TensorId next = p.Run("conv", {y}, block + " > " + block + ".res");   // 1, 4, 7
+    skips.push_back(p.Run("conv", {y}, block + " > " + block + ".skip"));       // 2, 5, 8
+    total = p.Run("add", {total, skips.back()});                                // 3, 6, 9
+    y = next;
+  }
+  const TensorId out = p.Run("conv", {total}, "out");  // 10
+  p.Run("conv", {out}, "last");
+  EXPECT_EQ(p.Release(skips[1]).second, 6);
+  EXPECT_EQ(p.Release(skips[1]).first, 8) << "until the next round unpacks another";
+}
+
+TEST(LocalJoins, APreactivationThatOneModuleMakesHasAName) {  // p = self.norm1(x); y = self.conv1(p); return y + x
+  Program p;
+  const TensorId x = p.Run("conv", {p.input()}, "first");                            // 0
+  const TensorId n = p.Run("batch_norm", {x}, "m > m.norm1");                        // 1
+  const TensorId a = p.Run("relu", {n}, "m > m.norm1 > m.norm1.act");                // 2
+  const TensorId y = p.Run("conv", {a}, "m > m.conv1");                              // 3
+  const TensorId sum = p.Run("add", {y, x}, "m");                                    // 4
+  p.Run("conv", {sum}, "last");
+  EXPECT_EQ(p.Release(a), Nodes(4, 3));
+}
+
+TEST(LocalJoins, TheTrunkOfAModelHasAName) {  // f = self.first(x); b = self.tail(self.body(f)); f = f + b; self.up(f)
+  Program p;
+  const TensorId f = p.Run("conv", {p.input()}, "first");  // 0
+  const TensorId body = p.Run("conv", {f}, "body");        // 1
+  const TensorId tail = p.Run("conv", {body}, "tail");     // 2
+  const TensorId sum = p.Run("add", {f, tail});            // 3
+  const TensorId up = p.Run("conv", {sum}, "up");          // 4
+  p.Run("conv", {up}, "last");                             // 5
+  EXPECT_EQ(p.Release(tail), Nodes(5, 3));
+}
+
+TEST(LocalJoins, TwoTablesOfAListHaveNoNames) {  // self.mlp(torch.cat((self.users(u), self.items(i)), -1))
+  Program p;
+  const TensorId users = p.Run("embedding", {p.input()}, "users");
+  const TensorId items = p.Run("embedding", {p.input()}, "items");
+  const TensorId joined = p.Run("cat", {users, items}, "", {4, 4});
+  p.Run("linear", {joined}, "mlp");
+  EXPECT_EQ(p.Release(users), Nodes(2, 2));
 }
 
 }  // namespace

@@ -1,0 +1,97 @@
+// The part of locals.h about encoders and decoders: which values of a function have names of their own beside one that is
+// read again later.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "analyzer/eager/locals.h"
+
+namespace onnx_mem::eager {
+
+// def forward(self, x1, x2): x1 = self.up(x1); x = torch.cat([x2, x1], dim=1); return self.conv(x): a module that joins an
+// argument with what it made. The argument stands first, so the result has a name of its own (milesial's U-Net, the most
+// copied one, and monai); x = torch.cat([x, skip], 1) takes over a name (segmentation_models_pytorch, diffusers).
+int32_t Locals::HeldBesideSkip(TensorId id, const Home& home) const {
+  const auto& readers = graph_.tensors[id].consumers;
+  if (readers.size() != 1) return -1;
+  const Node& node = graph_.nodes[readers[0]];
+  if (node.op != "cat" || node.inputs.size() != 2 || node.inputs[0] == id || !node.inputs[0].valid()) return -1;
+  if (calls_.of_node(readers[0].value()).size() != home.depth) return -1;
+  const int32_t maker = graph_.tensors[id].producer.value();
+  if (calls_.UnitEnd(maker, home.depth) + 1 != readers[0].value()) return -1;
+  const Tensor& skip = graph_.tensors[node.inputs[0]];
+  const bool is_older = home.frame >= 0 && skip.producer.valid() && skip.producer.value() < calls_.span(home.frame).begin;
+  const auto& next = graph_.tensors[node.outputs[0]].consumers;
+  if (!is_older || next.size() != 1 || calls_.UnitCall(next[0].value(), home.depth) < 0) return -1;
+  return calls_.UnitEnd(next[0].value(), home.depth);
+}
+
+// x = self.stem(x); e1 = self.encoder(x); ...; self.decoder(torch.cat([d, e1], 1)): e1 is read again when the code goes on
+// from something else, so it has a name of its own and leaves that of x alone.
+int32_t Locals::HeldByNewName(TensorId id, const Home& home) const {
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
+  const int32_t call = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
+  if (call < 0 || calls_.span(call).begin != maker + 1 || IsElement(calls_.span(call).name)) return -1;
+  const TensorId skip = graph_.nodes[NodeId(units[0])].outputs[0];
+  if (!skip.valid() || HomeOf(skip).frame != home.frame) return -1;
+  const std::vector<int32_t> readers = ReadingUnits(skip, home);
+  if (readers.size() < 2) return -1;
+  if (calls_.UnitCall(readers.back(), home.depth) >= 0) return IsSkip(skip, home, readers) ? UntilRebound(id, home) : -1;
+  const Node& join = graph_.nodes[NodeId(readers.back())];
+  if (join.op != "cat") return -1;
+  const TensorId newest = join.inputs.back();
+  const bool is_chain = join.inputs[0] == skip && newest.valid() && graph_.tensors[newest].producer.valid() &&
+                        calls_.UnitEnd(graph_.tensors[newest].producer.value(), home.depth) == readers[readers.size() - 2];
+  return is_chain ? -1 : UntilRebound(id, home);
+}
+
+// x4 = self.attend(d5, x4); d5 = torch.cat([x4, d5], 1): a part that a call made from an older value which ends there takes
+// over that value's name (attention U-Net).
+int32_t Locals::HeldAsGatedSkip(TensorId id, const Home& home) const {
+  const int32_t maker = graph_.tensors[id].producer.value();
+  const int32_t call = calls_.UnitCall(maker, home.depth);
+  const auto& readers = graph_.tensors[id].consumers;
+  if (call < 0 || readers.size() != 1 || graph_.nodes[readers[0]].op != "cat") return -1;
+  const CallSpan& span = calls_.span(call);
+  for (int32_t i = span.begin; i <= span.end; ++i) {
+    for (TensorId skip : graph_.nodes[NodeId(i)].inputs) {
+      if (!skip.valid() || !graph_.tensors[skip].producer.valid()) continue;
+      if (graph_.tensors[skip].producer.value() >= span.begin || HomeOf(skip).frame != home.frame) continue;
+      const std::vector<int32_t> units = ReadingUnits(skip, home);
+      if (units.size() < 2 || units.back() != span.end || units[units.size() - 2] + 1 >= span.begin) continue;
+      if (graph_.tensors[skip].shape == graph_.tensors[id].shape) return calls_.EndOfFrameAt(maker, home.depth);
+    }
+  }
+  return -1;
+}
+
+// Functions that add the results of two parts with one name and two numbers.
+void Locals::FindNumberedJoins() {
+  for (int32_t i = 0; i < static_cast<int32_t>(graph_.nodes.size()); ++i) {
+    const Node& sum = graph_.nodes[NodeId(i)];
+    const size_t depth = calls_.of_node(i).size();
+    if (sum.op != "add" || depth == 0) continue;
+    std::array<int32_t, 2> parts = {-1, -1};
+    for (size_t k : {0, 1}) {
+      if (!sum.inputs[k].valid()) continue;
+      const int32_t maker = graph_.tensors[sum.inputs[k]].producer.value();
+      const bool is_inside = maker >= calls_.span(calls_.of_node(i).back()).begin;
+      if (is_inside) parts[k] = calls_.UnitCall(maker, depth);
+    }
+    if (parts[0] < 0 || parts[1] < 0) continue;
+    const std::string &first = calls_.span(parts[0]).name, &second = calls_.span(parts[1]).name;
+    if (first == second || IsElement(first) || WithoutDigits(first) != WithoutDigits(second)) continue;
+    numbered_joins_.insert(calls_.of_node(i).back());
+  }
+}
+
+// up1 = self.up1(x); low1 = self.low1(x); low2 = self.low2(low1); up2 = self.up2(low2); return up1 + up2: where numbers tell
+// the joined parts apart, each result bears the name of the part that made it (hourglass).
+int32_t Locals::HeldByNumbers(TensorId id, const Home& home) const {
+  const int32_t maker = graph_.tensors[id].producer.value();
+  if (calls_.UnitCall(maker, home.depth) < 0 || !numbered_joins_.contains(home.frame)) return -1;
+  return calls_.EndOfFrameAt(maker, home.depth);
+}
+
+}  // namespace onnx_mem::eager

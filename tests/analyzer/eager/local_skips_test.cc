@@ -1,0 +1,76 @@
+// Names in encoders and decoders.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "tests/analyzer/eager/lowered_program.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+using Program = LoweredProgram;
+using Nodes = std::pair<int32_t, int32_t>;
+
+TEST(LocalSkips, WhatASkipIsMadeOfKeepsItsName) {  // x = stem(x); e = enc(x); m = mid(e); h = up(m); dec(torch.cat([h, e]))
+  Program p;
+  const TensorId x = p.Run("conv", {p.input()}, "stem");         // 0
+  const TensorId e = p.Run("conv", {x}, "enc");                  // 1
+  const TensorId m = p.Run("conv", {e}, "mid");                  // 2
+  const TensorId h = p.Run("conv", {m}, "up");                   // 3
+  const TensorId joined = p.Run("cat", {h, e}, "", {4, 4});      // 4
+  const TensorId d = p.Run("conv", {joined}, "dec");             // 5
+  p.Run("conv", {d}, "last");                                    // 6
+  EXPECT_EQ(p.Release(x), Nodes(6, 1));
+  EXPECT_EQ(p.Release(m), Nodes(3, 3)) << "its reader's result is joined at once";
+}
+
+TEST(LocalSkips, ADenseLayerAddsToOneName) {  // x = stem(x); x = conv(x); x = torch.cat([x, self.f(x)], 1)
+  Program p;
+  const TensorId x = p.Run("conv", {p.input()}, "stem");
+  const TensorId y = p.Run("conv", {x}, "conv");
+  const TensorId f = p.Run("conv", {y}, "f");
+  const TensorId joined = p.Run("cat", {y, f}, "", {4, 4});
+  p.Run("conv", {joined}, "last");
+  EXPECT_EQ(p.Release(x), Nodes(1, 1));
+}
+
+TEST(LocalSkips, AGatedSkipTakesOverTheNameAndTheJoinThatOfTheOther) {  // x2 = att(d, x2); d = torch.cat([x2, d]); d = dec(d)
+  Program p;
+  const TensorId skip = p.Run("conv", {p.input()}, "c2");       // 0
+  const TensorId low = p.Run("conv", {skip}, "c3");             // 1
+  const TensorId d = p.Run("conv", {low}, "up");                // 2
+  const TensorId gate = p.Run("conv", {d}, "att > att.gate");   // 3
+  const TensorId gated = p.Run("mul", {skip, gate}, "att");     // 4
+  const TensorId joined = p.Run("cat", {gated, d}, "", {4, 4}); // 5
+  const TensorId out = p.Run("conv", {joined}, "dec");          // 6
+  p.Run("conv", {out}, "last");                                 // 7
+  EXPECT_EQ(p.Release(gated), Nodes(7, 5));
+  EXPECT_EQ(p.Release(d), Nodes(5, 5));
+}
+
+TEST(LocalSkips, WhatIsJoinedBehindAnArgumentHasAName) {  // x1 = self.up(x1); x = torch.cat([x2, x1]); self.conv(x)
+  Program p;
+  const TensorId skip = p.Run("conv", {p.input()}, "skip");        // 0
+  const TensorId up = p.Run("conv", {p.input()}, "m > up");        // 1
+  const TensorId joined = p.Run("cat", {skip, up}, "m", {4, 4});   // 2
+  const TensorId out = p.Run("conv", {joined}, "m > conv");        // 3
+  p.Run("conv", {out}, "last");                                    // 4
+  EXPECT_EQ(p.Release(up), Nodes(3, 2));
+}
+
+TEST(LocalSkips, NumberedPartsNameTheirResults) {  // up1 = self.up1(x); low1 = ...; low2 = ...; up2 = ...; up1 + up2
+  for (const bool numbered : {true, false}) {
+    Program p;
+    p.Run("conv", {p.input()}, "m > m.up1");                                                   // 0
+    const TensorId up1 = p.Run("relu", {p.input()}, "m > m.up1");                              // 1
+    const TensorId low1 = p.Run("conv", {p.input()}, "m > m.low1");                            // 2
+    const TensorId low2 = p.Run("conv", {low1}, "m > m.low2");                                 // 3
+    const TensorId up2 = p.Run("conv", {low2}, numbered ? "m > m.up2" : "m > m.expand");       // 4
+    const TensorId sum = p.Run("add", {up1, up2}, "m");                                        // 5
+    p.Run("conv", {sum}, "last");                                                              // 6
+    EXPECT_EQ(p.Release(low1), numbered ? Nodes(5, 3) : Nodes(3, 3));
+  }
+}
+
+}  // namespace
+}  // namespace onnx_mem::eager
