@@ -112,7 +112,8 @@ bool IsPositionedInput(const Graph& graph, const Calls& calls, const Node& sum, 
   if (sum.op != "add" || sum.inputs.size() != 2 || !sum.outputs[0].valid()) return false;
   const bool looks_up = std::any_of(sum.inputs.begin(), sum.inputs.end(), [&](TensorId term) {
     const Node* maker = Producer(graph, term);
-    return maker != nullptr && maker->op == "embedding";
+    if (maker == nullptr) return term.valid() && absl::StartsWith(graph.tensors[term].name, "onnx::");  // folded
+    return maker->op == "embedding";
   });
   const auto& readers = graph.tensors[sum.outputs[0]].consumers;
   return looks_up && std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {

@@ -23,11 +23,15 @@ TensorId Through(const Graph& graph, TensorId id, std::string_view op) {
   return reader.op == op ? reader.outputs[0] : TensorId();
 }
 
-// The windows that `image` is parted into: view, permute, copy, view. Invalid if it is not.
+// The windows that `image` is parted into: view, permute, copy, view; dynamo's optimizer joins the last two, so that Swin's
+// windows cannot be told from those of code that parts in one step. Invalid if it is not.
 TensorId WindowsOf(const Graph& graph, TensorId image) {
   TensorId id = image;
-  for (std::string_view op : {"reshape", "permute", "reshape", "reshape"}) id = Through(graph, id, op);
-  if (!id.valid()) return id;
+  for (std::string_view op : {"reshape", "permute", "reshape"}) id = Through(graph, id, op);
+  const TensorId viewed = Through(graph, id, "reshape");
+  const bool is_dynamo = id.valid() && !graph.nodes[graph.tensors[id].producer].framework_op.empty();
+  if (viewed.valid()) id = viewed;
+  if (!id.valid() || (!viewed.valid() && !is_dynamo)) return TensorId();
   const Shape &from = graph.tensors[image].shape, &to = graph.tensors[id].shape;
   return from.rank() == 4 && to.rank() == 3 && from.dims[0] != to.dims[0] ? id : TensorId();
 }

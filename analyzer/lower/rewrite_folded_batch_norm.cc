@@ -7,7 +7,11 @@
 // Two operators, so that x may go before the batch_norm allocates. What shows it:
 //   TorchScript   the folded weight is named after its operator: "onnx::Conv_193"
 //   dynamo        the new bias is named "<weight>_bias", and the node belongs to an ATen batch norm
+#include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -59,10 +63,30 @@ void GiveConvolutionItsModule(const Draft& draft, Node& conv) {
   conv.framework_op = absl::StrCat(conv.framework_op, " conv");
 }
 
+// The module beside the convolution's that calls the activation of its result: a norm that activates too (timm's
+// BatchNormAct2d). Empty if there is none.
+std::vector<std::string> NormAroundActivation(const Draft& draft, const Node& conv) {
+  std::vector<std::string> around;
+  for (NodeId reader : draft.readers(conv.outputs[0])) {
+    const std::vector<std::string>& calls = draft.node(reader).calls;
+    if (conv.calls.empty() || calls.size() != conv.calls.size() + 1) return {};
+    if (!std::equal(conv.calls.begin(), conv.calls.end() - 1, calls.begin())) return {};
+    if (calls[conv.calls.size() - 1] == conv.calls.back()) return {};
+    if (!around.empty() && !std::equal(around.begin(), around.end(), calls.begin())) return {};
+    around.assign(calls.begin(), calls.end() - 1);
+  }
+  return around;
+}
+
 // TorchScript: the folded node carries the convolution's scope; the norm was another module beside it.
-void GiveNormItsModule(Node& norm) {
+void GiveNormItsModule(const Draft& draft, Node& norm) {
   if (NamesBatchNorm(norm)) return;
   norm.name = absl::StrCat(norm.name, "/folded BatchNorm");
+  std::vector<std::string> around = NormAroundActivation(draft, norm);
+  if (!around.empty()) {
+    norm.calls = std::move(around);
+    return;
+  }
   if (!norm.calls.empty()) norm.calls.back() += "/folded BatchNorm";
 }
 
@@ -104,7 +128,7 @@ int64_t UnfoldBatchNorm(Lowering& lowering) {
     const TensorId result = conv.outputs[0];
     const bool keeps_bias = !IsFoldedOperand(draft.tensor(conv.inputs[1]).name, "Conv") && !HasInventedBias(draft, conv);
     GiveConvolutionItsModule(draft, conv);
-    GiveNormItsModule(norm);
+    GiveNormItsModule(draft, norm);
     auto [it, is_new] = norms.try_emplace(conv.inputs[1]);
     if (is_new) it->second = NewNorm(lowering, norm, channels);
     if (!keeps_bias) conv.inputs.resize(2);

@@ -126,6 +126,20 @@ TEST(KeptResults, TermsOfThePositionedInputHaveNamesTheSumGoesOn) {
   EXPECT_EQ(p.Release(sum).first, 3);
 }
 
+TEST(KeptResults, PositionsThatAnExporterFoldedAreStillLookedUp) {  // h = embeds + self.positions(ids)
+  for (const bool is_folded : {true, false}) {
+    LoweredProgram p;
+    const TensorId embeds = p.Run("conv", {p.input()}, "m > m.conv");                               // 0
+    const TensorId positions = p.Stored(is_folded ? "onnx::Add_12" : "m.pos_embed");
+    const TensorId sum = p.Run("add", {embeds, positions}, "m");                                    // 1
+    const TensorId first = p.Run("linear", {sum}, "m > m.layers.0 > m.layers.0.fc");                // 2
+    const TensorId second = p.Run("linear", {first}, "m > m.layers.1 > m.layers.1.fc");             // 3
+    p.Run("layer_norm", {second}, "m > m.norm");                                                    // 4
+    p.Run("linear", {second}, "head");                                                              // 5
+    EXPECT_EQ(p.Release(embeds).first, is_folded ? 4 : 1) << "x = x + self.pos_embed takes the name over";
+  }
+}
+
 TEST(KeptResults, AStageNamesItsInputAsItsLoopDoes) {  // h = self.embed(h); for block in self.blocks: h = block(h)
   for (const bool is_stage : {true, false}) {
     LoweredProgram p;

@@ -38,6 +38,14 @@ class LoweredProgram {
     return output;
   }
 
+  // What is in the file, not made by a node.
+  TensorId Stored(std::string_view name) { return Make(name, {2, 4}); }
+
+  // The framework's call that a dynamo export tells of the node that made `id`.
+  void SayFrameworkOp(TensorId id, std::string_view op) {
+    graph_.nodes[graph_.tensors[id].producer].framework_op = std::string(op);
+  }
+
   // Sets an attribute of the node that made `id`.
   void Say(TensorId id, std::string_view name, Attribute value) {
     graph_.nodes[graph_.tensors[id].producer].attributes[std::string(name)] = std::move(value);

@@ -58,6 +58,22 @@ TEST(WindowNames, AMethodOnImagesHoldsThemUntilTheyAreReversed) {
   EXPECT_EQ(p.Release(b.image), Nodes(11, 4));
 }
 
+TEST(WindowNames, DynamosOptimizerJoinsTheLastTwoViews) {
+  for (const bool is_dynamo : {true, false}) {
+    Program p;
+    const TensorId x = p.Run("conv", {p.input()}, "b > b.conv", {2, 4, 4, 4});              // 0
+    const TensorId six = p.Run("reshape", {x}, "b", {2, 2, 2, 2, 2, 4});                    // 1
+    const TensorId swapped = p.Run("permute", {six}, "b", {2, 2, 2, 2, 2, 4});              // 2
+    const TensorId windows = p.Run("reshape", {swapped}, "b", {8, 4, 4});                   // 3
+    if (is_dynamo) p.SayFrameworkOp(windows, "view#view_1");
+    const TensorId attended = p.Run("linear", {windows}, "b > b.attn", {8, 4, 4});          // 4
+    const TensorId whole = p.Run("reshape", {attended}, "b", {2, 4, 4, 4});                 // 5
+    const TensorId norm = p.Run("layer_norm", {whole}, "b > b.norm", {2, 4, 4, 4});         // 6
+    p.Run("linear", {norm}, "last");                                                        // 7
+    EXPECT_EQ(p.Release(x), is_dynamo ? Nodes(5, 1) : Nodes(1, 1));
+  }
+}
+
 TEST(KeptResults, AnEncodersResultIsHeldWithTheModelsOutput) {  // outputs = self.model(ids); return self.head(outputs[0])
   Program p;
   const auto call = [](std::string_view part, int layer, std::string_view leaf) {

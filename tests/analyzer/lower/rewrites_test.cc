@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -314,6 +315,24 @@ TEST(FoldedBatchNorm, ComesBackForTraining) {
   onnx_mem::Run as_is;
   as_is.batch_norm = BatchNormMode::kAsIs;
   EXPECT_EQ(LowerText(text, as_is).find("batch_norm"), std::string::npos);
+}
+
+// mid = conv and bn, where bn calls its activation: timm's BatchNormAct2d.
+TEST(FoldedBatchNorm, RunsInTheModuleThatActivatesItsResult) {
+  const Graph graph = ParseGraph(R"(
+    input x float32 2x3x8x8
+    weight onnx::Conv_12 float32 4x3x3x3
+    weight onnx::Conv_13 float32 4
+    /mid/conv/Conv = Conv(x, onnx::Conv_12, onnx::Conv_13) -> c float32 2x4x6x6
+    /mid/bn/act/Sigmoid = Sigmoid(c) -> y float32 2x4x6x6
+    output y
+  )");
+  const absl::StatusOr<Lowered> lowered = Lower(graph, onnx_mem::Run());
+  ASSERT_TRUE(lowered.ok());
+  const auto norm = std::find_if(lowered->graph.nodes.begin(), lowered->graph.nodes.end(),
+                                 [](const Node& node) { return node.op == "batch_norm"; });
+  ASSERT_NE(norm, lowered->graph.nodes.end());
+  EXPECT_EQ(norm->calls, (std::vector<std::string>{"mid", "mid.bn"}));
 }
 
 }  // namespace
