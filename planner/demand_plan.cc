@@ -17,10 +17,14 @@
 namespace onnx_mem {
 namespace {
 
+constexpr int kCutsAsked = 128;
+constexpr int64_t kMoreStates = 64;  // times as many, where the first search finds nothing
+
 class Execution {
  public:
-  Execution(const StageProblem& problem, int64_t budget, const DemandTaste& taste, const ProvisionLimits& limits)
-      : problem_(problem), budget_(budget), taste_(taste), limits_(limits), provisioner_(problem),
+  Execution(const StageProblem& problem, int64_t budget, const DemandTaste& taste, const ProvisionLimits& limits,
+            ProvisionsFromNothing& from_nothing)
+      : problem_(problem), budget_(budget), taste_(taste), limits_(limits), from_nothing_(from_nothing), provisioner_(problem),
         words_(provisioner_.words()), resident_(words_, 0), uses_(problem.items.size()), random_(taste.seed), first_runs_(problem), preferred_(problem.items.size(), 1.0) {
     for (int t = 0; t < problem.anchor_count(); ++t) {
       for (int need : problem.anchors[t].needs) {
@@ -54,11 +58,7 @@ class Execution {
       ProvisionQuestion question{now_, anchor.needs, resident_, Held(), budget_ - anchor.gap_bytes, 0, false};
       question.last_bytes = anchor.fixed_bytes - anchor.gap_bytes;
       for (int item : anchor.outputs) question.last_bytes += problem_.items[item].bytes;
-      Provision provision = provisioner_.Find(question, limits_);
-      if (provision.outcome != Provision::Outcome::kFound) {
-        question.resident = question.held;  // as if all else had gone
-        provision = provisioner_.Find(question, limits_);
-      }
+      const Provision provision = Provide(question);
       if (provision.outcome != Provision::Outcome::kFound) return false;
       for (size_t i = 0; i < provision.ops.size(); ++i) {
         const StageOp& op = problem_.ops[provision.ops[i]];
@@ -66,9 +66,28 @@ class Execution {
         if (std::all_of(op.outputs.begin(), op.outputs.end(), is_there)) continue;
         if (!Perform(op.id, op.outputs, provision.required[i], anchor.gap_bytes + op.work_bytes)) return false;
       }
-      needed = std::move(provision.required.back());
+      needed = provision.required.back();
     }
     return Perform(anchor.id, anchor.outputs, needed, anchor.fixed_bytes);
+  }
+
+  // From what is there, or else as if all of it had gone that may; with few states first, then with more.
+  Provision Provide(const ProvisionQuestion& question) {
+    const bool from_nothing = std::all_of(question.held.begin(), question.held.end(), [](Word w) { return w == 0; });
+    ProvisionLimits limits = limits_;
+    Provision provision;
+    for (; limits.state_limit <= kMoreStates * limits_.state_limit; limits.state_limit *= 4) {
+      provision = provisioner_.Find(question, limits);
+      if (provision.outcome == Provision::Outcome::kFound || limits_.stop()) return provision;
+      if (const auto known = from_nothing_.find(now_); from_nothing && known != from_nothing_.end()) return known->second;
+      ProvisionQuestion bare(question);
+      bare.resident = bare.held;
+      provision = provisioner_.Find(bare, limits);
+      if (provision.outcome != Provision::Outcome::kFound) continue;
+      if (from_nothing) from_nothing_[now_] = provision;
+      return provision;
+    }
+    return provision;
   }
 
   // Of every need, an alternative that is there.
@@ -118,7 +137,7 @@ class Execution {
 
   // What is best kept at this instant, as far as the bound sees.
   void AskTheCut() {
-    if (asked_at_ >= 0 && now_ < asked_at_ + stride_) return;
+    if (asked_at_ >= 0 && now_ < asked_at_ + problem_.anchor_count() / kCutsAsked) return;
     asked_at_ = now_;
     CutGraph graph(problem_, first_runs_, budget_, now_, problem_.anchor_count() - 1);
     CutLimits limits;
@@ -167,6 +186,7 @@ class Execution {
   const int64_t budget_;
   const DemandTaste taste_;
   const ProvisionLimits& limits_;
+  ProvisionsFromNothing& from_nothing_;
   Provisioner provisioner_;
   const int words_;
   std::vector<Word> resident_;
@@ -176,7 +196,6 @@ class Execution {
   const FirstRuns first_runs_;
   std::vector<double> preferred_;  // by item
   int asked_at_ = -1;
-  int stride_ = 1;
   OpSequence runs_;
   int now_ = 0;
 };
@@ -184,7 +203,6 @@ class Execution {
 constexpr int kFewestTries = 12;
 constexpr double kShareWithoutPlan = 0.3;
 constexpr int64_t kFewStates = 2000;
-constexpr int64_t kManyStates = 200'000;
 constexpr double kShareOfProof = 0.1;
 constexpr int64_t kProofStates = 50'000;
 constexpr size_t kProvenOperators = 16;
@@ -230,13 +248,11 @@ void PlanOnDemand(const PlanningTask& task, Incumbent& incumbent) {
   ProvisionLimits limits;
   limits.state_limit = kFewStates;
   limits.stop = [&] { return time.TimeIsUp(); };
+  ProvisionsFromNothing from_nothing;
   for (int attempt = 0; attempt < kFewestTries || (time.deadline && !limits.stop()); ++attempt) {
     if (limits.stop() || !task.limits.Allows(attempt)) return;
-    const DemandPlan plan = RunOnDemand(task.problem, task.budget_bytes, TasteOf(attempt), limits);
-    if (plan.runs.empty()) {
-      limits.state_limit = std::min(kManyStates, 2 * limits.state_limit);
-      continue;
-    }
+    const DemandPlan plan = RunOnDemand(task.problem, task.budget_bytes, TasteOf(attempt), limits, from_nothing);
+    if (plan.runs.empty()) continue;
     const std::optional<Schedule> schedule = ScheduleOf(task.graph, plan.runs);
     if (!schedule) continue;
     OpSequence runs;
@@ -248,8 +264,8 @@ void PlanOnDemand(const PlanningTask& task, Incumbent& incumbent) {
 }
 
 DemandPlan RunOnDemand(const StageProblem& problem, int64_t budget_bytes, const DemandTaste& taste,
-                       const ProvisionLimits& limits) {
-  return Execution(problem, budget_bytes, taste, limits).Run();
+                       const ProvisionLimits& limits, ProvisionsFromNothing& from_nothing) {
+  return Execution(problem, budget_bytes, taste, limits, from_nothing).Run();
 }
 
 }  // namespace onnx_mem

@@ -5,6 +5,7 @@
 #define ONNX_MEM_PLANNER_DEMAND_PLAN_H_
 
 #include <cstdint>
+#include <map>
 
 #include "planner/exact/provision.h"
 #include "planner/methods.h"
@@ -21,13 +22,17 @@ struct DemandTaste {
   uint32_t seed = 1;
 };
 
+// How anchors can be served with nothing there to begin with, found once for all plans.
+using ProvisionsFromNothing = std::map<int, Provision>;
+
 struct DemandPlan {
   OpSequence runs;     // empty if some anchor could not be served
   int failed_at = -1;  // that anchor
 };
 
+// `limits` are for one search; where it finds nothing, more states are allowed, up to a hundred times as many.
 DemandPlan RunOnDemand(const StageProblem& problem, int64_t budget_bytes, const DemandTaste& taste,
-                       const ProvisionLimits& limits);
+                       const ProvisionLimits& limits, ProvisionsFromNothing& from_nothing);
 
 }  // namespace onnx_mem
 

@@ -21,10 +21,10 @@ constexpr auto kRows = std::to_array<MethodRow>({
     {"cut", "dag", PlanCut},
     {"beam", "dag", PlanBeam},
     {"exact", "dag", PlanExactlyFromBeam},
-    {"demand", "dag", PlanOnDemand},
     {"sqrt", "sqrt", PlanSqrt},
     {"chen", "chen", PlanChen},
     {"chain", "chain", PlanChain},
+    {"demand", "dag", PlanOnDemand},
     {"dag", "dag", PlanDag},
     {"exact", "dag", PlanExactly},
 });

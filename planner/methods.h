@@ -58,7 +58,7 @@ void ProveBoundThoroughly(const PlanningTask& task, Incumbent& incumbent);
 // "cut": keeps what the best cut keeps (cut_plan.h).
 void PlanCut(const PlanningTask& task, Incumbent& incumbent);
 
-// "exact": every schedule, the most promising first (exact_search.h); for small graphs, or to a limit.
+// "exact": every schedule, the most promising first (backward_search.h); for small graphs, or to a limit.
 void PlanExactly(const PlanningTask& task, Incumbent& incumbent);
 
 // "exact" too, early on: small graphs only, and briefly.

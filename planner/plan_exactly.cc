@@ -9,19 +9,13 @@
 #include "planner/bound/cut_bound.h"
 #include "planner/exact/backward_beam.h"
 #include "planner/exact/backward_search.h"
-#include "planner/exact/cut_choice.h"
-#include "planner/exact/exact_search.h"
-#include "planner/exact/remaining_cost.h"
 #include "planner/methods.h"
 
 namespace onnx_mem {
 namespace {
 
-constexpr int kSingleCuts = 3;
-constexpr double kChoiceSeconds = 0.3;
 constexpr double kBoundShare = 0.2;
 constexpr int64_t kWorkWithoutDeadline = 200'000'000;
-constexpr double kFirstPlanSeconds = 0.3;
 constexpr int64_t kStateLimit = 2'000'000;
 constexpr int64_t kWorkPerState = 20'000;  // nanoseconds, on average; for searches without a deadline
 constexpr int kMostSmallAnchors = 128;
@@ -47,11 +41,6 @@ std::string WhyNothingFits(const PlanningTask& task) {
   return why;
 }
 
-CutChoice CutsOf(const PlanningTask& task) {
-  const SolveLimits limits = task.limits.AtMost(kChoiceSeconds);
-  return ChooseCuts(task.problem, task.budget_bytes, kSingleCuts, [&] { return limits.TimeIsUp(); });
-}
-
 int64_t StatesAllowed(const PlanningTask& task, int64_t most) {
   return task.limits.iteration_limit > 0 ? std::min(task.limits.iteration_limit, most) : most;
 }
@@ -70,16 +59,6 @@ void RaiseByCuts(const PlanningTask& task, CutEffort effort, Incumbent& incumben
   const StageAnchor& anchor = task.problem.anchors[bound.impossible_at];
   incumbent.ProveInfeasible(absl::StrCat("what must be there while operator '", task.graph.ops[anchor.id].name,
                                          "' runs, for itself and for those after it, does not fit"));
-}
-
-// Some plan to start from: the first that a search into the depth comes up with.
-void FindFirstPlan(const PlanningTask& task, const SolveLimits& time, Incumbent& incumbent) {
-  const SolveLimits first = time.AtMost(kFirstPlanSeconds);
-  ExactSearchLimits limits;
-  limits.state_limit = StatesAllowed(task, kSmallStateLimit);
-  limits.depth_first = true;
-  limits.stop = [&] { return first.TimeIsUp(); };
-  incumbent.Offer(SearchExactly(task.problem, task.budget_bytes, CutsOf(task).chains, limits).runs, "search");
 }
 
 void SearchAll(const PlanningTask& task, int64_t state_limit, const SolveLimits& time, Incumbent& incumbent) {
@@ -111,7 +90,6 @@ void PlanSmallExactly(const PlanningTask& task, Incumbent& incumbent) {
   if (task.problem.anchor_count() > kMostSmallAnchors) return;
   const SolveLimits time = task.limits.Share(kSmallShare).AtMost(kSmallSeconds);
   SearchAll(task, kSmallStateLimit, time, incumbent);
-  if (!incumbent.feasible() && !incumbent.infeasible()) FindFirstPlan(task, time, incumbent);
 }
 
 void PlanBeam(const PlanningTask& task, Incumbent& incumbent) {

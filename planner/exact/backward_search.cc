@@ -12,14 +12,10 @@ namespace {
 
 constexpr size_t kMostCompared = 4000;
 
-std::function<bool()> StopOf(const ExactSearchLimits& limits) {
-  return limits.stop ? limits.stop : [] { return false; };
-}
-
 class Search {
  public:
   Search(const StageProblem& problem, int64_t budget, const ExactSearchLimits& limits)
-      : limits_(limits), stop_(StopOf(limits)), preceding_(problem, budget, {}, stop_),
+      : limits_(limits), preceding_(problem, budget, limits.effort, limits.stop),
         states_(problem, budget, preceding_), closed_(problem.anchor_count() + 1) {
     best_ = limits.better_than > 0 ? limits.better_than : kImpossible;
   }
@@ -65,7 +61,7 @@ class Search {
  private:
   bool Stopped() {
     return states_.size() >= limits_.state_limit || preceding_.work() > limits_.work_limit ||
-           ((++ticks_ & 3) == 0 && stop_());
+           ((++ticks_ & 3) == 0 && limits_.stop());
   }
 
   // As cheap a state that requires less.
@@ -94,7 +90,6 @@ class Search {
   };
 
   const ExactSearchLimits& limits_;
-  const std::function<bool()> stop_;
   PrecedingCost preceding_;
   BackwardStates states_;
   int64_t best_ = 0;

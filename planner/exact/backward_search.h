@@ -14,13 +14,32 @@
 #define ONNX_MEM_PLANNER_EXACT_BACKWARD_SEARCH_H_
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 
-#include "planner/exact/exact_search.h"
+#include "planner/exact/preceding_cost.h"
+#include "planner/schedule/op_sequence.h"
 #include "planner/schedule/stages.h"
 
 namespace onnx_mem {
 
-// `limits.depth_first` is not looked at.
+struct ExactSearchLimits {
+  int64_t state_limit = 1000000;  // states kept
+  int64_t better_than = 0;        // only look for costs (anchors included) below this; 0 = any
+  int64_t work_limit = std::numeric_limits<int64_t>::max();  // nanoseconds or thereabouts, counted
+  PrecedingEffort effort;
+  std::function<bool()> stop = [] { return false; };  // asked now and then; true ends the search
+};
+
+struct ExactSearchResult {
+  bool finished = false;    // the search ended by itself: what it says is proven
+  bool found = false;       // `runs` is a schedule that costs `cost`
+  int64_t cost = 0;
+  int64_t lower_bound = 0;  // proven for every schedule (up to better_than); kImpossible if there is none
+  OpSequence runs;
+  int64_t states = 0;
+};
+
 ExactSearchResult SearchBackward(const StageProblem& problem, int64_t budget_bytes, const ExactSearchLimits& limits);
 
 }  // namespace onnx_mem

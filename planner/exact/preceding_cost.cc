@@ -178,10 +178,13 @@ int64_t PrecedingCost::ClosureCost(int t, const Word* required) {
 int64_t PrecedingCost::Bound(int t, const Word* required, int64_t enough) {
   int64_t most = ClosureCost(t, required);
   const int64_t most_work = work_ + kWorkPerState;
-  for (int k : best_moments_[t]) {
+  auto& moments = best_moments_[t];
+  for (size_t i = 0; i < moments.size(); ++i) {
     if (most >= enough || work_ > most_work) break;
-    const int64_t before = moments_[k].before;
-    most = std::max(most, before + DropCost(moments_[k], t, required, enough - before));
+    const int64_t before = moments_[moments[i]].before;
+    most = std::max(most, before + DropCost(moments_[moments[i]], t, required, enough - before));
+    // What settled this state comes first for the next.
+    if (most >= enough) std::rotate(moments.begin(), moments.begin() + i, moments.begin() + i + 1);
   }
   return std::min(most, kImpossible);
 }

@@ -36,7 +36,7 @@ int64_t Provisioner::Closure(const Word* row, const Word* resident, int gap) {
     if (op < 0 || op_seen_[op] == stamp_) return;
     op_seen_[op] = stamp_;
     closure_.push_back(op);
-    cost += problem_.ops[op].cost + unit_cost_;
+    cost += CostOf(op);
   };
   ForEachBit(row, words_, ask);
   for (size_t i = 0; i < closure_.size(); ++i) {
@@ -98,8 +98,9 @@ class ProvisionSearch {
     int32_t after;
     int32_t run;
     const std::vector<int>* needs;
-    int64_t own_bytes;  // of outputs and workspace
+    int64_t own_bytes;   // of outputs and workspace
     int64_t past;
+    int64_t ahead = -1;  // if that is known
   };
   struct Entry {
     int64_t rank;
@@ -160,7 +161,7 @@ class ProvisionSearch {
     if (!again) {
       const auto forced = std::find_if(ops.begin(), ops.end(), [&](int op) { return IsForced(op, row.data()); });
       if (forced != ops.end()) {
-        GoBack(id, *forced, row);
+        GoBack(id, *forced, row, -1);
         states_[id].is_open = states_[id].is_closed = true;
         return;
       }
@@ -171,8 +172,12 @@ class ProvisionSearch {
       const bool leads_on = std::any_of(outputs.begin(), outputs.end(), [&](int item) {
         return TestBit(row.data(), item) && !TestBit(question_.resident.data(), item);
       }) && std::none_of(outputs.begin(), outputs.end(), [&](int item) { return TestBit(read_.data(), item); });
-      if (leads_on != again) GoBack(id, op, row);
-      others = others || !leads_on;
+      if (leads_on == again) {
+        others = true;
+        continue;
+      }
+      const bool as_foreseen = !again && provisioner_.MakerOf(OutputIn(op, row.data()), question_.gap) == op;
+      GoBack(id, op, row, as_foreseen ? states_[id].ahead - CostOf(op) : -1);
     }
     (again ? states_[id].is_closed : states_[id].is_open) = true;
     if (!again && others) {
@@ -196,7 +201,14 @@ class ProvisionSearch {
     });
   }
 
-  void GoBack(int32_t id, int op, const std::vector<Word>& row) {
+  int64_t CostOf(int op) const { return provisioner_.CostOf(op); }
+
+  int OutputIn(int op, const Word* row) const {
+    const auto& outputs = problem_.ops[op].outputs;
+    return *std::find_if(outputs.begin(), outputs.end(), [&](int item) { return TestBit(row, item); });
+  }
+
+  void GoBack(int32_t id, int op, const std::vector<Word>& row, int64_t ahead) {
     const StageOp& run = problem_.ops[op];
     row_ = row;
     int64_t own_bytes = run.work_bytes;
@@ -204,7 +216,7 @@ class ProvisionSearch {
       ClearBit(row_.data(), item);
       own_bytes += problem_.items[item].bytes;
     }
-    Choose({id, op, &run.needs, own_bytes, states_[id].past + run.cost + provisioner_.unit_cost_}, 0);
+    Choose({id, op, &run.needs, own_bytes, states_[id].past + CostOf(op), ahead}, 0);
   }
 
   void Choose(const Move& move, size_t next_need) {
@@ -223,7 +235,9 @@ class ProvisionSearch {
     if (bytes + move.own_bytes > question_.room_bytes || LeadsNowhere()) return;
     const auto [id, is_new] = table_.FindOrAdd(0, row_.data());
     if (is_new) {
-      states_.push_back({move.past, provisioner_.Closure(row_.data(), question_.resident.data(), question_.gap),
+      const bool known = move.ahead >= 0;
+      const Word* resident = question_.resident.data();
+      states_.push_back({move.past, known ? move.ahead : provisioner_.Closure(row_.data(), resident, question_.gap),
                          move.after, move.run});
     } else {
       if (states_[id].is_open || states_[id].past <= move.past) return;

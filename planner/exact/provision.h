@@ -65,6 +65,8 @@ class Provisioner {
 
   const StageProblem& problem_;
   const int words_;
+  int64_t CostOf(int op) const { return problem_.ops[op].cost + unit_cost_; }
+
   int64_t unit_cost_ = 1;           // of any run, beside its cost: so that free ones count too
   std::vector<int32_t> op_seen_;    // by operator: in which closure
   std::vector<int32_t> item_seen_;  // by item

@@ -35,7 +35,8 @@ TEST(DemandPlanTest, FindsAPlanWhereverThereIsOneWithoutABackward) {
     const StepGraph graph = RandomOrderedGraph(seed);
     const int64_t budget = RandomBudget(graph, seed);
     const std::optional<int64_t> best = BestCostByBruteForce(graph, budget);
-    const DemandPlan plan = RunOnDemand(BuildStages(graph), budget, {}, {.state_limit = 100000});
+    ProvisionsFromNothing from_nothing;
+    const DemandPlan plan = RunOnDemand(BuildStages(graph), budget, {}, {.state_limit = 100000}, from_nothing);
     ASSERT_EQ(plan.runs.empty(), !best) << "seed " << seed;
     if (!best) continue;
     ++found;
@@ -51,7 +52,8 @@ TEST(DemandPlanTest, PlansOfTrainingStepsFit) {
   for (uint64_t seed = 0; seed < 2000; seed += 2) {
     const StepGraph graph = RandomTrainingGraph(seed);
     const int64_t budget = RandomBudget(graph, seed);
-    const DemandPlan plan = RunOnDemand(BuildStages(graph), budget, {}, {.state_limit = 100000});
+    ProvisionsFromNothing from_nothing;
+    const DemandPlan plan = RunOnDemand(BuildStages(graph), budget, {}, {.state_limit = 100000}, from_nothing);
     if (plan.runs.empty()) continue;
     ++found;
     const auto measure = Measure(graph, plan.runs);
@@ -67,7 +69,8 @@ TEST(RunThinningTest, CostsLessAndStillFits) {
     const StepGraph graph = seed % 2 == 0 ? RandomTrainingGraph(seed) : RandomOrderedGraph(seed);
     const int64_t budget = RandomBudget(graph, seed);
     const StageProblem problem = BuildStages(graph);
-    const DemandPlan plan = RunOnDemand(problem, budget, {}, {.state_limit = 100000});
+    ProvisionsFromNothing from_nothing;
+    const DemandPlan plan = RunOnDemand(problem, budget, {}, {.state_limit = 100000}, from_nothing);
     if (plan.runs.empty()) continue;
     const OpSequence used = UsedRuns(graph, plan.runs);
     const auto before = Measure(graph, used);

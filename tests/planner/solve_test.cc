@@ -2,10 +2,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "planner/schedule/instance.h"
+#include "planner/schedule/simulate.h"
+#include "tests/planner/brute_force.h"
+#include "tests/planner/random_graph.h"
 
 namespace onnx_mem {
 namespace {
@@ -24,6 +28,23 @@ TEST(SolveTest, KeepsEverythingWhereItFits) {
     EXPECT_EQ(solution->cost, json["once_cost"].get<int64_t>()) << entry.path();
     EXPECT_EQ(solution->peak_bytes, json["full_peak"].get<int64_t>()) << entry.path();
     EXPECT_TRUE(solution->optimal);
+  }
+}
+
+TEST(SolveTest, FindsTheOptimumOfRandomGraphsOrThatThereIsNone) {
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const StepGraph graph = seed % 2 == 0 ? RandomTrainingGraph(seed) : RandomOrderedGraph(seed);
+    const int64_t budget = RandomBudget(graph, seed);
+    const std::optional<int64_t> best = BestCostByBruteForce(graph, budget);
+    const auto solution = Solve(graph, budget, {"auto", 0, 0});
+    ASSERT_TRUE(solution.ok());
+    ASSERT_EQ(solution->status, best ? SolveStatus::kFeasible : SolveStatus::kInfeasible) << "seed " << seed;
+    if (!best) continue;
+    EXPECT_EQ(solution->cost, *best) << "seed " << seed;
+    EXPECT_TRUE(solution->optimal) << "seed " << seed;
+    const auto measure = Simulate(graph, solution->schedule);
+    ASSERT_TRUE(measure.ok());
+    EXPECT_LE(measure->peak_bytes, budget);
   }
 }
 

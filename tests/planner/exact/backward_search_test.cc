@@ -2,14 +2,11 @@
 
 #include <functional>
 #include <optional>
-#include <random>
 
 #include "gtest/gtest.h"
 #include "planner/exact/preceding_cost.h"
-#include "planner/schedule/no_recompute.h"
 #include "planner/schedule/simulate.h"
 #include "tests/planner/brute_force.h"
-#include "tests/planner/chain_graph.h"
 #include "tests/planner/random_graph.h"
 
 namespace onnx_mem {
@@ -52,31 +49,6 @@ TEST(BackwardSearchTest, StopsAtItsLimitWithABoundThatHolds) {
       EXPECT_LE(result.lower_bound, *best) << "seed " << seed;
     }
   }
-}
-
-// Chains too long to try everything: the search forward in time, which shares no code but the knapsack with this one,
-// comes to the same cost. Here states are reached again more cheaply after they have been taken.
-TEST(BackwardSearchTest, AgreesWithTheForwardSearchOnChains) {
-  std::mt19937 random(7);
-  int finished = 0;
-  for (int trial = 0; trial < 60; ++trial) {
-    const StepGraph graph = GraphOfChain(RandomChain(6 + trial % 4, random));
-    const StageProblem problem = BuildStages(graph);
-    const auto all = ScheduleOf(graph, RunOnce(problem));
-    ASSERT_TRUE(all.has_value());
-    const int64_t budget = Simulate(graph, *all)->peak_bytes * (30 + trial % 5 * 14) / 100;
-    ExactSearchLimits limits;
-    limits.state_limit = 60000;
-    const ExactSearchResult forward = SearchExactly(problem, budget, {}, limits);
-    const ExactSearchResult backward = SearchBackward(problem, budget, limits);
-    ASSERT_TRUE(backward.finished) << "trial " << trial;
-    EXPECT_GE(backward.lower_bound, forward.lower_bound) << "trial " << trial;
-    if (!forward.finished) continue;
-    ++finished;
-    EXPECT_EQ(forward.found, backward.found) << "trial " << trial;
-    EXPECT_EQ(forward.cost, backward.cost) << "trial " << trial;
-  }
-  EXPECT_GT(finished, 30);
 }
 
 TEST(PrecedingCostTest, ChargesWhatDoesNotFitAtTheAnchorBefore) {
