@@ -117,6 +117,29 @@ void AddTransformerSpot(const Draft& draft, NodeId id, DropoutSpots& spots) {
   }
 }
 
+// mT5's feed-forward layer, gelu(wi_0(x)) * wi_1(x): the product is dropped. Llama's looks alike and drops nothing, so
+// this is asked of models alone that have T5's position bias.
+bool IsGatedFeedForward(const Draft& draft, NodeId product) {
+  const Node& node = draft.node(product);
+  if (node.op != "mul" || node.inputs.size() != 2) return false;
+  const NodeId after = OnlyReaderIf(draft, node.outputs[0], "linear");
+  const bool gated = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+    const NodeId maker = draft.ProducerIf(input, "linear");
+    return maker.valid() && draft.node(maker).inputs.size() == 2;
+  });
+  return gated && after.valid() && draft.node(after).inputs.size() == 2;
+}
+
+void AddGatedSpots(const Draft& draft, DropoutSpots& spots) {
+  const bool positions = std::any_of(spots.usual.begin(), spots.usual.end(), [&](const DropoutSpot& spot) {
+    return spot.attention && HasPositionBias(draft, spot.node);
+  });
+  if (!positions) return;
+  for (NodeId id : draft.InOrder()) {
+    if (IsGatedFeedForward(draft, id)) spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
+  }
+}
+
 // BART, Pegasus and Marian, encoder-decoders after fairseq, drop what their layers give and leave attention weights
 // alone, as Vaswani et al. (2017, 5.4) do; nn.Transformer, told by its relu, and T5 drop those too.
 bool LeavesAttentionWeights(const Draft& draft, const DropoutSpots& spots) {
@@ -175,6 +198,7 @@ DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& o
   DropoutSpots spots;
   for (NodeId id : draft.InOrder()) AddTransformerSpot(draft, id, spots);
   if (spots.attentions == 0) AddOtherSpots(draft, outputs, spots);
+  AddGatedSpots(draft, spots);
   if (LeavesAttentionWeights(draft, spots)) {
     std::erase_if(spots.usual, [](const DropoutSpot& spot) { return spot.attention; });
   }

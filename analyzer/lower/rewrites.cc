@@ -15,6 +15,7 @@ namespace {
 constexpr auto kRewrites = std::to_array<Rewrite>({
     {"bn-unfold", "BatchNorms that the exporter folded into convolutions put back", UnfoldBatchNorm, Told::kByItself},
     {"tied-weights", "output projections share the token embedding's weight", TieWeights, Told::kByItself},
+    {"merged-expressions", "expressions that the exporter merged run in each module", SplitMergedExpressions, Told::kByCheck},
     {"module-buffers", "buffers that the exporter merged counted for each module", SplitModuleBuffers, Told::kByCheck},
     {"aten-groups", "ATen calls that the exporter decomposed run as one operator", FuseAtenGroups},
     {"relative-bias", "relative position biases that the exporter folded computed from their tables", ComputeRelativeBias},

@@ -36,6 +36,8 @@ int64_t UnfoldBatchNorm(Lowering& lowering);
 int64_t FuseLinearBias(Lowering& lowering);
 // rewrite_rsqrt.cc: 1 / sqrt(x) is rsqrt.
 int64_t FuseRsqrt(Lowering& lowering);
+// rewrite_merged_expressions.cc: equal expressions of sibling modules
+int64_t SplitMergedExpressions(Lowering& lowering);
 // rewrite_module_buffers.cc
 int64_t SplitModuleBuffers(Lowering& lowering);
 // rewrite_relative_bias.cc

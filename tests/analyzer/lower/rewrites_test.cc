@@ -335,5 +335,54 @@ TEST(FoldedBatchNorm, RunsInTheModuleThatActivatesItsResult) {
   EXPECT_EQ(norm->calls, (std::vector<std::string>{"mid", "mid.bn"}));
 }
 
+// Two branches that begin with the same activation of the same value.
+constexpr std::string_view kMergedBranches = R"(
+    input x float32 2x4x16
+    weight blocks.0.conv.weight float32 4x4x1
+    weight blocks.1.conv.weight float32 4x4x1
+    /blocks.0/LeakyRelu = LeakyRelu(x) -> a float32 2x4x16
+    /blocks.0/conv/Conv = Conv(a, blocks.0.conv.weight) -> b float32 2x4x16
+    /blocks.1/conv/Conv = Conv(a, blocks.1.conv.weight) -> c float32 2x4x16
+    /Add = Add(b, c) -> y float32 2x4x16
+    output y
+)";
+
+TEST(MergedExpressions, RunInEachModule) {
+  const std::string text = LowerText(kMergedBranches);
+  EXPECT_NE(text.find("leaky_relu(x) -> a in blocks.1 [blocks.1]\nconv(a in blocks.1, blocks.1.conv.weight) -> c"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(LowerText(kMergedBranches, Without("merged-expressions")).find("a in blocks.1"), std::string::npos);
+}
+
+// T5's first block makes its position bias from a table of its own and hands it on.
+TEST(MergedExpressions, AValueMadeOfWhatTheModuleHoldsIsHandedOn) {
+  const std::string text = LowerText(R"(
+    input x float32 4x4
+    weight blocks.0.table float32 4x4
+    /blocks.0/Mul = Mul(x, blocks.0.table) -> t float32 4x4
+    /blocks.0/Add = Add(x, t) -> bias float32 4x4
+    /blocks.0/Add_1 = Add(x, bias) -> b float32 4x4
+    /blocks.1/Add_1 = Add(b, bias) -> y float32 4x4
+    output y
+  )");
+  EXPECT_EQ(text.find(" in blocks.1"), std::string::npos) << text;
+}
+
+// An activation of its own module that two branches read: they were given it.
+TEST(MergedExpressions, WhatBothBranchesAreGivenRunsOnce) {
+  const std::string text = LowerText(R"(
+    input x float32 2x4x16
+    weight blocks.0.conv.weight float32 4x4x1
+    weight blocks.1.conv.weight float32 4x4x1
+    /relu/Relu = Relu(x) -> a float32 2x4x16
+    /blocks.0/conv/Conv = Conv(a, blocks.0.conv.weight) -> b float32 2x4x16
+    /blocks.1/conv/Conv = Conv(a, blocks.1.conv.weight) -> c float32 2x4x16
+    /Add = Add(b, c) -> y float32 2x4x16
+    output y
+  )");
+  EXPECT_EQ(text.find(" in blocks"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace onnx_mem
