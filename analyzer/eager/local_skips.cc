@@ -86,6 +86,18 @@ void Locals::FindNumberedJoins() {
   }
 }
 
+// Functions that hand a value to a later call beside a newer one, x = self.up(x, x1), and are no loops.
+void Locals::FindSkipFrames() {
+  for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    if (!graph_.tensors[id].producer.valid() || graph_.tensors[id].consumers.size() < 2) continue;
+    if (!IsFloating(graph_.tensors[id].dtype)) continue;
+    const Home home = HomeOf(id);
+    const std::vector<int32_t> units = ReadingUnits(id, home);
+    if (units.size() < 2 || !IsSkip(id, home, units)) continue;
+    if (!IsElement(calls_.span(calls_.UnitCall(units.back(), home.depth)).name)) skip_frames_.insert(home.frame);
+  }
+}
+
 // up1 = self.up1(x); low1 = self.low1(x); low2 = self.low2(low1); up2 = self.up2(low2); return up1 + up2: where numbers tell
 // the joined parts apart, each result bears the name of the part that made it (hourglass).
 int32_t Locals::HeldByNumbers(TensorId id, const Home& home) const {

@@ -53,6 +53,7 @@ Locals::Locals(const Graph& graph, const Calls& calls)
     wrapped_norms_.insert({home.frame, WithoutDigits(call.name)});
   }
   FindNumberedJoins();
+  FindSkipFrames();
 }
 
 // out = F.relu(self.bn1(self.conv1(x))); out = self.bn2(self.conv2(out)): code that nests one layer nests the others.
@@ -396,8 +397,10 @@ int32_t Locals::NamedUntil(TensorId id) const {
   // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested.
   const std::vector<int32_t> units = ReadingUnits(id, home);
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
-  if (call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1) return -1;
-  return UntilRebound(id, home);
+  const bool adjacent = call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1;
+  if (!skip_frames_.contains(home.frame)) return adjacent ? -1 : UntilRebound(id, home);
+  // d1 = self.d1(x); d2 = self.d2(d1); u1 = self.u1(d2, d1): code that needs several names may name all.
+  return calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
 }
 
 }  // namespace onnx_mem::eager

@@ -101,6 +101,7 @@ class Locals {
   int32_t HeldByNewName(TensorId id, const Home& home) const;
   int32_t HeldAsGatedSkip(TensorId id, const Home& home) const;
   void FindNumberedJoins();
+  void FindSkipFrames();
   int32_t HeldByNumbers(TensorId id, const Home& home) const;
 
   const Graph& graph_;
@@ -110,7 +111,7 @@ class Locals {
   std::map<std::pair<int32_t, size_t>, std::vector<int32_t>> makers_;
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
-  std::set<int32_t> numbered_joins_;  // frames
+  std::set<int32_t> numbered_joins_, skip_frames_;  // frames
 };
 
 }  // namespace onnx_mem::eager

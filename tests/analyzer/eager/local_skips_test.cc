@@ -58,6 +58,18 @@ TEST(LocalSkips, WhatIsJoinedBehindAnArgumentHasAName) {  // x1 = self.up(x1); x
   EXPECT_EQ(p.Release(up), Nodes(3, 2));
 }
 
+TEST(LocalSkips, CodeThatNeedsSeveralNamesMayNameAll) {  // d1 = ...; d2 = ...; d3 = ...; u1 = self.u1(d3, d2); u2 = ...
+  Program p;
+  const TensorId d1 = p.Run("conv", {p.input()}, "d1");        // 0
+  const TensorId d2 = p.Run("conv", {d1}, "d2");               // 1
+  const TensorId d3 = p.Run("conv", {d2}, "d3");               // 2
+  const TensorId u1 = p.Run("cat", {d3, d2}, "u1", {4, 4});    // 3
+  const TensorId u2 = p.Run("cat", {u1, d1}, "u2", {4, 4});    // 4
+  p.Run("conv", {u2}, "last");                                 // 5
+  EXPECT_EQ(p.Release(u1).first, 4) << "likely x = self.u1(...)";
+  EXPECT_EQ(p.ReleaseAtMost(u1), 5);
+}
+
 TEST(LocalSkips, NumberedPartsNameTheirResults) {  // up1 = self.up1(x); low1 = ...; low2 = ...; up2 = ...; up1 + up2
   for (const bool numbered : {true, false}) {
     Program p;
