@@ -8,6 +8,27 @@
 
 namespace onnx_mem::eager {
 
+// x1 = self.inc(x); x2 = self.down(x1); ...; x = self.up(x, x1): what a later call takes beside a newer value that ends
+// there, whose name the result takes over.
+bool Locals::IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& units) const {
+  const int32_t call = calls_.UnitCall(units.back(), home.depth);
+  if (call < 0 || calls_.span(call).begin <= units[units.size() - 2] + 1) return false;
+  const int32_t before = calls_.UnitCall(units[units.size() - 2], home.depth);
+  if (before >= 0 && WithoutCallNumber(calls_.span(before).name) == WithoutCallNumber(calls_.span(call).name)) return false;
+  if (!OnlyResult(units.back(), home.depth).valid()) return false;
+  const CallSpan& span = calls_.span(call);
+  for (int32_t i = span.begin; i <= span.end; ++i) {
+    for (TensorId other : graph_.nodes[NodeId(i)].inputs) {
+      if (!other.valid() || !graph_.tensors[other].producer.valid()) continue;
+      const int32_t made = graph_.tensors[other].producer.value();
+      if (made >= span.begin || made <= graph_.tensors[id].producer.value() || HomeOf(other).frame != home.frame) continue;
+      const auto& readers = graph_.tensors[other].consumers;
+      if (std::all_of(readers.begin(), readers.end(), [&](NodeId r) { return r.value() <= span.end; })) return true;
+    }
+  }
+  return false;
+}
+
 // def forward(self, x1, x2): x1 = self.up(x1); x = torch.cat([x2, x1], dim=1); return self.conv(x): a module that joins an
 // argument with what it made. The argument stands first, so the result has a name of its own (milesial's U-Net, the most
 // copied one, and monai); x = torch.cat([x, skip], 1) takes over a name (segmentation_models_pytorch, diffusers).

@@ -7,6 +7,8 @@
 //   q, k, v                                 what a matrix product of two activations reads has names
 //   self.norm(a + b)                        a and b are names until the statement is done
 //   x = F.relu(self.bn(self.conv(x)))       so is x
+//   y, skip = block(y)                      so has what a call returns with another result
+//   x = self.stem(x); e1 = self.enc1(x)     e1 is read again by the decoder: x and e1 are two names
 //   mu, logvar = self.mu(h), self.var(h)    what several statements read is a name
 //   a = f(x); b = g(x); h(a) + b          what cannot have been a part of one expression is a name
 //   for conv in self.convs: y = conv(x)     a name ends when the next round of the loop assigns it
@@ -45,23 +47,26 @@ class Locals {
   int32_t UntilRebound(TensorId id, const Home& home) const;
   // The units of `home` that read `id`, each once, in order: nodes of its own code by index, calls by their last node.
   std::vector<int32_t> ReadingUnits(TensorId id, const Home& home) const;
-  bool Wraps(int32_t unit, size_t depth) const;
-  bool Prepares(int32_t unit, size_t depth) const;
-  int32_t NextInStatement(int32_t unit, const Home& home) const;
-  int32_t EndOfStatement(TensorId id, const Home& home) const;
   TensorId OnlyResult(int32_t unit_end, size_t depth) const;
   bool StandsInProduct(TensorId id, int32_t product) const;
   bool IsExponentiated(TensorId id) const;
   bool FeedsGaussian(TensorId id) const;
   bool IsGaussianName(TensorId id) const;
   bool IsPassedOn(int32_t call, const Home& home) const;
-  bool IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& units) const;
   bool IsNamed(TensorId id, const Home& home) const;
+  // local_statements.cc
+  void FindWrappedNorms();
+  bool Wraps(int32_t unit, size_t depth) const;
+  bool Prepares(int32_t unit, size_t depth) const;
+  int32_t NextInStatement(int32_t unit, const Home& home) const;
+  int32_t EndOfStatement(TensorId id, const Home& home) const;
   int32_t EndOfPreactivation(TensorId id, const Home& home) const;
   int32_t HeldAcrossCall(TensorId id, const Home& home) const;
-  int32_t HeldBySum(TensorId id, const Home& home) const;
+  bool IsWrappedElsewhere(int32_t norm, const Home& home) const;
+  // local_sums.cc
   bool IsResidual(NodeId sum) const;
   int32_t HeldBySumInCall(TensorId id) const;
+  int32_t HeldBySum(TensorId id, const Home& home) const;
   // local_lists.cc
   bool NamesItsParts(int32_t cat, int32_t call, const Home& home) const;
   bool IsSplitPiece(TensorId id) const;
@@ -95,8 +100,8 @@ class Locals {
   int32_t HeldAsUnpacked(TensorId id, const Home& home) const;
   int32_t HeldAsPreactivation(TensorId id, const Home& home) const;
   int32_t HeldAsTrunk(TensorId id, const Home& home) const;
-  bool IsWrappedElsewhere(int32_t norm, const Home& home) const;
   // local_skips.cc
+  bool IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& units) const;
   int32_t HeldBesideSkip(TensorId id, const Home& home) const;
   int32_t HeldByNewName(TensorId id, const Home& home) const;
   int32_t HeldAsGatedSkip(TensorId id, const Home& home) const;
