@@ -149,7 +149,6 @@ int64_t MarkByHabit(Draft& draft, const Run& run) {
     if (const std::optional<bool> told = source.Writes(id)) {
       if (!*told) continue;
       draft.mutable_node(id).attributes["inplace"] = kInPlaceBySource;
-      ++count;
       const NodeId sum = row != nullptr && row->op == "relu" ? Overwritable(draft, id) : NodeId();
       if (sum.valid() && MarkSum(draft, source, sum)) ++count;
       continue;

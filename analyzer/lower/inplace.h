@@ -13,9 +13,10 @@ namespace onnx_mem {
 inline constexpr int64_t kInPlaceBySource = 2;
 
 // Sets "inplace" = 1 where Run.inplace says so and it is legal: the overwritten tensor has no other reader, is no
-// input or output of the graph, and nobody needs it in backward. Gives how many operators became in-place.
-//   auto   what the source lines say, where the file has them; else what model zoos write: ReLU right after convolution, BatchNorm, sum or linear; LeakyReLU as a module of its
-//          own there; `out += identity` before a ReLU; in inference also the other activations after BatchNorm
+// input or output of the graph, and nobody needs it in backward. Gives how many operators became in-place without a source
+// line that says so.
+//   auto   what the source lines say, where the file has them; else what model zoos write: ReLU right after convolution,
+//          BatchNorm, sum or linear; LeakyReLU as a module of its own there; `out += identity` before a ReLU; in inference also the other activations after BatchNorm
 //   norms  as auto, and BatchNorm together with the activation that alone reads it, as inplace_abn does
 //   none   nothing
 //   REGEX  every operator that can, by node name or module path. Error: InvalidArgument (usage) for a bad pattern.

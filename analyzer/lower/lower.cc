@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/graph/source_trace.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/draft.h"
 #include "analyzer/lower/generated_weights.h"
@@ -102,6 +103,18 @@ void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostic
   }
 }
 
+// What the source lines of a dynamo export settle (graph/source_trace.h) is no guess, but a fact of that program.
+void AssumeSourceLines(const Draft& draft, std::vector<std::string>& assumptions) {
+  bool any = false;
+  int64_t in_place = 0;
+  for (NodeId id : draft.InOrder()) {
+    any |= draft.node(id).metadata.contains(kSourceTrace);
+    in_place += IntAttribute(draft.node(id), "inplace", 0) == kInPlaceBySource;
+  }
+  if (any) assumptions.push_back("names of values by the file's source lines");
+  if (in_place > 0) assumptions.push_back(absl::StrCat("in-place writes that source lines show (", in_place, ")"));
+}
+
 }  // namespace
 
 absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
@@ -121,6 +134,7 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   absl::StatusOr<int64_t> in_place = MarkInPlace(draft, run);
   if (!in_place.ok()) return in_place.status();
   if (*in_place > 0) lowered.assumptions.push_back(absl::StrCat("in-place activations (", *in_place, ")"));
+  AssumeSourceLines(draft, lowered.assumptions);
   for (Diagnostic& d : lowering.diagnostics) lowered.diagnostics.push_back(std::move(d));
   ReportAssumed(lowering, lowered.diagnostics);
   Draft::Finished finished = std::move(draft).Finish();
