@@ -8,6 +8,7 @@
 #include "analyzer/allocators/replay.h"
 #include "analyzer/devices/overhead.h"
 #include "analyzer/eager/workspace.h"
+#include "analyzer/graph/source_trace.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/library_workspace.h"
 #include "analyzer/planned_runs.h"
@@ -115,6 +116,10 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
   if (run.accumulate > 1) list.emplace_back("accumulate", absl::StrCat(run.accumulate));
   list.emplace_back("loss", NameOf(enacted.loss));
   list.emplace_back("inplace", run.inplace);
+  const auto& settled = enacted.assumptions;
+  if (std::find(settled.begin(), settled.end(), kNamesBySource) != settled.end()) {
+    list.emplace_back("names", "from the file's source lines");
+  }
   list.emplace_back("attention", NameOf(run.attention));
   list.emplace_back("bn", NameOf(run.batch_norm));
   list.emplace_back("dtype", run.dtype ? std::string(onnx_mem::NameOf(*run.dtype)) : "file");

@@ -25,6 +25,9 @@ namespace onnx_mem {
 inline constexpr std::string_view kExportedTrace = "pkg.torch.onnx.stack_trace";
 inline constexpr std::string_view kSourceTrace = "onnx_mem.source_trace";
 
+// An assumption of a run (enact.h) whose model has such lines.
+inline constexpr std::string_view kNamesBySource = "names from the file's source lines";
+
 // Outermost first; null where the line is not known.
 using SourceLines = std::vector<std::shared_ptr<const SourceLine>>;
 

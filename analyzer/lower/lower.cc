@@ -111,7 +111,7 @@ void AssumeSourceLines(const Draft& draft, std::vector<std::string>& assumptions
     any |= draft.node(id).metadata.contains(kSourceTrace);
     in_place += IntAttribute(draft.node(id), "inplace", 0) == kInPlaceBySource;
   }
-  if (any) assumptions.push_back("names of values by the file's source lines");
+  if (any) assumptions.emplace_back(kNamesBySource);
   if (in_place > 0) assumptions.push_back(absl::StrCat("in-place writes that source lines show (", in_place, ")"));
 }
 
