@@ -32,6 +32,7 @@ TracedMask FindTracedMask(const Draft& draft, TensorId mask) {
     const Node& node = draft.node(maker);
     if (HasLineWith(node, " create_causal_mask(")) found = TracedMask::kCausal;
     if (HasLineWith(node, " create_bidirectional_mask(")) found = TracedMask::kFull;
+    if (HasLineWith(node, " self._create_attention_masks(")) found = TracedMask::kFull;
     for (TensorId input : node.inputs) {
       if (input.valid() && seen.insert(input).second) open.push_back(input);
     }

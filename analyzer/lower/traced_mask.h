@@ -4,6 +4,7 @@
 //
 //   causal_mask = create_causal_mask(config=self.config, ...)        the call runs causal, without a mask
 //   attention_mask = create_bidirectional_mask(config=self.config)   the call runs without a mask
+//   attention_mask, _ = self._create_attention_masks(...)            of BERT and its relatives: the same
 //
 // Source: transformers/masking_utils.py (_ignore_causal_mask_sdpa, allow_is_causal_skip).
 #ifndef ONNX_MEM_ANALYZER_LOWER_TRACED_MASK_H_

@@ -2,6 +2,9 @@
 // some of their nodes.
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "absl/strings/str_replace.h"
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -196,6 +199,121 @@ TEST(Dynamo, AGroupNormKeepsItsScaleAndShift) {
     output y
   )");
   EXPECT_EQ(text.find("group_norm(x, val_28, val_30) -> y"), 0u) << text;
+}
+
+// The optimizer took the first update of the cache out, torch.cat([nothing, keys]); the program's nodes still name it.
+TEST(Dynamo, CopiesIntoACacheArePutBack) {
+  const std::string text = LowerText(R"(
+    input q float32 2x4x16x8
+    input k float32 2x4x16x8
+    input v float32 2x4x16x8
+    node_keys = Relu(k) -> keys float32 2x4x16x8
+    node_values = Relu(v) -> values float32 2x4x16x8
+    node_Transpose = Transpose(keys) -> transpose float32 2x4x8x16 {perm: [0 1 3 2]}
+    @ namespace : Net/transpose: aten.transpose.int
+    @ pkg.torch.onnx.fx_node %transpose : [num_users=1] = call_function[target=aten.transpose.int](args = (%cat, 2, 3), kwargs = {})
+    node_MatMul = MatMul(q, transpose) -> matmul float32 2x4x16x16
+    @ namespace : Net/matmul: aten.matmul.default
+    @ pkg.torch.onnx.fx_node %matmul : [num_users=1] = call_function[target=aten.matmul.default](args = (%q, %transpose), kwargs = {})
+    node_Softmax = Softmax(matmul) -> val_3 float32 2x4x16x16
+    @ namespace : Net/softmax: aten.softmax.int
+    @ pkg.torch.onnx.fx_node %softmax : [num_users=1] = call_function[target=aten.softmax.int](args = (%matmul, -1), kwargs = {})
+    node_MatMul_1 = MatMul(val_3, values) -> matmul_1 float32 2x4x16x8
+    @ namespace : Net/matmul_1: aten.matmul.default
+    @ pkg.torch.onnx.fx_node %matmul_1 : [num_users=1] = call_function[target=aten.matmul.default](args = (%softmax, %cat_1), kwargs = {})
+    output matmul_1
+  )");
+  EXPECT_NE(text.find("cat(keys) -> cat"), std::string::npos) << text;
+  EXPECT_NE(text.find("cat(values) -> cat_1"), std::string::npos) << text;
+  EXPECT_NE(text.find("permute(cat) -> transpose"), std::string::npos) << text;
+  EXPECT_NE(text.find("matmul(val_3, cat_1) -> matmul_1"), std::string::npos) << text;
+  EXPECT_LT(text.find("cat(values)"), text.find("matmul(q, transpose)")) << "updated together\n" << text;
+}
+
+TEST(Dynamo, ConcatenationsThatTheFileHasAreNoLostOnes) {
+  const std::string text = LowerText(R"(
+    input x float32 2x4x16x8
+    node_Relu = Relu(x) -> y float32 2x4x16x8
+    node_cat = Concat(y, y) -> cat float32 2x4x32x8 {axis: 2}
+    node_Sigmoid = Sigmoid(cat) -> z float32 2x4x32x8
+    @ namespace : Net/sigmoid: aten.sigmoid.default
+    @ pkg.torch.onnx.fx_node %sigmoid : [num_users=1] = call_function[target=aten.sigmoid.default](args = (%cat,), kwargs = {})
+    output z
+  )");
+  EXPECT_EQ(text.find("cat(y)"), std::string::npos) << text;
+}
+
+// dynamo's exporter before its optimizer has run.
+TEST(Dynamo, PiecesOfASequenceAreASplit) {
+  const std::string text = LowerText(R"(
+    input x float32 2x5x24
+    const size int64 scalar = 8
+    const zero int64 scalar = 0
+    const one int64 scalar = 1
+    node_Relu = Relu(x) -> y float32 2x5x24
+    node_Split = SplitToSequence(y, size) -> split float32 ?x?x? {axis: 2}
+    node_At = SequenceAt(split, zero) -> a float32 2x5x8
+    node_At_1 = SequenceAt(split, one) -> b float32 2x5x8
+    node_Add = Add(a, b) -> z float32 2x5x8
+    output z
+  )");
+  EXPECT_NE(text.find("split(y) -> a, b, "), std::string::npos) << text;
+  EXPECT_EQ(text.find("assumed"), std::string::npos) << text;
+}
+
+TEST(Dynamo, ASequenceThatIsReadInAnotherWayIsNotKnown) {
+  const std::string text = LowerText(R"(
+    input x float32 2x5x24
+    const size int64 scalar = 8
+    node_Relu = Relu(x) -> y float32 2x5x24
+    node_Split = SplitToSequence(y, size) -> split float32 ?x?x? {axis: 2}
+    node_Concat = ConcatFromSequence(split) -> z float32 2x5x24
+    output z
+  )");
+  EXPECT_NE(text.find("assumed"), std::string::npos) << text;
+}
+
+// transformers spells a causal mask out only while it is traced.
+std::string MaskedBy(const std::string& function) {
+  constexpr char kText[] = R"(
+    input q float32 2x4x16x8
+    input k float32 2x4x16x8
+    input v float32 2x4x16x8
+    weight positions float32 1x1x1x16
+    weight others float32 1x1x16x1
+    node_Cos = Cos(positions) -> moving float32 1x1x1x16
+    node_le = LessOrEqual(moving, others) -> mask bool 1x1x16x16
+    @ namespace : Net/le: aten.le.Tensor
+    @ pkg.torch.onnx.stack_trace File "site-packages/transformers/models/m/modeling_m.py", line 9, in forward\n    FUNCTION
+    const zero float32 scalar = 0
+    const low float32 scalar = -10000
+    const s float32 scalar = 0.6
+    node_Transpose = Transpose(k) -> kt float32 2x4x8x16 {perm: [0 1 3 2]}
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Mul = Mul(q, s) -> qs float32 2x4x16x8
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Mul_1 = Mul(kt, s) -> kts float32 2x4x8x16
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Where = Where(mask, zero, low) -> bias float32 1x1x16x16
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_MatMul = MatMul(qs, kts) -> scores float32 2x4x16x16
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Add = Add(scores, bias) -> masked float32 2x4x16x16
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Softmax = Softmax(masked) -> p float32 2x4x16x16
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    output y
+  )";
+  return LowerText(absl::StrReplaceAll(kText, {{"FUNCTION", function}}));
+}
+
+TEST(Dynamo, MasksThatOnlyTracingMakesAreLeftOut) {
+  const std::string traced = MaskedBy("causal_mask = create_causal_mask(");
+  EXPECT_NE(traced.find("sdpa(q, k, v) -> y"), std::string::npos) << traced;
+  const std::string own = MaskedBy("causal_mask = positions <= others");
+  EXPECT_NE(own.find("sdpa(q, k, v, mask) -> y"), std::string::npos) << own;
 }
 
 }  // namespace
