@@ -17,6 +17,7 @@ constexpr auto kInnerViews = std::to_array<std::string_view>({"unsqueeze", "sque
 // Views that are statements of their own: q = q.view(...).transpose(1, 2).
 constexpr auto kShapingViews = std::to_array<std::string_view>({"reshape", "permute"});
 // Operators that join the parts of an expression.
+constexpr auto kArithmetic = std::to_array<std::string_view>({"add", "sub", "mul", "div"});
 constexpr auto kJoining = std::to_array<std::string_view>({"add", "sub", "mul", "div", "cat"});
 
 template <class Range>
@@ -81,13 +82,28 @@ int32_t Locals::HeldByHead(TensorId id, const Home& home) const {
   return -1;
 }
 
+// joined = torch.cat(parts, 1), perhaps viewed in another shape: a list is joined in a statement of its own.
+bool Locals::IsJoinedList(TensorId id, const Home& home) const {
+  const Node* maker = Maker(id);
+  while (maker != nullptr && Contains(kShapingViews, maker->op)) {
+    id = maker->inputs[0];
+    maker = Maker(id);
+  }
+  constexpr size_t kListSize = 3;
+  return maker != nullptr && maker->op == "cat" && maker->inputs.size() >= kListSize && HomeOf(id).frame == home.frame &&
+         calls_.UnitCall(graph_.tensors[id].producer.value(), home.depth) < 0;
+}
+
 // Integers are indices, which functions of their own compute.
 int32_t Locals::HeldOutOfOrder(TensorId id, const Home& home) const {
-  if (!needs_name_[id] || !IsFloating(graph_.tensors[id].dtype)) return -1;
-  int32_t unit = ReadingUnits(id, home).front();
+  if (!IsFloating(graph_.tensors[id].dtype)) return -1;
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  if (units.size() != 1) return -1;
+  int32_t unit = units.front();
   const auto op = [&](int32_t of) {
     return calls_.UnitCall(of, home.depth) < 0 ? std::string_view(graph_.nodes[NodeId(of)].op) : std::string_view();
   };
+  if (!needs_name_[id] && (!Contains(kArithmetic, op(unit)) || !IsJoinedList(id, home))) return -1;
   if (Contains(kShapingViews, op(unit))) return -1;
   for (int32_t next = unit; next >= 0; next = NextInExpression(unit, home)) {
     unit = next;

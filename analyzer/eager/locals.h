@@ -93,6 +93,7 @@ class Locals {
   void CollectLeaves(int32_t unit_end, const Home& home, std::vector<TensorId>& leaves) const;
   int32_t NextInExpression(int32_t unit, const Home& home) const;
   int32_t HeldByHead(TensorId id, const Home& home) const;
+  bool IsJoinedList(TensorId id, const Home& home) const;
   int32_t HeldOutOfOrder(TensorId id, const Home& home) const;
   // local_joins.cc
   int32_t HeldByWeightedSum(TensorId id, const Home& home) const;

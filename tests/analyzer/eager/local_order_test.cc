@@ -192,5 +192,20 @@ TEST(LocalOrder, ScoresBesideSeparateProjectionsHaveANameOfTheirOwn) {
   }
 }
 
+TEST(LocalOrder, AJoinedListHasANameWhereArithmeticReadsIt) {  // c = torch.cat(parts, 1); y = F.pad(q * c.view(...))
+  for (std::string_view op : {"mul", "relu"}) {
+    Program p;
+    const TensorId q = p.Run("linear", {p.input()}, "m > m.q");                                      // 0
+    std::vector<TensorId> parts;
+    for (std::string_view conv : {"m > m.0", "m > m.1", "m > m.2"}) parts.push_back(p.Run("conv", {q}, conv));  // 1 to 3
+    const TensorId joined = p.Run("cat", parts, "m", {6, 4});                                        // 4
+    const TensorId viewed = p.Run("reshape", {joined}, "m", {6, 4});                                 // 5
+    const TensorId y = p.Run(op, op == "mul" ? std::vector{q, viewed} : std::vector{viewed}, "m", {6, 4});  // 6
+    const TensorId padded = p.Run("pad", {y}, "m", {7, 4});                                          // 7
+    p.Run("linear", {padded}, "last");                                                               // 8
+    EXPECT_EQ(p.Release(viewed).first, op == "mul" ? 7 : 6);
+  }
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager
