@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 #include <regex>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/eager/accumulate.h"
@@ -137,9 +139,10 @@ struct KeptGradient {
 
 std::vector<KeptGradient> KeptGradients(Machine& m, const Executor& executor) {
   std::vector<KeptGradient> kept;
+  std::unordered_map<const eager::EagerTensor*, std::vector<TensorId>> ids;
+  for (TensorId id : executor.parameters()) ids[executor.value(id).get()].push_back(id);
   for (const auto& [parameter, grad] : m.gradients()) {
-    for (TensorId id : executor.parameters()) {
-      if (executor.value(id).get() != parameter) continue;
+    for (TensorId id : ids[parameter]) {
       const std::string& name = m.recorder().program().buffers[grad->storage->buffer].name;
       kept.push_back({id, name, grad->storage->bytes, grad->dims, grad->dtype});
     }
@@ -170,6 +173,8 @@ void AllocateStatics(Executor& executor, const Setting& setting) {
 }
 
 void Parameters(const Machine& m, const Executor& executor, const Graph& graph, Enacted& result) {
+  std::unordered_set<const eager::EagerTensor*> with_gradient;
+  for (const auto& [parameter, grad] : m.gradients()) with_gradient.insert(parameter);
   for (TensorId id : executor.parameters()) {
     const Tensor& tensor = graph.tensors[id];
     const TensorRef& t = executor.value(id);
@@ -180,8 +185,7 @@ void Parameters(const Machine& m, const Executor& executor, const Graph& graph, 
     parameter.dtype = t->dtype;
     parameter.bytes = t->storage->bytes;
     parameter.trainable = t->requires_grad;
-    parameter.has_gradient = std::any_of(m.gradients().begin(), m.gradients().end(),
-                                         [&](const auto& entry) { return entry.first == t.get(); });
+    parameter.has_gradient = with_gradient.contains(t.get());
     result.parameter_count += eager::NumElements(t->dims);
     result.parameter_bytes += parameter.bytes;
     result.parameters.push_back(std::move(parameter));

@@ -4,6 +4,8 @@
 #include <optional>
 #include <regex>
 #include <set>
+#include <string_view>
+#include <unordered_set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -16,11 +18,13 @@ namespace {
 
 absl::string_view View(std::string_view s) { return absl::string_view(s.data(), s.size()); }
 
-bool Belongs(const Node& node, const Segment& segment) {
+using Names = std::unordered_set<std::string_view>;
+
+bool Belongs(const Node& node, const Segment& segment, const Names& nodes) {
   for (const std::string& module : segment.modules) {
     if (RunsIn(node, module)) return true;
   }
-  return std::find(segment.nodes.begin(), segment.nodes.end(), node.name) != segment.nodes.end();
+  return nodes.contains(node.name);
 }
 
 void Extend(std::optional<eager::NodeRange>& range, int32_t index) {
@@ -110,8 +114,9 @@ absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const
     if (!calls.empty()) return calls;
   }
   std::optional<eager::NodeRange> range;
+  const Names nodes(segment.nodes.begin(), segment.nodes.end());
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
-    if (Belongs(graph.nodes[NodeId(i)], segment)) Extend(range, i);
+    if (Belongs(graph.nodes[NodeId(i)], segment, nodes)) Extend(range, i);
   }
   if (!range) return UnknownSegment(segment);
   range->keep = segment.keep;

@@ -10,11 +10,8 @@
 #include "analyzer/eager/locals.h"
 
 namespace onnx_mem::eager {
-namespace {
 
-bool IsProduct(const Node& node) { return node.op == "matmul" || node.op == "bmm" || node.op == "sdpa"; }
-
-}  // namespace
+bool Locals::IsProduct(const Node& node) { return node.op == "matmul" || node.op == "bmm" || node.op == "sdpa"; }
 
 const Node* Locals::Maker(TensorId id) const {
   const NodeId producer = id.valid() ? graph_.tensors[id].producer : NodeId();
@@ -74,11 +71,10 @@ bool Locals::IsScaledInProduct(TensorId id) const {
 int32_t Locals::EndOfAttention(int32_t node, const Home& home) const {
   const int32_t end = calls_.EndOfFrameAt(node, home.depth);
   int32_t products = 0, attends = -1;
-  for (int32_t i = node + 1; i <= end && attends < 0; ++i) {
-    const Node& product = graph_.nodes[NodeId(i)];
-    if (calls_.of_node(i).size() != home.depth || !IsProduct(product)) continue;
-    products += product.op == "sdpa" ? 2 : 1;
-    if (products >= 2) attends = i;
+  for (auto i = std::upper_bound(products_.begin(), products_.end(), node); i != products_.end() && *i <= end && attends < 0; ++i) {
+    if (calls_.of_node(*i).size() != home.depth) continue;
+    products += graph_.nodes[NodeId(*i)].op == "sdpa" ? 2 : 1;
+    if (products >= 2) attends = *i;
   }
   const auto shapes = [&](int32_t i) {
     return graph_.nodes[NodeId(i)].op == "reshape" || graph_.nodes[NodeId(i)].op == "permute";

@@ -19,8 +19,6 @@ bool Contains(const Range& range, std::string_view op) {
 // A result that takes over the name of its operand: x = x + f(x), x = x.masked_fill(x == 0, y).
 constexpr auto kRebinding = std::to_array<std::string_view>({"add", "sub", "mul", "div", "cat", "mul_scalar", "compare", "where"});
 
-bool IsProduct(const Node& node) { return node.op == "matmul" || node.op == "bmm" || node.op == "sdpa"; }
-
 }  // namespace
 
 Locals::Locals(const Graph& graph, const Calls& calls)
@@ -32,6 +30,9 @@ Locals::Locals(const Graph& graph, const Calls& calls)
   }
   for (auto& [key, nodes] : makers_) std::sort(nodes.begin(), nodes.end());
   FindWrappedNorms();
+  for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
+    if (IsProduct(graph.nodes[NodeId(i)])) products_.push_back(i);
+  }
   FindNumberedJoins();
   FindSkipFrames();
 }

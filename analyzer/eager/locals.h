@@ -77,6 +77,7 @@ class Locals {
   int32_t HeldByCallersList(NodeId cat) const;
   bool IsRebound(TensorId id, const Node& cat) const;
   // local_attention.cc
+  static bool IsProduct(const Node& node);
   const Node* Maker(TensorId id) const;
   bool IsNormalized(TensorId id) const;
   bool ProjectsApart(int32_t softmax, const Home& home) const;
@@ -115,6 +116,7 @@ class Locals {
   IdVector<TensorId, bool> needs_name_;  // expressions.h
   // By frame and signature, the nodes that make such values, in order.
   std::map<std::pair<int32_t, size_t>, std::vector<int32_t>> makers_;
+  std::vector<int32_t> products_;  // nodes of attention's kind of product, in order
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
   std::set<int32_t> numbered_joins_, skip_frames_;  // frames

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <unordered_set>
 
 #include "analyzer/lower/dropout_gaps.h"
 #include "analyzer/lower/match.h"
@@ -156,13 +157,19 @@ bool LeavesAttentionWeights(const Draft& draft, const DropoutSpots& spots) {
   return cross && post_norm;
 }
 
+std::unordered_set<int32_t> NodesOf(const std::vector<DropoutSpot>& spots) {
+  std::unordered_set<int32_t> nodes;
+  for (const DropoutSpot& spot : spots) nodes.insert(spot.node.value());
+  return nodes;
+}
+
 // Of models without attention.
 void AddOtherSpots(const Draft& draft, const std::vector<TensorId>& outputs, DropoutSpots& spots) {
   std::vector<NodeId> found = FindSequentialGaps(draft);
   for (TensorId output : outputs) found.push_back(BeforeLastLayer(draft, output));
+  const std::unordered_set<int32_t> usual = NodesOf(spots.usual);
   for (NodeId id : draft.InOrder()) {
-    const bool known =
-        std::any_of(spots.usual.begin(), spots.usual.end(), [&](const DropoutSpot& s) { return s.node == id; });
+    const bool known = usual.contains(id.value());
     const bool last = std::find(found.begin(), found.end(), id) != found.end();
     if (!known && (last || IsHiddenActivation(draft, id))) spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
   }
@@ -204,9 +211,9 @@ DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& o
   }
   spots.usual_bytes = DropoutBytes(draft, spots.usual);
   spots.most_bytes = spots.usual_bytes;
+  const std::unordered_set<int32_t> usual = NodesOf(spots.usual);
   for (NodeId id : draft.InOrder()) {
-    const bool known =
-        std::any_of(spots.usual.begin(), spots.usual.end(), [&](const DropoutSpot& s) { return s.node == id; });
+    const bool known = usual.contains(id.value());
     if (!known && IsPossible(draft, id)) spots.most_bytes += SavedBytes(draft, {id, DropoutPlace::kMaskAndResult});
   }
   return spots;

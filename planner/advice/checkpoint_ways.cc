@@ -36,6 +36,7 @@ std::vector<Proposal> ProposeCheckpoints(const Situation& s) {
   request.budget_bytes = s.budget_bytes;
   request.time_limit_s = 0;
   request.iteration_limit = s.plan_iterations;
+  request.plans_alone = true;
   const absl::StatusOr<PlanAnswer> answer = PlanModel(s.model, s.workload, request);
   if (!answer.ok()) return {};
   std::vector<Proposal> changes;

@@ -37,8 +37,8 @@ absl::Status Front::Try(const Choice& choice, std::string_view method) {
   if (line_ == BudgetLine::kLive) return absl::OkStatus();
   plan.score.device_bytes = accountant_.LeastDeviceBytes(plan.score.peak_bytes);
   if (GainOf(BudgetLine::kDevice, plan.score) <= 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Measured measured, accountant_.MeasureEnacted(enacted));
-  plan.score.device_bytes = measured.device_bytes;
+  ASSIGN_OR_RETURN(plan.measured, accountant_.MeasureEnacted(enacted));
+  plan.score.device_bytes = plan.measured->device_bytes;
   Insert(BudgetLine::kDevice, plan);
   return absl::OkStatus();
 }

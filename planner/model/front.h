@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ struct JudgedPlan {
   Choice choice;
   Score score;
   std::string method;
+  std::optional<Measured> measured = {};  // where the device's bytes were looked at
   bool explored = false;  // its neighbours were looked at
 };
 

@@ -44,7 +44,7 @@ class Finder {
   Finder(const ModelFile& file, const Workload& workload, const PlanRequest& request)
       : file_(file), workload_(workload), request_(request) {
     request_.given.clear();
-    request_.only_this_granularity = true;
+    request_.plans_alone = true;
     request_.iteration_limit = kProbeIterations;
     request_.time_limit_s = kProbeSeconds;
   }
@@ -109,7 +109,7 @@ class Finder {
 
   absl::StatusOr<bool> IsPossibleInClass(int64_t batch) {
     ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
-    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant, request_.cost_line, request_.budget_line));
+    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant, request_.cost_line, request_.budget_line, /*any_schedule=*/false));
     const CandidateSet candidates = FindCandidates(accountant.lowered(), request_.granularity);
     const std::optional<SegmentLimits> limits = prover.LimitSegments(candidates.list);
     if (limits && SegmentBound(*limits).Floor() > AllowedLive(accountant)) return false;

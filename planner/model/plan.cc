@@ -41,7 +41,7 @@ class ModelPlanner {
   absl::StatusOr<PlanAnswer> Plan() {
     ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
     ASSIGN_OR_RETURN(profile_, MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }));
-    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant_, request_.cost_line, request_.budget_line));
+    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant_, request_.cost_line, request_.budget_line, !request_.plans_alone));
     Exact exact(prover, profile_);
     Front front(accountant_, profile_, request_.budget_line);
     RETURN_IF_ERROR(front.Try({}, "none"));
@@ -50,6 +50,10 @@ class ModelPlanner {
     if (!request_.given.empty()) RETURN_IF_ERROR(AddGiven());
     Note(candidates);
     PlanAnswer answer = Answer();
+    if (request_.plans_alone) {
+      answer.status = answer.chosen ? PlanStatus::kFeasible : PlanStatus::kNotFound;
+      return answer;
+    }
     RETURN_IF_ERROR(ProveAnswer(request_, accountant_, prover, exact, answer));
     RETURN_IF_ERROR(AddNearPlans(front, answer));
     return answer;
@@ -108,6 +112,14 @@ class ModelPlanner {
     return plan;
   }
 
+  // What was measured on the way is not measured again.
+  absl::StatusOr<ModulePlan> MeasuredPlan(const JudgedPlan& judged) {
+    if (!judged.measured) return MeasuredPlan(judged.choice, judged.method, LabelOf(profile_, judged.choice));
+    ModulePlan plan = AsPlan(judged);
+    plan.measured = *judged.measured;
+    return plan;
+  }
+
   absl::Status AddPlans(const Front& front) {
     const BudgetLine line = request_.budget_line;
     const std::vector<JudgedPlan>& judged = front.plans(line);
@@ -124,8 +136,7 @@ class ModelPlanner {
       const bool answers = !end && within(i) && !within(i - 1);
       if (!end && !answers && shown - BytesOn(line, judged[i].score) < grain) continue;
       shown = BytesOn(line, judged[i].score);
-      ASSIGN_OR_RETURN(ModulePlan plan,
-                       MeasuredPlan(judged[i].choice, judged[i].method, LabelOf(profile_, judged[i].choice)));
+      ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(judged[i]));
       plans_.push_back(std::move(plan));
     }
     RETURN_IF_ERROR(AddHabit(Habit(profile_, &Candidate::is_stage), "all stages"));
@@ -276,7 +287,7 @@ absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload&
   RETURN_IF_ERROR(CheckMethod(request.method));
   if (request.granularity == Granularity::kModule) {
     ASSIGN_OR_RETURN(PlanAnswer answer, PlanWith(model, workload, request, {}));
-    if (!answer.chosen && !request.only_this_granularity) {
+    if (!answer.chosen && !request.plans_alone) {
       PlanRequest finer = request;
       finer.granularity = Granularity::kOp;
       finer.given.clear();

@@ -30,7 +30,7 @@ struct PlanRequest {
   std::optional<double> max_slowdown;    // 0.1: recompute at most a tenth of the step, by the cost line
   std::string method = "auto";           // auto, sqrt, chen, chain, dag
   Granularity granularity = Granularity::kModule;
-  bool only_this_granularity = false;    // true: do not look for what op could do where module finds no plan
+  bool plans_alone = false;              // true: no proof, no plan of other granularity or for another allocator
   double time_limit_s = 2.0;             // of processor time; 0 = none
   int64_t iteration_limit = 0;   // enactments; the same limit gives the same plans on any machine; 0: by the model's size
   std::vector<Segment> given;    // a plan to measure and to show on the curve beside what was found; empty: none

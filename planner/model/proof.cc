@@ -97,12 +97,9 @@ int64_t OptimizerPeak(const MemoryProgram& steady) {
 
 }  // namespace
 
-absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cost_line, BudgetLine line) {
+absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cost_line, BudgetLine line,
+                                      bool any_schedule) {
   Prover prover;
-  const bool handed_out = line == BudgetLine::kDevice && ServesLibraries(accountant.workload().allocator);
-  const MemoryProgram& steady = accountant.baseline_figures().program;
-  const MemoryProgram counted = handed_out ? Counted(steady, HandedOut) : MemoryProgram();
-  prover.minimum_ = ProvenMinimum(handed_out ? counted : steady);
   prover.accountant_ = &accountant;
   // What the step's own code checkpoints is one of the schedules that the graph allows.
   Run run = accountant.workload().run;
@@ -113,23 +110,30 @@ absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cos
   prover.always_bytes_ = accountant.optimizer_state_bytes();
   if (run.accumulate > 1) prover.always_bytes_ += KeepGradients(prover.trace_.enacted.program);
   prover.costs_ = CostsOf(prover.trace_.enacted.program, cost_line, accountant.clock());
-  if (handed_out) {
-    // Gradients that were kept count as they are: rounding them would only add.
-    StepTrace trace = prover.trace_;
-    trace.enacted.program = Counted(trace.enacted.program, HandedOut);
-    const int64_t kept = prover.always_bytes_ - accountant.optimizer_state_bytes();
-    prover.graph_ = StepGraphOf(trace, prover.costs_, StateBytes(counted) + kept);
-  } else {
-    prover.graph_ = StepGraphOf(prover.trace_, prover.costs_, prover.always_bytes_);
-  }
-  RETURN_IF_ERROR(VerifyStepGraph(prover.graph_));
-  prover.once_cost_ = OnceCost(prover.graph_);
-  prover.own_cost_ = accountant.OwnRecompute();
-  const NeediestOp neediest = NeediestOf(prover.graph_);
-  if (neediest.bytes > prover.minimum_.bytes) {
-    prover.minimum_ = {neediest.bytes, prover.graph_.ops[neediest.op].name};
-  }
+  if (any_schedule) RETURN_IF_ERROR(prover.MakeGraph(line));
   return prover;
+}
+
+absl::Status Prover::MakeGraph(BudgetLine line) {
+  const MemoryProgram& steady = accountant_->baseline_figures().program;
+  if (line == BudgetLine::kDevice && ServesLibraries(accountant_->workload().allocator)) {
+    const MemoryProgram counted = Counted(steady, HandedOut);
+    minimum_ = ProvenMinimum(counted);
+    // Gradients that were kept count as they are: rounding them would only add.
+    StepTrace trace = trace_;
+    trace.enacted.program = Counted(trace.enacted.program, HandedOut);
+    const int64_t kept = always_bytes_ - accountant_->optimizer_state_bytes();
+    graph_ = StepGraphOf(trace, costs_, StateBytes(counted) + kept);
+  } else {
+    minimum_ = ProvenMinimum(steady);
+    graph_ = StepGraphOf(trace_, costs_, always_bytes_);
+  }
+  RETURN_IF_ERROR(VerifyStepGraph(graph_));
+  once_cost_ = OnceCost(graph_);
+  own_cost_ = accountant_->OwnRecompute();
+  const NeediestOp neediest = NeediestOf(graph_);
+  if (neediest.bytes > minimum_.bytes) minimum_ = {neediest.bytes, graph_.ops[neediest.op].name};
+  return absl::OkStatus();
 }
 
 std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>& candidates) const {

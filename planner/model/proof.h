@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "planner/model/accountant.h"
 #include "planner/model/segment_limits.h"
@@ -41,7 +42,8 @@ class Prover {
   // `accountant` outlives the prover. Of several micro-batches a later one is looked at, which finds gradients already.
   // Where `line` is the device, what any schedule needs is in bytes that PyTorch's allocators hand out: rounded, and with
   // the workspaces of cuBLAS.
-  static absl::StatusOr<Prover> Create(const Accountant& accountant, CostLine cost_line, BudgetLine line);
+  // Where `any_schedule` is false, only sets of segments are asked for: minimum, graph and BoundFor are not there.
+  static absl::StatusOr<Prover> Create(const Accountant& accountant, CostLine cost_line, BudgetLine line, bool any_schedule = true);
 
   const Minimum& minimum() const { return minimum_; }
   const StepGraph& graph() const { return graph_; }
@@ -56,6 +58,8 @@ class Prover {
   absl::StatusOr<ProvenBound> BoundFor(int64_t peak_bytes, bool schedules, double seconds, int64_t iterations) const;
 
  private:
+  absl::Status MakeGraph(BudgetLine line);
+
   const Accountant* accountant_ = nullptr;
   StepTrace trace_;
   std::vector<int64_t> costs_;  // by step
