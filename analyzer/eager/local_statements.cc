@@ -27,8 +27,6 @@ constexpr auto kPreparing = std::to_array<std::string_view>({"upsample", "cat", 
 constexpr auto kNorms =
     std::to_array<std::string_view>({"batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"});
 
-bool IsProduct(const Node& node) { return node.op == "matmul" || node.op == "bmm" || node.op == "sdpa"; }
-
 }  // namespace
 
 // Norms whose result a function takes: F.relu(self.bn1(self.conv1(x))).
