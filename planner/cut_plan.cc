@@ -199,6 +199,9 @@ void Mend(const Schedule& start, const SolvedCut* given_up, const PlanningTask& 
 // plans are mended where they exceed the budget, and rid of runs that nobody needs.
 void PlanCut(const PlanningTask& task, Incumbent& incumbent) {
   constexpr size_t kMostCuts = 8;
+  constexpr double kShare = 0.3;  // where these plans fail, others need the time
+  const SolveLimits limits = task.limits.Share(kShare);
+  const PlanningTask part{task.graph, task.problem, task.budget_bytes, limits};
   std::vector<const SolvedCut*> cuts;
   for (const SolvedCut& cut : incumbent.cuts()) {
     if (cut.value.cost >= 0) cuts.push_back(&cut);
@@ -207,12 +210,12 @@ void PlanCut(const PlanningTask& task, Incumbent& incumbent) {
                    [](const SolvedCut* a, const SolvedCut* b) { return a->value.cost > b->value.cost; });
   const std::optional<Schedule> once = ScheduleOf(task.graph, RunOnce(task.problem));
   for (size_t i = 0; i < std::min(cuts.size(), kMostCuts); ++i) {
-    if (incumbent.done() || task.limits.TimeIsUp()) return;
-    if (once) Mend(*once, cuts[i], task, incumbent);
-    if (incumbent.done() || task.limits.TimeIsUp()) return;
+    if (incumbent.done() || limits.TimeIsUp()) return;
+    if (once) Mend(*once, cuts[i], part, incumbent);
+    if (incumbent.done() || limits.TimeIsUp()) return;
     const OpSequence runs = FollowCut(task.problem, task.budget_bytes, cuts[i]->value);
     const std::optional<Schedule> lazy = ScheduleOf(task.graph, runs);
-    if (!runs.empty() && lazy) Mend(*lazy, nullptr, task, incumbent);
+    if (!runs.empty() && lazy) Mend(*lazy, nullptr, part, incumbent);
   }
 }
 

@@ -18,7 +18,8 @@ namespace onnx_mem {
 namespace {
 
 constexpr int kCutsAsked = 128;
-constexpr int64_t kMoreStates = 64;  // times as many, where the first search finds nothing
+constexpr int64_t kMoreStatesHere = 16;  // times as many, where the first search finds nothing
+constexpr int kMoreStatesFromNothing = 256;
 
 class Execution {
  public:
@@ -71,23 +72,30 @@ class Execution {
     return Perform(anchor.id, anchor.outputs, needed, anchor.fixed_bytes);
   }
 
-  // From what is there, or else as if all of it had gone that may; with few states first, then with more.
+  // From what is there; where that takes long, as if all of it had gone that may, which has to be found once only.
   Provision Provide(const ProvisionQuestion& question) {
-    const bool from_nothing = std::all_of(question.held.begin(), question.held.end(), [](Word w) { return w == 0; });
     ProvisionLimits limits = limits_;
-    Provision provision;
-    for (; limits.state_limit <= kMoreStates * limits_.state_limit; limits.state_limit *= 4) {
-      provision = provisioner_.Find(question, limits);
-      if (provision.outcome == Provision::Outcome::kFound || limits_.stop()) return provision;
-      if (const auto known = from_nothing_.find(now_); from_nothing && known != from_nothing_.end()) return known->second;
-      ProvisionQuestion bare(question);
-      bare.resident = bare.held;
-      provision = provisioner_.Find(bare, limits);
-      if (provision.outcome != Provision::Outcome::kFound) continue;
-      if (from_nothing) from_nothing_[now_] = provision;
-      return provision;
+    Provision provision = provisioner_.Find(question, limits);
+    const auto open = [&] { return provision.outcome == Provision::Outcome::kUnknown && !limits_.stop(); };
+    if (!open()) return provision;
+    provision = ProvideFromNothing(question);
+    limits.state_limit *= kMoreStatesHere;
+    return open() ? provisioner_.Find(question, limits) : provision;
+  }
+
+  Provision ProvideFromNothing(ProvisionQuestion question) {
+    question.resident = question.held;
+    const bool from_nothing = std::all_of(question.held.begin(), question.held.end(), [](Word w) { return w == 0; });
+    Provision unshared;
+    Provision& known = from_nothing ? from_nothing_[now_] : unshared;
+    ProvisionLimits limits = limits_;
+    for (int more = 1; more <= kMoreStatesFromNothing && known.outcome == Provision::Outcome::kUnknown; more *= 4) {
+      limits.state_limit = more * limits_.state_limit;
+      if (known.states >= limits.state_limit) continue;  // tried for an earlier plan
+      known = provisioner_.Find(question, limits);
+      if (limits_.stop()) break;
     }
-    return provision;
+    return known;
   }
 
   // Of every need, an alternative that is there.
@@ -201,7 +209,9 @@ class Execution {
 };
 
 constexpr int kFewestTries = 12;
-constexpr double kShareWithoutPlan = 0.3;
+constexpr double kShareWithoutPlan = 0.7;
+constexpr double kShareWithPlan = 0.2;
+constexpr int64_t kAskedWithoutDeadline = 12'000;  // about 16 states each
 constexpr int64_t kFewStates = 2000;
 constexpr double kShareOfProof = 0.1;
 constexpr int64_t kProofStates = 50'000;
@@ -244,12 +254,17 @@ void PlanOnDemand(const PlanningTask& task, Incumbent& incumbent) {
   if (incumbent.feasible() || task.problem.anchor_count() > kMostOperators) return;
   ProveThatNothingFits(task, incumbent);
   if (incumbent.infeasible()) return;
-  const SolveLimits time = task.limits.Share(kShareWithoutPlan);
+  const SolveLimits until_found = task.limits.Share(kShareWithoutPlan);
+  const SolveLimits until_good = task.limits.Share(kShareWithPlan);
+  int64_t asked = 0;
   ProvisionLimits limits;
   limits.state_limit = kFewStates;
-  limits.stop = [&] { return time.TimeIsUp(); };
+  limits.stop = [&] {
+    if (!task.limits.deadline) return ++asked > kAskedWithoutDeadline;
+    return (incumbent.feasible() ? until_good : until_found).TimeIsUp();
+  };
   ProvisionsFromNothing from_nothing;
-  for (int attempt = 0; attempt < kFewestTries || (time.deadline && !limits.stop()); ++attempt) {
+  for (int attempt = 0; attempt < kFewestTries || task.limits.deadline; ++attempt) {
     if (limits.stop() || !task.limits.Allows(attempt)) return;
     const DemandPlan plan = RunOnDemand(task.problem, task.budget_bytes, TasteOf(attempt), limits, from_nothing);
     if (plan.runs.empty()) continue;

@@ -30,7 +30,7 @@ struct DemandPlan {
   int failed_at = -1;  // that anchor
 };
 
-// `limits` are for one search; where it finds nothing, more states are allowed, up to a hundred times as many.
+// `limits` are for one search; where it finds nothing, more states are allowed, up to 256 times as many.
 DemandPlan RunOnDemand(const StageProblem& problem, int64_t budget_bytes, const DemandTaste& taste,
                        const ProvisionLimits& limits, ProvisionsFromNothing& from_nothing);
 
