@@ -22,6 +22,7 @@ constexpr int kMostSmallAnchors = 128;
 constexpr int64_t kSmallStateLimit = 150'000;
 constexpr double kSmallShare = 0.6;
 constexpr double kSmallSeconds = 0.46;
+constexpr int64_t kNearlyDone = 100'000;  // a gap below this part of the cost is left to the search alone
 constexpr double kSecondShare = 0.4;
 constexpr double kBeamShare = 0.15;
 constexpr int kMostWidth = 300;
@@ -88,7 +89,9 @@ void ProveBoundThoroughly(const PlanningTask& task, Incumbent& incumbent) {
 
 void PlanSmallExactly(const PlanningTask& task, Incumbent& incumbent) {
   if (task.problem.anchor_count() > kMostSmallAnchors) return;
-  const SolveLimits time = task.limits.Share(kSmallShare).AtMost(kSmallSeconds);
+  const bool nearly_done =
+      incumbent.feasible() && incumbent.cost() - incumbent.lower_bound() < incumbent.cost() / kNearlyDone;
+  const SolveLimits time = task.limits.Share(kSmallShare).AtMost(nearly_done ? 4 * kSmallSeconds : kSmallSeconds);
   SearchAll(task, kSmallStateLimit, time, incumbent);
 }
 

@@ -11,6 +11,8 @@ namespace onnx_mem {
 namespace {
 
 // See work().
+constexpr size_t kRecent = 128;
+
 constexpr int64_t kWorkPerKnapsack = 1000;
 constexpr int64_t kWorkPerNode = 40;
 constexpr int64_t kWorkPerCutGraph = 20000;
@@ -182,14 +184,14 @@ int64_t PrecedingCost::Bound(int t, const Word* required, int64_t enough) {
   for (size_t i = 0; i < moments.size(); ++i) {
     if (most >= enough || work_ > most_work) break;
     const int64_t before = moments_[moments[i]].before;
-    most = std::max(most, before + DropCost(moments_[moments[i]], t, required, enough - before));
+    most = std::max(most, before + DropCost(moments_[moments[i]], t, required, most - before, enough - before));
     // What settled this state comes first for the next.
     if (most >= enough) std::rotate(moments.begin(), moments.begin() + i, moments.begin() + i + 1);
   }
   return std::min(most, kImpossible);
 }
 
-int64_t PrecedingCost::DropCost(Moment& moment, int t, const Word* required, int64_t enough) {
+int64_t PrecedingCost::DropCost(Moment& moment, int t, const Word* required, int64_t least, int64_t enough) {
   if (moment.room_bytes < 0) return kImpossible;
   int64_t most_overflow = -moment.room_bytes;
   const Word* until = t == moment.anchor + 1 ? nullptr : moment.needs_until[t];
@@ -207,9 +209,29 @@ int64_t PrecedingCost::DropCost(Moment& moment, int t, const Word* required, int
   });
   if (most_overflow <= 0) return 0;
   if (const int64_t* known = moment.known.Find(needed_.data())) return *known;
+  if (const Recent* similar = Similar(moment, least, enough)) return similar->cost >= enough ? similar->cost : 0;
   const int64_t cost = SolveDrop(moment, needed_.data(), enough);
   moment.known.Insert(needed_.data(), cost);
+  if (moment.recent.size() < kRecent) moment.recent.emplace_back();
+  moment.recent[moment.next_recent] = {needed_, cost};
+  moment.next_recent = (moment.next_recent + 1) % kRecent;
   return cost;
+}
+
+// An answer that settles this question: more is needed here, and less is enough already; or less is needed here, and
+// more is of no use yet.
+const PrecedingCost::Recent* PrecedingCost::Similar(const Moment& moment, int64_t least, int64_t enough) const {
+  for (const Recent& recent : moment.recent) {
+    const bool too_little = recent.cost <= least;
+    if (!too_little && recent.cost < enough) continue;
+    bool inside = true;
+    for (int w = 0; inside && w < words_; ++w) {
+      const Word outside = too_little ? needed_[w] & ~recent.needed[w] : recent.needed[w] & ~needed_[w];
+      inside = outside == 0;
+    }
+    if (inside) return &recent;
+  }
+  return nullptr;
 }
 
 int64_t PrecedingCost::SolveDrop(const Moment& moment, const Word* needed, int64_t enough) {

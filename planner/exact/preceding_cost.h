@@ -46,6 +46,11 @@ class PrecedingCost {
   int64_t work() const { return work_; }
 
  private:
+  // A drop cost found not long ago.
+  struct Recent {
+    std::vector<Word> needed;
+    int64_t cost = 0;
+  };
   struct Moment {
     int anchor = 0;
     int64_t room_bytes = 0;      // for items needed later, after what the anchor itself needs
@@ -54,6 +59,8 @@ class PrecedingCost {
     BitRows needs_until;         // per t: requirements of anchors k+1..t-1; empty if only gap k+1 looks at it
     int64_t before = 0;          // lower bound on what runs up to the anchor cost
     RowMap known;                // drop costs found so far
+    std::vector<Recent> recent = {};
+    size_t next_recent = 0;
   };
 
   Moment DescribeMoment(int k) const;
@@ -64,7 +71,9 @@ class PrecedingCost {
   int64_t CostOf(const Word* requirements);
   int64_t ClosureCost(int t, const Word* required);
   bool ServedBy(int requirement, const Word* row) const;
-  int64_t DropCost(Moment& moment, int t, const Word* required, int64_t enough = kImpossible);
+  // A cost below `least` is of no use, one from `enough` on is as good as any.
+  int64_t DropCost(Moment& moment, int t, const Word* required, int64_t least = 0, int64_t enough = kImpossible);
+  const Recent* Similar(const Moment& moment, int64_t least, int64_t enough) const;
   int64_t SolveDrop(const Moment& moment, const Word* needed, int64_t enough);
   int64_t CutBehind(const Moment& moment, const Word* needed, int64_t enough);
 
