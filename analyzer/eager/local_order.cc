@@ -30,7 +30,7 @@ bool Contains(const Range& range, std::string_view op) {
 // A value that has a name at the moment that a statement of `home` reads it.
 bool Locals::IsLeaf(TensorId id, const Home& home) const {
   if (!graph_.tensors[id].producer.valid() || needs_name_[id]) return true;
-  return HomeOf(id).frame != home.frame || ReadingUnits(id, home).size() != 1;
+  return HomeOf(id).frame != home.frame || ReadingUnits(id, home).size() != 1 || IsJoinedList(id, home);
 }
 
 // Adds the names in the expression that the unit ending at `unit_end` closes.
