@@ -11,6 +11,8 @@ namespace {
 constexpr auto kViews = std::to_array<std::string_view>({"reshape", "permute", "unsqueeze", "squeeze"});
 constexpr auto kReductions = std::to_array<std::string_view>({"sum", "mean"});
 constexpr auto kNorms = std::to_array<std::string_view>({"batch_norm", "group_norm", "layer_norm"});
+constexpr auto kActivations =
+    std::to_array<std::string_view>({"relu", "leaky_relu", "relu6", "elu", "gelu", "silu", "mish", "hardswish"});
 
 template <class Range>
 bool Contains(const Range& range, std::string_view op) {
@@ -84,7 +86,9 @@ int32_t Locals::HeldAsPreactivation(TensorId id, const Home& home) const {
   if (call < 0 || home.frame < 0) return -1;
   const CallSpan& norm = calls_.span(call);
   if (norm.begin + 1 != norm.end || norm.begin != calls_.span(home.frame).begin) return -1;
-  return Contains(kNorms, graph_.nodes[NodeId(norm.begin)].op) ? calls_.EndOfFrameAt(maker, home.depth) : -1;
+  const bool activates = Contains(kNorms, graph_.nodes[NodeId(norm.begin)].op) &&
+                         Contains(kActivations, graph_.nodes[NodeId(norm.end)].op);
+  return activates ? calls_.EndOfFrameAt(maker, home.depth) : -1;
 }
 
 // feat = self.conv_first(x); body_feat = self.conv_body(self.body(feat)); feat = feat + body_feat: the sum around the whole

@@ -98,4 +98,16 @@ bool Locals::IsRebound(TensorId id, const Node& cat) const {
          units[0] == maker && maker + 1 == join.value() && units[1] == join.value();
 }
 
+// d1 = self.up(d2); d1 = torch.cat([d1, e1], 1); d1 = self.decode(d1): a module's result that stands before an older value
+// hands its name on (brain-segmentation-pytorch, segmentation_models_pytorch, nnU-Net).
+bool Locals::TakesInSkip(TensorId id, const Node& cat) const {
+  if (cat.op != "cat" || cat.inputs.size() != 2 || cat.inputs[0] != id || !cat.inputs[1].valid()) return false;
+  const Tensor& skip = graph_.tensors[cat.inputs[1]];
+  const Home home = HomeOf(id);
+  const int32_t maker = graph_.tensors[id].producer.value();
+  const int32_t join = graph_.tensors[cat.outputs[0]].producer.value();
+  return calls_.UnitCall(maker, home.depth) >= 0 && calls_.UnitEnd(maker, home.depth) + 1 == join &&
+         skip.producer.valid() && skip.producer.value() < maker && skip.consumers.size() >= 2;
+}
+
 }  // namespace onnx_mem::eager

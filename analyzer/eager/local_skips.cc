@@ -3,10 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 
 #include "analyzer/eager/locals.h"
 
 namespace onnx_mem::eager {
+namespace {
+
+// "decoder.up2" -> 2; -1 without a number, and for elements of a list.
+int Level(std::string_view call) {
+  const std::string_view name = WithoutCallNumber(call);
+  const size_t letters = name.find_last_not_of("0123456789");
+  constexpr size_t kMostDigits = 4;
+  if (letters == std::string_view::npos || letters + 1 == name.size() || name[letters] == '.') return -1;
+  if (name.size() - letters > kMostDigits) return -1;
+  int level = 0;
+  for (char digit : name.substr(letters + 1)) level = level * 10 + (digit - '0');
+  return level;
+}
+
+}  // namespace
 
 // x1 = self.inc(x); x2 = self.down(x1); ...; x = self.up(x, x1): what a later call takes beside a newer value that ends
 // there, whose name the result takes over.
@@ -47,6 +63,20 @@ int32_t Locals::HeldBesideSkip(TensorId id, const Home& home) const {
   return calls_.UnitEnd(next[0].value(), home.depth);
 }
 
+// e2 = self.encoder2(self.pool(e1)): what comes between two values that are read again is a part of the statement.
+bool Locals::ReadsSkip(int32_t unit_end, const Home& home) const {
+  const int32_t call = calls_.UnitCall(unit_end, home.depth);
+  const int32_t begin = call < 0 ? unit_end : calls_.span(call).begin;
+  for (int32_t i = begin; i <= unit_end; ++i) {
+    for (TensorId input : graph_.nodes[NodeId(i)].inputs) {
+      if (!input.valid() || !graph_.tensors[input].producer.valid()) continue;
+      if (graph_.tensors[input].producer.value() >= begin || HomeOf(input).frame != home.frame) continue;
+      if (ReadingUnits(input, home).size() >= 2) return true;
+    }
+  }
+  return false;
+}
+
 // x = self.stem(x); e1 = self.encoder(x); ...; self.decoder(torch.cat([d, e1], 1)): e1 is read again when the code goes on
 // from something else, so it has a name of its own and leaves that of x alone.
 int32_t Locals::HeldByNewName(TensorId id, const Home& home) const {
@@ -54,6 +84,7 @@ int32_t Locals::HeldByNewName(TensorId id, const Home& home) const {
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
   const int32_t call = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
   if (call < 0 || calls_.span(call).begin != maker + 1 || IsElement(calls_.span(call).name)) return -1;
+  if (ReadsSkip(maker, home)) return -1;
   const TensorId skip = graph_.nodes[NodeId(units[0])].outputs[0];
   if (!skip.valid() || HomeOf(skip).frame != home.frame) return -1;
   const std::vector<int32_t> readers = ReadingUnits(skip, home);
@@ -65,6 +96,24 @@ int32_t Locals::HeldByNewName(TensorId id, const Home& home) const {
   const bool is_chain = join.inputs[0] == skip && newest.valid() && graph_.tensors[newest].producer.valid() &&
                         calls_.UnitEnd(graph_.tensors[newest].producer.value(), home.depth) == readers[readers.size() - 2];
   return is_chain ? -1 : UntilRebound(id, home);
+}
+
+// dec2 = self.dec2(dec2); dec1 = self.up1(dec2); dec1 = torch.cat([dec1, enc1], 1): a decoder whose parts count the levels
+// down again has a name per level.
+int32_t Locals::HeldByLevel(TensorId id, const Home& home) const {
+  const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
+  const int32_t part = calls_.UnitCall(maker, home.depth);
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const int32_t next = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
+  if (part < 0 || next < 0 || calls_.span(next).begin != maker + 1) return -1;
+  if (Level(calls_.span(next).name) < 0 || Level(calls_.span(part).name) <= Level(calls_.span(next).name)) return -1;
+  const TensorId result = OnlyResult(units[0], home.depth);
+  if (!result.valid() || graph_.tensors[result].consumers.empty()) return -1;
+  const bool joined = std::any_of(graph_.tensors[result].consumers.begin(), graph_.tensors[result].consumers.end(),
+                                  [&](NodeId reader) {
+                                    return graph_.nodes[reader].op == "cat" && calls_.of_node(reader.value()).size() == home.depth;
+                                  });
+  return joined ? calls_.EndOfFrameAt(maker, home.depth) : -1;
 }
 
 // x4 = self.attend(d5, x4); d5 = torch.cat([x4, d5], 1): a part that a call made from an older value which ends there takes
@@ -92,18 +141,18 @@ void Locals::FindNumberedJoins() {
   for (int32_t i = 0; i < static_cast<int32_t>(graph_.nodes.size()); ++i) {
     const Node& sum = graph_.nodes[NodeId(i)];
     const size_t depth = calls_.of_node(i).size();
-    if (sum.op != "add" || depth == 0) continue;
+    if (sum.op != "add") continue;
+    const int32_t frame = depth == 0 ? -1 : calls_.of_node(i).back();
     std::array<int32_t, 2> parts = {-1, -1};
     for (size_t k : {0, 1}) {
       if (!sum.inputs[k].valid()) continue;
       const int32_t maker = graph_.tensors[sum.inputs[k]].producer.value();
-      const bool is_inside = maker >= calls_.span(calls_.of_node(i).back()).begin;
-      if (is_inside) parts[k] = calls_.UnitCall(maker, depth);
+      if (maker >= (frame < 0 ? 0 : calls_.span(frame).begin)) parts[k] = calls_.UnitCall(maker, depth);
     }
     if (parts[0] < 0 || parts[1] < 0) continue;
     const std::string &first = calls_.span(parts[0]).name, &second = calls_.span(parts[1]).name;
     if (first == second || IsElement(first) || WithoutDigits(first) != WithoutDigits(second)) continue;
-    numbered_joins_.insert(calls_.of_node(i).back());
+    numbered_joins_.insert(frame);
   }
 }
 

@@ -96,7 +96,10 @@ int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
   if (units.empty() || FeedsGaussian(id)) return -1;
   if (units.size() == 1 && NextInStatement(maker, home) == units[0]) return -1;
-  if (StandsInList(id, graph_.nodes[NodeId(units[0])]) || IsRebound(id, graph_.nodes[NodeId(units.back())])) return -1;
+  if (StandsInList(id, graph_.nodes[NodeId(units[0])]) || IsRebound(id, graph_.nodes[NodeId(units.back())]) ||
+      TakesInSkip(id, graph_.nodes[NodeId(units[0])])) {
+    return -1;
+  }
   int32_t end = -1;
   for (int32_t unit = units.back(); unit >= 0; unit = NextInStatement(unit, home)) {
     if (calls_.UnitCall(unit, home.depth) < 0 && !Prepares(unit, home.depth) && end < 0) return -1;

@@ -187,7 +187,7 @@ int32_t Locals::HeldUntil(TensorId id) const {
                    HeldAsNormalized(id, home), HeldByWeightedSum(id, home), HeldByLongOperands(id, home),
                    HeldAsPreactivation(id, home), HeldAsTrunk(id, home), HeldAsUnpacked(id, home),
                    HeldBesideSkip(id, home), HeldByNewName(id, home), HeldAsGatedSkip(id, home),
-                   HeldByNumbers(id, home)});
+                   HeldByNumbers(id, home), HeldByLevel(id, home)});
   const int32_t method = EndOfAttentionMethod(id, home);
   return method < 0 ? last : std::min(last, method);
 }

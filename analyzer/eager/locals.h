@@ -76,6 +76,7 @@ class Locals {
   bool IsLookedUp(TensorId id) const;
   int32_t HeldByCallersList(NodeId cat) const;
   bool IsRebound(TensorId id, const Node& cat) const;
+  bool TakesInSkip(TensorId id, const Node& cat) const;
   // local_attention.cc
   static bool IsProduct(const Node& node);
   const Node* Maker(TensorId id) const;
@@ -105,7 +106,9 @@ class Locals {
   // local_skips.cc
   bool IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& units) const;
   int32_t HeldBesideSkip(TensorId id, const Home& home) const;
+  bool ReadsSkip(int32_t unit_end, const Home& home) const;
   int32_t HeldByNewName(TensorId id, const Home& home) const;
+  int32_t HeldByLevel(TensorId id, const Home& home) const;
   int32_t HeldAsGatedSkip(TensorId id, const Home& home) const;
   void FindNumberedJoins();
   void FindSkipFrames();

@@ -94,6 +94,7 @@ TEST(LocalJoins, APreactivationThatOneModuleMakesHasAName) {  // p = self.norm1(
   const TensorId sum = p.Run("add", {y, x}, "m");                                    // 4
   p.Run("conv", {sum}, "last");
   EXPECT_EQ(p.Release(a), Nodes(4, 3));
+  EXPECT_EQ(p.Release(n), Nodes(2, 2)) << "inside the module";
 }
 
 TEST(LocalJoins, TheTrunkOfAModelHasAName) {  // f = self.first(x); b = self.tail(self.body(f)); f = f + b; self.up(f)

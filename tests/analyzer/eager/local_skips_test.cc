@@ -58,6 +58,28 @@ TEST(LocalSkips, WhatIsJoinedBehindAnArgumentHasAName) {  // x1 = self.up(x1); x
   EXPECT_EQ(p.Release(up), Nodes(3, 2));
 }
 
+// enc1, enc2 = ..., bottleneck = self.enc3(self.pool(enc2)); dec2 = self.up2(bottleneck); dec2 = self.dec2(cat((dec2, enc2)));
+// dec1 = self.up1(dec2); dec1 = self.dec1(torch.cat((dec1, enc1), 1))
+TEST(LocalSkips, ADecoderThatCountsDownHasANamePerLevel) {
+  Program p;
+  const TensorId enc1 = p.Run("conv", {p.input()}, "enc1");        // 0
+  const TensorId pool1 = p.Run("max_pool", {enc1}, "pool");        // 1
+  const TensorId enc2 = p.Run("conv", {pool1}, "enc2");            // 2
+  const TensorId pool2 = p.Run("max_pool", {enc2}, "pool_1");      // 3
+  const TensorId enc3 = p.Run("conv", {pool2}, "enc3");            // 4
+  const TensorId up2 = p.Run("conv", {enc3}, "up2");               // 5
+  const TensorId cat2 = p.Run("cat", {up2, enc2}, "", {4, 4});     // 6
+  const TensorId dec2 = p.Run("conv", {cat2}, "dec2");             // 7
+  const TensorId up1 = p.Run("conv", {dec2}, "up1");               // 8
+  const TensorId cat1 = p.Run("cat", {up1, enc1}, "", {4, 4});     // 9
+  const TensorId dec1 = p.Run("conv", {cat1}, "dec1");             // 10
+  p.Run("conv", {dec1}, "last");                                   // 11
+  EXPECT_EQ(p.Release(enc3), Nodes(11, 5));
+  EXPECT_EQ(p.Release(dec2), Nodes(11, 8));
+  EXPECT_EQ(p.Release(up1), Nodes(9, 9)) << "the joined value takes over the name";
+  EXPECT_EQ(p.Release(pool1), Nodes(2, 2)) << "self.enc2(self.pool(enc1)) is one statement";
+}
+
 TEST(LocalSkips, CodeThatNeedsSeveralNamesMayNameAll) {  // d1 = ...; d2 = ...; d3 = ...; u1 = self.u1(d3, d2); u2 = ...
   Program p;
   const TensorId d1 = p.Run("conv", {p.input()}, "d1");        // 0
