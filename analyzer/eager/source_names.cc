@@ -57,10 +57,17 @@ void SourceNames::AddUnits() {
 // A convolution whose norm the exporter folded into it has the norm's line, if that line calls both; else the line is
 // not in the file, but the norm's says what name the result was given: x = self.bn(y).
 void SourceNames::FindLinesOfFolded(Frame& frame) {
+  // Between two units of one line nothing else has run.
+  for (size_t i = 1; i < frame.units.size(); ++i) {
+    if (frame.units[i].line != nullptr || frame.units[i - 1].line == nullptr) continue;
+    size_t next = i;
+    while (next < frame.units.size() && frame.units[next].line == nullptr) ++next;
+    if (next == frame.units.size() || frame.units[next].line != frame.units[i - 1].line) continue;
+    for (size_t between = i; between < next; ++between) frame.units[between].line = frame.units[next].line;
+  }
   for (size_t i = 0; i + 1 < frame.units.size(); ++i) {
     Unit& unit = frame.units[i];
     const Unit& next = frame.units[i + 1];
-    if (unit.line == nullptr && i > 0 && frame.units[i - 1].line == next.line) unit.line = next.line;
     if (unit.line != nullptr || unit.call < 0 || next.call < 0 || next.line == nullptr) continue;
     const bool is_norm = graph_.nodes[NodeId(next.begin)].op == "batch_norm" && unit.begin == unit.end;
     const Statement& statement = next.line->statement;
@@ -170,12 +177,14 @@ std::optional<SourceNames::Name> SourceNames::NameOf(const Frame& frame, TensorI
   return found;
 }
 
-// True if the first line of the called function runs again later on.
+// True if the first line of the called function, or of one that it calls, runs again later on.
 bool SourceNames::MayBeSeveralCalls(int32_t call) const {
   const auto it = frames_.find(call);
   if (it == frames_.end()) return false;
   const std::vector<Run>& runs = it->second.runs;
-  return std::any_of(runs.begin() + 1, runs.end(), [&](const Run& run) { return run.line == runs[0].line; });
+  if (std::any_of(runs.begin() + 1, runs.end(), [&](const Run& run) { return run.line == runs[0].line; })) return true;
+  const Unit& first = it->second.units[0];
+  return it->second.units.size() == 1 && first.call >= 0 && MayBeSeveralCalls(first.call);
 }
 
 // True unless a call makes something later that is read outside of it as well.
@@ -220,6 +229,10 @@ std::optional<int32_t> SourceNames::EndOfName(const Frame& frame, const Name& na
     const bool may_bind = line != nullptr && line->statement.kind == StatementKind::kUnknown &&
                           Contains(line->statement.targets, name);
     if (may_bind) return std::nullopt;
+  }
+  // Where the first line runs again, another call may have begun: the names of this one are gone then.
+  for (size_t run = after + 1; run < rebound.value_or(frame.runs.size()); ++run) {
+    if (frame.runs[run].line != nullptr && frame.runs[run].line == frame.runs[0].line) return std::nullopt;
   }
   if (!rebound) return frame.end;
   // The body of a helper function may be interrupted by what has no line.

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/graph/stored_kind_mark.h"
 
 namespace onnx_mem {
 namespace {
@@ -129,6 +131,28 @@ bool IsRelativeTable(const Graph& graph, TensorId id) {
          graph.tensors[reader.inputs[1]].role != TensorRole::kActivation;
 }
 
+// Whether a reader of the tensor says of it what `mark` means: the exporter's word (graph/stored_kind_mark.h).
+bool IsMarked(const Graph& graph, TensorId id, std::string_view mark) {
+  const Tensor& tensor = graph.tensors[id];
+  return std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
+    const auto entry = graph.nodes[reader].metadata.find(mark);
+    return entry != graph.nodes[reader].metadata.end() &&
+           absl::StrContains(entry->second, absl::StrCat("\n", tensor.name, "\n"));
+  });
+}
+
+// A table of a module that has parameters which no tensor of the file is, in a layout of the exporter's, picked from by a
+// stored index: it is one of them.
+bool IsFoldedTable(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  if (!IsResultName(tensor.name) || !IsFloating(tensor.dtype) || tensor.shape.rank() != 2) return false;
+  return std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId id_of_reader) {
+    const Node& reader = graph.nodes[id_of_reader];
+    return reader.op == "GatherND" && reader.inputs[0] == id && reader.inputs[1].valid() &&
+           graph.tensors[reader.inputs[1]].role != TensorRole::kActivation && reader.metadata.contains(kLostParameter);
+  });
+}
+
 // Operators between the frequencies of a rotary or sinusoidal embedding and their sine: products with positions, layout.
 constexpr auto kTowardsSine = std::to_array<std::string_view>({"Mul", "MatMul", "Einsum", "Cast", "Reshape", "Unsqueeze",
                                                                "Squeeze", "Transpose", "Expand", "Concat", "Identity"});
@@ -217,6 +241,9 @@ bool IsFoldedOperand(std::string_view name, std::string_view op) {
 
 TensorKind KindOfStored(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
+  if (IsMarked(graph, id, kReadsBuffer)) return TensorKind::kBuffer;
+  if (IsMarked(graph, id, kReadsParameter) && IsFloating(tensor.dtype)) return TensorKind::kParameter;
+  if (IsFoldedTable(graph, id)) return TensorKind::kParameter;
   if (!IsFloating(tensor.dtype) || IsRunningStatistic(graph, id) || IsQuantizationScale(graph, id)) {
     return TensorKind::kBuffer;
   }

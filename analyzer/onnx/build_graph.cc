@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/graph_signature.h"
 #include "analyzer/onnx/schemas.h"
 #include "analyzer/onnx/tensor_literal.h"
 
@@ -352,6 +353,9 @@ absl::StatusOr<Graph> BuildGraph(const onnx::ModelProto& model, const InferredGr
   scope.AddNodes();
   scope.AddOutputs();
   LinkTensors(graph);
+  for (const auto& entry : model.graph().metadata_props()) {
+    if (entry.key() == kGraphSignature) MarkStoredKinds(entry.value(), graph);
+  }
   return graph;
 }
 

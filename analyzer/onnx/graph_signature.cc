@@ -1,0 +1,70 @@
+#include "analyzer/onnx/graph_signature.h"
+
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "analyzer/graph/stored_kind_mark.h"
+
+namespace onnx_mem {
+namespace {
+
+// `PARAMETER target='conv1.weight'` -> conv1.weight; empty for anything else.
+absl::string_view TargetOf(absl::string_view line) {
+  constexpr absl::string_view kTarget = " target='";
+  const size_t at = line.find(kTarget);
+  if (at == absl::string_view::npos) return {};
+  const absl::string_view rest = line.substr(at + kTarget.size());
+  return rest.substr(0, rest.find('\''));
+}
+
+void AddName(Node& node, std::string_view mark, const std::string& name) {
+  std::string& names = node.metadata[std::string(mark)];
+  if (names.empty()) names = "\n";
+  absl::StrAppend(&names, name, "\n");
+}
+
+// `['', 'blocks.0', 'blocks.0.attn', 'index']` -> blocks.0.attn; empty where the node names no module.
+absl::string_view ModuleOf(const Node& node) {
+  const auto scopes = node.metadata.find("pkg.torch.onnx.name_scopes");
+  if (scopes == node.metadata.end()) return {};
+  const std::vector<absl::string_view> parts = absl::StrSplit(scopes->second, '\'');
+  return parts.size() < 4 ? absl::string_view() : parts[parts.size() - 4];  // quotes stand between names
+}
+
+}  // namespace
+
+void MarkStoredKinds(std::string_view text, Graph& graph) {
+  absl::flat_hash_map<absl::string_view, std::string_view> marks;
+  for (absl::string_view line : absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
+    if (absl::StartsWith(line, "# outputs")) break;
+    const absl::string_view target = TargetOf(line);
+    if (target.empty()) continue;
+    if (absl::StrContains(line, ": PARAMETER ")) marks.emplace(target, kReadsParameter);
+    if (absl::StrContains(line, ": BUFFER ")) marks.emplace(target, kReadsBuffer);
+  }
+  absl::flat_hash_set<absl::string_view> present;
+  for (TensorId id : graph.initializers) {
+    const Tensor& tensor = graph.tensors[id];
+    const auto mark = marks.find(tensor.name);
+    if (mark == marks.end()) continue;
+    present.insert(tensor.name);
+    for (NodeId reader : tensor.consumers) AddName(graph.nodes[reader], mark->second, tensor.name);
+  }
+  absl::flat_hash_map<absl::string_view, absl::string_view> lost;  // by module
+  for (const auto& [target, mark] : marks) {
+    const size_t dot = target.rfind('.');
+    if (mark != kReadsParameter || present.contains(target) || dot == absl::string_view::npos) continue;
+    absl::string_view& name = lost[target.substr(0, dot)];
+    if (name.empty() || target < name) name = target;
+  }
+  for (Node& node : graph.nodes) {
+    const auto found = lost.find(ModuleOf(node));
+    if (found != lost.end()) node.metadata[std::string(kLostParameter)] = std::string(found->second);
+  }
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,58 @@
+// What the signature of an exported program says of stored tensors.
+#include "analyzer/onnx/graph_signature.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "analyzer/graph/stored_kind_mark.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr std::string_view kText = R"(
+# inputs
+p_fc_weight: PARAMETER target='fc.weight'
+p_table: PARAMETER target='attn.rel_pos'
+b_scale: BUFFER target='scale' persistent=False
+x: USER_INPUT
+
+# outputs
+linear: USER_OUTPUT
+)";
+
+Graph OneNode() {
+  Graph graph;
+  Node node;
+  node.metadata["pkg.torch.onnx.name_scopes"] = "['', 'attn', 'linear']";
+  for (const char* name : {"fc.weight", "scale"}) {
+    Tensor tensor;
+    tensor.name = name;
+    tensor.role = TensorRole::kInitializer;
+    const TensorId id = graph.tensors.Add(std::move(tensor));
+    graph.initializers.push_back(id);
+    node.inputs.push_back(id);
+  }
+  graph.nodes.Add(std::move(node));
+  LinkTensors(graph);
+  return graph;
+}
+
+TEST(GraphSignature, MarksTheReadersOfStoredTensors) {
+  Graph graph = OneNode();
+  MarkStoredKinds(kText, graph);
+  const auto& metadata = graph.nodes[NodeId(0)].metadata;
+  EXPECT_EQ(metadata.find(kReadsParameter)->second, "\nfc.weight\n");
+  EXPECT_EQ(metadata.find(kReadsBuffer)->second, "\nscale\n");
+  EXPECT_EQ(metadata.find(kLostParameter)->second, "attn.rel_pos") << "the file has no such tensor";
+}
+
+TEST(GraphSignature, TextOfAnotherFormMarksNothing) {
+  Graph graph = OneNode();
+  MarkStoredKinds("fc.weight is a PARAMETER of target='", graph);
+  EXPECT_EQ(graph.nodes[NodeId(0)].metadata.size(), 1u);
+}
+
+}  // namespace
+}  // namespace onnx_mem
