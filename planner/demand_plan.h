@@ -1,6 +1,6 @@
-// A plan that runs again what the next operator needs, when it needs it, in an order that fits (exact/provision.h). What
-// goes to make room is what costs little to make again for its bytes and is not needed soon. Finds a plan wherever each
-// operator can be served on its own, whatever that costs; the plan is then thinned out (edit/run_thinning.h).
+// A plan that runs again what the next operator needs, when it needs it, in an order that fits (exact/provision.h).
+// What goes to make room is what costs little to make again for its bytes and is not needed soon. Finds a plan wherever
+// each operator can be served on its own, whatever that costs; the plan is then thinned out (edit/run_thinning.h).
 #ifndef ONNX_MEM_PLANNER_DEMAND_PLAN_H_
 #define ONNX_MEM_PLANNER_DEMAND_PLAN_H_
 

@@ -19,11 +19,14 @@ bool IsKnown(std::string_view method) {
          std::any_of(rows.begin(), rows.end(), [&](const MethodRow& row) { return row.asked == method; });
 }
 
+// What is under way when time is up, and the last simulation, still belong to the time given.
+constexpr double kPartOfLimit = 0.985;
+
 SolveLimits LimitsOf(const SolveOptions& options) {
   SolveLimits limits;
   limits.iteration_limit = options.iteration_limit;
   if (options.time_limit_s > 0) {
-    const std::chrono::duration<double> span(std::min(options.time_limit_s, 1e9));
+    const std::chrono::duration<double> span(kPartOfLimit * std::min(options.time_limit_s, 1e9));
     limits.deadline = SolveLimits::Clock::now() + std::chrono::duration_cast<SolveLimits::Clock::duration>(span);
   }
   return limits;

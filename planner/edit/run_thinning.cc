@@ -186,7 +186,8 @@ class Thinning {
         const int maker = MakerBefore(item, run);
         if (maker < 0 || runs_[maker].is_required) continue;
         const auto& outputs = *runs_[maker].outputs;
-        if (std::none_of(outputs.begin(), outputs.end(), [&](int o) { return IsRead(o, maker); })) open.push_back(maker);
+        const auto is_read = [&](int output) { return IsRead(output, maker); };
+        if (std::none_of(outputs.begin(), outputs.end(), is_read)) open.push_back(maker);
       }
     }
     return true;
