@@ -1,10 +1,12 @@
 #include "analyzer/allocators/packing_search.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
+
+#include "analyzer/allocators/packing_order.h"
+#include "analyzer/allocators/packing_sections.h"
 
 namespace onnx_mem {
 namespace {
@@ -17,36 +19,6 @@ constexpr int kMaxRaiseRounds = 3;
 
 enum class Outcome { kFound, kNone, kOutOfNodes };
 
-// Preference among buffers with the same lowest offset: weight^exponent * measure, larger first.
-enum class Measure { kOne, kLength, kSize, kArea, kPressure };
-struct Preference {
-  double weight_exponent;
-  Measure measure;
-  Measure tie_break;
-};
-constexpr auto kPreferences = std::to_array<Preference>({
-    {0, Measure::kLength, Measure::kArea},
-    {0, Measure::kPressure, Measure::kArea},
-    {0, Measure::kPressure, Measure::kLength},
-    {0, Measure::kArea, Measure::kPressure},
-    {0.5, Measure::kLength, Measure::kSize},
-    {1, Measure::kOne, Measure::kSize},
-    {0.5, Measure::kSize, Measure::kLength},
-    {1, Measure::kSize, Measure::kLength},
-    {0.5, Measure::kArea, Measure::kLength},
-    {1, Measure::kArea, Measure::kLength},
-    {1, Measure::kLength, Measure::kSize},
-});
-
-// One buffer: alive in sections [first, last).
-struct Item {
-  int first = 0;
-  int last = 0;
-  int64_t bytes = 0;
-  double length = 0;    // in steps
-  double pressure = 0;  // most bytes alive in one of its sections
-};
-
 class Search {
  public:
   Search(std::span<const LiveRange> ranges, int64_t height_bytes, int64_t& work);
@@ -54,11 +26,6 @@ class Search {
 
  private:
   using Items = std::vector<int>;  // sorted by first section
-
-  void FindSections(std::span<const LiveRange> ranges);
-  void Reset();
-  void Rank(const Preference& preference);
-  double ValueOf(int item, Measure measure) const;
 
   Outcome SolveParts(const Items& items, int64_t offset, int rank);
   Outcome Solve(const Items& items, int64_t offset, int rank);
@@ -74,7 +41,7 @@ class Search {
   void Raise(int item, int64_t offset);
   void Blame(const Items& items, int section);
 
-  std::vector<Item> items_;
+  std::vector<PackingItem> items_;
   std::vector<std::vector<int>> overlaps_;
   int64_t height_;
   int64_t& work_;
@@ -112,92 +79,14 @@ class Search {
 
 Search::Search(std::span<const LiveRange> ranges, int64_t height_bytes, int64_t& work)
     : height_(height_bytes), work_(work) {
-  FindSections(ranges);
-  overlaps_.resize(ranges.size());
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    for (size_t j = 0; j < ranges.size(); ++j) {
-      if (i != j && Overlap(ranges[i], ranges[j])) overlaps_[i].push_back(static_cast<int>(j));
-    }
-  }
-  Reset();
-  for (Item& item : items_) {
-    for (int s = item.first; s < item.last; ++s) {
-      item.pressure = std::max(item.pressure, static_cast<double>(remaining_[static_cast<size_t>(s)]));
-    }
-  }
-  weights_.assign(ranges.size(), 0);
-}
-
-// A section is a step at which a set of buffers is alive that no other step's set contains: the last begin before an
-// end. All others follow from those.
-void Search::FindSections(std::span<const LiveRange> ranges) {
-  std::vector<int64_t> begins;
-  std::vector<int64_t> ends;
-  for (const LiveRange& range : ranges) {
-    begins.push_back(range.begin);
-    ends.push_back(range.end);
-  }
-  std::sort(begins.begin(), begins.end());
-  begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
-  std::sort(ends.begin(), ends.end());
-  std::vector<int64_t> sections;
-  for (size_t i = 0; i < begins.size(); ++i) {
-    const auto next_end = std::upper_bound(ends.begin(), ends.end(), begins[i]);
-    if (i + 1 == begins.size() || *next_end <= begins[i + 1]) sections.push_back(begins[i]);
-  }
-  const auto index = [&](int64_t step) {
-    return static_cast<int>(std::lower_bound(sections.begin(), sections.end(), step) - sections.begin());
-  };
-  for (const LiveRange& range : ranges) {
-    items_.push_back({.first = index(range.begin),
-                      .last = index(range.end),
-                      .bytes = range.bytes,
-                      .length = static_cast<double>(range.end - range.begin)});
-  }
-  remaining_.resize(sections.size());
-  sections_.resize(sections.size());
-}
-
-void Search::Reset() {
+  PackingSections described = FindPackingSections(ranges);
+  items_ = std::move(described.items);
+  overlaps_ = std::move(described.overlaps);
+  remaining_ = std::move(described.bytes);
+  sections_.resize(remaining_.size());
   lowest_.assign(items_.size(), 0);
   placed_.assign(items_.size(), 0);
-  std::fill(remaining_.begin(), remaining_.end(), 0);
-  for (const Item& item : items_) {
-    for (int s = item.first; s < item.last; ++s) remaining_[static_cast<size_t>(s)] += item.bytes;
-  }
-}
-
-double Search::ValueOf(int item, Measure measure) const {
-  const Item& it = items_[static_cast<size_t>(item)];
-  switch (measure) {
-    case Measure::kOne: return 1;
-    case Measure::kLength: return it.length;
-    case Measure::kSize: return static_cast<double>(it.bytes);
-    case Measure::kArea: return it.length * static_cast<double>(it.bytes);
-    case Measure::kPressure: return it.pressure;
-  }
-  return 0;
-}
-
-void Search::Rank(const Preference& preference) {
-  const double heaviest = std::max(1e-300, *std::max_element(weights_.begin(), weights_.end()));
-  struct Key {
-    double value;
-    double tie_break;
-    int item;
-  };
-  std::vector<Key> keys;
-  for (int i = 0; i < static_cast<int>(items_.size()); ++i) {
-    const double weight = weights_[static_cast<size_t>(i)] / heaviest + 1e-9;
-    keys.push_back({std::pow(weight, preference.weight_exponent) * ValueOf(i, preference.measure),
-                    ValueOf(i, preference.tie_break), i});
-  }
-  std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
-    if (a.value != b.value) return a.value > b.value;
-    return a.tie_break != b.tie_break ? a.tie_break > b.tie_break : a.item < b.item;
-  });
-  rank_.resize(items_.size());
-  for (size_t i = 0; i < keys.size(); ++i) rank_[static_cast<size_t>(keys[i].item)] = static_cast<int>(i);
+  weights_.assign(ranges.size(), 0);
 }
 
 std::optional<std::vector<int64_t>> Search::Run() {
@@ -211,7 +100,7 @@ std::optional<std::vector<int64_t>> Search::Run() {
   solution_.assign(items_.size(), 0);
   const auto first_nodes = static_cast<double>(kFirstNodesPerBuffer) * static_cast<double>(items_.size());
   for (int restart = 0; work_ > 0; ++restart) {
-    Rank(kPreferences[static_cast<size_t>(restart) % kPreferences.size()]);
+    rank_ = RankOfItems(items_, weights_, restart);
     nodes_left_ = static_cast<int64_t>(first_nodes * (1 + kRestartGrowth * restart));
     const Outcome outcome = SolveParts(all, 0, 0);
     if (outcome == Outcome::kFound) return solution_;
@@ -261,7 +150,7 @@ int64_t Search::HighestUsefulOffset(const Items& items) const {
   int64_t limit = std::numeric_limits<int64_t>::max();
   int last = 0;
   for (int item : items) {
-    const Item& it = items_[static_cast<size_t>(item)];
+    const PackingItem& it = items_[static_cast<size_t>(item)];
     limit = std::min(limit, lowest_[static_cast<size_t>(item)] + it.bytes - 1);
     last = std::max(last, it.last);
   }
@@ -289,14 +178,14 @@ int Search::NextCandidate(const Items& items, int64_t offset, int rank, int64_t 
 }
 
 bool Search::FitsItsSections(int item) const {
-  const Item& it = items_[static_cast<size_t>(item)];
+  const PackingItem& it = items_[static_cast<size_t>(item)];
   const int64_t most = height_ - lowest_[static_cast<size_t>(item)];
   return std::all_of(remaining_.begin() + it.first, remaining_.begin() + it.last,
                      [most](int64_t remaining) { return remaining <= most; });
 }
 
 Outcome Search::Try(int item, const Items& items) {
-  const Item& it = items_[static_cast<size_t>(item)];
+  const PackingItem& it = items_[static_cast<size_t>(item)];
   const int64_t offset = lowest_[static_cast<size_t>(item)];
   const size_t changes_before = changes_.size();
   placed_[static_cast<size_t>(item)] = 1;
@@ -341,7 +230,7 @@ int Search::Refute(const Items& items, int64_t offset, int changed_first, int ch
   for (int round = 0; round < kMaxRaiseRounds && changed_first < changed_last; ++round) {
     by_offset_.clear();
     for (int item : items) {
-      const Item& it = items_[static_cast<size_t>(item)];
+      const PackingItem& it = items_[static_cast<size_t>(item)];
       if (it.first < changed_last && changed_first < it.last) by_offset_.push_back(item);
     }
     std::sort(by_offset_.begin(), by_offset_.end(), [&](int a, int b) {
@@ -366,7 +255,7 @@ int Search::RefuteOnce(const Items& by_offset, int64_t offset, int first, int la
   bool raise = false;
   for (size_t position = 0; position < by_offset.size(); ++position) {
     const int item = by_offset[position];
-    const Item& it = items_[static_cast<size_t>(item)];
+    const PackingItem& it = items_[static_cast<size_t>(item)];
     const int64_t lowest = std::max(lowest_[static_cast<size_t>(item)], offset);
     for (int s = std::max(it.first, first); s < std::min(it.last, last); ++s) {
       Section& section = sections_[static_cast<size_t>(s)];
@@ -395,7 +284,7 @@ int Search::RefuteOnce(const Items& by_offset, int64_t offset, int first, int la
 
 void Search::RaiseThoseAfter(std::span<const int> by_offset, int first, int last) {
   for (int item : by_offset) {
-    const Item& it = items_[static_cast<size_t>(item)];
+    const PackingItem& it = items_[static_cast<size_t>(item)];
     const int64_t lowest = lowest_[static_cast<size_t>(item)];
     int64_t to = 0;
     for (int s = std::max(it.first, first); s < std::min(it.last, last); ++s) {
@@ -408,7 +297,7 @@ void Search::RaiseThoseAfter(std::span<const int> by_offset, int first, int last
 
 void Search::Blame(const Items& items, int section) {
   for (int item : items) {
-    const Item& it = items_[static_cast<size_t>(item)];
+    const PackingItem& it = items_[static_cast<size_t>(item)];
     if (it.first <= section && section < it.last) weights_[static_cast<size_t>(item)] += weight_step_;
   }
   weight_step_ *= kWeightGrowth;
