@@ -21,8 +21,8 @@ bool Contains(const Range& range, std::string_view op) {
 
 }  // namespace
 
-// out = (x * weights.view(...)).sum(dim=1): a weighted sum that shapes its weights on the way stands in one statement, and
-// what it reads keeps its name until the sum is made (ResNeSt). Weights that a module returned in their shape are
+// out = (x * weights.view(...)).sum(dim=1): a weighted sum that shapes its weights on the way stands in one statement,
+// and what it reads keeps its name until the sum is made (ResNeSt). Weights that a module returned in their shape are
 // multiplied in a statement of its own, x = x * weights; x = x.sum(1) (SKNet).
 int32_t Locals::HeldByWeightedSum(TensorId id, const Home& home) const {
   int32_t last = -1;
@@ -77,8 +77,8 @@ int32_t Locals::HeldAsUnpacked(TensorId id, const Home& home) const {
   return results >= 2 ? UntilRebound(id, home) : -1;
 }
 
-// shortcut = x; x_preact = self.norm1(x); x = self.conv1(x_preact): a norm with its activation that opens a function whose
-// argument is needed again. Code that calls the activation itself writes out = self.relu(self.bn1(x)); out =
+// shortcut = x; x_preact = self.norm1(x); x = self.conv1(x_preact): a norm with its activation that opens a function
+// whose argument is needed again. Code that calls the activation itself writes out = self.relu(self.bn1(x)); out =
 // self.conv1(out).
 int32_t Locals::HeldAsPreactivation(TensorId id, const Home& home) const {
   const int32_t maker = graph_.tensors[id].producer.value();
@@ -91,8 +91,8 @@ int32_t Locals::HeldAsPreactivation(TensorId id, const Home& home) const {
   return activates ? calls_.EndOfFrameAt(maker, home.depth) : -1;
 }
 
-// feat = self.conv_first(x); body_feat = self.conv_body(self.body(feat)); feat = feat + body_feat: the sum around the whole
-// body of a model. In blocks, and in sums that a loop makes, x = x + self.f(x) is one statement.
+// feat = self.conv_first(x); body_feat = self.conv_body(self.body(feat)); feat = feat + body_feat: the sum around the
+// whole body of a model. In blocks, and in sums that a loop makes, x = x + self.f(x) is one statement.
 int32_t Locals::HeldAsTrunk(TensorId id, const Home& home) const {
   const auto& readers = graph_.tensors[id].consumers;
   if (home.depth != 0 || readers.size() != 1 || graph_.nodes[readers[0]].op != "add") return -1;

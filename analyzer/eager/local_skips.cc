@@ -1,5 +1,5 @@
-// The part of locals.h about encoders and decoders: which values of a function have names of their own beside one that is
-// read again later.
+// The part of locals.h about encoders and decoders: which values of a function have names of their own beside one that
+// is read again later.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -30,14 +30,16 @@ bool Locals::IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& u
   const int32_t call = calls_.UnitCall(units.back(), home.depth);
   if (call < 0 || calls_.span(call).begin <= units[units.size() - 2] + 1) return false;
   const int32_t before = calls_.UnitCall(units[units.size() - 2], home.depth);
-  if (before >= 0 && WithoutCallNumber(calls_.span(before).name) == WithoutCallNumber(calls_.span(call).name)) return false;
+  if (before >= 0 && WithoutCallNumber(calls_.span(before).name) == WithoutCallNumber(calls_.span(call).name))
+    return false;
   if (!OnlyResult(units.back(), home.depth).valid()) return false;
   const CallSpan& span = calls_.span(call);
   for (int32_t i = span.begin; i <= span.end; ++i) {
     for (TensorId other : graph_.nodes[NodeId(i)].inputs) {
       if (!other.valid() || !graph_.tensors[other].producer.valid()) continue;
       const int32_t made = graph_.tensors[other].producer.value();
-      if (made >= span.begin || made <= graph_.tensors[id].producer.value() || HomeOf(other).frame != home.frame) continue;
+      if (made >= span.begin || made <= graph_.tensors[id].producer.value() || HomeOf(other).frame != home.frame)
+        continue;
       const auto& readers = graph_.tensors[other].consumers;
       if (std::all_of(readers.begin(), readers.end(), [&](NodeId r) { return r.value() <= span.end; })) return true;
     }
@@ -45,9 +47,9 @@ bool Locals::IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& u
   return false;
 }
 
-// def forward(self, x1, x2): x1 = self.up(x1); x = torch.cat([x2, x1], dim=1); return self.conv(x): a module that joins an
-// argument with what it made. The argument stands first, so the result has a name of its own (milesial's U-Net, the most
-// copied one, and monai); x = torch.cat([x, skip], 1) takes over a name (segmentation_models_pytorch, diffusers).
+// def forward(self, x1, x2): x1 = self.up(x1); x = torch.cat([x2, x1], dim=1); return self.conv(x): a module that joins
+// an argument with what it made. The argument stands first, so the result has a name of its own (milesial's U-Net, the
+// most copied one, and monai); x = torch.cat([x, skip], 1) takes over a name (segmentation_models_pytorch, diffusers).
 int32_t Locals::HeldBesideSkip(TensorId id, const Home& home) const {
   const auto& readers = graph_.tensors[id].consumers;
   if (readers.size() != 1) return -1;
@@ -57,7 +59,8 @@ int32_t Locals::HeldBesideSkip(TensorId id, const Home& home) const {
   const int32_t maker = graph_.tensors[id].producer.value();
   if (calls_.UnitEnd(maker, home.depth) + 1 != readers[0].value()) return -1;
   const Tensor& skip = graph_.tensors[node.inputs[0]];
-  const bool is_older = home.frame >= 0 && skip.producer.valid() && skip.producer.value() < calls_.span(home.frame).begin;
+  const bool is_older =
+      home.frame >= 0 && skip.producer.valid() && skip.producer.value() < calls_.span(home.frame).begin;
   const auto& next = graph_.tensors[node.outputs[0]].consumers;
   if (!is_older || next.size() != 1 || calls_.UnitCall(next[0].value(), home.depth) < 0) return -1;
   return calls_.UnitEnd(next[0].value(), home.depth);
@@ -77,8 +80,8 @@ bool Locals::ReadsSkip(int32_t unit_end, const Home& home) const {
   return false;
 }
 
-// x = self.stem(x); e1 = self.encoder(x); ...; self.decoder(torch.cat([d, e1], 1)): e1 is read again when the code goes on
-// from something else, so it has a name of its own and leaves that of x alone.
+// x = self.stem(x); e1 = self.encoder(x); ...; self.decoder(torch.cat([d, e1], 1)): e1 is read again when the code goes
+// on from something else, so it has a name of its own and leaves that of x alone.
 int32_t Locals::HeldByNewName(TensorId id, const Home& home) const {
   const std::vector<int32_t> units = ReadingUnits(id, home);
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
@@ -89,17 +92,19 @@ int32_t Locals::HeldByNewName(TensorId id, const Home& home) const {
   if (!skip.valid() || HomeOf(skip).frame != home.frame) return -1;
   const std::vector<int32_t> readers = ReadingUnits(skip, home);
   if (readers.size() < 2) return -1;
-  if (calls_.UnitCall(readers.back(), home.depth) >= 0) return IsSkip(skip, home, readers) ? UntilRebound(id, home) : -1;
+  if (calls_.UnitCall(readers.back(), home.depth) >= 0)
+    return IsSkip(skip, home, readers) ? UntilRebound(id, home) : -1;
   const Node& join = graph_.nodes[NodeId(readers.back())];
   if (join.op != "cat") return -1;
   const TensorId newest = join.inputs.back();
-  const bool is_chain = join.inputs[0] == skip && newest.valid() && graph_.tensors[newest].producer.valid() &&
-                        calls_.UnitEnd(graph_.tensors[newest].producer.value(), home.depth) == readers[readers.size() - 2];
+  const bool is_chain =
+      join.inputs[0] == skip && newest.valid() && graph_.tensors[newest].producer.valid() &&
+      calls_.UnitEnd(graph_.tensors[newest].producer.value(), home.depth) == readers[readers.size() - 2];
   return is_chain ? -1 : UntilRebound(id, home);
 }
 
-// dec2 = self.dec2(dec2); dec1 = self.up1(dec2); dec1 = torch.cat([dec1, enc1], 1): a decoder whose parts count the levels
-// down again has a name per level.
+// dec2 = self.dec2(dec2); dec1 = self.up1(dec2); dec1 = torch.cat([dec1, enc1], 1): a decoder whose parts count the
+// levels down again has a name per level.
 int32_t Locals::HeldByLevel(TensorId id, const Home& home) const {
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
   const int32_t part = calls_.UnitCall(maker, home.depth);
@@ -109,15 +114,15 @@ int32_t Locals::HeldByLevel(TensorId id, const Home& home) const {
   if (Level(calls_.span(next).name) < 0 || Level(calls_.span(part).name) <= Level(calls_.span(next).name)) return -1;
   const TensorId result = OnlyResult(units[0], home.depth);
   if (!result.valid() || graph_.tensors[result].consumers.empty()) return -1;
-  const bool joined = std::any_of(graph_.tensors[result].consumers.begin(), graph_.tensors[result].consumers.end(),
-                                  [&](NodeId reader) {
-                                    return graph_.nodes[reader].op == "cat" && calls_.of_node(reader.value()).size() == home.depth;
-                                  });
+  const bool joined =
+      std::any_of(graph_.tensors[result].consumers.begin(), graph_.tensors[result].consumers.end(), [&](NodeId reader) {
+        return graph_.nodes[reader].op == "cat" && calls_.of_node(reader.value()).size() == home.depth;
+      });
   return joined ? calls_.EndOfFrameAt(maker, home.depth) : -1;
 }
 
-// x4 = self.attend(d5, x4); d5 = torch.cat([x4, d5], 1): a part that a call made from an older value which ends there takes
-// over that value's name (attention U-Net).
+// x4 = self.attend(d5, x4); d5 = torch.cat([x4, d5], 1): a part that a call made from an older value which ends there
+// takes over that value's name (attention U-Net).
 int32_t Locals::HeldAsGatedSkip(TensorId id, const Home& home) const {
   const int32_t maker = graph_.tensors[id].producer.value();
   const int32_t call = calls_.UnitCall(maker, home.depth);
@@ -168,8 +173,8 @@ void Locals::FindSkipFrames() {
   }
 }
 
-// up1 = self.up1(x); low1 = self.low1(x); low2 = self.low2(low1); up2 = self.up2(low2); return up1 + up2: where numbers tell
-// the joined parts apart, each result bears the name of the part that made it (hourglass).
+// up1 = self.up1(x); low1 = self.low1(x); low2 = self.low2(low1); up2 = self.up2(low2); return up1 + up2: where numbers
+// tell the joined parts apart, each result bears the name of the part that made it (hourglass).
 int32_t Locals::HeldByNumbers(TensorId id, const Home& home) const {
   const int32_t maker = graph_.tensors[id].producer.value();
   if (calls_.UnitCall(maker, home.depth) < 0 || !numbered_joins_.contains(home.frame)) return -1;

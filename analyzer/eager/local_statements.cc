@@ -1,5 +1,5 @@
-// The part of locals.h about statements: which calls and functions stand in one, x = F.relu(self.bn(self.conv(x))), and what
-// has a name until it is done.
+// The part of locals.h about statements: which calls and functions stand in one, x = F.relu(self.bn(self.conv(x))), and
+// what has a name until it is done.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -17,9 +17,9 @@ bool Contains(const Range& range, std::string_view op) {
 
 // Functions that are written around the call whose result they take: F.relu(self.conv(x)).
 constexpr auto kWrapping = std::to_array<std::string_view>({
-    "relu", "leaky_relu", "relu6", "elu", "selu", "celu", "gelu", "silu", "mish", "hardswish", "hardsigmoid", "sigmoid",
-    "tanh", "softplus", "max_pool", "avg_pool", "slice", "reshape", "permute", "unsqueeze", "squeeze", "mul_scalar",
-    "div_scalar",
+    "relu",  "leaky_relu", "relu6",       "elu",       "selu",    "celu",       "gelu",       "silu",
+    "mish",  "hardswish",  "hardsigmoid", "sigmoid",   "tanh",    "softplus",   "max_pool",   "avg_pool",
+    "slice", "reshape",    "permute",     "unsqueeze", "squeeze", "mul_scalar", "div_scalar",
 });
 // Functions that are written inside the argument list of a call: self.conv(F.interpolate(x)).
 constexpr auto kPreparing = std::to_array<std::string_view>({"upsample", "cat", "pad"});
@@ -109,7 +109,8 @@ int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
 }
 
 // joined = torch.cat(features, 1); return self.conv(self.relu(self.norm(joined))): a joined list has a name, and the
-// layer that is normalized before it is convolved stands in one statement. The end of that statement, -1 if there is none.
+// layer that is normalized before it is convolved stands in one statement. The end of that statement, -1 if there is
+// none.
 int32_t Locals::EndOfPreactivation(TensorId id, const Home& home) const {
   const NodeId maker = graph_.tensors[id].producer;
   if (graph_.nodes[maker].op != "cat" || calls_.UnitCall(maker.value(), home.depth) >= 0) return -1;
@@ -142,6 +143,22 @@ int32_t Locals::HeldAcrossCall(TensorId id, const Home& home) const {
   const std::vector<int32_t> next = result.valid() ? ReadingUnits(result, home) : std::vector<int32_t>();
   if (next.size() != 1 || begin(next[0]) != units[0] + 1) return -1;
   return UntilRebound(id, home);
+}
+
+// The end of the norms and activations that follow the call which ends at `unit`, if all may stand in one statement.
+int32_t Locals::EndOfNestedCalls(int32_t unit, const Home& home) const {
+  constexpr int kMostCalls = 2;  // self.relu(self.bn(...))
+  for (int step = 0; step < kMostCalls; ++step) {
+    const TensorId result = OnlyResult(unit, home.depth);
+    if (!result.valid() || HomeOf(result).frame != home.frame) break;
+    const std::vector<int32_t> units = ReadingUnits(result, home);
+    const int32_t call = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
+    if (call < 0 || calls_.span(call).begin != unit + 1 || calls_.span(call).begin != calls_.span(call).end) break;
+    const std::string& op = graph_.nodes[NodeId(units[0])].op;
+    if (!Contains(kNorms, op) && !Contains(kWrapping, op)) break;
+    unit = units[0];
+  }
+  return unit;
 }
 
 }  // namespace onnx_mem::eager

@@ -1,4 +1,5 @@
-// The part of locals.h about sums: x = x + self.f(x) takes over a name, out += identity leaves one, self.norm(a + b) holds two.
+// The part of locals.h about sums: x = x + self.f(x) takes over a name, out += identity leaves one, self.norm(a + b)
+// holds two.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -49,8 +50,8 @@ int32_t Locals::HeldBySumInCall(TensorId id) const {
   return last;
 }
 
-// x = self.head(x); out = self.body(x); out += x; return self.tail(out): the sum takes over the name of its first operand,
-// the second keeps its own. -1 for sums that a loop makes again and again.
+// x = self.head(x); out = self.body(x); out += x; return self.tail(out): the sum takes over the name of its first
+// operand, the second keeps its own. -1 for sums that a loop makes again and again.
 int32_t Locals::HeldBySum(TensorId id, const Home& home) const {
   for (NodeId reader : graph_.tensors[id].consumers) {
     const Node& node = graph_.nodes[reader];

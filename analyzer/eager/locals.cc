@@ -208,11 +208,12 @@ int32_t Locals::NamedUntil(TensorId id) const {
   const Home home = HomeOf(id);
   const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
   if (call >= 0 && IsPassedOn(call, home)) return -1;
-  // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested.
+  // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested,
+  // x = self.relu(self.bn(self.conv(x))).
   const std::vector<int32_t> units = ReadingUnits(id, home);
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
   const bool adjacent = call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1;
-  if (!skip_frames_.contains(home.frame)) return adjacent ? -1 : UntilRebound(id, home);
+  if (!skip_frames_.contains(home.frame)) return adjacent ? EndOfNestedCalls(units[0], home) : UntilRebound(id, home);
   // d1 = self.d1(x); d2 = self.d2(d1); u1 = self.u1(d2, d1): code that needs several names may name all.
   return calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
 }

@@ -62,6 +62,7 @@ class Locals {
   int32_t EndOfStatement(TensorId id, const Home& home) const;
   int32_t EndOfPreactivation(TensorId id, const Home& home) const;
   int32_t HeldAcrossCall(TensorId id, const Home& home) const;
+  int32_t EndOfNestedCalls(int32_t unit, const Home& home) const;
   bool IsWrappedElsewhere(int32_t norm, const Home& home) const;
   // local_sums.cc
   bool IsResidual(NodeId sum) const;

@@ -17,13 +17,13 @@ using Nodes = std::pair<int32_t, int32_t>;
 // gap = x.sum(1); a = f(gap); out = (x * a).sum(1) in a module, with or without a view of `a` in the product.
 Nodes ReleaseOfWeighted(bool shaped) {
   Program p;
-  const TensorId x = p.Run("conv", {p.input()}, "m > first");        // 0
-  const TensorId gap = p.Run("sum", {x}, "m");                       // 1
-  TensorId a = p.Run("conv", {gap}, "m > f");                        // 2
-  if (shaped) a = p.Run("reshape", {a}, "m");                        // 3
-  const TensorId product = p.Run("mul", {x, a}, "m");                // 4
-  const TensorId sum = p.Run("sum", {product}, "m", {2, 2});         // 5
-  p.Run("conv", {sum}, "last");                                      // 6
+  const TensorId x = p.Run("conv", {p.input()}, "m > first");  // 0
+  const TensorId gap = p.Run("sum", {x}, "m");                 // 1
+  TensorId a = p.Run("conv", {gap}, "m > f");                  // 2
+  if (shaped) a = p.Run("reshape", {a}, "m");                  // 3
+  const TensorId product = p.Run("mul", {x, a}, "m");          // 4
+  const TensorId sum = p.Run("sum", {product}, "m", {2, 2});   // 5
+  p.Run("conv", {sum}, "last");                                // 6
   return p.Release(x);
 }
 
@@ -46,7 +46,8 @@ TEST(LocalJoins, LongOperandsOfADifferenceHaveNames) {  // a = e.sum(1) ** 2; b 
   EXPECT_EQ(p.Release(square), Nodes(4, 4));
 }
 
-TEST(LocalJoins, CodeThatNestsOneLayerNestsTheOthers) {  // out = F.relu(self.bn1(self.conv1(x))); self.bn2(self.conv2(out))
+TEST(LocalJoins,
+     CodeThatNestsOneLayerNestsTheOthers) {  // out = F.relu(self.bn1(self.conv1(x))); self.bn2(self.conv2(out))
   for (std::string_view activation : {"m", "m > relu"}) {
     Program p;
     const TensorId c = p.Run("conv", {p.input()}, "m > conv1");  // 0
@@ -74,9 +75,9 @@ TEST(LocalJoins, ResultsOfOneCallAreUnpacked) {  // for b in self.blocks: y, s =
   std::vector<TensorId> skips;
   for (std::string_view name : {"b.0", "b.1", "b.2"}) {
     const std::string block(name);
-    const TensorId next = p.Run("conv", {y}, block + " > " + block + ".res");   // 1, 4, 7
-    skips.push_back(p.Run("conv", {y}, block + " > " + block + ".skip"));       // 2, 5, 8
-    total = p.Run("add", {total, skips.back()});                                // 3, 6, 9
+    const TensorId next = p.Run("conv", {y}, block + " > " + block + ".res");  // 1, 4, 7
+    skips.push_back(p.Run("conv", {y}, block + " > " + block + ".skip"));      // 2, 5, 8
+    total = p.Run("add", {total, skips.back()});                               // 3, 6, 9
     y = next;
   }
   const TensorId out = p.Run("conv", {total}, "out");  // 10
@@ -87,11 +88,11 @@ TEST(LocalJoins, ResultsOfOneCallAreUnpacked) {  // for b in self.blocks: y, s =
 
 TEST(LocalJoins, APreactivationThatOneModuleMakesHasAName) {  // p = self.norm1(x); y = self.conv1(p); return y + x
   Program p;
-  const TensorId x = p.Run("conv", {p.input()}, "first");                            // 0
-  const TensorId n = p.Run("batch_norm", {x}, "m > m.norm1");                        // 1
-  const TensorId a = p.Run("relu", {n}, "m > m.norm1 > m.norm1.act");                // 2
-  const TensorId y = p.Run("conv", {a}, "m > m.conv1");                              // 3
-  const TensorId sum = p.Run("add", {y, x}, "m");                                    // 4
+  const TensorId x = p.Run("conv", {p.input()}, "first");              // 0
+  const TensorId n = p.Run("batch_norm", {x}, "m > m.norm1");          // 1
+  const TensorId a = p.Run("relu", {n}, "m > m.norm1 > m.norm1.act");  // 2
+  const TensorId y = p.Run("conv", {a}, "m > m.conv1");                // 3
+  const TensorId sum = p.Run("add", {y, x}, "m");                      // 4
   p.Run("conv", {sum}, "last");
   EXPECT_EQ(p.Release(a), Nodes(4, 3));
   EXPECT_EQ(p.Release(n), Nodes(2, 2)) << "inside the module";

@@ -11,15 +11,16 @@ namespace {
 using Program = LoweredProgram;
 using Nodes = std::pair<int32_t, int32_t>;
 
-TEST(LocalSkips, WhatASkipIsMadeOfKeepsItsName) {  // x = stem(x); e = enc(x); m = mid(e); h = up(m); dec(torch.cat([h, e]))
+TEST(LocalSkips,
+     WhatASkipIsMadeOfKeepsItsName) {  // x = stem(x); e = enc(x); m = mid(e); h = up(m); dec(torch.cat([h, e]))
   Program p;
-  const TensorId x = p.Run("conv", {p.input()}, "stem");         // 0
-  const TensorId e = p.Run("conv", {x}, "enc");                  // 1
-  const TensorId m = p.Run("conv", {e}, "mid");                  // 2
-  const TensorId h = p.Run("conv", {m}, "up");                   // 3
-  const TensorId joined = p.Run("cat", {h, e}, "", {4, 4});      // 4
-  const TensorId d = p.Run("conv", {joined}, "dec");             // 5
-  p.Run("conv", {d}, "last");                                    // 6
+  const TensorId x = p.Run("conv", {p.input()}, "stem");     // 0
+  const TensorId e = p.Run("conv", {x}, "enc");              // 1
+  const TensorId m = p.Run("conv", {e}, "mid");              // 2
+  const TensorId h = p.Run("conv", {m}, "up");               // 3
+  const TensorId joined = p.Run("cat", {h, e}, "", {4, 4});  // 4
+  const TensorId d = p.Run("conv", {joined}, "dec");         // 5
+  p.Run("conv", {d}, "last");                                // 6
   EXPECT_EQ(p.Release(x), Nodes(6, 1));
   EXPECT_EQ(p.Release(m), Nodes(3, 3)) << "its reader's result is joined at once";
 }
@@ -34,46 +35,47 @@ TEST(LocalSkips, ADenseLayerAddsToOneName) {  // x = stem(x); x = conv(x); x = t
   EXPECT_EQ(p.Release(x), Nodes(1, 1));
 }
 
-TEST(LocalSkips, AGatedSkipTakesOverTheNameAndTheJoinThatOfTheOther) {  // x2 = att(d, x2); d = torch.cat([x2, d]); d = dec(d)
+TEST(LocalSkips,
+     AGatedSkipTakesOverTheNameAndTheJoinThatOfTheOther) {  // x2 = att(d, x2); d = torch.cat([x2, d]); d = dec(d)
   Program p;
-  const TensorId skip = p.Run("conv", {p.input()}, "c2");       // 0
-  const TensorId low = p.Run("conv", {skip}, "c3");             // 1
-  const TensorId d = p.Run("conv", {low}, "up");                // 2
-  const TensorId gate = p.Run("conv", {d}, "att > att.gate");   // 3
-  const TensorId gated = p.Run("mul", {skip, gate}, "att");     // 4
-  const TensorId joined = p.Run("cat", {gated, d}, "", {4, 4}); // 5
-  const TensorId out = p.Run("conv", {joined}, "dec");          // 6
-  p.Run("conv", {out}, "last");                                 // 7
+  const TensorId skip = p.Run("conv", {p.input()}, "c2");        // 0
+  const TensorId low = p.Run("conv", {skip}, "c3");              // 1
+  const TensorId d = p.Run("conv", {low}, "up");                 // 2
+  const TensorId gate = p.Run("conv", {d}, "att > att.gate");    // 3
+  const TensorId gated = p.Run("mul", {skip, gate}, "att");      // 4
+  const TensorId joined = p.Run("cat", {gated, d}, "", {4, 4});  // 5
+  const TensorId out = p.Run("conv", {joined}, "dec");           // 6
+  p.Run("conv", {out}, "last");                                  // 7
   EXPECT_EQ(p.Release(gated), Nodes(7, 5));
   EXPECT_EQ(p.Release(d), Nodes(5, 5));
 }
 
 TEST(LocalSkips, WhatIsJoinedBehindAnArgumentHasAName) {  // x1 = self.up(x1); x = torch.cat([x2, x1]); self.conv(x)
   Program p;
-  const TensorId skip = p.Run("conv", {p.input()}, "skip");        // 0
-  const TensorId up = p.Run("conv", {p.input()}, "m > up");        // 1
-  const TensorId joined = p.Run("cat", {skip, up}, "m", {4, 4});   // 2
-  const TensorId out = p.Run("conv", {joined}, "m > conv");        // 3
-  p.Run("conv", {out}, "last");                                    // 4
+  const TensorId skip = p.Run("conv", {p.input()}, "skip");       // 0
+  const TensorId up = p.Run("conv", {p.input()}, "m > up");       // 1
+  const TensorId joined = p.Run("cat", {skip, up}, "m", {4, 4});  // 2
+  const TensorId out = p.Run("conv", {joined}, "m > conv");       // 3
+  p.Run("conv", {out}, "last");                                   // 4
   EXPECT_EQ(p.Release(up), Nodes(3, 2));
 }
 
-// enc1, enc2 = ..., bottleneck = self.enc3(self.pool(enc2)); dec2 = self.up2(bottleneck); dec2 = self.dec2(cat((dec2, enc2)));
-// dec1 = self.up1(dec2); dec1 = self.dec1(torch.cat((dec1, enc1), 1))
+// enc1, enc2 = ..., bottleneck = self.enc3(self.pool(enc2)); dec2 = self.up2(bottleneck); dec2 = self.dec2(cat((dec2,
+// enc2))); dec1 = self.up1(dec2); dec1 = self.dec1(torch.cat((dec1, enc1), 1))
 TEST(LocalSkips, ADecoderThatCountsDownHasANamePerLevel) {
   Program p;
-  const TensorId enc1 = p.Run("conv", {p.input()}, "enc1");        // 0
-  const TensorId pool1 = p.Run("max_pool", {enc1}, "pool");        // 1
-  const TensorId enc2 = p.Run("conv", {pool1}, "enc2");            // 2
-  const TensorId pool2 = p.Run("max_pool", {enc2}, "pool_1");      // 3
-  const TensorId enc3 = p.Run("conv", {pool2}, "enc3");            // 4
-  const TensorId up2 = p.Run("conv", {enc3}, "up2");               // 5
-  const TensorId cat2 = p.Run("cat", {up2, enc2}, "", {4, 4});     // 6
-  const TensorId dec2 = p.Run("conv", {cat2}, "dec2");             // 7
-  const TensorId up1 = p.Run("conv", {dec2}, "up1");               // 8
-  const TensorId cat1 = p.Run("cat", {up1, enc1}, "", {4, 4});     // 9
-  const TensorId dec1 = p.Run("conv", {cat1}, "dec1");             // 10
-  p.Run("conv", {dec1}, "last");                                   // 11
+  const TensorId enc1 = p.Run("conv", {p.input()}, "enc1");     // 0
+  const TensorId pool1 = p.Run("max_pool", {enc1}, "pool");     // 1
+  const TensorId enc2 = p.Run("conv", {pool1}, "enc2");         // 2
+  const TensorId pool2 = p.Run("max_pool", {enc2}, "pool_1");   // 3
+  const TensorId enc3 = p.Run("conv", {pool2}, "enc3");         // 4
+  const TensorId up2 = p.Run("conv", {enc3}, "up2");            // 5
+  const TensorId cat2 = p.Run("cat", {up2, enc2}, "", {4, 4});  // 6
+  const TensorId dec2 = p.Run("conv", {cat2}, "dec2");          // 7
+  const TensorId up1 = p.Run("conv", {dec2}, "up1");            // 8
+  const TensorId cat1 = p.Run("cat", {up1, enc1}, "", {4, 4});  // 9
+  const TensorId dec1 = p.Run("conv", {cat1}, "dec1");          // 10
+  p.Run("conv", {dec1}, "last");                                // 11
   EXPECT_EQ(p.Release(enc3), Nodes(11, 5));
   EXPECT_EQ(p.Release(dec2), Nodes(11, 8));
   EXPECT_EQ(p.Release(up1), Nodes(9, 9)) << "the joined value takes over the name";
@@ -82,12 +84,12 @@ TEST(LocalSkips, ADecoderThatCountsDownHasANamePerLevel) {
 
 TEST(LocalSkips, CodeThatNeedsSeveralNamesMayNameAll) {  // d1 = ...; d2 = ...; d3 = ...; u1 = self.u1(d3, d2); u2 = ...
   Program p;
-  const TensorId d1 = p.Run("conv", {p.input()}, "d1");        // 0
-  const TensorId d2 = p.Run("conv", {d1}, "d2");               // 1
-  const TensorId d3 = p.Run("conv", {d2}, "d3");               // 2
-  const TensorId u1 = p.Run("cat", {d3, d2}, "u1", {4, 4});    // 3
-  const TensorId u2 = p.Run("cat", {u1, d1}, "u2", {4, 4});    // 4
-  p.Run("conv", {u2}, "last");                                 // 5
+  const TensorId d1 = p.Run("conv", {p.input()}, "d1");      // 0
+  const TensorId d2 = p.Run("conv", {d1}, "d2");             // 1
+  const TensorId d3 = p.Run("conv", {d2}, "d3");             // 2
+  const TensorId u1 = p.Run("cat", {d3, d2}, "u1", {4, 4});  // 3
+  const TensorId u2 = p.Run("cat", {u1, d1}, "u2", {4, 4});  // 4
+  p.Run("conv", {u2}, "last");                               // 5
   EXPECT_EQ(p.Release(u1).first, 4) << "likely x = self.u1(...)";
   EXPECT_EQ(p.ReleaseAtMost(u1), 5);
 }
@@ -95,13 +97,13 @@ TEST(LocalSkips, CodeThatNeedsSeveralNamesMayNameAll) {  // d1 = ...; d2 = ...; 
 TEST(LocalSkips, NumberedPartsNameTheirResults) {  // up1 = self.up1(x); low1 = ...; low2 = ...; up2 = ...; up1 + up2
   for (const bool numbered : {true, false}) {
     Program p;
-    p.Run("conv", {p.input()}, "m > m.up1");                                                   // 0
-    const TensorId up1 = p.Run("relu", {p.input()}, "m > m.up1");                              // 1
-    const TensorId low1 = p.Run("conv", {p.input()}, "m > m.low1");                            // 2
-    const TensorId low2 = p.Run("conv", {low1}, "m > m.low2");                                 // 3
-    const TensorId up2 = p.Run("conv", {low2}, numbered ? "m > m.up2" : "m > m.expand");       // 4
-    const TensorId sum = p.Run("add", {up1, up2}, "m");                                        // 5
-    p.Run("conv", {sum}, "last");                                                              // 6
+    p.Run("conv", {p.input()}, "m > m.up1");                                              // 0
+    const TensorId up1 = p.Run("relu", {p.input()}, "m > m.up1");                         // 1
+    const TensorId low1 = p.Run("conv", {p.input()}, "m > m.low1");                       // 2
+    const TensorId low2 = p.Run("conv", {low1}, "m > m.low2");                            // 3
+    const TensorId up2 = p.Run("conv", {low2}, numbered ? "m > m.up2" : "m > m.expand");  // 4
+    const TensorId sum = p.Run("add", {up1, up2}, "m");                                   // 5
+    p.Run("conv", {sum}, "last");                                                         // 6
     EXPECT_EQ(p.Release(low1), numbered ? Nodes(5, 3) : Nodes(3, 3));
   }
 }

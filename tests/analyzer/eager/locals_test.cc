@@ -36,6 +36,17 @@ TEST(Locals, ModulesOneAfterTheOtherAreStatements) {  // x = self.conv(x); x = s
   EXPECT_EQ(p.Release(x), Nodes(1, 1));
 }
 
+TEST(Locals, ModulesOneAfterTheOtherMayBeNested) {  // x = self.relu(self.bn(self.conv(x)))
+  Program p;
+  const TensorId x = p.Run("conv", {p.input()}, "first");  // 0
+  const TensorId c = p.Run("conv", {x}, "conv");           // 1
+  const TensorId n = p.Run("batch_norm", {c}, "bn");       // 2
+  const TensorId r = p.Run("relu", {n}, "relu");           // 3
+  p.Run("conv", {r}, "last");                              // 4
+  EXPECT_EQ(p.Release(x), Nodes(1, 1));
+  EXPECT_EQ(p.ReleaseAtMost(x), 3);
+}
+
 TEST(Locals, AConcatenationInAnArgumentBelongsToTheCall) {  // x = self.u(torch.cat([s, self.up(x)]))
   Program p;
   const TensorId s = p.Run("conv", {p.input()}, "s");     // 0
