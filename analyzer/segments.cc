@@ -113,6 +113,15 @@ absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const
     for (eager::NodeRange& call : calls) call.keep = segment.keep;
     if (!calls.empty()) return calls;
   }
+  // A module of a run that is missing inside it has nothing to run (a Dropout that the exporter dropped); at an end of it
+  // nobody could tell what else would be missing.
+  for (const std::string* end : {segment.modules.empty() ? nullptr : &segment.modules.front(),
+                                 segment.modules.empty() ? nullptr : &segment.modules.back()}) {
+    const auto runs = [&](const Node& node) { return RunsIn(node, *end); };
+    if (end != nullptr && std::none_of(graph.nodes.begin(), graph.nodes.end(), runs)) {
+      return UnknownSegment({.modules = {*end}, .nodes = {}});
+    }
+  }
   std::optional<eager::NodeRange> range;
   const Names nodes(segment.nodes.begin(), segment.nodes.end());
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {

@@ -9,11 +9,13 @@
 //   dynamo        the new bias is named "<weight>_bias", and the node belongs to an ATen batch norm
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/parameters.h"
@@ -90,6 +92,27 @@ void GiveNormItsModule(const Draft& draft, Node& norm) {
   if (!norm.calls.empty()) norm.calls.back() += "/folded BatchNorm";
 }
 
+std::set<std::string> ModulesOf(const Draft& draft) {
+  std::set<std::string> modules;
+  for (NodeId id : draft.InOrder()) {
+    const std::string& module = draft.node(id).module;
+    for (size_t end = module.find('.'); end != std::string::npos; end = module.find('.', end + 1)) modules.insert(module.substr(0, end));
+    modules.insert(module);
+  }
+  return modules;
+}
+
+// In an nn.Sequential the number that is missing behind the convolution's: d.0 of Conv d.0 and ReLU d.2 is d.1's. "" if
+// the paths do not tell.
+std::string MissingNumberBehind(const std::set<std::string>& modules, const std::string& conv) {
+  const size_t dot = conv.rfind('.');
+  const std::string parent = dot == std::string::npos ? "" : conv.substr(0, dot + 1);
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(conv.substr(parent.size()), &number)) return "";
+  const std::string next = absl::StrCat(parent, number + 1);
+  return modules.contains(next) || !modules.contains(absl::StrCat(parent, number + 2)) ? "" : next;
+}
+
 FoldedNorm NewNorm(Lowering& lowering, const Node& conv, int64_t channels) {
   Draft& draft = lowering.draft;
   const std::string base = conv.module.empty() ? conv.name : conv.module;
@@ -118,6 +141,7 @@ int64_t UnfoldBatchNorm(Lowering& lowering) {
   if (lowering.run.batch_norm == BatchNormMode::kAsIs) return 0;
   Draft& draft = lowering.draft;
   std::map<TensorId, FoldedNorm> norms;  // by the convolution's weight
+  const std::set<std::string> modules = ModulesOf(draft);
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
     if (!WasFolded(draft, draft.node(id), lowering.run.batch_norm)) continue;
@@ -131,6 +155,8 @@ int64_t UnfoldBatchNorm(Lowering& lowering) {
     GiveNormItsModule(draft, norm);
     auto [it, is_new] = norms.try_emplace(conv.inputs[1]);
     if (is_new) it->second = NewNorm(lowering, norm, channels);
+    const bool beside = !NamesBatchNorm(norm) && norm.module == conv.module;
+    if (const std::string missing = beside ? MissingNumberBehind(modules, conv.module) : ""; !missing.empty()) norm.module = missing;
     if (!keeps_bias) conv.inputs.resize(2);
     const TensorId between = draft.NewTensor(draft.tensor(result).name + " before its BatchNorm",
                                              draft.tensor(result).dtype, draft.tensor(result).shape.dims);

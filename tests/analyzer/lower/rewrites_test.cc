@@ -335,6 +335,24 @@ TEST(FoldedBatchNorm, RunsInTheModuleThatActivatesItsResult) {
   EXPECT_EQ(norm->calls, (std::vector<std::string>{"mid", "mid.bn"}));
 }
 
+// nn.Sequential(Conv, BatchNorm, ReLU): the number that nobody has is the norm's.
+TEST(FoldedBatchNorm, HasTheNumberThatIsMissingInItsSequential) {
+  const Graph graph = ParseGraph(R"(
+    input x float32 2x3x8x8
+    weight onnx::Conv_12 float32 4x3x3x3
+    weight onnx::Conv_13 float32 4
+    /d/d.0/Conv = Conv(x, onnx::Conv_12, onnx::Conv_13) -> c float32 2x4x6x6
+    /d/d.2/Relu = Relu(c) -> y float32 2x4x6x6
+    output y
+  )");
+  const absl::StatusOr<Lowered> lowered = Lower(graph, onnx_mem::Run());
+  ASSERT_TRUE(lowered.ok());
+  const auto norm = std::find_if(lowered->graph.nodes.begin(), lowered->graph.nodes.end(),
+                                 [](const Node& node) { return node.op == "batch_norm"; });
+  ASSERT_NE(norm, lowered->graph.nodes.end());
+  EXPECT_EQ(norm->module, "d.1");
+}
+
 // Two branches that begin with the same activation of the same value.
 constexpr std::string_view kMergedBranches = R"(
     input x float32 2x4x16
