@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
@@ -67,6 +68,23 @@ absl::Status UnknownSegment(const Segment& segment) {
                      {"try: onnx-mem MODEL --by layer   lists the modules"});
 }
 
+bool Runs(const Graph& graph, const std::string& module) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return RunsIn(node, module); });
+}
+
+// "classifier.3" where the model has a classifier.4 or a later one.
+bool IsGapInNumbers(const Graph& graph, const std::string& module) {
+  const size_t begin = module.rfind('.') + 1;  // 0 without a dot
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(module.substr(begin), &number)) return false;
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    if (!absl::StartsWith(node.module, module.substr(0, begin))) return false;
+    const std::string rest = node.module.substr(begin);
+    int64_t other = 0;
+    return absl::SimpleAtoi(rest.substr(0, rest.find('.')), &other) && other > number;
+  });
+}
+
 // Modules whose path matches, without those inside another match: each is one checkpoint call.
 std::vector<Segment> MatchingModules(const Graph& graph, const std::regex& pattern) {
   std::set<std::string> matches;
@@ -114,12 +132,10 @@ absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const
     if (!calls.empty()) return calls;
   }
   // A module of a run that is missing inside it has nothing to run (a Dropout that the exporter dropped); at an end of it
-  // nobody could tell what else would be missing.
-  for (const std::string* end : {segment.modules.empty() ? nullptr : &segment.modules.front(),
-                                 segment.modules.empty() ? nullptr : &segment.modules.back()}) {
-    const auto runs = [&](const Node& node) { return RunsIn(node, *end); };
-    if (end != nullptr && std::none_of(graph.nodes.begin(), graph.nodes.end(), runs)) {
-      return UnknownSegment({.modules = {*end}, .nodes = {}});
+  // only a gap in the numbers of an nn.Sequential tells as much.
+  if (!segment.modules.empty()) {
+    for (const std::string& end : {segment.modules.front(), segment.modules.back()}) {
+      if (!Runs(graph, end) && !IsGapInNumbers(graph, end)) return UnknownSegment({.modules = {end}, .nodes = {}});
     }
   }
   std::optional<eager::NodeRange> range;
