@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/hash/hash.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -13,6 +15,24 @@ namespace {
 template <class Range, class Value>
 bool Contains(const Range& range, const Value& value) {
   return std::find(range.begin(), range.end(), value) != range.end();
+}
+
+// The argument of the one call of `module` on the line: a name, or "" for an expression that calls something; nullopt if the
+// line has no such call, or several.
+std::optional<std::string> PlainArgument(const SourceLine& line, std::string_view module) {
+  const size_t dot = module.rfind('.');
+  const std::string call = absl::StrCat(".", std::string(dot == std::string_view::npos ? module : module.substr(dot + 1)), "(");
+  const size_t at = line.text.find(call);
+  if (at == std::string::npos || line.text.find(call, at + 1) != std::string::npos) return std::nullopt;
+  const std::string_view rest = std::string_view(line.text).substr(at + call.size());
+  const size_t end = rest.find_first_of("(),");
+  if (end == std::string_view::npos) return std::nullopt;
+  if (rest[end] == '(') return std::string();
+  const std::string_view name = rest.substr(0, end);
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+  });
+  return plain && !name.empty() ? std::optional<std::string>(name) : std::nullopt;
 }
 
 bool Binds(const Statement& statement) {
@@ -74,11 +94,12 @@ void SourceNames::FindLinesOfFolded(Frame& frame) {
     const bool is_alone = (i == 0 || frame.units[i - 1].line != next.line) &&
                           (i + 2 == frame.units.size() || frame.units[i + 2].line != next.line);
     if (!is_norm || !statement.whole) continue;
-    if (statement.places > 1) {
+    const std::optional<Name> argument = PlainArgument(*next.line, calls_.span(next.call).name);
+    if (argument && argument->empty()) {
       unit.line = next.line;
-    } else if (statement.places == 1 && statement.reads.size() == 1 && is_alone && Binds(statement)) {
+    } else if (argument && Binds(statement) && (statement.places > 1 || is_alone)) {
       auto line = std::make_unique<SourceLine>(*next.line);
-      line->statement.targets = line->statement.reads;
+      line->statement.targets = {*argument};
       line->statement.reads.clear();
       line->statement.whole = false;  // what it reads is not known
       unit.line = folded_.emplace_back(std::move(line)).get();

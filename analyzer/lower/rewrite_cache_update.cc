@@ -6,6 +6,7 @@
 // The copy is put back in front of the first call that reads it or the other of the two.
 // Source: transformers/cache_utils.py (DynamicLayer.update), onnxscript/rewriter (removal of empty operands of Concat).
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -74,6 +75,13 @@ std::string_view OperatorOf(const Node& node) {
   return std::string_view(node.framework_op).substr(0, node.framework_op.find('#'));
 }
 
+// Other code joins single parts too, torch.cat(features, 1) in a DenseNet's first layer: a copy, but no cache.
+bool ReadsKeysOrValues(const Node& node) {
+  constexpr auto kOperators = std::to_array<std::string_view>(
+      {"scaled_dot_product_attention", "matmul", "bmm", "transpose", "permute", "unsqueeze", "expand", "slice"});
+  return std::find(kOperators.begin(), kOperators.end(), OperatorOf(node)) != kOperators.end();
+}
+
 // Whether the call's node of the program names `id`, or what made it; or a layer before computed it for all of them.
 bool IsNamed(const Lowering& lowering, const Call& call, TensorId id) {
   const Draft& draft = lowering.draft;
@@ -130,7 +138,7 @@ TensorId CacheUpdates::Copy(const std::string& name, int number, TensorId of, co
   const Tensor tensor = draft_.tensor(of);
   const TensorId copy = draft_.NewTensor(name, tensor.dtype, tensor.shape.dims);
   Node cat = MakeNode("cat", {of}, {copy});
-  cat.attributes["axis"] = int64_t{2};
+  cat.attributes["axis"] = ReadsKeysOrValues(first) ? int64_t{2} : int64_t{1};
   cat.name = absl::StrCat(first.name, "/", name);
   cat.module = first.module;
   cat.calls = first.calls;

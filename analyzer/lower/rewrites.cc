@@ -21,7 +21,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"tied-weights", "output projections share the token embedding's weight", TieWeights, Told::kByItself},
     {"merged-expressions", "expressions that the exporter merged run in each module", SplitMergedExpressions, Told::kByCheck},
     {"module-buffers", "buffers that the exporter merged counted for each module", SplitModuleBuffers, Told::kByCheck},
-    {"cache-update", "copies into a cache of keys and values that the exporter took out put back", RestoreCacheUpdates},
+    {"cache-update", "concatenations with nothing, which copy, that the exporter took out put back", RestoreCacheUpdates},
     {"aten-groups", "ATen calls that the exporter decomposed run as one operator", FuseAtenGroups},
     {"relative-bias", "relative position biases that the exporter folded computed from their tables", ComputeRelativeBias},
     {"folded-linear", "linear layers over stored inputs computed in every step", ComputeFoldedLinear, Told::kByCheck},

@@ -230,6 +230,19 @@ TEST(Dynamo, CopiesIntoACacheArePutBack) {
   EXPECT_LT(text.find("cat(values)"), text.find("matmul(q, transpose)")) << "updated together\n" << text;
 }
 
+// torch.cat([first], 1) in a DenseNet's first layer is no cache.
+TEST(Dynamo, OtherJoinsOfOnePartAreCopiesAlone) {
+  const std::string text = LowerText(R"(
+    input x float32 2x4x16x8
+    node_Relu = Relu(x) -> y float32 2x4x16x8
+    node_Sigmoid = Sigmoid(y) -> z float32 2x4x16x8
+    @ namespace : Net/sigmoid: aten.sigmoid.default
+    @ pkg.torch.onnx.fx_node %sigmoid : [num_users=1] = call_function[target=aten.sigmoid.default](args = (%cat,), kwargs = {})
+    output z
+  )", onnx_mem::Run(), {"axis"});
+  EXPECT_NE(text.find("cat(y) -> cat axis=1"), std::string::npos) << text;
+}
+
 TEST(Dynamo, ConcatenationsThatTheFileHasAreNoLostOnes) {
   const std::string text = LowerText(R"(
     input x float32 2x4x16x8
