@@ -70,12 +70,12 @@ void EnactLayerNorm(Machine& m, const Call& call, Outputs& out) {
 void EnactGroupNorm(Machine& m, const Call& call, Outputs& out) {
   const TensorRef bias = m.AutocastHigh(call.input(2));
   const TensorRef weight = m.AutocastHigh(call.input(1));
-  TensorRef x = m.AutocastHigh(call.input(0));
-  if (!SuggestsChannelsLast(*x)) x = Contiguous(m, x);
+  // A slice of channels is saved as it is, with all of its storage; the kernel's copy of it is gone when it returns.
+  const TensorRef x = m.AutocastHigh(call.input(0));
   NodeRef node = m.MakeNode("NativeGroupNormBackward0", {x, weight, bias});
   node.Save(x);
   node.Save(weight);
-  out[0] = m.New("native_group_norm", x->dims, x->dtype, LikeStrides(*x));
+  out[0] = m.New("native_group_norm", x->dims, x->dtype, ImageStrides(x->dims, SuggestsChannelsLast(*x)));
   const bool mixed = weight != nullptr && weight->dtype != x->dtype;
   const Dims groups{x->dims[0], IntAttribute(call.node, "groups", 1)};
   for (int i = 0; i < 2; ++i) node.Save(m.Allocate(groups, mixed ? DType::kFloat32 : x->dtype));

@@ -88,5 +88,19 @@ TEST(LayoutTest, LinearOfPermutedTokensCopiesThem) {
   EXPECT_EQ(run.Backward(y), "mm:512 mm:256 clone:256");
 }
 
+// A slice of channels is not contiguous; the operator keeps it as it is and makes its result, a mean and an rstd.
+TEST(GroupNorm, SavesASliceOfChannelsAsItIs) {
+  OperatorRun run;
+  const TensorRef x = run.One("neg", {run.Static({kImage})}, kImage);
+  const TensorRef weight = run.Static({{4}}), bias = run.Static({{4}});
+  const TensorRef half =
+      run.One("slice", {x}, {2, 4, 6, 6}, {{"axis", int64_t{1}}, {"start", int64_t{0}}, {"step", int64_t{1}}});
+  ASSERT_EQ(half->storage, x->storage);
+  const size_t before = run.buffers();
+  const TensorRef y = run.One("group_norm", {half, weight, bias}, {2, 4, 6, 6}, {{"groups", int64_t{1}}});
+  EXPECT_EQ(run.Allocations(before, 0), "native_group_norm:1152 native_group_norm:8 native_group_norm:8");
+  EXPECT_EQ(y->strides, ContiguousStrides(y->dims));
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager
