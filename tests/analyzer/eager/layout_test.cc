@@ -94,7 +94,7 @@ TEST(GroupNorm, SavesASliceOfChannelsAsItIs) {
   const TensorRef x = run.One("neg", {run.Static({kImage})}, kImage);
   const TensorRef weight = run.Static({{4}}), bias = run.Static({{4}});
   const TensorRef half =
-      run.One("slice", {x}, {2, 4, 6, 6}, {{"axis", int64_t{1}}, {"start", int64_t{0}}, {"step", int64_t{1}}});
+      run.One("slice", {x}, {2, 4, 6, 6}, {{"axes", std::vector<int64_t>{1}}, {"starts", std::vector<int64_t>{0}}});
   ASSERT_EQ(half->storage, x->storage);
   const size_t before = run.buffers();
   const TensorRef y = run.One("group_norm", {half, weight, bias}, {2, 4, 6, 6}, {{"groups", int64_t{1}}});
