@@ -88,8 +88,8 @@ void ReportAssumed(Lowering& lowering, const DropoutRecipe& recipe) {
       {"dropout-assumed",
        Severity::kWarning,
        count,
-       absl::StrCat("an evaluation export does not show Dropout: ", count, " of ", recipe.probability, " counted, ",
-                    std::string(recipe.why)),
+       absl::StrCat("an evaluation export does not show Dropout: ", count, " with probability ", recipe.probability,
+                    " counted, ", std::string(recipe.why)),
        {absl::StrCat("why: their masks and dropped results are saved for backward, about ", InMebibytes(bytes)),
         "try: --dropout file if the model trains without, or export it in training mode"},
        bytes});
