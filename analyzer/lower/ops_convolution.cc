@@ -23,13 +23,34 @@ TensorId Bias(Site& s, size_t slot) {
   return s.Materialized(slot);
 }
 
-// The framework's convolution pads both sides alike. Sides that differ were a pad of its own (TensorFlow's "same"), which
-// dynamo's optimizer folds into the convolution; both sides of it are 0 then. Gives the padded input.
+// What an earlier pad made of `x`, if it padded as `pads` says: code that pads for a convolution and a pooling
+// (HGNetV2) did it once. Invalid if there is none.
+TensorId PaddedBefore(Site& s, TensorId x, size_t spatial, const std::vector<int64_t>& pads) {
+  const size_t rank = s.InRank(0);
+  std::vector<int64_t> whole(2 * rank, 0);
+  std::copy_n(pads.begin(), spatial, whole.begin() + static_cast<int64_t>(rank - spatial));
+  std::copy_n(pads.begin() + static_cast<int64_t>(spatial), spatial, whole.end() - static_cast<int64_t>(spatial));
+  for (NodeId reader : s.draft().readers(x)) {
+    const Node& node = s.draft().node(reader);
+    if (node.op == "pad" && IntsAttribute(node, "pads") == whole && StringAttribute(node, "mode", "") == "constant") {
+      return node.outputs[0];
+    }
+  }
+  return TensorId();
+}
+
+// The framework's convolution pads both sides alike. Sides that differ were a pad of its own (TensorFlow's "same"),
+// which dynamo's optimizer folds into the convolution; both sides of it are 0 then. Gives the padded input.
 TensorId PaddedApart(Site& s, size_t spatial, std::vector<int64_t>& pads) {
   const TensorId x = s.Materialized(0);
   const Shape& shape = s.InShape(0);
-  if (!shape.known() || std::equal(pads.begin(), pads.begin() + static_cast<int64_t>(spatial), pads.end() - static_cast<int64_t>(spatial))) {
+  if (!shape.known() || std::equal(pads.begin(), pads.begin() + static_cast<int64_t>(spatial),
+                                   pads.end() - static_cast<int64_t>(spatial))) {
     return x;
+  }
+  if (const TensorId padded = PaddedBefore(s, x, spatial, pads); padded.valid()) {
+    std::fill(pads.begin(), pads.end(), 0);
+    return padded;
   }
   Dims dims = shape.dims;
   for (size_t i = 0; i < spatial; ++i) dims[dims.size() - spatial + i] += pads[i] + pads[spatial + i];

@@ -171,5 +171,20 @@ TEST(Table, DtypeChangesEveryFloatAndCastsVanish) {
   for (const Tensor& tensor : lowered->graph.tensors) EXPECT_NE(tensor.dtype, DType::kFloat32) << tensor.name;
 }
 
+// Padded for a pooling too: dynamo's optimizer folds the pad into the convolution and leaves the other reader its own.
+TEST(Table, APadThatAConvolutionSharesRunsOnce) {
+  const std::string text = LowerText(R"(
+    input x float32 2x3x8x8
+    weight conv.weight float32 4x3x2x2
+    const pads int64 8 = 0 0 0 0 0 0 1 1
+    /Pad = Pad(x, pads) -> p float32 2x3x9x9
+    /pool/MaxPool = MaxPool(p) -> m float32 2x3x8x8 {kernel_shape: [2 2]}
+    /conv/Conv = Conv(x, conv.weight) -> c float32 2x4x8x8 {pads: [0 0 1 1]}
+    output m
+    output c
+  )");
+  EXPECT_NE(text.find("conv(p, conv.weight) -> c"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace onnx_mem
