@@ -130,6 +130,18 @@ void WritePlan(JsonWriter& json, const PlanPart& part) {
   json.Key("optimal_class");
   answer.optimal_class.empty() ? json.Null() : json.String(answer.optimal_class);
   json.Key("gap").Number(answer.gap);
+  json.Key("ladder").BeginArray();
+  for (const PlanAnswer::Rung& rung : answer.rungs) {
+    json.BeginObject(Layout::kOneLine);
+    json.Key("method").String(rung.method);
+    json.Key("work").Int(rung.work);
+    json.Key("recompute");
+    rung.cost ? json.Int(*rung.cost) : json.Null();
+    json.Key("gap");
+    rung.cost && answer.class_bound ? json.Number(rung.gap) : json.Null();
+    json.EndObject();
+  }
+  json.EndArray();
   json.Key("chosen");
   answer.chosen ? json.Int(answer.plans[*answer.chosen].id) : json.Null();
   if (answer.with_expandable_segments) {

@@ -76,20 +76,36 @@ class ModelPlanner {
   // On live bytes the limits of segments tell nearly all. What is tried does not depend on the budget but for the set that
   // they prove to be the best: so more budget never costs more.
   absl::Status TryProposals(Exact& exact, Front& front) {
+    Record("none", front);
     const auto until = [&](double share) { return [this, share] { return effort_.Left(share); }; };
     if (Uses("chain")) {
       RETURN_IF_ERROR(exact.TryRow(accountant_.baseline_figures().peak_bytes, until(0.6), front));
       const bool live = request_.budget_line == BudgetLine::kLive;
       if (live && request_.budget_bytes) RETURN_IF_ERROR(exact.TryFor(*request_.budget_bytes, front));
+      Record("exact", front);
     }
     for (const ProposalRow& row : ProposalRows()) {
-      if (Uses(row.name) || request_.method == "dag") RETURN_IF_ERROR(TryRow(row, front));
+      if (!Uses(row.name) && request_.method != "dag") continue;
+      RETURN_IF_ERROR(TryRow(row, front));
+      Record(row.name, front);
     }
     if (!Uses("dag")) return absl::OkStatus();
     for (const auto kind : {&Candidate::is_stage, &Candidate::is_block}) {
       RETURN_IF_ERROR(front.Try(Habit(profile_, kind), "dag"));
     }
-    return SearchFromFront(profile_, until(1.0), front);
+    RETURN_IF_ERROR(SearchFromFront(profile_, until(1.0), front));
+    Record("search", front);
+    return absl::OkStatus();
+  }
+
+  void Record(std::string_view method, const Front& front) {
+    if (!request_.budget_bytes) return;
+    PlanAnswer::Rung rung{.method = std::string(method), .work = accountant_.work(), .cost = std::nullopt};
+    for (const JudgedPlan& plan : front.plans(request_.budget_line)) {  // cheapest first
+      if (rung.cost || BytesOn(request_.budget_line, plan.score) > *request_.budget_bytes) continue;
+      rung.cost = plan.score.cost;
+    }
+    rungs_.push_back(std::move(rung));
   }
 
   absl::Status TryRow(const ProposalRow& row, Front& front) {
@@ -240,6 +256,7 @@ class ModelPlanner {
     }
     answer.chosen = Choose(answer.plans, request_);
     answer.context_bytes = accountant_.LeastDeviceBytes(0);
+    answer.rungs = std::move(rungs_);
     answer.diagnostics = baseline.diagnostics;
     answer.diagnostics.insert(answer.diagnostics.end(), notes_.begin(), notes_.end());
     return answer;
@@ -251,6 +268,7 @@ class ModelPlanner {
   Profile profile_;
   std::vector<ModulePlan> plans_;
   std::vector<Diagnostic> notes_;
+  std::vector<PlanAnswer::Rung> rungs_;
 };
 
 absl::Status CheckMethod(const std::string& method) {

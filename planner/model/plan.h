@@ -102,6 +102,14 @@ struct PlanAnswer {
   std::string optimal_class;        // "module-level segments", "all schedules with this backward order"
   std::string infeasible_class;     // of the status: that none of these fits
   double gap = 0;                   // (chosen recompute - bound) / (forward + backward + recompute)
+  // With a budget, what was found after each method of the ladder, in their order.
+  struct Rung {
+    std::string method;             // "none", "exact", "sqrt", "chen", "chain", "search"
+    int64_t work = 0;               // enactments until then; a replay of the allocator counts as several
+    std::optional<int64_t> cost;    // of the cheapest plan within the budget, by the cost line; nullopt: none yet
+    double gap = 0;                 // of that plan, to the bound of its class
+  };
+  std::vector<Rung> rungs;
   // With a budget on the device: what costs less than the chosen plan and fits once the caching allocator has expandable
   // segments (PYTORCH_ALLOC_CONF=expandable_segments:True). Its figures are with them.
   std::optional<ModulePlan> with_expandable_segments;
