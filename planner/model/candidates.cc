@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/segments.h"
 #include "planner/model/node_runs.h"
 
 namespace onnx_mem {
@@ -274,6 +275,12 @@ void AddKeepers(const Graph& graph, CandidateSet& set) {
   set.list = std::move(all);
 }
 
+// A range that begins by writing over what it reads from outside (an in-place ReLU behind a layer of another segment)
+// cannot run again: its input is gone.
+void DropUnrepeatable(const Graph& graph, CandidateSet& set) {
+  std::erase_if(set.list, [&](const Candidate& c) { return EffectsOfRerun(graph, {c.first, c.last}).overwrites_inputs; });
+}
+
 }  // namespace
 
 CandidateSet FindCandidates(const Lowered& lowered, Granularity granularity) {
@@ -284,8 +291,9 @@ CandidateSet FindCandidates(const Lowered& lowered, Granularity granularity) {
   }
   const bool has_modules = std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
                                        [](const Node& node) { return !node.module.empty(); });
-  if (!has_modules) return {.list = NodeRuns(lowered.graph), .by_module = false};
-  return Finder(lowered).Find();
+  CandidateSet set = has_modules ? Finder(lowered).Find() : CandidateSet{.list = NodeRuns(lowered.graph), .by_module = false};
+  DropUnrepeatable(lowered.graph, set);
+  return set;
 }
 
 }  // namespace onnx_mem

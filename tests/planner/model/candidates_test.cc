@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/onnx/import.h"
+#include "analyzer/segments.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {
@@ -60,6 +62,24 @@ TEST(FindCandidates, AModuleWhoseNodesAreNotTogetherIsNone) {
   const CandidateSet set = Find(kChain, {"/l.0/w/MatMul", "/l.0/act/Relu", "/l.1/w/MatMul", "/Relu", "/l.1/v/MatMul",
                                          "/l.2/Relu"});
   EXPECT_EQ(Labels(set), (Names{"l.0"}));
+}
+
+// An in-place ReLU behind a layer of another segment leaves nothing to start a second run from.
+TEST(FindCandidates, EachCanRunAgain) {
+  for (const char* name : {"alexnet.train.ts.op17.onnx", "unet_seg.train.ts.op17.onnx", "mobilenet_v2.train.ts.op17.onnx"}) {
+    SCOPED_TRACE(name);
+    const auto file = ModelFile::Open(std::string(ONNX_MEM_SOURCE_DIR) + "/testdata/models/" + name);
+    ASSERT_TRUE(file.ok()) << file.status();
+    onnx_mem::Run run;
+    run.training = true;
+    const auto lowered = Prepare(file->Import({})->graph, run);
+    ASSERT_TRUE(lowered.ok()) << lowered.status();
+    const CandidateSet set = FindCandidates(*lowered);
+    EXPECT_FALSE(set.list.empty());
+    for (const Candidate& candidate : set.list) {
+      EXPECT_FALSE(EffectsOfRerun(lowered->graph, {candidate.first, candidate.last}).overwrites_inputs) << candidate.label;
+    }
+  }
 }
 
 }  // namespace
