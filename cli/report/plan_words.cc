@@ -1,8 +1,12 @@
 #include "cli/report/plan_words.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/report/figures.h"
@@ -141,6 +145,25 @@ std::string NearPlansText(const PlanPart& part, const Screen& screen) {
   return ExpandableText(part, screen) + CardText(part, screen);
 }
 
+namespace {
+
+// What each method of the ladder brought the plan down to: "sqrt +18.8 % (gap 9.7 %), search +17.6 % (8.7 %)".
+std::string LadderText(const PlanPart& part, const Screen& screen) {
+  std::vector<std::string> steps;
+  std::optional<int64_t> best;
+  for (const PlanAnswer::Rung& rung : part.answer.rungs) {
+    if (!rung.cost || (best && *rung.cost >= *best)) continue;
+    best = rung.cost;
+    std::string step = absl::StrCat(rung.method, " ", AtLeast(part, *rung.cost));
+    if (part.answer.class_bound) absl::StrAppendFormat(&step, ", gap %.1f %%", 100 * rung.gap);
+    steps.push_back(std::move(step));
+  }
+  if (steps.size() < 2) return "";
+  return Wrapped(absl::StrCat("Found by method: ", absl::StrJoin(steps, "; "), "."), screen.width, kIndent, 2 * kIndent) + '\n';
+}
+
+}  // namespace
+
 // How far the chosen plan is from what cannot be beaten, and what could be had if anything could run at any time.
 std::string ProofText(const PlanPart& part, const Screen& screen) {
   const PlanAnswer& answer = part.answer;
@@ -169,7 +192,7 @@ std::string ProofText(const PlanPart& part, const Screen& screen) {
       absl::StrAppendFormat(&text, ", found %s.", MoreOf(part, answer.any_schedule->slowdown));
     }
   }
-  return Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
+  return LadderText(part, screen) + Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
 }
 
 std::string LargestBatchText(const PlanPart& part, const Screen& screen) {
