@@ -112,6 +112,19 @@ std::span<const int32_t> Calls::of_node(int32_t node) const {
   return of_node_[static_cast<size_t>(node)];
 }
 
+size_t Calls::CommonDepth(const Graph& graph, TensorId id) const {
+  const Tensor& tensor = graph.tensors[id];
+  const std::span<const int32_t> maker = of_node(tensor.producer.value());
+  size_t depth = maker.size();
+  for (NodeId reader : tensor.consumers) {
+    const std::span<const int32_t> inside = of_node(reader.value());
+    size_t common = 0;
+    while (common < depth && common < inside.size() && inside[common] == maker[common]) ++common;
+    depth = common;
+  }
+  return depth;
+}
+
 std::optional<int32_t> Calls::EndOfCallEntered(int32_t maker, int32_t reader) const {
   const std::span<const int32_t> inside = of_node(reader), outside = of_node(maker);
   for (size_t depth = 0; depth < inside.size(); ++depth) {

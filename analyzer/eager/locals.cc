@@ -38,15 +38,8 @@ Locals::Locals(const Graph& graph, const Calls& calls)
 }
 
 Locals::Home Locals::HomeOf(TensorId id) const {
-  const Tensor& tensor = graph_.tensors[id];
-  const std::span<const int32_t> maker = calls_.of_node(tensor.producer.value());
-  size_t depth = maker.size();
-  for (NodeId reader : tensor.consumers) {
-    const std::span<const int32_t> inside = calls_.of_node(reader.value());
-    size_t common = 0;
-    while (common < depth && common < inside.size() && inside[common] == maker[common]) ++common;
-    depth = common;
-  }
+  const std::span<const int32_t> maker = calls_.of_node(graph_.tensors[id].producer.value());
+  const size_t depth = calls_.CommonDepth(graph_, id);
   return {depth, depth == 0 ? -1 : maker[depth - 1]};
 }
 

@@ -144,15 +144,8 @@ size_t SourceNames::UnitsARound(const Frame& frame, const Run& run) const {
 
 // The frame in whose code the value is handed around: the innermost that encloses its maker and all its readers.
 const SourceNames::Frame* SourceNames::HomeOf(TensorId id) const {
-  const Tensor& tensor = graph_.tensors[id];
-  const std::span<const int32_t> maker = calls_.of_node(tensor.producer.value());
-  size_t depth = maker.size();
-  for (NodeId reader : tensor.consumers) {
-    const std::span<const int32_t> inside = calls_.of_node(reader.value());
-    size_t common = 0;
-    while (common < depth && common < inside.size() && inside[common] == maker[common]) ++common;
-    depth = common;
-  }
+  const std::span<const int32_t> maker = calls_.of_node(graph_.tensors[id].producer.value());
+  const size_t depth = calls_.CommonDepth(graph_, id);
   auto it = frames_.find(depth == 0 ? -1 : maker[depth - 1]);
   return it == frames_.end() ? nullptr : &it->second;
 }

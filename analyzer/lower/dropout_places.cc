@@ -148,7 +148,7 @@ bool LeavesAttentionWeights(const Draft& draft, const DropoutSpots& spots) {
   for (const DropoutSpot& spot : spots.usual) {
     const Node& node = draft.node(spot.node);
     if (node.op == "relu") return false;
-    if (node.op == "softmax" || node.op == "sdpa") {
+    if (spot.attention) {
       cross = cross || IsCrossAttention(draft, spot.node);
     } else if (IsLinear(node)) {
       post_norm = post_norm || IsPostNormSum(draft, ResidualSum(draft, node.outputs[0]));

@@ -20,6 +20,7 @@
 #include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/rewrites.h"
+#include "analyzer/lower/transformer_parts.h"
 
 namespace onnx_mem {
 namespace {
@@ -36,11 +37,9 @@ bool HasInventedBias(const Draft& draft, const Node& node) {
 
 bool NamesBatchNorm(const Node& node) { return absl::StrContains(node.framework_op, "batch_norm"); }
 
-// Linear layers: dynamo's optimizer alone folds into them, and leaves the norm's call on the product.
-bool IsLinear(const Node& node) { return node.op == "linear" || node.op == "addmm"; }
-
 // The weight of several convolutions is folded once for all of them.
 bool WasFolded(const Draft& draft, const Node& node, BatchNormMode mode) {
+  // Dynamo's optimizer alone folds into linear layers, and leaves the norm's call on the product.
   if (IsLinear(node) && node.inputs.size() == 3 && NamesBatchNorm(node)) return true;
   if (!IsConvolution(node) || node.inputs.size() < 3 || !node.inputs[1].valid() || !node.inputs[2].valid()) return false;
   if (mode == BatchNormMode::kUnfold) return true;

@@ -23,20 +23,6 @@ int Dropouts(const std::string& text, const Run& run = Run()) {
   return count;
 }
 
-constexpr std::string_view kAttention = R"(
-    input q float32 2x4x16x8
-    input k float32 2x4x16x8
-    input v float32 2x4x16x8
-    const root float32 scalar = 0.59460355
-    /Transpose = Transpose(k) -> kt float32 2x4x8x16 {perm: [0 1 3 2]}
-    /Mul = Mul(q, root) -> qs float32 2x4x16x8
-    /Mul_1 = Mul(kt, root) -> ks float32 2x4x8x16
-    /MatMul = MatMul(qs, ks) -> s float32 2x4x16x16
-    /Softmax = Softmax(s) -> p float32 2x4x16x16 {axis: -1}
-    /MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
-    output y
-)";
-
 constexpr std::string_view kResidualLinear = R"(
     input x float32 2x8
     weight fc.weight float32 8x8

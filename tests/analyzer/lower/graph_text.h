@@ -21,6 +21,21 @@
 
 namespace onnx_mem {
 
+// As scaled_dot_product_attention is written out: both operands are multiplied by the square root of the scale.
+inline constexpr std::string_view kAttention = R"(
+    input q float32 2x4x16x8
+    input k float32 2x4x16x8
+    input v float32 2x4x16x8
+    const root float32 scalar = 0.59460355
+    /Transpose = Transpose(k) -> kt float32 2x4x8x16 {perm: [0 1 3 2]}
+    /Mul = Mul(q, root) -> qs float32 2x4x16x8
+    /Mul_1 = Mul(kt, root) -> ks float32 2x4x8x16
+    /MatMul = MatMul(qs, ks) -> s float32 2x4x16x16
+    /Softmax = Softmax(s) -> p float32 2x4x16x16 {axis: -1}
+    /MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
+    output y
+)";
+
 // The graph that `text` describes; a test failure for text that is none.
 Graph ParseGraph(std::string_view text);
 

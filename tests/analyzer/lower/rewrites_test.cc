@@ -224,21 +224,6 @@ TEST(LayerNorm, SpelledOut) {
             "layer_norm(x, ln.weight, ln.bias) -> y [ln]\nparameter ln.weight\nparameter ln.bias\n");
 }
 
-// As scaled_dot_product_attention is written out: both operands are multiplied by the square root of the scale.
-constexpr std::string_view kAttention = R"(
-    input q float32 2x4x16x8
-    input k float32 2x4x16x8
-    input v float32 2x4x16x8
-    const root float32 scalar = 0.59460355
-    /Transpose = Transpose(k) -> kt float32 2x4x8x16 {perm: [0 1 3 2]}
-    /Mul = Mul(q, root) -> qs float32 2x4x16x8
-    /Mul_1 = Mul(kt, root) -> ks float32 2x4x8x16
-    /MatMul = MatMul(qs, ks) -> s float32 2x4x16x16
-    /Softmax = Softmax(s) -> p float32 2x4x16x16 {axis: -1}
-    /MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
-    output y
-)";
-
 TEST(Attention, OneOperatorForTheChosenKernel) {
   for (AttentionKernel kernel : {AttentionKernel::kEfficient, AttentionKernel::kFlash}) {
     onnx_mem::Run run;
