@@ -17,6 +17,17 @@ struct UnitDecimals {
   int decimals;
 };
 
+// What a size below one of a unit is told in: decimal ones stay decimal, as 0.59 MB is 589.8 KB and not 576 KiB.
+constexpr ByteUnit SmallerUnit(ByteUnit unit) {
+  switch (unit) {
+    case ByteUnit::kTB: return ByteUnit::kGB;
+    case ByteUnit::kGB: return ByteUnit::kMB;
+    case ByteUnit::kMB: return ByteUnit::kKB;
+    case ByteUnit::kKB: return ByteUnit::kB;
+    default: return ByteUnit::kAuto;
+  }
+}
+
 constexpr auto kUnits = std::to_array<UnitDecimals>({
     {ByteUnit::kKiB, "KiB", 1024.0, 1},
     {ByteUnit::kMiB, "MiB", 1024.0 * 1024, 1},
@@ -41,7 +52,7 @@ std::string SizeIn(int64_t bytes, ByteUnit unit) {
   for (const UnitDecimals& row : kUnits) {
     if (row.unit != unit) continue;
     const double value = static_cast<double>(bytes) / row.bytes;
-    if (bytes != 0 && std::abs(value) < 1) return FormatBytes(bytes);
+    if (bytes != 0 && std::abs(value) < 1) return SizeIn(bytes, SmallerUnit(unit));
     return absl::StrFormat("%.*f %s", row.decimals, value, row.name);
   }
   return FormatBytesIn(bytes, unit);

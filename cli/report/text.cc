@@ -134,8 +134,9 @@ std::string RenderText(const Report& report, const Screen& screen) {
   } else {
     parts.push_back(AnswerText(report, screen));
     if (shown) {
-      parts.push_back(ListText(*shown, report, screen) +
-                      (shown->key == "layers" ? TimeText(report, screen) : ""));
+      parts.push_back(shown->key == "shapes" ? ShapesText(*shown, report, screen)
+                                             : ListText(*shown, report, screen) +
+                                                   (shown->key == "layers" ? TimeText(report, screen) : ""));
     } else {
       parts.push_back(BreakdownText(report, screen));
       parts.push_back(WhenText(report, screen));

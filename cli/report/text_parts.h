@@ -36,6 +36,9 @@ std::string SweepText(const Report& report, const Screen& screen);
 // One table as a list: the largest rows, what is left over, and the sum.
 std::string ListText(const Table& table, const Report& report, const Screen& screen);
 
+// The table of shapes as a memory reporter prints it: "+ 7 * (512,512,3,3) fp32 66.06 MB parameter".
+std::string ShapesText(const Table& table, const Report& report, const Screen& screen);
+
 // What would save most, the first few.
 std::string SavingsText(const Report& report, const Screen& screen);
 

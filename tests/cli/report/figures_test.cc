@@ -10,6 +10,10 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 TEST(SizeIn, HasTheDecimalsOfItsColumn) {
   EXPECT_EQ(SizeIn(143'667'240 * 4, ByteUnit::kMiB), "548.0 MiB");
   EXPECT_EQ(SizeIn(66'060'288, ByteUnit::kMB), "66.06 MB");
+  // Below one of the unit a decimal one stays decimal.
+  EXPECT_EQ(SizeIn(589'824, ByteUnit::kMB), "589.8 KB");
+  EXPECT_EQ(SizeIn(512, ByteUnit::kGB), "512 B");
+  EXPECT_EQ(SizeIn(589'824, ByteUnit::kMiB), "576 KiB");
   EXPECT_EQ(SizeIn(0, ByteUnit::kMiB), "0.0 MiB");
   EXPECT_EQ(SizeIn(1'048'576, ByteUnit::kB), "1,048,576 B");
 }
