@@ -17,30 +17,18 @@
 namespace onnx_mem {
 namespace {
 
-absl::string_view View(std::string_view s) { return absl::string_view(s.data(), s.size()); }
-
-using Names = std::unordered_set<std::string_view>;
-
-bool Belongs(const Node& node, const Segment& segment, const Names& nodes) {
-  for (const std::string& module : segment.modules) {
-    if (RunsIn(node, module)) return true;
-  }
-  return nodes.contains(node.name);
-}
-
 void Extend(std::optional<eager::NodeRange>& range, int32_t index) {
   if (!range) range = eager::NodeRange{index, index};
-  range->last = index;
+  range->first = std::min(range->first, index);
+  range->last = std::max(range->last, index);
 }
 
 // The ranges of the calls of `module`, in order; empty if some of its nodes run outside of any call of it, or if two
 // calls do not come one after the other.
-std::vector<eager::NodeRange> RangesOfCalls(const Graph& graph, const std::string& module) {
+std::vector<eager::NodeRange> RangesOfCalls(const Graph& graph, const ModuleNodes& modules, const std::string& module) {
   std::vector<std::pair<std::string, std::optional<eager::NodeRange>>> calls;
-  for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
-    const Node& node = graph.nodes[NodeId(i)];
-    if (!RunsIn(node, module)) continue;
-    const std::optional<std::string> call = CallOf(node, module);
+  for (int32_t i : modules.In(module)) {
+    const std::optional<std::string> call = CallOf(graph.nodes[NodeId(i)], module);
     if (!call) return {};
     auto it = std::find_if(calls.begin(), calls.end(), [&](const auto& entry) { return entry.first == *call; });
     if (it == calls.end()) it = calls.insert(calls.end(), {*call, std::nullopt});
@@ -66,10 +54,6 @@ absl::Status UnknownSegment(const Segment& segment) {
                      absl::StrCat("the plan names ", by_module ? "modules" : "nodes", " that the model does not have: ",
                                   absl::StrJoin(by_module ? segment.modules : segment.nodes, ", ")),
                      {"try: onnx-mem MODEL --by layer   lists the modules"});
-}
-
-bool Runs(const Graph& graph, const std::string& module) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return RunsIn(node, module); });
 }
 
 // "classifier.3" where the model has a classifier.4 or a later one.
@@ -105,12 +89,6 @@ std::vector<Segment> MatchingModules(const Graph& graph, const std::regex& patte
 
 }  // namespace
 
-bool RunsIn(const Node& node, std::string_view module) {
-  if (module.empty()) return true;
-  const std::string& path = node.module;
-  return absl::StartsWith(path, View(module)) && (path.size() == module.size() || path[module.size()] == '.');
-}
-
 // A call is named by the raw path of its module: containers may be missing at its front, and a call number may stand
 // at its end. What is below the module is the same in both, part by part, so the parts are counted from the back.
 std::optional<std::string> CallOf(const Node& node, std::string_view module) {
@@ -125,9 +103,10 @@ std::optional<std::string> CallOf(const Node& node, std::string_view module) {
   return std::nullopt;
 }
 
-absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const Segment& segment) {
+absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const ModuleNodes& modules,
+                                                       const Segment& segment) {
   if (segment.modules.size() == 1 && segment.nodes.empty()) {
-    std::vector<eager::NodeRange> calls = RangesOfCalls(graph, segment.modules[0]);
+    std::vector<eager::NodeRange> calls = RangesOfCalls(graph, modules, segment.modules[0]);
     for (eager::NodeRange& call : calls) call.keep = segment.keep;
     if (!calls.empty()) return calls;
   }
@@ -135,13 +114,16 @@ absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const
   // only a gap in the numbers of an nn.Sequential tells as much.
   if (!segment.modules.empty()) {
     for (const std::string& end : {segment.modules.front(), segment.modules.back()}) {
-      if (!Runs(graph, end) && !IsGapInNumbers(graph, end)) return UnknownSegment({.modules = {end}, .nodes = {}});
+      if (modules.In(end).empty() && !IsGapInNumbers(graph, end)) return UnknownSegment({.modules = {end}, .nodes = {}});
     }
   }
   std::optional<eager::NodeRange> range;
-  const Names nodes(segment.nodes.begin(), segment.nodes.end());
-  for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
-    if (Belongs(graph.nodes[NodeId(i)], segment, nodes)) Extend(range, i);
+  for (const std::string& module : segment.modules) {
+    for (int32_t i : modules.In(module)) Extend(range, i);
+  }
+  const std::unordered_set<std::string_view> nodes(segment.nodes.begin(), segment.nodes.end());
+  for (int32_t i = 0; !nodes.empty() && i < static_cast<int32_t>(graph.nodes.size()); ++i) {
+    if (nodes.contains(graph.nodes[NodeId(i)].name)) Extend(range, i);
   }
   if (!range) return UnknownSegment(segment);
   range->keep = segment.keep;
@@ -174,9 +156,11 @@ absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const Graph& graph, 
     }
     segments.insert(segments.end(), matching.begin(), matching.end());
   }
+  if (segments.empty()) return std::vector<eager::NodeRange>();
+  const ModuleNodes modules(graph);
   std::vector<eager::NodeRange> ranges;
   for (const Segment& segment : segments) {
-    ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> more, RangesOf(graph, segment));
+    ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> more, RangesOf(graph, modules, segment));
     ranges.insert(ranges.end(), more.begin(), more.end());
   }
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/eager/executor.h"
 #include "analyzer/graph/graph.h"
+#include "analyzer/module_nodes.h"
 #include "analyzer/run.h"
 
 namespace onnx_mem {
@@ -21,11 +22,10 @@ namespace onnx_mem {
 // `module` is never called itself (an nn.ModuleList).
 std::optional<std::string> CallOf(const Node& node, std::string_view module);
 
-// Does `node` run in a module whose path is `module` or below it? The root ("") holds everything.
-bool RunsIn(const Node& node, std::string_view module);
-
-// The ranges of one segment, sorted: one, or one for each call of its only module. Errors: unknown-module, unknown-node.
-absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const Segment& segment);
+// The ranges of one segment, sorted: one, or one for each call of its only module. `modules` are the graph's.
+// Errors: unknown-module, unknown-node.
+absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const ModuleNodes& modules,
+                                                       const Segment& segment);
 
 // What a second run of nodes does beside computing the same.
 struct RerunEffects {

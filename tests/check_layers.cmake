@@ -7,7 +7,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(layers analyzer/graph analyzer/compare analyzer/onnx analyzer/run analyzer/lower analyzer/memory analyzer/eager analyzer/allocators
-    analyzer/devices analyzer/segments analyzer/enact analyzer/planned_runs analyzer/library_workspace analyzer/analysis analyzer/check planner planner/schedule planner/bound
+    analyzer/devices analyzer/module_nodes analyzer/segments analyzer/enact analyzer/planned_runs analyzer/library_workspace analyzer/analysis analyzer/check planner planner/schedule planner/bound
     planner/exact planner/edit planner/model planner/advice cli)
 set(below_analyzer/graph)
 set(below_analyzer/compare analyzer/graph)
@@ -18,7 +18,8 @@ set(below_analyzer/memory analyzer/graph)
 set(below_analyzer/eager analyzer/graph analyzer/run analyzer/memory)
 set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)
-set(below_analyzer/segments analyzer/graph analyzer/run analyzer/eager)
+set(below_analyzer/module_nodes analyzer/graph)
+set(below_analyzer/segments analyzer/graph analyzer/run analyzer/eager analyzer/module_nodes)
 set(below_analyzer/enact analyzer/graph analyzer/run analyzer/memory analyzer/lower analyzer/eager analyzer/segments)
 set(below_analyzer/planned_runs analyzer/graph analyzer/memory analyzer/lower)
 set(below_analyzer/library_workspace analyzer/graph analyzer/memory analyzer/eager analyzer/devices)
@@ -32,7 +33,7 @@ set(below_planner/exact analyzer/graph planner/schedule planner/bound)
 set(below_planner/edit analyzer/graph planner/schedule)
 set(below_planner analyzer/graph planner/schedule planner/bound planner/exact planner/edit)
 set(below_planner/model analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/allocators analyzer/devices
-    analyzer/segments analyzer/enact analyzer/library_workspace analyzer/analysis planner planner/schedule)
+    analyzer/module_nodes analyzer/segments analyzer/enact analyzer/library_workspace analyzer/analysis planner planner/schedule)
 set(below_planner/advice ${below_planner/model} planner/model)
 set(below_cli ${below_planner/advice} analyzer/check analyzer/compare analyzer/eager planner/advice)
 

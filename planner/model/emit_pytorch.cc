@@ -84,8 +84,9 @@ std::string LeftOut(const Wrapping& wrapping, const PlannedSegment& segment) {
 absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
                                         const ModulePlan& plan) {
   Parts parts;
+  const ModuleNodes modules(lowered.graph);
   for (const PlannedSegment& segment : plan.segments) {
-    ASSIGN_OR_RETURN(const Wrapping wrapping, WrappingOf(lowered, segment.segment));
+    ASSIGN_OR_RETURN(const Wrapping wrapping, WrappingOf(lowered, modules, segment.segment));
     if (wrapping.kind == WrapKind::kEditForward) {
       ++parts.left_out_count;
       Append(parts.left_out, LeftOut(wrapping, segment));

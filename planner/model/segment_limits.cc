@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -52,9 +53,15 @@ class Limiter {
   // together that none frees alone: they count as not there at all.
   void FindHeld() {
     node_of_step_.assign(program_.steps.size(), -1);
+    steps_of_node_.resize(Index(count_));
+    is_saver_.assign(Index(count_), false);
+    for (const SavedTrace& saved : trace_.saved) {
+      if (saved.node >= 0 && saved.node < count_ && !saved.buffers.empty()) is_saver_[Index(saved.node)] = true;
+    }
     std::vector<std::vector<BufferId>> reads(Index(count_));
     for (const NodeTrace& node : trace_.forward) {
       reads[Index(node.node)] = node.reads;
+      steps_of_node_[Index(node.node)].emplace_back(node.begin.value(), node.end.value());
       for (int32_t s = node.begin.value(); s < node.end.value(); ++s) node_of_step_[Index(s)] = node.node;
     }
     std::map<BufferId, Held> held;
@@ -81,6 +88,7 @@ class Limiter {
       std::sort(entry.savers.begin(), entry.savers.end());
       held_.push_back(std::move(entry));
     }
+    std::sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) { return a.maker < b.maker; });
   }
 
   // By node: alive when its backward begins, and most alive at its later steps, when it may have let go of what it saved.
@@ -110,17 +118,18 @@ class Limiter {
   SegmentLimits::Range RangeOf(const Candidate& c) {
     SegmentLimits::Range range{.first = c.first, .last = c.last};
     int32_t first_saver = kNever, last_saver = -1;
-    for (const SavedTrace& saved : trace_.saved) {
-      if (saved.node < c.first || saved.node > c.last || saved.buffers.empty()) continue;
-      first_saver = std::min(first_saver, saved.node);
-      last_saver = std::max(last_saver, saved.node);
+    for (int32_t n = c.first; n <= c.last; ++n) {
+      if (!is_saver_[Index(n)]) continue;
+      first_saver = std::min(first_saver, n);
+      last_saver = n;
     }
     saves_.back() = last_saver >= 0;
     // The second run stops at the last node that saves, maybe before it computes.
-    for (const NodeTrace& node : trace_.forward) {
-      if (node.node < c.first || node.node >= last_saver) continue;
-      for (int32_t s = node.begin.value(); s < node.end.value(); ++s) {
-        if (!Keeps(c, s)) range.cost += cost_[Index(s)];
+    for (int32_t n = c.first; n < last_saver; ++n) {
+      for (const auto& [begin, end] : steps_of_node_[Index(n)]) {
+        for (int32_t s = begin; s < end; ++s) {
+          if (!Keeps(c, s)) range.cost += cost_[Index(s)];
+        }
       }
     }
     // Until the first node that saves has let go, the range holds its inputs.
@@ -128,8 +137,10 @@ class Limiter {
     for (int32_t n = first_saver; n != kNever && ++n <= c.last;) {
       range.live_bytes = std::max({range.live_bytes, first_live_[Index(n)], later_live_[Index(n)]});
     }
-    for (const Held& held : held_) {
-      if (held.LetGoBy(c, held.savers.back()) && !Keeps(c, held.begin)) range.frees_bytes += held.bytes;
+    const auto made_before = [](const Held& held, int32_t node) { return held.maker < node; };
+    auto held = std::lower_bound(held_.begin(), held_.end(), c.first, made_before);
+    for (; held != held_.end() && held->maker <= c.last; ++held) {
+      if (held->LetGoBy(c, held->savers.back()) && !Keeps(c, held->begin)) range.frees_bytes += held->bytes;
     }
     return range;
   }
@@ -151,6 +162,7 @@ class Limiter {
       }
       if (from <= held.savers[k + 1] && from < count_) late.emplace_back(from, std::min(held.savers[k + 1], count_ - 1));
     }
+    if (late.empty()) return;
     for (const auto& [from, to] : late) {
       for (int32_t n = from; n <= to; ++n) {
         later[Index(n)] -= held.bytes;
@@ -176,13 +188,18 @@ class Limiter {
         if (program_.buffers[id].end.value() <= forward_steps_) readers[id].push_back(node.node);
       }
     }
+    std::vector<size_t> by_first(candidates.size());
+    std::iota(by_first.begin(), by_first.end(), size_t{0});
+    std::sort(by_first.begin(), by_first.end(),
+              [&](size_t a, size_t b) { return candidates[a].first < candidates[b].first; });
     for (const auto& [id, nodes] : readers) {
       const int32_t maker = node_of_step_[Index(program_.buffers[id].begin.value())];
+      if (maker < 0) continue;
       std::vector<size_t> holders;
-      for (size_t i = 0; i < candidates.size(); ++i) {
-        const auto reader = std::lower_bound(nodes.begin(), nodes.end(), candidates[i].first);
-        const bool reads = reader != nodes.end() && *reader <= candidates[i].last;
-        if (maker >= 0 && maker < candidates[i].first && reads && saves_[i]) holders.push_back(i);
+      auto at = std::partition_point(by_first.begin(), by_first.end(), [&](size_t i) { return candidates[i].first <= maker; });
+      for (; at != by_first.end() && candidates[*at].first <= nodes.back(); ++at) {
+        const auto reader = std::lower_bound(nodes.begin(), nodes.end(), candidates[*at].first);
+        if (*reader <= candidates[*at].last && saves_[*at]) holders.push_back(*at);
       }
       const int64_t share = holders.empty() ? 0 : program_.buffers[id].bytes / MostDisjoint(candidates, holders);
       for (size_t i : holders) {
@@ -211,8 +228,10 @@ class Limiter {
   int32_t count_;
   int32_t forward_steps_ = 0;
   std::vector<int32_t> node_of_step_;  // of the forward; -1
+  std::vector<std::vector<std::pair<int32_t, int32_t>>> steps_of_node_;  // of the forward: begins and ends
+  std::vector<bool> is_saver_;         // by node
   std::vector<bool> saves_;            // by candidate: some node of it saves something
-  std::vector<Held> held_;
+  std::vector<Held> held_;             // rising makers
   int64_t uncertain_bytes_ = 0;
   std::vector<int64_t> first_live_, later_live_;
   int64_t loss_live_ = 0;

@@ -109,17 +109,17 @@ std::string ObstacleOfRun(const Lowered& lowered, const std::vector<Member>& mem
 
 }  // namespace
 
-absl::StatusOr<Wrapping> WrappingOf(const Lowered& lowered, const Segment& segment) {
+absl::StatusOr<Wrapping> WrappingOf(const Lowered& lowered, const ModuleNodes& modules, const Segment& segment) {
   Wrapping wrapping;
   wrapping.segment = segment;
-  ASSIGN_OR_RETURN(const Ranges whole, RangesOf(lowered.graph, segment));
+  ASSIGN_OR_RETURN(const Ranges whole, RangesOf(lowered.graph, modules, segment));
   const auto refuse = [&](std::string why) {
     wrapping.kind = WrapKind::kEditForward;
     wrapping.why = std::move(why);
   };
   std::vector<Member> members;
   for (const std::string& module : segment.modules) {
-    ASSIGN_OR_RETURN(const Ranges ranges, RangesOf(lowered.graph, {.modules = {module}, .nodes = {}}));
+    ASSIGN_OR_RETURN(const Ranges ranges, RangesOf(lowered.graph, modules, {.modules = {module}, .nodes = {}}));
     if (!IsCalled(lowered.graph, module)) refuse(absl::StrCat(module, " is a list of modules, not called itself"));
     if (ranges.size() > 1 && segment.modules.size() > 1) refuse(absl::StrCat(module, " is called several times"));
     members.push_back({module, ranges.front()});

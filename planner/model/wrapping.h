@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/enact.h"
+#include "analyzer/module_nodes.h"
 #include "analyzer/run.h"
 
 namespace onnx_mem {
@@ -30,8 +31,8 @@ struct Wrapping {
   std::string why;            // of kEditForward: what stands in the way
 };
 
-// `segment` of a model as Prepare gives it. Errors: unknown-module, unknown-node.
-absl::StatusOr<Wrapping> WrappingOf(const Lowered& lowered, const Segment& segment);
+// `segment` of a model as Prepare gives it, whose nodes by module are `modules`. Errors: unknown-module, unknown-node.
+absl::StatusOr<Wrapping> WrappingOf(const Lowered& lowered, const ModuleNodes& modules, const Segment& segment);
 
 // The first path component that every module of the model has, "m" of m.bert and m.classifier: a class made for the
 // export, which the user's model may lack. "" if there is none.

@@ -49,7 +49,7 @@ TEST(MeasuredPlans, TheAccountantSaysWhatPyTorchTook) {
       EXPECT_EQ(figures->peak_bytes, row.at("peak_bytes").get<int64_t>());
       EXPECT_EQ(enacted->recompute_flops, row.at("recompute_flops").get<int64_t>());
       for (const Segment& segment : workload.run.segments) {
-        const absl::StatusOr<Wrapping> wrapping = WrappingOf(*lowered, segment);
+        const absl::StatusOr<Wrapping> wrapping = WrappingOf(*lowered, ModuleNodes(lowered->graph), segment);
         ASSERT_TRUE(wrapping.ok()) << wrapping.status();
         EXPECT_NE(wrapping->kind, WrapKind::kEditForward) << wrapping->why;
       }

@@ -34,7 +34,7 @@ Lowered LowerModel(const Run& run = {}) {
 }
 
 Wrapping Wrap(const Lowered& lowered, std::vector<std::string> modules) {
-  absl::StatusOr<Wrapping> wrapping = WrappingOf(lowered, {.modules = std::move(modules), .nodes = {}});
+  absl::StatusOr<Wrapping> wrapping = WrappingOf(lowered, ModuleNodes(lowered.graph), {.modules = std::move(modules), .nodes = {}});
   if (!wrapping.ok()) ADD_FAILURE() << wrapping.status();
   return *std::move(wrapping);
 }
@@ -87,7 +87,7 @@ TEST(Wrapping, AnInPlaceOperatorAtTheEntryDestroysTheInput) {
 
 TEST(Wrapping, UnknownModulesAreAnError) {
   const Lowered lowered = LowerModel();
-  EXPECT_FALSE(WrappingOf(lowered, {.modules = {"t"}, .nodes = {}}).ok());
+  EXPECT_FALSE(WrappingOf(lowered, ModuleNodes(lowered.graph), {.modules = {"t"}, .nodes = {}}).ok());
 }
 
 TEST(Wrapping, AWrapperIsWhatEveryModuleStartsWith) {
