@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace onnx_mem {
@@ -17,8 +18,9 @@ std::vector<int32_t> In(const ModuleNodes& modules, std::string_view module) {
 TEST(ModuleNodes, GoByWholePartsOfAPath) {
   Graph graph;
   for (const char* module : {"layer1", "layer1.0.conv", "layer10", "layer1-old", "", "layer1.0"}) {
-    graph.nodes.push_back({});
-    graph.nodes.back().module = module;
+    Node node;
+    node.module = module;
+    graph.nodes.Add(std::move(node));
   }
   const ModuleNodes modules(graph);
   EXPECT_EQ(In(modules, "layer1"), (std::vector<int32_t>{0, 1, 5}));
