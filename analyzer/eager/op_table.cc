@@ -13,7 +13,8 @@ using Index = absl::flat_hash_map<std::string_view, const OpRow*>;
 constexpr std::span<const OpRow> (*kFamilies[])() = {
     ViewOps,   UnaryOps,         ScalarOps,  BinaryOps,    SelectionOps, MatmulOps, EinsumOps,  ConvolutionOps,
     NormOps,   NormCompositeOps, PoolOps,    SoftmaxOps,   ReduceOps,    SelectOps, ShapeOps,   ResampleOps,
-    CreateOps, AttentionOps,     DropoutOps, RecurrentOps, QuantizeOps,  LossOps,   DefaultOps,
+    CreateOps, AttentionOps,     DropoutOps, RecurrentOps, QuantizeOps,  SpectralOps, LinearAlgebraOps,
+    DetectionOps, LossOps, DefaultOps,
 };
 
 Index BuildIndex() {

@@ -11,7 +11,7 @@
 //   views        reshape (target = output shape; a view where strides allow, else a copy: aten::reshape) - view of the
 //                same element count; permute {perm}; expand; slice {axes, starts, ends, steps} (non-negative, clamped);
 //                select {axis, index}; split {axis, sizes}; unbind {axis}; squeeze {axes}; unsqueeze {axes};
-//                contiguous; identity (the very same tensor); detach; diagonal_like views -> "as_strided_view"
+//                contiguous; identity (the very same tensor); detach; view_dtype (the same bytes); diagonal_like views -> "as_strided_view"
 //   unary        relu sigmoid tanh gelu {approximate} silu hardswish hardsigmoid mish softplus relu6 clamp {two_sided}
 //                elu selu celu leaky_relu {alpha} erf exp log sqrt rsqrt reciprocal abs neg sign floor ceil round sin
 //                cos tan asin acos atan sinh cosh asinh acosh atanh pow_scalar {exponent} add_scalar sub_scalar
@@ -46,6 +46,10 @@
 //   recurrent    lstm gru rnn (x, weights..., h0?, c0?) {hidden, bidirectional, batch_first, weights: how many of the
 //                inputs are weights: w_ih, w_hh, biases, each by direction or in one piece}; one layer
 //   quantize     quantize dequantize fake_quantize
+//   spectral     (complex tensors are real ones with a last dimension of 2) fft_r2c fft_c2c fft_c2r stft (signal, window?)
+//                {frame, hop} to_complex complex_abs complex_mul
+//   matrices     det logdet inverse
+//   detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?)
 //   default      opaque {workspace_bytes} (a loop or branch run as one step)
 //                "assumed": new outputs, saves its inputs, one gradient per input; label `assumed`
 #ifndef ONNX_MEM_ANALYZER_EAGER_OP_TABLE_H_

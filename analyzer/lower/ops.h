@@ -24,6 +24,9 @@ void LowerWhere(Site& s);
 void LowerGelu(Site& s);
 void LowerSwish(Site& s);
 void LowerShrink(Site& s);
+void LowerSwiglu(Site& s);
+void LowerAffine(Site& s);
+void LowerImageScaler(Site& s);
 void LowerPRelu(Site& s);
 
 // ops_matmul.cc
@@ -35,6 +38,7 @@ void LowerEinsum(Site& s);
 void LowerConv(Site& s);
 void LowerConvTranspose(Site& s);
 void LowerDeformConv(Site& s);
+void LowerCausalConv(Site& s);
 
 // ops_normalization.cc
 void LowerBatchNormalization(Site& s);
@@ -87,6 +91,8 @@ void LowerCumulative(Site& s);
 void LowerSoftmax(Site& s);
 void LowerHardmax(Site& s);
 
+void LowerTensorScatter(Site& s);
+
 // ops_layout.cc
 void LowerConcat(Site& s);
 void LowerPad(Site& s);
@@ -104,6 +110,13 @@ void LowerDropout(Site& s);
 
 // ops_recurrent.cc
 void LowerRecurrent(Site& s);
+
+// ops_linear_attention.cc
+void LowerLinearAttention(Site& s);
+
+// ops_spectral.cc
+void LowerDft(Site& s);
+void LowerStft(Site& s);
 
 // ops_loss.cc
 void LowerSoftmaxCrossEntropy(Site& s);
@@ -130,6 +143,7 @@ void LowerMicrosoftGroupNorm(Site& s);
 void LowerGemmFastGelu(Site& s);
 void LowerBiasSoftmax(Site& s);
 void LowerBiasDropout(Site& s);
+void LowerBiasSplitGelu(Site& s);
 
 // ops_quantization.cc
 void LowerQuantize(Site& s);

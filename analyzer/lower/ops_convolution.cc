@@ -85,7 +85,39 @@ void LowerConvTranspose(Site& s) {
           {"group", s.Int("group", 1)}});
 }
 
-// torchvision's deform_conv2d: saves every input, makes one gradient for each; the columns are workspace.
-void LowerDeformConv(Site& s) { s.Assume(); }
+// torchvision's deform_conv2d; its columns are workspace.
+void LowerDeformConv(Site& s) {
+  const TensorId stored = s.Stored(1);
+  std::vector<TensorId> inputs = {s.Materialized(0), stored.valid() ? stored : s.Materialized(1), s.Materialized(2)};
+  for (size_t slot : {3, 4}) inputs.push_back(s.Has(slot) ? s.Materialized(slot) : TensorId());
+  s.Emit("deform_conv", std::move(inputs), {s.Out(0)});
+}
+
+// Mamba's and Gated DeltaNet's short convolution as their code runs it without a kernel of its own: the state, or zeros,
+// before the tokens, a convolution of each channel, SiLU. The new state is a view of what was joined.
+void LowerCausalConv(Site& s) {
+  const Dims dims = s.InShape(0).dims;
+  const DType dtype = s.InType(0);
+  if (dims.size() != 3 || s.InRank(1) != 3) return s.Assume();
+  const int64_t before = s.InShape(1).dims[2] - 1;
+  const Dims joined_dims = {dims[0], dims[1], dims[2] + before};
+  const TensorId joined =
+      s.Has(3) ? s.EmitTemp("cat", {s.Materialized(3), s.Materialized(0)}, joined_dims, dtype, {{"axis", int64_t{2}}})
+               : s.EmitTemp("pad", {s.Materialized(0)}, joined_dims, dtype, {{"mode", std::string("constant")}});
+  std::vector<TensorId> inputs = {joined, s.Materialized(1)};
+  if (s.Has(2)) inputs.push_back(s.Materialized(2));
+  const std::vector<int64_t> one = {1};
+  const bool gated = s.String("activation", "none") != "none";
+  const TensorId convolved = gated ? s.Temp(dims, dtype) : s.Out(0);
+  s.Emit("conv", std::move(inputs), {convolved},
+         {{"stride", one}, {"pad", std::vector<int64_t>{0}}, {"dilation", one}, {"group", dims[1]}});
+  if (gated) s.Emit("silu", {convolved}, {s.Out(0)});
+  if (!s.OutUsed(1)) return;
+  s.Emit("slice", {joined}, {s.Out(1)},
+         {{"axes", std::vector<int64_t>{2}},
+          {"starts", std::vector<int64_t>{dims[2]}},
+          {"ends", std::vector<int64_t>{dims[2] + before}},
+          {"steps", one}});
+}
 
 }  // namespace onnx_mem

@@ -172,6 +172,37 @@ void LowerSwish(Site& s) {
   s.Emit("mul", {x, gate}, {s.Out(0)});
 }
 
+// silu(a) * b, as Llama's MLP writes it.
+void LowerSwiglu(Site& s) {
+  const Dims dims = s.OutShape().dims;
+  const double alpha = s.Float("alpha", 1.0);
+  const TensorId x = s.Materialized(0);
+  TensorId gate;
+  if (alpha == 1.0) {
+    gate = s.EmitTemp("silu", {x}, dims, s.OutType());
+  } else {
+    const TensorId scaled = s.EmitTemp("mul_scalar", {x}, dims, s.OutType(), {{"scalar", alpha}});
+    gate = s.EmitTemp("mul", {x, s.EmitTemp("sigmoid", {scaled}, dims, s.OutType())}, dims, s.OutType());
+  }
+  s.Emit("mul", {gate, s.Materialized(1)}, {s.Out(0)});
+}
+
+// alpha * x + beta.
+void LowerAffine(Site& s) {
+  const TensorId scaled = s.EmitTemp("mul_scalar", {s.Materialized(0)}, s.OutShape().dims, s.OutType(),
+                                     {{"scalar", s.Float("alpha", 1.0)}});
+  s.Emit("add_scalar", {scaled}, {s.Out(0)}, {{"scalar", s.Float("beta", 0.0)}});
+}
+
+// scale * image + bias[channel].
+void LowerImageScaler(Site& s) {
+  const Dims dims = s.OutShape().dims;
+  const TensorId scaled =
+      s.EmitTemp("mul_scalar", {s.Materialized(0)}, dims, s.OutType(), {{"scalar", s.Float("scale", 1.0)}});
+  const TensorId bias = s.EmitTemp("full", {}, {dims.size() > 1 ? dims[1] : 1, 1, 1}, s.OutType());
+  s.Emit("add", {scaled, bias}, {s.Out(0)});
+}
+
 void LowerShrink(Site& s) {
   const bool soft = s.Float("bias", 0.0) != 0.0;
   s.Emit(soft ? "softshrink" : "hardshrink", {s.Materialized(0)}, {s.Out(0)});

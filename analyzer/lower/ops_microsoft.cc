@@ -184,6 +184,17 @@ void LowerBiasDropout(Site& s) {
   }
 }
 
+// x + bias; the first half times gelu of the second, as diffusion models' GEGLU writes it.
+void LowerBiasSplitGelu(Site& s) {
+  const Dims dims = s.OutShape().dims;
+  const int64_t axis = static_cast<int64_t>(dims.size()) - 1;
+  const TensorId x = AddBias(s, s.Materialized(0), 1);
+  const TensorId value = s.Temp(dims, s.OutType()), gate = s.Temp(dims, s.OutType());
+  s.Emit("split", {x}, {value, gate}, {{"axis", axis}, {"sizes", std::vector<int64_t>{dims.back(), dims.back()}}});
+  const TensorId open = s.EmitTemp("gelu", {gate}, dims, s.OutType(), {{"approximate", std::string("none")}});
+  s.Emit("mul", {value, open}, {s.Out(0)});
+}
+
 void LowerBiasAdd(Site& s) {
   const TensorId x = AddBias(s, s.Materialized(0), 1);
   s.Emit("add", {x, s.Materialized(2)}, {s.Out(0)});

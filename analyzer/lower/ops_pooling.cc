@@ -31,7 +31,7 @@ void LowerGlobalPool(Site& s) { s.Emit(s.framework(), {s.Materialized(0)}, {s.Ou
 
 void LowerMaxUnpool(Site& s) { s.Emit("max_unpool", {s.Materialized(0), s.Materialized(1)}, {s.Out(0)}); }
 
-// torchvision's roi_align and roi_pool save the boxes only, and make a gradient for the feature map.
-void LowerRoi(Site& s) { s.Assume(); }
+// torchvision's roi_align and roi_pool.
+void LowerRoi(Site& s) { s.Emit(s.framework(), {s.Materialized(0), s.Materialized(1)}, {s.Out(0)}); }
 
 }  // namespace onnx_mem

@@ -1,4 +1,5 @@
-// Sequences of tensors. Only those are known that a tensor is split into and whose pieces are taken by index.
+// Sequences of tensors: Python lists, which cost nothing. A list is known where it is built of known tensors, a tensor
+// is split into it, and positions are numbers; what comes from outside or out of a loop is assumed.
 #include "analyzer/lower/ops_sequence.h"
 
 #include <algorithm>
@@ -37,6 +38,42 @@ std::vector<int64_t> PieceSizes(const Site& s, int64_t size) {
   return sizes;
 }
 
+const std::vector<TensorId>* SequenceOf(const Site& s, size_t slot) {
+  if (!s.Has(slot)) return nullptr;
+  const auto it = s.lowering().sequences.find(s.node().inputs[slot]);
+  return it == s.lowering().sequences.end() ? nullptr : &it->second;
+}
+
+// The list is the result; a list that the graph hands out keeps its tensors.
+void SetSequence(Site& s, std::vector<TensorId> tensors) {
+  const auto& outputs = s.source().outputs;
+  if (std::find(outputs.begin(), outputs.end(), s.Out(0)) != outputs.end()) {
+    for (TensorId tensor : tensors) s.draft().Keep(tensor);
+  }
+  s.lowering().sequences[s.Out(0)] = std::move(tensors);
+}
+
+// Position `slot` in a list of `size`, counted from the end where it is negative; nullopt if it is not known or outside.
+std::optional<size_t> PositionOf(const Site& s, size_t slot, size_t size) {
+  const auto at = s.Ints(slot);
+  if (!at || at->size() != 1) return std::nullopt;
+  const int64_t position = at->front() + (at->front() < 0 ? static_cast<int64_t>(size) : 0);
+  if (position < 0 || position > static_cast<int64_t>(size)) return std::nullopt;
+  return static_cast<size_t>(position);
+}
+
+// What the pieces of a split are that is not taken apart by index alone.
+std::vector<TensorId> AllPieces(Site& s, int64_t axis, const std::vector<int64_t>& sizes, bool squeezed) {
+  std::vector<TensorId> pieces;
+  for (int64_t size : sizes) {
+    Dims dims = s.InShape(0).dims;
+    dims[static_cast<size_t>(axis)] = size;
+    if (squeezed) dims.erase(dims.begin() + axis);
+    pieces.push_back(s.Temp(dims, s.InType(0)));
+  }
+  return pieces;
+}
+
 }  // namespace
 
 // torch.split and chunk as dynamo's exporter writes them before its optimizer has run: a sequence, of which every piece
@@ -49,16 +86,20 @@ void LowerSplitToSequence(Site& s) {
   const std::vector<int64_t> sizes = known ? PieceSizes(s, size) : std::vector<int64_t>();
   if (sizes.empty() || sizes.size() > kMostPieces) return s.Assume();
   const auto pieces = TakenPieces(s, static_cast<int64_t>(sizes.size()));
-  if (!pieces) return s.Assume();
   const bool squeezed = !s.Has(1) && s.Int("keepdims", 1) == 0;
   std::vector<TensorId> outputs(sizes.size());
-  for (const auto& [index, tensor] : *pieces) {
-    outputs[static_cast<size_t>(index)] = tensor;
-    Tensor& piece = s.draft().mutable_tensor(tensor);
-    piece.dtype = s.InType(0);
-    piece.shape = s.InShape(0);
-    piece.shape.dims[static_cast<size_t>(axis)] = sizes[static_cast<size_t>(index)];
-    if (squeezed) piece.shape.dims.erase(piece.shape.dims.begin() + axis);
+  if (!pieces) {
+    outputs = AllPieces(s, axis, sizes, squeezed);
+    SetSequence(s, outputs);
+  } else {
+    for (const auto& [index, tensor] : *pieces) {
+      outputs[static_cast<size_t>(index)] = tensor;
+      Tensor& piece = s.draft().mutable_tensor(tensor);
+      piece.dtype = s.InType(0);
+      piece.shape = s.InShape(0);
+      piece.shape.dims[static_cast<size_t>(axis)] = sizes[static_cast<size_t>(index)];
+      if (squeezed) piece.shape.dims.erase(piece.shape.dims.begin() + axis);
+    }
   }
   if (squeezed) {
     s.Emit("unbind", {s.Materialized(0)}, std::move(outputs), {{"axis", axis}});
@@ -67,10 +108,51 @@ void LowerSplitToSequence(Site& s) {
   }
 }
 
-// A piece of a sequence that is split already; of other sequences nothing is known.
+void LowerSequenceConstruct(Site& s) {
+  std::vector<TensorId> tensors;
+  for (size_t i = 0; i < s.num_inputs(); ++i) tensors.push_back(s.Materialized(i));
+  SetSequence(s, std::move(tensors));
+}
+
+// SequenceInsert (sequence, tensor, position?), SequenceErase (sequence, position?): the end unless said otherwise.
+void LowerSequenceEdit(Site& s) {
+  const std::vector<TensorId>* before = SequenceOf(s, 0);
+  if (before == nullptr) return s.Assume();
+  std::vector<TensorId> tensors = *before;
+  const bool inserts = s.node().op == "SequenceInsert";
+  const size_t slot = inserts ? 2 : 1, last = tensors.size() - (inserts ? 0 : 1);
+  const auto position = s.Has(slot) ? PositionOf(s, slot, tensors.size()) : std::optional<size_t>(last);
+  if (!position || *position > last || (!inserts && tensors.empty())) return s.Assume();
+  const auto at = tensors.begin() + static_cast<int64_t>(*position);
+  if (inserts) {
+    tensors.insert(at, s.Materialized(1));
+  } else {
+    tensors.erase(at);
+  }
+  SetSequence(s, std::move(tensors));
+}
+
+// A piece that a split handed out already, or a tensor of a known list.
 void LowerSequenceAt(Site& s) {
+  const std::vector<TensorId>* tensors = SequenceOf(s, 0);
+  const auto position = tensors ? PositionOf(s, 1, tensors->size()) : std::nullopt;
+  if (position && *position < tensors->size()) return s.Alias(0, (*tensors)[*position]);
   const TensorId piece = s.draft().Resolve(s.Out(0));
   if (!s.draft().producer(piece).valid()) s.Assume();
+}
+
+// torch.cat or, along a new axis, torch.stack of a list.
+void LowerConcatFromSequence(Site& s) {
+  const std::vector<TensorId>* tensors = SequenceOf(s, 0);
+  if (tensors == nullptr || tensors->empty()) return s.Assume();
+  const bool stacks = s.Int("new_axis", 0) != 0;
+  s.Emit(stacks ? "stack" : "cat", *tensors, {s.Out(0)}, {{"axis", Site::Normalize(s.Int("axis", 0), s.OutShape().rank())}});
+}
+
+void LowerOptional(Site& s) {
+  if (!s.Has(0)) return;
+  if (const std::vector<TensorId>* tensors = SequenceOf(s, 0)) return SetSequence(s, *tensors);
+  s.Alias(0, s.Materialized(0));
 }
 
 }  // namespace onnx_mem

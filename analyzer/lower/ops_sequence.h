@@ -7,7 +7,11 @@
 namespace onnx_mem {
 
 void LowerSplitToSequence(Site& s);
+void LowerSequenceConstruct(Site& s);  // and of none: SequenceEmpty
+void LowerSequenceEdit(Site& s);       // one more, or one less
 void LowerSequenceAt(Site& s);
+void LowerConcatFromSequence(Site& s);
+void LowerOptional(Site& s);  // into it and out of it: the very same tensor or sequence
 
 }  // namespace onnx_mem
 

@@ -24,6 +24,7 @@ enum class GroupKind {
   kAddend,   // everything that it reads, what its last node reads before the rest
   kInPlace,  // the first tensor that it reads, written into: functional form of x[a:b] = y
   kUnbind,   // one tensor in, its slices along an axis out
+  kComplex,  // everything that it reads, if a tensor of it has pairs where the call's other side has numbers
 };
 
 struct GroupRow {
@@ -33,8 +34,13 @@ struct GroupRow {
 };
 
 constexpr auto kGroups = std::to_array<GroupRow>({
+    {"_fft_c2c", "fft_c2c", GroupKind::kUnary},
+    {"_fft_c2r", "fft_c2r", GroupKind::kUnary},
+    {"_fft_r2c", "fft_r2c", GroupKind::kUnary},
     {"_fused_rms_norm", "rms_norm", GroupKind::kNorm},
     {"_safe_softmax", "softmax", GroupKind::kUnary},
+    {"_to_copy", "to_complex", GroupKind::kComplex},
+    {"abs", "complex_abs", GroupKind::kComplex},
     {"addcmul", "addcmul", GroupKind::kAddend},
     {"celu", "celu", GroupKind::kUnary},
     {"cumsum", "cumsum", GroupKind::kUnary},
@@ -51,9 +57,11 @@ constexpr auto kGroups = std::to_array<GroupRow>({
     {"layer_norm", "layer_norm", GroupKind::kNorm},
     {"linalg_vector_norm", "norm", GroupKind::kUnary},
     {"log_sigmoid", "logsigmoid", GroupKind::kUnary},
+    {"logdet", "logdet", GroupKind::kUnary},
     {"logsumexp", "logsumexp", GroupKind::kUnary},
     {"masked_fill", "masked_fill", GroupKind::kAll},
     {"mish", "mish", GroupKind::kUnary},
+    {"mul", "complex_mul", GroupKind::kComplex},
     {"native_group_norm", "group_norm", GroupKind::kNorm},
     {"native_layer_norm", "layer_norm", GroupKind::kNorm},
     {"repeat", "repeat", GroupKind::kUnary},
@@ -204,6 +212,26 @@ void MakeWrite(const Draft& draft, const Group& group, Node& fused) {
   fused.inputs.push_back(written);
 }
 
+bool IsPairs(const Draft& draft, TensorId id) {
+  const Dims& dims = draft.tensor(id).shape.dims;
+  return !dims.empty() && dims.back() == 2;
+}
+
+// Exporters write complex numbers as pairs: x.to(complex) joins zeros to x, |z| is the norm of the pairs, a product of
+// two is made of four. The same calls on real tensors are single nodes or have other shapes.
+bool IsComplexCall(const Draft& draft, const GroupRow& row, const Group& group) {
+  const size_t rank = draft.tensor(group.outputs[0]).shape.rank();
+  const auto rank_is = [&](size_t i, size_t r) { return draft.tensor(group.inputs[i]).shape.rank() == r; };
+  const std::string& last = draft.node(group.nodes.back()).op;
+  if (row.framework == "complex_mul") {
+    return group.inputs.size() == 2 && last == "cat" && group.nodes.size() == 11 && IsPairs(draft, group.inputs[0]) &&
+           IsPairs(draft, group.inputs[1]) && IsPairs(draft, group.outputs[0]);
+  }
+  if (group.inputs.empty()) return false;
+  if (row.framework == "to_complex") return last == "cat" && rank_is(0, rank - 1) && IsPairs(draft, group.outputs[0]);
+  return last == "norm" && rank_is(0, rank + 1) && IsPairs(draft, group.inputs[0]);
+}
+
 // The one operator that the group was; false where the group is not what its row expects.
 bool MakeFused(const Draft& draft, const GroupRow& row, const Group& group, Node& fused) {
   fused.op = std::string(row.framework);
@@ -233,6 +261,11 @@ bool MakeFused(const Draft& draft, const GroupRow& row, const Group& group, Node
       break;
     }
     case GroupKind::kInPlace: MakeWrite(draft, group, fused); break;
+    case GroupKind::kComplex:
+      if (!IsComplexCall(draft, row, group)) return false;
+      fused.inputs = group.inputs;
+      if (row.framework != "complex_mul") fused.inputs.resize(1);
+      break;
     case GroupKind::kUnbind: break;
   }
   if (fused.inputs.empty()) return false;

@@ -37,6 +37,7 @@ struct Lowering {
   int64_t dropouts = 0;                    // Dropout nodes in the file
   std::vector<Diagnostic> diagnostics = {};
   absl::flat_hash_set<TensorId> counters = {};  // running means of the BatchNorms whose counter is counted
+  std::map<TensorId, std::vector<TensorId>> sequences = {};  // sequences whose tensors are known
 };
 
 class Site {
@@ -48,6 +49,7 @@ class Site {
   const Run& run() const { return lowering_.run; }
   const Graph& source() const { return lowering_.source; }
   Lowering& lowering() { return lowering_; }
+  const Lowering& lowering() const { return lowering_; }
   Draft& draft() { return lowering_.draft; }
   const Draft& draft() const { return lowering_.draft; }
   std::string_view framework() const { return row_ ? row_->framework : std::string_view(); }

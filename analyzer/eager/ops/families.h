@@ -29,6 +29,9 @@ std::span<const OpRow> AttentionOps();
 std::span<const OpRow> DropoutOps();
 std::span<const OpRow> RecurrentOps();
 std::span<const OpRow> QuantizeOps();
+std::span<const OpRow> SpectralOps();
+std::span<const OpRow> LinearAlgebraOps();
+std::span<const OpRow> DetectionOps();
 std::span<const OpRow> LossOps();  // in eager/loss.cc
 std::span<const OpRow> DefaultOps();
 

@@ -97,6 +97,12 @@ void EnactDetach(Machine& m, const Call& call, Outputs& out) {
   out[0] = m.Alias(x, x->dims, x->strides);
 }
 
+// The same bytes read as another type, without a gradient.
+void EnactViewDtype(Machine& m, const Call& call, Outputs& out) {
+  EnactDetach(m, call, out);
+  out[0]->dtype = call.output().dtype;
+}
+
 }  // namespace
 
 TensorRef View(Machine& m, const TensorRef& t, const Dims& dims, std::string_view backward) {
@@ -218,6 +224,7 @@ std::span<const OpRow> ViewOps() {
       {"squeeze", EnactViewOfOutputShape},
       {"unbind", EnactUnbind, 1, 1},
       {"unsqueeze", EnactViewOfOutputShape},
+      {"view_dtype", EnactViewDtype},
   });
   return kRows;
 }

@@ -274,18 +274,6 @@ TEST(Dynamo, PiecesOfASequenceAreASplit) {
   EXPECT_EQ(text.find("assumed"), std::string::npos) << text;
 }
 
-TEST(Dynamo, ASequenceThatIsReadInAnotherWayIsNotKnown) {
-  const std::string text = LowerText(R"(
-    input x float32 2x5x24
-    const size int64 scalar = 8
-    node_Relu = Relu(x) -> y float32 2x5x24
-    node_Split = SplitToSequence(y, size) -> split float32 ?x?x? {axis: 2}
-    node_Concat = ConcatFromSequence(split) -> z float32 2x5x24
-    output z
-  )");
-  EXPECT_NE(text.find("assumed"), std::string::npos) << text;
-}
-
 // transformers spells a causal mask out only while it is traced.
 std::string MaskedBy(const std::string& function) {
   constexpr char kText[] = R"(
