@@ -25,6 +25,7 @@
 #include "analyzer/onnx/sniff.h"
 #include "analyzer/onnx/tensor_literal.h"
 #include "analyzer/onnx/tied_weights.h"
+#include "analyzer/onnx/traced_batch.h"
 
 namespace onnx_mem {
 namespace {
@@ -228,9 +229,17 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
   ASSIGN_OR_RETURN(BoundInputs bound, BindInputs(model.graph(), bindings, impl_->info.path));
   ImportedModel imported{.graph = {}, .info = impl_->info, .diagnostics = impl_->diagnostics};
   if (bound.changes.empty()) {
-    ASSIGN_OR_RETURN(const InferredGraph facts, InferShapes(model, {.input_shapes = &bound.shapes}));
-    ASSIGN_OR_RETURN(imported.graph, BuildGraph(model, facts));
-  } else {
+    const absl::StatusOr<InferredGraph> facts = InferShapes(model, {.input_shapes = &bound.shapes});
+    if (facts.ok()) {
+      ASSIGN_OR_RETURN(imported.graph, BuildGraph(model, *facts));
+    } else {
+      if (DiagnosticOf(facts.status()).code != "bad-shape") return facts.status();
+      std::optional<BoundInputs> changed = ChangesFromTracedBatch(model, bindings, bound, impl_->info.path);
+      if (!changed) return facts.status();
+      bound = *std::move(changed);
+    }
+  }
+  if (!bound.changes.empty()) {
     Rebatcher own;  // what the model's own one has learnt is of other weights
     ASSIGN_OR_RETURN(const Rebatched rebatched, (reshaped ? own : impl_->rebatcher).Infer(model, bound));
     ASSIGN_OR_RETURN(imported.graph, BuildGraph(model, rebatched.facts, rebatched.rewrites));

@@ -53,6 +53,17 @@ TEST(Rebatch, AClassTokenIsExpandedAgain) {
             "Expand e 3x1x8\nConcat y 3x5x8");
 }
 
+// torch.ones(len(x), 1): Python read the size, so the file calls its batch free and infers at the traced one only.
+TEST(Rebatch, AFreeBatchThatWasReadAsANumberWhenTracedFollows) {
+  const std::string text = R"(g (float[batch, 12] x) => (float[batch, 13] y) <int64[2] t = {2, 1}>
+            { ones = ConstantOfShape(t)  y = Concat<axis = 1>(ones, x) })";
+  EXPECT_EQ(AtBatch(text, 2), "ConstantOfShape ones 2x1\nConcat y 2x13");
+  EXPECT_EQ(AtBatch(text, 16), "ConstantOfShape ones 16x1\nConcat y 16x13");
+  // No batch makes these fit: the error is that of the batch that was asked for.
+  EXPECT_EQ(AtBatch(R"(g (float[batch, 12] x) => (float[batch, 3] y) <float[11, 3] w = ["location": "none"]> { y = MatMul(x, w) })", 16),
+            "bad-shape: why: its inputs are 16x12 and 11x3");
+}
+
 TEST(Rebatch, FoldedConstantsOfTheExportedBatchFollow) {
   EXPECT_EQ(AtBatch(R"(g (float[2, 4] x) => (float[2, 4] y) <float[2, 4] c = ["location": "none"]> { s = Sigmoid(c)  y = Add(x, s) })", 5),
             "Sigmoid s 5x4\nAdd y 5x4");
