@@ -41,7 +41,7 @@ int32_t Locals::HeldByWeightedSum(TensorId id, const Home& home) const {
 }
 
 // square_of_sum = e.sum(1) ** 2; sum_of_squares = (e ** 2).sum(1); square_of_sum - sum_of_squares: operands that take
-// several operators each stand in statements of their own.
+// several operators each stand in statements of their own. A sum of them, a + b - 2 * c, is one expression.
 int32_t Locals::HeldByLongOperands(TensorId id, const Home& home) const {
   const auto& readers = graph_.tensors[id].consumers;
   if (readers.size() != 1) return -1;
@@ -55,7 +55,9 @@ int32_t Locals::HeldByLongOperands(TensorId id, const Home& home) const {
       const NodeId maker = graph_.tensors[at].producer;
       if (calls_.of_node(maker.value()).size() != home.depth || HomeOf(at).frame != home.frame) return -1;
       if (graph_.tensors[at].consumers.size() != 1) return -1;
-      at = graph_.nodes[maker].inputs.empty() ? TensorId() : graph_.nodes[maker].inputs[0];
+      const auto& inputs = graph_.nodes[maker].inputs;
+      if (std::count_if(inputs.begin(), inputs.end(), [](TensorId input) { return input.valid(); }) > 1) return -1;
+      at = inputs.empty() ? TensorId() : inputs[0];
     }
   }
   return UntilRebound(id, home);

@@ -49,6 +49,29 @@ bool Locals::IsNamedPart(TensorId id, const Node& cat) const {
   return parts >= 3 && !StandsInList(id, cat);
 }
 
+// for layer in layers: outs = []; for t in steps: outs.append(cell(x)); x = torch.stack(outs): the list of one round ends
+// where the next round begins its own. What is read besides has names that are not known, until the function returns.
+int32_t Locals::EndOfList(TensorId id, NodeId cat) const {
+  const int32_t end = calls_.EndOfFrame(cat.value());
+  const size_t depth = calls_.of_node(cat.value()).size();
+  const Node& node = graph_.nodes[cat];
+  if (node.op != "cat" || node.inputs.size() < 3 || graph_.tensors[id].consumers.size() != 1) return end;
+  const int32_t frame = depth == 0 ? -1 : calls_.of_node(cat.value()).back();
+  const auto rounds = makers_.find({frame, Signature(node.outputs[0], depth, 1)});
+  if (rounds == makers_.end()) return end;
+  const auto next = std::upper_bound(rounds->second.begin(), rounds->second.end(), cat.value());
+  if (next == rounds->second.end()) return end;
+  TensorId first = graph_.nodes[NodeId(*next)].inputs[0];
+  for (const Node* maker = Maker(first); maker != nullptr && maker->op == "unsqueeze"; maker = Maker(first)) {
+    first = maker->inputs[0];  // torch.stack
+  }
+  if (!first.valid() || !graph_.tensors[first].producer.valid()) return end;
+  const int32_t maker = graph_.tensors[first].producer.value();
+  const int32_t call = calls_.UnitCall(maker, depth);
+  const int32_t begin = call < 0 ? maker : calls_.span(call).begin;
+  return begin > cat.value() ? std::min(end, begin - 1) : end;
+}
+
 // A learned token, expanded to the batch.
 bool Locals::IsToken(TensorId id) const {
   if (!id.valid()) return false;

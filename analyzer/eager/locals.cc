@@ -169,9 +169,8 @@ int32_t Locals::HeldUntil(TensorId id) const {
   for (NodeId reader : tensor.consumers) {
     const Node& node = graph_.nodes[reader];
     const bool is_operand = IsProduct(node) && !StandsInProduct(id, reader.value());
-    if (is_operand || (node.op == "cat" && IsNamedPart(id, node))) {
-      last = std::max(last, calls_.EndOfFrame(reader.value()));
-    }
+    if (is_operand) last = std::max(last, calls_.EndOfFrame(reader.value()));
+    if (node.op == "cat" && IsNamedPart(id, node)) last = std::max(last, EndOfList(id, reader));
     if (node.op == "cat") last = std::max(last, HeldByCallersList(reader));
   }
   if (IsGaussianName(id) || IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));

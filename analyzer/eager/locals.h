@@ -74,6 +74,7 @@ class Locals {
   bool IsToken(TensorId id) const;
   bool StandsInList(TensorId id, const Node& cat) const;
   bool IsNamedPart(TensorId id, const Node& cat) const;
+  int32_t EndOfList(TensorId id, NodeId cat) const;
   bool IsLookedUp(TensorId id) const;
   int32_t HeldByCallersList(NodeId cat) const;
   bool IsRebound(TensorId id, const Node& cat) const;

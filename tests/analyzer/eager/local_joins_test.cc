@@ -46,6 +46,17 @@ TEST(LocalJoins, LongOperandsOfADifferenceHaveNames) {  // a = e.sum(1) ** 2; b 
   EXPECT_EQ(p.Release(square), Nodes(4, 4));
 }
 
+TEST(LocalJoins, ASumOfThreeTermsIsOneExpression) {  // d = (z ** 2).sum(1) + (c ** 2).sum(1) - 2 * m
+  Program p;
+  const TensorId a = p.Run("sum", {p.Run("pow_scalar", {p.Run("conv", {p.input()}, "z")})});    // 0 to 2
+  const TensorId b = p.Run("sum", {p.Run("pow_scalar", {p.Run("conv", {p.input()}, "c")})});    // 3 to 5
+  const TensorId sum = p.Run("add", {a, b});                                                     // 6
+  const TensorId twice = p.Run("mul_scalar", {p.Run("mul_scalar", {p.Run("conv", {p.input()}, "m")})});  // 7 to 9
+  p.Run("conv", {p.Run("sub", {sum, twice})}, "f");                                              // 10, 11
+  EXPECT_EQ(p.Release(sum), Nodes(10, 10));
+  EXPECT_EQ(p.Release(twice), Nodes(10, 10));
+}
+
 TEST(LocalJoins,
      CodeThatNestsOneLayerNestsTheOthers) {  // out = F.relu(self.bn1(self.conv1(x))); self.bn2(self.conv2(out))
   for (std::string_view activation : {"m", "m > relu"}) {

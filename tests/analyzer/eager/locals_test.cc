@@ -69,6 +69,21 @@ TEST(Locals, AListThatIsConcatenatedLivesOn) {  // f = [b(x) for b in self.branc
   EXPECT_EQ(p.Release(parts[1]), Nodes(4, 3)) << "until m returns";
 }
 
+// for layer in self.cells: outs = []; for t in steps: outs.append(layer(x)); x = torch.stack(outs, 1)
+TEST(Locals, AListOfARoundGoesWhenTheNextRoundBeginsItsOwn) {
+  Program p;
+  const auto round = [&](TensorId x, const std::string& layer) {
+    std::vector<TensorId> outs;
+    for (int i = 0; i < 3; ++i) outs.push_back(p.Run("conv", {x}, layer));
+    return std::pair(outs, p.Run("cat", outs, "", {6, 8, 4, 4}));
+  };
+  const auto [outs, joined] = round(p.input(), "cells.0");                  // 0 to 3
+  const auto [next_outs, next_joined] = round(joined, "cells.1");           // 4 to 7
+  p.Run("conv", {p.Run("relu", {next_joined})}, "last");                    // 8, 9
+  for (TensorId part : outs) EXPECT_EQ(p.Release(part), Nodes(9, 3)) << "at the latest with the model";
+  for (TensorId part : next_outs) EXPECT_EQ(p.Release(part), Nodes(9, 7));
+}
+
 TEST(Locals, PiecesOfAChunkGoWhenTheLoopAssignsThemAgain) {  // for f in self.f: a, b = f(x).chunk(2); x = a * b
   Program p;
   TensorId x = p.input();
