@@ -49,7 +49,7 @@ size_t Locals::Signature(TensorId id, size_t depth, int levels) const {
   if (!producer.valid()) return 0;
   const Node& node = graph_.nodes[producer];
   const int32_t call = calls_.UnitCall(producer.value(), depth);
-  size_t hash = absl::HashOf(node.op, call < 0 ? std::string() : WithoutDigits(calls_.span(call).name));
+  size_t hash = absl::HashOf(node.op, call < 0 ? std::string() : WithoutDigits(WithoutCallNumber(calls_.span(call).name)));
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == id) hash = absl::HashOf(hash, i);
   }

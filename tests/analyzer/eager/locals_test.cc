@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -84,20 +85,23 @@ TEST(Locals, AListOfARoundGoesWhenTheNextRoundBeginsItsOwn) {
   for (TensorId part : next_outs) EXPECT_EQ(p.Release(part), Nodes(9, 7));
 }
 
-TEST(Locals, PiecesOfAChunkGoWhenTheLoopAssignsThemAgain) {  // for f in self.f: a, b = f(x).chunk(2); x = a * b
-  Program p;
-  TensorId x = p.input();
-  std::vector<TensorId> pieces;
-  for (std::string_view name : {"f.0", "f.1", "f.2"}) {
-    const TensorId wide = p.Run("conv", {x}, name, {2, 8});  // 0, 4, 8
-    pieces.push_back(p.Run("slice", {wide}));                // 1, 5, 9
-    pieces.push_back(p.Run("slice", {wide}));                // 2, 6, 10
-    x = p.Run("mul", {pieces[pieces.size() - 2], pieces.back()});
+// for f in self.f: a, b = f(x).chunk(2); x = a * b, or with one f that is called again and again: f, f_1, f_2.
+TEST(Locals, PiecesOfAChunkGoWhenTheLoopAssignsThemAgain) {
+  for (const auto& names : {std::array{"f.0", "f.1", "f.2"}, std::array{"f", "f_1", "f_2"}}) {
+    Program p;
+    TensorId x = p.input();
+    std::vector<TensorId> pieces;
+    for (const char* name : names) {
+      const TensorId wide = p.Run("conv", {x}, name, {2, 8});  // 0, 4, 8
+      pieces.push_back(p.Run("slice", {wide}));                // 1, 5, 9
+      pieces.push_back(p.Run("slice", {wide}));                // 2, 6, 10
+      x = p.Run("mul", {pieces[pieces.size() - 2], pieces.back()});
+    }
+    EXPECT_EQ(p.Release(pieces[0]).second, 3);
+    EXPECT_GE(p.Release(pieces[0]).first, 5) << "until the next round's chunk";
+    EXPECT_LE(p.Release(pieces[0]).first, 6);
+    EXPECT_EQ(p.Release(pieces[4]).first, 11) << "the last round's until the function returns";
   }
-  EXPECT_EQ(p.Release(pieces[0]).second, 3);
-  EXPECT_GE(p.Release(pieces[0]).first, 5) << "until the next round's chunk";
-  EXPECT_LE(p.Release(pieces[0]).first, 6);
-  EXPECT_EQ(p.Release(pieces[4]).first, 11) << "the last round's until the function returns";
 }
 
 TEST(Locals, WhatTwoHeadsReadHasAName) {  // mu, logvar = self.mu(h), self.logvar(h)
