@@ -48,6 +48,7 @@ SourceNames::SourceNames(const Graph& graph, const Calls& calls) : graph_(graph)
   AddUnits();
   for (auto& [call, frame] : frames_) {
     frame.end = call < 0 ? static_cast<int32_t>(graph.nodes.size()) - 1 : calls.span(call).end;
+    FindArguments(frame);
     FindLinesOfFolded(frame);
     FindRuns(frame);
   }
@@ -71,6 +72,29 @@ void SourceNames::AddUnits() {
       frame.units.back().end = i;
       if (frame.units.back().line == nullptr) frame.units.back().line = line;
     }
+  }
+}
+
+// x=f(y) is a keyword argument, and no assignment, where the line above has a statement that is not done.
+void SourceNames::FindArguments(Frame& frame) {
+  std::map<std::pair<std::string_view, int64_t>, const SourceLine*> lines, arguments;
+  for (const Unit& unit : frame.units) {
+    if (unit.line != nullptr) lines[{unit.line->file, unit.line->line}] = unit.line;
+  }
+  const SourceLine* above = nullptr;
+  for (const auto& [at, line] : lines) {
+    if (line->statement.close_set && above != nullptr && above->file == line->file && !above->statement.whole) {
+      auto argument = std::make_unique<SourceLine>(*line);
+      argument->statement.kind = StatementKind::kUnknown;
+      argument->statement.targets.clear();
+      argument->statement.whole = false;
+      arguments[at] = made_.emplace_back(std::move(argument)).get();
+    }
+    above = line;
+  }
+  for (Unit& unit : frame.units) {
+    const auto it = unit.line == nullptr ? arguments.end() : arguments.find({unit.line->file, unit.line->line});
+    if (it != arguments.end()) unit.line = it->second;
   }
 }
 
@@ -102,7 +126,7 @@ void SourceNames::FindLinesOfFolded(Frame& frame) {
       line->statement.targets = {*argument};
       line->statement.reads.clear();
       line->statement.whole = false;  // what it reads is not known
-      unit.line = folded_.emplace_back(std::move(line)).get();
+      unit.line = made_.emplace_back(std::move(line)).get();
     }
   }
 }
@@ -273,6 +297,7 @@ std::optional<SourceNames::Name> SourceNames::AliasIn(const Frame& frame, size_t
 // other one was made.
 std::optional<int32_t> SourceNames::EndOfAlias(const Frame& frame, const Name& alias, size_t reader, TensorId id) const {
   const Statement& statement = frame.runs[reader].line->statement;
+  if (Contains(statement.pops, alias)) return -1;  // the list has let it go; the call that takes it holds it
   if (Binds(statement) && Contains(statement.targets, alias)) return EndOfRound(frame, reader);
   const std::optional<size_t> rebound = Rebinds(frame, alias, reader);
   const size_t end = rebound.value_or(frame.runs.size());

@@ -59,6 +59,7 @@ class SourceNames {
   using Name = std::string;
 
   void AddUnits();
+  void FindArguments(Frame& frame);
   void FindLinesOfFolded(Frame& frame);
   bool MayBeSeveralCalls(int32_t call) const;
   bool IsResult(const Unit& unit, TensorId id) const;
@@ -79,7 +80,7 @@ class SourceNames {
   const Graph& graph_;
   const Calls& calls_;
   SourceTraceReader traces_;
-  std::vector<std::unique_ptr<const SourceLine>> folded_;  // of convolutions whose own lines the exporter lost
+  std::vector<std::unique_ptr<const SourceLine>> made_;  // lines that stand for others
   std::map<int32_t, Frame> frames_;  // by call; -1 is the model's own forward
   bool any_ = false;
 };

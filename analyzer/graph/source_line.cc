@@ -124,6 +124,14 @@ bool EndsOperand(const Token& token) {
   return token.kind != TokenKind::kName || !Contains(kKeywords, token.text);
 }
 
+// True for the bracket of `self.layers[i]`, in which a number stands that selects a module.
+bool SelectsModule(const Tokens& tokens, size_t bracket) {
+  if (tokens[bracket].text != "[" || bracket < 3) return false;
+  size_t i = bracket - 1;
+  while (i >= 2 && tokens[i].kind == TokenKind::kName && tokens[i - 1].text == ".") i -= 2;
+  return i + 1 < bracket && tokens[i].text == "self";
+}
+
 // Names that tokens [begin, end) read, and the places where they compute something.
 void ReadValue(const Tokens& tokens, size_t begin, size_t end, Statement& statement) {
   constexpr auto kOperators = std::to_array<std::string_view>(
@@ -131,6 +139,10 @@ void ReadValue(const Tokens& tokens, size_t begin, size_t end, Statement& statem
   for (size_t i = begin; i < end; ++i) {
     const Token& token = tokens[i];
     const bool after_operand = i > begin && EndsOperand(tokens[i - 1]);
+    if (SelectsModule(tokens, i)) {
+      while (i < end && tokens[i].text != "]") ++i;
+      continue;
+    }
     if (token.kind == TokenKind::kSign) {
       if ((token.text == "(" || token.text == "[" || Contains(kOperators, token.text)) && after_operand) ++statement.places;
       continue;
@@ -141,6 +153,8 @@ void ReadValue(const Tokens& tokens, size_t begin, size_t end, Statement& statem
       continue;
     }
     if (!Contains(statement.reads, token.text)) statement.reads.emplace_back(token.text);
+    const bool pops = i + 3 < tokens.size() && tokens[i + 1].text == "." && tokens[i + 2].text == "pop" && tokens[i + 3].text == "(";
+    if (pops) statement.pops.emplace_back(token.text);
   }
 }
 
@@ -160,13 +174,14 @@ void ReadTargets(const Tokens& tokens, size_t begin, size_t end, std::vector<std
   }
 }
 
-// A keyword argument on a line of its own, `mask=mask,`, is no assignment.
-bool IsArgument(const Tokens& tokens, size_t assignment) {
-  return tokens.back().text == "," || !tokens[assignment].space_before;
+// A keyword argument on a line of its own, `mask=mask,`, is no assignment; `x = F.pad(x, [1, 1,` is one.
+bool IsArgument(const Tokens& tokens, size_t assignment, int depth) {
+  return tokens.back().text == "," && (depth == 0 || !tokens[assignment].space_before);
 }
 
-void ReadAssignment(const Tokens& tokens, const std::vector<size_t>& at, Statement& statement) {
-  if (IsArgument(tokens, at[0])) return;
+void ReadAssignment(const Tokens& tokens, const std::vector<size_t>& at, int depth, Statement& statement) {
+  if (IsArgument(tokens, at[0], depth)) return;
+  statement.close_set = !tokens[at[0]].space_before;
   const bool augmented = tokens[at[0]].text != "=";
   if (augmented && at.size() > 1) return;
   statement.kind = augmented ? StatementKind::kAugmented : StatementKind::kAssign;
@@ -216,7 +231,7 @@ Statement ParseStatement(std::string_view text) {
     if (has_body) return ParseStatement(text.substr(static_cast<size_t>(std::next(colon)->text.data() - text.data())));
     ReadValue(tokens, 1, tokens.size(), statement);
   } else if (const std::vector<size_t> at = Assignments(tokens); !at.empty()) {
-    ReadAssignment(tokens, at, statement);
+    ReadAssignment(tokens, at, depth, statement);
   } else if (tokens.size() > 4 && tokens[0].kind == TokenKind::kName && tokens[1].text == "." &&
              tokens[2].text == "append" && tokens[3].text == "(") {
     statement.kind = StatementKind::kAppend;

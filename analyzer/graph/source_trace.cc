@@ -69,17 +69,18 @@ void KeepSourceTrace(const Node& from, Node& to) {
   if (it != from.metadata.end()) to.metadata.insert_or_assign(std::string(kSourceTrace), it->second);
 }
 
-void HideInnermostCall(Node& node) {
+void MoveCall(Node& node, size_t kept, size_t depth) {
   const auto it = node.metadata.find(kSourceTrace);
   if (it == node.metadata.end()) return;
   std::string& trace = it->second;
-  const size_t last = trace.rfind(kFile.data());
-  if (last == std::string::npos) return;
-  const size_t before = last == 0 ? std::string::npos : trace.rfind(kFile.data(), last - 1);
-  const bool both = before != std::string::npos &&
-                    !absl::StrContains(absl::string_view(trace).substr(before, last - before), kContainers);
-  trace.resize(both ? before : last);
-  for (int i = 0; i < (both ? 2 : 1); ++i) trace += "File \"\", line 0, in forward\n";
+  std::vector<size_t> frames;
+  for (size_t at = trace.find(kFile.data()); at != std::string::npos; at = trace.find(kFile.data(), at + 1)) frames.push_back(at);
+  if (frames.size() <= kept) return;
+  const size_t end = kept + 1 < frames.size() ? frames[kept + 1] : trace.size();
+  const absl::string_view line = absl::string_view(trace).substr(frames[kept], end - frames[kept]);
+  const bool stays = absl::StrContains(line, kContainers);
+  trace.resize(stays ? end : frames[kept]);
+  for (size_t frame = kept + (stays ? 1 : 0); frame <= depth; ++frame) trace += "File \"\", line 0, in forward\n";
 }
 
 bool IsContainersLoop(const SourceLine& line) { return absl::StrContains(line.file, kContainers); }

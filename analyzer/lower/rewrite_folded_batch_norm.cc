@@ -8,9 +8,11 @@
 //   TorchScript   the folded weight is named after its operator: "onnx::Conv_193"
 //   dynamo        the new bias is named "<weight>_bias", and the node belongs to an ATen batch norm
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,39 +55,83 @@ int64_t Channels(const Draft& draft, const Node& node) {
   return shape.rank() == 1 && shape.known() ? shape.dims[0] : 0;
 }
 
-// dynamo: the folded node carries the norm's scope; the convolution's own module is where its weight lives.
-void GiveConvolutionItsModule(const Draft& draft, Node& conv) {
+// Names of all module calls.
+std::set<std::string> CallsOf(const Draft& draft) {
+  std::set<std::string> calls;
+  for (NodeId id : draft.InOrder()) calls.insert(draft.node(id).calls.begin(), draft.node(id).calls.end());
+  return calls;
+}
+
+// True if `module` lives in the module that `call` runs.
+bool IsInside(const std::string& module, const std::string& call) {
+  return module.size() > call.size() && absl::StartsWith(module, call) && module[call.size()] == '.';
+}
+
+// dynamo: the folded node carries the norm's scope; the convolution ran where its weight lives. conv1 of a model whose
+// first block begins with a norm, blocks.0.bn1, runs outside of that block.
+void GiveConvolutionItsModule(const Draft& draft, const std::set<std::string>& calls, Node& conv) {
   const std::string& weight = draft.tensor(conv.inputs[1]).name;
   const size_t dot = weight.rfind('.');
   if (!NamesBatchNorm(conv) || dot == std::string::npos) return;
   conv.module = weight.substr(0, dot);
-  if (!conv.calls.empty()) conv.calls.back() = conv.module;
-  HideInnermostCall(conv);
+  size_t kept = 0;
+  while (kept + 1 < conv.calls.size() && IsInside(conv.module, conv.calls[kept])) ++kept;
+  if (!conv.calls.empty()) {
+    size_t begin = kept == 0 ? 0 : conv.calls[kept - 1].size() + 1;
+    conv.calls.resize(kept);
+    for (begin = conv.module.find('.', begin); begin != std::string::npos; begin = conv.module.find('.', begin + 1)) {
+      const std::string outer = conv.module.substr(0, begin);
+      if (calls.contains(outer)) conv.calls.push_back(outer);
+    }
+    conv.calls.push_back(conv.module);
+  }
+  MoveCall(conv, kept, conv.calls.size());
   conv.framework_op = absl::StrCat(conv.framework_op, " conv");
 }
 
-// The module beside the convolution's that calls the activation of its result: a norm that activates too (timm's
-// BatchNormAct2d). Empty if there is none.
-std::vector<std::string> NormAroundActivation(const Draft& draft, const Node& conv) {
-  std::vector<std::string> around;
-  for (NodeId reader : draft.readers(conv.outputs[0])) {
-    const std::vector<std::string>& calls = draft.node(reader).calls;
-    if (conv.calls.empty() || calls.size() != conv.calls.size() + 1) return {};
-    if (!std::equal(conv.calls.begin(), conv.calls.end() - 1, calls.begin())) return {};
-    if (calls[conv.calls.size() - 1] == conv.calls.back()) return {};
-    if (!around.empty() && !std::equal(around.begin(), around.end(), calls.begin())) return {};
-    around.assign(calls.begin(), calls.end() - 1);
+// Module calls with layers inside, which are no activation functions.
+std::set<std::string> Blocks(const Draft& draft) {
+  std::set<std::string> blocks;
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    if (IsConvolution(node) || IsLinear(node)) blocks.insert(node.calls.begin(), node.calls.end());
   }
-  return around;
+  return blocks;
 }
 
-// TorchScript: the folded node carries the convolution's scope; the norm was another module beside it.
-void GiveNormItsModule(const Draft& draft, Node& norm) {
+// Operators that activation functions are exported as.
+bool Activates(const Node& node) {
+  constexpr auto kActivations = std::to_array<std::string_view>(
+      {"relu", "relu6", "leaky_relu", "elu", "prelu", "clamp", "sigmoid", "hardsigmoid", "hardswish", "softplus", "mul"});
+  return std::find(kActivations.begin(), kActivations.end(), node.op) != kActivations.end();
+}
+
+// The call of a norm that activates too (timm's BatchNormAct2d), "x.bn" of "x.bn.act", wherever it stands. Empty if it is
+// none.
+std::vector<std::string> CallsOfNorm(const Draft& draft, const Node& conv, const std::set<std::string>& blocks) {
+  std::vector<std::string> norm;
+  for (NodeId reader : draft.readers(conv.outputs[0])) {
+    std::vector<std::string> calls = draft.node(reader).calls;
+    if (calls.size() < 2) return {};
+    calls.pop_back();
+    const std::string name = calls.back().substr(calls.back().rfind('.') + 1);
+    const bool is_norm = absl::StrContains(name, "bn") || absl::StrContains(name, "norm");
+    const bool is_beside = calls.size() == conv.calls.size() && std::equal(calls.begin(), calls.end() - 1, conv.calls.begin()) &&
+                           calls.back() != conv.calls.back();
+    if (!is_beside && (!is_norm || blocks.contains(calls.back()) || !Activates(draft.node(reader)))) return {};
+    if (!norm.empty() && norm != calls) return {};
+    norm = std::move(calls);
+  }
+  return norm;
+}
+
+// TorchScript: the folded node carries the convolution's scope; the norm was another module.
+void GiveNormItsModule(const Draft& draft, const std::set<std::string>& blocks, Node& norm) {
   if (NamesBatchNorm(norm)) return;
   norm.name = absl::StrCat(norm.name, "/folded BatchNorm");
-  std::vector<std::string> around = NormAroundActivation(draft, norm);
-  if (!around.empty()) {
-    norm.calls = std::move(around);
+  std::vector<std::string> calls = CallsOfNorm(draft, norm, blocks);
+  if (!calls.empty()) {
+    norm.calls = std::move(calls);
     return;
   }
   if (!norm.calls.empty()) norm.calls.back() += "/folded BatchNorm";
@@ -140,7 +186,8 @@ int64_t UnfoldBatchNorm(Lowering& lowering) {
   if (lowering.run.batch_norm == BatchNormMode::kAsIs) return 0;
   Draft& draft = lowering.draft;
   std::map<TensorId, FoldedNorm> norms;  // by the convolution's weight
-  const std::set<std::string> modules = ModulesOf(draft);
+  const std::set<std::string> modules = ModulesOf(draft), calls = CallsOf(draft);
+  const std::set<std::string> blocks = Blocks(draft);
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
     if (!WasFolded(draft, draft.node(id), lowering.run.batch_norm)) continue;
@@ -150,8 +197,8 @@ int64_t UnfoldBatchNorm(Lowering& lowering) {
     Node norm = conv;
     const TensorId result = conv.outputs[0];
     const bool keeps_bias = !IsFoldedOperand(draft.tensor(conv.inputs[1]).name, "Conv") && !HasInventedBias(draft, conv);
-    GiveConvolutionItsModule(draft, conv);
-    GiveNormItsModule(draft, norm);
+    GiveConvolutionItsModule(draft, calls, conv);
+    GiveNormItsModule(draft, blocks, norm);
     auto [it, is_new] = norms.try_emplace(conv.inputs[1]);
     if (is_new) it->second = NewNorm(lowering, norm, channels);
     const bool beside = !NamesBatchNorm(norm) && norm.module == conv.module;

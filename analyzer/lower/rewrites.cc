@@ -40,6 +40,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"glu", "halves gated by the sigmoid of the other half run as GLU", FuseGlu},
     {"weight-norm", "weights of given direction and length run as one weight norm", FuseWeightNorm},
     {"attention", "attentions that the exporter spelled out run as scaled_dot_product_attention", FuseAttention},
+    {"wide-softmax", "attention weights computed in float32 and cast back", WidenSoftmax, Told::kByCheck},
     {"packed-projection", "packed q, k, v projections of nn.MultiheadAttention are copied once",
      InsertPackedProjectionCopy},
     {"token-map", "images made of tokens are copied into the layout of images", InsertTokenMapCopy},

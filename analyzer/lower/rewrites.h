@@ -76,6 +76,8 @@ int64_t TieWeights(Lowering& lowering);
 int64_t RestoreDropout(Lowering& lowering);
 // rewrite_attention.cc: scaled_dot_product_attention
 int64_t FuseAttention(Lowering& lowering);
+// rewrite_wide_softmax.cc: attention weights in float32 where all else is in half precision
+int64_t WidenSoftmax(Lowering& lowering);
 
 }  // namespace onnx_mem
 

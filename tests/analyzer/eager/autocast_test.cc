@@ -68,6 +68,25 @@ TEST(AutocastTest, SoftmaxAndSumsWidenWithoutACopy) {
   }
 }
 
+TEST(AutocastTest, SoftmaxOfBfloat16WidensACopy) {
+  onnx_mem::Run bf16;
+  bf16.autocast = DType::kBFloat16;
+  OperatorRun run(bf16);
+  const TensorRef x = run.Static({{4, 6, 8}, true, DType::kBFloat16});
+  const size_t before = run.buffers();
+  EXPECT_EQ(run.One("softmax", {x}, {4, 6, 8})->dtype, DType::kFloat32);
+  EXPECT_EQ(run.Allocations(before, 0), "_to_copy:768 _softmax:768");
+}
+
+// softmax(x, dim=-1, dtype=torch.float32).to(query.dtype)
+TEST(AutocastTest, SoftmaxThatIsCastBack) {
+  OperatorRun run(Amp());
+  const TensorRef x = run.Static({{4, 6, 8}, true, DType::kFloat16});
+  const size_t before = run.buffers();
+  EXPECT_EQ(run.One("softmax", {x}, {4, 6, 8}, {{"cast_back", int64_t{1}}})->dtype, DType::kFloat16);
+  EXPECT_EQ(run.Allocations(before, 0), "_softmax:768 _to_copy:384");
+}
+
 TEST(AutocastTest, SoftmaxBackwardGivesHalves) {
   OperatorRun run(Amp());
   const TensorRef y = run.One("softmax", {run.Static({{4, 6, 8}, true, DType::kFloat16})}, {4, 6, 8});

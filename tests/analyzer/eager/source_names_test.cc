@@ -133,6 +133,17 @@ TEST(SourceNames, WhatMayBeOneOfSeveralAliasesIsNotTold) {
   EXPECT_EQ(p.HeldUntil(a), std::nullopt);
 }
 
+TEST(SourceNames, AListThatPopsLetsGo) {
+  Code p;
+  const TensorId a = p.Call("a", {p.input()}, "x = self.a(x)");           // 0
+  const TensorId b = p.Call("b", {a}, "x = self.b(x)");                   // 1
+  const TensorId c = p.Op("cat", {b, a}, "x = self.cat[i](x, skips.pop())");  // 2
+  const TensorId d = p.Call("d", {c}, "x = self.d(x)");                   // 3
+  p.Call("e", {d}, "return self.e(x)");
+  EXPECT_EQ(p.HeldUntil(a), 1);
+  EXPECT_EQ(p.HeldUntil(b), 2);
+}
+
 TEST(SourceNames, TheLinesOverruleHabits) {
   Code p;
   const TensorId q = p.Call("q", {p.input()}, "q = self.q(x)");                       // 0

@@ -41,7 +41,7 @@ TEST(SourceLine, WhatIsNoWholeStatement) {
   EXPECT_FALSE(ParseStatement("x = torch.cat(").whole);
   EXPECT_FALSE(ParseStatement("x = a + \\").whole);
   for (const char* part : {"mask=mask,", "hidden = self.norm(x),", ").transpose(1, 2)", "self.norm(x)", "if x is None:",
-                           "'not the end", "", "x = f(x); y = g(x)", "for x in self.layers:", "def forward(self, x): return x", "x=self.f(x)"}) {
+                           "'not the end", "", "x = f(x); y = g(x)", "for x in self.layers:", "def forward(self, x): return x"}) {
     EXPECT_EQ(ParseStatement(part).kind, StatementKind::kUnknown) << part;
   }
 }
@@ -58,6 +58,25 @@ TEST(SourceLine, BodiesOnTheLineOfTheirLoop) {
   EXPECT_EQ(s.targets, Names({"x"}));
   EXPECT_EQ(s.places, 2);
   EXPECT_EQ(ParseStatement("a = a * 2; b, c = f(a)").targets, Names({"a", "b", "c"})) << "may bind";
+}
+
+TEST(SourceLine, AssignmentsWithoutSpacesAndOverSeveralLines) {
+  const Statement close = ParseStatement("x=self.f(x)");
+  EXPECT_EQ(close.kind, StatementKind::kAssign);
+  EXPECT_TRUE(close.close_set) << "a keyword argument looks the same";
+  EXPECT_FALSE(ParseStatement("x = self.f(x)").close_set);
+  const Statement open = ParseStatement("x = F.pad(x, [1, 1,");
+  EXPECT_EQ(open.kind, StatementKind::kAssign);
+  EXPECT_EQ(open.targets, Names({"x"}));
+  EXPECT_FALSE(open.whole);
+  EXPECT_EQ(ParseStatement("mask=self.f(x, [1,").kind, StatementKind::kUnknown);
+}
+
+TEST(SourceLine, ListsThatLetGo) {
+  const Statement s = ParseStatement("x = self.concat[i](x, skips.pop())");
+  EXPECT_EQ(s.reads, Names({"x", "skips"})) << "i selects a module";
+  EXPECT_EQ(s.pops, Names({"skips"}));
+  EXPECT_TRUE(ParseStatement("x = torch.cat([x, skips[i]], 1)").pops.empty());
 }
 
 TEST(SourceLine, Lists) {

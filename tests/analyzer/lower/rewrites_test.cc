@@ -387,5 +387,51 @@ TEST(MergedExpressions, WhatBothBranchesAreGivenRunsOnce) {
   EXPECT_EQ(text.find(" in blocks"), std::string::npos) << text;
 }
 
+// weights = softmax(scores, dtype=torch.float32).to(query.dtype): how transformers attends over images, which only half
+// precision shows.
+constexpr std::string_view kVisionAttention = R"(
+    input x float32 1x3x16x16
+    weight w float32 8x3x4x4
+    weight attention.key.weight float32 8x8
+    weight attention.key.bias float32 8
+    const split int64 3 = 1 8 16
+    const scale float32 scalar = 0.35
+    /patches/Conv = Conv(x, w) -> p float32 1x8x4x4 {strides: [4 4]}
+    /attention/Reshape = Reshape(p, split) -> t float32 1x8x16
+    /attention/Transpose = Transpose(t) -> q float32 1x16x8 {perm: [0 2 1]}
+    /attention/key/Transpose = Transpose(attention.key.weight) -> kw float32 8x8 {perm: [1 0]}
+    /attention/key/MatMul = MatMul(q, kw) -> r float32 1x16x8
+    /attention/key/Add = Add(attention.key.bias, r) -> k float32 1x16x8
+    /attention/Transpose_1 = Transpose(k) -> kt float32 1x8x16 {perm: [0 2 1]}
+    /attention/MatMul = MatMul(q, kt) -> s float32 1x16x16
+    /attention/Mul = Mul(s, scale) -> m float32 1x16x16
+    /attention/Softmax = Softmax(m) -> a float32 1x16x16 {axis: -1}
+    /attention/MatMul_1 = MatMul(a, q) -> y float32 1x16x8
+    output y
+)";
+
+bool CastsBack(std::string_view text, const Run& run) {
+  return absl::StrContains(LowerText(text, run, "cast_back"), "cast_back");
+}
+
+TEST(WideSoftmax, OverImagesInHalfPrecision) {
+  onnx_mem::Run amp;
+  amp.autocast = DType::kBFloat16;
+  amp.attention = AttentionKernel::kEager;
+  EXPECT_TRUE(CastsBack(kVisionAttention, amp)) << LowerText(kVisionAttention, amp, "cast_back");
+  onnx_mem::Run full = amp;
+  full.autocast = std::nullopt;
+  EXPECT_FALSE(CastsBack(kVisionAttention, full));
+}
+
+TEST(WideSoftmax, ScaledQueriesAreNoSuchFunction) {
+  onnx_mem::Run amp;
+  amp.autocast = DType::kFloat16;
+  amp.attention = AttentionKernel::kEager;
+  std::string text(kVisionAttention);
+  text.replace(text.find("Softmax(m)"), 10, "Softmax(s)");
+  EXPECT_FALSE(CastsBack(text, amp));
+}
+
 }  // namespace
 }  // namespace onnx_mem
