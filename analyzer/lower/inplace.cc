@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <regex>
 
@@ -99,14 +100,24 @@ bool EndsALayer(const Draft& draft, NodeId activation, NodeId norm) {
                       [&](NodeId reader) { return StartsWith(draft.node(reader).calls, frame); });
 }
 
+// nn.LeakyReLU() with its default slope was given no arguments, inplace=True neither. Only a norm that activates by itself
+// gives its activation that alone (timm/layers/norm_act.py).
+bool HasOnlyDefaults(const Node& activation, const Node& before) {
+  constexpr double kDefaultSlope = 0.01, kTolerance = 1e-6;
+  const bool is_default = std::abs(FloatAttribute(activation, "alpha", kDefaultSlope) - kDefaultSlope) < kTolerance;
+  return is_default && (before.calls.empty() || !StartsWith(activation.calls, before.calls));
+}
+
 bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId producer, const Run& run, bool convolutional) {
   const Node& before = draft.node(producer);
+  if (IntAttribute(draft.node(id), kOverwrites, 0) != 0) return true;
   switch (row.habit) {
     case Habit::kAlways:
       return IsBeforeActivation(draft, before, convolutional) &&
              (IsOwnModule(draft.node(id), before) || EndsALayer(draft, id, producer));
     case Habit::kAsModule:
-      return Contains(kBeforeActivation, before.op) && before.op != "add" && IsOwnModule(draft.node(id), before);
+      return Contains(kBeforeActivation, before.op) && before.op != "add" && IsOwnModule(draft.node(id), before) &&
+             !HasOnlyDefaults(draft.node(id), before);
     case Habit::kInference:
       return !run.training && (before.op == "batch_norm" || before.op == "add") && IsOwnModule(draft.node(id), before);
     case Habit::kNever: return false;
@@ -181,6 +192,8 @@ int64_t MarkNorms(Draft& draft) {
 }
 
 }  // namespace
+
+bool HasInPlaceForm(std::string_view op) { return Find(op) != nullptr; }
 
 absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
   if (run.inplace == "none") return 0;

@@ -3,6 +3,7 @@
 #define ONNX_MEM_ANALYZER_LOWER_INPLACE_H_
 
 #include <cstdint>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "analyzer/lower/site.h"
@@ -11,6 +12,12 @@ namespace onnx_mem {
 
 // Value of the attribute where the source line of the node says so (source_inplace.h), whatever the habits are.
 inline constexpr int64_t kInPlaceBySource = 2;
+
+// Attribute of an operator of which the order of the file shows that it writes over its input (rewrite_displaced.cc).
+inline constexpr std::string_view kOverwrites = "overwrites";
+
+// Whether the framework has an in-place form of an activation, x.sigmoid_() or nn.ReLU(inplace=True).
+bool HasInPlaceForm(std::string_view op);
 
 // Sets "inplace" = 1 where Run.inplace says so and it is legal: the overwritten tensor has no other reader, is no
 // input or output of the graph, and nobody needs it in backward. Gives how many operators became in-place without a source

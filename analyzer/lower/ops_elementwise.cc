@@ -1,8 +1,11 @@
 // Elementwise operators. A single known number beside a tensor is a Python scalar: x * 2 runs another operator than
 // x * y and saves 8 bytes instead of a tensor.
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <string_view>
 
+#include "analyzer/lower/match.h"
 #include "analyzer/lower/ops.h"
 
 namespace onnx_mem {
@@ -31,6 +34,23 @@ Dims Broadcast(const Dims& a, const Dims& b) {
   return dims;
 }
 
+// mask == 0 of a bool or integer tensor: exporters cast what they compare with a number to the number's dtype, which the
+// framework's kernel does as it reads.
+bool IsPromotedForComparison(const Site& s) {
+  constexpr auto kComparisons =
+      std::to_array<std::string_view>({"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"});
+  const std::vector<TensorId>& outputs = s.source().outputs;
+  if (IsFloating(s.InType(0)) || IsFloating(s.OutType())) return false;
+  if (std::find(outputs.begin(), outputs.end(), s.Out(0)) != outputs.end()) return false;
+  const std::vector<NodeId>& readers = s.source().tensors[s.Out(0)].consumers;
+  return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const Node& node = s.source().nodes[reader];
+    if (std::find(kComparisons.begin(), kComparisons.end(), node.op) == kComparisons.end()) return false;
+    const TensorId other = OtherOperand(node, s.Out(0));
+    return other.valid() && s.lowering().residence.number[other];
+  });
+}
+
 }  // namespace
 
 void LowerUnary(Site& s) { s.Emit(s.framework(), {s.Materialized(0)}, {s.Out(0)}); }
@@ -46,8 +66,9 @@ void LowerActivation(Site& s) {
 
 void LowerCast(Site& s) {
   const TensorId x = s.Materialized(0);
-  if (s.InType(0) == s.OutType()) {
-    s.Alias(0, x);  // .to() of the dtype that it has returns the tensor itself
+  // .to() of the dtype that it has returns the tensor itself
+  if (s.InType(0) == s.OutType() || IsPromotedForComparison(s)) {
+    s.Alias(0, x);
     return;
   }
   s.Emit("cast", {x}, {s.Out(0)});

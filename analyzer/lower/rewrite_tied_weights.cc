@@ -1,13 +1,16 @@
 // Folding unties weights: a language model's head shares its weight with the token embedding, but an evaluation export
 // stores the head's transpose as a tensor of its own. Import joins the two where it can read their contents
 // (analyzer/onnx/tied_weights.h); without them only the shapes can tell: [D, V] beside an embedding [V, D] with a
-// vocabulary too large to be a coincidence. With a smaller one the two are counted apart, and a note says what sharing
-// would change.
+// vocabulary too large to be a coincidence, or a bias on the head that encoder-decoders of transformers have together
+// with a shared embedding (modeling_bart.py, modeling_marian.py: final_logits_bias). With a smaller vocabulary the two are
+// counted apart, and a note says what sharing would change.
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/tied_weight_mark.h"
+#include "analyzer/lower/match.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -38,6 +41,13 @@ bool IsKnownToBeOwn(const Graph& source, TensorId weight) {
   });
 }
 
+// self.lm_head(x) + self.final_logits_bias
+bool HasLogitsBias(const Draft& draft, TensorId logits) {
+  const NodeId sum = OnlyReaderIf(draft, logits, "add");
+  const TensorId bias = sum.valid() ? OtherOperand(draft.node(sum), logits) : TensorId();
+  return bias.valid() && absl::EndsWith(draft.tensor(bias).name, "final_logits_bias");
+}
+
 }  // namespace
 
 int64_t TieWeights(Lowering& lowering) {
@@ -56,7 +66,7 @@ int64_t TieWeights(Lowering& lowering) {
     if (!IsExporterName(weight.name) || IsKnownToBeOwn(lowering.source, node.inputs[1])) continue;
     auto table = tables.find({weight.shape.dims[1], weight.shape.dims[0]});
     if (table == tables.end()) continue;
-    if (weight.shape.dims[1] <= kSmallestVocabulary) {
+    if (weight.shape.dims[1] <= kSmallestVocabulary && !HasLogitsBias(draft, node.outputs[0])) {
       ++possible;
       possible_bytes += NumBytes(weight.shape, weight.dtype).value_or(0);
       continue;

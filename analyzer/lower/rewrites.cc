@@ -19,6 +19,9 @@ namespace {
 constexpr auto kRewrites = std::to_array<Rewrite>({
     {"bn-unfold", "BatchNorms that the exporter folded into convolutions put back", UnfoldBatchNorm, Told::kByItself},
     {"tied-weights", "output projections share the token embedding's weight", TieWeights, Told::kByItself},
+    {"displaced", "operators that the exporter moved behind other modules run in their own", ReturnDisplaced, Told::kByCheck},
+    {"fused-concat", "positional encodings joined ahead of the Concat that the exporter made one with", SplitFusedConcat,
+     Told::kByCheck},
     {"merged-expressions", "expressions that the exporter merged run in each module", SplitMergedExpressions, Told::kByCheck},
     {"module-buffers", "buffers that the exporter merged counted for each module", SplitModuleBuffers, Told::kByCheck},
     {"cache-update", "concatenations with nothing, which copy, that the exporter took out put back", RestoreCacheUpdates},
@@ -38,6 +41,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"hardswish", "products with their own hard sigmoid run as Hardswish", FuseHardswish},
     {"mish", "products with the tanh of their softplus run as Mish", FuseMish},
     {"glu", "halves gated by the sigmoid of the other half run as GLU", FuseGlu},
+    {"chunk", "slices that the exporter made of torch.chunk run as one split", FuseChunk, Told::kByCheck},
     {"weight-norm", "weights of given direction and length run as one weight norm", FuseWeightNorm},
     {"attention", "attentions that the exporter spelled out run as scaled_dot_product_attention", FuseAttention},
     {"wide-softmax", "attention weights computed in float32 and cast back", WidenSoftmax, Told::kByCheck},

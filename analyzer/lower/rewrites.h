@@ -53,6 +53,12 @@ int64_t FuseSilu(Lowering& lowering);
 int64_t FuseHardswish(Lowering& lowering);
 int64_t FuseMish(Lowering& lowering);
 int64_t FuseGlu(Lowering& lowering);
+// rewrite_displaced.cc
+int64_t ReturnDisplaced(Lowering& lowering);
+// rewrite_fused_concat.cc
+int64_t SplitFusedConcat(Lowering& lowering);
+// rewrite_chunk.cc
+int64_t FuseChunk(Lowering& lowering);
 // rewrite_weight_norm.cc
 int64_t FuseWeightNorm(Lowering& lowering);
 // rewrite_unbind.cc

@@ -187,13 +187,34 @@ TEST(InPlace, LeakyReluOnlyAsAModuleOfItsOwn) {
     weight c.weight float32 3x3x1x1
     weight d.weight float32 3x3x1x1
     /c/Conv = Conv(x, c.weight) -> a float32 2x3x4x4
-    /act/LeakyRelu = LeakyRelu(a) -> b float32 2x3x4x4
+    /act/LeakyRelu = LeakyRelu(a) -> b float32 2x3x4x4 {alpha: 0.2}
     /d/Conv = Conv(b, d.weight) -> e float32 2x3x4x4
-    /LeakyRelu = LeakyRelu(e) -> y float32 2x3x4x4
+    /LeakyRelu = LeakyRelu(e) -> y float32 2x3x4x4 {alpha: 0.2}
     output y
   )");
   EXPECT_NE(text.find("leaky_relu(a) -> b [act] inplace\n"), std::string::npos) << text;
   EXPECT_NE(text.find("leaky_relu(e) -> y\n"), std::string::npos) << text;
+}
+
+// nn.LeakyReLU(): who gives no slope gives no inplace=True either. A norm of timm's activates with inplace=True by itself.
+TEST(InPlace, LeakyReluWithItsDefaultSlopeIsANewTensorUnlessItsNormMadeIt) {
+  const std::string text = LowerText(R"(
+    input x float32 2x3x4x4
+    weight c.weight float32 3x3x1x1
+    weight d.weight float32 3x3x1x1
+    weight d.bn.weight float32 3
+    weight d.bn.bias float32 3
+    weight d.bn.running_mean float32 3
+    weight d.bn.running_var float32 3
+    /c/Conv = Conv(x, c.weight) -> a float32 2x3x4x4
+    /act/LeakyRelu = LeakyRelu(a) -> b float32 2x3x4x4 {alpha: 0.01}
+    /d/conv/Conv = Conv(b, d.weight) -> e float32 2x3x4x4
+    /d/bn/BatchNormalization = BatchNormalization(e, d.bn.weight, d.bn.bias, d.bn.running_mean, d.bn.running_var) -> f float32 2x3x4x4
+    /d/bn/act/LeakyRelu = LeakyRelu(f) -> y float32 2x3x4x4 {alpha: 0.01}
+    output y
+  )");
+  EXPECT_NE(text.find("leaky_relu(a) -> b [act]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("leaky_relu(f) -> y [d.bn.act] inplace\n"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -1,0 +1,241 @@
+// What exporters make one or move that the framework ran twice or elsewhere, and what looks like it and is not.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/analyzer/lower/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+Run Without(const std::string& rewrite) {
+  Run run;
+  run.disabled_rewrites = {rewrite};
+  return run;
+}
+
+// gc(x) and `other`(x), two graph convolutions that begin with adjacency @ x + x.
+std::string TwoConvolutions(std::string_view other_weight) {
+  return absl::StrCat(R"(
+    input x float32 2x4x8
+    input adj float32 2x4x4
+    weight gc.weight float32 8x8
+    weight as.)", std::string(other_weight), R"( float32 8x8
+    /gc/MatMul = MatMul(adj, x) -> a float32 2x4x8
+    /gc/Add = Add(a, x) -> b float32 2x4x8
+    /gc/MatMul_1 = MatMul(b, gc.weight) -> c float32 2x4x8
+    /as/MatMul = MatMul(b, as.)", std::string(other_weight), R"() -> d float32 2x4x8
+    /Add = Add(c, d) -> y float32 2x4x8
+    output y
+  )");
+}
+
+TEST(MergedExpressions, RunInModulesThatDoTheSameWithParametersOfOneName) {
+  const std::string text = LowerText(TwoConvolutions("weight"));
+  EXPECT_NE(text.find("matmul(adj, x) -> a in as [as]\nadd(a in as, x) -> b in as [as]\n"), std::string::npos) << text;
+}
+
+// self.a computes b and hands it to self.b, which has a parameter of another kind.
+TEST(MergedExpressions, AValueHandedToAnotherKindOfModuleIsNotRepeated) {
+  const std::string text = LowerText(TwoConvolutions("table"));
+  EXPECT_EQ(text.find(" in as"), std::string::npos) << text;
+}
+
+// An attention that a decoder calls in every step projects the same keys in each.
+constexpr std::string_view kTwoSteps = R"(
+    input q float32 2x1x8
+    input r float32 2x1x8
+    input keys float32 2x4x8
+    weight att.wa.weight float32 8x8
+    weight att.ua.weight float32 8x8
+    weight out.weight float32 8x8
+    /att/wa/MatMul = MatMul(q, att.wa.weight) -> a float32 2x1x8
+    /att/ua/MatMul = MatMul(keys, att.ua.weight) -> k float32 2x4x8
+    /att/Add = Add(a, k) -> b float32 2x4x8
+    /out/MatMul = MatMul(b, out.weight) -> c float32 2x4x8
+    /att/wa_1/MatMul = MatMul(r, att.wa.weight) -> d float32 2x1x8
+    /att_1/Add = Add(d, k) -> e float32 2x4x8
+    /Add = Add(c, e) -> y float32 2x4x8
+    output y
+)";
+
+TEST(MergedExpressions, RunInEachCallOfAModule) {
+  const std::string text = LowerText(kTwoSteps);
+  const size_t second = text.find("-> k in att_1 of /att_1/Add [att.ua]\n");
+  ASSERT_NE(second, std::string::npos) << text;
+  EXPECT_GT(second, text.find("-> d [att.wa]"));
+  EXPECT_EQ(LowerText(kTwoSteps, Without("merged-expressions")).find("k in att_1"), std::string::npos);
+}
+
+// A cell's state is read by its next call in another place than the call that made it: it was handed on.
+TEST(MergedExpressions, TheStateOfACellIsHandedOn) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8
+    input z float32 2x8
+    weight cell.weight float32 8x8
+    weight out.weight float32 8x8
+    /cell/MatMul = MatMul(x, cell.weight) -> c float32 2x8
+    /cell/Tanh = Tanh(c) -> h float32 2x8
+    /out/MatMul = MatMul(h, out.weight) -> o float32 2x8
+    /cell_1/MatMul = MatMul(z, cell.weight) -> d float32 2x8
+    /cell_1/Mul = Mul(d, c) -> e float32 2x8
+    /Add = Add(o, e) -> y float32 2x8
+    output y
+  )");
+  EXPECT_EQ(text.find(" in cell_1"), std::string::npos) << text;
+}
+
+// z = s.transpose(1, 2) @ x; a = s.transpose(1, 2) @ adj
+TEST(MergedExpressions, ASwapOfAxesStandsInEachProduct) {
+  const std::string text = LowerText(R"(
+    input in float32 2x4x3
+    input x float32 2x4x8
+    input adj float32 2x4x4
+    /Softmax = Softmax(in) -> s float32 2x4x3 {axis: -1}
+    /Transpose = Transpose(s) -> t float32 2x3x4 {perm: [0 2 1]}
+    /MatMul = MatMul(t, x) -> z float32 2x3x8
+    /MatMul_1 = MatMul(t, adj) -> a float32 2x3x4
+    output z
+    output a
+  )");
+  EXPECT_NE(text.find("matmul(t, x) -> z\npermute(s) -> t for /MatMul_1\nmatmul(t for /MatMul_1, adj) -> a\n"),
+            std::string::npos)
+      << text;
+}
+
+// x.chunk(2, -1) as the exporter writes it, its size computed by (Shape(x)[axis] + 1) / 2.
+std::string Chunk(std::string_view size_of) {
+  return absl::StrCat(R"(
+    input in float32 2x8
+    input other float32 2x8
+    const two int64 scalar = 2
+    const one int64 scalar = 1
+    const zero int64 1 = 0
+    const axis int64 1 = 1
+    const first int64 1 = 1
+    const second int64 1 = 2
+    /Relu = Relu(in) -> x float32 2x8
+    /Shape = Shape()", std::string(size_of), R"() -> s int64 2 = 2 8
+    /Gather = Gather(s, axis) -> g int64 1 = 8
+    /Add = Add(g, one) -> r int64 1 = 9
+    /Div = Div(r, two) -> n int64 1 = 4
+    /Mul = Mul(n, first) -> m int64 1 = 4
+    /Mul_1 = Mul(n, second) -> e int64 1 = 8
+    /Slice = Slice(x, zero, m, axis) -> a float32 2x4
+    /Slice_1 = Slice(x, m, e, axis) -> b float32 2x4
+    /Mul_2 = Mul(a, b) -> y float32 2x4
+    output y
+  )");
+}
+
+TEST(Chunk, IsOneSplit) {
+  const std::string text = LowerText(Chunk("x"), {}, "axis");
+  EXPECT_NE(text.find("split(x) -> a, b axis=1\n"), std::string::npos) << text;
+  EXPECT_EQ(LowerText(Chunk("x"), Without("chunk")).find("split"), std::string::npos);
+}
+
+TEST(Chunk, BoundsThatAnotherTensorGivesAreSlices) {
+  EXPECT_EQ(LowerText(Chunk("other")).find("split"), std::string::npos);
+}
+
+// torch.cat([f, torch.cat([d, sin(d), cos(d), sin(2 * d), cos(2 * d)], -1)], -1)
+constexpr std::string_view kFusedEncoding = R"(
+    input d float32 4x3
+    input x float32 4x8
+    const two float32 scalar = 2
+    weight f.weight float32 8x8
+    /Sin = Sin(d) -> s1 float32 4x3
+    /Cos = Cos(d) -> c1 float32 4x3
+    /Mul = Mul(d, two) -> m float32 4x3
+    /Sin_1 = Sin(m) -> s2 float32 4x3
+    /Cos_1 = Cos(m) -> c2 float32 4x3
+    /f/MatMul = MatMul(x, f.weight) -> f float32 4x8
+    /Concat = Concat(f, d, s1, c1, s2, c2) -> y float32 4x23 {axis: -1}
+    output y
+)";
+
+TEST(FusedConcat, APositionalEncodingIsJoinedFirst) {
+  const std::string text = LowerText(kFusedEncoding);
+  const size_t join = text.find("cat(d, s1, c1, s2, c2) -> /Concat of /Cos_1\n");
+  ASSERT_NE(join, std::string::npos) << text;
+  EXPECT_LT(join, text.find("-> f [f]"));
+  EXPECT_NE(text.find("cat(f, /Concat of /Cos_1) -> y"), std::string::npos) << text;
+}
+
+TEST(FusedConcat, AnEncodingAloneIsOneConcat) {
+  std::string text(kFusedEncoding);
+  text.replace(text.find("Concat(f, d"), 11, "Concat(d");
+  text.replace(text.find("4x23"), 4, "4x15");
+  EXPECT_NE(LowerText(text).find("cat(d, s1, c1, s2, c2) -> y"), std::string::npos) << LowerText(text);
+}
+
+// heat, size = self.hm(x), self.wh(x); return heat.sigmoid_(), size
+constexpr std::string_view kDisplaced = R"(
+    input x float32 2x4x8x8
+    weight hm.0.weight float32 4x4x1x1
+    weight hm.2.weight float32 4x4x1x1
+    weight wh.0.weight float32 4x4x1x1
+    /hm/hm.0/Conv = Conv(x, hm.0.weight) -> a float32 2x4x8x8
+    /hm/hm.1/Relu = Relu(a) -> b float32 2x4x8x8
+    /wh/wh.0/Conv = Conv(x, wh.0.weight) -> w float32 2x4x8x8
+    /hm/hm.2/Conv = Conv(b, hm.2.weight) -> c float32 2x4x8x8
+    /Sigmoid = Sigmoid(c) -> h float32 2x4x8x8
+    output h
+    output w
+)";
+
+TEST(Displaced, RunsInItsOwnModuleAndIsWrittenOver) {
+  const std::string text = LowerText(kDisplaced);
+  EXPECT_LT(text.find("-> c [hm.2]"), text.find("-> w [wh.0]")) << text;
+  EXPECT_NE(text.find("sigmoid(c) -> h inplace"), std::string::npos) << text;
+  onnx_mem::Run none;
+  none.inplace = "none";
+  EXPECT_EQ(LowerText(kDisplaced, none).find("sigmoid(c) -> h inplace"), std::string::npos);
+}
+
+// A second call of the module has a number: nothing was moved.
+TEST(Displaced, ASecondCallStaysWhereItIs) {
+  std::string text(kDisplaced);
+  text.replace(text.find("/hm/hm.2/Conv"), 13, "/hm_1/hm.2_1/Conv");
+  EXPECT_GT(LowerText(text).find("-> c ["), LowerText(text).find("-> w [wh.0]")) << LowerText(text);
+  EXPECT_EQ(LowerText(text).find("sigmoid(c) -> h inplace"), std::string::npos);
+}
+
+// mask == 0 of a bool tensor: the kernel reads the bools. A cast that something else reads as well was asked for.
+TEST(Promotion, AComparisonWithANumberNeedsNoCopy) {
+  constexpr std::string_view kText = R"(
+    input x int64 2x8
+    const limit int64 scalar = 3
+    const zero int64 scalar = 0
+    /Greater = Greater(x, limit) -> g bool 2x8
+    /Cast = Cast(g) -> c int64 2x8 {to: 7}
+    /Equal = Equal(c, zero) -> y bool 2x8
+    output y
+  )";
+  EXPECT_EQ(LowerText(kText).find("cast"), std::string::npos) << LowerText(kText);
+  EXPECT_NE(LowerText(absl::StrCat(std::string(kText), "output c\n")).find("cast(g) -> c"), std::string::npos);
+}
+
+// An encoder-decoder of transformers: a head with a bias of its own kind shares the token embedding, however small.
+TEST(TiedWeights, AHeadWithALogitsBiasIsTied) {
+  const auto text = [](std::string_view bias) {
+    return LowerText(absl::StrCat(R"(
+      input ids int64 2x4
+      weight shared.weight float32 2000x8
+      weight onnx::MatMul_9 float32 8x2000
+      weight )", std::string(bias), R"( float32 1x2000
+      /embed/Gather = Gather(shared.weight, ids) -> e float32 2x4x8
+      /lm_head/MatMul = MatMul(e, onnx::MatMul_9) -> l float32 2x4x2000
+      /Add = Add(l, )", std::string(bias), R"() -> y float32 2x4x2000
+      output y
+    )"));
+  };
+  EXPECT_NE(text("final_logits_bias").find("linear(e, shared.weight)"), std::string::npos) << text("final_logits_bias");
+  EXPECT_EQ(text("other_bias").find("linear(e, shared.weight)"), std::string::npos) << text("other_bias");
+}
+
+}  // namespace
+}  // namespace onnx_mem
