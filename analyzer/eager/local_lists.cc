@@ -1,5 +1,7 @@
 // The part of locals.h about lists: what is joined by torch.cat or split by torch.split, and which of the parts have names.
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "analyzer/eager/locals.h"
 
@@ -33,12 +35,41 @@ bool Locals::IsSplitPiece(TensorId id) const {
 // other parts, torch.cat([x0, x1, self.up(x2)], 1).
 bool Locals::StandsInList(TensorId id, const Node& cat) const {
   if (cat.op != "cat" || graph_.tensors[id].consumers.size() != 1) return false;
-  if (IsLookedUp(id)) return true;
+  if (IsLookedUp(id) || IsEncoding(id) || ComparesParts(id, cat)) return true;
   if (cat.inputs.size() < 3) return false;
   const bool beside_skips = std::any_of(cat.inputs.begin(), cat.inputs.end(), [&](TensorId part) {
     return part.valid() && graph_.tensors[part].consumers.size() >= 2;
   });
   return beside_skips && id == cat.inputs.back() && graph_.nodes[graph_.tensors[id].producer].op == "upsample";
+}
+
+// torch.cat([x] + [f(x * frequency) for ...], -1): the sines and cosines of a positional encoding (NeRF).
+bool Locals::IsEncoding(TensorId id) const {
+  const std::string& op = graph_.nodes[graph_.tensors[id].producer].op;
+  return op == "sin" || op == "cos";
+}
+
+// [sin(x * f), cos(x * f)]: the product, which the exporter made one, stands in each.
+bool Locals::IsEncodingArgument(TensorId id) const {
+  if (graph_.nodes[graph_.tensors[id].producer].op != "mul_scalar") return false;
+  const auto& readers = graph_.tensors[id].consumers;
+  return std::all_of(readers.begin(), readers.end(), [&](NodeId wave) {
+    const TensorId part = graph_.nodes[wave].outputs[0];
+    if (!part.valid() || !IsEncoding(part) || graph_.tensors[part].consumers.size() != 1) return false;
+    return graph_.nodes[graph_.tensors[part].consumers[0]].op == "cat";
+  });
+}
+
+// torch.cat([a, b, a - b, a * b], -1): what compares other parts of the list.
+bool Locals::ComparesParts(TensorId id, const Node& cat) const {
+  constexpr auto kComparing = std::to_array<std::string_view>({"sub", "mul", "abs"});
+  const Node& maker = graph_.nodes[graph_.tensors[id].producer];
+  if (std::find(kComparing.begin(), kComparing.end(), maker.op) == kComparing.end()) return false;
+  return std::all_of(maker.inputs.begin(), maker.inputs.end(), [&](TensorId operand) {
+    if (!operand.valid()) return false;
+    if (std::find(cat.inputs.begin(), cat.inputs.end(), operand) != cat.inputs.end()) return true;
+    return maker.op == "abs" && graph_.tensors[operand].producer.valid() && ComparesParts(operand, cat);
+  });
 }
 
 // Parts of a list that is joined later, features = [...]; torch.cat(features, 1), have names or a list of their own, and

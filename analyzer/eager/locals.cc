@@ -148,7 +148,7 @@ bool Locals::IsGaussianName(TensorId id) const {
 // Several statements read it, and the last does not assign its name anew.
 bool Locals::IsNamed(TensorId id, const Home& home) const {
   const std::vector<int32_t> units = ReadingUnits(id, home);
-  if (units.size() < 2 || FeedsGaussian(id)) return false;
+  if (units.size() < 2 || FeedsGaussian(id) || IsEncodingArgument(id)) return false;
   if (IsSkip(id, home, units)) return true;
   const TensorId last = OnlyResult(units.back(), home.depth), other = OnlyResult(units[units.size() - 2], home.depth);
   if (!last.valid() || !other.valid()) return false;

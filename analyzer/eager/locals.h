@@ -73,6 +73,9 @@ class Locals {
   bool IsSplitPiece(TensorId id) const;
   bool IsToken(TensorId id) const;
   bool StandsInList(TensorId id, const Node& cat) const;
+  bool IsEncoding(TensorId id) const;
+  bool IsEncodingArgument(TensorId id) const;
+  bool ComparesParts(TensorId id, const Node& cat) const;
   bool IsNamedPart(TensorId id, const Node& cat) const;
   int32_t EndOfList(TensorId id, NodeId cat) const;
   bool IsLookedUp(TensorId id) const;

@@ -288,6 +288,32 @@ TEST(Locals, WhatIsLookedUpForAJoinedListHasNoName) {  // torch.cat([e(x) for e 
   EXPECT_EQ(p.Release(parts[0]), Nodes(3, 3));
 }
 
+TEST(Locals, WhatComparesPartsOfAListHasNoName) {  // torch.cat([a, b, a - b, a * b], 1)
+  Program p;
+  const TensorId a = p.Run("conv", {p.input()}, "a");                              // 0
+  const TensorId b = p.Run("conv", {p.input()}, "b");                              // 1
+  const TensorId difference = p.Run("sub", {a, b});                                // 2
+  const TensorId other = p.Run("sub", {a, p.input()});                             // 3
+  const TensorId cat = p.Run("cat", {a, b, difference, other}, "", {8, 4});        // 4
+  p.Run("linear", {cat}, "head");                                                  // 5
+  p.Run("linear", {cat}, "tail");                                                  // 6
+  EXPECT_EQ(p.Release(difference), Nodes(4, 4));
+  EXPECT_EQ(p.Release(other), Nodes(6, 4)) << "not of two parts: a name";
+}
+
+TEST(Locals, APositionalEncodingIsMadeInItsList) {  // torch.cat([x] + [f(x * k) for ...], 1)
+  Program p;
+  const TensorId x = p.Run("conv", {p.input()}, "x");         // 0
+  const TensorId scaled = p.Run("mul_scalar", {x});           // 1
+  const TensorId sine = p.Run("sin", {scaled});               // 2
+  const TensorId cosine = p.Run("cos", {scaled});             // 3
+  const TensorId cat = p.Run("cat", {x, sine, cosine}, "", {6, 4});  // 4
+  p.Run("linear", {cat}, "head");                             // 5
+  p.Run("linear", {cat}, "tail");                             // 6
+  EXPECT_EQ(p.Release(sine), Nodes(4, 4));
+  EXPECT_EQ(p.Release(scaled), Nodes(3, 3));
+}
+
 TEST(Locals, TokensAndWhatIsScaledUpInAListOfSkipsHaveNoName) {  // torch.cat([a, b, self.up(c)], 1)
   Program p;
   const TensorId a = p.Run("conv", {p.input()}, "a");      // 0
