@@ -83,7 +83,8 @@ absl::StatusOr<std::vector<int64_t>> ParseBatches(std::string_view text) {
     if (last - first >= static_cast<int64_t>(kMostBatches - batches.size())) {
       return UsageError(absl::StrFormat("'%s' is more than %d batches", text, kMostBatches));
     }
-    for (int64_t batch = first; batch <= last; ++batch) {
+    for (int64_t i = 0; i <= last - first; ++i) {  // counted from 0: last may be the largest number that there is
+      const int64_t batch = first + i;
       if (std::find(batches.begin(), batches.end(), batch) == batches.end()) batches.push_back(batch);
     }
   }

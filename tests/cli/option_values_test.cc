@@ -10,6 +10,7 @@ TEST(ParseBatches, NumbersListsAndRanges) {
   EXPECT_EQ(*ParseBatches("1,8,64"), (std::vector<int64_t>{1, 8, 64}));
   EXPECT_EQ(*ParseBatches("1..4"), (std::vector<int64_t>{1, 2, 3, 4}));
   EXPECT_EQ(*ParseBatches("8,1..3,2"), (std::vector<int64_t>{8, 1, 2, 3}));
+  EXPECT_EQ(*ParseBatches("9223372036854775807"), (std::vector<int64_t>{9223372036854775807}));
 }
 
 TEST(ParseBatches, RefusesEverythingElse) {
