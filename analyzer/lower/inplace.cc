@@ -14,7 +14,7 @@ namespace onnx_mem {
 namespace {
 
 // When `auto` writes in place.
-enum class Habit { kAlways, kAsModule, kInference, kNever };
+enum class Habit { kAlways, kAsModule, kInference, kIntoZeros, kNever };
 
 struct InPlaceRow {
   std::string_view op;
@@ -29,6 +29,9 @@ constexpr auto kInPlace = std::to_array<InPlaceRow>({
     {"selu", Habit::kNever},        {"celu", Habit::kNever},          {"hardsigmoid", Habit::kNever},
     {"mish", Habit::kNever},        {"dropout", Habit::kNever},       {"sigmoid", Habit::kNever},
     {"tanh", Habit::kNever},        {"clamp", Habit::kNever},         {"threshold", Habit::kNever},
+    // torch.zeros(n, d).index_add_(0, target, messages), as graph networks write it
+    {"scatter", Habit::kIntoZeros}, {"scatter_add", Habit::kIntoZeros}, {"index_add", Habit::kIntoZeros},
+    {"index_copy", Habit::kIntoZeros}, {"index_put", Habit::kIntoZeros},
 });
 
 // Producers whose backward reads their own output: it must stay as it is.
@@ -120,6 +123,7 @@ bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId produc
              !HasOnlyDefaults(draft.node(id), before);
     case Habit::kInference:
       return !run.training && (before.op == "batch_norm" || before.op == "add") && IsOwnModule(draft.node(id), before);
+    case Habit::kIntoZeros: return before.op == "full";
     case Habit::kNever: return false;
   }
   return false;

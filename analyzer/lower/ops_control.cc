@@ -36,9 +36,36 @@ int64_t BodyPeakBytes(const Graph& body) {
   return peak;
 }
 
+// nn.EmbeddingBag, which the TorchScript exporter writes as a loop over the bags: rows of a stored table are looked up
+// by a slice of the indices, and reduced.
+bool LowerEmbeddingBag(Site& s) {
+  if (s.node().subgraphs.size() != 1 || s.num_outputs() != 1 || s.OutShape().rank() != 2) return false;
+  const Graph& body = *s.node().subgraphs[0];
+  std::string mode;
+  bool looks_up = false;
+  for (const Node& node : body.nodes) {
+    if (node.op == "ReduceSum") mode = "sum";
+    if (node.op == "ReduceMean") mode = "mean";
+    if (node.op == "ReduceMax") mode = "max";
+    looks_up |= node.op == "Gather" && body.tensors[node.inputs[0]].shape.rank() == 2;
+  }
+  TensorId table, indices;
+  for (TensorId capture : s.node().captures) {
+    const Tensor& tensor = s.source().tensors[capture];
+    if (tensor.role == TensorRole::kInitializer && IsFloating(tensor.dtype) && tensor.shape.rank() == 2) table = capture;
+    const bool listed = tensor.dtype == DType::kInt64 && tensor.shape.rank() == 1 && s.lowering().residence.from_data[capture];
+    if (listed) indices = capture;
+  }
+  if (mode.empty() || !looks_up || !table.valid() || !indices.valid()) return false;
+  if (s.source().tensors[table].shape.dims[1] != s.OutShape().dims[1]) return false;
+  s.Emit("embedding_bag", {s.draft().Resolve(table), s.draft().Resolve(indices)}, {s.Out(0)}, {{"mode", mode}});
+  return true;
+}
+
 }  // namespace
 
 void LowerControlFlow(Site& s) {
+  if (LowerEmbeddingBag(s)) return;
   int64_t workspace = 0;
   for (const auto& body : s.node().subgraphs) workspace = std::max(workspace, BodyPeakBytes(*body));
   std::vector<TensorId> inputs;

@@ -76,7 +76,11 @@ void LowerCast(Site& s) {
 
 void LowerAdd(Site& s) {
   if (IsScalarOperation(s, 0, 1)) return EmitScalar(s, "add_scalar", 0, 1);
-  if (IsScalarOperation(s, 1, 0)) return EmitScalar(s, "add_scalar", 1, 0);
+  if (IsScalarOperation(s, 1, 0)) {
+    // Code gives the tensor first, 1 + x too: an exporter wrote this.
+    s.Emit("add_scalar", {s.In(1)}, {s.Out(0)}, {{"scalar", *s.Number(0)}, {"number_first", int64_t{1}}});
+    return;
+  }
   EmitBinary(s, "add");
 }
 

@@ -48,10 +48,13 @@ void LowerGatherNd(Site& s) {
   s.Emit("index", {s.Materialized(0), s.Materialized(1)}, {s.Out(0)}, {{"axis", int64_t{0}}});
 }
 
+// scatter, scatter_add, and scatter_reduce for the other reductions.
 void LowerScatterElements(Site& s) {
-  const bool reduces = s.String("reduction", "none") != "none";
-  s.Emit(reduces ? "scatter_add" : "scatter", {s.Materialized(0), s.Materialized(1), s.Materialized(2)}, {s.Out(0)},
-         {{"axis", s.Axis("axis", 0)}});
+  const std::string reduction = s.String("reduction", "none");
+  const bool named = absl::StartsWith(s.scope().framework_op, "scatter_reduce#");
+  const std::string_view op = reduction == "none" ? "scatter" : reduction == "add" && !named ? "scatter_add" : "scatter_reduce";
+  s.Emit(op, {s.Materialized(0), s.Materialized(1), s.Materialized(2)}, {s.Out(0)},
+         {{"axis", s.Axis("axis", 0)}, {"reduction", reduction}});
 }
 
 // x[a:b] = y is written as a ScatterND at positions made of ranges: the framework copies into a view, in place. Numbers
@@ -59,9 +62,11 @@ void LowerScatterElements(Site& s) {
 void LowerScatterNd(Site& s) {
   const TensorId x = s.Materialized(0);
   const auto& from_data = s.lowering().residence.from_data;
-  const bool at_ranges = s.Has(1) && !from_data[s.node().inputs[1]];
+  const bool named = absl::StartsWith(s.scope().framework_op, "index_put#") || s.String("reduction", "none") != "none";
+  const bool at_ranges = s.Has(1) && !from_data[s.node().inputs[1]] && !named;
   if (!at_ranges || !s.draft().producer(x).valid()) {
-    s.Emit("index_put", {x, s.Materialized(2), s.Materialized(1)}, {s.Out(0)});
+    const bool adds = s.String("reduction", "none") != "none";
+    s.Emit("index_put", {x, s.Materialized(2), s.Materialized(1)}, {s.Out(0)}, {{"accumulate", static_cast<int64_t>(adds)}});
     return;
   }
   if (!s.Has(2) || !from_data[s.node().inputs[2]] || !s.In(2).valid()) return s.Alias(0, x);

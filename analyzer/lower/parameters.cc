@@ -73,10 +73,15 @@ bool InSlots(const Node& node, TensorId id, int first, int last) {
   return false;
 }
 
-bool IsRunningStatistic(const Graph& graph, TensorId id) {
+// Operators and slots whose floating operand is a buffer: running statistics, the window of a spectrum.
+constexpr std::array<WeightSlot, 2> kBufferSlots = {{{"BatchNormalization", 3, 4}, {"STFT", 2, 2}}};
+
+bool IsInBufferSlot(const Graph& graph, TensorId id) {
   const auto& readers = graph.tensors[id].consumers;
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    return graph.nodes[reader].op == "BatchNormalization" && InSlots(graph.nodes[reader], id, 3, 4);
+    return std::any_of(kBufferSlots.begin(), kBufferSlots.end(), [&](const WeightSlot& slot) {
+      return graph.nodes[reader].op == slot.op && InSlots(graph.nodes[reader], id, slot.first, slot.last);
+    });
   });
 }
 
@@ -244,7 +249,7 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
   if (IsMarked(graph, id, kReadsBuffer)) return TensorKind::kBuffer;
   if (IsMarked(graph, id, kReadsParameter) && IsFloating(tensor.dtype)) return TensorKind::kParameter;
   if (IsFoldedTable(graph, id)) return TensorKind::kParameter;
-  if (!IsFloating(tensor.dtype) || IsRunningStatistic(graph, id) || IsQuantizationScale(graph, id)) {
+  if (!IsFloating(tensor.dtype) || IsInBufferSlot(graph, id) || IsQuantizationScale(graph, id)) {
     return TensorKind::kBuffer;
   }
   if (IsLayerWeight(graph, id)) return TensorKind::kParameter;

@@ -6,7 +6,9 @@
 // Calls whose nodes the table already turns into the right operator have no row.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -21,6 +23,7 @@ enum class GroupKind {
   kUnary,    // one tensor in, one out
   kNorm,     // a tensor and its stored scale and shift in, one out
   kAll,      // everything that the group reads, in the order in which it reads it
+  kIndexed,  // the indexed tensor, the values that are put there, and then the indices
   kAddend,   // everything that it reads, what its last node reads before the rest
   kInPlace,  // the first tensor that it reads, written into: functional form of x[a:b] = y
   kUnbind,   // one tensor in, its slices along an axis out
@@ -42,28 +45,44 @@ constexpr auto kGroups = std::to_array<GroupRow>({
     {"_to_copy", "to_complex", GroupKind::kComplex},
     {"abs", "complex_abs", GroupKind::kComplex},
     {"addcmul", "addcmul", GroupKind::kAddend},
+    {"all", "all", GroupKind::kUnary},
+    {"any", "any", GroupKind::kUnary},
     {"celu", "celu", GroupKind::kUnary},
+    {"col2im", "col2im", GroupKind::kUnary},
     {"cumsum", "cumsum", GroupKind::kUnary},
+    {"diagonal", "diagonal", GroupKind::kUnary},
     {"elu", "elu", GroupKind::kUnary},
+    {"exp2", "exp2", GroupKind::kUnary},
+    {"expm1", "expm1", GroupKind::kUnary},
     {"flip", "flip", GroupKind::kUnary},
+    {"frac", "frac", GroupKind::kUnary},
     {"gelu", "gelu", GroupKind::kUnary},
     {"glu", "glu", GroupKind::kUnary},
     {"group_norm", "group_norm", GroupKind::kNorm},
     {"hardsigmoid", "hardsigmoid", GroupKind::kUnary},
     {"hardswish", "hardswish", GroupKind::kUnary},
-    {"index", "index", GroupKind::kAll},
-    {"index_put", "index_put", GroupKind::kAll},
+    {"im2col", "im2col", GroupKind::kUnary},
+    {"index", "index", GroupKind::kIndexed},
+    {"index_put", "index_put", GroupKind::kIndexed},
     {"instance_norm", "instance_norm", GroupKind::kNorm},
     {"layer_norm", "layer_norm", GroupKind::kNorm},
     {"linalg_vector_norm", "norm", GroupKind::kUnary},
+    {"log10", "log10", GroupKind::kUnary},
+    {"log1p", "log1p", GroupKind::kUnary},
+    {"log2", "log2", GroupKind::kUnary},
     {"log_sigmoid", "logsigmoid", GroupKind::kUnary},
+    {"logcumsumexp", "logcumsumexp", GroupKind::kUnary},
     {"logdet", "logdet", GroupKind::kUnary},
+    {"logit", "logit", GroupKind::kUnary},
     {"logsumexp", "logsumexp", GroupKind::kUnary},
     {"masked_fill", "masked_fill", GroupKind::kAll},
     {"mish", "mish", GroupKind::kUnary},
     {"mul", "complex_mul", GroupKind::kComplex},
     {"native_group_norm", "group_norm", GroupKind::kNorm},
     {"native_layer_norm", "layer_norm", GroupKind::kNorm},
+    {"pixel_shuffle", "pixel_shuffle", GroupKind::kUnary},
+    {"pixel_unshuffle", "pixel_unshuffle", GroupKind::kUnary},
+    {"remainder", "remainder_scalar", GroupKind::kUnary},
     {"repeat", "repeat", GroupKind::kUnary},
     {"rms_norm", "rms_norm", GroupKind::kNorm},
     {"roll", "roll", GroupKind::kUnary},
@@ -74,7 +93,9 @@ constexpr auto kGroups = std::to_array<GroupRow>({
     {"slice_scatter", "identity", GroupKind::kInPlace},
     {"softplus", "softplus", GroupKind::kUnary},
     {"std", "std", GroupKind::kUnary},
+    {"trunc", "trunc", GroupKind::kUnary},
     {"unbind", "unbind", GroupKind::kUnbind},
+    {"unfold", "unfold", GroupKind::kUnary},
     {"var", "var", GroupKind::kUnary},
 });
 
@@ -138,6 +159,17 @@ std::vector<TensorId> NormOperands(const Draft& draft, const Group& group) {
   return operands;
 }
 
+// The order of a norm that is spelled out: a maximum, or a root of powers.
+void ReadNormOrder(const Draft& draft, const Group& group, Node& fused) {
+  for (NodeId id : group.nodes) {
+    const Node& node = draft.node(id);
+    if (node.op == "amax" || node.op == "max_dim") fused.attributes["p"] = std::numeric_limits<double>::infinity();
+    if (node.op == "pow_scalar" && !fused.attributes.contains("p")) {
+      fused.attributes["p"] = FloatAttribute(node, "exponent", 2.0);
+    }
+  }
+}
+
 // Attributes of the one operator, from the nodes that it was decomposed into.
 void ReadAttributes(const Draft& draft, const Group& group, Node& fused) {
   const auto rank = static_cast<int64_t>(draft.tensor(fused.inputs[0]).shape.rank());
@@ -149,10 +181,15 @@ void ReadAttributes(const Draft& draft, const Group& group, Node& fused) {
       const Dims& dims = draft.tensor(node.inputs[0]).shape.dims;
       if (dims.size() > 1) fused.attributes["groups"] = dims[1];
     }
-    for (std::string_view name : {"axes", "axis", "keepdim", "p", "groups"}) {
+    for (std::string_view name : {"axes", "axis", "keepdim", "p", "groups", "accumulate"}) {
       auto it = node.attributes.find(name);
       if (it != node.attributes.end() && node.op != "reshape") fused.attributes.insert_or_assign(it->first, it->second);
     }
+  }
+  if (fused.op == "norm") ReadNormOrder(draft, group, fused);
+  if (fused.op == "index_put" && IntAttribute(fused, "accumulate", 0) != 0 && fused.inputs.size() == 3) {
+    fused.op = "index_add";  // what index_add decomposes into
+    std::swap(fused.inputs[1], fused.inputs[2]);
   }
   if (fused.op == "gelu") fused.attributes.try_emplace("approximate", std::string("none"));
 }
@@ -212,6 +249,32 @@ void MakeWrite(const Draft& draft, const Group& group, Node& fused) {
   fused.inputs.push_back(written);
 }
 
+// Through the views inside a group, the tensor at its border that `id` is of.
+TensorId AtBorder(const Draft& draft, const Group& group, TensorId id) {
+  while (id.valid() && std::find(group.inputs.begin(), group.inputs.end(), id) == group.inputs.end()) {
+    const NodeId producer = draft.producer(id);
+    if (!producer.valid() || draft.node(producer).inputs.empty()) return TensorId();
+    id = draft.node(producer).inputs[0];
+  }
+  return id;
+}
+
+// x[i, j] and x[i, j] = y: the operands of the one node that indexes, traced to the border, before the indices.
+bool OrderIndexed(const Draft& draft, const GroupRow& row, Group& group) {
+  for (NodeId id : group.nodes) {
+    const Node& node = draft.node(id);
+    if (node.op != row.framework && node.op != "index_select") continue;
+    std::vector<TensorId> ordered = {AtBorder(draft, group, node.inputs[0])};
+    if (row.framework == "index_put") ordered.push_back(AtBorder(draft, group, node.inputs[1]));
+    for (TensorId input : group.inputs) {
+      if (std::find(ordered.begin(), ordered.end(), input) == ordered.end()) ordered.push_back(input);
+    }
+    group.inputs = std::move(ordered);
+    return group.inputs[0].valid();
+  }
+  return false;
+}
+
 bool IsPairs(const Draft& draft, TensorId id) {
   const Dims& dims = draft.tensor(id).shape.dims;
   return !dims.empty() && dims.back() == 2;
@@ -233,7 +296,7 @@ bool IsComplexCall(const Draft& draft, const GroupRow& row, const Group& group) 
 }
 
 // The one operator that the group was; false where the group is not what its row expects.
-bool MakeFused(const Draft& draft, const GroupRow& row, const Group& group, Node& fused) {
+bool MakeFused(const Draft& draft, const GroupRow& row, Group& group, Node& fused) {
   fused.op = std::string(row.framework);
   if (row.kind == GroupKind::kUnbind) return MakeUnbind(draft, group, fused);
   if (group.outputs.size() != 1) return false;
@@ -245,6 +308,10 @@ bool MakeFused(const Draft& draft, const GroupRow& row, const Group& group, Node
       if (fused.inputs.size() != 1) return false;
       break;
     case GroupKind::kNorm: fused.inputs = NormOperands(draft, group); break;
+    case GroupKind::kIndexed:
+      if (!OrderIndexed(draft, row, group)) return false;
+      fused.inputs = group.inputs;
+      break;
     case GroupKind::kAll:
       fused.inputs = group.inputs;
       if (row.framework == "masked_fill") {  // a where reads the mask first

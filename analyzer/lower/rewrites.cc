@@ -30,6 +30,8 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"folded-linear", "linear layers over stored inputs computed in every step", ComputeFoldedLinear, Told::kByCheck},
     {"linear-bias", "matrix products with their bias run as one linear", FuseLinearBias, Told::kByCheck},
     {"rsqrt", "reciprocals of square roots run as one rsqrt", FuseRsqrt, Told::kByCheck},
+    {"spelled-out", "operators without one in ONNX run as the framework's own", FuseSpelledOut, Told::kByCheck},
+    {"cells", "recurrent cells that the exporter spelled out run as one operator each", FuseCells},
     {"addcmul", "sums with a product scaled by one run as addcmul", FuseAddcmul, Told::kByCheck},
     {"unbind", "splits into single slices run as one unbind", FuseUnbind, Told::kByCheck},
     {"roll", "pairs of slices joined the other way round run as roll", FuseRoll, Told::kByCheck},

@@ -44,6 +44,10 @@ int64_t SplitModuleBuffers(Lowering& lowering);
 int64_t ComputeRelativeBias(Lowering& lowering);
 // rewrite_folded_linear.cc
 int64_t ComputeFoldedLinear(Lowering& lowering);
+// rewrite_spelled_out.cc
+int64_t FuseSpelledOut(Lowering& lowering);
+// rewrite_cells.cc: nn.LSTMCell, nn.GRUCell
+int64_t FuseCells(Lowering& lowering);
 // rewrite_addcmul.cc
 int64_t FuseAddcmul(Lowering& lowering);
 // rewrite_gelu.cc

@@ -26,6 +26,7 @@
 #include "analyzer/onnx/tensor_literal.h"
 #include "analyzer/onnx/tied_weights.h"
 #include "analyzer/onnx/traced_batch.h"
+#include "analyzer/onnx/unroll.h"
 
 namespace onnx_mem {
 namespace {
@@ -147,6 +148,24 @@ absl::StatusOr<std::unique_ptr<onnx::ModelProto>> WithWeightShapes(const onnx::M
   return copy;
 }
 
+// Loops inside loops that are unrolled.
+constexpr int kDeepestLoop = 4;
+
+// The shapes of `model` with its inputs bound as `bound` says. Where they contradict a batch that the file holds as a
+// number, the changes that let it follow are added to `bound`. `rebatcher` has learnt about this very model.
+absl::StatusOr<Rebatched> Infer(const onnx::ModelProto& model, const Bindings& bindings, const std::string& path,
+                                Rebatcher& rebatcher, BoundInputs& bound) {
+  if (bound.changes.empty()) {
+    absl::StatusOr<InferredGraph> facts = InferShapes(model, {.input_shapes = &bound.shapes});
+    if (facts.ok()) return Rebatched{.facts = *std::move(facts)};
+    if (DiagnosticOf(facts.status()).code != "bad-shape") return facts.status();
+    std::optional<BoundInputs> changed = ChangesFromTracedBatch(model, bindings, bound, path);
+    if (!changed) return facts.status();
+    bound = *std::move(changed);
+  }
+  return rebatcher.Infer(model, bound);
+}
+
 }  // namespace
 
 struct ModelFile::Impl {
@@ -228,23 +247,18 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
   const onnx::ModelProto& model = reshaped ? *reshaped : *impl_->model;
   ASSIGN_OR_RETURN(BoundInputs bound, BindInputs(model.graph(), bindings, impl_->info.path));
   ImportedModel imported{.graph = {}, .info = impl_->info, .diagnostics = impl_->diagnostics};
-  if (bound.changes.empty()) {
-    const absl::StatusOr<InferredGraph> facts = InferShapes(model, {.input_shapes = &bound.shapes});
-    if (facts.ok()) {
-      ASSIGN_OR_RETURN(imported.graph, BuildGraph(model, *facts));
-    } else {
-      if (DiagnosticOf(facts.status()).code != "bad-shape") return facts.status();
-      std::optional<BoundInputs> changed = ChangesFromTracedBatch(model, bindings, bound, impl_->info.path);
-      if (!changed) return facts.status();
-      bound = *std::move(changed);
-    }
+  Rebatcher own;  // what the model's own one has learnt is of other weights and nodes
+  ASSIGN_OR_RETURN(Rebatched known, Infer(model, bindings, impl_->info.path, reshaped ? own : impl_->rebatcher, bound));
+  std::unique_ptr<onnx::ModelProto> unrolled;
+  for (int depth = 0; depth < kDeepestLoop; ++depth) {
+    auto next = UnrollLoops(unrolled ? *unrolled : model, known.facts);
+    if (next == nullptr) break;
+    unrolled = std::move(next);
+    own = Rebatcher();
+    ASSIGN_OR_RETURN(known, Infer(*unrolled, bindings, impl_->info.path, own, bound));
   }
-  if (!bound.changes.empty()) {
-    Rebatcher own;  // what the model's own one has learnt is of other weights
-    ASSIGN_OR_RETURN(const Rebatched rebatched, (reshaped ? own : impl_->rebatcher).Infer(model, bound));
-    ASSIGN_OR_RETURN(imported.graph, BuildGraph(model, rebatched.facts, rebatched.rewrites));
-    NoteRebatched(bound, rebatched, imported);
-  }
+  ASSIGN_OR_RETURN(imported.graph, BuildGraph(unrolled ? *unrolled : model, known.facts, known.rewrites));
+  if (!bound.changes.empty()) NoteRebatched(bound, known, imported);
   RETURN_IF_ERROR(CheckElementCounts(imported.graph));
   imported.info.file_batch = bound.file_batch;
   if (!bindings.batch && !bindings.inputs.empty()) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <string>
 
+#include "analyzer/eager/ops/binary.h"
 #include "analyzer/eager/ops/families.h"
 #include "analyzer/eager/ops/matmul.h"
 #include "analyzer/eager/ops/reduce.h"
@@ -119,11 +120,11 @@ TensorRef Contract(Machine& m, TensorRef a, TensorRef b, size_t outputs, const s
   Dims a_sums, b_sums;
   for (size_t d = 0; d < a->dims.size(); ++d) {
     const bool in_a = a->dims[d] != 1, in_b = b->dims[d] != 1;
-    const bool sums = d >= outputs && !needed_later[d];
+    const bool ends = d >= outputs && !needed_later[d];
     const auto axis = static_cast<int64_t>(d);
-    if (sums && in_a && !in_b) a_sums.push_back(axis);
-    if (sums && in_b && !in_a) b_sums.push_back(axis);
-    if (sums && in_a == in_b) {
+    if (ends && in_a && !in_b) a_sums.push_back(axis);
+    if (ends && in_b && !in_a) b_sums.push_back(axis);
+    if (ends && in_a == in_b) {
       groups.summed.push_back(axis);
     } else if (in_a && in_b) {
       groups.both.push_back(axis);
@@ -133,6 +134,8 @@ TensorRef Contract(Machine& m, TensorRef a, TensorRef b, size_t outputs, const s
       groups.left.push_back(axis);
     }
   }
+  const bool sums = !groups.summed.empty() || !a_sums.empty() || !b_sums.empty();
+  if (!sums) return Mul(m, a, b);  // an outer product, or elements
   if (!a_sums.empty()) a = Sum(m, a, a_sums, /*keep_dims=*/true);
   if (!b_sums.empty()) b = Sum(m, b, b_sums, /*keep_dims=*/true);
   return Product(m, a, b, groups);

@@ -222,12 +222,25 @@ void EnactRecurrent(Machine& m, const Call& call, Outputs& out) {
   if (out.size() > 2 && c_n != nullptr) out[2] = batch_first ? Transpose(m, c_n, 0, 1) : c_n;
 }
 
+// nn.LSTMCell, nn.GRUCell: one step. Inputs: x, h, c (or null), input weight, state weight, input bias, state bias.
+void EnactCell(Machine& m, const Call& call, Outputs& out) {
+  Layer layer;
+  layer.kind = call.node.op == "lstm_cell" ? "lstm" : "gru";
+  layer.hidden = call.input(1)->dims[1];
+  const Weights weights{call.input(3), call.input(4), call.input(5), call.input(6)};
+  const State next = Cell(m, layer, weights, call.input(0), {call.input(1), call.input(2)});
+  out[0] = next.h;
+  if (out.size() > 1) out[1] = next.c;
+}
+
 }  // namespace
 
 std::span<const OpRow> RecurrentOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"gru", EnactRecurrent, 1, 3},
+      {"gru_cell", EnactCell, 2, 2},
       {"lstm", EnactRecurrent, 1, 3},
+      {"lstm_cell", EnactCell, 3, 2},
       {"rnn", EnactRecurrent, 1, 3},
   });
   return kRows;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "analyzer/eager/ops/families.h"
 #include "analyzer/eager/ops/pointwise.h"
@@ -179,6 +180,46 @@ void EnactCumProd(Machine& m, const Call& call, Outputs& out) {
   node.Formula(CumProdBackward);
 }
 
+// log(exp(g).sum over what follows), for the positive and the negative part of g apart.
+void LogCumSumExpBackward(Backward& b) {
+  const TensorRef x = b.saved(0);
+  TensorRef parts[2];
+  {
+    TensorRef logarithm;
+    {
+      const TensorRef magnitude = b.m.NewLike("abs", *x);
+      logarithm = b.m.NewLike("log", *x);
+    }
+    for (size_t i = 0; i < 2; ++i) {
+      const TensorRef mask = b.m.NewLike(i == 0 ? "gt" : "lt", *x, DType::kBool);
+      parts[i] = b.m.NewLike("where", *x);
+    }
+    TensorRef sums[2];
+    for (TensorRef& sum : sums) {
+      const TensorRef difference = b.m.NewLike("sub", *x);
+      TensorRef reversed;
+      {
+        const TensorRef flipped = b.m.NewLike("flip", *x);
+        const TensorRef scanned = b.m.NewLike("logcumsumexp", *x);
+        reversed = b.m.NewLike("flip", *x);
+      }
+      const TensorRef exponent = b.m.NewLike("add", *x);
+      sum = b.m.NewLike("exp", *x);
+    }
+    b.result(0, b.m.NewLike("sub", *x));
+  }
+}
+
+void EnactLogCumSumExp(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef x = m.AutocastHigh(call.input(0));
+  NodeRef node = m.MakeNode("LogcumsumexpBackward0", {x});
+  node.Save(x);
+  out[0] = m.NewLike("logcumsumexp", *x);
+  node.Save(out[0]);
+  node.Output(out[0]);
+  node.Formula(LogCumSumExpBackward);
+}
+
 void VarianceBackward(Backward& b, const Reduction& r, const TensorRef& x) {
   const TensorRef mean = b.m.New("mean", r.kept, x->dtype);
   const TensorRef centred = NewPointwise(b.m, "sub", {x, mean});
@@ -246,6 +287,38 @@ TensorRef Mean(Machine& m, const TensorRef& x, const Dims& axes, bool keep_dims)
   return y;
 }
 
+namespace {
+
+// The elements equal to the largest share the gradient.
+TensorRef LargestNormBackward(Backward& b, const TensorRef& x, const Reduction& r) {
+  const TensorRef magnitude = b.m.NewLike("abs", *x);
+  TensorRef largest;
+  {
+    const TensorRef equal = b.m.NewLike("eq", *x, DType::kBool), undefined = b.m.NewLike("isnan", *x, DType::kBool);
+    largest = b.m.NewLike("logical_or", *x, DType::kBool);
+  }
+  const TensorRef count = b.m.New("sum", r.kept, DType::kInt64);
+  const TensorRef share = b.m.New("div", r.kept, x->dtype);
+  const TensorRef spread = b.m.NewLike("mul", *x), sign = b.m.NewLike("sgn", *x);
+  return b.m.NewLike("mul", *x);
+}
+
+// x * |x| ** (p - 2), scaled by the gradient over norm ** (p - 1).
+TensorRef PowerNormBackward(Backward& b, const TensorRef& x, const Reduction& r, double p) {
+  TensorRef powers;
+  {
+    const TensorRef magnitude = b.m.NewLike("abs", *x);
+    const TensorRef power = p == 3.0 ? nullptr : b.m.NewLike("pow", *x);
+    powers = b.m.NewLike("mul", *x);
+  }
+  const TensorRef power = b.m.New("pow", r.kept, x->dtype);
+  const TensorRef scale = b.m.New("div", r.kept, x->dtype);
+  const TensorRef zero = b.m.New("eq", r.kept, DType::kBool);
+  return b.m.NewLike("mul", *x);
+}
+
+}  // namespace
+
 TensorRef VectorNorm(Machine& m, const TensorRef& x, double p, const Dims& axes, bool keep_dims) {
   NodeRef node = m.MakeNode("LinalgVectorNormBackward0", {x});
   node.Save(x);
@@ -258,6 +331,8 @@ TensorRef VectorNorm(Machine& m, const TensorRef& x, double p, const Dims& axes,
       b.result(0, RunPointwise(b.m, {"sgn", "mul"}, {x, norm}));
       return;
     }
+    if (std::isinf(p)) return b.result(0, LargestNormBackward(b, x, r));
+    if (p != 2.0) return b.result(0, PowerNormBackward(b, x, r, p));
     const TensorRef direction = NewPointwise(b.m, "div", {x, norm});
     const TensorRef zero = b.m.New("eq", r.kept, DType::kBool);
     b.result(0, NewPointwise(b.m, "mul", {direction, norm}));
@@ -275,6 +350,7 @@ std::span<const OpRow> ReduceOps() {
       {"argmin", EnactIndices},
       {"cumprod", EnactCumProd},
       {"cumsum", EnactCumSum},
+      {"logcumsumexp", EnactLogCumSumExp},
       {"logsumexp", EnactLogSumExp},
       {"max_dim", EnactMaxDim},
       {"mean", EnactMean},

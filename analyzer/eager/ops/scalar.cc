@@ -85,6 +85,11 @@ void EnactModScalar(Machine& m, const Call& call, Outputs& out) {
   out[0] = ShiftScalar(m, "remainder", call.input(0), call.inplace(), call.output().dtype);
 }
 
+// x - trunc(x) passes the gradient through too.
+void EnactFrac(Machine& m, const Call& call, Outputs& out) {
+  out[0] = ShiftScalar(m, "frac", call.input(0), call.inplace(), call.output().dtype);
+}
+
 void EnactCast(Machine& m, const Call& call, Outputs& out) { out[0] = ToCopy(m, call.input(0), call.output().dtype); }
 
 void EnactClamp(Machine& m, const Call& call, Outputs& out) {
@@ -154,6 +159,7 @@ std::span<const OpRow> ScalarOps() {
       {"clamp", EnactClamp},
       {"div_scalar", EnactDivScalar},
       {"fmod_scalar", EnactModScalar},
+      {"frac", EnactFrac},
       {"glu", EnactGlu, 1, 1},
       {"mul_scalar", EnactMulScalar},
       {"pow_scalar", EnactPowScalar},

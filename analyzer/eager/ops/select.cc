@@ -26,6 +26,25 @@ void EnactEmbedding(Machine& m, const Call& call, Outputs& out) {
       [dims = weight->dims](Backward& b) { b.result(0, b.m.New("embedding_dense_backward", dims, b.grad()->dtype)); });
 }
 
+// Inputs: weight, indices (one row of them for each bag). Beside the bags the kernel gives which bag an index is in, a
+// count for each bag, and for a maximum the rows that it took.
+void EnactEmbeddingBag(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &weight = call.input(0), &indices = call.input(1);
+  const Dims& dims = call.output_dims();
+  const bool largest = StringAttribute(call.node, "mode", "sum") == "max";
+  const TensorRef offsets = m.New("arange", Dims{dims[0]}, DType::kInt64);
+  NodeRef node = m.MakeNode("EmbeddingBagBackward0", {weight});
+  node.Save(indices);
+  node.Save(offsets);
+  out[0] = m.New("_embedding_bag", dims, weight->dtype);
+  node.Save(m.Allocate(Dims{NumElements(indices->dims)}, DType::kInt64));
+  node.Save(m.Allocate(Dims{dims[0]}, DType::kInt64));
+  if (largest) node.Save(m.Allocate(dims, DType::kInt64));
+  node.Output(out[0]);
+  node.Formula(
+      [dims = weight->dims](Backward& b) { b.result(0, b.m.New("_embedding_bag_backward", dims, b.grad()->dtype)); });
+}
+
 void EnactIndexSelect(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
   NodeRef node = m.MakeNode("IndexSelectBackward0", {x});
@@ -90,6 +109,55 @@ void EnactIndexPut(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// Inputs: x, index, source. The source is saved though only its shape is needed.
+void EnactIndexAdd(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &source = call.input(2);
+  NodeRef node = m.MakeNode("IndexAddBackward0", {x, source});
+  node.Save(call.input(1));
+  node.Save(node.needs(1) ? source : nullptr);
+  out[0] = call.inplace() ? InPlace(m, "index_add_", x) : m.NewLike("index_add", *x);
+  node.Output(out[0]);
+  node.Formula([dims = source->dims](Backward& b) {
+    b.result(0, b.grad());
+    if (b.needs(1)) b.result(1, b.m.New("index_select", dims, b.grad()->dtype));
+  });
+}
+
+// The largest or smallest of what meets: each that equals the result gets its share of the gradient.
+void ScatterExtremumBackward(Backward& b) {
+  const TensorRef x = b.saved(0), source = b.saved(1);
+  const TensorRef value = b.m.New("gather", source->dims, source->dtype);
+  const auto chosen = [&](const EagerTensor& t) {
+    const TensorRef mask = b.m.NewLike("eq", t, DType::kBool);
+    return b.m.NewLike("_to_copy", t);
+  };
+  const TensorRef of_x = chosen(*x), of_source = chosen(*source);
+  const TensorRef count = b.m.NewLike("scatter_add", *x);
+  const TensorRef share = b.m.NewLike("div", *x);
+  const auto gradient = [&](const EagerTensor& t) {
+    const TensorRef mask = b.m.NewLike("eq", t, DType::kBool);
+    return b.m.NewLike("mul", t);
+  };
+  b.result(0, gradient(*x));
+  const TensorRef gathered = b.m.New("gather", source->dims, source->dtype);
+  b.result(1, gradient(*source));
+}
+
+// Inputs: x, index, source. Everything is saved, the result too.
+void EnactScatterReduce(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &source = call.input(2);
+  NodeRef node = m.MakeNode("ScatterReduceBackward0", {x, source});
+  for (size_t slot : {0, 2, 1}) node.Save(call.input(slot));
+  out[0] = m.NewLike("scatter_reduce", *x);
+  node.Save(out[0]);
+  node.Output(out[0]);
+  if (StringAttribute(call.node, "reduction", "add") != "add") return node.Formula(ScatterExtremumBackward);
+  node.Formula([dims = call.input(1)->dims](Backward& b) {
+    b.result(0, b.grad());
+    if (b.needs(1)) b.result(1, b.m.New("gather", dims, b.grad()->dtype));
+  });
+}
+
 // x[a:b] = y, in place. Of a part, CopySlices copies the gradient, hands on its own copy of the part, and zeros that part
 // of the first; of all of x, the gradient goes to y as it is. Inputs: x, y. Sources: torch/csrc/autograd/functions/
 // tensor.cpp (CopySlices, CopyBackwards).
@@ -134,6 +202,11 @@ void EnactFound(Machine& m, const Call& call, Outputs& out) {
   }
 }
 
+// Positions among boundaries.
+void EnactBucketize(Machine& m, const Call& call, Outputs& out) {
+  out[0] = m.NewLike("bucketize", *call.input(0), DType::kInt64);
+}
+
 // arange == index, then cast.
 void EnactOneHot(Machine& m, const Call& call, Outputs& out) {
   const Dims& dims = call.output_dims();
@@ -149,16 +222,20 @@ void EnactOneHot(Machine& m, const Call& call, Outputs& out) {
 
 std::span<const OpRow> SelectOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
+      {"bucketize", EnactBucketize},
       {"copy_into", EnactCopyInto, 2},
       {"embedding", EnactEmbedding, 2, 1},
+      {"embedding_bag", EnactEmbeddingBag, 2, 2},
       {"gather", EnactGather, 2, 1},
       {"index", EnactIndex, 2, 1},
+      {"index_add", EnactIndexAdd, 3},
       {"index_put", EnactIndexPut},
       {"index_select", EnactIndexSelect, 2, 1},
       {"nonzero", EnactFound},
       {"one_hot", EnactOneHot},
       {"scatter", EnactScatter, 2, 1},
       {"scatter_add", EnactScatter, 2},
+      {"scatter_reduce", EnactScatterReduce, 3},
       {"sort", EnactOrder},
       {"topk", EnactOrder},
       {"unique", EnactFound},

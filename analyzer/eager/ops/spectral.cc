@@ -1,5 +1,5 @@
 // Fourier transforms. A complex tensor is written as a real one with a last dimension of 2: the same bytes, and the same
-// view as torch.view_as_real gives. Nothing is saved. The gradient of a real input is the real part of a complex tensor:
+// view as torch.view_as_real gives. A transform of real numbers saves them, though only a size is needed. The gradient of a real input is the real part of a complex tensor:
 // a view, which keeps all of it.
 //
 //   rfft of [2, 128, 64]   forward _fft_r2c [2, 128, 33, 2]
@@ -34,6 +34,7 @@ TensorRef RealPart(Machine& m, const TensorRef& complex) {
 // `half`: the result holds the non-negative frequencies only.
 TensorRef RealToComplex(Machine& m, const TensorRef& x, const Dims& dims, bool half) {
   NodeRef node = m.MakeNode("FftR2CBackward0", {x});
+  node.Save(x);
   TensorRef y = m.New("_fft_r2c", dims, x->dtype);
   node.Output(y);
   node.Formula([full = ComplexDims(x->dims), half](Backward& b) {

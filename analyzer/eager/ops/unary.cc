@@ -40,6 +40,7 @@ constexpr auto kUnary = std::to_array<UnaryRow>({
     {"elu", "elu", "EluBackward0", kIn, kOut, false, {"elu_backward"}},
     {"erf", "erf", "ErfBackward0", kIn, kIn, false, {"pow", "neg", "exp", "mul", "mul"}},
     {"exp", "exp", "ExpBackward0", kOut, kOut, true, {"mul"}},
+    {"exp2", "exp2", "Exp2Backward0", kOut, kOut, false, {"mul", "mul"}},
     {"expm1", "expm1", "Expm1Backward0", kOut, kOut, true, {"add", "mul"}},
     {"floor", "floor", "FloorBackward0", kNone, kNone, false, {"zeros_like"}},
     {"gelu", "gelu", "GeluBackward0", kIn, kIn, false, {"gelu_backward"}},
@@ -48,8 +49,10 @@ constexpr auto kUnary = std::to_array<UnaryRow>({
     {"hardswish", "hardswish", "HardswishBackward0", kIn, kIn, false, {"hardswish_backward"}},
     {"leaky_relu", "leaky_relu", "LeakyReluBackward0", kIn, kOut, false, {"leaky_relu_backward"}},
     {"log", "log", "LogBackward0", kIn, kIn, true, {"div"}},
+    {"log10", "log10", "Log10Backward0", kIn, kIn, true, {"mul", "div"}},
     {"log1p", "log1p", "Log1PBackward0", kIn, kIn, true, {"add", "div"}},
     {"log2", "log2", "Log2Backward0", kIn, kIn, true, {"mul", "div"}},
+    {"logit", "logit", "LogitBackward0", kIn, kIn, false, {"logit_backward"}},
     {"logsigmoid", "log_sigmoid_forward", "LogSigmoidBackward0", kIn, kIn, false, {"log_sigmoid_backward"}},
     {"mish", "mish", "MishBackward0", kIn, kIn, false, {"mish_backward"}},
     {"neg", "neg", "NegBackward0", kNone, kNone, false, {"neg"}},
@@ -98,6 +101,26 @@ void EnactUnary(Machine& m, const Call& call, Outputs& out) {
   out[0] = Run(m, RowOf(call.node.op), call.input(0), call.inplace(), call.output().dtype);
 }
 
+// The gradient passes where x is finite: |x| is not infinite, and x is x.
+void EnactNanToNum(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("NanToNumBackward0", {x});
+  node.Save(x);
+  out[0] = m.NewLike("nan_to_num", *x);
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    const TensorRef x = b.saved(0);
+    TensorRef finite;
+    {
+      const TensorRef magnitude = b.m.NewLike("abs", *x);
+      const TensorRef bounded = b.m.NewLike("ne", *x, DType::kBool);
+      const TensorRef number = b.m.NewLike("eq", *x, DType::kBool);
+      finite = b.m.NewLike("mul", *x, DType::kBool);
+    }
+    b.result(0, b.m.NewLike("mul", *b.grad()));
+  });
+}
+
 // Masks have no gradient.
 void EnactMask(Machine& m, const Call& call, Outputs& out) {
   out[0] = m.NewLike(call.node.op, *call.input(0), DType::kBool);
@@ -107,6 +130,7 @@ std::vector<OpRow> AllRows() {
   std::vector<OpRow> rows;
   for (const UnaryRow& row : kUnary) rows.push_back({row.name, EnactUnary});
   for (std::string_view mask : {"isfinite", "isinf", "isnan", "logical_not"}) rows.push_back({mask, EnactMask});
+  rows.push_back({"nan_to_num", EnactNanToNum});
   return rows;
 }
 

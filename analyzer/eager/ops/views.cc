@@ -97,6 +97,32 @@ void EnactDetach(Machine& m, const Call& call, Outputs& out) {
   out[0] = m.Alias(x, x->dims, x->strides);
 }
 
+// The diagonal of the last two dimensions.
+void EnactDiagonal(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("DiagonalBackward0", {x});
+  Dims strides(x->strides.begin(), x->strides.end() - 2);
+  strides.push_back(x->strides[x->strides.size() - 2] + x->strides.back());
+  out[0] = m.Alias(x, call.output_dims(), strides);
+  node.Output(out[0]);
+  node.Formula([dims = x->dims](Backward& b) { b.result(0, b.m.New("diagonal_backward", dims, b.grad()->dtype)); });
+}
+
+// Tensor.unfold: windows along an axis, their elements in a new last dimension.
+void EnactUnfold(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const Dims& dims = call.output_dims();
+  const auto axis = static_cast<size_t>(IntAttribute(call.node, "axis", 0));
+  const int64_t windows = dims[axis], step = windows > 1 ? (x->dims[axis] - dims.back()) / (windows - 1) : 1;
+  NodeRef node = m.MakeNode("UnfoldBackward0", {x});
+  Dims strides = x->strides;
+  strides.push_back(strides[axis]);
+  strides[axis] *= step;
+  out[0] = m.Alias(x, dims, strides);
+  node.Output(out[0]);
+  node.Formula([dims = x->dims](Backward& b) { b.result(0, b.m.New("unfold_backward", dims, b.grad()->dtype)); });
+}
+
 // The same bytes read as another type, without a gradient.
 void EnactViewDtype(Machine& m, const Call& call, Outputs& out) {
   EnactDetach(m, call, out);
@@ -214,6 +240,7 @@ std::span<const OpRow> ViewOps() {
       {"clone", EnactClone},
       {"contiguous", EnactContiguous},
       {"detach", EnactDetach},
+      {"diagonal", EnactDiagonal, 1, 2},
       {"expand", EnactExpand},
       {"identity", EnactIdentity},
       {"permute", EnactPermute},
@@ -223,6 +250,7 @@ std::span<const OpRow> ViewOps() {
       {"split", EnactSplit, 1, 1},
       {"squeeze", EnactViewOfOutputShape},
       {"unbind", EnactUnbind, 1, 1},
+      {"unfold", EnactUnfold, 1, 1},
       {"unsqueeze", EnactViewOfOutputShape},
       {"view_dtype", EnactViewDtype},
   });
