@@ -19,7 +19,8 @@
 //                divisor is wrapped: 8 B saved) cast (to output dtype) logical_not isnan isinf isfinite softsign
 //                logsigmoid logit nan_to_num hardshrink softshrink threshold exp2 expm1 log1p log2 log10 trunc frac glu {axis}
 //   binary       add sub mul div pow maximum minimum fmod remainder floor_divide atan2 compare (bool result) logical
-//                bitwise where (cond, a, b; a or b may be invalid = scalar) masked_fill (x, mask) prelu (x, slope) lerp
+//                bitwise where (cond, a, b; a or b may be invalid = scalar) masked_fill (x, mask) prelu (x, slope) lerp (a, b, w?)
+//                logaddexp
 //                addcmul (self, tensor1, tensor2)
 //   matmul       linear (x, weight, bias?) {transposed: 1 if the file's weight is [in, out] and the parameter
 //                [out, in]} addmm (a, b, bias?) {trans_a, trans_b} (Gemm whose weight is no plain linear)
@@ -27,7 +28,7 @@
 //   convolution  conv (x, weight, bias?) {stride, pad, dilation, group} conv_transpose
 //   norm         batch_norm (x, weight, bias, running_mean, running_var) {training} layer_norm (x, weight?, bias?)
 //                {axis} group_norm {groups} instance_norm (x, weight?, bias?) rms_norm (x, weight?) {axis}
-//                local_response_norm {size, beta} lp_normalize {axis, p} weight_norm (v, g)
+//                local_response_norm {size, beta} lp_normalize {axis, p} weight_norm (v, g) pairwise_distance
 //   pool         max_pool {kernel, stride, return_indices} avg_pool adaptive_avg_pool adaptive_max_pool lp_pool
 //                max_unpool
 //   softmax      softmax log_softmax {axis, half_to_float: 1 if the call names float32 as dtype}

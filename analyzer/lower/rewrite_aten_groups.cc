@@ -71,6 +71,7 @@ constexpr auto kGroups = std::to_array<GroupRow>({
     {"log1p", "log1p", GroupKind::kUnary},
     {"log2", "log2", GroupKind::kUnary},
     {"log_sigmoid", "logsigmoid", GroupKind::kUnary},
+    {"logaddexp", "logaddexp", GroupKind::kAll},
     {"logcumsumexp", "logcumsumexp", GroupKind::kUnary},
     {"logdet", "logdet", GroupKind::kUnary},
     {"logit", "logit", GroupKind::kUnary},

@@ -66,6 +66,15 @@ bool AcceptLog1p(const Draft& draft, const Match& match, Node&) {
   return IsScalarOp(sum, "add_scalar", 1.0) && IntAttribute(sum, "number_first", 0) != 0;
 }
 
+// F.pairwise_distance of order 2, whose exporter takes the root of order 2 + epsilon.
+bool AcceptPairwiseDistance(const Draft& draft, const Match& match, Node& fused) {
+  constexpr double kRoot = 1.0 / (2.0 + 1e-6);
+  const double root = FloatAttribute(draft.node(match.nodes.back()), "exponent", 0.5);
+  if (root < kRoot - 1e-7 || root > kRoot + 1e-7) return false;
+  CopyAxes(draft, match.Find(draft, "sum"), fused);
+  return true;
+}
+
 // Positions among boundaries: x is compared with each of them along a new first axis.
 bool AcceptBucketize(const Draft& draft, const Match& match, Node&) {
   const size_t rank = draft.tensor(match.tensors.at('x')).shape.rank();
@@ -99,10 +108,12 @@ constexpr auto kSpelledOut = std::to_array<SpelledOut>({
     {"hardshrink", "where(logical(compare(x),compare(x)),x,_)", "x"},
     {"hardshrink", "where(compare(abs(x)),_,x)", "x"},
     {"im2col", "reshape(permute(index(index(pad(x),i),j)))", "x", AcceptIm2Col},
-    {"index_add", "add(s,scatter(full(),expand(i),expand(e)))", "sie", AcceptIndexAdd},
-    {"index_add", "add(s,scatter(full(),expand(unsqueeze(i)),expand(e)))", "sie", AcceptIndexAdd},
-    {"index_add", "add(s,scatter(full(),expand(unsqueeze(unsqueeze(i))),expand(e)))", "sie", AcceptIndexAdd},
     {"index_add", "add(s,scatter(full(),expand(unsqueeze(unsqueeze(unsqueeze(i)))),expand(e)))", "sie", AcceptIndexAdd},
+    {"index_add", "add(s,scatter(full(),expand(unsqueeze(unsqueeze(i))),expand(e)))", "sie", AcceptIndexAdd},
+    {"index_add", "add(s,scatter(full(),expand(unsqueeze(i)),expand(e)))", "sie", AcceptIndexAdd},
+    {"index_add", "add(s,scatter(full(),expand(i),expand(e)))", "sie", AcceptIndexAdd},
+    {"lerp", "where(full(),add(a,mul_scalar(D:sub(b,a))),sub(b,mul_scalar(D)))", "ab"},
+    {"lerp", "where(compare(w),add(a,mul(w,D:sub(b,a))),sub(b,mul(D,rsub_scalar(w))))", "abw"},
     {"log10", "div_scalar(log(x))", "x", AcceptLogarithm<10>},
     {"log1p", "log(add_scalar(x))", "x", AcceptLog1p},
     {"log2", "div_scalar(log(x))", "x", AcceptLogarithm<2>},
@@ -115,6 +126,8 @@ constexpr auto kSpelledOut = std::to_array<SpelledOut>({
     {"nan_to_num",
      "where(logical(compare(x),I:isinf(x)),_,where(logical(compare(x),I),_,where(isnan(x),_,x)))", "x"},
     {"norm", "pow_scalar(sum(pow_scalar(abs(x))))", "x", AcceptNorm},
+    {"pairwise_distance", "pow_scalar(sum(pow_scalar(sub(a,b))))", "ab", AcceptPairwiseDistance},
+    {"remainder", "sub(x,mul(floor(div(x,y)),y))", "xy"},
     {"remainder_scalar", "sub(x,mul_scalar(floor(div_scalar(x))))", "x"},
     {"rms_norm", "mul(mul(x,rsqrt(add_scalar(mean(pow_scalar(x))))),w)", "xw", AcceptRmsNorm},
     {"rms_norm", "mul(x,rsqrt(add_scalar(mean(pow_scalar(x)))))", "x", AcceptRmsNorm},

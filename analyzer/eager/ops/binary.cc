@@ -102,6 +102,20 @@ TensorRef Atan2(Machine& m, const TensorRef& a, const TensorRef& b) {
   return y;
 }
 
+// log(exp(a) + exp(b)): the gradient over 1 + exp of the difference, for either side.
+void EnactLogAddExp(Machine& m, const Call& call, Outputs& out) {
+  NodeRef node = m.MakeNode("LogaddexpBackward0", {call.input(0), call.input(1)});
+  node.Save(call.input(1));
+  node.Save(call.input(0));
+  out[0] = NewPointwise(m, "logaddexp", {call.input(0), call.input(1)});
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    for (size_t edge : {kOther, kSelf}) {
+      if (b.needs(edge)) b.result(edge, RunPointwise(b.m, {"sub", "exp", "add", "div"}, {b.grad(), b.saved(0), b.saved(1)}));
+    }
+  });
+}
+
 // div with a rounding mode has a gradient of zeros.
 TensorRef FloorDivide(Machine& m, const TensorRef& a, const TensorRef& b) {
   NodeRef node = m.MakeNode("DivBackward2", {a, b});
@@ -227,6 +241,7 @@ std::span<const OpRow> BinaryOps() {
       {"div", EnactDiv, 2},
       {"floor_divide", EnactFloorDivide, 2},
       {"fmod", EnactModulo},
+      {"logaddexp", EnactLogAddExp, 2},
       {"logical", EnactCompare},
       {"mul", EnactMul, 2},
       {"pow", EnactPow, 2},

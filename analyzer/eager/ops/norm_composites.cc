@@ -75,6 +75,13 @@ void EnactLpNormalize(Machine& m, const Call& call, Outputs& out) {
   out[0] = Div(m, x, Expand(m, least, x->dims));
 }
 
+// |a - b + epsilon|.
+void EnactPairwiseDistance(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef difference = AddScalar(m, Sub(m, call.input(0), call.input(1)));
+  const auto rank = static_cast<int64_t>(difference->dims.size());
+  out[0] = VectorNorm(m, difference, 2.0, Dims{rank - 1}, call.output_dims().size() == difference->dims.size());
+}
+
 // Inputs: v, g. The norms are float32 whatever v is.
 void EnactWeightNorm(Machine& m, const Call& call, Outputs& out) {
   const TensorRef &v = call.input(0), &g = call.input(1);
@@ -100,6 +107,7 @@ std::span<const OpRow> NormCompositeOps() {
       {"instance_norm", EnactInstanceNorm, 1, 3},
       {"local_response_norm", EnactLocalResponseNorm, 1, 2},
       {"lp_normalize", EnactLpNormalize, 1, 1},
+      {"pairwise_distance", EnactPairwiseDistance, 2, 1},
       {"weight_norm", EnactWeightNorm, 2, 1},
   });
   return kRows;

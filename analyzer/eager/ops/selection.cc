@@ -90,8 +90,29 @@ void EnactPrelu(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// lerp by a tensor: g * w for the end, g * (1 - w) for the start, g * (end - start) for the weight.
+TensorRef LerpByTensor(Machine& m, const TensorRef& start, const TensorRef& end, const TensorRef& weight) {
+  NodeRef node = m.MakeNode("LerpBackward1", {start, end, weight});
+  node.Save(node.needs(2) ? end : nullptr);
+  node.Save(node.needs(2) ? start : nullptr);
+  node.Save(weight);
+  TensorRef y = NewPointwise(m, "lerp", {start, end, weight});
+  node.Output(y);
+  node.Formula([](Backward& b) {
+    const TensorRef end = b.saved(0), start = b.saved(1), weight = b.saved(2);
+    if (b.needs(1)) b.result(1, NewPointwise(b.m, "mul", {b.grad(), weight}));
+    if (b.needs(0)) b.result(0, RunPointwise(b.m, {"rsub", "mul"}, {b.grad(), weight}));
+    if (b.needs(2)) b.result(2, RunPointwise(b.m, {"sub", "mul"}, {b.grad(), start, end}));
+  });
+  return y;
+}
+
 // lerp by a number: g * (1 - w) and g * w.
 void EnactLerp(Machine& m, const Call& call, Outputs& out) {
+  if (call.input(2) != nullptr) {
+    out[0] = LerpByTensor(m, call.input(0), call.input(1), call.input(2));
+    return;
+  }
   NodeRef node = m.MakeNode("LerpBackward0", {call.input(0), call.input(1)});
   out[0] = NewPointwise(m, "lerp", {call.input(0), call.input(1)});
   node.Output(out[0]);

@@ -572,10 +572,10 @@ INSTANTIATE_TEST_SUITE_P(
          "lstm_cell",
          {{{64, 32}, false}, {{64, 96}}, {{64, 96}}, {{384, 32}}, {{384, 96}}, {{384}}, {{384}}},
          {64, 96},
-         24576 + 98304 + 1536 + 98304 + 1536 + 24576 + 98304 + 8192 + 24576 + 49152 + 147456,
+         24576 + 98304 + 1536 + 98304 + 1536 + 24576 + 98304 + 8192 + 24576 + 147456,
          98304 + 98304 + 24576 + 98304,
          "_thnn_fused_lstm_cell_backward_impl:98304 _thnn_fused_lstm_cell_backward_impl:24576 "
-         "_thnn_fused_lstm_cell_backward_impl:1536 mm:147456 mm:24576 mm:49152"},
+         "_thnn_fused_lstm_cell_backward_impl:1536 clone:1536 mm:147456 mm:24576 mm:49152"},
         {"assumed",
          "assumed",
          {{{4, 6, 8}}, {{6, 8}}},

@@ -91,6 +91,45 @@ TEST(SpelledOut, LogitAndShrinks) {
             "logit(x) -> y\nsoftshrink(y) -> z\nhardshrink(z) -> u\n");
 }
 
+// torch.lerp by a number and by a tensor, F.pairwise_distance, remainder.
+TEST(SpelledOut, CompositesOfTwoTensors) {
+  EXPECT_EQ(LowerText(R"(
+    input a float32 2x8
+    input b float32 2x8
+    const yes bool scalar = 1
+    const w float32 scalar = 0.3
+    const v float32 scalar = 0.7
+    const one float32 scalar = 1
+    const half float32 scalar = 0.5
+    const two float32 scalar = 2
+    const root float32 scalar = 0.49999975
+    /Sub = Sub(b, a) -> d float32 2x8
+    /Mul = Mul(w, d) -> m float32 2x8
+    /Add = Add(a, m) -> near float32 2x8
+    /Mul_1 = Mul(d, v) -> n float32 2x8
+    /Sub_1 = Sub(b, n) -> far float32 2x8
+    /Where = Where(yes, near, far) -> y float32 2x8
+    /Sub_2 = Sub(y, a) -> e float32 2x8
+    /Less = Less(b, half) -> l bool 2x8
+    /Mul_2 = Mul(b, e) -> o float32 2x8
+    /Add_1 = Add(a, o) -> p float32 2x8
+    /Sub_3 = Sub(one, b) -> q float32 2x8
+    /Mul_3 = Mul(e, q) -> r float32 2x8
+    /Sub_4 = Sub(y, r) -> s float32 2x8
+    /Where_1 = Where(l, p, s) -> z float32 2x8
+    /Div = Div(z, b) -> f float32 2x8
+    /Floor = Floor(f) -> g float32 2x8
+    /Mul_4 = Mul(g, b) -> h float32 2x8
+    /Sub_5 = Sub(z, h) -> u float32 2x8
+    /Sub_6 = Sub(u, a) -> i float32 2x8
+    /Pow = Pow(i, two) -> j float32 2x8
+    /ReduceSum = ReduceSum(j) -> k float32 2 {axes: [1], keepdims: 0}
+    /Pow_1 = Pow(k, root) -> t float32 2
+    output t
+  )"),
+            "lerp(a, b) -> y\nlerp(a, y, b) -> z\nremainder(z, b) -> u\npairwise_distance(u, a) -> t\n");
+}
+
 // torch.zeros_like(x).index_add(1, index, x), and the count of truth values, whose cast is none.
 TEST(SpelledOut, IndexAddAndCounts) {
   EXPECT_EQ(LowerText(R"(
@@ -115,8 +154,8 @@ TEST(SpelledOut, IndexAddAndCounts) {
     output y
     output n
   )",
-                      {}, "axis inplace"),
-            "full() -> s\nindex_add(s, idx, x) -> y axis=1 inplace=1\ncompare(y) -> g\nsum(g) -> n\n");
+                      {}, "axis"),
+            "full() -> s\nindex_add(s, idx, x) -> y axis=1 inplace\ncompare(y) -> g\nsum(g) -> n\n");
 }
 
 TEST(SpelledOut, PatchesAreUnfolded) {
