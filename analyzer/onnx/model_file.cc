@@ -157,7 +157,7 @@ absl::StatusOr<Rebatched> Infer(const onnx::ModelProto& model, const Bindings& b
                                 Rebatcher& rebatcher, BoundInputs& bound) {
   if (bound.changes.empty()) {
     absl::StatusOr<InferredGraph> facts = InferShapes(model, {.input_shapes = &bound.shapes});
-    if (facts.ok()) return Rebatched{.facts = *std::move(facts)};
+    if (facts.ok()) return Rebatched{.facts = *std::move(facts), .rewrites = {}, .unreached = {}};
     if (DiagnosticOf(facts.status()).code != "bad-shape") return facts.status();
     std::optional<BoundInputs> changed = ChangesFromTracedBatch(model, bindings, bound, path);
     if (!changed) return facts.status();
@@ -247,15 +247,15 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
   const onnx::ModelProto& model = reshaped ? *reshaped : *impl_->model;
   ASSIGN_OR_RETURN(BoundInputs bound, BindInputs(model.graph(), bindings, impl_->info.path));
   ImportedModel imported{.graph = {}, .info = impl_->info, .diagnostics = impl_->diagnostics};
-  Rebatcher own;  // what the model's own one has learnt is of other weights and nodes
+  Rebatcher own;  // what the model's own one has learnt is of other weights
   ASSIGN_OR_RETURN(Rebatched known, Infer(model, bindings, impl_->info.path, reshaped ? own : impl_->rebatcher, bound));
   std::unique_ptr<onnx::ModelProto> unrolled;
   for (int depth = 0; depth < kDeepestLoop; ++depth) {
     auto next = UnrollLoops(unrolled ? *unrolled : model, known.facts);
     if (next == nullptr) break;
     unrolled = std::move(next);
-    own = Rebatcher();
-    ASSIGN_OR_RETURN(known, Infer(*unrolled, bindings, impl_->info.path, own, bound));
+    Rebatcher once;
+    ASSIGN_OR_RETURN(known, Infer(*unrolled, bindings, impl_->info.path, once, bound));
   }
   ASSIGN_OR_RETURN(imported.graph, BuildGraph(unrolled ? *unrolled : model, known.facts, known.rewrites));
   if (!bound.changes.empty()) NoteRebatched(bound, known, imported);
