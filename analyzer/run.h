@@ -15,6 +15,7 @@ namespace onnx_mem {
 enum class LossKind { kAuto, kSum, kMean, kCrossEntropy, kMse, kNone };
 enum class AttentionKernel { kAuto, kEager, kMath, kFlash, kEfficient };
 enum class BatchNormMode { kAuto, kAsIs, kUnfold };
+enum class TiedMode { kAuto, kYes, kNo };
 
 // One torch.utils.checkpoint call (non-reentrant, early stop) over a run of modules or, without module names, nodes.
 struct Segment {
@@ -33,6 +34,7 @@ struct Run {
   AttentionKernel attention = AttentionKernel::kAuto;
   BatchNormMode batch_norm = BatchNormMode::kAuto;
   std::optional<double> dropout;             // of removed dropouts; 0: as in the file; nullopt: as models of its build have
+  TiedMode tied = TiedMode::kAuto;           // --tied: output projections stored beside an embedding of their transpose
   std::string inplace = "auto";              // auto, none, or a regex over node names and module paths
   std::vector<std::string> freeze;           // regexes over parameter names
   std::vector<std::string> requires_grad;    // names of inputs that need a gradient

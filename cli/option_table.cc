@@ -37,6 +37,8 @@ constexpr auto kAttentionKernels = std::to_array<Named<AttentionKernel>>({{"auto
                                                                           {"efficient", AttentionKernel::kEfficient}});
 constexpr auto kBatchNormModes = std::to_array<Named<BatchNormMode>>(
     {{"auto", BatchNormMode::kAuto}, {"as-is", BatchNormMode::kAsIs}, {"unfold", BatchNormMode::kUnfold}});
+constexpr auto kTiedModes =
+    std::to_array<Named<TiedMode>>({{"auto", TiedMode::kAuto}, {"yes", TiedMode::kYes}, {"no", TiedMode::kNo}});
 constexpr auto kAllocators = std::to_array<Named<std::string_view>>(
     {{"pytorch", "pytorch"}, {"pytorch-expandable", "pytorch-expandable"}, {"ort", "ort"}, {"exact", "exact"}});
 constexpr auto kBys = std::to_array<Named<By>>({{"layer", By::kLayer},
@@ -314,6 +316,10 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--dropout", "auto|P|file", OptionGroup::kFramework, kSteps,
      "dropouts that an evaluation export lost: as if all were back with probability P; auto: where the model's build tells, "
      "as BERT's (auto)", ApplyDropout},
+    {"", "--tied", "auto|yes|no", OptionGroup::kFramework, kSteps | kCheckCommand,
+     "output projections that an export stored apart from the token embedding share its weight; auto: where the model's "
+     "build tells (auto)",
+     [](std::string_view text, Options& options) { return Choose(text, kTiedModes, options.workload.run.tied); }},
     {"", "--no-rewrite", "NAME[,NAME...]", OptionGroup::kFramework, kSteps | kCheckCommand,
      "take these operators as the file spells them: gelu, attention ... (check lists those that ran)", ApplyNoRewrite, true},
 

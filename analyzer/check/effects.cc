@@ -56,14 +56,19 @@ std::optional<Effect> AssumedBuffers(const CheckedExport& checked) {
 }
 
 std::optional<Effect> TiedWeights(const CheckedExport& checked) {
-  const std::optional<int64_t> peak = PeakWith(checked, [&] {
-    Workload other = checked.workload;
-    other.run.disabled_rewrites.push_back("tied-weights");
-    return other;
-  }());
-  if (!peak) return std::nullopt;
-  const int64_t more = *peak - checked.peak_bytes;
-  return Effect{more, absl::StrCat("as weights of their own the ", checked.peak_name, " peak would be ", Size(more), " more")};
+  Workload other = checked.workload;
+  other.run.tied = TiedMode::kNo;
+  const std::optional<int64_t> more = MoreThan(checked, other);
+  if (!more) return std::nullopt;
+  return Effect{-*more, absl::StrCat("as weights of their own (--tied no) the ", checked.peak_name, " peak is ", Size(-*more), " more")};
+}
+
+std::optional<Effect> UntiedWeights(const CheckedExport& checked) {
+  Workload other = checked.workload;
+  other.run.tied = TiedMode::kYes;
+  const std::optional<int64_t> more = MoreThan(checked, other);
+  if (!more) return std::nullopt;
+  return Effect{*more, absl::StrCat("shared (--tied yes) the ", checked.peak_name, " peak is ", Size(*more), " less")};
 }
 
 constexpr auto kRows = std::to_array<EffectRow>({
@@ -73,6 +78,7 @@ constexpr auto kRows = std::to_array<EffectRow>({
     {"assumed-op", AssumedBuffers},
     {"custom-op", AssumedBuffers},
     {"tied-weights", TiedWeights},
+    {"maybe-tied", UntiedWeights},
 });
 
 }  // namespace

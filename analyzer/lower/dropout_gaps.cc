@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,7 +43,24 @@ NodeId DroppedNode(const Draft& draft, const Child* before, const Child& next) {
   return before == nullptr || before->last == maker ? maker : NodeId();
 }
 
+// The number of a child, "mlp.1" -> 1; nullopt for modules without one.
+std::optional<int> NumberOf(const std::string& module) {
+  int number = 0;
+  const size_t dot = module.rfind('.');
+  if (dot == std::string::npos || !absl::SimpleAtoi(module.substr(dot + 1), &number)) return std::nullopt;
+  return number;
+}
+
 }  // namespace
+
+bool IsFollowedAtOnce(const Draft& draft, NodeId id) {
+  const NodeId reader = ReaderAfterViews(draft, draft.node(id).outputs[0]);
+  if (!reader.valid()) return false;
+  const std::string &module = draft.node(id).module, &next = draft.node(reader).module;
+  const std::optional<int> number = NumberOf(module), next_number = NumberOf(next);
+  return number && next_number && *next_number == *number + 1 &&
+         module.substr(0, module.rfind('.')) == next.substr(0, next.rfind('.'));
+}
 
 std::vector<NodeId> FindSequentialGaps(const Draft& draft) {
   std::map<std::string, Children, std::less<>> modules;

@@ -112,7 +112,7 @@ void AddTransformerSpot(const Draft& draft, NodeId id, DropoutSpots& spots) {
     spots.usual.push_back({id, node.op == "sdpa" ? DropoutPlace::kKernel : DropoutPlace::kMaskAndResult, true});
   } else if (IsPlainFeedForward(draft, id) || IsPostNormFeedForward(draft, id)) {
     spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
-  } else if ((IsLinear(node) && ResidualSum(draft, node.outputs[0]).valid()) || IsLastEmbeddingSum(draft, id) ||
+  } else if ((IsProjection(draft, id) && ResidualSum(draft, node.outputs[0]).valid()) || IsLastEmbeddingSum(draft, id) ||
              IsPlainStackInput(draft, id)) {
     spots.usual.push_back({id, DropoutPlace::kMask});
   }
@@ -131,13 +131,31 @@ bool IsGatedFeedForward(const Draft& draft, NodeId product) {
   return gated && after.valid() && draft.node(after).inputs.size() == 2;
 }
 
-void AddGatedSpots(const Draft& draft, DropoutSpots& spots) {
+// The norm under which a residual stream ends, weight * (x * rsqrt(mean(x ** 2))): nothing adds to x any more. T5's stacks
+// drop what theirs gives.
+bool EndsStream(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (node.op != "mul" || node.inputs.size() != 2) return false;
+  const size_t scale = draft.kind(node.inputs[0]) == TensorKind::kParameter ? 0 : 1;
+  if (draft.kind(node.inputs[scale]) != TensorKind::kParameter) return false;
+  const NodeId normed = draft.ProducerIf(node.inputs[1 - scale], "mul");
+  if (!normed.valid()) return false;
+  const TensorId x = draft.node(normed).inputs[0];
+  const NodeId sum = draft.ProducerIf(x, "add");
+  const std::vector<NodeId>& readers = draft.readers(x);
+  return sum.valid() && readers.size() == 2 && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+           return reader == normed || draft.node(reader).op == "pow_scalar";
+         });
+}
+
+void AddSpotsOfT5(const Draft& draft, DropoutSpots& spots) {
   const bool positions = std::any_of(spots.usual.begin(), spots.usual.end(), [&](const DropoutSpot& spot) {
     return spot.attention && HasPositionBias(draft, spot.node);
   });
   if (!positions) return;
   for (NodeId id : draft.InOrder()) {
     if (IsGatedFeedForward(draft, id)) spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
+    if (EndsStream(draft, id)) spots.usual.push_back({id, DropoutPlace::kMask});
   }
 }
 
@@ -150,7 +168,7 @@ bool LeavesAttentionWeights(const Draft& draft, const DropoutSpots& spots) {
     if (node.op == "relu") return false;
     if (spot.attention) {
       cross = cross || IsCrossAttention(draft, spot.node);
-    } else if (IsLinear(node)) {
+    } else if (IsProjection(draft, spot.node)) {
       post_norm = post_norm || IsPostNormSum(draft, ResidualSum(draft, node.outputs[0]));
     }
   }
@@ -205,10 +223,11 @@ DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& o
   DropoutSpots spots;
   for (NodeId id : draft.InOrder()) AddTransformerSpot(draft, id, spots);
   if (spots.attentions == 0) AddOtherSpots(draft, outputs, spots);
-  AddGatedSpots(draft, spots);
+  AddSpotsOfT5(draft, spots);
   if (LeavesAttentionWeights(draft, spots)) {
     std::erase_if(spots.usual, [](const DropoutSpot& spot) { return spot.attention; });
   }
+  std::erase_if(spots.usual, [&](const DropoutSpot& spot) { return IsFollowedAtOnce(draft, spot.node); });
   spots.usual_bytes = DropoutBytes(draft, spots.usual);
   spots.most_bytes = spots.usual_bytes;
   const std::unordered_set<int32_t> usual = NodesOf(spots.usual);

@@ -1,6 +1,7 @@
 #include "analyzer/lower/dropout_recipe.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -14,9 +15,17 @@ namespace {
 std::vector<NodeId> ResidualLinears(const Draft& draft, const DropoutSpots& spots) {
   std::vector<NodeId> linears;
   for (const DropoutSpot& spot : spots.usual) {
-    if (IsLinear(draft.node(spot.node))) linears.push_back(spot.node);
+    if (IsProjection(draft, spot.node)) linears.push_back(spot.node);
   }
   return linears;
+}
+
+// Of fairseq's three probabilities, those of attention weights and of activations are 0 unless told otherwise.
+std::vector<DropoutSpot> OnLinears(const Draft& draft, const DropoutSpots& spots) {
+  std::vector<DropoutSpot> found;
+  std::copy_if(spots.usual.begin(), spots.usual.end(), std::back_inserter(found),
+               [&](const DropoutSpot& spot) { return IsProjection(draft, spot.node); });
+  return found;
 }
 
 bool ShareWeights(const Draft& draft, const std::vector<NodeId>& linears) {
@@ -55,6 +64,9 @@ std::optional<DropoutRecipe> TransformerRecipe(const Draft& draft, const Dropout
   }
   if (HaveNoBias(draft, linears) && AnyAddsPositions(draft, spots))
     return DropoutRecipe{kUsual, "as T5 and its like train", spots.usual};
+  if (HasPositionsFromTwo(draft)) {
+    return DropoutRecipe{kUsual, "as decoders ported from fairseq (OPT) train", OnLinears(draft, spots)};
+  }
   if (AreConv1D(draft, linears)) return DropoutRecipe{kUsual, "as GPT-2 and its like train", spots.usual};
   return std::nullopt;
 }

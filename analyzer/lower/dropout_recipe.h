@@ -1,12 +1,15 @@
 // How models of a known build train with dropout: what an evaluation export has lost, told from what is left of it.
 //
-//   norm behind each residual sum        0.1   Vaswani et al. 2017 (5.4), Devlin et al. 2019 (A.2);
-//   nn.TransformerEncoderLayer positions in the scores, no biases   0.1   Raffel et al. 2020 (3.1.1): T5, mT5 weights
-//   kept as [in, out]            0.1   Conv1D of transformers: GPT, GPT-2 (resid_pdrop, attn_pdrop, embd_pdrop) one set
-//   of weights in every layer    none  Lan et al. 2020 (4.8): ALBERT trains better without convolutions cut to causal
-//   ones      0.2   Bai et al. 2018: TCN, behind each activation a number missing in nn.Sequential    0.5   VGG,
-//   SqueezeNet, FCN (dropout_gaps.h); not in transformers, many of which have
-//                                              theirs with probability 0
+//   norm behind each residual sum              0.1   Vaswani et al. 2017 (5.4), Devlin et al. 2019 (A.2);
+//                                                    nn.TransformerEncoderLayer
+//   positions in the scores, no biases         0.1   Raffel et al. 2020 (3.1.1): T5, mT5
+//   weights kept as [in, out]                  0.1   Conv1D of transformers: GPT, GPT-2 (resid_pdrop, attn_pdrop,
+//                                                    embd_pdrop)
+//   positions that begin at 2                  0.1   ports of fairseq's decoders: OPT; the residual branches alone
+//   one set of weights in every layer          none  Lan et al. 2020 (4.8): ALBERT trains better without
+//   convolutions cut to causal ones            0.2   Bai et al. 2018: TCN, behind each activation
+//   a number missing in nn.Sequential          0.5   VGG, SqueezeNet, FCN (dropout_gaps.h); not in transformers, many of
+//                                                    which have theirs with probability 0
 //
 // Of other builds, norms ahead of their layers above all, as many train without dropout (Llama, GPT-NeoX, ViT, CLIP) as
 // with (minGPT, OPT): of those nothing is known. A mask takes the same room whatever its probability.

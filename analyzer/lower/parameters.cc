@@ -36,7 +36,8 @@ constexpr auto kFoldedCalls = std::to_array<std::string_view>({
     "pow",       "reciprocal", "repeat",       "reshape", "rsqrt",    "select",               "sigmoid",   "sin",
     "slice",     "slice_scatter", "softmax",   "sqrt",   "squeeze",   "stack",                "sub",       "sum",
     "t",         "tmp",       "transpose",     "tril",   "triu",      "unsqueeze",            "view",      "where",
-    "zeros",
+    "zeros",     "abs",       "full_like",     "ge",     "gt",        "le",                   "lt",        "zeros_like",
+    "ones_like", "rsub",
 });
 
 // At most one dimension that is not 1: the scale of a layer, seen through a view, rather than a table.
@@ -119,21 +120,37 @@ bool IsFoldedExpression(const Tensor& tensor) {
          IsFoldedOperand(tensor.name, "Where");
 }
 
-// Calls on vectors that parameters do not go through: frequencies, positions.
-constexpr auto kTableCalls = std::to_array<std::string_view>({"arange", "cos", "cumsum", "linspace", "outer", "pow", "sin"});
+// Calls that parameters do not go through: frequencies, positions, tensors filled with a number.
+constexpr auto kTableCalls = std::to_array<std::string_view>({"arange", "cos", "cumsum", "full", "full_like", "linspace",
+                                                              "new_ones", "new_zeros", "ones", "ones_like", "outer", "pow",
+                                                              "sin", "zeros", "zeros_like"});
 
-// The table of a relative position bias, in a layout of the exporter's: a row for each of (2W - 1)² offsets in a window,
-// a column for each head, picked from by a stored index.
+// Stored, or a change of layout of what is.
+bool IsStoredThroughLayout(const Graph& graph, TensorId id) {
+  constexpr int kMostChanges = 4;
+  constexpr auto kLayout = std::to_array<std::string_view>({"Unsqueeze", "Reshape", "Transpose", "Squeeze", "Expand", "Cast"});
+  for (int i = 0; i <= kMostChanges && id.valid(); ++i) {
+    const Tensor& tensor = graph.tensors[id];
+    if (tensor.role != TensorRole::kActivation) return true;
+    if (!tensor.producer.valid()) return false;
+    const Node& maker = graph.nodes[tensor.producer];
+    if (std::find(kLayout.begin(), kLayout.end(), maker.op) == kLayout.end()) return false;
+    id = maker.inputs[0];
+  }
+  return false;
+}
+
+// The table of a relative position bias, in a layout of the exporter's: a column for each head, a row for each offset (of
+// (2W - 1)² in a window: swin; of W² distances: LeViT), picked from by a stored index.
 bool IsRelativeTable(const Graph& graph, TensorId id) {
   constexpr int64_t kMostHeads = 64;
   const Tensor& tensor = graph.tensors[id];
   const Dims& dims = tensor.shape.dims;
   if (dims.size() != 2 || dims[1] > kMostHeads || tensor.consumers.size() != 1) return false;
   const Node& reader = graph.nodes[tensor.consumers[0]];
-  if ((reader.op != "GatherND" && reader.op != "Gather") || reader.inputs[0] != id || !reader.inputs[1].valid()) return false;
-  const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(dims[0]))));
-  return side % 2 == 1 && side > 1 && side * side == dims[0] &&
-         graph.tensors[reader.inputs[1]].role != TensorRole::kActivation;
+  if ((reader.op != "GatherND" && reader.op != "Gather") || reader.inputs[0] != id) return false;
+  const auto root = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(dims[0]))));
+  return root > 1 && root * root == dims[0] && IsStoredThroughLayout(graph, reader.inputs[1]);
 }
 
 // Whether a reader of the tensor says of it what `mark` means: the exporter's word (graph/stored_kind_mark.h).
@@ -171,6 +188,50 @@ bool MakesOnlySines(const Graph& graph, TensorId id, int depth) {
     if (node.op == "Shape" || node.op == "Sin" || node.op == "Cos") return true;
     return std::find(kTowardsSine.begin(), kTowardsSine.end(), node.op) != kTowardsSine.end() &&
            MakesOnlySines(graph, node.outputs[0], depth + 1);
+  });
+}
+
+constexpr auto kPositionOps = std::to_array<std::string_view>({"Add", "Cast", "Expand", "Gather", "Reshape", "Slice",
+                                                               "Squeeze", "Sub", "Unsqueeze", "Identity"});
+
+// Positions, made of ranges and constants, rather than ids that were fed.
+bool ArePositions(const Graph& graph, TensorId id, int depth) {
+  constexpr int kDeepest = 8;
+  if (!id.valid()) return true;
+  const Tensor& tensor = graph.tensors[id];
+  if (tensor.role == TensorRole::kInput) return false;
+  if (!tensor.producer.valid() || tensor.value != nullptr) return true;
+  const Node& maker = graph.nodes[tensor.producer];
+  if (maker.op == "Range" || maker.op == "Shape" || maker.op == "Constant" || maker.op == "ConstantOfShape") return true;
+  return depth < kDeepest && std::find(kPositionOps.begin(), kPositionOps.end(), maker.op) != kPositionOps.end() &&
+         std::all_of(maker.inputs.begin(), maker.inputs.end(),
+                     [&](TensorId input) { return ArePositions(graph, input, depth + 1); });
+}
+
+constexpr auto kTowardsProduct = std::to_array<std::string_view>({"Concat", "Expand", "Reshape", "Slice", "Split", "Squeeze",
+                                                                  "Tile", "Transpose", "Unsqueeze", "Identity", "Cast"});
+
+// True if the rows only multiply, as they are.
+bool OnlyMultiplies(const Graph& graph, TensorId id, int depth) {
+  constexpr int kDeepest = 10;
+  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const Node& node = graph.nodes[reader];
+    if (node.op == "Shape" || node.op == "Mul") return true;
+    return std::find(kTowardsProduct.begin(), kTowardsProduct.end(), node.op) != kTowardsProduct.end() &&
+           std::all_of(node.outputs.begin(), node.outputs.end(),
+                       [&](TensorId output) { return OnlyMultiplies(graph, output, depth + 1); });
+  });
+}
+
+// A table of sines and cosines, looked up by position and multiplied with queries and keys: RoFormer's, an nn.Embedding
+// that nothing trains. Learned positions are added.
+bool IsRotaryTable(const Graph& graph, TensorId id) {
+  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const Node& node = graph.nodes[reader];
+    return node.op == "Gather" && node.inputs[0] == id && IntAttribute(node, "axis", 0) == 0 &&
+           ArePositions(graph, node.inputs[1], 0) && OnlyMultiplies(graph, node.outputs[0], 0);
   });
 }
 
@@ -244,9 +305,15 @@ bool IsFoldedOperand(std::string_view name, std::string_view op) {
   return underscore != std::string_view::npos && name.substr(0, underscore) == op;
 }
 
+std::string_view FoldedCall(std::string_view name) {
+  const auto* row = std::find(kFoldedCalls.begin(), kFoldedCalls.end(), CallOf(name));
+  return row != kFoldedCalls.end() ? *row : std::string_view();
+}
+
 TensorKind KindOfStored(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   if (IsMarked(graph, id, kReadsBuffer)) return TensorKind::kBuffer;
+  if (IsRotaryTable(graph, id)) return TensorKind::kBuffer;  // even as a Parameter: it is looked up under no_grad
   if (IsMarked(graph, id, kReadsParameter) && IsFloating(tensor.dtype)) return TensorKind::kParameter;
   if (IsFoldedTable(graph, id)) return TensorKind::kParameter;
   if (!IsFloating(tensor.dtype) || IsInBufferSlot(graph, id) || IsQuantizationScale(graph, id)) {

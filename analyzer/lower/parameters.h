@@ -16,6 +16,10 @@ bool IsExporterName(std::string_view name);
 // True for folded expressions by the operator that reads them: "onnx::MatMul_243" for op "MatMul".
 bool IsFoldedOperand(std::string_view name, std::string_view op);
 
+// The ATen call whose result a dynamo exporter computed and stored under its name: "unsqueeze" for "unsqueeze_14"; "" for
+// other names.
+std::string_view FoldedCall(std::string_view name);
+
 // True if some operator reads the tensor in the slot of a layer's weight or bias.
 bool IsLayerWeight(const Graph& graph, TensorId id);
 

@@ -5,7 +5,7 @@
 //   conv(x, W', b') -> y       conv(x, W) -> t    batch_norm(t, scale, shift, mean, var) -> y
 //
 // Two operators, so that x may go before the batch_norm allocates. What shows it:
-//   TorchScript   the folded weight is named after its operator: "onnx::Conv_193"
+//   TorchScript   the folded weight and the new bias are named after their operator: "onnx::Conv_193", "onnx::Conv_194"
 //   dynamo        the new bias is named "<weight>_bias", and the node belongs to an ATen batch norm
 #include <algorithm>
 #include <array>
@@ -46,7 +46,8 @@ bool WasFolded(const Draft& draft, const Node& node, BatchNormMode mode) {
   if (!IsConvolution(node) || node.inputs.size() < 3 || !node.inputs[1].valid() || !node.inputs[2].valid()) return false;
   if (mode == BatchNormMode::kUnfold) return true;
   const std::string& weight = draft.tensor(node.inputs[1]).name;
-  return IsFoldedOperand(weight, "Conv") || HasInventedBias(draft, node) || NamesBatchNorm(node);
+  const bool named = IsFoldedOperand(weight, "Conv") && IsFoldedOperand(draft.tensor(node.inputs[2]).name, "Conv");
+  return named || HasInventedBias(draft, node) || NamesBatchNorm(node);
 }
 
 // Channels of the result: the length of the folded bias.

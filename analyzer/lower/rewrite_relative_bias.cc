@@ -4,9 +4,11 @@
 //
 //   stored [1, 3, 49, 49] added to scores [B, 3, 49, 49]   ->  index, reshape, permute, contiguous, unsqueeze
 //   stored [2401, 6] reshaped to [49, 49, 6]               ->  index
+//   stored index [4, 49, 49] added to scores               ->  index, of LeViT's table [4, 49] of distances
 //
 // A class token has three more rows. What is stored is told from a mask by its scores' heads.
-// Sources: torchvision/models/swin_transformer.py, timm/layers/pos_embed_rel.py (RelPosBias), timm/models/beit.py.
+// Sources: torchvision/models/swin_transformer.py, timm/layers/pos_embed_rel.py (RelPosBias), timm/models/beit.py,
+// timm/models/levit.py (attention_biases).
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -39,6 +41,7 @@ struct Bias {
   NodeId reader;
   int64_t positions = 0, heads = 0;
   bool folded_to_scores = false;  // [.., H, N, N] rather than [N·N, H]
+  bool by_distance = false;       // biases[:, index], which gives [H, N, N]
 };
 
 // Scores [B, H, N, N] that `id` is added to.
@@ -68,6 +71,7 @@ std::optional<Bias> FindBias(const Draft& draft, TensorId id) {
     bias.positions = dims[n - 1];
     bias.heads = dims[n - 3];
     bias.folded_to_scores = true;
+    bias.by_distance = n == 3 && FoldedCall(tensor.name) == "index";
   }
   return TableRows(bias.positions) ? std::optional(bias) : std::nullopt;
 }
@@ -101,12 +105,13 @@ class Ahead {
 void Compute(Draft& draft, TensorId id, const Bias& bias) {
   const Tensor stored = draft.tensor(id);
   const int64_t n = bias.positions, heads = bias.heads;
-  const TensorId table = draft.NewTensor(absl::StrCat(stored.name, "/table"), stored.dtype,
-                                         Dims{*TableRows(n), heads}, TensorKind::kParameter);
+  const Dims table_dims = bias.by_distance ? Dims{heads, n} : Dims{*TableRows(n), heads};
+  const Dims picked_dims = bias.by_distance ? stored.shape.dims : Dims{n * n, heads};
+  const TensorId table = draft.NewTensor(absl::StrCat(stored.name, "/table"), stored.dtype, table_dims, TensorKind::kParameter);
   const TensorId index = draft.NewTensor(absl::StrCat(stored.name, "/positions"), DType::kInt64, Dims{n * n}, TensorKind::kBuffer);
   Ahead ahead(draft, bias.reader, stored.name);
-  TensorId result = ahead.Emit("index", {table, index}, stored.dtype, Dims{n * n, heads});
-  if (bias.folded_to_scores) {
+  TensorId result = ahead.Emit("index", {table, index}, stored.dtype, picked_dims);
+  if (bias.folded_to_scores && !bias.by_distance) {
     result = ahead.Emit("reshape", {result}, stored.dtype, Dims{n, n, heads});
     result = ahead.Emit("permute", {result}, stored.dtype, Dims{heads, n, n});
     result = ahead.Emit("contiguous", {result}, stored.dtype, Dims{heads, n, n});

@@ -1,35 +1,24 @@
 // Folding unties weights: a language model's head shares its weight with the token embedding, but an evaluation export
 // stores the head's transpose as a tensor of its own. Import joins the two where it can read their contents
-// (analyzer/onnx/tied_weights.h); without them only the shapes can tell: [D, V] beside an embedding [V, D] with a
-// vocabulary too large to be a coincidence, or a bias on the head that encoder-decoders of transformers have together
-// with a shared embedding (modeling_bart.py, modeling_marian.py: final_logits_bias). With a smaller vocabulary the two are
-// counted apart, and a note says what sharing would change.
+// (analyzer/onnx/tied_weights.h); without them the head's build can tell (tied_head.h): [D, V] beside an embedding
+// [V, D]. Where it does not, the two are counted apart, and a warning says what sharing would change. --tied settles it.
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "analyzer/graph/tied_weight_mark.h"
-#include "analyzer/lower/match.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/rewrites.h"
+#include "analyzer/lower/tied_head.h"
 
 namespace onnx_mem {
 namespace {
 
-constexpr int64_t kSmallestVocabulary = 16'000;
 // Below this a layer of so many features is as likely.
 constexpr int64_t kSmallestPossible = 1'000;
-
-void SayMayBeTied(Lowering& lowering, int64_t count, int64_t bytes) {
-  Diagnostic note{.code = "maybe-tied", .severity = Severity::kNote, .count = count};
-  note.message = absl::StrCat("an output projection may share the token embedding's weight, which a folded export does not "
-                              "show: it is counted apart, ", bytes, " B of parameters");
-  note.details = {"why: gradients and optimizer states come on top of them",
-                  "try: export in training mode, or with dynamo, which keep shared weights shared"};
-  note.bytes = bytes;
-  lowering.diagnostics.push_back(std::move(note));
-}
 
 // Import has seen that the contents are no embedding's.
 bool IsKnownToBeOwn(const Graph& source, TensorId weight) {
@@ -41,19 +30,16 @@ bool IsKnownToBeOwn(const Graph& source, TensorId weight) {
   });
 }
 
-// self.lm_head(x) + self.final_logits_bias
-bool HasLogitsBias(const Draft& draft, TensorId logits) {
-  const NodeId sum = OnlyReaderIf(draft, logits, "add");
-  const TensorId bias = sum.valid() ? OtherOperand(draft.node(sum), logits) : TensorId();
-  return bias.valid() && absl::EndsWith(draft.tensor(bias).name, "final_logits_bias");
-}
+struct Head {
+  NodeId linear;
+  TensorId table;
+};
 
-}  // namespace
-
-int64_t TieWeights(Lowering& lowering) {
-  Draft& draft = lowering.draft;
+// Linears whose weight an exporter stored under a name of its own, each with the embedding that it is the transpose of.
+std::vector<Head> FindHeads(const Lowering& lowering) {
+  const Draft& draft = lowering.draft;
   std::map<std::pair<int64_t, int64_t>, TensorId> tables;  // by rows and columns
-  int64_t count = 0, possible = 0, possible_bytes = 0;
+  std::vector<Head> heads;
   for (NodeId id : draft.InOrder()) {
     const Node& node = draft.node(id);
     if (node.op == "embedding") {
@@ -64,27 +50,68 @@ int64_t TieWeights(Lowering& lowering) {
     if (node.op != "linear" || IntAttribute(node, "transposed", 0) == 0) continue;
     const Tensor& weight = draft.tensor(node.inputs[1]);
     if (!IsExporterName(weight.name) || IsKnownToBeOwn(lowering.source, node.inputs[1])) continue;
-    auto table = tables.find({weight.shape.dims[1], weight.shape.dims[0]});
-    if (table == tables.end()) continue;
-    if (weight.shape.dims[1] <= kSmallestVocabulary && !HasLogitsBias(draft, node.outputs[0])) {
+    const auto table = tables.find({weight.shape.dims[1], weight.shape.dims[0]});
+    if (table != tables.end()) heads.push_back({id, table->second});
+  }
+  return heads;
+}
+
+int64_t WeightBytes(const Draft& draft, const Head& head) {
+  const Tensor& weight = draft.tensor(draft.node(head.linear).inputs[1]);
+  return NumBytes(weight.shape, weight.dtype).value_or(0);
+}
+
+void SayMayBeTied(Lowering& lowering, int64_t count, int64_t bytes) {
+  Diagnostic warning{.code = "maybe-tied", .severity = Severity::kWarning, .count = count};
+  warning.message = absl::StrCat("an output projection may share the token embedding's weight, which a folded export does not "
+                                 "show: it is counted apart, ", bytes, " B of parameters");
+  warning.details = {"why: gradients and optimizer states come on top of them",
+                     "try: --tied yes if they are shared, --tied no if not; exports in training mode or with dynamo show it"};
+  warning.bytes = bytes;
+  lowering.diagnostics.push_back(std::move(warning));
+}
+
+void SayTied(Lowering& lowering, int64_t count, const std::set<std::string>& reasons, int64_t bytes) {
+  Diagnostic d{.code = "tied-weights", .severity = Severity::kWarning, .count = count};
+  d.message = absl::StrCat(count, " output projections are counted as sharing the token embedding's weight, ",
+                           absl::StrJoin(reasons, ", "));
+  d.details = {"why: the exporter stored its transpose, and the file does not show whether the two are one parameter",
+               "try: --tied no if they are not"};
+  d.bytes = bytes;
+  lowering.diagnostics.push_back(std::move(d));
+}
+
+void Tie(Draft& draft, const Head& head) {
+  if (const TensorId row = RowForBias(draft, head.linear); row.valid()) draft.SetKind(row, TensorKind::kBuffer);
+  std::vector<TensorId> inputs = draft.node(head.linear).inputs;
+  inputs[1] = head.table;
+  draft.SetInputs(head.linear, std::move(inputs));
+  draft.mutable_node(head.linear).attributes["transposed"] = int64_t{0};
+}
+
+}  // namespace
+
+int64_t TieWeights(Lowering& lowering) {
+  const TiedMode mode = lowering.run.tied;
+  if (mode == TiedMode::kNo) return 0;
+  int64_t possible = 0, possible_bytes = 0, tied = 0, tied_bytes = 0;
+  std::set<std::string> reasons;
+  for (const Head& head : FindHeads(lowering)) {
+    const int64_t bytes = WeightBytes(lowering.draft, head);
+    const std::string why(mode == TiedMode::kYes ? "as --tied says" : WhyTied(lowering.draft, head.linear));
+    if (why.empty()) {
       ++possible;
-      possible_bytes += NumBytes(weight.shape, weight.dtype).value_or(0);
+      possible_bytes += bytes;
       continue;
     }
-    std::vector<TensorId> inputs = node.inputs;
-    inputs[1] = table->second;
-    draft.SetInputs(id, std::move(inputs));
-    draft.mutable_node(id).attributes["transposed"] = int64_t{0};
-    ++count;
+    Tie(lowering.draft, head);
+    reasons.insert(why);
+    ++tied;
+    tied_bytes += bytes;
   }
-  if (count > 0) {
-    lowering.diagnostics.push_back({"tied-weights", Severity::kNote, count,
-                                    absl::StrCat(count, " output projections are counted as sharing the token embedding's "
-                                                 "weight: the exporter stored its transpose"),
-                                    {}, {}});
-  }
+  if (tied > 0 && mode == TiedMode::kAuto) SayTied(lowering, tied, reasons, tied_bytes);
   if (possible > 0) SayMayBeTied(lowering, possible, possible_bytes);
-  return count;
+  return tied;
 }
 
 }  // namespace onnx_mem

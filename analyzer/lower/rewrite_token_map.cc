@@ -14,7 +14,7 @@ bool IsTokenMap(const Draft& draft, NodeId permute) {
   const Node& node = draft.node(permute);
   if (node.op != "permute" || IntsAttribute(node, "perm") != std::vector<int64_t>{0, 3, 1, 2}) return false;
   const NodeId reshape = draft.ProducerIf(node.inputs[0], "reshape");
-  return reshape.valid() && SameCall(draft.node(reshape), node) &&
+  return reshape.valid() && draft.node(reshape).calls == node.calls &&
          draft.tensor(draft.node(reshape).inputs[0]).shape.rank() == 3;
 }
 

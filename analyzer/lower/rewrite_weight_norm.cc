@@ -2,9 +2,14 @@
 // framework runs one operator, which saves v, g and the norms and nothing of the weight's size.
 //
 //   norm(v) -> n; div(v, n) -> u; mul(u, g) -> w     =>     weight_norm(v, g) -> w
+//   norm(v) -> n; div(g, n) -> s; mul(v, s) -> w     =>     weight_norm(v, g) -> w     (dynamo)
 //
-// Sources: torch/onnx symbolic_opset9 (_weight_norm); aten/src/ATen/native/WeightNorm.cpp: fused where the norm is over
+// Sources: torch/onnx symbolic_opset9 (_weight_norm); torch/_decomp/decompositions.py (_weight_norm_interface);
+// aten/src/ATen/native/WeightNorm.cpp: fused where the norm is over
 // all dimensions but the first or all but the last.
+#include <optional>
+#include <vector>
+
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -20,6 +25,38 @@ bool IsAllButOneEnd(const std::vector<int64_t>& axes, size_t rank) {
   return axes[0] <= 1;
 }
 
+struct WeightNorm {
+  NodeId norm, div, mul;
+  TensorId direction, length;
+};
+
+// v / |v| * g, as TorchScript's exporter writes it.
+std::optional<WeightNorm> DirectionTimesLength(const Draft& draft, NodeId id) {
+  const TensorId unit = draft.node(id).inputs[0];
+  const NodeId div = draft.ProducerIf(unit, "div");
+  if (!div.valid() || draft.OnlyReader(unit) != id) return std::nullopt;
+  const Node& quotient = draft.node(div);
+  return WeightNorm{draft.ProducerIf(quotient.inputs[1], "norm"), div, id, quotient.inputs[0], draft.node(id).inputs[1]};
+}
+
+// v * (g / |v|), into which dynamo's exporter takes the operator apart.
+std::optional<WeightNorm> DirectionTimesScale(const Draft& draft, NodeId id) {
+  const TensorId scale = draft.node(id).inputs[1];
+  const NodeId div = draft.ProducerIf(scale, "div");
+  if (!div.valid() || draft.OnlyReader(scale) != id) return std::nullopt;
+  const Node& quotient = draft.node(div);
+  return WeightNorm{draft.ProducerIf(quotient.inputs[1], "norm"), div, id, draft.node(id).inputs[0], quotient.inputs[0]};
+}
+
+bool IsWeightNorm(const Draft& draft, const WeightNorm& found) {
+  if (!found.norm.valid() || draft.OnlyReader(draft.node(found.norm).outputs[0]) != found.div) return false;
+  const Node& norm = draft.node(found.norm);
+  if (norm.inputs[0] != found.direction) return false;
+  if (draft.kind(found.direction) != TensorKind::kParameter || draft.kind(found.length) != TensorKind::kParameter) return false;
+  return draft.tensor(found.length).shape == draft.tensor(norm.outputs[0]).shape &&
+         IsAllButOneEnd(IntsAttribute(norm, "axes"), draft.tensor(found.direction).shape.rank());
+}
+
 }  // namespace
 
 int64_t FuseWeightNorm(Lowering& lowering) {
@@ -27,19 +64,12 @@ int64_t FuseWeightNorm(Lowering& lowering) {
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
     if (draft.node(id).op != "mul") continue;
-    const TensorId direction = draft.node(id).inputs[0], length = draft.node(id).inputs[1];
-    const NodeId div = draft.ProducerIf(direction, "div");
-    if (!div.valid() || draft.OnlyReader(direction) != id) continue;
-    const TensorId v = draft.node(div).inputs[0], norms = draft.node(div).inputs[1];
-    const NodeId norm = draft.ProducerIf(norms, "norm");
-    if (!norm.valid() || draft.OnlyReader(norms) != div || draft.node(norm).inputs[0] != v) continue;
-    if (draft.kind(v) != TensorKind::kParameter || draft.kind(length) != TensorKind::kParameter) continue;
-    const Shape& shape = draft.tensor(v).shape;
-    if (draft.tensor(length).shape != draft.tensor(norms).shape) continue;
-    if (!IsAllButOneEnd(IntsAttribute(draft.node(norm), "axes"), shape.rank())) continue;
-    Node fused = MakeNode("weight_norm", {v, length}, draft.node(id).outputs);
+    std::optional<WeightNorm> found = DirectionTimesLength(draft, id);
+    if (!found || !IsWeightNorm(draft, *found)) found = DirectionTimesScale(draft, id);
+    if (!found || !IsWeightNorm(draft, *found)) continue;
+    Node fused = MakeNode("weight_norm", {found->direction, found->length}, draft.node(id).outputs);
     const Rank rank = draft.rank(id);
-    Replace(draft, {norm, div, id}, std::move(fused), rank);
+    Replace(draft, {found->norm, found->div, id}, std::move(fused), rank);
     ++count;
   }
   return count;

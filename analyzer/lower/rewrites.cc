@@ -17,8 +17,8 @@ int64_t RestoreCacheUpdates(Lowering& lowering);
 namespace {
 
 constexpr auto kRewrites = std::to_array<Rewrite>({
+    {"folded-weight", "weights that the exporter computed are computed in every step", ComputeFoldedWeights, Told::kByCheck},
     {"bn-unfold", "BatchNorms that the exporter folded into convolutions put back", UnfoldBatchNorm, Told::kByItself},
-    {"tied-weights", "output projections share the token embedding's weight", TieWeights, Told::kByItself},
     {"displaced", "operators that the exporter moved behind other modules run in their own", ReturnDisplaced, Told::kByCheck},
     {"fused-concat", "positional encodings joined ahead of the Concat that the exporter made one with", SplitFusedConcat,
      Told::kByCheck},
@@ -27,6 +27,8 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"cache-update", "concatenations with nothing, which copy, that the exporter took out put back", RestoreCacheUpdates},
     {"aten-groups", "ATen calls that the exporter decomposed run as one operator", FuseAtenGroups},
     {"relative-bias", "relative position biases that the exporter folded computed from their tables", ComputeRelativeBias},
+    {"folded-expressions", "values that the exporter computed are computed in every step", ComputeFoldedExpressions,
+     Told::kByCheck},
     {"folded-linear", "linear layers over stored inputs computed in every step", ComputeFoldedLinear, Told::kByCheck},
     {"linear-bias", "matrix products with their bias run as one linear", FuseLinearBias, Told::kByCheck},
     {"rsqrt", "reciprocals of square roots run as one rsqrt", FuseRsqrt, Told::kByCheck},
@@ -44,6 +46,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"mish", "products with the tanh of their softplus run as Mish", FuseMish},
     {"glu", "halves gated by the sigmoid of the other half run as GLU", FuseGlu},
     {"chunk", "slices that the exporter made of torch.chunk run as one split", FuseChunk, Told::kByCheck},
+    {"tied-weights", "output projections share the token embedding's weight", TieWeights, Told::kByItself},
     {"weight-norm", "weights of given direction and length run as one weight norm", FuseWeightNorm},
     {"attention", "attentions that the exporter spelled out run as scaled_dot_product_attention", FuseAttention},
     {"wide-softmax", "attention weights computed in float32 and cast back", WidenSoftmax, Told::kByCheck},

@@ -30,6 +30,8 @@ std::span<const Rewrite> AllRewrites();
 // InvalidArgument "unknown-rewrite" unless all of `names` are names of rows.
 absl::Status CheckRewriteNames(const std::vector<std::string>& names);
 
+// rewrite_folded_weight.cc
+int64_t ComputeFoldedWeights(Lowering& lowering);
 // rewrite_folded_batch_norm.cc: a BatchNorm that the exporter folded into a convolution is put back.
 int64_t UnfoldBatchNorm(Lowering& lowering);
 // rewrite_linear_bias.cc: MatMul and Add of one module are one addmm.
@@ -42,6 +44,8 @@ int64_t SplitMergedExpressions(Lowering& lowering);
 int64_t SplitModuleBuffers(Lowering& lowering);
 // rewrite_relative_bias.cc
 int64_t ComputeRelativeBias(Lowering& lowering);
+// rewrite_folded_expressions.cc
+int64_t ComputeFoldedExpressions(Lowering& lowering);
 // rewrite_folded_linear.cc
 int64_t ComputeFoldedLinear(Lowering& lowering);
 // rewrite_spelled_out.cc

@@ -14,7 +14,7 @@ constexpr auto kViews =
 // Between a projection and the product of queries and keys.
 constexpr auto kOnTheWayToScores =
     std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "slice", "contiguous", "mul_scalar",
-                                     "div_scalar", "split", "select", "expand"});
+                                     "div_scalar", "split", "select", "expand", "mul", "add", "cat", "neg"});
 // Between that product and the weights.
 constexpr auto kOnScores =
     std::to_array<std::string_view>({"add", "mul_scalar", "div_scalar", "where", "masked_fill", "reshape", "cast"});
@@ -28,22 +28,29 @@ bool IsOneOf(const Names& names, std::string_view op) {
 
 bool IsNorm(const Node& node) { return node.op == "layer_norm" || node.op == "rms_norm"; }
 
-// What a projection read, looked up from its result; `id` itself where no projection is found.
-TensorId SourceOfProjection(const Draft& draft, TensorId id) {
-  for (int step = 0; step < kMostSteps; ++step) {
-    const NodeId maker = draft.producer(id);
-    if (!maker.valid()) return id;
-    const Node& node = draft.node(maker);
-    if (!IsLinear(node) && !IsOneOf(kOnTheWayToScores, node.op)) return id;
-    id = node.inputs[0];
-    if (!IsLinear(node)) continue;
-    for (NodeId view = draft.producer(id); view.valid() && IsOneOf(kViews, draft.node(view).op);
-         view = draft.producer(id)) {
-      id = draft.node(view).inputs[0];
-    }
-    return id;
+// The linear whose result `id` is, turned by a rotary embedding or not; invalid where there is none on the way.
+NodeId ProjectionBehind(const Draft& draft, TensorId id, int depth = 0) {
+  const NodeId maker = id.valid() ? draft.producer(id) : NodeId();
+  if (!maker.valid() || depth == kMostSteps) return NodeId();
+  const Node& node = draft.node(maker);
+  if (IsLinear(node)) return maker;
+  if (!IsOneOf(kOnTheWayToScores, node.op)) return NodeId();
+  for (TensorId input : node.inputs) {
+    const NodeId found = ProjectionBehind(draft, input, depth + 1);
+    if (found.valid()) return found;
   }
-  return id;
+  return NodeId();
+}
+
+// What the projection behind `id` read, before views; invalid where no projection is found.
+TensorId SourceOfProjection(const Draft& draft, TensorId id) {
+  const NodeId linear = ProjectionBehind(draft, id);
+  if (!linear.valid()) return TensorId();
+  TensorId source = draft.node(linear).inputs[0];
+  for (NodeId view = draft.producer(source); view.valid() && IsOneOf(kViews, draft.node(view).op); view = draft.producer(source)) {
+    source = draft.node(view).inputs[0];
+  }
+  return source;
 }
 
 // The product of queries and keys under a softmax; invalid if it is not found.
@@ -89,6 +96,14 @@ bool IsPositionBias(const Draft& draft, TensorId id, int depth = 0) {
 
 bool IsLinear(const Node& node) { return node.op == "linear" || node.op == "addmm"; }
 
+bool IsProjection(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (IsLinear(node)) return true;
+  if (node.op != "conv" || node.inputs.size() < 2) return false;
+  const Dims& weight = draft.tensor(node.inputs[1]).shape.dims;
+  return weight.size() == 3 && weight[2] == 1;
+}
+
 NodeId MakerBeforeViews(const Draft& draft, TensorId id) {
   NodeId maker = draft.producer(id);
   while (maker.valid() && IsOneOf(kViews, draft.node(maker).op)) maker = draft.producer(draft.node(maker).inputs[0]);
@@ -119,15 +134,18 @@ NodeId ResidualSum(const Draft& draft, TensorId id) {
 }
 
 bool IsAttentionWeight(const Draft& draft, NodeId id) {
-  return draft.node(id).op == "softmax" && OnlyReaderIf(draft, draft.node(id).outputs[0], "matmul").valid();
+  const Node& node = draft.node(id);
+  if (node.op != "softmax" || !OnlyReaderIf(draft, node.outputs[0], "matmul").valid()) return false;
+  const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
+  return !maker.valid() || !IsLinear(draft.node(maker));
 }
 
 bool IsPostNormSum(const Draft& draft, NodeId sum) {
   if (!sum.valid()) return false;
-  const NodeId reader = draft.OnlyReader(draft.node(sum).outputs[0]);
+  const NodeId reader = ReaderAfterViews(draft, draft.node(sum).outputs[0]);
   if (!reader.valid() || !IsNorm(draft.node(reader))) return false;
   return std::any_of(draft.node(sum).inputs.begin(), draft.node(sum).inputs.end(), [&](TensorId input) {
-    const NodeId maker = draft.producer(input);
+    const NodeId maker = MakerBeforeViews(draft, input);
     return maker.valid() && IsNorm(draft.node(maker));
   });
 }
@@ -138,7 +156,8 @@ bool IsCrossAttention(const Draft& draft, NodeId attention) {
   const NodeId product = fused ? attention : ScoreProduct(draft, node);
   if (!product.valid()) return false;
   const Node& read = draft.node(product);
-  return SourceOfProjection(draft, read.inputs[0]) != SourceOfProjection(draft, read.inputs[1]);
+  const TensorId queries = SourceOfProjection(draft, read.inputs[0]), keys = SourceOfProjection(draft, read.inputs[1]);
+  return queries.valid() && keys.valid() && queries != keys;
 }
 
 bool HasPositionBias(const Draft& draft, NodeId attention) {
@@ -146,6 +165,17 @@ bool HasPositionBias(const Draft& draft, NodeId attention) {
   if (node.op == "sdpa")
     return node.inputs.size() > 3 && node.inputs[3].valid() && IsPositionBias(draft, node.inputs[3]);
   return IsPositionBias(draft, node.inputs[0]);
+}
+
+bool HasPositionsFromTwo(const Draft& draft) {
+  constexpr double kFirst = 2.0;
+  const std::vector<NodeId> nodes = draft.InOrder();
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    const Node& node = draft.node(id);
+    if (node.op != "embedding") return false;
+    const NodeId maker = MakerBeforeViews(draft, node.inputs[1]);
+    return maker.valid() && IsScalarOp(draft.node(maker), "add_scalar", kFirst);
+  });
 }
 
 }  // namespace onnx_mem

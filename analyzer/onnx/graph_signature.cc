@@ -35,6 +35,21 @@ absl::string_view ModuleOf(const Node& node) {
   return parts.size() < 4 ? absl::string_view() : parts[parts.size() - 4];  // quotes stand between names
 }
 
+using LostParameters = absl::flat_hash_map<absl::string_view, absl::string_view>;  // by module
+
+// A module of which no node is left was computed with what its caller made of it: the caller lost its parameter (T5's
+// relative_attention_bias, an nn.Embedding of its own).
+void GiveToCallers(const Graph& graph, LostParameters& lost) {
+  absl::flat_hash_set<absl::string_view> running;
+  for (const Node& node : graph.nodes) running.insert(ModuleOf(node));
+  LostParameters callers;
+  for (const auto& [module, name] : lost) {
+    const size_t dot = module.rfind('.');
+    if (dot != absl::string_view::npos && !running.contains(module)) callers.emplace(module.substr(0, dot), name);
+  }
+  for (const auto& [module, name] : callers) lost.emplace(module, name);
+}
+
 }  // namespace
 
 void MarkStoredKinds(std::string_view text, Graph& graph) {
@@ -54,13 +69,14 @@ void MarkStoredKinds(std::string_view text, Graph& graph) {
     present.insert(tensor.name);
     for (NodeId reader : tensor.consumers) AddName(graph.nodes[reader], mark->second, tensor.name);
   }
-  absl::flat_hash_map<absl::string_view, absl::string_view> lost;  // by module
+  LostParameters lost;
   for (const auto& [target, mark] : marks) {
     const size_t dot = target.rfind('.');
     if (mark != kReadsParameter || present.contains(target) || dot == absl::string_view::npos) continue;
     absl::string_view& name = lost[target.substr(0, dot)];
     if (name.empty() || target < name) name = target;
   }
+  GiveToCallers(graph, lost);
   for (Node& node : graph.nodes) {
     const auto found = lost.find(ModuleOf(node));
     if (found != lost.end()) node.metadata[std::string(kLostParameter)] = std::string(found->second);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -264,6 +265,74 @@ TEST(DropoutRecipe, ConvolutionsCutToCausalOnesDropBehindTheirActivations) {
     output y
   )"),
             2);
+}
+
+// Children 2 and 3 of an nn.Sequential run in a row: there is no dropout between them, whatever the layer looks like.
+TEST(DropoutRecipe, NeighboursInASequentialHaveNoneBetweenThem) {
+  std::string text = Transformer(true, "Relu");
+  for (const char* layer : {"l0", "l1"}) {
+    text = absl::StrReplaceAll(text, {{absl::StrCat("/", layer, ".Act = "), absl::StrCat("/", layer, "/ff/ff.1/Relu = ")},
+                                      {absl::StrCat("/", layer, ".u/MatMul = "), absl::StrCat("/", layer, "/ff/ff.2/MatMul = ")}});
+  }
+  EXPECT_EQ(Dropouts(text, Eager()), 6) << LowerText(text, Eager());
+  EXPECT_EQ(Dropouts(absl::StrReplaceAll(text, {{"ff.2", "ff.3"}}), Eager()), 8);
+}
+
+// Pre-norm, with positions that are looked up from 2 on: what attention and feed-forward layer add to the stream.
+TEST(DropoutRecipe, PortsOfFairseqDropWhatJoinsTheStream) {
+  const std::string text = absl::StrReplaceAll(Transformer(false, "Relu"), {{"/Relu = Relu(i) -> x0 float32 2x4x8", R"(
+    input positions int64 2x4
+    const two int64 scalar = 2
+    weight positions.weight float32 32x8
+    /positions/Add = Add(positions, two) -> j int64 2x4
+    /positions/Gather = Gather(positions.weight, j) -> p float32 2x4x8
+    /Add = Add(i, p) -> x0 float32 2x4x8)"}});
+  EXPECT_EQ(Dropouts(text, Eager()), 4) << LowerText(text, Eager());
+  EXPECT_EQ(Dropouts(absl::StrReplaceAll(text, {{"scalar = 2", "scalar = 0"}}), Eager()), 0);
+}
+
+// A softmax over what a linear gives makes the kernels of a dynamic convolution.
+TEST(Dropout, KernelsOfADynamicConvolutionAreNoAttentionWeights) {
+  onnx_mem::Run run = Eager();
+  run.dropout = 0.1;
+  EXPECT_EQ(LowerText(R"(
+    input x float32 2x4x8
+    weight k.weight float32 3x8
+    weight onnx::MatMul_5 float32 8x3
+    input v float32 2x3x8
+    /k/MatMul = MatMul(x, onnx::MatMul_5) -> k float32 2x4x3
+    /Softmax = Softmax(k) -> p float32 2x4x3 {axis: -1}
+    /MatMul = MatMul(p, v) -> y float32 2x4x8
+    output y
+  )", run).find("dropout"), std::string::npos);
+}
+
+// SqueezeBERT: layers of convolutions over [B, C, T], norms between two permutes.
+TEST(DropoutRecipe, ConvolutionsOfOnePositionAreLayersToo) {
+  const std::string text = R"(
+    input i float32 2x4x8
+    weight ln.w float32 8
+    weight ln.b float32 8
+    weight a.weight float32 8x8x1
+    weight b.weight float32 8x8x1
+    /norm/LayerNormalization = LayerNormalization(i, ln.w, ln.b) -> n0 float32 2x4x8 {axis: -1}
+    /T0 = Transpose(n0) -> x0 float32 2x8x4 {perm: [0 2 1]}
+    /T1 = Transpose(x0) -> xt float32 2x4x8 {perm: [0 2 1]}
+    /S = MatMul(xt, x0) -> s float32 2x4x4
+    /Softmax = Softmax(s) -> p float32 2x4x4 {axis: -1}
+    /C = MatMul(x0, p) -> c float32 2x8x4
+    /a/Conv = Conv(c, a.weight) -> a float32 2x8x4
+    /Add = Add(x0, a) -> e float32 2x8x4
+    /T2 = Transpose(e) -> et float32 2x4x8 {perm: [0 2 1]}
+    /norm1/LayerNormalization = LayerNormalization(et, ln.w, ln.b) -> n1 float32 2x4x8 {axis: -1}
+    /T3 = Transpose(n1) -> x1 float32 2x8x4 {perm: [0 2 1]}
+    /b/Conv = Conv(x1, b.weight) -> b float32 2x8x4
+    /Add_1 = Add(x1, b) -> f float32 2x8x4
+    /T4 = Transpose(f) -> ft float32 2x4x8 {perm: [0 2 1]}
+    /norm2/LayerNormalization = LayerNormalization(ft, ln.w, ln.b) -> y float32 2x4x8 {axis: -1}
+    output y
+  )";
+  EXPECT_EQ(Dropouts(text, Eager()), 3) << LowerText(text, Eager());
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ TEST(Dynamo, ResultsThatItFoldedAreNoParameters) {
     node_add = Add(mul_1, pos_embed) -> y float32 2x6x16x8
     output y
   )");
-  EXPECT_NE(text.find("buffer unsqueeze_14\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("mul(x, unsqueeze_14/computed)"), std::string::npos) << text;
+  EXPECT_EQ(text.find("parameter unsqueeze_14"), std::string::npos) << text;
   EXPECT_NE(text.find("parameter val_23\n"), std::string::npos) << text;
   EXPECT_NE(text.find("parameter pos_embed\n"), std::string::npos) << text;
 }
@@ -174,7 +175,8 @@ TEST(Dynamo, APowerIsNoParameter) {
     node_div = Div(x, pow_1) -> y float32 2x32
     output y
   )");
-  EXPECT_NE(text.find("buffer pow_1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("div(x, pow_1/computed) -> y"), std::string::npos) << text;
+  EXPECT_EQ(text.find("parameter"), std::string::npos) << text;
 }
 
 TEST(Dynamo, AGroupNormKeepsItsScaleAndShift) {
@@ -315,6 +317,45 @@ TEST(Dynamo, MasksThatOnlyTracingMakesAreLeftOut) {
   EXPECT_NE(traced.find("sdpa(q, k, v) -> y"), std::string::npos) << traced;
   const std::string own = MaskedBy("causal_mask = positions <= others");
   EXPECT_NE(own.find("sdpa(q, k, v, mask) -> y"), std::string::npos) << own;
+}
+
+// table[index]: the index goes through a view first, and is no parameter; LeViT's 9 distances in a window of 3 x 3.
+TEST(Dynamo, APickedTableIsTheParameterAndComesFirst) {
+  const std::string text = LowerText(R"(
+    input x float32 2x4x81
+    weight val_7 float32 9x4
+    weight attn.index int64 81
+    const last int64 1 = -1
+    node_Unsqueeze = Unsqueeze(attn.index, last) -> val_8 int64 81x1
+    @ namespace : Net/index: aten.index.Tensor
+    node_GatherND = GatherND(val_7, val_8) -> index float32 81x4
+    @ namespace : Net/index: aten.index.Tensor
+    node_permute = Transpose(index) -> p float32 4x81 {perm: [1 0]}
+    node_add = Add(x, p) -> y float32 2x4x81
+    output y
+  )");
+  EXPECT_NE(text.find("index(val_7, attn.index) -> index"), std::string::npos) << text;
+  EXPECT_NE(text.find("parameter val_7\n"), std::string::npos) << text;
+}
+
+// RoFormer's sines: rows looked up by position that only multiply. Nothing trains them.
+TEST(Dynamo, ATableOfPositionsThatOnlyMultipliesIsNoParameter) {
+  const std::string rotary = R"(
+    input x float32 2x16x8
+    const zero int64 scalar = 0
+    const one int64 scalar = 1
+    input n int64 scalar
+    weight positions.weight float32 32x8
+    /Range = Range(zero, n, one) -> r int64 16
+    /positions/Gather = Gather(positions.weight, r) -> p float32 16x8
+    /Mul = Mul(x, p) -> y float32 2x16x8
+    output y
+  )";
+  EXPECT_NE(LowerText(rotary).find("buffer positions.weight\n"), std::string::npos) << LowerText(rotary);
+  const std::string added = LowerText(absl::StrReplaceAll(rotary, {{"= Mul(", "= Add("}}));
+  EXPECT_NE(added.find("parameter positions.weight\n"), std::string::npos) << added;
+  const std::string fed = LowerText(absl::StrReplaceAll(rotary, {{"    /Range = Range(zero, n, one) -> r int64 16\n", "    input r int64 16\n"}}));
+  EXPECT_NE(fed.find("parameter positions.weight\n"), std::string::npos) << fed;
 }
 
 }  // namespace

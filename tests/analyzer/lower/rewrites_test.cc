@@ -184,6 +184,14 @@ TEST(WeightNorm, DirectionOverItsNormTimesLength) {
       << text;
 }
 
+// As dynamo's exporter takes the operator apart.
+TEST(WeightNorm, DirectionTimesLengthOverItsNorm) {
+  std::string text(kWeightNorm);
+  text.replace(text.find("Div(conv.weight_v, n) -> u float32 24x16x8"), 42, "Div(conv.weight_g, n) -> u float32 1x1x8");
+  text.replace(text.find("Mul(u, conv.weight_g)"), 21, "Mul(conv.weight_v, u)");
+  EXPECT_NE(LowerText(text).find("weight_norm(conv.weight_v, conv.weight_g) -> w [conv]\n"), std::string::npos) << LowerText(text);
+}
+
 TEST(WeightNorm, ANormOverAMiddleDimensionIsComposed) {
   std::string text(kWeightNorm);
   text.replace(text.find("axes: [0 1]"), 11, "axes: [0 2]");
@@ -284,6 +292,28 @@ TEST(TokenMap, AMapThatWasNeverTokensStaysAView) {
   std::string text(kTokenMap);
   text.replace(text.find("x float32 2x16x8"), 16, "x float32 2x2x8x8");
   EXPECT_EQ(LowerText(text).find("contiguous"), std::string::npos);
+}
+
+// dynamo's exporter names each call; the copy is in none of them.
+TEST(TokenMap, IsToldByTheModuleItIsMadeIn) {
+  std::string text(kTokenMap);
+  text.replace(text.find("    /Transpose"), 0, "    @ namespace : Net/view: aten.view.default\n");
+  text.replace(text.find("    /conv/Conv"), 0, "    @ namespace : Net/permute: aten.permute.default\n");
+  EXPECT_NE(LowerText(text).find("contiguous(t) -> t/contiguous"), std::string::npos) << LowerText(text);
+}
+
+// The bias is the module's own: not a BatchNorm was folded, but a weight computed.
+TEST(FoldedWeight, IsComputedInEveryStep) {
+  const std::string text = LowerText(R"(
+    input x float32 2x16x32
+    weight onnx::Conv_12 float32 24x16x8
+    weight conv.bias float32 24
+    /conv/Conv = Conv(x, onnx::Conv_12, conv.bias) -> y float32 2x24x25
+    output y
+  )");
+  EXPECT_EQ(text.find("batch_norm"), std::string::npos) << text;
+  EXPECT_NE(text.find("weight_norm(onnx::Conv_12, onnx::Conv_12/length) -> onnx::Conv_12/computed"), std::string::npos) << text;
+  EXPECT_NE(text.find("conv(x, onnx::Conv_12/computed, conv.bias) -> y"), std::string::npos) << text;
 }
 
 TEST(FoldedBatchNorm, ComesBackForTraining) {

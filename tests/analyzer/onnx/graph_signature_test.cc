@@ -54,5 +54,12 @@ TEST(GraphSignature, TextOfAnotherFormMarksNothing) {
   EXPECT_EQ(graph.nodes[NodeId(0)].metadata.size(), 1u);
 }
 
+// attn.table, an nn.Embedding, was computed with what attn made of it: no node of it is left.
+TEST(GraphSignature, TheCallerLostWhatItsModuleHeld) {
+  Graph graph = OneNode();
+  MarkStoredKinds("# inputs\np_t: PARAMETER target='attn.table.weight'\np_f: PARAMETER target='fc.weight'\n", graph);
+  EXPECT_EQ(graph.nodes[NodeId(0)].metadata.find(kLostParameter)->second, "attn.table.weight");
+}
+
 }  // namespace
 }  // namespace onnx_mem

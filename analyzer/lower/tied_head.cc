@@ -1,0 +1,79 @@
+#include "analyzer/lower/tied_head.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analyzer/lower/match.h"
+#include "analyzer/lower/transformer_parts.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr int64_t kLargeVocabulary = 16'000;
+
+constexpr auto kNonlinear =
+    std::to_array<std::string_view>({"gelu", "relu", "tanh", "erf", "silu", "sigmoid", "mish", "elu", "selu"});
+// Beside those, what spelled-out activations consist of.
+constexpr auto kArithmetic = std::to_array<std::string_view>(
+    {"mul", "add", "mul_scalar", "add_scalar", "div_scalar", "pow_scalar", "sub_scalar"});
+
+template <class Names>
+bool IsOneOf(const Names& names, std::string_view op) {
+  return std::find(names.begin(), names.end(), op) != names.end();
+}
+
+// The one linear whose activated result `id` is; invalid for sums of several, such as a residual stream.
+NodeId ActivatedLinear(const Draft& draft, TensorId id, bool& activated, int depth = 0) {
+  constexpr int kDeepest = 8;  // of a GELU with tanh, the longest
+  const NodeId maker = draft.producer(id);
+  if (!maker.valid() || depth == kDeepest) return NodeId();
+  const Node& node = draft.node(maker);
+  if (IsLinear(node)) return maker;
+  activated |= IsOneOf(kNonlinear, node.op);
+  if (!IsOneOf(kNonlinear, node.op) && !IsOneOf(kArithmetic, node.op)) return NodeId();
+  NodeId linear;
+  for (TensorId input : node.inputs) {
+    if (!draft.producer(input).valid()) continue;
+    const NodeId found = ActivatedLinear(draft, input, activated, depth + 1);
+    if (!found.valid() || (linear.valid() && linear != found)) return NodeId();
+    linear = found;
+  }
+  return linear;
+}
+
+bool IsMaskedHead(const Draft& draft, const Node& head) {
+  const NodeId norm = draft.ProducerIf(head.inputs[0], "layer_norm");
+  bool activated = false;
+  return norm.valid() && ActivatedLinear(draft, draft.node(norm).inputs[0], activated).valid() && activated;
+}
+
+bool IsScaledByWidth(const Draft& draft, const Node& head) {
+  const NodeId scale = draft.ProducerIf(head.inputs[0], "mul_scalar");
+  if (!scale.valid()) return false;
+  const auto width = static_cast<double>(draft.tensor(head.inputs[1]).shape.dims[0]);
+  return IsScalarOp(draft.node(scale), "mul_scalar", 1.0 / std::sqrt(width));
+}
+
+}  // namespace
+
+TensorId RowForBias(const Draft& draft, NodeId head) {
+  const Node& node = draft.node(head);
+  const NodeId sum = node.inputs.size() == 2 ? OnlyReaderIf(draft, node.outputs[0], "add") : NodeId();
+  if (!sum.valid()) return TensorId();
+  const TensorId row = OtherOperand(draft.node(sum), node.outputs[0]);
+  const bool stored = row.valid() && !draft.producer(row).valid();
+  return stored && draft.tensor(row).shape.dims == Dims{1, draft.tensor(node.inputs[1]).shape.dims[1]} ? row : TensorId();
+}
+
+std::string_view WhyTied(const Draft& draft, NodeId head) {
+  const Node& node = draft.node(head);
+  if (draft.tensor(node.inputs[1]).shape.dims[1] > kLargeVocabulary) return "by the size of the vocabulary";
+  if (IsMaskedHead(draft, node)) return "as heads of masked language models (BERT) do";
+  if (IsScaledByWidth(draft, node)) return "as T5 does, which scales what it reads by width ** -0.5";
+  if (RowForBias(draft, head).valid()) return "as BART and its like do, whose head adds a row to the logits";
+  if (HasPositionsFromTwo(draft)) return "as models ported from fairseq (OPT) do, whose positions begin at 2";
+  return "";
+}
+
+}  // namespace onnx_mem

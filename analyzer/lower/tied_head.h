@@ -1,0 +1,32 @@
+// What shows that an output projection shares the weight of the token embedding, where an export has stored the two
+// apart. Builds whose authors share them, told by what stands around the projection:
+//
+//   norm of an activated linear      the head of a masked language model: BERT, RoBERTa, ALBERT, MPNet, RoFormer
+//                                    (Devlin et al. 2019; transform, activation, norm, then the embedding's rows)
+//   input scaled by width ** -0.5    T5: transformers scales only where the weight is shared
+//                                    (modeling_t5.py, `if self.config.tie_word_embeddings`)
+//   sum with a stored row [1, V]     BART, mBART, Pegasus, Marian: final_logits_bias, a buffer
+//   positions that begin at 2        models ported from fairseq, whose decoders share: OPT, BART, XGLM
+//   a large vocabulary               a layer of so many features that is no vocabulary is unlikely
+//
+// None is a proof; whoever counts on one says so.
+#ifndef ONNX_MEM_ANALYZER_LOWER_TIED_HEAD_H_
+#define ONNX_MEM_ANALYZER_LOWER_TIED_HEAD_H_
+
+#include <string_view>
+
+#include "analyzer/lower/draft.h"
+
+namespace onnx_mem {
+
+// Why the linear `head` is taken to share the embedding's weight, for a report: "as a masked language model's head does";
+// "" if nothing shows it. `head` reads a stored [width, vocabulary] that some embedding has the transpose of.
+std::string_view WhyTied(const Draft& draft, NodeId head);
+
+// The stored row [1, vocabulary] that is added to what `head` gives; invalid if there is none. It is a buffer: the bias of
+// an nn.Linear is [vocabulary].
+TensorId RowForBias(const Draft& draft, NodeId head);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_TIED_HEAD_H_

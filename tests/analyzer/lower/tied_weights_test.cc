@@ -1,0 +1,118 @@
+// Output projections whose weight an evaluation export stored apart from the token embedding's: which are taken to share
+// it, and what is said of the others.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/analyzer/lower/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+// Token embedding, a body, and a head that reads `h`.
+std::string Model(std::string_view body) {
+  return absl::StrCat(R"(
+    input ids int64 2x8
+    weight embed.weight float32 2000x16
+    weight onnx::MatMul_9 float32 16x2000
+    weight norm.weight float32 16
+    weight norm.bias float32 16
+    weight onnx::MatMul_8 float32 16x16
+    /embed/Gather = Gather(embed.weight, ids) -> e float32 2x8x16
+)", std::string(body), R"(
+    /head/MatMul = MatMul(h, onnx::MatMul_9) -> y float32 2x8x2000
+    output y
+)");
+}
+
+std::string DiagnosticsOf(const std::string& text, const Run& run = {}) {
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), run);
+  std::string codes;
+  for (const Diagnostic& d : lowered->diagnostics) absl::StrAppend(&codes, d.code, " ");
+  return codes;
+}
+
+bool IsTied(const std::string& text, const Run& run = {}) {
+  return LowerText(text, run).find("linear(h, embed.weight) -> y") != std::string::npos;
+}
+
+constexpr std::string_view kPlain = R"(
+    /norm/LayerNormalization = LayerNormalization(e, norm.weight, norm.bias) -> h float32 2x8x16 {axis: -1}
+)";
+
+TEST(TiedWeights, AHeadOfThatShapeAloneIsCountedApartWithAWarning) {
+  EXPECT_FALSE(IsTied(Model(kPlain)));
+  EXPECT_NE(DiagnosticsOf(Model(kPlain)).find("maybe-tied"), std::string::npos);
+}
+
+TEST(TiedWeights, TheOptionSettlesIt) {
+  onnx_mem::Run run;
+  run.tied = TiedMode::kYes;
+  EXPECT_TRUE(IsTied(Model(kPlain), run));
+  EXPECT_EQ(DiagnosticsOf(Model(kPlain), run).find("tied"), std::string::npos);
+  run.tied = TiedMode::kNo;
+  EXPECT_FALSE(IsTied(Model(kPlain), run));
+  EXPECT_EQ(DiagnosticsOf(Model(kPlain), run).find("tied"), std::string::npos);
+}
+
+// BERT's: a linear, its activation and a norm ahead of the embedding's rows.
+TEST(TiedWeights, TheHeadOfAMaskedLanguageModelShares) {
+  const std::string text = Model(R"(
+    /dense/MatMul = MatMul(e, onnx::MatMul_8) -> d float32 2x8x16
+    /act/Relu = Relu(d) -> a float32 2x8x16
+    /norm/LayerNormalization = LayerNormalization(a, norm.weight, norm.bias) -> h float32 2x8x16 {axis: -1}
+)");
+  EXPECT_TRUE(IsTied(text)) << LowerText(text);
+  EXPECT_NE(DiagnosticsOf(text).find("tied-weights"), std::string::npos);
+  onnx_mem::Run run;
+  run.tied = TiedMode::kNo;
+  EXPECT_FALSE(IsTied(text, run));
+}
+
+// The last sum of a residual stream under the final norm is no activated linear.
+TEST(TiedWeights, AFinalNormOverAResidualStreamShowsNothing) {
+  EXPECT_FALSE(IsTied(Model(R"(
+    /dense/MatMul = MatMul(e, onnx::MatMul_8) -> d float32 2x8x16
+    /act/Relu = Relu(d) -> a float32 2x8x16
+    /Add = Add(e, a) -> r float32 2x8x16
+    /norm/LayerNormalization = LayerNormalization(r, norm.weight, norm.bias) -> h float32 2x8x16 {axis: -1}
+)")));
+}
+
+// T5 scales by width ** -0.5 what a shared head reads; 16 ** -0.5 is 0.25.
+TEST(TiedWeights, AnInputScaledByTheWidthShares) {
+  const std::string text = Model(R"(
+    const scale float32 scalar = 0.25
+    /Mul = Mul(e, scale) -> h float32 2x8x16
+)");
+  EXPECT_TRUE(IsTied(text)) << LowerText(text);
+  EXPECT_FALSE(IsTied(absl::StrReplaceAll(text, {{"0.25", "0.5"}})));
+}
+
+// BART's final_logits_bias is a buffer [1, V]; the bias of an nn.Linear is a parameter [V].
+TEST(TiedWeights, AHeadThatAddsARowShares) {
+  const std::string text = absl::StrReplaceAll(Model(kPlain), {{"output y", R"(weight onnx::Add_10 float32 1x2000
+    /Add = Add(y, onnx::Add_10) -> z float32 2x8x2000
+    output z)"}});
+  EXPECT_TRUE(IsTied(text)) << LowerText(text);
+  EXPECT_NE(LowerText(text).find("buffer onnx::Add_10"), std::string::npos);
+}
+
+TEST(TiedWeights, PositionsFromTwoAreOfModelsThatShare) {
+  const std::string text = Model(R"(
+    input positions int64 2x8
+    const two int64 scalar = 2
+    weight positions.weight float32 32x16
+    /positions/Add = Add(positions, two) -> i int64 2x8
+    /positions/Gather = Gather(positions.weight, i) -> p float32 2x8x16
+    /Add = Add(e, p) -> h float32 2x8x16
+)");
+  EXPECT_TRUE(IsTied(text)) << LowerText(text);
+  EXPECT_FALSE(IsTied(absl::StrReplaceAll(text, {{"scalar = 2", "scalar = 1"}})));
+}
+
+}  // namespace
+}  // namespace onnx_mem
