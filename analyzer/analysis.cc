@@ -12,6 +12,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/library_workspace.h"
 #include "analyzer/planned_runs.h"
+#include "analyzer/training_bounds.h"
 
 namespace onnx_mem {
 namespace {
@@ -151,6 +152,11 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analy
   analysis.recompute_flops = enacted.recompute_flops;
   ASSIGN_OR_RETURN(RunFigures figures, TrainingFigures(enacted, workload));
   figures.at_least = IsLowerBound(analysis.diagnostics) || HasOpaqueBodies(analysis.diagnostics);
+  if (workload.training_bounds) {
+    ASSIGN_OR_RETURN(const PeakBounds bounds, BoundTraining(graph, workload, figures.peak_bytes, analysis.diagnostics));
+    figures.peak_low_bytes = bounds.low_bytes;
+    figures.peak_high_bytes = bounds.high_bytes;
+  }
   FillAssumptions(workload, enacted, analysis);
   analysis.training = std::move(figures);
   return absl::OkStatus();
@@ -201,6 +207,11 @@ absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workloa
   figures.program = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
   RETURN_IF_ERROR(FillFigures(workload, &first, figures.program, figures));
   return figures;
+}
+
+int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
+  return ComputeTimeline(WithOptimizer(enacted.program, Trained(enacted.parameters), workload.optimizer, /*first_step=*/false))
+      .peak_bytes;
 }
 
 absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload, int64_t device_bytes) {

@@ -26,6 +26,7 @@ struct Workload {
   Run run;               // `training` is set by Analyze
   Optimizer optimizer;
   std::string allocator = "pytorch";  // a row of analyzer/allocators
+  bool training_bounds = false;       // measure too what the training peak may be, given what an export does not show
 };
 
 // Figures of one run (training or inference) of one workload. Bytes.
@@ -41,7 +42,8 @@ struct RunFigures {
   int64_t device_high_bytes = 0;
   int64_t workspace_bytes = 0;        // of cuBLAS, within the allocated bytes while a matrix product runs
   int64_t context_bytes = 0;          // of CUDA, within the device bytes
-  // Inference only: the peak if nothing is held but arguments, and if every value that forward code makes has a name.
+  // Inference: the peak if nothing is held but arguments, and if every value that forward code makes has a name. Training,
+  // where Workload::training_bounds asks for them: training_bounds.h. 0 where they are not known.
   int64_t peak_low_bytes = 0;
   int64_t peak_high_bytes = 0;
   int64_t ideal_peak_bytes = 0;       // inference only: a runtime that plans ahead, no Python frames
@@ -79,6 +81,9 @@ absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& wo
 // The figures of a training step that was enacted, with `workload`'s optimizer and allocator: what Analyze reports as
 // `training`. For planners, which enact the same model again and again.
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload);
+
+// The exact peak of the steady training step alone.
+int64_t TrainingPeak(const Enacted& enacted, const Workload& workload);
 
 // The same step on a card that has no more than `device_bytes` for the process (or with set_per_process_memory_fraction):
 // where memory runs out, the allocator gives back what it has cached and tries again. nullopt: it runs out all the same.

@@ -101,6 +101,7 @@ Table SavingsOf(const ModelFile& file, Workload workload, const Options& options
 
 absl::StatusOr<Answer> RunAnalyze(const Options& options) {
   Workload workload = options.workload;
+  workload.training_bounds = true;
   if (!options.plan_file.empty()) {
     ASSIGN_OR_RETURN(workload.run.segments, ReadPlanFile(options.plan_file));
   }

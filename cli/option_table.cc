@@ -142,13 +142,17 @@ absl::Status ApplyInplace(std::string_view text, Options& options) {
 
 absl::Status ApplyDropout(std::string_view text, Options& options) {
   options.workload.run.dropout.reset();
+  options.workload.run.dropout_behind.clear();
   if (text == "auto") return absl::OkStatus();
   if (text == "file") {
     options.workload.run.dropout = 0.0;
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(options.workload.run.dropout, ParseProbability(text));
-  return absl::OkStatus();
+  const size_t colon = text.find(':');
+  ASSIGN_OR_RETURN(options.workload.run.dropout, ParseProbability(text.substr(0, colon)));
+  if (colon == std::string_view::npos) return absl::OkStatus();
+  options.workload.run.dropout_behind = std::string(text.substr(colon + 1));
+  return CheckRegex(text.substr(colon + 1));
 }
 
 absl::Status ApplyNoRewrite(std::string_view text, Options& options) {
@@ -313,9 +317,9 @@ constexpr auto kRows = std::to_array<OptionRow>({
      [](std::string_view text, Options& options) {
        return Choose(text, kBatchNormModes, options.workload.run.batch_norm);
      }},
-    {"", "--dropout", "auto|P|file", OptionGroup::kFramework, kSteps,
-     "dropouts that an evaluation export lost: as if all were back with probability P; auto: where the model's build tells, "
-     "as BERT's (auto)", ApplyDropout},
+    {"", "--dropout", "auto|P|P:REGEX|file", OptionGroup::kFramework, kSteps,
+     "dropouts that an evaluation export lost: as if all were back with probability P, or those behind modules or nodes that "
+     "match REGEX; auto: where the model's build tells, as BERT's (auto)", ApplyDropout},
     {"", "--tied", "auto|yes|no", OptionGroup::kFramework, kSteps | kCheckCommand,
      "output projections that an export stored apart from the token embedding share its weight; auto: where the model's "
      "build tells (auto)",

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 #include <string_view>
 #include <unordered_set>
 
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/lower/dropout_gaps.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/transformer_parts.h"
@@ -214,7 +217,19 @@ bool IsPossible(const Draft& draft, NodeId id) {
   const Node& node = draft.node(id);
   if (!IsOneOf(kActivations, node.op)) return false;
   const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
-  return maker.valid() && (IsLinear(draft.node(maker)) || draft.node(maker).op == "conv");
+  if (!maker.valid()) return false;
+  const Node& before = draft.node(maker);
+  return IsLinear(before) || before.op == "conv" || IsOneOf(kNorms, before.op);
+}
+
+// True if `node` or its module matches and what it makes is read outside of that module.
+bool LeavesMatch(const Draft& draft, const Node& node, const std::regex& pattern) {
+  if (std::regex_search(node.name, pattern)) return true;
+  if (node.module.empty() || !std::regex_search(node.module, pattern)) return false;
+  const std::vector<NodeId>& readers = draft.readers(node.outputs[0]);
+  return draft.IsOutput(node.outputs[0]) || std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+           return !std::regex_search(draft.node(reader).module, pattern);
+         });
 }
 
 }  // namespace
@@ -229,11 +244,28 @@ DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& o
   }
   std::erase_if(spots.usual, [&](const DropoutSpot& spot) { return IsFollowedAtOnce(draft, spot.node); });
   spots.usual_bytes = DropoutBytes(draft, spots.usual);
-  spots.most_bytes = spots.usual_bytes;
   const std::unordered_set<int32_t> usual = NodesOf(spots.usual);
   for (NodeId id : draft.InOrder()) {
     const bool known = usual.contains(id.value());
-    if (!known && IsPossible(draft, id)) spots.most_bytes += SavedBytes(draft, {id, DropoutPlace::kMaskAndResult});
+    if (!known && IsPossible(draft, id)) spots.possible.push_back({id, DropoutPlace::kMaskAndResult});
+  }
+  spots.most_bytes = spots.usual_bytes + DropoutBytes(draft, spots.possible);
+  return spots;
+}
+
+absl::StatusOr<std::vector<DropoutSpot>> DropoutSpotsBehind(const Draft& draft, const std::string& pattern) {
+  std::regex regex;
+  try {
+    regex.assign(pattern, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error&) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+                       absl::StrCat("--dropout: '", pattern, "' is not a regular expression"));
+  }
+  std::vector<DropoutSpot> spots;
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    if (node.outputs.empty() || !node.outputs[0].valid() || !IsFloating(draft.tensor(node.outputs[0]).dtype)) continue;
+    if (LeavesMatch(draft, node, regex)) spots.push_back({id, DropoutPlace::kMaskAndResult});
   }
   return spots;
 }

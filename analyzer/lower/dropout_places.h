@@ -6,8 +6,10 @@
 #define ONNX_MEM_ANALYZER_LOWER_DROPOUT_PLACES_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "analyzer/lower/draft.h"
 
 namespace onnx_mem {
@@ -23,14 +25,19 @@ struct DropoutSpot {
 };
 
 struct DropoutSpots {
-  std::vector<DropoutSpot> usual;  // in running order
+  std::vector<DropoutSpot> usual;     // in running order
+  std::vector<DropoutSpot> possible;  // behind other activations of layers
   int64_t attentions = 0;          // of those, attention weights
   int64_t usual_bytes = 0;         // that dropouts at the usual places save, about
-  int64_t most_bytes = 0;          // with one behind every activation function that no norm precedes as well
+  int64_t most_bytes = 0;          // with one at every possible place as well
 };
 
 // `outputs`: the graph's, resolved.
 DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& outputs);
+
+// Behind the nodes whose name or module's path `pattern` (ECMAScript, anywhere in it) matches, where the result leaves
+// the module that matched. InvalidArgument "usage" if it is no regular expression.
+absl::StatusOr<std::vector<DropoutSpot>> DropoutSpotsBehind(const Draft& draft, const std::string& pattern);
 
 // Bytes that dropouts there save, about.
 int64_t DropoutBytes(const Draft& draft, const std::vector<DropoutSpot>& spots);

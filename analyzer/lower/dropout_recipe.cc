@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "analyzer/lower/dropout_gaps.h"
+#include "analyzer/lower/match.h"
 #include "analyzer/lower/transformer_parts.h"
 
 namespace onnx_mem {
@@ -60,14 +65,14 @@ std::optional<DropoutRecipe> TransformerRecipe(const Draft& draft, const Dropout
   const std::vector<NodeId> linears = ResidualLinears(draft, spots);
   if (linears.size() < 2 || ShareWeights(draft, linears)) return std::nullopt;
   if (ArePostNorm(draft, linears)) {
-    return DropoutRecipe{kUsual, "as post-norm transformers (BERT, nn.TransformerEncoder) train", spots.usual};
+    return DropoutRecipe{kUsual, "as post-norm transformers (BERT, nn.TransformerEncoder) train", spots.usual, true};
   }
   if (HaveNoBias(draft, linears) && AnyAddsPositions(draft, spots))
-    return DropoutRecipe{kUsual, "as T5 and its like train", spots.usual};
+    return DropoutRecipe{kUsual, "as T5 and its like train", spots.usual, true};
   if (HasPositionsFromTwo(draft)) {
-    return DropoutRecipe{kUsual, "as decoders ported from fairseq (OPT) train", OnLinears(draft, spots)};
+    return DropoutRecipe{kUsual, "as decoders ported from fairseq (OPT) train", OnLinears(draft, spots), true};
   }
-  if (AreConv1D(draft, linears)) return DropoutRecipe{kUsual, "as GPT-2 and its like train", spots.usual};
+  if (AreConv1D(draft, linears)) return DropoutRecipe{kUsual, "as GPT-2 and its like train", spots.usual, true};
   return std::nullopt;
 }
 
@@ -93,12 +98,81 @@ std::optional<DropoutRecipe> GapRecipe(const Draft& draft) {
   return recipe.spots.empty() ? std::nullopt : std::optional(recipe);
 }
 
+// The convolution behind an activation, with a norm between them or not; invalid for others.
+NodeId ConvolutionBehind(const Draft& draft, NodeId activation) {
+  if (!activation.valid() || draft.node(activation).op != "relu") return NodeId();
+  TensorId x = draft.node(activation).inputs[0];
+  if (const NodeId norm = draft.ProducerIf(x, "batch_norm"); norm.valid()) x = draft.node(norm).inputs[0];
+  return draft.ProducerIf(x, "conv");
+}
+
+// Convolutions of several dilations over one tensor, side by side: atrous spatial pyramid pooling.
+bool JoinsPyramid(const Draft& draft, const Node& cat) {
+  std::map<TensorId, std::set<int64_t>> dilations;  // by what the convolutions read
+  for (TensorId part : cat.inputs) {
+    const NodeId conv = ConvolutionBehind(draft, draft.producer(part));
+    if (!conv.valid()) continue;
+    const std::vector<int64_t> dilation = IntsAttribute(draft.node(conv), "dilation");
+    dilations[draft.node(conv).inputs[0]].insert(dilation.empty() ? 1 : dilation[0]);
+  }
+  constexpr size_t kFewest = 3;
+  return std::any_of(dilations.begin(), dilations.end(), [](const auto& entry) { return entry.second.size() >= kFewest; });
+}
+
+// What the projection of the joined pyramid is activated to: DeepLab drops it.
+bool IsPyramidActivation(const Draft& draft, NodeId id) {
+  const NodeId conv = ConvolutionBehind(draft, id);
+  const NodeId cat = conv.valid() ? draft.ProducerIf(draft.node(conv).inputs[0], "cat") : NodeId();
+  return cat.valid() && JoinsPyramid(draft, draft.node(cat));
+}
+
+std::optional<DropoutRecipe> PyramidRecipe(const Draft& draft) {
+  DropoutRecipe recipe{0.5, "as DeepLab's pyramids of dilated convolutions train"};
+  for (NodeId id : draft.InOrder()) {
+    if (IsPyramidActivation(draft, id)) recipe.spots.push_back({id, DropoutPlace::kMaskAndResult});
+  }
+  return recipe.spots.empty() ? std::nullopt : std::optional(recipe);
+}
+
+// A relu between two linears with biases, of which the first reads stored coordinates, [.., 2]: timm's Mlp, which drops
+// there. The nn.Sequential of swin v2 has no dropout and no second bias.
+bool IsCoordinateActivation(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (node.op != "relu" || IsFollowedAtOnce(draft, id)) return false;
+  const NodeId before = draft.ProducerIf(node.inputs[0], "linear"),
+               after = OnlyReaderIf(draft, node.outputs[0], "linear");
+  if (!before.valid() || !after.valid() || draft.node(after).inputs.size() < 3) return false;
+  const TensorId x = draft.node(before).inputs[0];
+  const Dims& dims = draft.tensor(x).shape.dims;
+  return !draft.producer(x).valid() && draft.kind(x) == TensorKind::kBuffer && !dims.empty() && dims.back() == 2;
+}
+
+std::optional<DropoutRecipe> CoordinateRecipe(const Draft& draft) {
+  DropoutRecipe recipe{0.125, "as timm's networks over relative coordinates train"};
+  for (NodeId id : draft.InOrder()) {
+    if (IsCoordinateActivation(draft, id)) recipe.spots.push_back({id, DropoutPlace::kMaskAndResult});
+  }
+  return recipe.spots.empty() ? std::nullopt : std::optional(recipe);
+}
+
 }  // namespace
 
-std::optional<DropoutRecipe> KnownDropoutRecipe(const Draft& draft, const DropoutSpots& spots) {
-  if (spots.attentions > 0) return TransformerRecipe(draft, spots);
-  const std::optional<DropoutRecipe> causal = CausalRecipe(draft, spots);
-  return causal ? causal : GapRecipe(draft);
+std::vector<DropoutRecipe> KnownDropoutRecipes(const Draft& draft, const DropoutSpots& spots) {
+  std::vector<std::optional<DropoutRecipe>> found;
+  if (spots.attentions > 0) {
+    found = {TransformerRecipe(draft, spots), CoordinateRecipe(draft)};
+  } else {
+    found = {CausalRecipe(draft, spots)};
+    if (!found[0]) found = {GapRecipe(draft), PyramidRecipe(draft)};
+  }
+  std::vector<DropoutRecipe> recipes;
+  absl::flat_hash_set<NodeId> dropped;
+  for (std::optional<DropoutRecipe>& recipe : found) {
+    if (!recipe) continue;
+    std::erase_if(recipe->spots, [&](const DropoutSpot& spot) { return !dropped.insert(spot.node).second; });
+    if (!recipe->spots.empty()) recipes.push_back(*std::move(recipe));
+  }
+  return recipes;
 }
 
 }  // namespace onnx_mem

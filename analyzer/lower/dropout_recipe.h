@@ -8,6 +8,8 @@
 //   positions that begin at 2                  0.1   ports of fairseq's decoders: OPT; the residual branches alone
 //   one set of weights in every layer          none  Lan et al. 2020 (4.8): ALBERT trains better without
 //   convolutions cut to causal ones            0.2   Bai et al. 2018: TCN, behind each activation
+//   a pyramid of dilated convolutions          0.5   Chen et al. 2017: DeepLab, behind its projection
+//   linear, relu, linear over coordinates      0.125 timm/layers/pos_embed_rel.py (RelPosMlp), swin_transformer_v2_cr.py
 //   a number missing in nn.Sequential          0.5   VGG, SqueezeNet, FCN (dropout_gaps.h); not in transformers, many of
 //                                                    which have theirs with probability 0
 //
@@ -28,10 +30,11 @@ struct DropoutRecipe {
   double probability = 0.0;
   std::string_view why;  // "as post-norm transformers (BERT, nn.TransformerEncoder) train"
   std::vector<DropoutSpot> spots = {};
+  bool whole_model = false;  // what it tells goes for all of a transformer's places, not for some part
 };
 
-// `spots` as FindDropoutSpots() gives them; nullopt if the draft is of no such build.
-std::optional<DropoutRecipe> KnownDropoutRecipe(const Draft& draft, const DropoutSpots& spots);
+// `spots` as FindDropoutSpots() gives them. No spot is in two; empty if the draft is of no such build.
+std::vector<DropoutRecipe> KnownDropoutRecipes(const Draft& draft, const DropoutSpots& spots);
 
 }  // namespace onnx_mem
 

@@ -103,6 +103,25 @@ void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostic
   }
 }
 
+// A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is kept
+// too. No export shows which.
+void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
+  int64_t count = 0, bytes = 0;
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    if (node.op != "leaky_relu" || IntAttribute(node, "inplace", 0) != 1) continue;
+    const Tensor& result = draft.tensor(node.outputs[0]);
+    ++count;
+    bytes += NumBytes(result.shape, result.dtype).value_or(0);
+  }
+  if (count == 0) return;
+  diagnostics.push_back({"inplace-assumed", Severity::kNote, count,
+                         absl::StrCat(count, " LeakyReLUs are taken to write over what they read, as they usually do behind a layer"),
+                         {absl::StrCat("why: otherwise what they read is kept for backward too, ", bytes, " B in all"),
+                          "try: --inplace none if they do not"},
+                         bytes});
+}
+
 // What the source lines of a dynamo export settle (graph/source_trace.h) is no guess, but a fact of that program.
 void AssumeSourceLines(const Draft& draft, std::vector<std::string>& assumptions) {
   bool any = false;
@@ -134,6 +153,7 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   absl::StatusOr<int64_t> in_place = MarkInPlace(draft, run);
   if (!in_place.ok()) return in_place.status();
   if (*in_place > 0) lowered.assumptions.push_back(absl::StrCat("in-place activations (", *in_place, ")"));
+  if (run.training && run.inplace == "auto") ReportInPlace(draft, lowered.diagnostics);
   AssumeSourceLines(draft, lowered.assumptions);
   for (Diagnostic& d : lowering.diagnostics) lowered.diagnostics.push_back(std::move(d));
   ReportAssumed(lowering, lowered.diagnostics);

@@ -19,12 +19,12 @@ bool AllDigits(std::string_view s) {
 }
 
 // Last parts of names that frameworks give to buffers: register_buffer in torch, torchvision, timm, transformers.
-constexpr std::array<std::string_view, 22> kBufferNames = {
+constexpr std::array<std::string_view, 23> kBufferNames = {
     "running_mean", "running_var", "num_batches_tracked", "position_ids", "token_type_ids",
     "inv_freq",     "cos_cached",  "sin_cached",          "freqs_cis",    "freqs",
     "attn_mask",    "mask",        "causal_mask",         "masked_bias",  "relative_position_index",
     "anchors",      "anchor_grid", "pixel_mean",          "pixel_std",    "image_mean",
-    "image_std",    "pe",
+    "image_std",    "pe",          "relative_coords_table",
 };
 
 // ATen operators that dynamo's exporter evaluates when all that they read is stored. What they give is named after them,
@@ -308,6 +308,10 @@ bool IsFoldedOperand(std::string_view name, std::string_view op) {
 std::string_view FoldedCall(std::string_view name) {
   const auto* row = std::find(kFoldedCalls.begin(), kFoldedCalls.end(), CallOf(name));
   return row != kFoldedCalls.end() ? *row : std::string_view();
+}
+
+bool IsFoldedBias(const Draft& draft, TensorId id) {
+  return IsFoldedOperand(draft.tensor(id).name, "Conv") || draft.ProducerIf(id, "full").valid();
 }
 
 TensorKind KindOfStored(const Graph& graph, TensorId id) {

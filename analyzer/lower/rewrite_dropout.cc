@@ -4,11 +4,12 @@
 // the option it is that of the model's build where that is known (dropout_recipe.h), and otherwise none, with a
 // diagnostic of what a training run may need on top. With them the evaluation exports of BERT, RoBERTa, GPT-2, ELECTRA,
 // AlexNet, VGG, SqueezeNet, FCN and DeepLab give the measured training peak exactly.
-#include <optional>
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/dropout_places.h"
 #include "analyzer/lower/dropout_recipe.h"
@@ -51,33 +52,29 @@ int64_t MadeBytes(const Draft& draft) {
 // Says what was not counted: a warning where the structure is one that drops, a note where it only might.
 void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
   constexpr int64_t kNoticeable = 1000;  // one part in
-  const bool noticeable = !spots.usual.empty() && spots.usual_bytes >= MadeBytes(lowering.draft) / kNoticeable;
+  const bool noticeable = spots.most_bytes > 0 && spots.most_bytes >= MadeBytes(lowering.draft) / kNoticeable;
   if (spots.attentions == 0 && !noticeable) return;
-  const std::string most =
-      spots.most_bytes == spots.usual_bytes
-          ? std::string()
-          : absl::StrCat(", ", InMebibytes(spots.most_bytes), " with one behind every activation as well");
-  constexpr char kTry[] = "try: --dropout 0.1, or export the model in training mode";
+  Diagnostic d{.code = "eval-dropout"};
+  d.bytes = spots.usual_bytes;
+  const std::string usual = InMebibytes(spots.usual_bytes), most = InMebibytes(spots.most_bytes);
+  const bool more = spots.most_bytes > spots.usual_bytes;
   if (spots.attentions > 0) {
-    lowering.diagnostics.push_back(
-        {"eval-dropout",
-         Severity::kWarning,
-         spots.attentions,
-         absl::StrCat(spots.attentions, " attentions without Dropout in an evaluation export"),
-         {absl::StrCat("why: if the model trains with dropout, masks and dropped results are saved too: about ",
-                       InMebibytes(spots.usual_bytes), " more", most),
-          kTry},
-         spots.usual_bytes});
-    return;
+    d.severity = Severity::kWarning;
+    d.count = spots.attentions;
+    d.message = absl::StrCat(spots.attentions, " attentions without Dropout in an evaluation export");
+    d.details.push_back(absl::StrCat("why: if the model trains with dropout, masks and dropped results are saved too: about ",
+                                     usual, " more", more ? absl::StrCat(", ", most, " with one behind every activation as well") : ""));
+  } else {
+    d.count = static_cast<int64_t>(spots.usual.empty() ? spots.possible.size() : spots.usual.size());
+    d.message = absl::StrCat("an evaluation export does not show Dropout, and none is counted; a model that trains with it "
+                             "saves about ", spots.usual.empty() ? absl::StrCat("up to ", most) : usual, " more");
+    d.details.push_back(spots.usual.empty()
+                            ? "why: counted behind every activation, where some models have it"
+                            : absl::StrCat("why: counted ahead of the last layer and between layers, where such models have it",
+                                           more ? absl::StrCat(", ", most, " with one behind every activation as well") : ""));
   }
-  lowering.diagnostics.push_back(
-      {"eval-dropout",
-       Severity::kNote,
-       static_cast<int64_t>(spots.usual.size()),
-       absl::StrCat("an evaluation export does not show Dropout; a model that trains with it saves about ",
-                    InMebibytes(spots.usual_bytes), " more (--dropout 0.1)"),
-       {absl::StrCat("why: counted ahead of the last layer and between layers, where such models have it", most), kTry},
-       spots.usual_bytes});
+  d.details.emplace_back("try: --dropout 0.1, or --dropout 0.1:REGEX behind the modules that drop, or export it in training mode");
+  lowering.diagnostics.push_back(std::move(d));
 }
 
 // Says what was counted though the file does not show it.
@@ -91,7 +88,7 @@ void ReportAssumed(Lowering& lowering, const DropoutRecipe& recipe) {
        absl::StrCat("an evaluation export does not show Dropout: ", count, " with probability ", recipe.probability,
                     " counted, ", std::string(recipe.why)),
        {absl::StrCat("why: their masks and dropped results are saved for backward, about ", InMebibytes(bytes)),
-        "try: --dropout file if the model trains without, or export it in training mode"},
+        "try: --dropout file if the model trains without, --dropout P:REGEX if it drops elsewhere, or export it in training mode"},
        bytes});
 }
 
@@ -105,6 +102,31 @@ void PutBack(Draft& draft, const std::vector<DropoutSpot>& spots, double p) {
   }
 }
 
+// Where --dropout P puts them.
+std::vector<DropoutSpot> SpotsAskedFor(Lowering& lowering, const DropoutSpots& spots) {
+  const Run& run = lowering.run;
+  if (!run.dropout_behind.empty()) return DropoutSpotsBehind(lowering.draft, run.dropout_behind).value_or(spots.usual);
+  std::vector<DropoutSpot> asked = spots.usual;
+  if (run.dropout_everywhere) asked.insert(asked.end(), spots.possible.begin(), spots.possible.end());
+  return asked;
+}
+
+int64_t RestoreAskedFor(Lowering& lowering, const DropoutSpots& spots) {
+  const std::vector<DropoutSpot> asked = SpotsAskedFor(lowering, spots);
+  const auto count = static_cast<int64_t>(asked.size());
+  PutBack(lowering.draft, asked, *lowering.run.dropout);
+  if (count > 0) {
+    lowering.diagnostics.push_back(
+        {"rewrite-dropout", Severity::kNote, count, absl::StrCat(count, " dropouts put back (--dropout)"), {}, {}});
+  } else if (!lowering.run.dropout_behind.empty()) {
+    lowering.diagnostics.push_back({"no-match", Severity::kWarning, 1,
+                                    absl::StrCat("--dropout: no node and no module matches '", lowering.run.dropout_behind,
+                                                 "', so it changes nothing"),
+                                    {"try: onnx-mem MODEL --by layer   lists the names"}, {}});
+  }
+  return count;
+}
+
 }  // namespace
 
 int64_t RestoreDropout(Lowering& lowering) {
@@ -115,23 +137,20 @@ int64_t RestoreDropout(Lowering& lowering) {
   std::vector<TensorId> outputs;
   for (TensorId id : lowering.source.outputs) outputs.push_back(draft.Resolve(id));
   const DropoutSpots spots = FindDropoutSpots(draft, outputs);
-  const auto count = static_cast<int64_t>(spots.usual.size());
-  if (run.dropout) {
-    PutBack(draft, spots.usual, *run.dropout);
-    if (count > 0) {
-      lowering.diagnostics.push_back(
-          {"rewrite-dropout", Severity::kNote, count, absl::StrCat(count, " dropouts put back (--dropout)"), {}, {}});
-    }
-    return count;
+  if (run.dropout) return RestoreAskedFor(lowering, spots);
+  const std::vector<DropoutRecipe> recipes = KnownDropoutRecipes(draft, spots);
+  const bool whole = spots.attentions == 0 ? !recipes.empty()
+                                           : std::any_of(recipes.begin(), recipes.end(), [](const DropoutRecipe& recipe) {
+                                               return recipe.whole_model;
+                                             });
+  if (!whole) ReportLost(lowering, spots);
+  int64_t count = 0;
+  for (const DropoutRecipe& recipe : recipes) {
+    ReportAssumed(lowering, recipe);
+    PutBack(draft, recipe.spots, recipe.probability);
+    count += static_cast<int64_t>(recipe.spots.size());
   }
-  const std::optional<DropoutRecipe> recipe = KnownDropoutRecipe(draft, spots);
-  if (!recipe) {
-    ReportLost(lowering, spots);
-    return 0;
-  }
-  ReportAssumed(lowering, *recipe);
-  PutBack(draft, recipe->spots, recipe->probability);
-  return static_cast<int64_t>(recipe->spots.size());
+  return count;
 }
 
 }  // namespace onnx_mem

@@ -46,7 +46,7 @@ bool WasFolded(const Draft& draft, const Node& node, BatchNormMode mode) {
   if (!IsConvolution(node) || node.inputs.size() < 3 || !node.inputs[1].valid() || !node.inputs[2].valid()) return false;
   if (mode == BatchNormMode::kUnfold) return true;
   const std::string& weight = draft.tensor(node.inputs[1]).name;
-  const bool named = IsFoldedOperand(weight, "Conv") && IsFoldedOperand(draft.tensor(node.inputs[2]).name, "Conv");
+  const bool named = IsFoldedOperand(weight, "Conv") && IsFoldedBias(draft, node.inputs[2]);
   return named || HasInventedBias(draft, node) || NamesBatchNorm(node);
 }
 

@@ -19,10 +19,9 @@ namespace {
 
 bool HasFoldedWeightAlone(const Draft& draft, const Node& node) {
   if (node.op != "conv" && node.op != "conv_transpose") return false;
-  const auto is_folded = [&](size_t slot) {
-    return node.inputs.size() > slot && node.inputs[slot].valid() && IsFoldedOperand(draft.tensor(node.inputs[slot]).name, "Conv");
-  };
-  return is_folded(1) && !is_folded(2) && draft.kind(node.inputs[1]) == TensorKind::kParameter;
+  const bool has_bias = node.inputs.size() > 2 && node.inputs[2].valid();
+  return IsFoldedOperand(draft.tensor(node.inputs[1]).name, "Conv") && draft.kind(node.inputs[1]) == TensorKind::kParameter &&
+         !(has_bias && IsFoldedBias(draft, node.inputs[2]));
 }
 
 // A length for each of the first dimension: the default of weight_norm.

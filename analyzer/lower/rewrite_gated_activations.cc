@@ -1,5 +1,10 @@
 // Activations of the form x * gate(x) that TorchScript exports spell out: SiLU (sigmoid), Hardswish (hardsigmoid) and
 // Mish (tanh of softplus), when the parts ran in one module call; and GLU, one half of x times the sigmoid of the other.
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -38,6 +43,30 @@ int64_t FuseGated(Draft& draft, std::string_view gate_op, std::string_view fused
   return count;
 }
 
+// x * sigmoid(x) that a module of its own gives is nn.SiLU. In the code of a larger one it is F.silu or written by hand,
+// where sigmoid(x) is kept too: TorchScript exports of both are alike.
+void ReportInCode(Lowering& lowering) {
+  const Draft& draft = lowering.draft;
+  std::map<std::string_view, int64_t> nodes;  // by module
+  const std::vector<NodeId> order = draft.InOrder();
+  for (NodeId id : order) ++nodes[draft.node(id).module];
+  int64_t count = 0, bytes = 0;
+  for (NodeId id : order) {
+    const Node& node = draft.node(id);
+    if (node.op != "silu" || !node.framework_op.empty() || nodes[node.module] < 2) continue;
+    ++count;
+    const Tensor& result = draft.tensor(node.outputs[0]);
+    bytes += NumBytes(result.shape, result.dtype).value_or(0);
+  }
+  if (count == 0) return;
+  lowering.diagnostics.push_back(
+      {"silu-assumed", Severity::kNote, count,
+       absl::StrCat(count, " products x * sigmoid(x) in the code of modules are taken for F.silu"),
+       {absl::StrCat("why: written by hand they keep sigmoid(x) for backward too, ", bytes, " B in all"),
+        "try: --no-rewrite silu if they are"},
+       bytes});
+}
+
 // split of x into two halves a, b: a * sigmoid(b) is glu(x), which saves x alone (torch/onnx symbolic_opset9, glu).
 bool IsGlu(const Draft& draft, NodeId mul, NodeId sigmoid, NodeId split) {
   const Node& halves = draft.node(split);
@@ -68,7 +97,12 @@ int64_t FuseGlu(Lowering& lowering) {
   return count;
 }
 
-int64_t FuseSilu(Lowering& lowering) { return FuseGated(lowering.draft, "sigmoid", "silu"); }
+int64_t FuseSilu(Lowering& lowering) {
+  const int64_t count = FuseGated(lowering.draft, "sigmoid", "silu");
+  if (count > 0 && lowering.run.training) ReportInCode(lowering);
+  return count;
+}
+
 int64_t FuseHardswish(Lowering& lowering) { return FuseGated(lowering.draft, "hardsigmoid", "hardswish"); }
 int64_t FuseMish(Lowering& lowering) { return FuseGated(lowering.draft, "tanh", "mish"); }
 

@@ -80,6 +80,15 @@ void WriteAllocated(JsonWriter& json, const PartSummary& part) {
   json.Key("context_bytes").Int(part.context_bytes);
 }
 
+void WriteInterval(JsonWriter& json, const PartSummary& part) {
+  json.Key("peak_interval_bytes");
+  if (part.peak_high_bytes > 0) {
+    json.BeginArray(Layout::kOneLine).Int(part.peak_low_bytes).Int(part.peak_high_bytes).EndArray();
+  } else {
+    json.Null();
+  }
+}
+
 void WriteTraining(JsonWriter& json, const RunSummary& run) {
   json.Key("training");
   if (!run.training) {
@@ -91,6 +100,7 @@ void WriteTraining(JsonWriter& json, const RunSummary& run) {
   json.Key("peak_bytes").Int(part.peak_bytes);
   json.Key("first_step_peak_bytes").Int(part.first_step_peak_bytes);
   WriteAllocated(json, part);
+  WriteInterval(json, part);
   json.Key("end_of_forward_bytes").Int(run.end_of_forward_bytes);
   json.Key("saved_activation_bytes").Int(run.saved_activation_bytes);
   if (run.recompute_flops) json.Key("recompute_flops").Int(*run.recompute_flops);
@@ -112,12 +122,7 @@ void WriteInference(JsonWriter& json, const RunSummary& run) {
   json.BeginObject();
   json.Key("peak_bytes").Int(part.peak_bytes);
   WriteAllocated(json, part);
-  json.Key("peak_interval_bytes");
-  if (part.peak_high_bytes > 0) {
-    json.BeginArray(Layout::kOneLine).Int(part.peak_low_bytes).Int(part.peak_high_bytes).EndArray();
-  } else {
-    json.Null();
-  }
+  WriteInterval(json, part);
   json.Key("planned_peak_bytes");
   part.ideal_peak_bytes > 0 ? json.Int(part.ideal_peak_bytes) : json.Null();
   json.Key("planned_arena_bytes");

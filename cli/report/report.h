@@ -48,7 +48,7 @@ struct PartSummary {
   int64_t device_high_bytes = 0;
   int64_t workspace_bytes = 0;
   int64_t context_bytes = 0;
-  int64_t peak_low_bytes = 0;   // inference only
+  int64_t peak_low_bytes = 0;   // 0, 0: not known
   int64_t peak_high_bytes = 0;
   int64_t ideal_peak_bytes = 0;
   std::optional<int64_t> ideal_arena_bytes;

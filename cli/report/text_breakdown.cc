@@ -118,11 +118,10 @@ Line TotalLine(const RunSummary& run, std::string label, int64_t PartSummary::*f
   return line;
 }
 
-// The inference part, if how forward code names its values moves its peak by more than 1 %.
-const PartSummary* WideInterval(const RunSummary& run) {
-  if (!run.inference) return nullptr;
-  const PartSummary& part = *run.inference;
-  return part.peak_high_bytes - part.peak_low_bytes > part.peak_bytes / 100 ? &part : nullptr;
+// True if what the file does not show moves the peak by more than 1 %: how forward code names its values (inference), what
+// an evaluation export lost (training).
+bool HasWideInterval(const std::optional<PartSummary>& part) {
+  return part && part->peak_high_bytes - part->peak_low_bytes > part->peak_bytes / 100;
 }
 
 int64_t Largest(const RunSummary& run, int64_t PartSummary::*field) {
@@ -158,9 +157,14 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
   const std::string allocator = AssumptionNamed(report, "allocator");
   const bool torch = allocator.empty() || absl::StartsWith(allocator, "pytorch");
   text += block.Text(TotalLine(run, "alive at the peak", &PartSummary::peak_bytes, "exact sizes, each storage once"));
-  if (const PartSummary* part = WideInterval(run); part != nullptr) {
-    const std::string low = FormatBytesIn(part->peak_low_bytes, screen.units);
-    text += block.Text({"(if code names all)", {}, part->peak_high_bytes, "inference; at the least " + low,
+  if (HasWideInterval(run.training)) {
+    const std::string low = FormatBytesIn(run.training->peak_low_bytes, screen.units);
+    text += block.Text({"(if more was lost)", run.training->peak_high_bytes, {}, "training; at the least " + low + " (see warnings)",
+                        Paint::kDim});
+  }
+  if (HasWideInterval(run.inference)) {
+    const std::string low = FormatBytesIn(run.inference->peak_low_bytes, screen.units);
+    text += block.Text({"(if code names all)", {}, run.inference->peak_high_bytes, "inference; at the least " + low,
                         Paint::kDim});
   }
   text += block.Text(

@@ -335,5 +335,81 @@ TEST(DropoutRecipe, ConvolutionsOfOnePositionAreLayersToo) {
   EXPECT_EQ(Dropouts(text, Eager()), 3) << LowerText(text, Eager());
 }
 
+TEST(Dropout, ComesBackBehindWhatIsNamed) {
+  onnx_mem::Run run;
+  run.dropout = 0.3;
+  run.dropout_behind = "^r$";
+  const std::string text = LowerText(kClassifier, run);
+  EXPECT_NE(text.find("linear(r/dropout, b.weight) -> i"), std::string::npos) << text;
+  EXPECT_NE(text.find("linear(s, c.weight) -> y"), std::string::npos) << text;
+  run.dropout_behind = "nowhere";
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(kClassifier), run);
+  EXPECT_NE(Find(*lowered, "no-match"), nullptr);
+}
+
+// A block of a wide residual network drops behind its activation; a norm stands ahead of it.
+TEST(Dropout, WhatDropsBehindNormsIsSaidToo) {
+  const std::string text = R"(
+    input x float32 2x4x8x8
+    weight onnx::Conv_1 float32 4x4x3x3
+    weight onnx::Conv_2 float32 4
+    weight c.weight float32 4x4x3x3
+    /a/Conv = Conv(x, onnx::Conv_1, onnx::Conv_2) -> a float32 2x4x6x6
+    /Relu = Relu(a) -> r float32 2x4x6x6
+    /c/Conv = Conv(r, c.weight) -> c float32 2x4x4x4
+    /Add = Add(c, c) -> y float32 2x4x4x4
+    output y
+  )";
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), onnx_mem::Run());
+  const Diagnostic* lost = Find(*lowered, "eval-dropout");
+  ASSERT_NE(lost, nullptr);
+  EXPECT_EQ(lost->severity, Severity::kNote);
+  onnx_mem::Run everywhere;
+  everywhere.dropout = 0.1;
+  everywhere.dropout_everywhere = true;
+  EXPECT_EQ(Dropouts(text, everywhere), 1);
+}
+
+// DeepLab: what the joined convolutions of several dilations are projected to.
+TEST(DropoutRecipe, APyramidOfDilatedConvolutionsDropsItsProjection) {
+  std::string text = "input x float32 2x4x8x8\nweight p.weight float32 4x12x1x1\nweight q.weight float32 3x4x1x1\n";
+  for (int dilation : {1, 2, 3}) {
+    absl::StrAppend(&text, "weight w", dilation, " float32 4x4x3x3\n/b", dilation, "/Conv = Conv(x, w", dilation, ") -> c", dilation,
+                    " float32 2x4x8x8 {dilations: [", dilation, " ", dilation, "], pads: [", dilation, " ", dilation, " ", dilation,
+                    " ", dilation, "]}\n/b", dilation, "/Relu = Relu(c", dilation, ") -> r", dilation, " float32 2x4x8x8\n");
+  }
+  absl::StrAppend(&text, R"(
+    /Concat = Concat(r1, r2, r3) -> j float32 2x12x8x8 {axis: 1}
+    /p/Conv = Conv(j, p.weight) -> p float32 2x4x8x8
+    /Relu = Relu(p) -> s float32 2x4x8x8
+    /q/Conv = Conv(s, q.weight) -> y float32 2x3x8x8
+    output y
+)");
+  const std::string lowered = LowerText(text);
+  EXPECT_NE(lowered.find("dropout(s) -> s/dropout"), std::string::npos) << lowered;
+  const std::string alike = LowerText(absl::StrReplaceAll(text, {{"[2 2], pads: [2 2 2 2]", "[1 1], pads: [1 1 1 1]"}}));
+  EXPECT_EQ(alike.find("dropout("), std::string::npos) << alike;
+}
+
+// Beside an attention, fc1 and fc2 over stored coordinates: timm's network for relative positions.
+TEST(DropoutRecipe, ANetworkOverCoordinatesDrops) {
+  const std::string text = absl::StrCat(absl::StrReplaceAll(std::string(kAttention), {{"    output y\n", ""}}), R"(
+    weight coords int64 16x2
+    weight coordinates_mask float32 16x2
+    weight m.fc1.weight float32 8x2
+    weight m.fc1.bias float32 8
+    weight m.fc2.weight float32 4x8
+    weight m.fc2.bias float32 4
+    /m/fc1/Gemm = Gemm(coordinates_mask, m.fc1.weight, m.fc1.bias) -> f float32 16x8 {transB: 1}
+    /m/act/Relu = Relu(f) -> g float32 16x8
+    /m/fc2/Gemm = Gemm(g, m.fc2.weight, m.fc2.bias) -> z float32 16x4 {transB: 1}
+    output y
+    output z
+)");
+  EXPECT_NE(LowerText(text, Eager()).find("dropout(g) -> g/dropout"), std::string::npos) << LowerText(text, Eager());
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), Eager());
+  EXPECT_NE(Find(*lowered, "eval-dropout"), nullptr) << "of the attention nothing is known";
+}
+
 }  // namespace
 }  // namespace onnx_mem

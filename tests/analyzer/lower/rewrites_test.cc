@@ -294,6 +294,12 @@ TEST(TokenMap, AMapThatWasNeverTokensStaysAView) {
   EXPECT_EQ(LowerText(text).find("contiguous"), std::string::npos);
 }
 
+TEST(TokenMap, HeadsOfAnAttentionAreTokensToo) {
+  std::string text(kTokenMap);
+  text.replace(text.find("x float32 2x16x8"), 16, "x float32 2x16x2x4");
+  EXPECT_NE(LowerText(text).find("contiguous(t) -> t/contiguous"), std::string::npos) << LowerText(text);
+}
+
 // dynamo's exporter names each call; the copy is in none of them.
 TEST(TokenMap, IsToldByTheModuleItIsMadeIn) {
   std::string text(kTokenMap);
@@ -330,6 +336,17 @@ TEST(FoldedBatchNorm, ComesBackForTraining) {
   onnx_mem::Run as_is;
   as_is.batch_norm = BatchNormMode::kAsIs;
   EXPECT_EQ(LowerText(text, as_is).find("batch_norm"), std::string::npos);
+}
+
+// A bias of one element is a number of the code; a folded norm of one channel is one all the same.
+TEST(FoldedBatchNorm, OfOneChannelComesBackToo) {
+  EXPECT_NE(LowerText(R"(
+    input x float32 2x3x8x8
+    weight onnx::Conv_12 float32 1x3x3x3
+    const onnx::Conv_13 float32 1 = 0.25
+    /conv1/Conv = Conv(x, onnx::Conv_12, onnx::Conv_13) -> c float32 2x1x6x6
+    output c
+  )").find("batch_norm"), std::string::npos);
 }
 
 // mid = conv and bn, where bn calls its activation: timm's BatchNormAct2d.

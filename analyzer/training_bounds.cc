@@ -1,0 +1,113 @@
+#include "analyzer/training_bounds.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/memory/bytes.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr size_t kMostNodes = 20'000;  // a second's work
+constexpr double kUsualProbability = 0.1;
+
+void DropNothing(Run& run) { run.dropout = 0.0; }
+void DropAtUsualPlaces(Run& run) { run.dropout = kUsualProbability; }
+void DropEverywhere(Run& run) {
+  run.dropout = kUsualProbability;
+  run.dropout_everywhere = true;
+}
+void Share(Run& run) { run.tied = TiedMode::kYes; }
+void WriteNothingOver(Run& run) { run.inplace = "none"; }
+void SpellOutSilu(Run& run) { run.disabled_rewrites.emplace_back("silu"); }
+void KeepApart(Run& run) { run.tied = TiedMode::kNo; }
+
+struct Alternative {
+  std::string_view code;  // of the diagnostic that tells what was lost
+  void (*apply)(Run& run);
+  std::string_view name;
+};
+
+constexpr auto kAlternatives = std::to_array<Alternative>({
+    {"dropout-assumed", DropNothing, "with --dropout file"},
+    {"dropout-assumed", DropEverywhere, "with one behind every activation as well"},
+    {"eval-dropout", DropAtUsualPlaces, "with --dropout 0.1"},
+    {"eval-dropout", DropEverywhere, "with one behind every activation as well"},
+    {"tied-weights", KeepApart, "with --tied no"},
+    {"maybe-tied", Share, "with --tied yes"},
+    {"inplace-assumed", WriteNothingOver, "with --inplace none"},
+    {"silu-assumed", SpellOutSilu, "with --no-rewrite silu"},
+});
+
+struct Measured {
+  const Alternative* alternative;
+  int64_t peak_bytes;
+};
+
+absl::StatusOr<int64_t> PeakOf(const Graph& graph, const Workload& workload, const Run& run) {
+  ASSIGN_OR_RETURN(const Enacted enacted, Enact(graph, run));
+  return TrainingPeak(enacted, workload);
+}
+
+Run TrainingRun(const Workload& workload) {
+  Run run = workload.run;
+  run.training = true;
+  return run;
+}
+
+// What each alternative to what `d` tells gives; those that change nothing are left out.
+absl::StatusOr<std::vector<Measured>> MeasureOthers(const Graph& graph, const Workload& workload, const Diagnostic& d,
+                                                    int64_t peak_bytes) {
+  std::vector<Measured> measured;
+  for (const Alternative& alternative : kAlternatives) {
+    if (alternative.code != d.code) continue;
+    Run run = TrainingRun(workload);
+    alternative.apply(run);
+    ASSIGN_OR_RETURN(const int64_t other, PeakOf(graph, workload, run));
+    if (other != peak_bytes) measured.push_back({&alternative, other});
+  }
+  return measured;
+}
+
+// Peak of the run with all alternatives that lead down, or up, taken together.
+absl::StatusOr<int64_t> PeakOfAll(const Graph& graph, const Workload& workload, const std::vector<Measured>& towards) {
+  Run run = TrainingRun(workload);
+  for (const Measured& one : towards) one.alternative->apply(run);
+  return PeakOf(graph, workload, run);
+}
+
+}  // namespace
+
+absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Workload& workload, int64_t peak_bytes,
+                                         std::vector<Diagnostic>& diagnostics) {
+  PeakBounds bounds{peak_bytes, peak_bytes};
+  if (graph.nodes.size() > kMostNodes) return bounds;
+  std::vector<Measured> down, up;
+  for (Diagnostic& d : diagnostics) {
+    ASSIGN_OR_RETURN(const std::vector<Measured> others, MeasureOthers(graph, workload, d, peak_bytes));
+    if (others.empty()) continue;
+    d.details.push_back(absl::StrCat("range: the training peak is ", absl::StrJoin(others, ", ", [](std::string* out, const Measured& m) {
+                                       absl::StrAppend(out, FormatBytes(m.peak_bytes), " ", std::string(m.alternative->name));
+                                     }), " instead of ", FormatBytes(peak_bytes)));
+    for (const Measured& other : others) {
+      bounds.low_bytes = std::min(bounds.low_bytes, other.peak_bytes);
+      bounds.high_bytes = std::max(bounds.high_bytes, other.peak_bytes);
+      (other.peak_bytes < peak_bytes ? down : up).push_back(other);
+    }
+  }
+  if (down.size() > 1) {
+    ASSIGN_OR_RETURN(const int64_t all, PeakOfAll(graph, workload, down));
+    bounds.low_bytes = std::min(bounds.low_bytes, all);
+  }
+  if (up.size() > 1) {
+    ASSIGN_OR_RETURN(const int64_t all, PeakOfAll(graph, workload, up));
+    bounds.high_bytes = std::max(bounds.high_bytes, all);
+  }
+  return bounds;
+}
+
+}  // namespace onnx_mem

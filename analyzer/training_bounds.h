@@ -1,0 +1,30 @@
+// An export has lost what training needs: in evaluation mode dropouts and which weights are shared, in any mode what is
+// written in place and what is written by hand. What the training peak is
+// when each is taken the other way, measured by the same accountant:
+//
+//   dropout-assumed   none (--dropout file); one behind every activation as well
+//   eval-dropout      one at each usual place (--dropout 0.1); one behind every activation as well
+//   tied-weights      weights of their own (--tied no)
+//   maybe-tied        shared (--tied yes)
+//   inplace-assumed   not in place (--inplace none)
+//   silu-assumed      written by hand (--no-rewrite silu)
+#ifndef ONNX_MEM_ANALYZER_TRAINING_BOUNDS_H_
+#define ONNX_MEM_ANALYZER_TRAINING_BOUNDS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/analysis.h"
+
+namespace onnx_mem {
+
+// The range of the training peak, `peak_bytes` within it, by the `diagnostics` of the run that gave it. Each that is about
+// something lost is told in a line of its details what the peak is the other way. A range of one value where nothing was
+// lost, or where the graph is too large to be run again in passing.
+absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Workload& workload, int64_t peak_bytes,
+                                         std::vector<Diagnostic>& diagnostics);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_TRAINING_BOUNDS_H_

@@ -1,0 +1,82 @@
+// What a training peak may be, given what an evaluation export does not show.
+#include "analyzer/training_bounds.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "tests/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+// Linear, relu, linear: a dropout may have been between them. 64 x 128 results of 4 bytes, a mask of 1 and a dropped result
+// of 4 each on top.
+constexpr char kClassifier[] = R"(g (float[64,32] x) => (float[64,8] y)
+    <float[128,32] wa = ["location": "none"], float[8,128] wb = ["location": "none"]>
+    { h = Gemm <transB=1> (x, wa)
+      r = Relu(h)
+      y = Gemm <transB=1> (r, wb) })";
+
+// A head [16, 2000] beside an embedding [2000, 16].
+constexpr char kLanguageModel[] = R"(g (int64[2,8] ids) => (float[2,8,2000] y)
+    <float[2000,16] table = ["location": "none"], float[16,2000] w = ["location": "none"]>
+    { e = Gather(table, ids)
+      h = Tanh(e)
+      y = MatMul(h, w) })";
+
+struct Bounded {
+  int64_t peak_bytes = 0;
+  PeakBounds bounds;
+  std::vector<Diagnostic> diagnostics;
+};
+
+Bounded Bound(Graph graph, const Workload& workload = {}) {
+  absl::StatusOr<Enacted> enacted = Enact(graph, workload.run);
+  EXPECT_TRUE(enacted.ok()) << enacted.status();
+  Bounded bounded{.peak_bytes = TrainingPeak(*enacted, workload), .bounds = {}, .diagnostics = enacted->diagnostics};
+  absl::StatusOr<PeakBounds> bounds = BoundTraining(graph, workload, bounded.peak_bytes, bounded.diagnostics);
+  EXPECT_TRUE(bounds.ok()) << bounds.status();
+  bounded.bounds = *bounds;
+  return bounded;
+}
+
+std::string RangeOf(const Bounded& bounded, std::string_view code) {
+  for (const Diagnostic& d : bounded.diagnostics) {
+    if (d.code != code) continue;
+    for (const std::string& detail : d.details) {
+      if (absl::StartsWith(detail, "range: ")) return detail;
+    }
+  }
+  return "";
+}
+
+TEST(TrainingBounds, ALostDropoutRaisesThePeak) {
+  const Bounded bounded = Bound(ParseGraph(kClassifier));
+  EXPECT_EQ(bounded.bounds.low_bytes, bounded.peak_bytes);
+  EXPECT_GT(bounded.bounds.high_bytes, bounded.peak_bytes);
+  EXPECT_LE(bounded.bounds.high_bytes, bounded.peak_bytes + 64 * 128 * 5);
+  EXPECT_NE(RangeOf(bounded, "eval-dropout"), "");
+}
+
+TEST(TrainingBounds, WhatTheUserSaidIsNotInDoubt) {
+  Workload workload;
+  workload.run.dropout = 0.0;
+  const Bounded bounded = Bound(ParseGraph(kClassifier), workload);
+  EXPECT_EQ(bounded.bounds.low_bytes, bounded.peak_bytes);
+  EXPECT_EQ(bounded.bounds.high_bytes, bounded.peak_bytes);
+}
+
+TEST(TrainingBounds, ASharedHeadLowersIt) {
+  Graph graph = ParseGraph(kLanguageModel);
+  for (TensorId id : graph.initializers) {
+    if (graph.tensors[id].name == "w") graph.tensors[id].name = "onnx::MatMul_9";
+  }
+  const Bounded bounded = Bound(graph);
+  EXPECT_LT(bounded.bounds.low_bytes, bounded.peak_bytes);
+  EXPECT_TRUE(absl::StrContains(RangeOf(bounded, "maybe-tied"), "with --tied yes")) << RangeOf(bounded, "maybe-tied");
+}
+
+}  // namespace
+}  // namespace onnx_mem
