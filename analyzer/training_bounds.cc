@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -30,13 +31,14 @@ struct Alternative {
   std::string_view code;  // of the diagnostic that tells what was lost
   void (*apply)(Run& run);
   std::string_view name;
+  bool usual = true;  // as likely as what was taken, rather than the most that may be
 };
 
 constexpr auto kAlternatives = std::to_array<Alternative>({
     {"dropout-assumed", DropNothing, "with --dropout file"},
-    {"dropout-assumed", DropEverywhere, "with one behind every activation as well"},
+    {"dropout-assumed", DropEverywhere, "with one behind every activation as well", false},
     {"eval-dropout", DropAtUsualPlaces, "with --dropout 0.1"},
-    {"eval-dropout", DropEverywhere, "with one behind every activation as well"},
+    {"eval-dropout", DropEverywhere, "with one behind every activation as well", false},
     {"tied-weights", KeepApart, "with --tied no"},
     {"maybe-tied", Share, "with --tied yes"},
     {"inplace-assumed", WriteNothingOver, "with --inplace none"},
@@ -57,6 +59,11 @@ Run TrainingRun(const Workload& workload) {
   Run run = workload.run;
   run.training = true;
   return run;
+}
+
+bool MovesMuch(int64_t other_bytes, int64_t peak_bytes) {
+  constexpr int64_t kOnePartIn = 100;
+  return std::abs(other_bytes - peak_bytes) > peak_bytes / kOnePartIn;
 }
 
 // What each alternative to what `d` tells gives; those that change nothing are left out.
@@ -94,6 +101,7 @@ absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Workload& wor
                                        absl::StrAppend(out, FormatBytes(m.peak_bytes), " ", std::string(m.alternative->name));
                                      }), " instead of ", FormatBytes(peak_bytes)));
     for (const Measured& other : others) {
+      if (other.alternative->usual && MovesMuch(other.peak_bytes, peak_bytes)) d.severity = Severity::kWarning;
       bounds.low_bytes = std::min(bounds.low_bytes, other.peak_bytes);
       bounds.high_bytes = std::max(bounds.high_bytes, other.peak_bytes);
       (other.peak_bytes < peak_bytes ? down : up).push_back(other);

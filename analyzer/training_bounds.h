@@ -20,7 +20,7 @@
 namespace onnx_mem {
 
 // The range of the training peak, `peak_bytes` within it, by the `diagnostics` of the run that gave it. Each that is about
-// something lost is told in a line of its details what the peak is the other way. A range of one value where nothing was
+// something lost is told in a line of its details what the peak is the other way, and is a warning where that moves it by more than 1 %. A range of one value where nothing was
 // lost, or where the graph is too large to be run again in passing.
 absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Workload& workload, int64_t peak_bytes,
                                          std::vector<Diagnostic>& diagnostics);

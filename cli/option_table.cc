@@ -317,7 +317,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
      [](std::string_view text, Options& options) {
        return Choose(text, kBatchNormModes, options.workload.run.batch_norm);
      }},
-    {"", "--dropout", "auto|P|P:REGEX|file", OptionGroup::kFramework, kSteps,
+    {"", "--dropout", "auto|P[:REGEX]|file", OptionGroup::kFramework, kSteps,
      "dropouts that an evaluation export lost: as if all were back with probability P, or those behind modules or nodes that "
      "match REGEX; auto: where the model's build tells, as BERT's (auto)", ApplyDropout},
     {"", "--tied", "auto|yes|no", OptionGroup::kFramework, kSteps | kCheckCommand,
@@ -425,7 +425,7 @@ std::vector<std::string> ChoicesOf(const OptionRow& row) {
     const size_t end = std::min(row.value.find('|', begin), row.value.size());
     const std::string_view word = row.value.substr(begin, end - begin);
     // A word all in capitals stands for anything; "MiB" and "B" are words to type.
-    const bool placeholder = word == "P" || word == "REGEX";
+    const bool placeholder = word == "P" || word == "P[:REGEX]" || word == "REGEX";
     if (!placeholder) choices.emplace_back(word);
     begin = end + 1;
   }

@@ -1,6 +1,7 @@
 #include "analyzer/lower/lower.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -155,7 +156,9 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   if (*in_place > 0) lowered.assumptions.push_back(absl::StrCat("in-place activations (", *in_place, ")"));
   if (run.training && run.inplace == "auto") ReportInPlace(draft, lowered.diagnostics);
   AssumeSourceLines(draft, lowered.assumptions);
-  for (Diagnostic& d : lowering.diagnostics) lowered.diagnostics.push_back(std::move(d));
+  // What the file does not show comes before what it showed in pieces.
+  lowered.diagnostics.insert(lowered.diagnostics.begin(), std::make_move_iterator(lowering.diagnostics.begin()),
+                             std::make_move_iterator(lowering.diagnostics.end()));
   ReportAssumed(lowering, lowered.diagnostics);
   Draft::Finished finished = std::move(draft).Finish();
   lowered.graph = std::move(finished.graph);

@@ -66,12 +66,13 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
                                      usual, " more", more ? absl::StrCat(", ", most, " with one behind every activation as well") : ""));
   } else {
     d.count = static_cast<int64_t>(spots.usual.empty() ? spots.possible.size() : spots.usual.size());
-    d.message = absl::StrCat("an evaluation export does not show Dropout, and none is counted; a model that trains with it "
-                             "saves about ", spots.usual.empty() ? absl::StrCat("up to ", most) : usual, " more");
-    d.details.push_back(spots.usual.empty()
-                            ? "why: counted behind every activation, where some models have it"
-                            : absl::StrCat("why: counted ahead of the last layer and between layers, where such models have it",
-                                           more ? absl::StrCat(", ", most, " with one behind every activation as well") : ""));
+    d.message = absl::StrCat("an evaluation export does not show Dropout, and none is counted; a model that trains with it saves ",
+                             spots.usual.empty() ? "" : absl::StrCat("about ", usual, more ? ", " : ""),
+                             more ? absl::StrCat("up to ", most) : "", " more");
+    d.details.emplace_back(spots.usual.empty() ? "why: counted behind every activation, where some models have it"
+                           : more ? "why: counted ahead of the last layer and between layers, where such models have it, and "
+                                    "behind every activation"
+                                  : "why: counted ahead of the last layer and between layers, where such models have it");
   }
   d.details.emplace_back("try: --dropout 0.1, or --dropout 0.1:REGEX behind the modules that drop, or export it in training mode");
   lowering.diagnostics.push_back(std::move(d));

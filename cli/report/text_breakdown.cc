@@ -124,6 +124,15 @@ bool HasWideInterval(const std::optional<PartSummary>& part) {
   return part && part->peak_high_bytes - part->peak_low_bytes > part->peak_bytes / 100;
 }
 
+// Notes tell of what is unlikely, warnings of what is as likely as what was counted.
+bool WarnsOfRange(const Report& report) {
+  return std::any_of(report.notes.begin(), report.notes.end(), [](const Diagnostic& d) {
+    return d.severity == Severity::kWarning && std::any_of(d.details.begin(), d.details.end(), [](const std::string& detail) {
+             return absl::StartsWith(detail, "range: ");
+           });
+  });
+}
+
 int64_t Largest(const RunSummary& run, int64_t PartSummary::*field) {
   return std::max(run.training ? (*run.training).*field : int64_t{0},
                   run.inference ? (*run.inference).*field : int64_t{0});
@@ -157,9 +166,9 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
   const std::string allocator = AssumptionNamed(report, "allocator");
   const bool torch = allocator.empty() || absl::StartsWith(allocator, "pytorch");
   text += block.Text(TotalLine(run, "alive at the peak", &PartSummary::peak_bytes, "exact sizes, each storage once"));
-  if (HasWideInterval(run.training)) {
+  if (HasWideInterval(run.training) && WarnsOfRange(report)) {
     const std::string low = FormatBytesIn(run.training->peak_low_bytes, screen.units);
-    text += block.Text({"(if more was lost)", run.training->peak_high_bytes, {}, "training; at the least " + low + " (see warnings)",
+    text += block.Text({"(if more was lost)", run.training->peak_high_bytes, {}, "training; at the least " + low + " (see below)",
                         Paint::kDim});
   }
   if (HasWideInterval(run.inference)) {
