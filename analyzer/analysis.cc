@@ -153,7 +153,7 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analy
   ASSIGN_OR_RETURN(RunFigures figures, TrainingFigures(enacted, workload));
   figures.at_least = IsLowerBound(analysis.diagnostics) || HasOpaqueBodies(analysis.diagnostics);
   if (workload.training_bounds) {
-    ASSIGN_OR_RETURN(const PeakBounds bounds, BoundTraining(graph, workload, figures.peak_bytes, analysis.diagnostics));
+    ASSIGN_OR_RETURN(const PeakBounds bounds, TrainingRange(graph, workload, figures.peak_bytes, analysis.diagnostics));
     figures.peak_low_bytes = bounds.low_bytes;
     figures.peak_high_bytes = bounds.high_bytes;
   }
@@ -212,6 +212,19 @@ absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workloa
 int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
   return ComputeTimeline(WithOptimizer(enacted.program, Trained(enacted.parameters), workload.optimizer, /*first_step=*/false))
       .peak_bytes;
+}
+
+absl::StatusOr<PeakBounds> TrainingRange(const Graph& graph, const Workload& workload, int64_t peak_bytes,
+                                         std::vector<Diagnostic>& diagnostics) {
+  constexpr size_t kMostNodes = 20'000;  // a second's work
+  if (graph.nodes.size() > kMostNodes) return PeakBounds{peak_bytes, peak_bytes};
+  Run asked = workload.run;
+  asked.training = true;
+  const auto peak_of = [&](const Run& run) -> absl::StatusOr<int64_t> {
+    ASSIGN_OR_RETURN(const Enacted enacted, Enact(graph, run));
+    return TrainingPeak(enacted, workload);
+  };
+  return BoundTraining(asked, peak_bytes, peak_of, diagnostics);
 }
 
 absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload, int64_t device_bytes) {

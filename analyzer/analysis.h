@@ -82,8 +82,10 @@ absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& wo
 // `training`. For planners, which enact the same model again and again.
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload);
 
-// The exact peak of the steady training step alone.
+// The exact peak of the steady training step alone, and its range (training_bounds.h), which `diagnostics` are told about.
 int64_t TrainingPeak(const Enacted& enacted, const Workload& workload);
+absl::StatusOr<PeakBounds> TrainingRange(const Graph& graph, const Workload& workload, int64_t peak_bytes,
+                                         std::vector<Diagnostic>& diagnostics);
 
 // The same step on a card that has no more than `device_bytes` for the process (or with set_per_process_memory_fraction):
 // where memory runs out, the allocator gives back what it has cached and tries again. nullopt: it runs out all the same.

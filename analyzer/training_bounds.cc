@@ -13,7 +13,6 @@
 namespace onnx_mem {
 namespace {
 
-constexpr size_t kMostNodes = 20'000;  // a second's work
 constexpr double kUsualProbability = 0.1;
 
 void DropNothing(Run& run) { run.dropout = 0.0; }
@@ -50,52 +49,39 @@ struct Measured {
   int64_t peak_bytes;
 };
 
-absl::StatusOr<int64_t> PeakOf(const Graph& graph, const Workload& workload, const Run& run) {
-  ASSIGN_OR_RETURN(const Enacted enacted, Enact(graph, run));
-  return TrainingPeak(enacted, workload);
-}
-
-Run TrainingRun(const Workload& workload) {
-  Run run = workload.run;
-  run.training = true;
-  return run;
-}
-
 bool MovesMuch(int64_t other_bytes, int64_t peak_bytes) {
   constexpr int64_t kOnePartIn = 100;
   return std::abs(other_bytes - peak_bytes) > peak_bytes / kOnePartIn;
 }
 
 // What each alternative to what `d` tells gives; those that change nothing are left out.
-absl::StatusOr<std::vector<Measured>> MeasureOthers(const Graph& graph, const Workload& workload, const Diagnostic& d,
-                                                    int64_t peak_bytes) {
+absl::StatusOr<std::vector<Measured>> MeasureOthers(const Run& asked, int64_t peak_bytes, PeakOfRun peak_of,
+                                                    const Diagnostic& d) {
   std::vector<Measured> measured;
   for (const Alternative& alternative : kAlternatives) {
     if (alternative.code != d.code) continue;
-    Run run = TrainingRun(workload);
+    Run run = asked;
     alternative.apply(run);
-    ASSIGN_OR_RETURN(const int64_t other, PeakOf(graph, workload, run));
+    ASSIGN_OR_RETURN(const int64_t other, peak_of(run));
     if (other != peak_bytes) measured.push_back({&alternative, other});
   }
   return measured;
 }
 
 // Peak of the run with all alternatives that lead down, or up, taken together.
-absl::StatusOr<int64_t> PeakOfAll(const Graph& graph, const Workload& workload, const std::vector<Measured>& towards) {
-  Run run = TrainingRun(workload);
+absl::StatusOr<int64_t> PeakOfAll(Run run, PeakOfRun peak_of, const std::vector<Measured>& towards) {
   for (const Measured& one : towards) one.alternative->apply(run);
-  return PeakOf(graph, workload, run);
+  return peak_of(run);
 }
 
 }  // namespace
 
-absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Workload& workload, int64_t peak_bytes,
+absl::StatusOr<PeakBounds> BoundTraining(const Run& run, int64_t peak_bytes, PeakOfRun peak_of,
                                          std::vector<Diagnostic>& diagnostics) {
   PeakBounds bounds{peak_bytes, peak_bytes};
-  if (graph.nodes.size() > kMostNodes) return bounds;
   std::vector<Measured> down, up;
   for (Diagnostic& d : diagnostics) {
-    ASSIGN_OR_RETURN(const std::vector<Measured> others, MeasureOthers(graph, workload, d, peak_bytes));
+    ASSIGN_OR_RETURN(const std::vector<Measured> others, MeasureOthers(run, peak_bytes, peak_of, d));
     if (others.empty()) continue;
     d.details.push_back(absl::StrCat("range: the training peak is ", absl::StrJoin(others, ", ", [](std::string* out, const Measured& m) {
                                        absl::StrAppend(out, FormatBytes(m.peak_bytes), " ", std::string(m.alternative->name));
@@ -108,11 +94,11 @@ absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Workload& wor
     }
   }
   if (down.size() > 1) {
-    ASSIGN_OR_RETURN(const int64_t all, PeakOfAll(graph, workload, down));
+    ASSIGN_OR_RETURN(const int64_t all, PeakOfAll(run, peak_of, down));
     bounds.low_bytes = std::min(bounds.low_bytes, all);
   }
   if (up.size() > 1) {
-    ASSIGN_OR_RETURN(const int64_t all, PeakOfAll(graph, workload, up));
+    ASSIGN_OR_RETURN(const int64_t all, PeakOfAll(run, peak_of, up));
     bounds.high_bytes = std::max(bounds.high_bytes, all);
   }
   return bounds;

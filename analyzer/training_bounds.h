@@ -1,6 +1,6 @@
 // An export has lost what training needs: in evaluation mode dropouts and which weights are shared, in any mode what is
-// written in place and what is written by hand. What the training peak is
-// when each is taken the other way, measured by the same accountant:
+// written in place and what is written by hand. What the training peak is when each is taken the other way, measured by
+// the same accountant:
 //
 //   dropout-assumed   none (--dropout file); one behind every activation as well
 //   eval-dropout      one at each usual place (--dropout 0.1); one behind every activation as well
@@ -14,15 +14,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "analyzer/analysis.h"
+#include "analyzer/enact.h"
+#include "analyzer/run.h"
 
 namespace onnx_mem {
 
-// The range of the training peak, `peak_bytes` within it, by the `diagnostics` of the run that gave it. Each that is about
-// something lost is told in a line of its details what the peak is the other way, and is a warning where that moves it by more than 1 %. A range of one value where nothing was
-// lost, or where the graph is too large to be run again in passing.
-absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Workload& workload, int64_t peak_bytes,
+// The peak of a training step, bytes.
+using PeakOfRun = absl::FunctionRef<absl::StatusOr<int64_t>(const Run& run)>;
+
+// The range of the training peak of `run`, `peak_bytes` within it, by the `diagnostics` that it gave. Each that is about
+// something lost is told in a line of its details what the peak is the other way, and is a warning where something as
+// likely as what was counted moves it by more than 1 %. A range of one value where nothing was lost.
+absl::StatusOr<PeakBounds> BoundTraining(const Run& run, int64_t peak_bytes, PeakOfRun peak_of,
                                          std::vector<Diagnostic>& diagnostics);
 
 }  // namespace onnx_mem

@@ -7,8 +7,9 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(layers analyzer/graph analyzer/compare analyzer/onnx analyzer/run analyzer/lower analyzer/memory analyzer/eager analyzer/allocators
-    analyzer/devices analyzer/module_nodes analyzer/segments analyzer/enact analyzer/planned_runs analyzer/library_workspace analyzer/analysis analyzer/check planner planner/schedule planner/bound
-    planner/exact planner/edit planner/model planner/advice cli)
+    analyzer/devices analyzer/module_nodes analyzer/segments analyzer/enact analyzer/training_bounds analyzer/planned_runs
+    analyzer/library_workspace analyzer/analysis analyzer/check planner planner/schedule planner/bound planner/exact
+    planner/edit planner/model planner/advice cli)
 set(below_analyzer/graph)
 set(below_analyzer/compare analyzer/graph)
 set(below_analyzer/onnx analyzer/graph)
@@ -21,10 +22,11 @@ set(below_analyzer/devices analyzer/graph analyzer/memory)
 set(below_analyzer/module_nodes analyzer/graph)
 set(below_analyzer/segments analyzer/graph analyzer/run analyzer/eager analyzer/module_nodes)
 set(below_analyzer/enact analyzer/graph analyzer/run analyzer/memory analyzer/lower analyzer/eager analyzer/segments)
+set(below_analyzer/training_bounds analyzer/graph analyzer/run analyzer/memory analyzer/enact)
 set(below_analyzer/planned_runs analyzer/graph analyzer/memory analyzer/lower)
 set(below_analyzer/library_workspace analyzer/graph analyzer/memory analyzer/eager analyzer/devices)
 set(below_analyzer/analysis analyzer/graph analyzer/run analyzer/memory analyzer/eager analyzer/onnx analyzer/allocators
-    analyzer/devices analyzer/enact analyzer/planned_runs analyzer/library_workspace)
+    analyzer/devices analyzer/enact analyzer/training_bounds analyzer/planned_runs analyzer/library_workspace)
 set(below_analyzer/check analyzer/graph analyzer/compare analyzer/run analyzer/memory analyzer/lower analyzer/onnx
     analyzer/enact analyzer/analysis)
 set(below_planner/schedule analyzer/graph)

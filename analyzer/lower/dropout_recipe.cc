@@ -106,6 +106,8 @@ NodeId ConvolutionBehind(const Draft& draft, NodeId activation) {
   return draft.ProducerIf(x, "conv");
 }
 
+constexpr size_t kFewestRates = 3;
+
 // Convolutions of several dilations over one tensor, side by side: atrous spatial pyramid pooling.
 bool JoinsPyramid(const Draft& draft, const Node& cat) {
   std::map<TensorId, std::set<int64_t>> dilations;  // by what the convolutions read
@@ -115,8 +117,7 @@ bool JoinsPyramid(const Draft& draft, const Node& cat) {
     const std::vector<int64_t> dilation = IntsAttribute(draft.node(conv), "dilation");
     dilations[draft.node(conv).inputs[0]].insert(dilation.empty() ? 1 : dilation[0]);
   }
-  constexpr size_t kFewest = 3;
-  return std::any_of(dilations.begin(), dilations.end(), [](const auto& entry) { return entry.second.size() >= kFewest; });
+  return std::any_of(dilations.begin(), dilations.end(), [](const auto& entry) { return entry.second.size() >= kFewestRates; });
 }
 
 // What the projection of the joined pyramid is activated to: DeepLab drops it.

@@ -1,5 +1,5 @@
 // What a training peak may be, given what an evaluation export does not show.
-#include "analyzer/training_bounds.h"
+#include "analyzer/analysis.h"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ Bounded Bound(Graph graph, const Workload& workload = {}) {
   absl::StatusOr<Enacted> enacted = Enact(graph, workload.run);
   EXPECT_TRUE(enacted.ok()) << enacted.status();
   Bounded bounded{.peak_bytes = TrainingPeak(*enacted, workload), .bounds = {}, .diagnostics = enacted->diagnostics};
-  absl::StatusOr<PeakBounds> bounds = BoundTraining(graph, workload, bounded.peak_bytes, bounded.diagnostics);
+  absl::StatusOr<PeakBounds> bounds = TrainingRange(graph, workload, bounded.peak_bytes, bounded.diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
   bounded.bounds = *bounds;
   return bounded;

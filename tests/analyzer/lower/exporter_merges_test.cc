@@ -219,23 +219,5 @@ TEST(Promotion, AComparisonWithANumberNeedsNoCopy) {
   EXPECT_NE(LowerText(absl::StrCat(std::string(kText), "output c\n")).find("cast(g) -> c"), std::string::npos);
 }
 
-// An encoder-decoder of transformers: a head with a bias of its own kind shares the token embedding, however small.
-TEST(TiedWeights, AHeadWithALogitsBiasIsTied) {
-  const auto text = [](std::string_view bias) {
-    return LowerText(absl::StrCat(R"(
-      input ids int64 2x4
-      weight shared.weight float32 2000x8
-      weight onnx::MatMul_9 float32 8x2000
-      weight )", std::string(bias), R"( float32 1x2000
-      /embed/Gather = Gather(shared.weight, ids) -> e float32 2x4x8
-      /lm_head/MatMul = MatMul(e, onnx::MatMul_9) -> l float32 2x4x2000
-      /Add = Add(l, )", std::string(bias), R"() -> y float32 2x4x2000
-      output y
-    )"));
-  };
-  EXPECT_NE(text("final_logits_bias").find("linear(e, shared.weight)"), std::string::npos) << text("final_logits_bias");
-  EXPECT_EQ(text("other_bias").find("linear(e, shared.weight)"), std::string::npos) << text("other_bias");
-}
-
 }  // namespace
 }  // namespace onnx_mem
