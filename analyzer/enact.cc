@@ -166,7 +166,9 @@ void TakeOver(const std::vector<KeptGradient>& gradients, Machine& m, const Exec
 void AllocateStatics(Executor& executor, const Setting& setting) {
   const Run& run = setting.run;
   executor.AllocateStatics(
-      [&](const Tensor& t) { return !MatchesAny(setting.frozen, t.name); },
+      [&](TensorId id) {
+        return !setting.lowered.frozen.contains(id) && !MatchesAny(setting.frozen, setting.lowered.graph.tensors[id].name);
+      },
       [&](const Tensor& t) {
         return run.training && std::find(run.requires_grad.begin(), run.requires_grad.end(), t.name) != run.requires_grad.end();
       });

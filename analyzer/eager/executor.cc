@@ -42,7 +42,7 @@ Executor::Executor(Machine& machine, const Graph& graph, const IdVector<TensorId
   }
 }
 
-void Executor::AllocateStatics(const std::function<bool(const Tensor&)>& trainable,
+void Executor::AllocateStatics(const std::function<bool(TensorId)>& trainable,
                                const std::function<bool(const Tensor&)>& wants_grad) {
   for (TensorKind kind : {TensorKind::kParameter, TensorKind::kBuffer, TensorKind::kInput}) {
     for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
@@ -54,7 +54,7 @@ void Executor::AllocateStatics(const std::function<bool(const Tensor&)>& trainab
       t->dtype = tensor.dtype;
       t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), tensor.name, DenseBytes(t->dims, t->dtype), t->dims,
                                                 t->dtype);
-      t->requires_grad = IsFloating(t->dtype) && ((kind == TensorKind::kParameter && trainable(tensor)) ||
+      t->requires_grad = IsFloating(t->dtype) && ((kind == TensorKind::kParameter && trainable(id)) ||
                                                   (kind == TensorKind::kInput && wants_grad(tensor)));
       t->is_leaf_parameter = t->requires_grad;
       if (kind == TensorKind::kParameter) parameters_.push_back(id);

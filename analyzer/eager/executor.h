@@ -35,7 +35,7 @@ class Executor {
 
   // Parameters, buffers and inputs, in this order. `trainable` decides which parameters, `wants_grad` which inputs
   // require a gradient.
-  void AllocateStatics(const std::function<bool(const Tensor&)>& trainable,
+  void AllocateStatics(const std::function<bool(TensorId)>& trainable,
                        const std::function<bool(const Tensor&)>& wants_grad);
 
   // Ranges must not overlap, and be sorted. Error: Unimplemented when a node's operator has no row.

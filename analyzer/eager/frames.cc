@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "analyzer/eager/calls.h"
 #include "analyzer/eager/kept_results.h"
@@ -10,6 +11,19 @@
 #include "analyzer/eager/window_names.h"
 
 namespace onnx_mem::eager {
+
+namespace {
+
+// True if the value is one on the way of a framework operator that the exporter wrote as several nodes: no name holds it.
+bool IsInsideOperator(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  const std::string& call = graph.nodes[tensor.producer].framework_op;
+  return !call.empty() && std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
+    return graph.nodes[reader].framework_op == call;
+  });
+}
+
+}  // namespace
 
 IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
   IdVector<TensorId, int32_t> release(graph.tensors.size(), -1);
@@ -24,11 +38,19 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
   }
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph.tensors[id];
+    if (tensor.producer.valid() && IntAttribute(graph.nodes[tensor.producer], "kept", 0) != 0) {
+      release[id] = static_cast<int32_t>(graph.nodes.size());
+      continue;
+    }
     int32_t last = tensor.producer.value();
     for (NodeId reader : tensor.consumers) {
       last = std::max(last, reader.value());
       if (rules == FrameRules::kStraightLine) continue;
       last = std::max(last, calls.EndOfCallEntered(tensor.producer.value(), reader.value()).value_or(-1));
+    }
+    if (rules != FrameRules::kStraightLine && tensor.producer.valid() && IsInsideOperator(graph, id)) {
+      release[id] = last;
+      continue;
     }
     const std::optional<int32_t> told = names ? names->HeldUntil(id) : std::nullopt;
     if (told) last = std::max(last, *told);

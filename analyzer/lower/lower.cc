@@ -163,6 +163,7 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   Draft::Finished finished = std::move(draft).Finish();
   lowered.graph = std::move(finished.graph);
   lowered.kinds = std::move(finished.kinds);
+  lowered.frozen = std::move(lowering.frozen);
   lowered.hidden_buffer_bytes = lowering.hidden_buffer_bytes;
   lowered.training_form = lowering.training_form;
   return lowered;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
@@ -20,6 +21,7 @@ struct Lowered {
   // Parameters and buffers that no tensor of the graph shows but the module has (a BatchNorm's 8-byte counter): extra
   // static bytes, by category.
   int64_t hidden_buffer_bytes = 0;
+  absl::flat_hash_set<TensorId> frozen;  // parameters that the model itself does not train
   bool training_form = false;  // exported in training mode: its dropouts are in the file
   std::vector<Diagnostic> diagnostics;
   std::vector<Diagnostic> plain_rewrites;  // applied, but told by a check of the file alone

@@ -19,12 +19,12 @@ bool AllDigits(std::string_view s) {
 }
 
 // Last parts of names that frameworks give to buffers: register_buffer in torch, torchvision, timm, transformers.
-constexpr std::array<std::string_view, 23> kBufferNames = {
+constexpr std::array<std::string_view, 24> kBufferNames = {
     "running_mean", "running_var", "num_batches_tracked", "position_ids", "token_type_ids",
     "inv_freq",     "cos_cached",  "sin_cached",          "freqs_cis",    "freqs",
     "attn_mask",    "mask",        "causal_mask",         "masked_bias",  "relative_position_index",
     "anchors",      "anchor_grid", "pixel_mean",          "pixel_std",    "image_mean",
-    "image_std",    "pe",          "relative_coords_table",
+    "image_std",    "pe",          "relative_coords_table", "final_logits_bias",
 };
 
 // ATen operators that dynamo's exporter evaluates when all that they read is stored. What they give is named after them,

@@ -12,104 +12,30 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "analyzer/lower/match.h"
+#include "analyzer/lower/program_calls.h"
 #include "analyzer/lower/rewrites.h"
 
 namespace onnx_mem {
 namespace {
 
-constexpr std::string_view kProgramNode = "pkg.torch.onnx.fx_node";
-
-// All operators that one node of the program became, and the tensors that it names.
-struct Call {
-  std::vector<NodeId> nodes;
-  std::vector<std::string> reads;
-};
-
-// `... (args = (%softmax, %cat_6, 1), kwargs = {})` -> softmax, cat_6.
-std::vector<std::string> NamesRead(absl::string_view text) {
-  std::vector<std::string> names;
-  const size_t args = text.find("args = ");
-  if (args == absl::string_view::npos) return names;
-  for (size_t at = text.find('%', args); at != absl::string_view::npos; at = text.find('%', at + 1)) {
-    size_t end = at + 1;
-    while (end < text.size() && (absl::ascii_isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
-    names.emplace_back(text.substr(at + 1, end - at - 1));
-  }
-  return names;
-}
-
-// "cat_6" -> 6, "cat" -> 0; -1 for any other name.
-int ConcatenationNumber(const std::string& name) {
-  int number = 0;
-  if (name == "cat") return 0;
-  return absl::StartsWith(name, "cat_") && absl::SimpleAtoi(name.substr(4), &number) ? number : -1;
-}
-
-std::vector<Call> CallsInOrder(const Lowering& lowering) {
-  std::vector<Call> calls;
-  std::map<std::string, size_t> known;
-  for (NodeId id : lowering.draft.InOrder()) {
-    const Node& source = lowering.source.nodes[NodeId(lowering.draft.rank(id).source)];
-    const auto text = source.metadata.find(kProgramNode);
-    if (text == source.metadata.end()) continue;
-    const auto [it, fresh] = known.emplace(text->second, calls.size());
-    if (fresh) calls.push_back({.nodes = {}, .reads = NamesRead(text->second)});
-    calls[it->second].nodes.push_back(id);
-  }
-  return calls;
-}
-
 bool IsCached(const Draft& draft, TensorId id) {
   const Tensor& tensor = draft.tensor(id);
-  return draft.producer(id).valid() && tensor.shape.rank() == 4 && IsFloating(tensor.dtype);
-}
-
-// "scaled_dot_product_attention#..." -> "scaled_dot_product_attention".
-std::string_view OperatorOf(const Node& node) {
-  return std::string_view(node.framework_op).substr(0, node.framework_op.find('#'));
+  return tensor.shape.rank() == 4 && IsFloating(tensor.dtype);
 }
 
 // Other code joins single parts too, torch.cat(features, 1) in a DenseNet's first layer: a copy, but no cache.
 bool ReadsKeysOrValues(const Node& node) {
   constexpr auto kOperators = std::to_array<std::string_view>(
       {"scaled_dot_product_attention", "matmul", "bmm", "transpose", "permute", "unsqueeze", "expand", "slice"});
-  return std::find(kOperators.begin(), kOperators.end(), OperatorOf(node)) != kOperators.end();
+  return std::find(kOperators.begin(), kOperators.end(), AtenOperatorOf(node)) != kOperators.end();
 }
 
-// Whether the call's node of the program names `id`, or what made it; or a layer before computed it for all of them.
-bool IsNamed(const Lowering& lowering, const Call& call, TensorId id) {
-  const Draft& draft = lowering.draft;
-  const auto reads = [&](absl::string_view name) {
-    return std::find(call.reads.begin(), call.reads.end(), name) != call.reads.end();
-  };
-  if (reads(draft.tensor(id).name)) return true;
-  const NodeId maker = draft.producer(id);
-  const Node& node = draft.node(maker);
-  if (!node.framework_op.empty() && OperatorOf(node) == OperatorOf(draft.node(call.nodes.front()))) return true;
-  const Node& source = lowering.source.nodes[NodeId(draft.rank(maker).source)];
-  const auto text = source.metadata.find(kProgramNode);
-  if (text == source.metadata.end() || text->second.empty()) return false;
-  return reads(absl::string_view(text->second).substr(1, text->second.find(' ') - 1));
-}
-
-// What the call reads of keys and values, each once, under a name that the program does not use.
-std::vector<TensorId> UnnamedReads(const Lowering& lowering, const Call& call) {
-  const Draft& draft = lowering.draft;
-  std::vector<TensorId> unnamed;
-  for (NodeId id : call.nodes) {
-    for (TensorId input : draft.node(id).inputs) {
-      if (!input.valid() || !IsCached(draft, input)) continue;
-      const bool own = std::find(call.nodes.begin(), call.nodes.end(), draft.producer(input)) != call.nodes.end();
-      if (own || IsNamed(lowering, call, input) || std::find(unnamed.begin(), unnamed.end(), input) != unnamed.end()) continue;
-      unnamed.push_back(input);
-    }
-  }
+// What the call reads of keys and values under a name that the program does not use.
+std::vector<TensorId> UnnamedKeysAndValues(const Lowering& lowering, const ProgramCall& call) {
+  std::vector<TensorId> unnamed = UnnamedReads(lowering, call);
+  std::erase_if(unnamed, [&](TensorId id) { return !IsCached(lowering.draft, id); });
   return unnamed;
 }
 
@@ -118,10 +44,10 @@ class CacheUpdates {
   explicit CacheUpdates(Lowering& lowering) : lowering_(lowering), draft_(lowering.draft) {
     for (const Tensor& tensor : lowering.source.tensors) names_.insert(tensor.name);
   }
-  int64_t Restore(const Call& call);
+  int64_t Restore(const ProgramCall& call);
 
  private:
-  TensorId Copy(const std::string& name, int number, TensorId of, const Call& reader);
+  TensorId Copy(const std::string& name, int number, TensorId of, const ProgramCall& reader);
 
   Lowering& lowering_;
   Draft& draft_;
@@ -131,7 +57,7 @@ class CacheUpdates {
   Rank last_rank_;
 };
 
-TensorId CacheUpdates::Copy(const std::string& name, int number, TensorId of, const Call& reader) {
+TensorId CacheUpdates::Copy(const std::string& name, int number, TensorId of, const ProgramCall& reader) {
   const auto known = copies_.find(name);
   if (known != copies_.end()) return known->second;
   const Node& first = draft_.node(reader.nodes.front());
@@ -151,17 +77,17 @@ TensorId CacheUpdates::Copy(const std::string& name, int number, TensorId of, co
   return copies_[name] = copy;
 }
 
-int64_t CacheUpdates::Restore(const Call& call) {
+int64_t CacheUpdates::Restore(const ProgramCall& call) {
   std::vector<std::string> lost;
   for (const std::string& name : call.reads) {
-    if (ConcatenationNumber(name) >= 0 && !names_.contains(name)) lost.push_back(name);
+    if (NumberOfResult(name, "cat") >= 0 && !names_.contains(name)) lost.push_back(name);
   }
   if (lost.empty()) return 0;
-  const std::vector<TensorId> unnamed = UnnamedReads(lowering_, call);
+  const std::vector<TensorId> unnamed = UnnamedKeysAndValues(lowering_, call);
   if (unnamed.size() != lost.size()) return 0;
   const size_t before = copies_.size();
   for (size_t i = 0; i < lost.size(); ++i) {
-    const TensorId copy = Copy(lost[i], ConcatenationNumber(lost[i]), unnamed[i], call);
+    const TensorId copy = Copy(lost[i], NumberOfResult(lost[i], "cat"), unnamed[i], call);
     for (NodeId id : call.nodes) {
       std::vector<TensorId> inputs = draft_.node(id).inputs;
       std::replace(inputs.begin(), inputs.end(), unnamed[i], copy);
@@ -176,7 +102,7 @@ int64_t CacheUpdates::Restore(const Call& call) {
 int64_t RestoreCacheUpdates(Lowering& lowering) {
   CacheUpdates updates(lowering);
   int64_t count = 0;
-  for (const Call& call : CallsInOrder(lowering)) count += updates.Restore(call);
+  for (const ProgramCall& call : ProgramCalls(lowering)) count += updates.Restore(call);
   return count;
 }
 

@@ -30,7 +30,7 @@ int64_t InsertPackedProjectionCopy(Lowering& lowering) {
   Draft& draft = lowering.draft;
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
-    if (!IsPackedProjection(draft, id)) continue;
+    if (!IsPackedProjection(draft, id) || OnlyReaderIf(draft, draft.node(id).outputs[0], "contiguous").valid()) continue;
     CopyResult(draft, id);
     ++count;
   }

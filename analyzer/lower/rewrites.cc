@@ -11,8 +11,9 @@
 
 namespace onnx_mem {
 
-// rewrite_cache_update.cc
+// rewrite_cache_update.cc, rewrite_lost_calls.cc
 int64_t RestoreCacheUpdates(Lowering& lowering);
+int64_t RestoreLostCalls(Lowering& lowering);
 
 namespace {
 
@@ -26,6 +27,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"module-buffers", "buffers that the exporter merged counted for each module", SplitModuleBuffers, Told::kByCheck},
     {"cache-update", "concatenations with nothing, which copy, that the exporter took out put back", RestoreCacheUpdates},
     {"aten-groups", "ATen calls that the exporter decomposed run as one operator", FuseAtenGroups},
+    {"lost-calls", "copies and repeated calls that the exporter took out put back", RestoreLostCalls},
     {"relative-bias", "relative position biases that the exporter folded computed from their tables", ComputeRelativeBias},
     {"folded-expressions", "values that the exporter computed are computed in every step", ComputeFoldedExpressions,
      Told::kByCheck},
@@ -50,9 +52,12 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"weight-norm", "weights of given direction and length run as one weight norm", FuseWeightNorm},
     {"attention", "attentions that the exporter spelled out run as scaled_dot_product_attention", FuseAttention},
     {"wide-softmax", "attention weights computed in float32 and cast back", WidenSoftmax, Told::kByCheck},
+    {"traced-mask", "masks that exist only under tracing left out", DropTracedMasks},
     {"packed-projection", "packed q, k, v projections of nn.MultiheadAttention are copied once",
      InsertPackedProjectionCopy},
+    {"map-attention", "attentions between the positions of an image copy their operands", InsertMapAttentionCopies},
     {"token-map", "images made of tokens are copied into the layout of images", InsertTokenMapCopy},
+    {"frozen-tables", "tables of positions that are not trained", FreezeTables, Told::kByItself},
     {"dropout", "dropouts put back", RestoreDropout, Told::kByItself},
 });
 

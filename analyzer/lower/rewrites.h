@@ -73,6 +73,8 @@ int64_t FuseWeightNorm(Lowering& lowering);
 int64_t FuseUnbind(Lowering& lowering);
 // rewrite_packed_projection.cc: the copy in nn.MultiheadAttention
 int64_t InsertPackedProjectionCopy(Lowering& lowering);
+// rewrite_map_attention.cc: the copies of attention between the positions of an image
+int64_t InsertMapAttentionCopies(Lowering& lowering);
 // rewrite_token_map.cc: the copy of an image made of tokens
 int64_t InsertTokenMapCopy(Lowering& lowering);
 // rewrite_aten_groups.cc: all nodes of one ATen call
@@ -92,6 +94,10 @@ int64_t RestoreDropout(Lowering& lowering);
 int64_t FuseAttention(Lowering& lowering);
 // rewrite_wide_softmax.cc: attention weights in float32 where all else is in half precision
 int64_t WidenSoftmax(Lowering& lowering);
+// rewrite_frozen_tables.cc
+int64_t FreezeTables(Lowering& lowering);
+// rewrite_traced_mask.cc: masks that exist only under tracing
+int64_t DropTracedMasks(Lowering& lowering);
 
 }  // namespace onnx_mem
 

@@ -36,6 +36,7 @@ struct Lowering {
   int64_t data_dependent = 0;              // subgraphs that run as one opaque step
   int64_t dropouts = 0;                    // Dropout nodes in the file
   std::vector<Diagnostic> diagnostics = {};
+  absl::flat_hash_set<TensorId> frozen = {};    // parameters that the model itself does not train
   absl::flat_hash_set<TensorId> counters = {};  // running means of the BatchNorms whose counter is counted
   std::map<TensorId, std::vector<TensorId>> sequences = {};  // sequences whose tensors are known
 };

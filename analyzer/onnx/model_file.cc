@@ -24,6 +24,7 @@
 #include "analyzer/onnx/slim_model.h"
 #include "analyzer/onnx/sniff.h"
 #include "analyzer/onnx/tensor_literal.h"
+#include "analyzer/onnx/sinusoid_tables.h"
 #include "analyzer/onnx/tied_weights.h"
 #include "analyzer/onnx/traced_batch.h"
 #include "analyzer/onnx/unroll.h"
@@ -198,6 +199,7 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
                                                    " stored a second time: counted as sharing the token embedding's, whose "
                                                    "contents are the same")});
   }
+  MarkSinusoidTables(*model, bytes, path);
   return Prepare();
 }
 

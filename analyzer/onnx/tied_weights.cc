@@ -1,20 +1,16 @@
 #include "analyzer/onnx/tied_weights.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "analyzer/graph/dtype.h"
 #include "analyzer/graph/tied_weight_mark.h"
+#include "analyzer/onnx/stored_bytes.h"
 #include "analyzer/onnx/tensor_literal.h"
 #include "onnx/onnx_pb.h"
 
@@ -22,122 +18,6 @@ namespace onnx_mem {
 namespace {
 
 constexpr int64_t kSmallestTable = 4096;  // elements; below, a coincidence costs nothing either
-
-// Where a tensor's elements lie, row after row.
-struct Payload {
-  ByteWindow* file = nullptr;
-  int64_t begin = 0;
-  int64_t bytes = 0;
-};
-
-// Walks the fields of one protobuf message; the file has been read once without complaint.
-class Fields {
- public:
-  Fields(ByteWindow& bytes, int64_t begin, int64_t end) : bytes_(bytes), at_(begin), end_(end) {}
-  bool Next() {
-    uint64_t tag = 0, length = 0;
-    if (at_ >= end_ || !Varint(tag)) return false;
-    number = static_cast<int>(tag >> 3);
-    is_bytes = (tag & 7) == 2;
-    switch (tag & 7) {
-      case 0: begin = at_; return Varint(length) && ((end = at_) <= end_);
-      case 1: length = 8; break;
-      case 5: length = 4; break;
-      case 2:
-        if (!Varint(length)) return false;
-        break;
-      default: return false;
-    }
-    if (length > static_cast<uint64_t>(end_ - at_)) return false;
-    begin = at_;
-    end = at_ = at_ + static_cast<int64_t>(length);
-    return true;
-  }
-  int number = 0;
-  bool is_bytes = false;
-  int64_t begin = 0, end = 0;
-
- private:
-  bool Varint(uint64_t& value) {
-    const std::string_view bytes = bytes_.At(at_, static_cast<size_t>(std::min<int64_t>(10, end_ - at_)));
-    value = 0;
-    for (size_t i = 0; i < bytes.size(); ++i) {
-      const auto byte = static_cast<unsigned char>(bytes[i]);
-      value |= static_cast<uint64_t>(byte & 0x7f) << (7 * i);
-      if (byte < 0x80) {
-        at_ += static_cast<int64_t>(i) + 1;
-        return true;
-      }
-    }
-    return false;
-  }
-  ByteWindow& bytes_;
-  int64_t at_, end_;
-};
-
-// raw_data or packed float_data of the initializers called `names`.
-std::map<std::string, Payload> InlinePayloads(ByteWindow& bytes, const std::set<std::string>& names) {
-  constexpr int kGraph = 7, kInitializer = 5, kName = 8, kRawData = 9, kFloatData = 4;
-  std::map<std::string, Payload> payloads;
-  Fields model(bytes, 0, bytes.size());
-  while (model.Next()) {
-    if (model.number != kGraph || !model.is_bytes) continue;
-    Fields graph(bytes, model.begin, model.end);
-    while (graph.Next()) {
-      if (graph.number != kInitializer || !graph.is_bytes) continue;
-      std::string name;
-      Payload payload{&bytes};
-      Fields tensor(bytes, graph.begin, graph.end);
-      while (tensor.Next()) {
-        const int64_t size = tensor.end - tensor.begin;
-        if (tensor.number == kName) name = std::string(bytes.At(tensor.begin, static_cast<size_t>(size)));
-        const bool data = tensor.number == kRawData || (tensor.number == kFloatData && tensor.is_bytes);
-        if (data) payload = {&bytes, tensor.begin, size};
-      }
-      if (payload.bytes > 0 && names.contains(name)) payloads.emplace(name, payload);
-    }
-  }
-  return payloads;
-}
-
-// Files beside the model that hold weights, opened once. Names that lead out of the model's folder are not followed.
-class Beside {
- public:
-  explicit Beside(const std::string& path) {
-    if (const size_t slash = path.rfind('/'); slash != std::string::npos) folder_ = path.substr(0, slash + 1);
-  }
-  std::optional<Payload> Find(const onnx::TensorProto& tensor, int64_t bytes) {
-    std::string location;
-    int64_t offset = 0;
-    for (const auto& entry : tensor.external_data()) {
-      if (entry.key() == "location") location = entry.value();
-      if (entry.key() == "offset" && !absl::SimpleAtoi(entry.value(), &offset)) return std::nullopt;
-    }
-    if (location.empty() || location.front() == '/' || offset < 0) return std::nullopt;
-    for (absl::string_view part : absl::StrSplit(location, '/')) {
-      if (part == "..") return std::nullopt;
-    }
-    auto it = files_.find(location);
-    if (it == files_.end()) {
-      auto window = ByteWindow::OverFile(folder_ + location);
-      it = files_.emplace(location, window.ok() ? std::make_unique<ByteWindow>(*std::move(window)) : nullptr).first;
-    }
-    if (it->second == nullptr || bytes > it->second->size() || offset > it->second->size() - bytes) return std::nullopt;
-    return Payload{it->second.get(), offset, bytes};
-  }
-
- private:
-  std::string folder_;
-  std::map<std::string, std::unique_ptr<ByteWindow>> files_;
-};
-
-std::optional<uint64_t> ElementAt(const Payload& payload, int64_t index, int64_t width) {
-  const std::string_view bytes = payload.file->At(payload.begin + index * width, static_cast<size_t>(width));
-  if (bytes.size() != static_cast<size_t>(width)) return std::nullopt;
-  uint64_t value = 0;
-  std::memcpy(&value, bytes.data(), bytes.size());
-  return value;
-}
 
 // Whether b is a, or its transpose, at sampled places of a [rows, columns]. nullopt: unreadable, or a's numbers are so
 // few that equality says nothing.
@@ -245,23 +125,13 @@ int64_t JoinTiedWeights(onnx::ModelProto& model, ByteWindow& bytes, const std::s
   if (pairs.empty()) return 0;
   std::set<std::string> names;
   for (const Pair& pair : pairs) names.insert({pair.table.name, pair.other.name});
-  std::map<std::string, Payload> payloads = InlinePayloads(bytes, names);
-  Beside beside(path);
-  for (const auto& tensor : graph.initializer()) {
-    if (!names.contains(tensor.name()) || tensor.data_location() != onnx::TensorProto::EXTERNAL) continue;
-    const std::optional<Weight> weight = MatrixOf(tensor);
-    if (const auto found = beside.Find(tensor, weight->rows * weight->columns * weight->width)) {
-      payloads[tensor.name()] = *found;
-    }
-  }
+  const StoredBytes stored(graph, names, bytes, path);
   std::set<std::string> joined;
   for (const Pair& pair : pairs) {
-    const auto a = payloads.find(pair.table.name), b = payloads.find(pair.other.name);
-    if (a == payloads.end() || b == payloads.end() || joined.contains(pair.other.name)) continue;
-    const int64_t size = pair.table.rows * pair.table.columns * pair.table.width;
-    if (a->second.bytes != size || b->second.bytes != size) continue;
+    const Payload *a = stored.Find(pair.table.name), *b = stored.Find(pair.other.name);
+    if (a == nullptr || b == nullptr || joined.contains(pair.other.name)) continue;
     const auto equal = [&](bool transposed) {
-      return Equal(a->second, b->second, pair.table.rows, pair.table.columns, pair.table.width, transposed);
+      return Equal(*a, *b, pair.table.rows, pair.table.columns, pair.table.width, transposed);
     };
     const std::optional<bool> same = SameShape(pair.table, pair.other) ? equal(false) : std::optional<bool>(false);
     const std::optional<bool> swapped = SwappedShape(pair.table, pair.other) ? equal(true) : std::optional<bool>(false);

@@ -168,9 +168,7 @@ void EnactAttention(Machine& m, const Call& call, Outputs& out) {
   if (fused && kernel == "flash") {
     out[0] = Flash(m, a);
   } else if (fused && kernel == "efficient") {
-    a.k = RepeatHeads(m, a.k, a.groups);
-    a.v = RepeatHeads(m, a.v, a.groups);
-    out[0] = Efficient(m, a);
+    out[0] = Efficient(m, a);  // fewer heads of keys and values are read as they are
   } else {
     out[0] = Composite(m, a);
   }

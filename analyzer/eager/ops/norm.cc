@@ -63,8 +63,12 @@ void EnactLayerNorm(Machine& m, const Call& call, Outputs& out) {
   for (size_t i = static_cast<size_t>(axis); i < rows.size(); ++i) rows[i] = 1;
   for (int i = 0; i < 2; ++i) node.Save(m.Allocate(rows, StatisticsType(x->dtype)));  // mean, rstd
   node.Output(out[0]);
-  const NormGradients g = GradientsOf(*x, ContiguousStrides(x->dims), weight != nullptr ? weight : bias);
-  node.Formula([g](Backward& b) { NormBackward(b, "native_layer_norm_backward", g); });
+  // dx is a sum whose first term is the incoming gradient, and is laid out like it.
+  node.Formula([g = GradientsOf(*x, {}, weight != nullptr ? weight : bias)](Backward& b) {
+    NormGradients like_grad = g;
+    like_grad.x_strides = LikeStrides(*b.grad());
+    NormBackward(b, "native_layer_norm_backward", like_grad);
+  });
 }
 
 void EnactGroupNorm(Machine& m, const Call& call, Outputs& out) {

@@ -90,7 +90,9 @@ void EnactViewOfOutputShape(Machine& m, const Call& call, Outputs& out) {
 
 void EnactContiguous(Machine& m, const Call& call, Outputs& out) { out[0] = Contiguous(m, call.input(0)); }
 void EnactIdentity(Machine&, const Call& call, Outputs& out) { out[0] = call.input(0); }
-void EnactClone(Machine& m, const Call& call, Outputs& out) { out[0] = Clone(m, call.input(0), false); }
+void EnactClone(Machine& m, const Call& call, Outputs& out) {
+  out[0] = Clone(m, call.input(0), IntAttribute(call.node, "contiguous", 0) != 0);
+}
 
 void EnactDetach(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);

@@ -1,0 +1,277 @@
+// What is put back of an exported program that dynamo's exporter and its optimizer changed: calls that gave nothing new,
+// results that were stored instead of computed, masks that only tracing makes.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "tests/analyzer/lower/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(LostCalls, ACopyThatItsReaderNamesIsPutBack) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8x4x4
+    weight w float32 8x8x1x1
+    node_permute = Transpose(x) -> permute float32 2x8x4x4 {perm: [0 1 3 2]}
+    @ namespace : Net/permute: aten.permute.default
+    @ pkg.torch.onnx.fx_node %permute : [num_users=1] = call_function[target=aten.permute.default](args = (%x, [0, 1, 3, 2]), kwargs = {})
+    node_conv = Conv(permute, w) -> y float32 2x8x4x4 {kernel_shape: [1 1]}
+    @ namespace : Net/conv2d: aten.conv2d.default
+    @ pkg.torch.onnx.fx_node %conv2d : [num_users=1] = call_function[target=aten.conv2d.default](args = (%clone, %p_w), kwargs = {})
+    output y
+  )");
+  EXPECT_TRUE(Has(text, "contiguous(permute) -> clone\n")) << text;
+  EXPECT_TRUE(Has(text, "conv(clone, w) -> y")) << text;
+}
+
+// A sum that began with 0, and a pad by nothing of the model's input.
+TEST(LostCalls, CallsThatChangeNoValueMakeATensor) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8x4
+    input z float32 2x8x4
+    node_sin = Sin(x) -> sin float32 2x8x4
+    @ namespace : Net/sin: aten.sin.default
+    @ pkg.torch.onnx.fx_node %sin : [num_users=1] = call_function[target=aten.sin.default](args = (%pad,), kwargs = {})
+    node_mul = Mul(sin, z) -> mul float32 2x8x4
+    @ namespace : Net/mul: aten.mul.Tensor
+    @ pkg.torch.onnx.fx_node %mul : [num_users=1] = call_function[target=aten.mul.Tensor](args = (%sin, %z), kwargs = {})
+    node_tanh = Tanh(mul) -> y float32 2x8x4
+    @ namespace : Net/tanh: aten.tanh.default
+    @ pkg.torch.onnx.fx_node %tanh : [num_users=1] = call_function[target=aten.tanh.default](args = (%add,), kwargs = {})
+    output y
+  )");
+  EXPECT_TRUE(Has(text, "clone(x) -> pad\n")) << text;
+  EXPECT_TRUE(Has(text, "sin(pad) -> sin")) << text;
+  EXPECT_TRUE(Has(text, "add_scalar(mul) -> add\n")) << text;
+}
+
+TEST(LostCalls, AnEqualCallRunsAgain) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8
+    node_relu = Relu(x) -> relu float32 2x8
+    @ namespace : Net/relu: aten.relu.default
+    @ pkg.torch.onnx.fx_node %relu : [num_users=1] = call_function[target=aten.relu.default](args = (%x,), kwargs = {})
+    node_sin = Sin(relu) -> sin float32 2x8
+    @ namespace : Net/sin: aten.sin.default
+    @ pkg.torch.onnx.fx_node %sin : [num_users=1] = call_function[target=aten.sin.default](args = (%relu,), kwargs = {})
+    node_cos = Cos(relu) -> cos float32 2x8
+    @ namespace : Net/cos: aten.cos.default
+    @ pkg.torch.onnx.fx_node %cos : [num_users=1] = call_function[target=aten.cos.default](args = (%relu_1,), kwargs = {})
+    node_add = Add(sin, cos) -> y float32 2x8
+    @ namespace : Net/add: aten.add.Tensor
+    @ pkg.torch.onnx.fx_node %add : [num_users=1] = call_function[target=aten.add.Tensor](args = (%sin, %cos), kwargs = {})
+    output y
+  )");
+  EXPECT_TRUE(Has(text, "relu(x) -> relu\n")) << text;
+  EXPECT_TRUE(Has(text, "relu(x) -> relu_1\n")) << text;
+  EXPECT_TRUE(Has(text, "cos(relu_1) -> cos")) << text;
+}
+
+// x += 0 is left out as well, and made nothing.
+TEST(LostCalls, ASumOfASumStaysOut) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8
+    input z float32 2x8
+    node_add = Add(x, z) -> add float32 2x8
+    @ namespace : Net/add: aten.add.Tensor
+    @ pkg.torch.onnx.fx_node %add : [num_users=1] = call_function[target=aten.add.Tensor](args = (%x, %z), kwargs = {})
+    node_sin = Sin(add) -> y float32 2x8
+    @ namespace : Net/sin: aten.sin.default
+    @ pkg.torch.onnx.fx_node %sin : [num_users=1] = call_function[target=aten.sin.default](args = (%add_1,), kwargs = {})
+    output y
+  )");
+  EXPECT_EQ(text, "add(x, z) -> add\nsin(add) -> y\n");
+}
+
+// Which of several operands a name belongs to is not known where their numbers differ.
+TEST(LostCalls, NamesThatDoNotMatchChangeNothing) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8
+    input z float32 2x8
+    node_relu = Relu(x) -> r float32 2x8
+    node_tanh = Tanh(z) -> t float32 2x8
+    node_add = Add(r, t) -> y float32 2x8
+    @ namespace : Net/add: aten.add.Tensor
+    @ pkg.torch.onnx.fx_node %add : [num_users=1] = call_function[target=aten.add.Tensor](args = (%clone, %clone), kwargs = {})
+    output y
+  )");
+  EXPECT_EQ(text, "relu(x) -> r\ntanh(z) -> t\nadd(r, t) -> y\n");
+}
+
+// Two layers multiply by the same table, of which the exporter stored a view for each.
+constexpr std::string_view kRotary = R"(
+    input x float32 2x6x16x8
+    weight scale float32 8
+    weight unsqueeze_14 float32 1x1x16x8
+    weight unsqueeze_18 float32 1x1x16x8
+    weight le float32 16x8
+    node_mul = Mul(x, unsqueeze_14) -> mul float32 2x6x16x8
+    @ namespace : Net/layers.0: Layer/mul: aten.mul.Tensor
+    node_mul_1 = Mul(mul, scale) -> mul_1 float32 2x6x16x8
+    @ namespace : Net/layers.0: Layer/mul_1: aten.mul.Tensor
+    @ onnx_mem.reads_parameter SIGNED
+    node_mul_2 = Mul(mul_1, unsqueeze_18) -> mul_2 float32 2x6x16x8
+    @ namespace : Net/layers.1: Layer/mul_2: aten.mul.Tensor
+    LOST
+    node_mul_3 = Mul(mul_2, le) -> y float32 2x6x16x8
+    @ namespace : Net/layers.1: Layer/mul_3: aten.mul.Tensor
+    output y
+)";
+
+std::string Rotary(const std::string& lost = "") {
+  return LowerText(absl::StrReplaceAll(kRotary, {{"LOST", lost}, {"SIGNED", "scale"}}));
+}
+
+TEST(FoldedResults, AreMadeInEveryRunAndOneViewOfAllLayersOnce) {
+  const std::string text = Rotary();
+  EXPECT_TRUE(Has(text, "full() -> unsqueeze_14/made\n")) << text;
+  EXPECT_FALSE(Has(text, "unsqueeze_18")) << text;
+  EXPECT_TRUE(Has(text, "mul(mul_1, unsqueeze_14/made) -> mul_2")) << text;
+  EXPECT_TRUE(Has(text, "full() -> le/made [layers.1]")) << text;
+  EXPECT_FALSE(Has(text, "buffer")) << text;
+}
+
+// Without the program's signature a table may be a buffer.
+TEST(FoldedResults, StayStoredWhereNoSignatureTells) {
+  const std::string text =
+      LowerText(absl::StrReplaceAll(kRotary, {{"LOST", ""}, {"    @ onnx_mem.reads_parameter SIGNED\n", ""}}));
+  EXPECT_TRUE(Has(text, "buffer unsqueeze_14\n")) << text;
+}
+
+TEST(FoldedResults, AViewInAModuleThatLostAParameterIsTheParameter) {
+  const std::string text = Rotary("@ onnx_mem.lost_parameter layers.1.table");
+  EXPECT_TRUE(Has(text, "parameter unsqueeze_18\n")) << text;
+}
+
+TEST(FoldedResults, AViewOfALostBufferStaysABuffer) {
+  const std::string text = Rotary("@ onnx_mem.lost_buffer layers.1.mask");
+  EXPECT_TRUE(Has(text, "buffer unsqueeze_18\n")) << text;
+}
+
+// T5's bias of positions is looked up in an embedding of which no node is left.
+TEST(FoldedResults, AnEmbeddedBiasIsLookedUp) {
+  const std::string text = LowerText(R"(
+    input scores float32 2x6x16x16
+    weight scale float32 6x1x1
+    weight permute float32 6x16x16
+    node_mul = Mul(scores, scale) -> mul float32 2x6x16x16
+    @ namespace : Net/mul: aten.mul.Tensor
+    @ onnx_mem.reads_parameter scale
+    node_add = Add(mul, permute) -> y float32 2x6x16x16
+    @ namespace : Net/attn: Attn/add: aten.add.Tensor
+    @ onnx_mem.lost_child_parameter attn.relative_attention_bias.weight
+    output y
+  )");
+  EXPECT_TRUE(Has(text, "embedding(permute/parameter, permute/buckets) -> permute/embedding")) << text;
+  EXPECT_TRUE(Has(text, "permute(permute/embedding) -> permute/permute")) << text;
+  EXPECT_TRUE(Has(text, "parameter permute/parameter\n")) << text;
+}
+
+// LeViT's table[:, index], 16 positions of a 4 x 4 map.
+TEST(RelativeBias, ColumnsArePickedWithoutACopy) {
+  constexpr std::string_view kText = R"(
+    input x float32 2x6x16x16
+    weight index_3 float32 6x16x16
+    node_Relu = Relu(x) -> scores float32 2x6x16x16
+    node_add = Add(scores, index_3) -> y float32 2x6x16x16
+    output y
+  )";
+  const std::string text = LowerText(kText);
+  EXPECT_TRUE(Has(text, "index(index_3/table, index_3/positions) -> index_3/index\n")) << text;
+  EXPECT_FALSE(Has(text, "contiguous")) << text;
+  onnx_mem::Run inference;
+  inference.training = false;
+  EXPECT_TRUE(Has(LowerText(kText, inference, "kept"), "-> index_3/index kept=1")) << "kept between calls";
+  EXPECT_FALSE(Has(LowerText(kText, {}, "kept"), "kept=1")) << "computed anew in every training step";
+}
+
+// transformers adds no mask to scores that it writes out where none was given; tracing makes one that hides nothing.
+std::string EagerMask(const std::string& function) {
+  constexpr char kText[] = R"(
+    input x float32 2x4x16x16
+    weight positions float32 1x1x1x16
+    weight others float32 1x1x16x1
+    node_Cos = Cos(positions) -> moving float32 1x1x1x16
+    node_ge = GreaterOrEqual(moving, others) -> mask bool 1x1x16x16
+    @ namespace : Net/ge: aten.ge.Tensor
+    @ pkg.torch.onnx.stack_trace File "site-packages/transformers/models/m/modeling_m.py", line 9, in forward\n    FUNCTION
+    const zero float32 scalar = 0
+    const low float32 scalar = -10000
+    node_Where = Where(mask, zero, low) -> bias float32 1x1x16x16
+    node_Relu = Relu(x) -> scores float32 2x4x16x16
+    node_Add = Add(scores, bias) -> masked float32 2x4x16x16
+    node_Softmax = Softmax(masked) -> y float32 2x4x16x16
+    output y
+  )";
+  onnx_mem::Run run;
+  run.attention = AttentionKernel::kEager;
+  return LowerText(absl::StrReplaceAll(kText, {{"FUNCTION", function}}), run);
+}
+
+TEST(TracedMask, OneThatHidesNothingIsNotAdded) {
+  EXPECT_EQ(EagerMask("attention_mask = create_bidirectional_mask("), "relu(x) -> scores\nsoftmax(scores) -> y\n");
+  EXPECT_TRUE(Has(EagerMask("causal_mask = create_causal_mask("), "add(scores, bias) -> masked")) << "made in every run";
+}
+
+// RoFormer's sines and cosines, halves of one table's rows.
+constexpr std::string_view kRotaryTable = R"(
+    input q float32 2x4x16x8
+    const rows int64 16 = 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15
+    weight embed.weight float32 32x8
+    /Gather = Gather(embed.weight, rows) -> e float32 16x8
+    /Split = Split(e) -> sin float32 16x4, cos float32 16x4 {axis: 1, num_outputs: 2}
+    /Concat = Concat(sin, sin) -> s float32 16x8 {axis: 1}
+    /Concat_1 = Concat(cos, cos) -> c float32 16x8 {axis: 1}
+    /Mul = Mul(q, s) -> a float32 2x4x16x8
+    /Mul_1 = Mul(q, c) -> b float32 2x4x16x8
+    /Add = Add(a, b) -> y float32 2x4x16x8
+    output y
+)";
+
+Lowered Lower(std::string_view text) { return *onnx_mem::Lower(ParseGraph(text), onnx_mem::Run()); }
+
+TEST(FrozenTables, ARotaryTableIsNotTrained) {
+  const Lowered lowered = Lower(kRotaryTable);
+  ASSERT_EQ(lowered.frozen.size(), 1u);
+  EXPECT_EQ(lowered.graph.tensors[*lowered.frozen.begin()].name, "embed.weight");
+}
+
+// Rows that are added somewhere are an embedding; so are rows looked up by what the model is given.
+TEST(FrozenTables, OtherTablesAreTrained) {
+  const std::string added = absl::StrReplaceAll(kRotaryTable, {{"/Mul_1 = Mul(q, c)", "/Mul_1 = Add(q, c)"}});
+  EXPECT_TRUE(Lower(added).frozen.empty());
+  const std::string given = absl::StrReplaceAll(
+      kRotaryTable, {{"const rows int64 16 = 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15", "input rows int64 16"}});
+  EXPECT_TRUE(Lower(given).frozen.empty());
+}
+
+constexpr std::string_view kFrames = R"(
+    input x float32 2x80x16
+    weight conv.weight float32 8x80x3
+    weight embed.weight float32 16x8
+    /Conv = Conv(x, conv.weight) -> c float32 2x8x16 {kernel_shape: [3], pads: [1 1]}
+    /Relu = Relu(c) -> r float32 2x8x16
+    /Transpose = Transpose(r) -> t float32 2x16x8 {perm: [0 2 1]}
+    /Add = Add(t, embed.weight) -> y float32 2x16x8
+    output y
+)";
+
+TEST(FrozenTables, WhatIsAddedToFramesOfSoundIsNotTrained) {
+  EXPECT_EQ(Lower(kFrames).frozen.size(), 1u);
+  EXPECT_TRUE(Lower(absl::StrReplaceAll(kFrames, {{"embed.weight float32 16x8", "embed.weight float32 1x16x8"}})).frozen.empty())
+      << "a parameter for this length, as models write that learn it";
+}
+
+TEST(FrozenTables, ContentsTell) {
+  const std::string text = absl::StrReplaceAll(kFrames, {
+      {"embed.weight float32 16x8", "embed.weight float32 1x16x8"},
+      {"float32 2x16x8\n    output", "float32 2x16x8\n    @ onnx_mem.reads_fixed_table embed.weight\n    output"}});
+  EXPECT_EQ(Lower(text).frozen.size(), 1u);
+}
+
+}  // namespace
+}  // namespace onnx_mem
