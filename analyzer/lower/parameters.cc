@@ -191,50 +191,6 @@ bool MakesOnlySines(const Graph& graph, TensorId id, int depth) {
   });
 }
 
-constexpr auto kPositionOps = std::to_array<std::string_view>({"Add", "Cast", "Expand", "Gather", "Reshape", "Slice",
-                                                               "Squeeze", "Sub", "Unsqueeze", "Identity"});
-
-// Positions, made of ranges and constants, rather than ids that were fed.
-bool ArePositions(const Graph& graph, TensorId id, int depth) {
-  constexpr int kDeepest = 8;
-  if (!id.valid()) return true;
-  const Tensor& tensor = graph.tensors[id];
-  if (tensor.role == TensorRole::kInput) return false;
-  if (!tensor.producer.valid() || tensor.value != nullptr) return true;
-  const Node& maker = graph.nodes[tensor.producer];
-  if (maker.op == "Range" || maker.op == "Shape" || maker.op == "Constant" || maker.op == "ConstantOfShape") return true;
-  return depth < kDeepest && std::find(kPositionOps.begin(), kPositionOps.end(), maker.op) != kPositionOps.end() &&
-         std::all_of(maker.inputs.begin(), maker.inputs.end(),
-                     [&](TensorId input) { return ArePositions(graph, input, depth + 1); });
-}
-
-constexpr auto kTowardsProduct = std::to_array<std::string_view>({"Concat", "Expand", "Reshape", "Slice", "Split", "Squeeze",
-                                                                  "Tile", "Transpose", "Unsqueeze", "Identity", "Cast"});
-
-// True if the rows only multiply, as they are.
-bool OnlyMultiplies(const Graph& graph, TensorId id, int depth) {
-  constexpr int kDeepest = 10;
-  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
-  return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const Node& node = graph.nodes[reader];
-    if (node.op == "Shape" || node.op == "Mul") return true;
-    return std::find(kTowardsProduct.begin(), kTowardsProduct.end(), node.op) != kTowardsProduct.end() &&
-           std::all_of(node.outputs.begin(), node.outputs.end(),
-                       [&](TensorId output) { return OnlyMultiplies(graph, output, depth + 1); });
-  });
-}
-
-// A table of sines and cosines, looked up by position and multiplied with queries and keys: RoFormer's, an nn.Embedding
-// that nothing trains. Learned positions are added.
-bool IsRotaryTable(const Graph& graph, TensorId id) {
-  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
-  return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const Node& node = graph.nodes[reader];
-    return node.op == "Gather" && node.inputs[0] == id && IntAttribute(node, "axis", 0) == 0 &&
-           ArePositions(graph, node.inputs[1], 0) && OnlyMultiplies(graph, node.outputs[0], 0);
-  });
-}
-
 // Scales of quantized tensors are numbers that nothing trains, whatever their shape. First slot that holds scales or
 // zero points; a floating bias further on is read by no operator of the list.
 constexpr std::array<WeightSlot, 4> kScaleSlots = {{
@@ -317,7 +273,6 @@ bool IsFoldedBias(const Draft& draft, TensorId id) {
 TensorKind KindOfStored(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   if (IsMarked(graph, id, kReadsBuffer)) return TensorKind::kBuffer;
-  if (IsRotaryTable(graph, id)) return TensorKind::kBuffer;  // even as a Parameter: it is looked up under no_grad
   if (IsMarked(graph, id, kReadsParameter) && IsFloating(tensor.dtype)) return TensorKind::kParameter;
   if (IsFoldedTable(graph, id)) return TensorKind::kParameter;
   if (!IsFloating(tensor.dtype) || IsInBufferSlot(graph, id) || IsQuantizationScale(graph, id)) {

@@ -30,7 +30,6 @@ TracedMask FindTracedMask(const Draft& draft, TensorId mask) {
       continue;
     }
     const Node& node = draft.node(maker);
-    if (node.op == "cumsum") return TracedMask::kNone;
     if (HasLineWith(node, " create_causal_mask(")) found = TracedMask::kCausal;
     if (HasLineWith(node, " create_bidirectional_mask(")) found = TracedMask::kFull;
     if (HasLineWith(node, " self._create_attention_masks(")) found = TracedMask::kFull;

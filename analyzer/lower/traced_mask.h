@@ -6,8 +6,7 @@
 //   attention_mask = create_bidirectional_mask(config=self.config)   the call runs without a mask
 //   attention_mask, _ = self._create_attention_masks(...)            of BERT and its relatives: the same
 //
-// A causal mask that also keeps packed sequences apart, told by the running sum over positions that it is made of, stays.
-// Source: transformers/masking_utils.py (_ignore_causal_mask_sdpa, allow_is_causal_skip, find_packed_sequence_indices).
+// Source: transformers/masking_utils.py (_ignore_causal_mask_sdpa, allow_is_causal_skip).
 #ifndef ONNX_MEM_ANALYZER_LOWER_TRACED_MASK_H_
 #define ONNX_MEM_ANALYZER_LOWER_TRACED_MASK_H_
 

@@ -109,9 +109,7 @@ std::optional<Payload> FindBeside(const onnx::TensorProto& tensor, int64_t bytes
 }
 
 int64_t SizeOf(const onnx::TensorProto& tensor) {
-  Shape shape;
-  shape.dims.assign(tensor.dims().begin(), tensor.dims().end());
-  return NumBytes(shape, DTypeOf(tensor.data_type())).value_or(-1);
+  return NumBytes(Shape(Dims(tensor.dims().begin(), tensor.dims().end())), DTypeOf(tensor.data_type())).value_or(-1);
 }
 
 }  // namespace

@@ -168,7 +168,9 @@ void EnactAttention(Machine& m, const Call& call, Outputs& out) {
   if (fused && kernel == "flash") {
     out[0] = Flash(m, a);
   } else if (fused && kernel == "efficient") {
-    out[0] = Efficient(m, a);  // fewer heads of keys and values are read as they are
+    a.k = RepeatHeads(m, a.k, a.groups);
+    a.v = RepeatHeads(m, a.v, a.groups);
+    out[0] = Efficient(m, a);
   } else {
     out[0] = Composite(m, a);
   }

@@ -338,25 +338,5 @@ TEST(Dynamo, APickedTableIsTheParameterAndComesFirst) {
   EXPECT_NE(text.find("parameter val_7\n"), std::string::npos) << text;
 }
 
-// RoFormer's sines: rows looked up by position that only multiply. Nothing trains them.
-TEST(Dynamo, ATableOfPositionsThatOnlyMultipliesIsNoParameter) {
-  const std::string rotary = R"(
-    input x float32 2x16x8
-    const zero int64 scalar = 0
-    const one int64 scalar = 1
-    input n int64 scalar
-    weight positions.weight float32 32x8
-    /Range = Range(zero, n, one) -> r int64 16
-    /positions/Gather = Gather(positions.weight, r) -> p float32 16x8
-    /Mul = Mul(x, p) -> y float32 2x16x8
-    output y
-  )";
-  EXPECT_NE(LowerText(rotary).find("buffer positions.weight\n"), std::string::npos) << LowerText(rotary);
-  const std::string added = LowerText(absl::StrReplaceAll(rotary, {{"= Mul(", "= Add("}}));
-  EXPECT_NE(added.find("parameter positions.weight\n"), std::string::npos) << added;
-  const std::string fed = LowerText(absl::StrReplaceAll(rotary, {{"    /Range = Range(zero, n, one) -> r int64 16\n", "    input r int64 16\n"}}));
-  EXPECT_NE(fed.find("parameter positions.weight\n"), std::string::npos) << fed;
-}
-
 }  // namespace
 }  // namespace onnx_mem
