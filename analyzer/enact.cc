@@ -328,12 +328,14 @@ Lowered OutOfPlace(Lowered lowered) {
 }  // namespace
 
 absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run) {
-  Setting setting{.lowered = lowered, .run = run};
   PeakBounds bounds;
   std::vector<KeptGradient> gradients;
-  setting.frames = eager::FrameRules::kArguments;
-  ASSIGN_OR_RETURN(const Enacted least, RunStep(setting, gradients));
-  const Lowered apart = run.inplace.empty() || run.inplace == "auto" ? OutOfPlace(lowered) : lowered;
+  const bool by_habit = run.inplace.empty() || run.inplace == "auto";
+  Lowered together = lowered;
+  if (by_habit) MarkAllInPlace(together.graph);
+  const Setting unnamed{.lowered = together, .run = run, .frames = eager::FrameRules::kArguments};
+  ASSIGN_OR_RETURN(const Enacted least, RunStep(unnamed, gradients));
+  const Lowered apart = by_habit ? OutOfPlace(lowered) : lowered;
   const Setting named{.lowered = apart, .run = run, .frames = eager::FrameRules::kEveryName};
   ASSIGN_OR_RETURN(const Enacted most, RunStep(named, gradients));
   bounds.low_bytes = ComputeTimeline(least.program).peak_bytes;

@@ -67,6 +67,18 @@ std::string WithoutDigits(std::string_view name) {
   return plain;
 }
 
+std::string WithoutElementNumbers(std::string_view name) {
+  std::string plain;
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find('.', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    if (part.find_first_not_of("0123456789") != std::string_view::npos) plain.append(part);
+    plain.push_back('.');
+    begin = end + 1;
+  }
+  return plain;
+}
+
 std::string_view WithoutCallNumber(std::string_view name) { return SplitCallNumber(name).first; }
 
 bool IsElement(std::string_view name) {

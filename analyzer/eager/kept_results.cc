@@ -191,6 +191,15 @@ int32_t KeptAsMemory(const Graph& graph, const Calls& calls, TensorId id) {
   return calls.EndOfFrameAt(maker, depth - 1);
 }
 
+// torch.nn.utils.weight_norm (the older one, with parameters weight_g and weight_v): a hook before forward sets the
+// module's attribute `weight`, which holds the result until the next forward. A parametrization's result is a value of
+// forward's own (parametrizations.weight.original0, original1).
+bool IsKeptByHook(const Graph& graph, TensorId id) {
+  const Node& node = *Producer(graph, id);
+  return node.op == "weight_norm" && node.inputs.size() == 2 && node.inputs[0].valid() && node.inputs[1].valid() &&
+         absl::EndsWith(graph.tensors[node.inputs[0]].name, "_v") && absl::EndsWith(graph.tensors[node.inputs[1]].name, "_g");
+}
+
 }  // namespace
 
 bool HandsWeightsBack(const Graph& graph, const Node& node) {
@@ -199,7 +208,7 @@ bool HandsWeightsBack(const Graph& graph, const Node& node) {
 
 int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known) {
   if (!graph.tensors[id].producer.valid()) return -1;
-  if (IsFirstCacheUpdate(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
+  if (IsFirstCacheUpdate(graph, id) || IsKeptByHook(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
   const int32_t handed_on = std::max(KeptAsWeights(graph, calls, id), KeptAsMemory(graph, calls, id));
   if (names_known) return handed_on;
   return std::max({handed_on, KeptAsEmbedding(graph, calls, id), KeptAsModelOutput(graph, calls, id)});

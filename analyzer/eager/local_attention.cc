@@ -115,7 +115,7 @@ int32_t Locals::HeldAsScores(TensorId id, const Home& home) const {
   for (int step = 0; step < kMostSteps && maker != nullptr && (maker->op == "add" || maker->op == "where"); ++step) {
     maker = Maker(maker->inputs[maker->op == "where" ? maker->inputs.size() - 1 : 0]);
   }
-  const int32_t end = calls_.EndOfFrameAt(readers[0].value(), home.depth);
+  const int32_t end = EndOfRound(id, readers[0].value(), home);
   if (ProjectsApart(readers[0].value(), home)) return end;
   if (maker == nullptr || maker->op != "div_scalar") return -1;
   const Node* product = Maker(maker->inputs[0]);

@@ -141,7 +141,8 @@ int32_t Locals::HeldAsGatedSkip(TensorId id, const Home& home) const {
   return -1;
 }
 
-// Functions that add the results of two parts with one name and two numbers.
+// Functions that add the results of two parts with one name and two numbers. f3 = self.fire3(f2) + f2 is a
+// residual, whose parts may have names of their own.
 void Locals::FindNumberedJoins() {
   for (int32_t i = 0; i < static_cast<int32_t>(graph_.nodes.size()); ++i) {
     const Node& sum = graph_.nodes[NodeId(i)];
@@ -157,7 +158,14 @@ void Locals::FindNumberedJoins() {
     if (parts[0] < 0 || parts[1] < 0) continue;
     const std::string &first = calls_.span(parts[0]).name, &second = calls_.span(parts[1]).name;
     if (first == second || IsElement(first) || WithoutDigits(first) != WithoutDigits(second)) continue;
-    numbered_joins_.insert(frame);
+    const auto reads = [&](int32_t part, TensorId id) {
+      const auto& readers = graph_.tensors[id].consumers;
+      const CallSpan& span = calls_.span(part);
+      return std::any_of(readers.begin(), readers.end(),
+                         [&](NodeId r) { return r.value() >= span.begin && r.value() <= span.end; });
+    };
+    const bool is_residual = reads(parts[0], sum.inputs[1]) || reads(parts[1], sum.inputs[0]);
+    (is_residual ? skip_frames_ : numbered_joins_).insert(frame);
   }
 }
 

@@ -27,8 +27,10 @@ Locals::Locals(const Graph& graph, const Calls& calls)
     if (!graph.tensors[id].producer.valid()) continue;
     const Home home = HomeOf(id);
     makers_[{home.frame, Signature(id, home.depth, 1)}].push_back(graph.tensors[id].producer.value());
+    statements_[{home.frame, StatementSignature(id, home.depth)}].push_back(graph.tensors[id].producer.value());
   }
   for (auto& [key, nodes] : makers_) std::sort(nodes.begin(), nodes.end());
+  for (auto& [key, nodes] : statements_) std::sort(nodes.begin(), nodes.end());
   FindWrappedNorms();
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
     if (IsProduct(graph.nodes[NodeId(i)])) products_.push_back(i);
@@ -71,6 +73,34 @@ int32_t Locals::UntilRebound(TensorId id, const Home& home) const {
   auto next = last > tensor.producer.value() ? std::lower_bound(it->second.begin(), it->second.end(), last)
                                              : std::upper_bound(it->second.begin(), it->second.end(), last);
   return next == it->second.end() ? end : std::min(end, *next);
+}
+
+// What made the value in the code of the frame at `depth`, back to the call that the statement began with: the name of that
+// call tells q from k and v, where its number (self.layers[i].q) does not tell one round of a loop from the next.
+size_t Locals::StatementSignature(TensorId id, size_t depth) const {
+  constexpr int kMostSteps = 8;
+  size_t hash = 0;
+  for (int step = 0; step < kMostSteps && id.valid() && graph_.tensors[id].producer.valid(); ++step) {
+    const int32_t maker = graph_.tensors[id].producer.value();
+    const Node& node = graph_.nodes[NodeId(maker)];
+    const auto output = std::find(node.outputs.begin(), node.outputs.end(), id) - node.outputs.begin();
+    hash = absl::HashOf(hash, node.op, output);
+    if (calls_.of_node(maker).size() < depth) break;
+    const int32_t call = calls_.UnitCall(maker, depth);
+    if (call >= 0) return absl::HashOf(hash, WithoutElementNumbers(WithoutCallNumber(calls_.span(call).name)));
+    id = node.inputs.empty() ? TensorId() : node.inputs[0];
+  }
+  return hash;
+}
+
+// for layer in self.layers: q, k = layer.q(x), layer.k(x); x = softmax(q @ k) @ ...: where the next round of a loop in the
+// function assigns the name anew, after the node `last`; else where the function returns.
+int32_t Locals::EndOfRound(TensorId id, int32_t last, const Home& home) const {
+  const int32_t end = calls_.EndOfFrame(last);
+  const auto rounds = statements_.find({home.frame, StatementSignature(id, home.depth)});
+  if (rounds == statements_.end() || calls_.of_node(last).size() != home.depth) return end;
+  const auto next = std::upper_bound(rounds->second.begin(), rounds->second.end(), last);
+  return next == rounds->second.end() ? end : std::min(end, *next);
 }
 
 std::vector<int32_t> Locals::ReadingUnits(TensorId id, const Home& home) const {
@@ -169,7 +199,7 @@ int32_t Locals::HeldUntil(TensorId id) const {
   for (NodeId reader : tensor.consumers) {
     const Node& node = graph_.nodes[reader];
     const bool is_operand = IsProduct(node) && !StandsInProduct(id, reader.value());
-    if (is_operand) last = std::max(last, calls_.EndOfFrame(reader.value()));
+    if (is_operand) last = std::max(last, EndOfRound(id, reader.value(), home));
     if (node.op == "cat" && IsNamedPart(id, node)) last = std::max(last, EndOfList(id, reader));
     if (node.op == "cat") last = std::max(last, HeldByCallersList(reader));
   }
@@ -205,7 +235,12 @@ int32_t Locals::NamedUntil(TensorId id) const {
   const std::vector<int32_t> units = ReadingUnits(id, home);
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
   const bool adjacent = call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1;
-  if (!skip_frames_.contains(home.frame)) return adjacent ? EndOfNestedCalls(units[0], home) : UntilRebound(id, home);
+  if (!skip_frames_.contains(home.frame)) {
+    if (!adjacent) return UntilRebound(id, home);
+    int32_t end = EndOfNestedCalls(units[0], home);
+    for (int32_t next = NextInStatement(end, home); next >= 0; next = NextInStatement(end, home)) end = next;
+    return end;  // x = self.conv(x); x = F.relu(self.bn(x))
+  }
   // d1 = self.d1(x); d2 = self.d2(d1); u1 = self.u1(d2, d1): code that needs several names may name all.
   return calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
 }

@@ -45,6 +45,8 @@ class Locals {
   Home HomeOf(TensorId id) const;
   size_t Signature(TensorId id, size_t depth, int levels) const;
   int32_t UntilRebound(TensorId id, const Home& home) const;
+  size_t StatementSignature(TensorId id, size_t depth) const;
+  int32_t EndOfRound(TensorId id, int32_t last, const Home& home) const;
   // The units of `home` that read `id`, each once, in order: nodes of its own code by index, calls by their last node.
   std::vector<int32_t> ReadingUnits(TensorId id, const Home& home) const;
   TensorId OnlyResult(int32_t unit_end, size_t depth) const;
@@ -124,6 +126,7 @@ class Locals {
   IdVector<TensorId, bool> needs_name_;  // expressions.h
   // By frame and signature, the nodes that make such values, in order.
   std::map<std::pair<int32_t, size_t>, std::vector<int32_t>> makers_;
+  std::map<std::pair<int32_t, size_t>, std::vector<int32_t>> statements_;  // the same by StatementSignature
   std::vector<int32_t> products_;  // nodes of attention's kind of product, in order
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;

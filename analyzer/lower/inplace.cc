@@ -162,8 +162,8 @@ int64_t MarkByHabit(Draft& draft, const Run& run) {
   for (NodeId id : order) {
     const InPlaceRow* row = Find(draft.node(id).op);
     if (const std::optional<bool> told = source.Writes(id)) {
+      draft.mutable_node(id).attributes["inplace"] = *told ? kInPlaceBySource : int64_t{0};
       if (!*told) continue;
-      draft.mutable_node(id).attributes["inplace"] = kInPlaceBySource;
       const NodeId sum = row != nullptr && row->op == "relu" ? Overwritable(draft, id) : NodeId();
       if (sum.valid() && MarkSum(draft, source, sum)) ++count;
       continue;
@@ -196,6 +196,19 @@ int64_t MarkNorms(Draft& draft) {
 }
 
 }  // namespace
+
+void MarkAllInPlace(Graph& graph) {
+  for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    Node& node = graph.nodes[id];
+    const InPlaceRow* row = Find(node.op);
+    if (node.op != "add" && (row == nullptr || row->habit == Habit::kIntoZeros)) continue;
+    if (node.attributes.contains("inplace") || node.inputs.empty() || !node.inputs[0].valid()) continue;
+    const Tensor &input = graph.tensors[node.inputs[0]], &output = graph.tensors[node.outputs[0]];
+    if (!input.producer.valid() || input.consumers.size() != 1 || Contains(kSavesOutput, graph.nodes[input.producer].op)) continue;
+    if (std::find(graph.outputs.begin(), graph.outputs.end(), node.inputs[0]) != graph.outputs.end()) continue;
+    if (input.shape == output.shape && input.dtype == output.dtype) node.attributes["inplace"] = int64_t{1};
+  }
+}
 
 bool HasInPlaceForm(std::string_view op) { return Find(op) != nullptr; }
 

@@ -6,11 +6,13 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "analyzer/graph/graph.h"
 #include "analyzer/lower/site.h"
 
 namespace onnx_mem {
 
-// Value of the attribute where the source line of the node says so (source_inplace.h), whatever the habits are.
+// Value of the attribute where the source line of the node says so (source_inplace.h), whatever the habits are; 0 where it
+// says that the operator makes a new tensor.
 inline constexpr int64_t kInPlaceBySource = 2;
 
 // Attribute of an operator of which the order of the file shows that it writes over its input (rewrite_displaced.cc).
@@ -28,6 +30,10 @@ bool HasInPlaceForm(std::string_view op);
 //   none   nothing
 //   REGEX  every operator that can, by node name or module path. Error: InvalidArgument (usage) for a bad pattern.
 absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run);
+
+// Sets "inplace" = 1 on every activation and sum of a lowered graph that can write in place and of which no source line tells
+// that it does not: the least memory that an inference may need.
+void MarkAllInPlace(Graph& graph);
 
 }  // namespace onnx_mem
 

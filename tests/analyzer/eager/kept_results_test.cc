@@ -174,5 +174,17 @@ TEST(KeptResults, InTheModelsOwnForwardTheNameGoesOn) {  // x = self.embed(x); f
   EXPECT_EQ(p.Release(embedded).first, 1);
 }
 
+TEST(KeptResults, AModuleHoldsTheWeightThatItsHookMade) {  // torch.nn.utils.weight_norm(conv), then another layer
+  for (const bool hook : {true, false}) {
+    LoweredProgram p;
+    const TensorId v = p.Stored(hook ? "c.weight_v" : "c.parametrizations.weight.original1");
+    const TensorId g = p.Stored(hook ? "c.weight_g" : "c.parametrizations.weight.original0");
+    const TensorId weight = p.Run("weight_norm", {v, g}, "c");           // 0
+    const TensorId x = p.Run("conv", {p.input(), weight}, "c > c.conv");  // 1
+    p.Run("relu", {x}, "");                                               // 2
+    EXPECT_EQ(p.Release(weight).first, hook ? 2 : 1);
+  }
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager

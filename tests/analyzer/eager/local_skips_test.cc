@@ -108,5 +108,16 @@ TEST(LocalSkips, NumberedPartsNameTheirResults) {  // up1 = self.up1(x); low1 = 
   }
 }
 
+TEST(LocalSkips, APartThatReadsTheOtherIsAResidual) {  // f2 = self.fire2(x); f3 = self.fire3(f2) + f2; f4 = self.fire4(f3)
+  Program p;
+  const TensorId f2 = p.Run("conv", {p.input()}, "fire2");  // 0
+  const TensorId f3 = p.Run("conv", {f2}, "fire3");         // 1
+  const TensorId sum = p.Run("add", {f3, f2}, "");          // 2
+  p.Run("conv", {sum}, "fire4");                            // 3
+  p.Run("conv", {p.input()}, "last");                       // 4
+  EXPECT_EQ(p.Release(f3), Nodes(2, 2)) << "a part of the expression";
+  EXPECT_EQ(p.ReleaseAtMost(f2), 4);
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager

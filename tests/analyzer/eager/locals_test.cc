@@ -329,5 +329,31 @@ TEST(Locals, TokensAndWhatIsScaledUpInAListOfSkipsHaveNoName) {  // torch.cat([a
   EXPECT_EQ(p.Release(x), Nodes(7, 7));
 }
 
+// for layer in self.layers: q, k = layer['q'](x), layer['k'](x); s = q @ k * scale; x = x + layer['out'](s)
+TEST(Locals, TheNextRoundOfALoopAssignsWhatAttentionReads) {
+  for (const bool same : {true, false}) {
+    Program p;
+    const TensorId x = p.Run("conv", {p.input()}, "first");                     // 0
+    const TensorId q = p.Run("linear", {x}, "q");                               // 1
+    const TensorId k = p.Run("permute", {p.Run("linear", {x}, "k")});           // 2, 3
+    const TensorId s = p.Run("linear", {p.Run("bmm", {q, k})}, "out");          // 4, 5
+    const TensorId y = p.Run("add", {x, s});                                    // 6
+    const TensorId next = p.Run("linear", {y}, same ? "q_1" : "query");         // 7
+    const TensorId other = p.Run("permute", {p.Run("linear", {y}, "k_1")});     // 8, 9
+    p.Run("linear", {p.Run("bmm", {next, other})}, "last");                     // 10, 11
+    EXPECT_EQ(p.Release(q), same ? Nodes(7, 4) : Nodes(11, 4));
+    EXPECT_EQ(p.Release(k), Nodes(9, 4));
+  }
+}
+
+TEST(Locals, AtMostWhatAFunctionWrapsHasItsName) {  // x = self.conv(x); x = F.relu(self.bn(x)), or in one statement
+  Program p;
+  const TensorId c = p.Run("conv", {p.input()}, "conv");  // 0
+  const TensorId n = p.Run("batch_norm", {c}, "bn");      // 1
+  p.Run("conv", {p.Run("relu", {n})}, "last");            // 2, 3
+  EXPECT_EQ(p.Release(c), Nodes(1, 1));
+  EXPECT_EQ(p.ReleaseAtMost(c), 2);
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager

@@ -217,5 +217,31 @@ TEST(InPlace, LeakyReluWithItsDefaultSlopeIsANewTensorUnlessItsNormMadeIt) {
   EXPECT_NE(text.find("leaky_relu(f) -> y [d.bn.act] inplace\n"), std::string::npos) << text;
 }
 
+TEST(InPlace, AtTheLeastEverySumAndActivationThatCanWritesOverItsInput) {
+  const Graph graph = ParseGraph(R"(
+    input x float32 2x3x4x4
+    weight c.weight float32 3x3x1x1
+    /c/Conv = Conv(x, c.weight) -> a float32 2x3x4x4
+    /Add = Add(a, x) -> s float32 2x3x4x4
+    /Elu = Elu(s) -> e float32 2x3x4x4
+    /Sigmoid = Sigmoid(e) -> g float32 2x3x4x4
+    /Tanh = Tanh(x) -> t float32 2x3x4x4
+    /Mul = Mul(g, t) -> y float32 2x3x4x4
+    output y
+  )");
+  absl::StatusOr<Lowered> lowered = Lower(graph, onnx_mem::Run{});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_EQ(DumpLowered(*lowered).find("inplace"), std::string::npos);
+  MarkAllInPlace(lowered->graph);
+  const std::string text = DumpLowered(*lowered);
+  EXPECT_NE(text.find("add(a, x) -> s inplace\nelu(s) -> e inplace\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("sigmoid(e) -> g\n"), std::string::npos) << text << "elu's backward needs its result";
+  EXPECT_NE(text.find("tanh(x) -> t\n"), std::string::npos) << text << "an input of the graph";
+  const NodeId sum = lowered->graph.tensors[lowered->graph.nodes[NodeId(1)].outputs[0]].producer;
+  lowered->graph.nodes[sum].attributes["inplace"] = int64_t{0};
+  MarkAllInPlace(lowered->graph);
+  EXPECT_EQ(DumpLowered(*lowered).find("-> s inplace"), std::string::npos) << "its source line says so";
+}
+
 }  // namespace
 }  // namespace onnx_mem
