@@ -13,6 +13,7 @@
 #include "analyzer/eager/executor.h"
 #include "analyzer/eager/loss.h"
 #include "analyzer/eager/machine.h"
+#include "analyzer/eager/op_table.h"
 #include "analyzer/eager/output_loss.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/inplace.h"
@@ -27,9 +28,29 @@ using eager::Executor;
 using eager::Machine;
 using eager::TensorRef;
 
+// Operators are enacted by the default rule where a tensor's number of dimensions is not known or is none that their
+// own rule can take.
+void AssumeShapeless(Graph& graph) {
+  const auto shapeless = [&](TensorId id) { return id.valid() && !graph.tensors[id].shape.has_rank; };
+  for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    Node& node = graph.nodes[id];
+    if (node.op == "assumed" || node.op == "opaque") continue;
+    const eager::OpRow* row = eager::FindOp(node.op);
+    const bool ranked = row != nullptr && row->inputs > 0 && !node.inputs.empty() && node.inputs[0].valid();
+    const bool too_few = ranked && graph.tensors[node.inputs[0]].shape.rank() < static_cast<size_t>(row->rank);
+    if (!too_few && std::none_of(node.inputs.begin(), node.inputs.end(), shapeless) &&
+        std::none_of(node.outputs.begin(), node.outputs.end(), shapeless)) {
+      continue;
+    }
+    node.attributes = {{"onnx_op", node.op}};
+    node.op = "assumed";
+  }
+}
+
 // Sizes that the file does not determine count as 1 per unknown dimension: a lower bound, and said so. Sizes beyond
 // 64 bits are refused.
 absl::Status SettleShapes(Lowered& lowered) {
+  AssumeShapeless(lowered.graph);
   int64_t unknown = 0;
   for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     Tensor& tensor = lowered.graph.tensors[id];

@@ -78,7 +78,14 @@ struct Call {
     static const TensorRef kNone;
     return i < inputs.size() ? inputs[i] : kNone;
   }
-  const Tensor& output(size_t i = 0) const { return graph.tensors[node.outputs[i]]; }
+  // In the place of an omitted output the first one that is there: values and their indices have one shape.
+  const Tensor& output(size_t i = 0) const {
+    for (size_t at = node.outputs[i].valid() ? i : 0; at < node.outputs.size(); ++at) {
+      if (node.outputs[at].valid()) return graph.tensors[node.outputs[at]];
+    }
+    static const Tensor kNone;
+    return kNone;
+  }
   const Dims& output_dims(size_t i = 0) const { return output(i).shape.dims; }
   bool inplace() const { return IntAttribute(node, "inplace", 0) != 0; }
 };

@@ -12,7 +12,6 @@ Draft::Draft(const Graph& source)
       kinds_(source.tensors.size(), TensorKind::kHost),
       uses_(source.tensors.size()),
       aliases_(source.tensors.size()) {
-  tensors_.reserve(source.tensors.size());
   for (const Tensor& tensor : source.tensors) {
     Tensor copy;
     copy.name = tensor.name;
@@ -23,7 +22,6 @@ Draft::Draft(const Graph& source)
     copy.upper_bound = tensor.upper_bound;
     tensors_.Add(std::move(copy));
   }
-  slots_.reserve(source.nodes.size());
   for (TensorId id : inputs_) kinds_[id] = TensorKind::kInput;
   for (TensorId id : outputs_) ++uses_[id].outputs;
 }
@@ -158,7 +156,8 @@ Draft::Finished Draft::Finish() && {
   graph.nodes.reserve(order.size());
   for (NodeId id : order) graph.nodes.Add(std::move(slots_[id].node));
   graph.name = std::move(name_);
-  graph.tensors = std::move(tensors_);
+  graph.tensors.reserve(tensors_.size());
+  for (Tensor& tensor : tensors_) graph.tensors.Add(std::move(tensor));
   graph.inputs = std::move(inputs_);
   graph.outputs = std::move(outputs_);
   graph.initializers = std::move(initializers_);

@@ -1,6 +1,7 @@
 // The lowered graph in the making. The imported graph's tensors keep their ids; nodes are framework operators, added in
 // any order, each with a rank that says when it runs. Rewrites take nodes out and put others in; readers and producers
-// are right at every moment. Finish() gives the graph with its nodes in the order in which they ran.
+// are right at every moment, and references to nodes and tensors stay good while others are added. Finish() gives the
+// graph with its nodes in the order in which they ran.
 //
 //   conv (rank 7.0)   relu (rank 9.0)     an inserted batch_norm with the conv's rank runs between them
 #ifndef ONNX_MEM_ANALYZER_LOWER_DRAFT_H_
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "analyzer/graph/graph.h"
+#include "analyzer/graph/id_deque.h"
 #include "analyzer/graph/tensor_kind.h"
 
 namespace onnx_mem {
@@ -91,11 +93,11 @@ class Draft {
 
   std::string name_;
   std::vector<TensorId> inputs_, outputs_, initializers_;
-  IdVector<TensorId, Tensor> tensors_;
+  IdDeque<TensorId, Tensor> tensors_;
   IdVector<TensorId, TensorKind> kinds_;
   IdVector<TensorId, Uses> uses_;
   IdVector<TensorId, TensorId> aliases_;
-  IdVector<NodeId, Slot> slots_;
+  IdDeque<NodeId, Slot> slots_;
 };
 
 }  // namespace onnx_mem

@@ -25,7 +25,7 @@ void LowerGather(Site& s) {
   const auto index = s.Number(1);
   if (index && s.InRank(1) == 0) {
     const Dims& dims = s.InShape(0).dims;
-    const int64_t size = axis < static_cast<int64_t>(dims.size()) ? dims[static_cast<size_t>(axis)] : 0;
+    const int64_t size = axis >= 0 && axis < static_cast<int64_t>(dims.size()) ? dims[static_cast<size_t>(axis)] : 0;
     const auto position = static_cast<int64_t>(*index);
     s.Emit("select", {s.Materialized(0)}, {s.Out(0)},
            {{"axis", axis}, {"index", position < 0 ? position + size : position}});
@@ -87,7 +87,7 @@ void LowerCompress(Site& s) {
   const Dims dims = s.InShape(0).dims, out = s.OutShape().dims;
   const bool flat = s.node().attributes.find("axis") == s.node().attributes.end();
   const int64_t axis = flat ? 0 : s.Axis("axis", 0);
-  if (axis >= static_cast<int64_t>(out.size())) return s.Assume();
+  if (axis < 0 || axis >= static_cast<int64_t>(out.size())) return s.Assume();
   const TensorId positions = s.EmitTemp("nonzero", {s.Materialized(1)}, {out[static_cast<size_t>(axis)]}, DType::kInt64);
   TensorId x = s.Materialized(0);
   const auto elements = NumElements(s.InShape(0));

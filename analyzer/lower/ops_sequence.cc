@@ -27,13 +27,15 @@ std::optional<std::map<int64_t, TensorId>> TakenPieces(Site& s, int64_t count) {
   return pieces;
 }
 
-// Sizes of SplitToSequence's pieces along an axis of `size`; empty if they are not known.
+constexpr int64_t kMostPieces = 4096;
+
+// Sizes of SplitToSequence's pieces along an axis of `size`; empty if they are not known or too many.
 std::vector<int64_t> PieceSizes(const Site& s, int64_t size) {
-  if (!s.Has(1)) return size > 0 ? std::vector<int64_t>(static_cast<size_t>(size), 1) : std::vector<int64_t>();
-  std::vector<int64_t> sizes = s.Ints(1).value_or(std::vector<int64_t>());
-  if (s.InRank(1) > 0 || sizes.size() != 1 || sizes[0] <= 0) return sizes;
+  std::vector<int64_t> sizes = s.Has(1) ? s.Ints(1).value_or(std::vector<int64_t>()) : std::vector<int64_t>{1};
+  if (s.Has(1) && (s.InRank(1) > 0 || sizes.size() != 1)) return sizes;
   const int64_t piece = sizes[0];
   sizes.clear();
+  if (piece <= 0 || size / piece > kMostPieces) return sizes;
   for (int64_t begin = 0; begin < size; begin += piece) sizes.push_back(std::min(piece, size - begin));
   return sizes;
 }
@@ -62,7 +64,7 @@ std::optional<size_t> PositionOf(const Site& s, size_t slot, size_t size) {
   return static_cast<size_t>(position);
 }
 
-// What the pieces of a split are that is not taken apart by index alone.
+// Tensors for the pieces of a split.
 std::vector<TensorId> AllPieces(Site& s, int64_t axis, const std::vector<int64_t>& sizes, bool squeezed) {
   std::vector<TensorId> pieces;
   for (int64_t size : sizes) {
@@ -79,17 +81,15 @@ std::vector<TensorId> AllPieces(Site& s, int64_t axis, const std::vector<int64_t
 // torch.split and chunk as dynamo's exporter writes them before its optimizer has run: a sequence, of which every piece
 // is taken by its index.
 void LowerSplitToSequence(Site& s) {
-  constexpr size_t kMostPieces = 4096;
   const int64_t axis = s.Axis("axis", 0);
-  const bool known = axis < static_cast<int64_t>(s.InRank(0));
+  const bool known = axis >= 0 && axis < static_cast<int64_t>(s.InRank(0));
   const int64_t size = known ? s.InShape(0).dims[static_cast<size_t>(axis)] : kUnknownDim;
   const std::vector<int64_t> sizes = known ? PieceSizes(s, size) : std::vector<int64_t>();
-  if (sizes.empty() || sizes.size() > kMostPieces) return s.Assume();
+  if (sizes.empty() || std::ssize(sizes) > kMostPieces) return s.Assume();
   const auto pieces = TakenPieces(s, static_cast<int64_t>(sizes.size()));
   const bool squeezed = !s.Has(1) && s.Int("keepdims", 1) == 0;
-  std::vector<TensorId> outputs(sizes.size());
+  std::vector<TensorId> outputs = AllPieces(s, axis, sizes, squeezed);  // those that nothing takes are made as well
   if (!pieces) {
-    outputs = AllPieces(s, axis, sizes, squeezed);
     SetSequence(s, outputs);
   } else {
     for (const auto& [index, tensor] : *pieces) {

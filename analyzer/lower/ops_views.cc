@@ -108,14 +108,26 @@ void LowerSlice(Site& s) {
   s.Emit("slice", {x}, {s.Out(0)}, {{"axes", axes}, {"starts", starts}, {"ends", ends}, {"steps", steps}});
 }
 
+// A piece that the file does not name is made as well.
 void LowerSplit(Site& s) {
   const int64_t axis = s.Axis("axis", 0);
+  const Dims whole = s.InShape(0).dims;
+  const bool known = axis >= 0 && axis < std::ssize(whole);
+  const std::vector<int64_t> given = s.Ints(1).value_or(s.IntList("split"));
+  const int64_t count = std::ssize(s.node().outputs);
   std::vector<int64_t> sizes;
-  for (size_t i = 0; i < s.num_outputs(); ++i) {
+  std::vector<TensorId> outputs = s.node().outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) {
     const Shape& shape = s.OutShape(i);
-    sizes.push_back(axis < static_cast<int64_t>(shape.rank()) ? shape.dims[static_cast<size_t>(axis)] : kUnknownDim);
+    sizes.push_back(axis >= 0 && axis < std::ssize(shape.dims) ? shape.dims[static_cast<size_t>(axis)] : kUnknownDim);
+    if (outputs[i].valid() || !known) continue;
+    Dims dims = whole;
+    int64_t& size = dims[static_cast<size_t>(axis)];
+    size = i < given.size() ? given[i] : (size + count - 1) / count;
+    sizes.back() = size;
+    outputs[i] = s.Temp(dims, s.InType(0));
   }
-  s.Emit("split", {s.Materialized(0)}, s.node().outputs, {{"axis", axis}, {"sizes", sizes}});
+  s.Emit("split", {s.Materialized(0)}, std::move(outputs), {{"axis", axis}, {"sizes", sizes}});
 }
 
 // An exporter writes Identity for a parameter that equals another one: shared weights in a training export; in an

@@ -6,6 +6,8 @@
 // A bool mask shows as where(mask, 0, -inf); a causal call shows as a mask made of nothing but a triangle of ones.
 // Source: torch/onnx/_internal (symbolic_opset14.scaled_dot_product_attention), onnxscript aten_scaled_dot_product...
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
@@ -134,7 +136,9 @@ bool MatchAttention(const Draft& draft, NodeId softmax, Match& match) {
   if (!product.valid() || draft.node(product).inputs[0] != p || !SameModule(draft, product, softmax)) return false;
   match.v = draft.node(product).inputs[1];
   match.nodes.push_back(product);
-  return true;
+  const TensorId operands[] = {match.q, match.scaled_k, match.v};
+  return std::all_of(std::begin(operands), std::end(operands),
+                     [&](TensorId operand) { return draft.tensor(operand).shape.rank() >= 2; });
 }
 
 // k from k^T: through the views that belong to the same operator call, then a transpose of the last two dims undone,
@@ -174,6 +178,31 @@ TensorId Untransposed(Draft& draft, TensorId id, NodeId near, Rank rank) {
   return k;
 }
 
+// k with as many dimensions as q has: where dynamo's optimizer merged the reshape that parts batch and heads with the
+// transpose, the tensor before it has fewer.
+TensorId WithHeads(Draft& draft, TensorId k, TensorId scaled_k, NodeId near, Rank rank) {
+  Dims dims = draft.tensor(scaled_k).shape.dims;
+  if (draft.tensor(k).shape.rank() == dims.size()) return k;
+  std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  const bool same_elements = NumElements(draft.tensor(k).shape) == NumElements(Shape(dims));
+  Node view = MakeNode(same_elements ? "reshape" : "permute", {same_elements ? k : scaled_k}, {});
+  if (!same_elements) {
+    std::vector<int64_t> perm(dims.size());
+    std::iota(perm.begin(), perm.end(), 0);
+    std::swap(perm[dims.size() - 1], perm[dims.size() - 2]);
+    view.attributes["perm"] = std::move(perm);
+  }
+  const Node& last = draft.node(near);
+  view.outputs = {draft.NewTensor(absl::StrCat(draft.tensor(k).name, "/heads"), draft.tensor(k).dtype, std::move(dims))};
+  const TensorId result = view.outputs[0];
+  view.name = last.name;
+  view.module = last.module;
+  view.calls = last.calls;
+  KeepSourceTrace(last, view);
+  draft.Add(std::move(view), rank);
+  return result;
+}
+
 // The tensor before the views (repeated heads) that belong to the operator's own call.
 TensorId BeforeOwnViews(const Draft& draft, TensorId id, NodeId near) {
   const std::string& call = draft.node(near).framework_op;
@@ -206,8 +235,9 @@ int64_t FuseAttention(Lowering& lowering) {
     if (!MatchAttention(draft, id, match)) continue;
     const NodeId last = match.nodes.back();
     const Rank rank = draft.rank(last);
-    const TensorId k = Untransposed(draft, match.scaled_k, last, rank);
-    const TensorId v = BeforeOwnViews(draft, match.v, last);
+    const TensorId k = WithHeads(draft, Untransposed(draft, match.scaled_k, last, rank), match.scaled_k, last, rank);
+    TensorId v = BeforeOwnViews(draft, match.v, last);
+    if (draft.tensor(v).shape.rank() != draft.tensor(match.v).shape.rank()) v = match.v;
     Node sdpa = MakeNode("sdpa", {match.q, k, v}, draft.node(last).outputs);
     if (match.mask.valid()) sdpa.inputs.push_back(match.mask);
     const DType dtype = draft.tensor(match.q).dtype;

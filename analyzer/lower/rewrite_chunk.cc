@@ -41,6 +41,7 @@ bool Join(Draft& draft, const std::vector<NodeId>& slices) {
   if (axes.size() != 1) return false;
   const Dims& dims = draft.tensor(x).shape.dims;
   const auto axis = static_cast<size_t>(axes[0]);
+  if (axis >= dims.size()) return false;
   int64_t size = 0;
   for (NodeId id : slices) {
     const Node& slice = draft.node(id);

@@ -43,7 +43,8 @@ Counted SplitCallNumber(std::string_view name) {
 // which tells a decomposition, is kept apart.
 std::string AtenName(std::string_view overload) {
   if (overload == "aten.add.Scalar") return "add.Scalar";
-  std::vector<std::string> parts = absl::StrSplit(View(overload), '.');
+  const std::vector<std::string> parts = absl::StrSplit(View(overload), '.');  // a view of nothing has no parts
+  if (parts.empty()) return {};
   return parts.size() >= 2 ? parts[1] : parts[0];
 }
 

@@ -4,6 +4,7 @@
 #ifndef ONNX_MEM_ANALYZER_LOWER_SITE_H_
 #define ONNX_MEM_ANALYZER_LOWER_SITE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -91,7 +92,11 @@ class Site {
   }
   // A non-negative axis of input 0.
   int64_t Axis(std::string_view name, int64_t fallback) const { return Normalize(Int(name, fallback), InRank(0)); }
-  static int64_t Normalize(int64_t axis, size_t rank) { return axis < 0 ? axis + static_cast<int64_t>(rank) : axis; }
+  // In [0, rank): shapes that are known have been checked, of the others nothing follows.
+  static int64_t Normalize(int64_t axis, size_t rank) {
+    const auto count = static_cast<int64_t>(rank);
+    return std::clamp<int64_t>(axis < 0 ? axis + count : axis, 0, std::max<int64_t>(count - 1, 0));
+  }
   // Axes as attribute (old opsets) or as input `slot`, non-negative; nullopt if neither is there.
   std::optional<std::vector<int64_t>> Axes(size_t slot, size_t rank) const;
 

@@ -233,8 +233,26 @@ bool InferencePass::Fold(NodeSite& site) {
   return true;
 }
 
+namespace {
+
+// The first operand that the operator cannot do without and that the node leaves out; empty if there is none.
+std::string MissingInput(const NodeSite& site) {
+  if (site.op.schema == nullptr) return {};
+  const auto& formal = site.op.schema->inputs();
+  for (size_t i = 0; i < formal.size() && formal[i].GetOption() == onnx::OpSchema::Single; ++i) {
+    const int at = static_cast<int>(i);
+    if (at >= site.node.input_size() || site.node.input(at).empty()) {
+      return absl::StrCat("input ", i, " (", formal[i].GetName(), ") is missing");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 absl::Status InferencePass::InferTypes(NodeSite& site, NodeOutputs& outputs) {
-  std::string reason;
+  std::string reason = MissingInput(site);
+  if (!reason.empty()) return BadShape(site.node, site.graph, site.inputs, reason);
   if (site.op.check_inputs != nullptr) {
     const TypeInputs inputs = InputsOf(site, false);
     reason = site.op.check_inputs(fold::Call(site.node, VersionOf(site.op), inputs));

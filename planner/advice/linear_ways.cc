@@ -43,7 +43,7 @@ const Parameter* BiasOf(const Parameter& weight, const std::vector<Parameter>& p
   const absl::string_view module = absl::StripSuffix(weight.name, ".weight");
   if (module.size() == weight.name.size()) return nullptr;
   for (const Parameter& parameter : parameters) {
-    if (parameter.name == absl::StrCat(module, ".bias")) return &parameter;
+    if (parameter.name == absl::StrCat(module, ".bias") && parameter.dims == Dims{weight.dims[0]}) return &parameter;
   }
   return nullptr;
 }

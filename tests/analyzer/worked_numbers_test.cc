@@ -38,6 +38,21 @@ TEST(WorkedNumbers, AThousandSquaredFloatsAreFourMillionBytes) {
   EXPECT_EQ(ComputeTimeline(e.program).peak_bytes, 8'000'000);
 }
 
+// What a convolution of a tensor of unknown rank makes is as large as the file says; it is no fault of the file.
+TEST(WorkedNumbers, AnOperatorBehindAnUnknownOneCountsWhatIsKnown) {
+  const absl::StatusOr<ImportedModel> imported = ImportText(R"(<ir_version: 8, opset_import: ["" : 18, "com.acme" : 1]>
+      g (float[1,3,8,8] x) => (float[1,4,1000] z) <float[4,3,3,3] w = ["location": "none"]>
+      { y = com.acme.Fused(x)  c = Conv(y, w)  z = com.acme.Resample(c) })");
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  for (const bool training : {false, true}) {
+    onnx_mem::Run run;
+    run.training = training;
+    const absl::StatusOr<Enacted> e = Enact(imported->graph, run);
+    ASSERT_TRUE(e.ok()) << e.status();
+    EXPECT_EQ(BytesOf(e->program, "z"), 16'000);
+  }
+}
+
 TEST(WorkedNumbers, ABatchOf32ImagesIs24MiB) {
   const Enacted e = EnactOrDie("g (float[32,3,256,256] x) => (float[32,3,256,256] y) { y = Relu(x) }", Inference());
   EXPECT_EQ(BytesOf(e.program, "x"), int64_t{24} << 20);

@@ -140,9 +140,9 @@ TensorRef Composite(Machine& m, const Attention& a) {
   const DType wide = IsHalf(original) ? DType::kFloat32 : original;
   const TensorRef q = ToCopy(m, a.q, wide), k_wide = ToCopy(m, a.k, wide), v_wide = ToCopy(m, a.v, wide);
   const TensorRef query = Scale(m, q);
-  const auto rank = static_cast<int64_t>(q->dims.size());
+  const auto rank = static_cast<int64_t>(k_wide->dims.size());
   TensorRef mask = a.mask;
-  if (a.causal) mask = CausalMask(m, q->dims[rank - 2], k_wide->dims[rank - 2], wide);
+  if (a.causal) mask = CausalMask(m, q->dims.end()[-2], k_wide->dims.end()[-2], wide);
   const TensorRef k = RepeatHeads(m, k_wide, a.groups), v = RepeatHeads(m, v_wide, a.groups);
   TensorRef scores = Matmul(m, query, Scale(m, Transpose(m, k, rank - 2, rank - 1)));
   if (mask != nullptr) scores = Add(m, scores, mask, /*in_place=*/!kObserved);
@@ -164,7 +164,7 @@ void EnactAttention(Machine& m, const Call& call, Outputs& out) {
   a.groups = IntAttribute(call.node, "gqa_groups", 1);
   a.mask = FloatMask(m, a.mask, a.q->dtype);
   const std::string kernel = StringAttribute(call.node, "kernel", "math");
-  const bool fused = a.q->dims.size() == 4;
+  const bool fused = a.q->dims.size() == 4 && a.k->dims.size() == 4 && a.v->dims.size() == 4;
   if (fused && kernel == "flash") {
     out[0] = Flash(m, a);
   } else if (fused && kernel == "efficient") {

@@ -77,6 +77,30 @@ TEST(Dynamo, AttentionWithoutScaleIsKnownByItsCall) {
   EXPECT_EQ(LowerText(kUnscaledAttention, run), "sdpa(q, k, v) -> y\n");
 }
 
+// nn.MultiheadAttention: the optimizer merges the reshape into batches and heads with the transpose of k behind it.
+TEST(Dynamo, KeysHaveTheShapeOfTheQueriesAgain) {
+  std::string text = R"(
+    input q float32 2x4x16x8
+    input k float32 8x16x8
+    input v float32 2x4x16x8
+    node_Transpose = Transpose(k) -> kt float32 8x8x16 {perm: [0 2 1]}
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    const parts int64 4 = 2 4 8 16
+    node_Reshape = Reshape(kt, parts) -> ks float32 2x4x8x16
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_MatMul = MatMul(q, ks) -> s float32 2x4x16x16
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Softmax = Softmax(s) -> p float32 2x4x16x16 {axis: -1}
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    output y
+  )";
+  onnx_mem::Run run;
+  run.attention = AttentionKernel::kEfficient;
+  EXPECT_EQ(LowerText(text, run), "reshape(k) -> k/heads\nsdpa(q, k/heads, v) -> y\n");
+}
+
 // Two layers with one bool mask: the optimizer shares its float form, which both attentions made.
 TEST(Dynamo, AMaskThatTwoAttentionsShareIsTheBoolMaskOfBoth) {
   const std::string text = LowerText(R"(
@@ -272,8 +296,20 @@ TEST(Dynamo, PiecesOfASequenceAreASplit) {
     node_Add = Add(a, b) -> z float32 2x5x8
     output z
   )");
-  EXPECT_NE(text.find("split(y) -> a, b, "), std::string::npos) << text;
+  EXPECT_NE(text.find("split(y) -> a, b, split/0\n"), std::string::npos) << text;  // the third is made as well
   EXPECT_EQ(text.find("assumed"), std::string::npos) << text;
+}
+
+TEST(Dynamo, ASequenceOfMorePiecesThanAProgramTakesIsAssumed) {
+  const std::string text = LowerText(R"(
+    input x float32 2x4000000000000
+    const size int64 scalar = 1
+    const zero int64 scalar = 0
+    node_Split = SplitToSequence(x, size) -> split float32 ?x? {axis: 1}
+    node_At = SequenceAt(split, zero) -> y float32 2x1
+    output y
+  )");
+  EXPECT_NE(text.find("assumed(x) -> split"), std::string::npos) << text;
 }
 
 // transformers spells a causal mask out only while it is traced.

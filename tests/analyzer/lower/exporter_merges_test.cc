@@ -137,6 +137,28 @@ TEST(Chunk, IsOneSplit) {
   EXPECT_EQ(LowerText(Chunk("x"), Without("chunk")).find("split"), std::string::npos);
 }
 
+TEST(Chunk, PiecesThatNothingReadsAreMadeToo) {
+  const std::string text = LowerText(R"(
+    input in float32 2x8
+    const one int64 scalar = 1
+    const zero int64 1 = 0
+    const axis int64 1 = 1
+    const three int64 1 = 3
+    const last int64 1 = 4
+    const four int64 scalar = 4
+    /Relu = Relu(in) -> x float32 2x8
+    /Shape = Shape(x) -> s int64 2 = 2 8
+    /Gather = Gather(s, axis) -> g int64 1 = 8
+    /Add = Add(g, three) -> r int64 1 = 11
+    /Div = Div(r, four) -> n int64 1 = 2
+    /Mul = Mul(n, three) -> m int64 1 = 6
+    /Mul_1 = Mul(n, last) -> e int64 1 = 8
+    /Slice = Slice(x, m, e, axis) -> y float32 2x2
+    output y
+  )");
+  EXPECT_NE(text.find("split(x) -> x chunk 0, x chunk 1, x chunk 2, y\n"), std::string::npos) << text;
+}
+
 TEST(Chunk, BoundsThatAnotherTensorGivesAreSlices) {
   EXPECT_EQ(LowerText(Chunk("other")).find("split"), std::string::npos);
 }

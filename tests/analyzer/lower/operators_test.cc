@@ -31,6 +31,17 @@ TEST(Operators, AListIsFollowedThroughItsEdits) {
             "exp(t) -> e\n");
 }
 
+TEST(Operators, APieceThatTheFileDoesNotNameIsMadeToo) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 2x5x24
+    const sizes int64 2 = 7 17
+    node_Split = Split(x, sizes) -> -, b float32 2x5x17 {axis: -1}
+    output b
+  )",
+                      {}, "sizes"),
+            "split(x) -> b/0, b sizes=[7 17]\n");
+}
+
 TEST(Operators, AListFromOutsideIsAssumed) {
   EXPECT_EQ(LowerText(R"(
     input x float32 2x5x24

@@ -35,6 +35,13 @@ TEST(Scopes, OperatorsOfTheRootAndNodesWithoutAPathHaveNoModule) {
   EXPECT_EQ(reader.Of(Named("")).module, "");
 }
 
+TEST(Scopes, NamesWithoutTheirClassesAreEnough) {
+  Graph graph;
+  Node node;
+  node.metadata["pkg.torch.onnx.name_scopes"] = "['', 'layer1', 'relu']";
+  EXPECT_EQ(ScopeReader(graph).Of(node).module, "layer1");
+}
+
 TEST(Scopes, ASecondCallIsTheSameModuleUnlessTheNameIsReal) {
   const Graph graph = ParseGraph(R"(
     weight layer1.0.conv1.weight float32 1

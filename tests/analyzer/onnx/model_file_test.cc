@@ -154,6 +154,8 @@ TEST(Import, UnknownOperatorsAreAssumed) {
 
 TEST(Import, ErrorsNameTheirReason) {
   EXPECT_EQ(Dump(R"(g (float[2, 3] x) => (float[2, 3] y) <float[4, 5] w = ["location": "none"]> { y = MatMul(x, w) })").substr(0, 9), "bad-shape");
+  EXPECT_EQ(Dump("g (float[2, 3] x) => (float[2, 3] y) { [n] y = MatMul(x) }").substr(0, 52),
+            "bad-shape: node 'n' (MatMul): input 1 (B) is missing");
   onnx::ModelProto empty = ModelOfText("g (float[N] x) => (float[N] x) { }");
   EXPECT_EQ(DiagnosticOf(Import(empty.SerializeAsString()).status()).message, "'m.onnx' has no nodes");
   EXPECT_EQ(Dump("<ir_version: 8, opset_import: [\"\" : 99]> g (float[N] x) => (float[N] y) { y = Relu(x) }").substr(0, 23),
