@@ -11,7 +11,10 @@
 
 namespace onnx_mem::eager {
 
-bool Locals::IsProduct(const Node& node) { return node.op == "matmul" || node.op == "bmm" || node.op == "sdpa"; }
+bool Locals::IsProduct(const Node& node) {
+  const bool contracts = node.op == "einsum" && node.inputs.size() == 2;
+  return contracts || node.op == "matmul" || node.op == "bmm" || node.op == "sdpa";
+}
 
 const Node* Locals::Maker(TensorId id) const {
   const NodeId producer = id.valid() ? graph_.tensors[id].producer : NodeId();
@@ -106,7 +109,8 @@ bool Locals::ProjectsApart(int32_t softmax, const Home& home) const {
   return projections >= kProjections;
 }
 
-// scores = q @ k / math.sqrt(d); probs = softmax(scores): who divides has a name for the scores beside that of the weights.
+// scores = q @ k / math.sqrt(d); probs = softmax(scores): who divides has a name for the scores beside that of the weights. So
+// has who calls a module on them: dots = q @ k * self.scale; attn = self.attend(dots).
 int32_t Locals::HeldAsScores(TensorId id, const Home& home) const {
   const auto& readers = graph_.tensors[id].consumers;
   if (readers.size() != 1 || graph_.nodes[readers[0]].op != "softmax") return -1;
@@ -117,7 +121,9 @@ int32_t Locals::HeldAsScores(TensorId id, const Home& home) const {
   }
   const int32_t end = EndOfRound(id, readers[0].value(), home);
   if (ProjectsApart(readers[0].value(), home)) return end;
-  if (maker == nullptr || maker->op != "div_scalar") return -1;
+  const bool calls_module = calls_.UnitCall(readers[0].value(), home.depth) >= 0;
+  if (maker == nullptr || (maker->op != "div_scalar" && !(calls_module && maker->op == "mul_scalar"))) return -1;
+  if (calls_module && maker != Maker(id)) return -1;  // attn = attn + bias; attn = self.softmax(attn)
   const Node* product = Maker(maker->inputs[0]);
   return product != nullptr && IsProduct(*product) ? end : -1;
 }

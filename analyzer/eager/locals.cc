@@ -33,7 +33,8 @@ Locals::Locals(const Graph& graph, const Calls& calls)
   for (auto& [key, nodes] : statements_) std::sort(nodes.begin(), nodes.end());
   FindWrappedNorms();
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
-    if (IsProduct(graph.nodes[NodeId(i)])) products_.push_back(i);
+    // Who writes einsum projects what a norm made in the same expression, self.to_qkv(self.norm(x)), as often as not.
+    if (IsProduct(graph.nodes[NodeId(i)]) && graph.nodes[NodeId(i)].op != "einsum") products_.push_back(i);
   }
   FindNumberedJoins();
   FindSkipFrames();
@@ -96,9 +97,9 @@ size_t Locals::StatementSignature(TensorId id, size_t depth) const {
 // for layer in self.layers: q, k = layer.q(x), layer.k(x); x = softmax(q @ k) @ ...: where the next round of a loop in the
 // function assigns the name anew, after the node `last`; else where the function returns.
 int32_t Locals::EndOfRound(TensorId id, int32_t last, const Home& home) const {
-  const int32_t end = calls_.EndOfFrame(last);
+  const int32_t end = calls_.EndOfFrameAt(last, home.depth);
   const auto rounds = statements_.find({home.frame, StatementSignature(id, home.depth)});
-  if (rounds == statements_.end() || calls_.of_node(last).size() != home.depth) return end;
+  if (rounds == statements_.end()) return end;
   const auto next = std::upper_bound(rounds->second.begin(), rounds->second.end(), last);
   return next == rounds->second.end() ? end : std::min(end, *next);
 }
@@ -199,7 +200,8 @@ int32_t Locals::HeldUntil(TensorId id) const {
   for (NodeId reader : tensor.consumers) {
     const Node& node = graph_.nodes[reader];
     const bool is_operand = IsProduct(node) && !StandsInProduct(id, reader.value());
-    if (is_operand) last = std::max(last, EndOfRound(id, reader.value(), home));
+    const bool is_own = calls_.of_node(reader.value()).size() == home.depth;
+    if (is_operand) last = std::max(last, is_own ? EndOfRound(id, reader.value(), home) : calls_.EndOfFrame(reader.value()));
     if (node.op == "cat" && IsNamedPart(id, node)) last = std::max(last, EndOfList(id, reader));
     if (node.op == "cat") last = std::max(last, HeldByCallersList(reader));
   }

@@ -355,5 +355,31 @@ TEST(Locals, AtMostWhatAFunctionWrapsHasItsName) {  // x = self.conv(x); x = F.r
   EXPECT_EQ(p.ReleaseAtMost(c), 2);
 }
 
+// dots = torch.einsum('b i d, b j d -> b i j', q, k) * self.scale; attn = self.attend(dots), or dots.softmax(-1)
+TEST(Locals, ScoresThatAModuleReadsHaveANameBesideTheWeights) {
+  for (const bool module : {true, false}) {
+    Program p;
+    const TensorId q = p.Run("conv", {p.input()}, "m > m.q");                            // 0
+    const TensorId product = p.Run("einsum", {q, p.input()}, "m");                       // 1
+    const TensorId dots = p.Run("mul_scalar", {product}, "m");                           // 2
+    const TensorId attn = p.Run("softmax", {dots}, module ? "m > m.attend" : "m");       // 3
+    p.Run("conv", {p.Run("einsum", {attn, p.input()}, "m")}, "m > m.out");               // 4, 5
+    p.Run("conv", {p.input()}, "last");                                                  // 6
+    EXPECT_EQ(p.Release(dots), module ? Nodes(5, 3) : Nodes(3, 3));
+  }
+}
+
+TEST(Locals, WhatAWrappedStatementReadsIsJoinedBefore) {  // x = torch.cat([a, b], 1); F.relu(self.bn(self.conv(x)))
+  for (const bool wrapped : {true, false}) {
+    Program p;
+    const TensorId joined = p.Run("cat", {p.input(), p.input()}, "m", {4, 4});  // 0
+    const TensorId c = p.Run("conv", {joined}, "m > m.conv");                   // 1
+    const TensorId n = p.Run("batch_norm", {c}, "m > m.bn");                    // 2
+    p.Run("relu", {n}, wrapped ? "m" : "m > m.relu");                           // 3
+    p.Run("conv", {p.input()}, "last");                                         // 4
+    EXPECT_EQ(p.Release(joined), wrapped ? Nodes(3, 1) : Nodes(1, 1));
+  }
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager
