@@ -4,6 +4,7 @@
 // repeat_backward), aten/src/ATen/native/TensorShape.cpp.
 #include "analyzer/eager/ops/shape.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -41,8 +42,12 @@ Dims CatStrides(const std::vector<TensorRef>& inputs, const Dims& dims) {
   return ChannelsLastStrides(dims);
 }
 
+// Tensors that have no such axis, which a malformed file may join, leave the result to what the file says.
 void EnactCat(Machine& m, const Call& call, Outputs& out) {
-  out[0] = Cat(m, call.inputs, AxisOf(call, call.output_dims().size()));
+  const size_t axis = AxisOf(call, call.output_dims().size());
+  const bool fits = std::all_of(call.inputs.begin(), call.inputs.end(),
+                                [axis](const TensorRef& t) { return t != nullptr && axis < t->dims.size(); });
+  if (fits) out[0] = Cat(m, call.inputs, axis);
 }
 
 void EnactStack(Machine& m, const Call& call, Outputs& out) {

@@ -586,5 +586,13 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     NameOf);
 
+// The executor makes a tensor of the size that the file states.
+TEST(MisfitTest, WhatDoesNotFitIsLeftToTheFile) {
+  OperatorRun run;
+  const TensorRef x = run.Static({kTokens}), image = run.Static({kX});
+  EXPECT_EQ(run.One("permute", {x}, kX, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}}), nullptr);
+  EXPECT_EQ(run.One("cat", {image, x}, kX, Axis(3)), nullptr);
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager
