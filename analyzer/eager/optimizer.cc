@@ -204,8 +204,9 @@ absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text) {
     optimizer.name = std::string(text);
     return optimizer;
   }
+  constexpr double kMostBytes = 4096;  // beyond what any keeps, and no product leaves 64 bits
   double bytes = 0;
-  if (absl::SimpleAtod(view, &bytes) && std::isfinite(bytes) && bytes >= 0) {
+  if (absl::SimpleAtod(view, &bytes) && bytes >= 0 && bytes <= kMostBytes) {
     optimizer.name = "bytes";
     optimizer.bytes_per_parameter = bytes;
     return optimizer;

@@ -107,5 +107,12 @@ TEST(OptimizerTest, ANumberIsBytesOfStatePerParameter) {
   EXPECT_FALSE(ParseOptimizer("adma").ok());
 }
 
+TEST(ParseOptimizerTest, MoreBytesThanAnyKeepsAreNoOptimizer) {
+  EXPECT_TRUE(ParseOptimizer("12").ok());
+  EXPECT_FALSE(ParseOptimizer("9223372036854775807").ok());
+  EXPECT_FALSE(ParseOptimizer("inf").ok());
+  EXPECT_FALSE(ParseOptimizer("nan").ok());
+}
+
 }  // namespace
 }  // namespace onnx_mem
