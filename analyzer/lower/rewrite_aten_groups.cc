@@ -271,7 +271,9 @@ bool OrderIndexed(const Draft& draft, const GroupRow& row, Group& group) {
       if (std::find(ordered.begin(), ordered.end(), input) == ordered.end()) ordered.push_back(input);
     }
     group.inputs = std::move(ordered);
-    return group.inputs[0].valid();
+    // An index of numbers alone is made within the group; the nodes stay as they are.
+    const size_t fewest = row.framework == "index_put" ? 3 : 2;
+    return group.inputs.size() >= fewest && group.inputs[0].valid();
   }
   return false;
 }

@@ -57,7 +57,7 @@ TensorId SourceOfProjection(const Draft& draft, TensorId id) {
 NodeId ScoreProduct(const Draft& draft, const Node& softmax) {
   TensorId id = softmax.inputs[0];
   for (int step = 0; step < kMostSteps; ++step) {
-    const NodeId maker = draft.producer(id);
+    const NodeId maker = id.valid() ? draft.producer(id) : NodeId();
     if (!maker.valid() || draft.node(maker).op == "matmul") return maker;
     const Node& node = draft.node(maker);
     if (!IsOneOf(kOnScores, node.op)) return NodeId();
@@ -65,7 +65,7 @@ NodeId ScoreProduct(const Draft& draft, const Node& softmax) {
     id = node.inputs[0];
     if (node.op != "where") continue;
     for (TensorId input : node.inputs) {
-      if (draft.tensor(input).dtype != DType::kBool && draft.producer(input).valid()) id = input;
+      if (input.valid() && draft.tensor(input).dtype != DType::kBool && draft.producer(input).valid()) id = input;
     }
   }
   return NodeId();
@@ -73,6 +73,7 @@ NodeId ScoreProduct(const Draft& draft, const Node& softmax) {
 
 // Stored [1, H, T, S].
 bool IsStoredPerHead(const Draft& draft, TensorId id) {
+  if (!id.valid()) return false;
   const Tensor& tensor = draft.tensor(id);
   if (MakerBeforeViews(draft, id).valid() || !IsFloating(tensor.dtype)) return false;
   const Dims& dims = tensor.shape.dims;
@@ -105,7 +106,7 @@ bool IsProjection(const Draft& draft, NodeId id) {
 }
 
 NodeId MakerBeforeViews(const Draft& draft, TensorId id) {
-  NodeId maker = draft.producer(id);
+  NodeId maker = id.valid() ? draft.producer(id) : NodeId();
   while (maker.valid() && IsOneOf(kViews, draft.node(maker).op)) maker = draft.producer(draft.node(maker).inputs[0]);
   return maker;
 }

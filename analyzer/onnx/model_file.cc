@@ -17,14 +17,15 @@
 #include "analyzer/onnx/functions.h"
 #include "analyzer/onnx/import.h"
 #include "analyzer/onnx/import_notes.h"
+#include "analyzer/onnx/known_lists.h"
 #include "analyzer/onnx/order_nodes.h"
 #include "analyzer/onnx/rebatch/rebatch.h"
 #include "analyzer/onnx/schemas.h"
 #include "analyzer/onnx/shapes.h"
+#include "analyzer/onnx/sinusoid_tables.h"
 #include "analyzer/onnx/slim_model.h"
 #include "analyzer/onnx/sniff.h"
 #include "analyzer/onnx/tensor_literal.h"
-#include "analyzer/onnx/sinusoid_tables.h"
 #include "analyzer/onnx/tied_weights.h"
 #include "analyzer/onnx/traced_batch.h"
 #include "analyzer/onnx/unroll.h"
@@ -149,8 +150,8 @@ absl::StatusOr<std::unique_ptr<onnx::ModelProto>> WithWeightShapes(const onnx::M
   return copy;
 }
 
-// Loops inside loops that are unrolled.
-constexpr int kDeepestLoop = 4;
+// Loops inside loops that are unrolled, and lists that only then are known.
+constexpr int kDeepestLoop = 8;
 
 // The shapes of `model` with its inputs bound as `bound` says. Where they contradict a batch that the file holds as a
 // number, the changes that let it follow are added to `bound`. `rebatcher` has learnt about this very model.
@@ -254,6 +255,7 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
   std::unique_ptr<onnx::ModelProto> unrolled;
   for (int depth = 0; depth < kDeepestLoop; ++depth) {
     auto next = UnrollLoops(unrolled ? *unrolled : model, known.facts);
+    if (next == nullptr) next = UnpackLists(unrolled ? *unrolled : model, known.facts);
     if (next == nullptr) break;
     unrolled = std::move(next);
     Rebatcher once;

@@ -411,5 +411,23 @@ TEST(DropoutRecipe, ANetworkOverCoordinatesDrops) {
   EXPECT_NE(Find(*lowered, "eval-dropout"), nullptr) << "of the attention nothing is known";
 }
 
+// DeBERTa's scores: a number where they are masked, the scores in the last place.
+TEST(DropoutRecipe, ScoresMaskedByANumberAreLookedThrough) {
+  const std::string plain = Transformer(true, "Gelu");
+  const std::string masked = absl::StrReplaceAll(
+      plain, {{"/l0.Softmax = Softmax(l0.s)", "weight hidden bool 2x4x4\nconst low float32 scalar = -10000\n"
+                                              "/l0.Where = Where(hidden, low, l0.s) -> l0.m float32 2x4x4\n"
+                                              "/l0.Softmax = Softmax(l0.m)"}});
+  ASSERT_NE(masked, plain);
+  const auto dropouts = [](const std::string& text) {
+    const std::string lowered = LowerText(text, Eager());
+    int count = 0;
+    for (size_t at = lowered.find("dropout("); at != std::string::npos; at = lowered.find("dropout(", at + 1)) ++count;
+    return count;
+  };
+  EXPECT_GT(dropouts(plain), 0);
+  EXPECT_EQ(dropouts(masked), dropouts(plain));
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -374,5 +374,20 @@ TEST(Dynamo, APickedTableIsTheParameterAndComesFirst) {
   EXPECT_NE(text.find("parameter val_7\n"), std::string::npos) << text;
 }
 
+// x[:, [-2]]: the index is made of a number of the code, within the call. The nodes stay, with their index.
+TEST(Dynamo, AnIndexOfNumbersIsKept) {
+  const std::string text = LowerText(R"(
+    input x float32 8x2x16
+    const last int64 1x1 = -2
+    node_GatherND = GatherND(x, last) -> picked float32 1x2x16
+    @ namespace : Net/index: aten.index.Tensor
+    node_Transpose = Transpose(picked) -> index float32 2x1x16 {perm: [1 0 2]}
+    @ namespace : Net/index: aten.index.Tensor
+    node_Relu = Relu(index) -> y float32 2x1x16
+    output y
+  )");
+  EXPECT_NE(text.find("index(x, "), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace onnx_mem

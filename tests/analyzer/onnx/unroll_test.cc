@@ -100,5 +100,32 @@ TEST(Unroll, WhatIsNotKnownOrTooLongStays) {
   }
 }
 
+// torch.tensor_split: a list that a loop fills, of which a part is taken by its place.
+TEST(Unroll, APartOfAListThatALoopFillsIsWhatWasPutIn) {
+  const Names operators = Operators(R"(<ir_version: 8, opset_import: ["" : 17]>
+    test (float[N, 6] x) => (float[N, W] y) {
+      count = Constant <value = int64 {1}> ()
+      yes = Constant <value = bool {1}> ()
+      none = SequenceEmpty <dtype = 1> ()
+      axes = Constant <value = int64[1] {1}> ()
+      begin = Constant <value = int64[1] {2}> ()
+      end = Constant <value = int64[1] {6}> ()
+      list = Loop (count, yes, none) <body = step (int64 i, bool go, seq(float) l) => (bool goes, seq(float) m) {
+        goes = Identity (go)
+        first = Constant <value = int64[1] {0}> ()
+        second = Constant <value = int64[1] {2}> ()
+        a = Slice (x, first, second, axes)
+        m = SequenceInsert (l, a)
+      }>
+      rest = Slice (x, begin, end, axes)
+      whole = SequenceInsert (list, rest)
+      last = Constant <value = int64 {-1}> ()
+      z = SequenceAt (whole, last)
+      y = Relu (z)
+    })");
+  ASSERT_FALSE(operators.empty());
+  EXPECT_EQ(operators.back(), "Relu 2x4");
+}
+
 }  // namespace
 }  // namespace onnx_mem
