@@ -27,6 +27,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"module-buffers", "buffers that the exporter merged counted for each module", SplitModuleBuffers, Told::kByCheck},
     {"cache-update", "concatenations with nothing, which copy, that the exporter took out put back", RestoreCacheUpdates},
     {"aten-groups", "ATen calls that the exporter decomposed run as one operator", FuseAtenGroups},
+    {"slice-update", "sums that the exporter made of x[a:b] += y written into their slice", UpdateSlices, Told::kByCheck},
     {"lost-calls", "copies and repeated calls that the exporter took out put back", RestoreLostCalls},
     {"relative-bias", "relative position biases that the exporter folded computed from their tables", ComputeRelativeBias},
     {"folded-expressions", "values that the exporter computed are computed in every step", ComputeFoldedExpressions,

@@ -42,6 +42,8 @@ int64_t FuseRsqrt(Lowering& lowering);
 int64_t SplitMergedExpressions(Lowering& lowering);
 // rewrite_module_buffers.cc
 int64_t SplitModuleBuffers(Lowering& lowering);
+// rewrite_slice_update.cc: x[a:b] += y
+int64_t UpdateSlices(Lowering& lowering);
 // rewrite_relative_bias.cc
 int64_t ComputeRelativeBias(Lowering& lowering);
 // rewrite_folded_expressions.cc
