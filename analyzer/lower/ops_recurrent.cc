@@ -29,6 +29,10 @@ void CollectStored(Site& s, TensorId id, int depth, std::vector<TensorId>& store
 }  // namespace
 
 void LowerRecurrent(Site& s) {
+  constexpr size_t kRank = 3;
+  for (size_t slot : {0, 1, 2, 5, 6}) {
+    if (s.Has(slot) && s.InRank(slot) != kRank) return s.Assume();  // sizes that the file does not tell
+  }
   std::vector<TensorId> inputs = {s.Materialized(0)};
   for (size_t slot : {1, 2, 3}) {
     if (!s.Has(slot)) continue;

@@ -80,9 +80,29 @@ std::string GroupNormalization(const Call& call) {
   return absl::StrCat(channels, " channels do not divide into ", groups, " groups");
 }
 
-// LSTM, GRU, RNN: x [length,batch,features], w [directions,gates,features].
+// LSTM, GRU, RNN: x [length,batch,features], w and r [directions,gates,features].
 std::string Recurrent(const Call& call) {
+  constexpr size_t kRank = 3;
+  for (size_t i = 0; i < kRank; ++i) {
+    const Shape shape = ShapeOf(call, i);
+    if (shape.has_rank && shape.rank() != kRank) return absl::StrCat("input ", i, " has ", shape.rank(), " dimensions instead of 3");
+  }
+  if (DimOf(call, 0, call.int_attribute("layout", 0) != 0 ? 1 : 0) == 0) return "the sequence has no elements";
   return Different("features of input and weights differ", DimOf(call, 0, 2), DimOf(call, 1, 2));
+}
+
+// data, indices [..., depth]: a position in `depth` of the data's dimensions behind the batch.
+std::string GatherNd(const Call& call) {
+  const Shape data = ShapeOf(call, 0), indices = ShapeOf(call, 1);
+  if (!data.has_rank || !indices.has_rank) return {};
+  const auto data_rank = static_cast<int64_t>(data.rank()), indices_rank = static_cast<int64_t>(indices.rank());
+  const int64_t batch = call.int_attribute("batch_dims", 0);
+  if (indices_rank == 0 || batch < 0 || batch >= std::min(data_rank, indices_rank)) {
+    return absl::StrCat("batch_dims is ", batch, " for data of ", data_rank, " and indices of ", indices_rank, " dimensions");
+  }
+  const int64_t depth = DimOf(call, 1, -1);
+  if (depth < 0 || (depth >= 1 && depth <= data_rank - batch)) return {};
+  return absl::StrCat("positions have ", depth, " numbers for data of ", data_rank - batch, " dimensions");
 }
 
 std::string DepthToSpace(const Call& call) {
@@ -155,6 +175,7 @@ constexpr auto kInputs = std::to_array<InputRow>({
     {"DepthToSpace", DepthToSpace},
     {"Einsum", Einsum},
     {"GRU", Recurrent},
+    {"GatherND", GatherNd},
     {"Gemm", Gemm},
     {"GroupNormalization", GroupNormalization},
     {"InstanceNormalization", InstanceNormalization},

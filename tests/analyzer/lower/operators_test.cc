@@ -182,5 +182,17 @@ TEST(Operators, TheHostsAndOtherTrainersWorkHasNoGradient) {
             "empty() -> y\nview_dtype(x) -> i\n");
 }
 
+// Weights of two dimensions fit no cell.
+TEST(Operators, ARecurrentLayerOfOtherRanksIsAssumed) {
+  const std::string text = LowerText(R"(
+    input x float32 5x2x3
+    weight w float32 12x3
+    weight r float32 1x12x4
+    node_GRU = GRU(x, w, r) -> y float32 5x1x2x4 {hidden_size: 4}
+    output y
+  )");
+  EXPECT_NE(text.find("assumed("), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -154,6 +154,9 @@ TEST(Import, UnknownOperatorsAreAssumed) {
 
 TEST(Import, ErrorsNameTheirReason) {
   EXPECT_EQ(Dump(R"(g (float[2, 3] x) => (float[2, 3] y) <float[4, 5] w = ["location": "none"]> { y = MatMul(x, w) })").substr(0, 9), "bad-shape");
+  EXPECT_EQ(Dump(R"(g (float[2, 3] x, int64[4, 5] i) => (float[4] y) { y = GatherND(x, i) })").substr(0, 9), "bad-shape");
+  EXPECT_EQ(Dump(R"(g (float[2, 3] x) => (float[y, 1, 2, 4] y) <float[1, 16, 3] w = ["location": "none"],
+      float[1, 16, 4] r = ["location": "none"]> { y = LSTM <hidden_size = 4> (x, w, r) })").substr(0, 9), "bad-shape");
   EXPECT_EQ(Dump("g (float[2, 3] x) => (float[2, 3] y) { [n] y = MatMul(x) }").substr(0, 52),
             "bad-shape: node 'n' (MatMul): input 1 (B) is missing");
   onnx::ModelProto empty = ModelOfText("g (float[N] x) => (float[N] x) { }");
