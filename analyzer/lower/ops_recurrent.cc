@@ -28,11 +28,15 @@ void CollectStored(Site& s, TensorId id, int depth, std::vector<TensorId>& store
 
 }  // namespace
 
+// Every step is enacted: a length beyond any sequence (or none at all) and features that no shape gave are not.
 void LowerRecurrent(Site& s) {
   constexpr size_t kRank = 3;
   for (size_t slot : {0, 1, 2, 5, 6}) {
     if (s.Has(slot) && s.InRank(slot) != kRank) return s.Assume();  // sizes that the file does not tell
   }
+  constexpr int64_t kMostSteps = 100'000;
+  const int64_t steps = s.InShape(0).dims[s.Int("layout", 0) != 0 ? 1 : 0];
+  if (steps == 0 || steps > kMostSteps || s.Int("hidden_size", 0) < 1) return s.Assume();
   std::vector<TensorId> inputs = {s.Materialized(0)};
   for (size_t slot : {1, 2, 3}) {
     if (!s.Has(slot)) continue;

@@ -56,7 +56,7 @@ std::vector<TensorRef> Take(Machine& m, const std::vector<TensorRef>& stored, si
   std::vector<TensorRef> parts;
   while (parts.size() < count && next < stored.size()) {
     const auto held = static_cast<size_t>(NumElements(stored[next]->dims) / std::max<int64_t>(NumElements(dims), 1));
-    for (TensorRef& part : Parts(m, stored[next], std::max<size_t>(held, 1), dims)) parts.push_back(std::move(part));
+    for (TensorRef& part : Parts(m, stored[next], std::clamp<size_t>(held, 1, count), dims)) parts.push_back(std::move(part));
     ++next;
   }
   parts.resize(count);
@@ -194,11 +194,27 @@ TensorRef FileLayout(Machine& m, const TensorRef& y, const Layer& layer, bool ba
   return Permute(m, View(m, y, dims), batch_first ? Dims{1, 0, 2, 3} : Dims{0, 2, 1, 3});
 }
 
+// Steps to run, and states [directions, B, H]; what a malformed file has else is left to what it says of the results.
+bool IsRecurrence(const Call& call, const TensorRef& x) {
+  constexpr int64_t kMostFeatures = int64_t{1} << 31;
+  const int64_t hidden = IntAttribute(call.node, "hidden", 0);
+  if (x->dims[0] < 1 || hidden < 1 || hidden > kMostFeatures || x->dims[2] > kMostFeatures) return false;
+  const auto states = 1 + static_cast<size_t>(IntAttribute(call.node, "weights", 3));
+  for (size_t i = states; i < call.inputs.size(); ++i) {
+    if (call.inputs[i] != nullptr && call.inputs[i]->dims.size() != 3) return false;
+  }
+  return true;
+}
+
 // Inputs: x, the weights (attribute "weights" counts them), initial states. Outputs: all h, last h, last c.
 void EnactRecurrent(Machine& m, const Call& call, Outputs& out) {
   const bool batch_first = IntAttribute(call.node, "batch_first", 0) != 0;
   const TensorRef x = batch_first ? Transpose(m, call.input(0), 0, 1) : call.input(0);
+  if (!IsRecurrence(call, x)) return;
   const Layer layer = LayerOf(m, call, x->dims[2]);
+  const bool complete = std::all_of(layer.weights.begin(), layer.weights.end(),
+                                    [](const Weights& w) { return w.ih != nullptr && w.hh != nullptr; });
+  if (!complete) return;
   const std::vector<TensorRef> h = InitialStates(m, call, layer, x, 0);
   const std::vector<TensorRef> c =
       layer.kind == "lstm" ? InitialStates(m, call, layer, x, 1) : std::vector<TensorRef>(layer.directions);

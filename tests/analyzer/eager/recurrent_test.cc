@@ -138,5 +138,19 @@ TEST(RnnTest, StepsAsMeasured) {
   EXPECT_EQ(run.Allocations(before), absl::StrCat(step, step, step, "stack:12288 stack:4096"));
 }
 
+TEST(RecurrentTest, WhatIsNoRecurrenceIsLeftToTheFile) {
+  OperatorRun run;
+  const Layer layer = Make(run, 4);
+  const std::vector<Dims> outputs = {Outputs1()[0], Outputs1()[1], Outputs1()[1]};
+  Attributes no_features = LayerAttributes(4);
+  no_features["hidden"] = int64_t{0};
+  EXPECT_EQ(run.Apply("lstm", layer.inputs, outputs, no_features)[0], nullptr);
+  EXPECT_EQ(run.Apply("lstm", {layer.inputs[0], layer.inputs[1]}, outputs, LayerAttributes(1))[0], nullptr);
+  const TensorRef empty = run.Static({Dims{0, layer.inputs[0]->dims[1], layer.inputs[0]->dims[2]}});
+  std::vector<TensorRef> inputs = layer.inputs;
+  inputs[0] = empty;
+  EXPECT_EQ(run.Apply("lstm", inputs, outputs, LayerAttributes(4))[0], nullptr);
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager
