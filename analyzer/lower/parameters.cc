@@ -186,6 +186,7 @@ bool MakesOnlySines(const Graph& graph, TensorId id, int depth) {
   return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const Node& node = graph.nodes[reader];
     if (node.op == "Shape" || node.op == "Sin" || node.op == "Cos") return true;
+    if (node.outputs.empty() || !node.outputs[0].valid()) return false;
     return std::find(kTowardsSine.begin(), kTowardsSine.end(), node.op) != kTowardsSine.end() &&
            MakesOnlySines(graph, node.outputs[0], depth + 1);
   });
@@ -224,6 +225,7 @@ bool IsOnlyCompared(const Graph& graph, TensorId id, int depth) {
   return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const Node& node = graph.nodes[reader];
     if (node.op == "Shape" || std::find(kComparisons.begin(), kComparisons.end(), node.op) != kComparisons.end()) return true;
+    if (node.outputs.empty() || !node.outputs[0].valid()) return false;
     if (node.op == "Cast" && graph.tensors[node.outputs[0]].dtype == DType::kBool) return true;
     return std::find(kTowardsComparison.begin(), kTowardsComparison.end(), node.op) != kTowardsComparison.end() &&
            node.inputs[0] == id && IsOnlyCompared(graph, node.outputs[0], depth + 1);

@@ -42,6 +42,17 @@ TEST(Operators, APieceThatTheFileDoesNotNameIsMadeToo) {
             "split(x) -> b/0, b sizes=[7 17]\n");
 }
 
+TEST(Operators, ATableWhoseRowsHaveNoNameIsAWeightAsAnother) {
+  const std::string text = LowerText(R"(
+    input x float32 2x5
+    weight table float32 2x5
+    node_Unsqueeze = Unsqueeze(table) -> - {axes: [0]}
+    node_Add = Add(x, table) -> y float32 2x5
+    output y
+  )");
+  EXPECT_NE(text.find("add(x, table) -> y"), std::string::npos) << text;
+}
+
 TEST(Operators, AListFromOutsideIsAssumed) {
   EXPECT_EQ(LowerText(R"(
     input x float32 2x5x24
