@@ -74,6 +74,7 @@ absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, c
   }
   if (batches.size() < 2 || options.quiet) return sweep;
   if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
+  workload.training_bounds = false;  // the law is about peaks alone
   for (int64_t batch : BatchesBeyond(**std::max_element(batches.begin(), batches.end()))) {
     workload.bindings.batch = batch;
     const absl::StatusOr<Analysis> analysis = Analyze(file, workload);

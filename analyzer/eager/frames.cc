@@ -38,10 +38,6 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, FrameRules rules) {
   }
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph.tensors[id];
-    if (tensor.producer.valid() && IntAttribute(graph.nodes[tensor.producer], "kept", 0) != 0) {
-      release[id] = static_cast<int32_t>(graph.nodes.size());
-      continue;
-    }
     int32_t last = tensor.producer.value();
     for (NodeId reader : tensor.consumers) {
       last = std::max(last, reader.value());

@@ -15,11 +15,6 @@
 namespace onnx_mem {
 namespace {
 
-template <class Names>
-bool IsOneOf(const Names& names, std::string_view op) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
-
 constexpr auto kActivations =
     std::to_array<std::string_view>({"relu", "relu6", "leaky_relu", "prelu", "elu", "selu", "celu", "gelu", "silu",
                                      "mish", "hardswish", "tanh", "sigmoid"});

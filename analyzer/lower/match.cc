@@ -47,13 +47,16 @@ void CopyResult(Draft& draft, NodeId id) {
   const Tensor& tensor = draft.tensor(result);
   const TensorId copy = draft.NewTensor(absl::StrCat(tensor.name, "/contiguous"), tensor.dtype, tensor.shape.dims);
   draft.ReplaceReaders(result, copy);
-  Node contiguous = MakeNode("contiguous", {result}, {copy});
-  const Node& maker = draft.node(id);
-  contiguous.name = maker.name;
-  contiguous.module = maker.module;
-  contiguous.calls = maker.calls;
-  KeepSourceTrace(maker, contiguous);
-  draft.Add(std::move(contiguous), draft.rank(id));
+  draft.Add(MakeNodeInCallOf(draft.node(id), "contiguous", {result}, {copy}), draft.rank(id));
+}
+
+Node MakeNodeInCallOf(const Node& of, std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
+  Node node = MakeNode(op, std::move(inputs), std::move(outputs));
+  node.name = of.name;
+  node.module = of.module;
+  node.calls = of.calls;
+  KeepSourceTrace(of, node);
+  return node;
 }
 
 Node MakeNode(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {

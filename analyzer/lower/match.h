@@ -2,6 +2,7 @@
 #ifndef ONNX_MEM_ANALYZER_LOWER_MATCH_H_
 #define ONNX_MEM_ANALYZER_LOWER_MATCH_H_
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,12 @@
 #include "analyzer/lower/draft.h"
 
 namespace onnx_mem {
+
+// True if `names` has `op`.
+template <class Names>
+bool IsOneOf(const Names& names, std::string_view op) {
+  return std::find(names.begin(), names.end(), op) != names.end();
+}
 
 // The one reader of `id` if it is an operator `op`; else invalid.
 NodeId OnlyReaderIf(const Draft& draft, TensorId id, std::string_view op);
@@ -31,6 +38,9 @@ NodeId Replace(Draft& draft, const std::vector<NodeId>& nodes, Node fused, Rank 
 // Gives the readers of the first result of `id` a contiguous copy of it, made right after in the same call. For copies
 // that no export shows.
 void CopyResult(Draft& draft, NodeId id);
+
+// An operator that runs in the same call as `of` and by the same source lines, under its name.
+Node MakeNodeInCallOf(const Node& of, std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs);
 
 // An operator without attributes.
 Node MakeNode(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs);

@@ -37,11 +37,7 @@ int64_t ComputeFoldedLinear(Lowering& lowering) {
       if (!IsFoldedProduct(draft, stored, sum.inputs[1 - i])) continue;
       const Tensor tensor = draft.tensor(stored);
       const TensorId product = draft.NewTensor(absl::StrCat(tensor.name, "/product"), tensor.dtype, tensor.shape.dims);
-      Node full = MakeNode("full", {}, {product});
-      full.name = sum.name;
-      full.module = sum.module;
-      full.calls = sum.calls;
-      KeepSourceTrace(sum, full);
+      Node full = MakeNodeInCallOf(sum, "full", {}, {product});
       Rank rank = draft.rank(id);
       --rank.place;
       std::vector<TensorId> inputs = sum.inputs;

@@ -43,11 +43,8 @@ int64_t ComputeFoldedWeights(Lowering& lowering) {
     const Tensor v = draft.tensor(conv.inputs[1]);
     const TensorId g = draft.NewTensor(absl::StrCat(v.name, "/length"), v.dtype, LengthDims(v.shape.dims), TensorKind::kParameter);
     const TensorId weight = draft.NewTensor(absl::StrCat(v.name, "/computed"), v.dtype, v.shape.dims);
-    Node norm = MakeNode("weight_norm", {conv.inputs[1], g}, {weight});
+    Node norm = MakeNodeInCallOf(conv, "weight_norm", {conv.inputs[1], g}, {weight});
     norm.name = absl::StrCat(conv.name, "/weight");
-    norm.module = conv.module;
-    norm.calls = conv.calls;
-    KeepSourceTrace(conv, norm);
     Rank rank = draft.rank(id);
     --rank.place;
     std::vector<TensorId> inputs = conv.inputs;

@@ -23,11 +23,6 @@
 namespace onnx_mem {
 namespace {
 
-template <class Names>
-bool IsOneOf(const Names& names, std::string_view op) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
-
 // On the way from a table's rows to the product: views, and the interleaving of halves.
 constexpr auto kLayout = std::to_array<std::string_view>({"cast", "cat", "clone", "contiguous", "embedding", "expand", "index",
                                                           "permute", "repeat", "reshape", "select", "slice", "split",

@@ -85,11 +85,8 @@ class Ahead {
   }
   TensorId Emit(std::string_view op, std::vector<TensorId> inputs, DType dtype, Dims dims) {
     const TensorId result = draft_.NewTensor(absl::StrCat(name_, "/", absl::string_view(op.data(), op.size())), dtype, dims);
-    Node node = MakeNode(op, std::move(inputs), {result});
+    Node node = MakeNodeInCallOf(reader_, op, std::move(inputs), {result});
     node.name = absl::StrCat(name_, "/", absl::string_view(op.data(), op.size()));
-    node.module = reader_.module;
-    node.calls = reader_.calls;
-    KeepSourceTrace(reader_, node);
     if (op == "permute") node.attributes["perm"] = std::vector<int64_t>{2, 0, 1};
     draft_.Add(std::move(node), rank_);
     return result;

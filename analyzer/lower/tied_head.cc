@@ -18,11 +18,6 @@ constexpr auto kNonlinear =
 constexpr auto kArithmetic = std::to_array<std::string_view>(
     {"mul", "add", "mul_scalar", "add_scalar", "div_scalar", "pow_scalar", "sub_scalar"});
 
-template <class Names>
-bool IsOneOf(const Names& names, std::string_view op) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
-
 // The one linear whose activated result `id` is; invalid for sums of several, such as a residual stream.
 NodeId ActivatedLinear(const Draft& draft, TensorId id, bool& activated, int depth = 0) {
   constexpr int kDeepest = 8;  // of a GELU with tanh, the longest

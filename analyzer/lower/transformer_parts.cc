@@ -21,11 +21,6 @@ constexpr auto kOnScores =
 // A chain longer than this is no attention that anybody writes.
 constexpr int kMostSteps = 12;
 
-template <class Names>
-bool IsOneOf(const Names& names, std::string_view op) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
-
 bool IsNorm(const Node& node) { return node.op == "layer_norm" || node.op == "rms_norm"; }
 
 // The linear whose result `id` is, turned by a rotary embedding or not; invalid where there is none on the way.

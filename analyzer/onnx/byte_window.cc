@@ -100,4 +100,18 @@ std::string_view ByteWindow::Refill(int64_t offset, size_t n) {
   return got >= n ? std::string_view(data_, n) : std::string_view();
 }
 
+bool ReadVarint(ByteWindow& window, int64_t& at, int64_t end, uint64_t& value) {
+  const std::string_view bytes = window.At(at, static_cast<size_t>(std::min<int64_t>(10, end - at)));
+  value = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    value |= static_cast<uint64_t>(byte & 0x7f) << (7 * i);
+    if (byte < 0x80) {
+      at += static_cast<int64_t>(i) + 1;
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace onnx_mem

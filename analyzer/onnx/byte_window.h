@@ -48,6 +48,10 @@ class ByteWindow {
   size_t read_ahead_ = 0;  // grows while the reads are contiguous, shrinks after a jump over a payload
 };
 
+// A number of protobuf's variable length at `at`, which ends before `end`; moves `at` behind it. False where there is
+// none.
+bool ReadVarint(ByteWindow& window, int64_t& at, int64_t end, uint64_t& value);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ONNX_BYTE_WINDOW_H_

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyzer/graph/fixed_table_mark.h"
+#include "analyzer/onnx/mark_readers.h"
 #include "analyzer/onnx/stored_bytes.h"
 #include "onnx/onnx_pb.h"
 
@@ -93,15 +94,6 @@ bool HoldsSinusoids(const Payload& payload, const Table& table) {
   return zero <= 2 && seen.size() > 3;
 }
 
-void Mark(onnx::GraphProto& graph, const std::string& table) {
-  for (onnx::NodeProto& node : *graph.mutable_node()) {
-    if (std::find(node.input().begin(), node.input().end(), table) == node.input().end()) continue;
-    onnx::StringStringEntryProto& mark = *node.add_metadata_props();
-    mark.set_key(std::string(kReadsFixedTable));
-    mark.set_value(table);
-  }
-}
-
 }  // namespace
 
 int64_t MarkSinusoidTables(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path) {
@@ -127,7 +119,7 @@ int64_t MarkSinusoidTables(onnx::ModelProto& model, ByteWindow& bytes, const std
   for (const Table& table : tables) {
     const Payload* payload = stored.Find(table.name);
     if (payload == nullptr || !HoldsSinusoids(*payload, table)) continue;
-    Mark(graph, table.name);
+    MarkReaders(graph, table.name, kReadsFixedTable);
     ++count;
   }
   return count;

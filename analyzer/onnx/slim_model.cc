@@ -102,7 +102,6 @@ class Slimmer {
   absl::Status EnterField(const FieldRow& row, const Field& field, int depth);
   absl::Status Copy(int64_t begin, int64_t end);
   absl::StatusOr<Field> ReadField(int64_t at, int64_t end, int depth);
-  bool ReadVarint(int64_t& at, int64_t end, uint64_t& value);
   void AppendVarint(uint32_t value);
 
   absl::Status NotOnnx() const {
@@ -128,20 +127,6 @@ class Slimmer {
   bool saw_graph_ = false;
 };
 
-bool Slimmer::ReadVarint(int64_t& at, int64_t end, uint64_t& value) {
-  const std::string_view bytes = bytes_.At(at, static_cast<size_t>(std::min<int64_t>(10, end - at)));
-  value = 0;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    value |= static_cast<uint64_t>(byte & 0x7f) << (7 * i);
-    if (byte < 0x80) {
-      at += static_cast<int64_t>(i) + 1;
-      return true;
-    }
-  }
-  return false;
-}
-
 void Slimmer::AppendVarint(uint32_t value) {
   for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<char>(0x80 | (value & 0x7f)));
   out_.push_back(static_cast<char>(value));
@@ -150,20 +135,20 @@ void Slimmer::AppendVarint(uint32_t value) {
 absl::StatusOr<Field> Slimmer::ReadField(int64_t at, int64_t end, int depth) {
   Field field{.begin = at};
   uint64_t tag = 0;
-  if (!ReadVarint(at, end, tag)) return Damaged(field.begin, depth == 0);
+  if (!ReadVarint(bytes_, at, end, tag)) return Damaged(field.begin, depth == 0);
   field.number = static_cast<uint32_t>(tag >> 3);
   field.wire_type = static_cast<int>(tag & 7);
   field.body = at;
   uint64_t length = 0;
   switch (field.wire_type) {
     case 0:
-      if (!ReadVarint(at, end, field.varint)) return Damaged(field.begin, depth == 0);
+      if (!ReadVarint(bytes_, at, end, field.varint)) return Damaged(field.begin, depth == 0);
       field.end = at;
       return field;
     case 1: length = 8; break;
     case 5: length = 4; break;
     case 2:
-      if (!ReadVarint(at, end, length)) return Damaged(field.begin, depth == 0);
+      if (!ReadVarint(bytes_, at, end, length)) return Damaged(field.begin, depth == 0);
       field.body = at;
       break;
     default: return Damaged(field.begin, depth == 0);

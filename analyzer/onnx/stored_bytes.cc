@@ -21,15 +21,15 @@ class Fields {
   Fields(ByteWindow& bytes, int64_t begin, int64_t end) : bytes_(bytes), at_(begin), end_(end) {}
   bool Next() {
     uint64_t tag = 0, length = 0;
-    if (at_ >= end_ || !Varint(tag)) return false;
+    if (at_ >= end_ || !ReadVarint(bytes_, at_, end_, tag)) return false;
     number = static_cast<int>(tag >> 3);
     is_bytes = (tag & 7) == 2;
     switch (tag & 7) {
-      case 0: begin = at_; return Varint(length) && ((end = at_) <= end_);
+      case 0: begin = at_; return ReadVarint(bytes_, at_, end_, length) && ((end = at_) <= end_);
       case 1: length = 8; break;
       case 5: length = 4; break;
       case 2:
-        if (!Varint(length)) return false;
+        if (!ReadVarint(bytes_, at_, end_, length)) return false;
         break;
       default: return false;
     }
@@ -43,19 +43,6 @@ class Fields {
   int64_t begin = 0, end = 0;
 
  private:
-  bool Varint(uint64_t& value) {
-    const std::string_view bytes = bytes_.At(at_, static_cast<size_t>(std::min<int64_t>(10, end_ - at_)));
-    value = 0;
-    for (size_t i = 0; i < bytes.size(); ++i) {
-      const auto byte = static_cast<unsigned char>(bytes[i]);
-      value |= static_cast<uint64_t>(byte & 0x7f) << (7 * i);
-      if (byte < 0x80) {
-        at_ += static_cast<int64_t>(i) + 1;
-        return true;
-      }
-    }
-    return false;
-  }
   ByteWindow& bytes_;
   int64_t at_, end_;
 };

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/dtype.h"
 #include "analyzer/graph/tied_weight_mark.h"
+#include "analyzer/onnx/mark_readers.h"
 #include "analyzer/onnx/stored_bytes.h"
 #include "analyzer/onnx/tensor_literal.h"
 #include "onnx/onnx_pb.h"
@@ -108,15 +109,6 @@ void Replace(onnx::GraphProto& graph, const Pair& pair, bool transposed) {
   for (int i = graph.node_size() - 1; i > 0; --i) graph.mutable_node()->SwapElements(i, i - 1);
 }
 
-void MarkAsOwn(onnx::GraphProto& graph, const std::string& weight) {
-  for (onnx::NodeProto& node : *graph.mutable_node()) {
-    if (std::find(node.input().begin(), node.input().end(), weight) == node.input().end()) continue;
-    onnx::StringStringEntryProto& mark = *node.add_metadata_props();
-    mark.set_key(std::string(kOwnWeight));
-    mark.set_value(weight);
-  }
-}
-
 }  // namespace
 
 int64_t JoinTiedWeights(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path) {
@@ -139,7 +131,7 @@ int64_t JoinTiedWeights(onnx::ModelProto& model, ByteWindow& bytes, const std::s
       Replace(graph, pair, !same.value_or(false));
       joined.insert(pair.other.name);
     } else if (same && swapped) {
-      MarkAsOwn(graph, pair.other.name);
+      MarkReaders(graph, pair.other.name, kOwnWeight);
     }
   }
   return static_cast<int64_t>(joined.size());
