@@ -210,7 +210,8 @@ absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workloa
 }
 
 int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
-  return ComputeTimeline(WithOptimizer(enacted.program, Trained(enacted.parameters), workload.optimizer, /*first_step=*/false))
+  return ComputeTimeline(
+             WithOptimizer(enacted.program, Trained(enacted.parameters), workload.optimizer, /*first_step=*/false))
       .peak_bytes;
 }
 
@@ -227,7 +228,8 @@ absl::StatusOr<PeakBounds> TrainingRange(const Graph& graph, const Workload& wor
   return BoundTraining(asked, peak_bytes, peak_of, diagnostics);
 }
 
-absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload, int64_t device_bytes) {
+absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload,
+                                                         int64_t device_bytes) {
   constexpr int kStepsToSettle = 3;
   if (device_bytes < kCudaContext.bytes) return std::nullopt;
   const std::vector<TrainedParameter> trained = Trained(enacted.parameters);
@@ -244,7 +246,8 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
   options.options.capacity_bytes = device_bytes - kCudaContext.bytes;
   ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(later, options));
   if (usage.out_of_memory) return std::nullopt;
-  return LimitedRun{usage.peak_reserved_bytes + kCudaContext.bytes, usage.retries - usage.last_retries, usage.last_retries};
+  return LimitedRun{usage.peak_reserved_bytes + kCudaContext.bytes, usage.retries - usage.last_retries,
+                    usage.last_retries};
 }
 
 absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, const Enacted& enacted, const Workload& workload) {

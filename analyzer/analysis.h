@@ -42,8 +42,8 @@ struct RunFigures {
   int64_t device_high_bytes = 0;
   int64_t workspace_bytes = 0;        // of cuBLAS, within the allocated bytes while a matrix product runs
   int64_t context_bytes = 0;          // of CUDA, within the device bytes
-  // Inference: the peak if nothing is held but arguments, and if every value that forward code makes has a name. Training,
-  // where Workload::training_bounds asks for them: training_bounds.h. 0 where they are not known.
+  // Inference: the peak if nothing is held but arguments, and if every value that forward code makes has a name.
+  // Training, where Workload::training_bounds asks for them: training_bounds.h. 0 where they are not known.
   int64_t peak_low_bytes = 0;
   int64_t peak_high_bytes = 0;
   int64_t ideal_peak_bytes = 0;       // inference only: a runtime that plans ahead, no Python frames
@@ -82,19 +82,22 @@ absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& wo
 // `training`. For planners, which enact the same model again and again.
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload);
 
-// The exact peak of the steady training step alone, and its range (training_bounds.h), which `diagnostics` are told about.
+// The exact peak of the steady training step alone, and its range (training_bounds.h), which `diagnostics` are told
+// about.
 int64_t TrainingPeak(const Enacted& enacted, const Workload& workload);
 absl::StatusOr<PeakBounds> TrainingRange(const Graph& graph, const Workload& workload, int64_t peak_bytes,
                                          std::vector<Diagnostic>& diagnostics);
 
-// The same step on a card that has no more than `device_bytes` for the process (or with set_per_process_memory_fraction):
-// where memory runs out, the allocator gives back what it has cached and tries again. nullopt: it runs out all the same.
+// The same step on a card that has no more than `device_bytes` for the process (or with
+// set_per_process_memory_fraction): where memory runs out, the allocator gives back what it has cached and tries again.
+// nullopt: it runs out all the same.
 struct LimitedRun {
   int64_t device_bytes = 0;        // with the CUDA context, at most the limit
   int64_t first_retries = 0;       // in the first steps, until the cache has settled
   int64_t retries_per_step = 0;    // in every later one: each waits for the card and costs time
 };
-absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload, int64_t device_bytes);
+absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload,
+                                                         int64_t device_bytes);
 
 // The same for an inference of `graph` that was enacted; without what a runtime that plans ahead would need.
 absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, const Enacted& enacted, const Workload& workload);

@@ -188,10 +188,12 @@ void AllocateStatics(Executor& executor, const Setting& setting) {
   const Run& run = setting.run;
   executor.AllocateStatics(
       [&](TensorId id) {
-        return !setting.lowered.frozen.contains(id) && !MatchesAny(setting.frozen, setting.lowered.graph.tensors[id].name);
+        return !setting.lowered.frozen.contains(id) &&
+               !MatchesAny(setting.frozen, setting.lowered.graph.tensors[id].name);
       },
       [&](const Tensor& t) {
-        return run.training && std::find(run.requires_grad.begin(), run.requires_grad.end(), t.name) != run.requires_grad.end();
+        return run.training &&
+               std::find(run.requires_grad.begin(), run.requires_grad.end(), t.name) != run.requires_grad.end();
       });
 }
 
@@ -246,7 +248,8 @@ std::vector<SavedTrace> SavedByNodes(Machine& m, const Graph& graph) {
 
 // `gradients`: those of an earlier micro-step, on return those that the next one finds. `trace`, if given, gets all but
 // what is returned.
-absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient>& gradients, StepTrace* trace = nullptr) {
+absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient>& gradients,
+                                StepTrace* trace = nullptr) {
   const Graph& graph = setting.lowered.graph;
   const Run& run = setting.run;
   Enacted result;
@@ -262,7 +265,8 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   if (run.training) {
     for (TensorId id : setting.loss_outputs) {
       const int64_t bytes = eager::TargetBytes(setting.loss, graph, id, run.autocast.has_value());
-      if (bytes > 0) extra.push_back(m.recorder().AllocateStatic(Category::kInputs, "target", bytes, {}, DType::kInt64));
+      if (bytes > 0)
+        extra.push_back(m.recorder().AllocateStatic(Category::kInputs, "target", bytes, {}, DType::kInt64));
     }
   }
   TakeOver(gradients, m, executor);
@@ -336,7 +340,8 @@ absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
 
 namespace {
 
-// The same operators, each of which makes a new tensor: which ones wrote in place is a habit, unless a source line says it.
+// The same operators, each of which makes a new tensor: which ones wrote in place is a habit, unless a source line says
+// it.
 Lowered OutOfPlace(Lowered lowered) {
   for (NodeId id(0); lowered.graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     if (IntAttribute(lowered.graph.nodes[id], "inplace", 0) != kInPlaceBySource) {

@@ -51,9 +51,9 @@ struct Enacted {
 // `graph` as imported (analyzer/onnx). Errors: Unimplemented for constructs that are refused, Internal for our bugs.
 absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
 
-// The same in two halves, so that many runs that differ in checkpoint segments alone (a planner's) lower the graph once:
-// Enact(graph, run) == EnactLowered(*Prepare(graph, run), run). `run` may differ between the halves in `segments`,
-// `checkpointed`, `freeze`, `requires_grad`, `hold` and `loss`; everything else is settled by Prepare.
+// The same in two halves, so that many runs that differ in checkpoint segments alone (a planner's) lower the graph
+// once: Enact(graph, run) == EnactLowered(*Prepare(graph, run), run). `run` may differ between the halves in
+// `segments`, `checkpointed`, `freeze`, `requires_grad`, `hold` and `loss`; everything else is settled by Prepare.
 absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run);
 absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
 

@@ -1,5 +1,5 @@
-// What PyTorch's allocators hand out beside tensors: the workspaces of cuBLAS (eager/workspace.h), for whoever replays or
-// bounds a step without analysing it.
+// What PyTorch's allocators hand out beside tensors: the workspaces of cuBLAS (eager/workspace.h), for whoever replays
+// or bounds a step without analysing it.
 #ifndef ONNX_MEM_ANALYZER_LIBRARY_WORKSPACE_H_
 #define ONNX_MEM_ANALYZER_LIBRARY_WORKSPACE_H_
 

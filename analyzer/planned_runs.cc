@@ -17,7 +17,8 @@ namespace {
 // What the file's weights are to a runtime: parameters, buffers, or (shapes, axes) nothing that takes device memory.
 std::function<std::optional<Category>(const Tensor&)> WeightCategories(const Graph& graph) {
   auto ids = std::make_shared<absl::flat_hash_map<std::string_view, TensorId>>();
-  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) ids->emplace(graph.tensors[id].name, id);
+  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1))
+    ids->emplace(graph.tensors[id].name, id);
   return [ids, &graph](const Tensor& tensor) -> std::optional<Category> {
     if (!IsFloating(tensor.dtype) && tensor.value != nullptr) return std::nullopt;
     const TensorKind kind = KindOfStored(graph, ids->at(tensor.name));

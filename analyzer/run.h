@@ -21,7 +21,8 @@ enum class TiedMode { kAuto, kYes, kNo };
 struct Segment {
   std::vector<std::string> modules;
   std::vector<std::string> nodes;
-  // Selective checkpointing: results of these framework operators ("convolution", "addmm") are kept, not computed again.
+  // Selective checkpointing: results of these framework operators ("convolution", "addmm") are kept, not computed
+  // again.
   std::vector<std::string> keep = {};
   friend bool operator==(const Segment&, const Segment&) = default;
 };
@@ -33,7 +34,7 @@ struct Run {
   LossKind loss = LossKind::kAuto;
   AttentionKernel attention = AttentionKernel::kAuto;
   BatchNormMode batch_norm = BatchNormMode::kAuto;
-  std::optional<double> dropout;             // of removed dropouts; 0: as in the file; nullopt: as models of its build have
+  std::optional<double> dropout;  // of removed dropouts; 0: as in the file; nullopt: as models of its build have
   std::string dropout_behind;                // with dropout: regex over node names and module paths; "": usual places
   bool dropout_everywhere = false;           // with dropout: behind every activation too, for an upper bound
   TiedMode tied = TiedMode::kAuto;           // --tied: output projections stored beside an embedding of their transpose

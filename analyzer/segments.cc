@@ -110,11 +110,12 @@ absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const
     for (eager::NodeRange& call : calls) call.keep = segment.keep;
     if (!calls.empty()) return calls;
   }
-  // A module of a run that is missing inside it has nothing to run (a Dropout that the exporter dropped); at an end of it
-  // only a gap in the numbers of an nn.Sequential tells as much.
+  // A module of a run that is missing inside it has nothing to run (a Dropout that the exporter dropped); at an end of
+  // it only a gap in the numbers of an nn.Sequential tells as much.
   if (!segment.modules.empty()) {
     for (const std::string& end : {segment.modules.front(), segment.modules.back()}) {
-      if (modules.In(end).empty() && !IsGapInNumbers(graph, end)) return UnknownSegment({.modules = {end}, .nodes = {}});
+      if (modules.In(end).empty() && !IsGapInNumbers(graph, end))
+        return UnknownSegment({.modules = {end}, .nodes = {}});
     }
   }
   std::optional<eager::NodeRange> range;

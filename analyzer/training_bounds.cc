@@ -83,9 +83,13 @@ absl::StatusOr<PeakBounds> BoundTraining(const Run& run, int64_t peak_bytes, Pea
   for (Diagnostic& d : diagnostics) {
     ASSIGN_OR_RETURN(const std::vector<Measured> others, MeasureOthers(run, peak_bytes, peak_of, d));
     if (others.empty()) continue;
-    d.details.push_back(absl::StrCat("range: the training peak is ", absl::StrJoin(others, ", ", [](std::string* out, const Measured& m) {
-                                       absl::StrAppend(out, FormatBytes(m.peak_bytes), " ", std::string(m.alternative->name));
-                                     }), " instead of ", FormatBytes(peak_bytes)));
+    d.details.push_back(absl::StrCat("range: the training peak is ",
+                                     absl::StrJoin(others, ", ",
+                                                   [](std::string* out, const Measured& m) {
+                                                     absl::StrAppend(out, FormatBytes(m.peak_bytes), " ",
+                                                                     std::string(m.alternative->name));
+                                                   }),
+                                     " instead of ", FormatBytes(peak_bytes)));
     for (const Measured& other : others) {
       if (other.alternative->usual && MovesMuch(other.peak_bytes, peak_bytes)) d.severity = Severity::kWarning;
       bounds.low_bytes = std::min(bounds.low_bytes, other.peak_bytes);

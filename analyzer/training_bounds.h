@@ -24,9 +24,9 @@ namespace onnx_mem {
 // The peak of a training step, bytes.
 using PeakOfRun = absl::FunctionRef<absl::StatusOr<int64_t>(const Run& run)>;
 
-// The range of the training peak of `run`, `peak_bytes` within it, by the `diagnostics` that it gave. Each that is about
-// something lost is told in a line of its details what the peak is the other way, and is a warning where something as
-// likely as what was counted moves it by more than 1 %. A range of one value where nothing was lost.
+// The range of the training peak of `run`, `peak_bytes` within it, by the `diagnostics` that it gave. Each that is
+// about something lost is told in a line of its details what the peak is the other way, and is a warning where
+// something as likely as what was counted moves it by more than 1 %. A range of one value where nothing was lost.
 absl::StatusOr<PeakBounds> BoundTraining(const Run& run, int64_t peak_bytes, PeakOfRun peak_of,
                                          std::vector<Diagnostic>& diagnostics);
 

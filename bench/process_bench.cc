@@ -94,7 +94,8 @@ int Main(const std::string& program, const std::string& models, int runs) {
   std::printf("%-36s %9s %9s %9s %9s\n", "", "median ms", "best ms", "CPU ms", "RSS MiB");
   ok = ok && Report("--version", program, {"--version"}, runs);
   ok &= Report("resnet50 --batch 64", program, {models + "/resnet50.train.ts.op17.onnx", "--batch", "64"}, runs);
-  ok &= Report("resnet50 --batch 64 -q", program, {models + "/resnet50.train.ts.op17.onnx", "--batch", "64", "-q"}, runs);
+  ok &=
+      Report("resnet50 --batch 64 -q", program, {models + "/resnet50.train.ts.op17.onnx", "--batch", "64", "-q"}, runs);
   // What does not fit, with every way to make it fit, and their largest batches.
   constexpr int kNo = 1;
   ok &= Report("fit resnet50 --batch 256 --gpu T4", program,

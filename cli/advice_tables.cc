@@ -48,7 +48,8 @@ Table SavingsTable(const std::vector<Saving>& savings) {
 }
 
 Table WaysTable(const std::vector<FitWay>& ways, std::string_view card) {
-  Table table = EmptyTable("ways", absl::StrFormat("Ways to make it fit%s%s, cheapest first", card.empty() ? "" : " ", card));
+  Table table =
+      EmptyTable("ways", absl::StrFormat("Ways to make it fit%s%s, cheapest first", card.empty() ? "" : " ", card));
   table.columns.insert(table.columns.begin() + 2, {"largest_batch", "largest batch", ColumnKind::kStep});
   for (const FitWay& way : ways) {
     Row row = RowOf(way.saving);

@@ -76,12 +76,13 @@ Table CoverageTable(const Analysis& analysis) {
 Diagnostic BudgetFinding(const Analysis& analysis, const Options& options) {
   const int64_t device_bytes = MainFigures(analysis)->device_bytes, budget_bytes = *options.budget_bytes;
   const bool over = device_bytes > budget_bytes;
-  Diagnostic finding{.code = over ? "over-budget" : "within-budget", .severity = over ? Severity::kError : Severity::kNote};
+  Diagnostic finding{.code = over ? "over-budget" : "within-budget",
+                     .severity = over ? Severity::kError : Severity::kNote};
   finding.bytes = over ? device_bytes - budget_bytes : budget_bytes - device_bytes;
-  finding.message = absl::StrFormat("%s needs %s on the GPU, %s %s than the budget of %s",
-                                    analysis.training ? "training" : "inference", FormatBytesIn(device_bytes, options.units),
-                                    FormatBytesIn(*finding.bytes, options.units), over ? "more" : "less",
-                                    FormatBytesIn(budget_bytes, options.units));
+  finding.message = absl::StrFormat(
+      "%s needs %s on the GPU, %s %s than the budget of %s", analysis.training ? "training" : "inference",
+      FormatBytesIn(device_bytes, options.units), FormatBytesIn(*finding.bytes, options.units), over ? "more" : "less",
+      FormatBytesIn(budget_bytes, options.units));
   return finding;
 }
 

@@ -17,7 +17,8 @@ namespace {
 constexpr double kLongestMicroseconds = 1e12;  // eleven days
 
 absl::Status BadCost(const std::string& path, int64_t line, std::string_view what) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-cost", absl::StrFormat("'%s' line %d: %s", path, line, what),
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-cost",
+                     absl::StrFormat("'%s' line %d: %s", path, line, what),
                      {"expected: csv with the header node,phase,microseconds or module,phase,microseconds",
                       "phases: forward, loss, backward, optimizer"});
 }

@@ -1,4 +1,5 @@
-// onnx-mem compare A B [C...]: what changed from A to B, signed. A side is a model at a batch, or a report that was saved.
+// onnx-mem compare A B [C...]: what changed from A to B, signed. A side is a model at a batch, or a report that was
+// saved.
 #include <algorithm>
 #include <memory>
 #include <utility>

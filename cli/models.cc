@@ -61,9 +61,10 @@ std::string FitsText(const RunSummary& run, const std::vector<Limit>& limits) {
 
 void AddRows(const Analysis& analysis, const std::vector<Limit>& limits, Table& models, Table& layers) {
   const RunSummary run = Summarize(analysis);
-  models.rows.push_back({analysis.info.path, run.batch, analysis.parameter_count, analysis.parameter_bytes, run.forward_flops,
-                         run.saved_activation_bytes, PeakCell(run.training), DeviceCell(run.training),
-                         PeakCell(run.inference), DeviceCell(run.inference), FitsText(run, limits)});
+  models.rows.push_back({analysis.info.path, run.batch, analysis.parameter_count, analysis.parameter_bytes,
+                         run.forward_flops, run.saved_activation_bytes, PeakCell(run.training),
+                         DeviceCell(run.training), PeakCell(run.inference), DeviceCell(run.inference),
+                         FitsText(run, limits)});
   const Table own = LayerTable(analysis, nullptr);
   for (const Row& row : own.rows) {
     layers.rows.push_back({analysis.info.path, CellAt(own, row, "module"), CellAt(own, row, "parameters"),
@@ -74,7 +75,8 @@ void AddRows(const Analysis& analysis, const std::vector<Limit>& limits, Table& 
 }  // namespace
 
 absl::StatusOr<Answer> AnalyzeModels(const Options& options, const std::vector<Limit>& limits) {
-  if (options.batches.size() > 1) return UsageError("several models take one batch", {"try: one --batch, or one model"});
+  if (options.batches.size() > 1)
+    return UsageError("several models take one batch", {"try: one --batch, or one model"});
   if (options.by != By::kNone && options.by != By::kLayer) {
     return UsageError("several models are told by layer", {"try: --by layer, or one model"});
   }

@@ -109,7 +109,8 @@ absl::Status CheckOperands(const std::vector<std::string>& operands, const Comma
                       {absl::StrFormat("try: onnx-mem %s%s", name, command.operands)});
   }
   // A command that is misspelt reads like a model; a model has a dot in its name or a folder.
-  if (operands.size() > 1 && command.bit == kAnalyzeCommand && operands.front().find_first_of("./") == std::string::npos) {
+  if (operands.size() > 1 && command.bit == kAnalyzeCommand &&
+      operands.front().find_first_of("./") == std::string::npos) {
     std::vector<std::string> names;
     for (const CommandRow& row : CommandRows()) names.emplace_back(row.name);
     const std::string hint = DidYouMean(operands.front(), names);

@@ -77,7 +77,8 @@ absl::StatusOr<std::vector<int64_t>> LiveBytesWith(const ImportedModel& model, W
 // The plan that --plan gives, else the chosen one, as something to run rather than to read.
 absl::StatusOr<Answer> EmitChosen(const ImportedModel& model, const Workload& workload, const PlanAnswer& plans,
                                   const std::string& form) {
-  const auto given = std::find_if(plans.plans.begin(), plans.plans.end(), [](const auto& p) { return p.method == "given"; });
+  const auto given =
+      std::find_if(plans.plans.begin(), plans.plans.end(), [](const auto& p) { return p.method == "given"; });
   const ModulePlan& plan = given != plans.plans.end() ? *given : plans.plans[*plans.chosen];
   if (form == "json") return Answer{.text = EmitPlanJson(model.info, plan), .warnings = {}};
   ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
@@ -111,7 +112,8 @@ absl::StatusOr<Answer> PlanModel(const Options& options) {
   }
   // The analysis has told what importing and lowering had to say; what is new is the planner's own.
   baseline.diagnostics = model.diagnostics;
-  baseline.diagnostics.insert(baseline.diagnostics.end(), part.answer.diagnostics.begin(), part.answer.diagnostics.end());
+  baseline.diagnostics.insert(baseline.diagnostics.end(), part.answer.diagnostics.begin(),
+                              part.answer.diagnostics.end());
   for (Diagnostic& warning : UnmatchedTimes(request.clock, baseline.training->program)) {
     baseline.diagnostics.push_back(std::move(warning));
   }

@@ -24,7 +24,9 @@ int64_t RoundForCuda(int64_t bytes, const CudaAllocatorOptions& options) {
   return RoundUp(bytes, step);
 }
 
-CudaAllocator::Pool& CudaAllocator::PoolFor(int64_t bytes) { return bytes <= kCudaSmallBytes ? small_pool_ : large_pool_; }
+CudaAllocator::Pool& CudaAllocator::PoolFor(int64_t bytes) {
+  return bytes <= kCudaSmallBytes ? small_pool_ : large_pool_;
+}
 
 bool CudaAllocator::DeviceHas(int64_t bytes) const {
   if (!capacity_bytes_) return true;

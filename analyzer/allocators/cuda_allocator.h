@@ -55,7 +55,9 @@ class CudaAllocator : public Allocator {
 
   bool DeviceHas(int64_t bytes) const;
   void CountDeviceAllocation() { ++device_allocations_; }
-  bool MaySplit(int64_t bytes) const { return !options_.max_split_size_bytes || bytes < *options_.max_split_size_bytes; }
+  bool MaySplit(int64_t bytes) const {
+    return !options_.max_split_size_bytes || bytes < *options_.max_split_size_bytes;
+  }
   const CudaAllocatorOptions& options() const { return options_; }
 
  private:

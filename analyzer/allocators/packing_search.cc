@@ -246,8 +246,8 @@ int Search::Refute(const Items& items, int64_t offset, int changed_first, int ch
   return -1;
 }
 
-// Items in falling order of lowest offset. Those seen at a section so far, W, cannot start below its `bound_at`; an item
-// that could start lower but does not fit above or among them comes before all of them, and so do all such items
+// Items in falling order of lowest offset. Those seen at a section so far, W, cannot start below its `bound_at`; an
+// item that could start lower but does not fit above or among them comes before all of them, and so do all such items
 // together: W starts where they can end at the earliest.
 int Search::RefuteOnce(const Items& by_offset, int64_t offset, int first, int last) {
   --work_;

@@ -23,7 +23,8 @@ std::optional<Effect> FoldedBatchNorms(const CheckedExport& checked) {
   other.run.batch_norm = BatchNormMode::kAsIs;
   const std::optional<int64_t> more = MoreThan(checked, other);
   if (!more) return std::nullopt;
-  return Effect{*more, absl::StrCat(Size(*more), " of the ", checked.peak_name, " peak are theirs (--bn as-is leaves them out)")};
+  return Effect{
+      *more, absl::StrCat(Size(*more), " of the ", checked.peak_name, " peak are theirs (--bn as-is leaves them out)")};
 }
 
 std::optional<Effect> MissingDropout(const CheckedExport& checked) {
@@ -40,7 +41,8 @@ std::optional<Effect> AssumedDropout(const CheckedExport& checked) {
   other.run.dropout = 0.0;
   const std::optional<int64_t> more = MoreThan(checked, other);
   if (!more) return std::nullopt;
-  return Effect{*more, absl::StrCat("without (--dropout file) the ", checked.peak_name, " peak is ", Size(*more), " less")};
+  return Effect{*more,
+                absl::StrCat("without (--dropout file) the ", checked.peak_name, " peak is ", Size(*more), " less")};
 }
 
 // Of buffers that an operator without a rule made.
@@ -60,7 +62,8 @@ std::optional<Effect> TiedWeights(const CheckedExport& checked) {
   other.run.tied = TiedMode::kNo;
   const std::optional<int64_t> more = MoreThan(checked, other);
   if (!more) return std::nullopt;
-  return Effect{-*more, absl::StrCat("as weights of their own (--tied no) the ", checked.peak_name, " peak is ", Size(-*more), " more")};
+  return Effect{-*more, absl::StrCat("as weights of their own (--tied no) the ", checked.peak_name, " peak is ",
+                                     Size(-*more), " more")};
 }
 
 std::optional<Effect> UntiedWeights(const CheckedExport& checked) {
@@ -92,8 +95,10 @@ std::optional<Effect> EffectOfRewrite(const CheckedExport& checked, std::string_
   other.run.disabled_rewrites.emplace_back(name);
   const std::optional<int64_t> change = MoreThan(checked, other);
   if (!change) return std::nullopt;
-  const std::string other_peak = *change == 0 ? "the same" : absl::StrCat(Size(std::abs(*change)), *change > 0 ? " less" : " more");
-  return Effect{*change, absl::StrCat("without it (--no-rewrite ", name, ") the ", checked.peak_name, " peak is ", other_peak)};
+  const std::string other_peak =
+      *change == 0 ? "the same" : absl::StrCat(Size(std::abs(*change)), *change > 0 ? " less" : " more");
+  return Effect{*change,
+                absl::StrCat("without it (--no-rewrite ", name, ") the ", checked.peak_name, " peak is ", other_peak)};
 }
 
 }  // namespace onnx_mem

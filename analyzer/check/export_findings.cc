@@ -23,7 +23,8 @@ int64_t BytesOf(const Tensor& tensor) { return NumBytes(tensor.shape, tensor.dty
 // A batch that the export fixed, told by asking for another one.
 std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
   constexpr std::string_view kFix =
-      "try: export with dynamic_shapes={\"x\": {0: torch.export.Dim(\"batch\")}} or dynamic_axes={\"x\": {0: \"batch\"}}";
+      "try: export with dynamic_shapes={\"x\": {0: torch.export.Dim(\"batch\")}} or dynamic_axes={\"x\": {0: "
+      "\"batch\"}}";
   const auto told = [](const Diagnostic& d) { return d.code == "rebatched"; };
   const std::vector<Diagnostic>& known = checked.analysis.diagnostics;
   if (std::any_of(known.begin(), known.end(), told) || !checked.workload.bindings.inputs.empty()) return std::nullopt;
@@ -35,7 +36,8 @@ std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
     const Diagnostic error = DiagnosticOf(larger.status());
     if (error.code != "static-batch") return std::nullopt;
     finding.severity = Severity::kWarning;
-    finding.message = absl::StrCat("the batch of ", checked.analysis.batch, " is fixed in the file, and no other can be asked for");
+    finding.message =
+        absl::StrCat("the batch of ", checked.analysis.batch, " is fixed in the file, and no other can be asked for");
     finding.details = {absl::StrCat("why: ", error.message), std::string(kFix)};
     return finding;
   }
@@ -63,8 +65,9 @@ std::optional<Diagnostic> LostNames(const CheckedExport& checked) {
   finding.bytes = bytes;
   finding.message = absl::StrCat(Number(finding.count, "parameter has a name", "parameters have names"),
                                  " of the exporter's making, such as '", first, "'");
-  finding.details = {absl::StrCat("effect: ", FormatBytes(bytes), " of parameters; --freeze cannot name them as your code does"),
-                     "try: torch.onnx.export(..., do_constant_folding=False, keep_initializers_as_inputs=False)"};
+  finding.details = {
+      absl::StrCat("effect: ", FormatBytes(bytes), " of parameters; --freeze cannot name them as your code does"),
+      "try: torch.onnx.export(..., do_constant_folding=False, keep_initializers_as_inputs=False)"};
   return finding;
 }
 
@@ -89,8 +92,9 @@ std::optional<Diagnostic> MissingModules(const CheckedExport& checked) {
   finding.bytes = bytes;
   finding.severity = Severity::kWarning;
   finding.message = "no operator has the path of its module";
-  finding.details = {absl::StrCat("effect: ", FormatBytes(bytes), " at the peak belong to no layer, and plan has nothing to wrap"),
-                     "try: export from PyTorch, which writes the paths; a tool that rewrote the file may have dropped them"};
+  finding.details = {
+      absl::StrCat("effect: ", FormatBytes(bytes), " at the peak belong to no layer, and plan has nothing to wrap"),
+      "try: export from PyTorch, which writes the paths; a tool that rewrote the file may have dropped them"};
   return finding;
 }
 
@@ -99,7 +103,8 @@ bool PassesWeightOn(const Graph& graph, const Node& node) {
   if (node.inputs.size() != 1 || node.outputs.size() != 1 || !node.attributes.empty()) return false;
   if (!node.inputs[0].valid() || !node.outputs[0].valid()) return false;
   const Tensor &from = graph.tensors[node.inputs[0]], &to = graph.tensors[node.outputs[0]];
-  return from.role == TensorRole::kInitializer && IsFloating(from.dtype) && from.dtype == to.dtype && from.shape == to.shape;
+  return from.role == TensorRole::kInitializer && IsFloating(from.dtype) && from.dtype == to.dtype &&
+         from.shape == to.shape;
 }
 
 std::optional<Diagnostic> MergedWeights(const CheckedExport& checked) {
@@ -130,7 +135,8 @@ std::optional<Diagnostic> Fp32Islands(const CheckedExport& checked) {
   for (const OperatorGroup& group : half->kept_fp32) {
     finding.count += group.count;
     bytes += group.bytes;
-    if (finding.count == group.count || names.size() < 40) absl::StrAppend(&names, names.empty() ? "" : ", ", group.count, " ", group.op);
+    if (finding.count == group.count || names.size() < 40)
+      absl::StrAppend(&names, names.empty() ? "" : ", ", group.count, " ", group.op);
   }
   int64_t casts = 0;
   for (const OperatorGroup& group : half->casts) {
@@ -138,10 +144,11 @@ std::optional<Diagnostic> Fp32Islands(const CheckedExport& checked) {
     cast_bytes += group.bytes;
   }
   finding.bytes = bytes + cast_bytes;
-  finding.message = absl::StrCat(Number(finding.count, "operator computes", "operators compute"), " in float32 in a model of ",
-                                 std::string(NameOf(half->dtype)), names.empty() ? "" : ": ", names);
-  finding.details = {absl::StrCat("effect: their results take ", FormatBytes(bytes), ", and ", Number(casts, "cast", "casts"),
-                                  " round them ", FormatBytes(cast_bytes)),
+  finding.message =
+      absl::StrCat(Number(finding.count, "operator computes", "operators compute"), " in float32 in a model of ",
+                   std::string(NameOf(half->dtype)), names.empty() ? "" : ": ", names);
+  finding.details = {absl::StrCat("effect: their results take ", FormatBytes(bytes), ", and ",
+                                  Number(casts, "cast", "casts"), " round them ", FormatBytes(cast_bytes)),
                      "try: model.half() before the export, or the converter's list of operators that stay in float32"};
   return finding;
 }
@@ -156,8 +163,9 @@ std::optional<Diagnostic> InPlaceTaken(const CheckedExport& checked) {
   Diagnostic finding{.code = "inplace-assumed", .severity = Severity::kNote};
   finding.bytes = *peak - checked.peak_bytes;
   finding.message = "activations right after a convolution, a norm or an addition are taken to run in place";
-  finding.details = {absl::StrCat("effect: without, the ", checked.peak_name, " peak is ", FormatBytes(*finding.bytes), " more"),
-                     "try: --inplace none if your code has no inplace=True, or a pattern of the modules that have it"};
+  finding.details = {
+      absl::StrCat("effect: without, the ", checked.peak_name, " peak is ", FormatBytes(*finding.bytes), " more"),
+      "try: --inplace none if your code has no inplace=True, or a pattern of the modules that have it"};
   return finding;
 }
 

@@ -1,5 +1,5 @@
-// What of an export stands in the way of a true answer: a lint of the file for this purpose. Each finding has a code, the
-// bytes that it moves, measured by a second run of the accountant where there is one to compare with, and the fix.
+// What of an export stands in the way of a true answer: a lint of the file for this purpose. Each finding has a code,
+// the bytes that it moves, measured by a second run of the accountant where there is one to compare with, and the fix.
 //
 //   warning bn-folded (20, 88.2 MiB)
 //     20 BatchNorms were folded into convolutions by the exporter and are counted as if present

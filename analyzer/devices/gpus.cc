@@ -40,7 +40,8 @@ struct ColumnRow {
 
 constexpr auto kColumns = std::to_array<ColumnRow>({
     {"name", false, [](const std::string& text, Gpu& gpu) { gpu.name = text; }},
-    {"aliases", false, [](const std::string& text, Gpu& gpu) { gpu.aliases = absl::StrSplit(text, ';', absl::SkipEmpty()); }},
+    {"aliases", false,
+     [](const std::string& text, Gpu& gpu) { gpu.aliases = absl::StrSplit(text, ';', absl::SkipEmpty()); }},
     {"vendor", false, [](const std::string& text, Gpu& gpu) { gpu.vendor = text; }},
     {"architecture", false, [](const std::string& text, Gpu& gpu) { gpu.architecture = text; }},
     {"compute_capability", false, [](const std::string& text, Gpu& gpu) { gpu.compute_capability = text; }},
@@ -64,7 +65,8 @@ absl::Status BadLine(const std::string& path, size_t line, std::string_view what
                                              }))});
 }
 
-absl::StatusOr<std::vector<const ColumnRow*>> ColumnsOf(const std::vector<std::string>& header, const std::string& path) {
+absl::StatusOr<std::vector<const ColumnRow*>> ColumnsOf(const std::vector<std::string>& header,
+                                                        const std::string& path) {
   std::vector<const ColumnRow*> columns;
   for (const std::string& name : header) {
     const auto row = std::find_if(kColumns.begin(), kColumns.end(), [&](const ColumnRow& c) { return c.name == name; });

@@ -149,7 +149,8 @@ std::optional<LocalGpu> ReadGpu(const Nvml& nvml, unsigned index) {
 
 absl::StatusOr<std::vector<LocalGpu>> ReadStarted(const Nvml& nvml) {
   unsigned count = 0;
-  if (nvml.count(&count) != kNvmlSuccess) return Unreadable("gpu-unreadable", "the NVIDIA driver does not count its GPUs");
+  if (nvml.count(&count) != kNvmlSuccess)
+    return Unreadable("gpu-unreadable", "the NVIDIA driver does not count its GPUs");
   if (count == 0) return Unreadable("no-gpu", "the NVIDIA driver of this machine has no GPU");
   std::vector<LocalGpu> gpus;
   for (unsigned index = 0; index < count; ++index) {

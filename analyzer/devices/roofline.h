@@ -26,8 +26,8 @@ namespace onnx_mem {
 // B200 78: the table of maximum achievable matmul FLOPS in stas00/ml-engineering); convolutions and small products
 // less. Streams reach 80 to 93 % of the bandwidth. Before a kernel starts, eager PyTorch works 5 to 25 us per
 // operator on the CPU. Held against NVIDIA's figures for ResNet-50 (DeepLearningExamples, resnet50v1.5/README.md), none
-// of which was used to choose these: inference in fp32 on a T4, batch 64, 152 ms for 152.7; training on a V100 with AMP,
-// batch 128, 92 ms for 107; on an A100 80 GB, batch 256, with AMP 78 ms for 104, with TF32 153 ms for 273.
+// of which was used to choose these: inference in fp32 on a T4, batch 64, 152 ms for 152.7; training on a V100 with
+// AMP, batch 128, 92 ms for 107; on an A100 80 GB, batch 256, with AMP 78 ms for 104, with TF32 153 ms for 273.
 inline constexpr double kReachedCompute = 0.7;
 inline constexpr double kReachedBandwidth = 0.8;
 inline constexpr int64_t kLaunchNs = 10'000;

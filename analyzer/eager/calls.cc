@@ -17,9 +17,9 @@ std::pair<std::string_view, std::string_view> SplitCallNumber(std::string_view n
   return {name.substr(0, digits), name.substr(digits)};
 }
 
-// A module that is called again and again, with modules inside, is numbered by the exporter where its code goes on after
-// a call, but not inside, and not at all if it has no operators of its own: "group/layer/query_2", "group/layer_1",
-// "group/layer/dense_2". The modules inside say which call it is.
+// A module that is called again and again, with modules inside, is numbered by the exporter where its code goes on
+// after a call, but not inside, and not at all if it has no operators of its own: "group/layer/query_2",
+// "group/layer_1", "group/layer/dense_2". The modules inside say which call it is.
 class CallNumbers {
  public:
   explicit CallNumbers(const Graph& graph) {

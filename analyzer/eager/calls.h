@@ -44,7 +44,8 @@ class Calls {
   const CallSpan& span(int32_t call) const { return spans_[static_cast<size_t>(call)]; }
   const std::vector<CallSpan>& spans() const { return spans_; }
 
-  // How many calls enclose the maker of `id` and all its readers: the depth of the frame whose code hands the value around.
+  // How many calls enclose the maker of `id` and all its readers: the depth of the frame whose code hands the value
+  // around.
   size_t CommonDepth(const Graph& graph, TensorId id) const;
   // The last node of the outermost call that encloses `reader` but not `maker`; nullopt if there is no such call.
   std::optional<int32_t> EndOfCallEntered(int32_t maker, int32_t reader) const;

@@ -1,5 +1,6 @@
 // Checkpointed segments: numbered slots instead of saved tensors, one re-run of the segment's forward at the first
-// slot that is asked for, stopped as soon as the last slot is filled. Source: torch/utils/checkpoint.py (non-reentrant).
+// slot that is asked for, stopped as soon as the last slot is filled. Source: torch/utils/checkpoint.py
+// (non-reentrant).
 #include <algorithm>
 
 #include "analyzer/eager/machine.h"

@@ -20,7 +20,8 @@ struct Unit {
 // The operands in the order in which code names them: x.masked_fill(mask, value), which is exported as where(mask, x).
 std::vector<TensorId> Operands(const Node& node) {
   std::vector<TensorId> operands;
-  std::copy_if(node.inputs.begin(), node.inputs.end(), std::back_inserter(operands), [](TensorId id) { return id.valid(); });
+  std::copy_if(node.inputs.begin(), node.inputs.end(), std::back_inserter(operands),
+               [](TensorId id) { return id.valid(); });
   if (node.op == "where" && operands.size() == 2) std::swap(operands[0], operands[1]);
   return operands;
 }
@@ -45,7 +46,8 @@ class Replay {
  private:
   bool IsInFrame(int32_t node, const Unit& unit) const {
     const std::span<const int32_t> a = calls_.of_node(node), b = calls_.of_node(unit.begin);
-    return a.size() >= unit.depth && std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(unit.depth), b.begin());
+    return a.size() >= unit.depth &&
+           std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(unit.depth), b.begin());
   }
 
   // What the unit reads of what the code of the frame made before, in order.
@@ -87,7 +89,8 @@ class Replay {
       for (TensorId id : graph_.nodes[NodeId(i)].outputs) {
         if (!id.valid()) continue;
         const auto& readers = graph_.tensors[id].consumers;
-        if (std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return r.value() > unit.end; })) results.push_back(id);
+        if (std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return r.value() > unit.end; }))
+          results.push_back(id);
       }
     }
     if (results.size() == 1 && IsReadOnce(results[0], unit)) waiting.push_back(results[0]);

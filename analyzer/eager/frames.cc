@@ -14,7 +14,8 @@ namespace onnx_mem::eager {
 
 namespace {
 
-// True if the value is one on the way of a framework operator that the exporter wrote as several nodes: no name holds it.
+// True if the value is one on the way of a framework operator that the exporter wrote as several nodes: no name holds
+// it.
 bool IsInsideOperator(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   const std::string& call = graph.nodes[tensor.producer].framework_op;

@@ -107,7 +107,8 @@ size_t DepthAround(const Graph& graph, const Calls& calls, TensorId id) {
   return depth;
 }
 
-// hidden = embeds + self.positions(ids), which enters the first of a stack of layers: its terms have names of their own.
+// hidden = embeds + self.positions(ids), which enters the first of a stack of layers: its terms have names of their
+// own.
 bool IsPositionedInput(const Graph& graph, const Calls& calls, const Node& sum, size_t depth) {
   if (sum.op != "add" || sum.inputs.size() != 2 || !sum.outputs[0].valid()) return false;
   const bool looks_up = std::any_of(sum.inputs.begin(), sum.inputs.end(), [&](TensorId term) {
@@ -127,7 +128,8 @@ bool IsLookedUpInSum(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   if (graph.nodes[tensor.producer].op != "embedding" || tensor.consumers.size() != 1) return false;
   const Node& sum = graph.nodes[tensor.consumers[0]];
-  if (sum.op != "add" || sum.inputs[1] != id || tensor.producer.value() + 1 != tensor.consumers[0].value()) return false;
+  if (sum.op != "add" || sum.inputs[1] != id || tensor.producer.value() + 1 != tensor.consumers[0].value())
+    return false;
   const Node* other = Producer(graph, sum.inputs[0]);
   return other != nullptr && other->op == "permute";
 }
@@ -174,8 +176,8 @@ int32_t KeptAsModelOutput(const Graph& graph, const Calls& calls, TensorId id) {
   return calls.EndOfFrameAt(maker, depth);
 }
 
-// The output object of an encoder and a decoder has what the encoder made, which every layer of the decoder attends to; the
-// head's forward holds it.
+// The output object of an encoder and a decoder has what the encoder made, which every layer of the decoder attends to;
+// the head's forward holds it.
 int32_t KeptAsMemory(const Graph& graph, const Calls& calls, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   const int32_t maker = tensor.producer.value();
@@ -187,7 +189,8 @@ int32_t KeptAsMemory(const Graph& graph, const Calls& calls, TensorId id) {
     return calls.UnitCall(reader.value(), depth) == decoder;
   });
   if (decoder < 0 || !only_decoder) return -1;
-  if (!IsBaseModel(graph, calls, calls.span(encoder), depth) || !IsBaseModel(graph, calls, calls.span(decoder), depth)) return -1;
+  if (!IsBaseModel(graph, calls, calls.span(encoder), depth) || !IsBaseModel(graph, calls, calls.span(decoder), depth))
+    return -1;
   return calls.EndOfFrameAt(maker, depth - 1);
 }
 
@@ -197,7 +200,8 @@ int32_t KeptAsMemory(const Graph& graph, const Calls& calls, TensorId id) {
 bool IsKeptByHook(const Graph& graph, TensorId id) {
   const Node& node = *Producer(graph, id);
   return node.op == "weight_norm" && node.inputs.size() == 2 && node.inputs[0].valid() && node.inputs[1].valid() &&
-         absl::EndsWith(graph.tensors[node.inputs[0]].name, "_v") && absl::EndsWith(graph.tensors[node.inputs[1]].name, "_g");
+         absl::EndsWith(graph.tensors[node.inputs[0]].name, "_v") &&
+         absl::EndsWith(graph.tensors[node.inputs[1]].name, "_g");
 }
 
 }  // namespace

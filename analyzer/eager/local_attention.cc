@@ -2,7 +2,8 @@
 //
 //   F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(-2, -1)      the normalized ones have none
 //   (q * self.scale) @ k ... q                                             nor has the scaled one
-//   x = windows(x); qkv = self.qkv(x); ...; x = attn @ v                   x has, until attention's result takes it over
+//   x = windows(x); qkv = self.qkv(x); ...; x = attn @ v                   x has, until attention's result takes it
+//   over
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -45,13 +46,14 @@ int32_t Locals::HeldAsNormalized(TensorId id, const Home& home) const {
     const auto& next = graph_.tensors[operand].consumers;
     if (next.size() == 1 && graph_.nodes[next[0]].op == "permute") operand = graph_.nodes[next[0]].outputs[0];
     const auto& products = graph_.tensors[operand].consumers;
-    if (products.size() == 1 && IsProduct(graph_.nodes[products[0]])) return calls_.EndOfFrameAt(products[0].value(), home.depth);
+    if (products.size() == 1 && IsProduct(graph_.nodes[products[0]]))
+      return calls_.EndOfFrameAt(products[0].value(), home.depth);
   }
   return -1;
 }
 
-// attn = attn + bias; attn = self.softmax(attn); x = attn @ v: one name for all, where dots = q @ k * self.scale is another
-// than that of self.attend(dots).
+// attn = attn + bias; attn = self.softmax(attn); x = attn @ v: one name for all, where dots = q @ k * self.scale is
+// another than that of self.attend(dots).
 bool Locals::IsSoftmaxOfSum(TensorId id) const {
   const Node* maker = Maker(id);
   if (maker == nullptr || maker->op != "softmax") return false;
@@ -69,12 +71,13 @@ bool Locals::IsScaledInProduct(TensorId id) const {
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return reader > producer; });
 }
 
-// The last node of the statement x = (attn @ v).transpose(1, 2).reshape(...) in the code of the frame after `node`; -1 if it
-// does not attend. Two products, or the function that does both.
+// The last node of the statement x = (attn @ v).transpose(1, 2).reshape(...) in the code of the frame after `node`; -1
+// if it does not attend. Two products, or the function that does both.
 int32_t Locals::EndOfAttention(int32_t node, const Home& home) const {
   const int32_t end = calls_.EndOfFrameAt(node, home.depth);
   int32_t products = 0, attends = -1;
-  for (auto i = std::upper_bound(products_.begin(), products_.end(), node); i != products_.end() && *i <= end && attends < 0; ++i) {
+  for (auto i = std::upper_bound(products_.begin(), products_.end(), node);
+       i != products_.end() && *i <= end && attends < 0; ++i) {
     if (calls_.of_node(*i).size() != home.depth) continue;
     products += graph_.nodes[NodeId(*i)].op == "sdpa" ? 2 : 1;
     if (products >= 2) attends = *i;
@@ -96,8 +99,8 @@ int32_t Locals::HeldByProjection(TensorId id, const Home& home) const {
   return last < 0 ? -1 : EndOfAttention(last, home);
 }
 
-// Whether the function that runs `softmax` projects q, k and v by modules of their own and drops weights by another: the
-// older modules of transformers, which go on from attention_scores to attention_probs.
+// Whether the function that runs `softmax` projects q, k and v by modules of their own and drops weights by another:
+// the older modules of transformers, which go on from attention_scores to attention_probs.
 bool Locals::ProjectsApart(int32_t softmax, const Home& home) const {
   if (home.depth == 0 || calls_.of_node(softmax).size() != home.depth) return false;
   if (StringAttribute(graph_.nodes[NodeId(softmax)], "dropout", "") != "module") return false;
@@ -109,8 +112,8 @@ bool Locals::ProjectsApart(int32_t softmax, const Home& home) const {
   return projections >= kProjections;
 }
 
-// scores = q @ k / math.sqrt(d); probs = softmax(scores): who divides has a name for the scores beside that of the weights. So
-// has who calls a module on them: dots = q @ k * self.scale; attn = self.attend(dots).
+// scores = q @ k / math.sqrt(d); probs = softmax(scores): who divides has a name for the scores beside that of the
+// weights. So has who calls a module on them: dots = q @ k * self.scale; attn = self.attend(dots).
 int32_t Locals::HeldAsScores(TensorId id, const Home& home) const {
   const auto& readers = graph_.tensors[id].consumers;
   if (readers.size() != 1 || graph_.nodes[readers[0]].op != "softmax") return -1;
@@ -128,9 +131,9 @@ int32_t Locals::HeldAsScores(TensorId id, const Home& home) const {
   return product != nullptr && IsProduct(*product) ? end : -1;
 }
 
-// x = self.activation(self.fc1(x)): where a layer has both beside its attention, as in fairseq and what descends from it,
-// it calls one in the argument of the other (61 of 67 such layers in transformers). Feed-forward modules of their own go
-// statement by statement, and so does code that flattens tokens first (OPT).
+// x = self.activation(self.fc1(x)): where a layer has both beside its attention, as in fairseq and what descends from
+// it, it calls one in the argument of the other (61 of 67 such layers in transformers). Feed-forward modules of their
+// own go statement by statement, and so does code that flattens tokens first (OPT).
 bool Locals::ActivatesBesideAttention(int32_t linear, int32_t activation, const Home& home) const {
   const int32_t first = calls_.UnitCall(linear, home.depth), second = calls_.UnitCall(activation, home.depth);
   if (home.depth == 0 || first < 0 || second < 0) return false;
@@ -140,7 +143,8 @@ bool Locals::ActivatesBesideAttention(int32_t linear, int32_t activation, const 
   };
   constexpr std::string_view kActivations[] = {"relu", "gelu", "silu", "tanh"};
   const auto is_activation = [&](std::string_view op) { return runs(second, op); };
-  if (!runs(first, "linear") || std::none_of(std::begin(kActivations), std::end(kActivations), is_activation)) return false;
+  if (!runs(first, "linear") || std::none_of(std::begin(kActivations), std::end(kActivations), is_activation))
+    return false;
   if (graph_.tensors[graph_.nodes[NodeId(linear)].inputs[0]].shape.rank() < 3) return false;
   for (int32_t i = calls_.span(home.frame).begin; i < linear; ++i) {
     if (IsProduct(graph_.nodes[NodeId(i)]) && calls_.of_node(i).size() > home.depth) return true;
@@ -148,9 +152,9 @@ bool Locals::ActivatesBesideAttention(int32_t linear, int32_t activation, const 
   return false;
 }
 
-// x = x + self.attend(self.norm(x)); x = x + self.mlp(...): a block that calls a module for its second half, but attends in
-// its own code, likely does so in a method, whose names go before the sum. The last node of that method; -1 where the
-// frame has none. (Who writes attention into forward writes the second half there, too.)
+// x = x + self.attend(self.norm(x)); x = x + self.mlp(...): a block that calls a module for its second half, but
+// attends in its own code, likely does so in a method, whose names go before the sum. The last node of that method; -1
+// where the frame has none. (Who writes attention into forward writes the second half there, too.)
 int32_t Locals::EndOfAttentionMethod(TensorId id, const Home& home) const {
   if (home.depth == 0) return -1;
   const int32_t maker = graph_.tensors[id].producer.value();

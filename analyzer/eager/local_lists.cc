@@ -1,4 +1,5 @@
-// The part of locals.h about lists: what is joined by torch.cat or split by torch.split, and which of the parts have names.
+// The part of locals.h about lists: what is joined by torch.cat or split by torch.split, and which of the parts have
+// names.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -31,8 +32,8 @@ bool Locals::IsSplitPiece(TensorId id) const {
   return pieces >= 2 && elements == NumElements(graph_.tensors[node.inputs[0]].shape).value_or(-1);
 }
 
-// What is looked up in tables for a list, torch.cat([e(x) for e in self.tables], 1), or scaled up there to the size of the
-// other parts, torch.cat([x0, x1, self.up(x2)], 1).
+// What is looked up in tables for a list, torch.cat([e(x) for e in self.tables], 1), or scaled up there to the size of
+// the other parts, torch.cat([x0, x1, self.up(x2)], 1).
 bool Locals::StandsInList(TensorId id, const Node& cat) const {
   if (cat.op != "cat" || graph_.tensors[id].consumers.size() != 1) return false;
   if (IsLookedUp(id) || IsEncoding(id) || ComparesParts(id, cat)) return true;
@@ -72,16 +73,19 @@ bool Locals::ComparesParts(TensorId id, const Node& cat) const {
   });
 }
 
-// Parts of a list that is joined later, features = [...]; torch.cat(features, 1), have names or a list of their own, and
-// so has what something else reads as well. Not so beside learned tokens: x = torch.cat([token, other_token, x], 1).
+// Parts of a list that is joined later, features = [...]; torch.cat(features, 1), have names or a list of their own,
+// and so has what something else reads as well. Not so beside learned tokens: x = torch.cat([token, other_token, x],
+// 1).
 bool Locals::IsNamedPart(TensorId id, const Node& cat) const {
   if (graph_.tensors[id].consumers.size() >= 2) return !IsRebound(id, cat);
-  const auto parts = std::count_if(cat.inputs.begin(), cat.inputs.end(), [&](TensorId input) { return !IsToken(input); });
+  const auto parts =
+      std::count_if(cat.inputs.begin(), cat.inputs.end(), [&](TensorId input) { return !IsToken(input); });
   return parts >= 3 && !StandsInList(id, cat);
 }
 
-// for layer in layers: outs = []; for t in steps: outs.append(cell(x)); x = torch.stack(outs): the list of one round ends
-// where the next round begins its own. What is read besides has names that are not known, until the function returns.
+// for layer in layers: outs = []; for t in steps: outs.append(cell(x)); x = torch.stack(outs): the list of one round
+// ends where the next round begins its own. What is read besides has names that are not known, until the function
+// returns.
 int32_t Locals::EndOfList(TensorId id, NodeId cat) const {
   const int32_t end = calls_.EndOfFrame(cat.value());
   const size_t depth = calls_.of_node(cat.value()).size();
@@ -148,12 +152,12 @@ bool Locals::IsRebound(TensorId id, const Node& cat) const {
   const Home home = HomeOf(id);
   const std::vector<int32_t> units = ReadingUnits(id, home);
   const int32_t maker = calls_.UnitEnd(graph_.tensors[other].producer.value(), home.depth);
-  return calls_.of_node(join.value()).size() == home.depth && calls_.UnitCall(maker, home.depth) >= 0 && units.size() == 2 &&
-         units[0] == maker && maker + 1 == join.value() && units[1] == join.value();
+  return calls_.of_node(join.value()).size() == home.depth && calls_.UnitCall(maker, home.depth) >= 0 &&
+         units.size() == 2 && units[0] == maker && maker + 1 == join.value() && units[1] == join.value();
 }
 
-// d1 = self.up(d2); d1 = torch.cat([d1, e1], 1); d1 = self.decode(d1): a module's result that stands before an older value
-// hands its name on (brain-segmentation-pytorch, segmentation_models_pytorch, nnU-Net).
+// d1 = self.up(d2); d1 = torch.cat([d1, e1], 1); d1 = self.decode(d1): a module's result that stands before an older
+// value hands its name on (brain-segmentation-pytorch, segmentation_models_pytorch, nnU-Net).
 bool Locals::TakesInSkip(TensorId id, const Node& cat) const {
   if (cat.op != "cat" || cat.inputs.size() != 2 || cat.inputs[0] != id || !cat.inputs[1].valid()) return false;
   const Tensor& skip = graph_.tensors[cat.inputs[1]];

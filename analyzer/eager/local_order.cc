@@ -13,7 +13,8 @@ namespace onnx_mem::eager {
 namespace {
 
 // Views that stand in larger expressions: attn + mask.unsqueeze(1).
-constexpr auto kInnerViews = std::to_array<std::string_view>({"unsqueeze", "squeeze", "slice", "select", "expand", "unbind"});
+constexpr auto kInnerViews =
+    std::to_array<std::string_view>({"unsqueeze", "squeeze", "slice", "select", "expand", "unbind"});
 // Views that are statements of their own: q = q.view(...).transpose(1, 2).
 constexpr auto kShapingViews = std::to_array<std::string_view>({"reshape", "permute"});
 // Operators that join the parts of an expression.
@@ -51,8 +52,8 @@ void Locals::CollectLeaves(int32_t unit_end, const Home& home, std::vector<Tenso
   }
 }
 
-// The unit that takes the result of `unit`, if it is likely of the same expression: an operator that joins it with other
-// parts, or a view on the way there. -1 if `unit` ends its statement.
+// The unit that takes the result of `unit`, if it is likely of the same expression: an operator that joins it with
+// other parts, or a view on the way there. -1 if `unit` ends its statement.
 int32_t Locals::NextInExpression(int32_t unit, const Home& home) const {
   const TensorId result = OnlyResult(unit, home.depth);
   if (!result.valid() || IsLeaf(result, home)) return -1;
@@ -76,7 +77,8 @@ int32_t Locals::HeldByHead(TensorId id, const Home& home) const {
   for (int step = 0; step < kMostSteps && result.valid(); ++step) {
     const std::vector<int32_t> next = ReadingUnits(result, home);
     if (next.size() != 1) return -1;
-    if (calls_.UnitCall(next[0], 0) >= 0) return next[0] + 1 >= static_cast<int32_t>(graph_.nodes.size()) ? next[0] : -1;
+    if (calls_.UnitCall(next[0], 0) >= 0)
+      return next[0] + 1 >= static_cast<int32_t>(graph_.nodes.size()) ? next[0] : -1;
     result = OnlyResult(next[0], 0);
   }
   return -1;
@@ -90,8 +92,8 @@ bool Locals::IsJoinedList(TensorId id, const Home& home) const {
     maker = Maker(id);
   }
   constexpr size_t kListSize = 3;
-  return maker != nullptr && maker->op == "cat" && maker->inputs.size() >= kListSize && HomeOf(id).frame == home.frame &&
-         calls_.UnitCall(graph_.tensors[id].producer.value(), home.depth) < 0;
+  return maker != nullptr && maker->op == "cat" && maker->inputs.size() >= kListSize &&
+         HomeOf(id).frame == home.frame && calls_.UnitCall(graph_.tensors[id].producer.value(), home.depth) < 0;
 }
 
 // Integers are indices, which functions of their own compute.

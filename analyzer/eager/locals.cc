@@ -17,7 +17,8 @@ bool Contains(const Range& range, std::string_view op) {
 }
 
 // A result that takes over the name of its operand: x = x + f(x), x = x.masked_fill(x == 0, y).
-constexpr auto kRebinding = std::to_array<std::string_view>({"add", "sub", "mul", "div", "cat", "mul_scalar", "compare", "where"});
+constexpr auto kRebinding =
+    std::to_array<std::string_view>({"add", "sub", "mul", "div", "cat", "mul_scalar", "compare", "where"});
 
 }  // namespace
 
@@ -52,7 +53,8 @@ size_t Locals::Signature(TensorId id, size_t depth, int levels) const {
   if (!producer.valid()) return 0;
   const Node& node = graph_.nodes[producer];
   const int32_t call = calls_.UnitCall(producer.value(), depth);
-  size_t hash = absl::HashOf(node.op, call < 0 ? std::string() : WithoutDigits(WithoutCallNumber(calls_.span(call).name)));
+  size_t hash =
+      absl::HashOf(node.op, call < 0 ? std::string() : WithoutDigits(WithoutCallNumber(calls_.span(call).name)));
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == id) hash = absl::HashOf(hash, i);
   }
@@ -76,8 +78,8 @@ int32_t Locals::UntilRebound(TensorId id, const Home& home) const {
   return next == it->second.end() ? end : std::min(end, *next);
 }
 
-// What made the value in the code of the frame at `depth`, back to the call that the statement began with: the name of that
-// call tells q from k and v, where its number (self.layers[i].q) does not tell one round of a loop from the next.
+// What made the value in the code of the frame at `depth`, back to the call that the statement began with: the name of
+// that call tells q from k and v, where its number (self.layers[i].q) does not tell one round of a loop from the next.
 size_t Locals::StatementSignature(TensorId id, size_t depth) const {
   constexpr int kMostSteps = 8;
   size_t hash = 0;
@@ -94,8 +96,8 @@ size_t Locals::StatementSignature(TensorId id, size_t depth) const {
   return hash;
 }
 
-// for layer in self.layers: q, k = layer.q(x), layer.k(x); x = softmax(q @ k) @ ...: where the next round of a loop in the
-// function assigns the name anew, after the node `last`; else where the function returns.
+// for layer in self.layers: q, k = layer.q(x), layer.k(x); x = softmax(q @ k) @ ...: where the next round of a loop in
+// the function assigns the name anew, after the node `last`; else where the function returns.
 int32_t Locals::EndOfRound(TensorId id, int32_t last, const Home& home) const {
   const int32_t end = calls_.EndOfFrameAt(last, home.depth);
   const auto rounds = statements_.find({home.frame, StatementSignature(id, home.depth)});
@@ -201,7 +203,8 @@ int32_t Locals::HeldUntil(TensorId id) const {
     const Node& node = graph_.nodes[reader];
     const bool is_operand = IsProduct(node) && !StandsInProduct(id, reader.value());
     const bool is_own = calls_.of_node(reader.value()).size() == home.depth;
-    if (is_operand) last = std::max(last, is_own ? EndOfRound(id, reader.value(), home) : calls_.EndOfFrame(reader.value()));
+    if (is_operand)
+      last = std::max(last, is_own ? EndOfRound(id, reader.value(), home) : calls_.EndOfFrame(reader.value()));
     if (node.op == "cat" && IsNamedPart(id, node)) last = std::max(last, EndOfList(id, reader));
     if (node.op == "cat") last = std::max(last, HeldByCallersList(reader));
   }
@@ -223,7 +226,8 @@ bool Locals::IsPassedOn(int32_t call, const Home& home) const {
   if (!IsElement(name)) return false;
   const size_t dot = name.rfind('.');
   const std::string_view owner = dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
-  return WithoutCallNumber(owner) == WithoutCallNumber(home.frame < 0 ? std::string_view() : calls_.span(home.frame).name);
+  return WithoutCallNumber(owner) ==
+         WithoutCallNumber(home.frame < 0 ? std::string_view() : calls_.span(home.frame).name);
 }
 
 int32_t Locals::NamedUntil(TensorId id) const {

@@ -101,8 +101,8 @@ class Machine {
     bool recomputed = false;
     std::vector<TensorRef> tensors;  // by slot, once recomputed
     std::function<void()> rerun;     // the segment's forward; holds its inputs
-    // Selective checkpointing (create_selective_checkpoint_contexts): operators whose results are kept in the first run,
-    // and by operator those results, first made first. The second run takes them from there.
+    // Selective checkpointing (create_selective_checkpoint_contexts): operators whose results are kept in the first
+    // run, and by operator those results, first made first. The second run takes them from there.
     std::vector<std::string> keep;
     std::map<std::string, std::deque<TensorRef>, std::less<>> kept;
   };

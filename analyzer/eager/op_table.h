@@ -11,17 +11,18 @@
 //   views        reshape (target = output shape; a view where strides allow, else a copy: aten::reshape) - view of the
 //                same element count; permute {perm}; expand; slice {axes, starts, ends, steps} (non-negative, clamped);
 //                select {axis, index}; split {axis, sizes}; unbind {axis}; squeeze {axes}; unsqueeze {axes};
-//                contiguous; identity (the very same tensor); detach; view_dtype (the same bytes); diagonal; unfold {axis}; diagonal_like views -> "as_strided_view"
+//                contiguous; identity (the very same tensor); detach; view_dtype (the same bytes); diagonal; unfold
+//                {axis}; diagonal_like views -> "as_strided_view"
 //   unary        relu sigmoid tanh gelu {approximate} silu hardswish hardsigmoid mish softplus relu6 clamp {two_sided}
 //                elu selu celu leaky_relu {alpha} erf exp log sqrt rsqrt reciprocal abs neg sign floor ceil round sin
 //                cos tan asin acos atan sinh cosh asinh acosh atanh pow_scalar {exponent} add_scalar sub_scalar
 //                rsub_scalar mul_scalar div_scalar rdiv_scalar rpow_scalar remainder_scalar fmod_scalar (a factor or
 //                divisor is wrapped: 8 B saved) cast (to output dtype) logical_not isnan isinf isfinite softsign
-//                logsigmoid logit nan_to_num hardshrink softshrink threshold exp2 expm1 log1p log2 log10 trunc frac glu {axis}
+//                logsigmoid logit nan_to_num hardshrink softshrink threshold exp2 expm1 log1p log2 log10 trunc frac glu
+//                {axis}
 //   binary       add sub mul div pow maximum minimum fmod remainder floor_divide atan2 compare (bool result) logical
-//                bitwise where (cond, a, b; a or b may be invalid = scalar) masked_fill (x, mask) prelu (x, slope) lerp (a, b, w?)
-//                logaddexp
-//                addcmul (self, tensor1, tensor2)
+//                bitwise where (cond, a, b; a or b may be invalid = scalar) masked_fill (x, mask) prelu (x, slope) lerp
+//                (a, b, w?) logaddexp addcmul (self, tensor1, tensor2)
 //   matmul       linear (x, weight, bias?) {transposed: 1 if the file's weight is [in, out] and the parameter
 //                [out, in]} addmm (a, b, bias?) {trans_a, trans_b} (Gemm whose weight is no plain linear)
 //                matmul (N-D, broadcasting) bmm einsum {equation}
@@ -32,14 +33,15 @@
 //   pool         max_pool {kernel, stride, return_indices} avg_pool adaptive_avg_pool adaptive_max_pool lp_pool
 //                max_unpool
 //   softmax      softmax log_softmax {axis, half_to_float: 1 if the call names float32 as dtype}
-//   reduce       {axes} or {axis}; none: all. sum mean amax amin prod norm {p} logsumexp argmax argmin cumsum cumprod logcumsumexp
+//   reduce       {axes} or {axis}; none: all. sum mean amax amin prod norm {p} logsumexp argmax argmin cumsum cumprod
+//   logcumsumexp
 //                max_dim (values+indices) std var all any
 //   loss         nll_loss (log-probabilities, target)
-//   select       embedding (weight, indices) embedding_bag {mode} index_select (x, indices) {axis} gather (x, index) {axis} index (x, i...)
+//   select       embedding (weight, indices) embedding_bag {mode} index_select (x, indices) {axis} gather (x, index)
+//   {axis} index (x, i...)
 //                scatter scatter_add (x, index, source?) scatter_reduce
-//                {reduction} index_add (x, index, source) bucketize index_put (x, values?, i...) {accumulate} topk sort nonzero
-//                copy_into (x, y: written into x in place)
-//                unique one_hot triu tril
+//                {reduction} index_add (x, index, source) bucketize index_put (x, values?, i...) {accumulate} topk sort
+//                nonzero copy_into (x, y: written into x in place) unique one_hot triu tril
 //   shape        cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle pixel_unshuffle roll repeat
 //                {repeats} flip im2col col2im grid_sample affine_grid
 //   create       arange full empty zeros_like random (uniform/normal/bernoulli; new, no gradient)
@@ -49,7 +51,8 @@
 //                inputs are weights: w_ih, w_hh, biases, each by direction or in one piece}; one layer
 //                lstm_cell gru_cell (x, h, c?, w_ih, w_hh, b_ih, b_hh)
 //   quantize     quantize dequantize fake_quantize
-//   spectral     (complex tensors are real ones with a last dimension of 2) fft_r2c fft_c2c fft_c2r stft (signal, window?)
+//   spectral     (complex tensors are real ones with a last dimension of 2) fft_r2c fft_c2c fft_c2r stft (signal,
+//   window?)
 //                {frame, hop} to_complex complex_abs complex_mul
 //   matrices     det logdet inverse
 //   detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?)

@@ -76,7 +76,8 @@ struct OptimizerRow {
 
 constexpr auto kOptimizers = std::to_array<OptimizerRow>({
     {"adafactor", "factored second moments", Factored, ForeachAdafactor, LoopAdafactor, 16},
-    {"adagrad", "sum of squares, from construction on", SumOfSquares, ForeachAdagrad, LoopRootOfSquares, 13, true, true},
+    {"adagrad", "sum of squares, from construction on", SumOfSquares, ForeachAdagrad, LoopRootOfSquares, 13, true,
+     true},
     {"adam", "two moments", TwoMoments, ForeachAdam, LoopAdam, 18, true},
     {"adam8bit", "two moments of one byte (bitsandbytes)", EightBitMoments, NoTemporaries, NoTemporaries, 4},
     {"adamw", "two moments, decoupled weight decay", TwoMoments, ForeachAdamW, LoopAdamW, 20, true},
@@ -85,7 +86,8 @@ constexpr auto kOptimizers = std::to_array<OptimizerRow>({
     {"nesterov", "SGD with Nesterov momentum", Momentum, ForeachMomentum, LoopNesterov, 11, true},
     {"none", "no optimizer: forward and backward only", NoState, NoTemporaries, NoTemporaries, 0},
     {"rmsprop", "one moment", SquareAverage, ForeachRmsProp, LoopRootOfSquares, 13},
-    {"rmsprop-centered", "one moment and the mean gradient", SquareAverageAndMean, ForeachRmsProp, LoopRootOfSquares, 17},
+    {"rmsprop-centered", "one moment and the mean gradient", SquareAverageAndMean, ForeachRmsProp, LoopRootOfSquares,
+     17},
     {"rmsprop-momentum", "one moment and momentum", SquareAverageAndMomentum, ForeachRmsProp, LoopRootOfSquares, 16},
     {"sgd", "no state", NoState, ForeachSgd, LoopSgd, 3, true},
 });

@@ -1,5 +1,6 @@
 // Optimizers: the state that they keep and the temporaries of their step, composed onto an enacted step.
-// Source: torch/optim/*.py with foreach=True, the default on a GPU; testdata/measured/optimizers.json holds measurements.
+// Source: torch/optim/*.py with foreach=True, the default on a GPU; testdata/measured/optimizers.json holds
+// measurements.
 #ifndef ONNX_MEM_ANALYZER_EAGER_OPTIMIZER_H_
 #define ONNX_MEM_ANALYZER_EAGER_OPTIMIZER_H_
 

@@ -17,11 +17,12 @@ bool Contains(const Range& range, const Value& value) {
   return std::find(range.begin(), range.end(), value) != range.end();
 }
 
-// The argument of the one call of `module` on the line: a name, or "" for an expression that calls something; nullopt if the
-// line has no such call, or several.
+// The argument of the one call of `module` on the line: a name, or "" for an expression that calls something; nullopt
+// if the line has no such call, or several.
 std::optional<std::string> PlainArgument(const SourceLine& line, std::string_view module) {
   const size_t dot = module.rfind('.');
-  const std::string call = absl::StrCat(".", std::string(dot == std::string_view::npos ? module : module.substr(dot + 1)), "(");
+  const std::string call =
+      absl::StrCat(".", std::string(dot == std::string_view::npos ? module : module.substr(dot + 1)), "(");
   const size_t at = line.text.find(call);
   if (at == std::string::npos || line.text.find(call, at + 1) != std::string::npos) return std::nullopt;
   const std::string_view rest = std::string_view(line.text).substr(at + call.size());
@@ -295,7 +296,8 @@ std::optional<SourceNames::Name> SourceNames::AliasIn(const Frame& frame, size_t
 
 // A later statement that reads the name but not the value shows that the name was given to another: as early as that
 // other one was made.
-std::optional<int32_t> SourceNames::EndOfAlias(const Frame& frame, const Name& alias, size_t reader, TensorId id) const {
+std::optional<int32_t> SourceNames::EndOfAlias(const Frame& frame, const Name& alias, size_t reader,
+                                               TensorId id) const {
   const Statement& statement = frame.runs[reader].line->statement;
   if (Contains(statement.pops, alias)) return -1;  // the list has let it go; the call that takes it holds it
   if (Binds(statement) && Contains(statement.targets, alias)) return EndOfRound(frame, reader);

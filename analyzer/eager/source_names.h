@@ -6,9 +6,9 @@
 //   97  y = self.act(self.bn(out)) bn's result has no name: the statement uses it up
 //   98  out = residual + out       "residual" was given to something that no longer has its own name
 //
-// A line that does not tell (a part of a longer statement, a helper function's whole body on the line of its call) gives
-// no answer, and locals.h decides. Assignments that run no operator, `residual = x`, leave no line: they show where a
-// statement reads what the name of its value no longer stands for.
+// A line that does not tell (a part of a longer statement, a helper function's whole body on the line of its call)
+// gives no answer, and locals.h decides. Assignments that run no operator, `residual = x`, leave no line: they show
+// where a statement reads what the name of its value no longer stands for.
 #ifndef ONNX_MEM_ANALYZER_EAGER_SOURCE_NAMES_H_
 #define ONNX_MEM_ANALYZER_EAGER_SOURCE_NAMES_H_
 

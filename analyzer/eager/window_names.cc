@@ -23,8 +23,8 @@ TensorId Through(const Graph& graph, TensorId id, std::string_view op) {
   return reader.op == op ? reader.outputs[0] : TensorId();
 }
 
-// The windows that `image` is parted into: view, permute, copy, view; dynamo's optimizer joins the last two, so that Swin's
-// windows cannot be told from those of code that parts in one step. Invalid if it is not.
+// The windows that `image` is parted into: view, permute, copy, view; dynamo's optimizer joins the last two, so that
+// Swin's windows cannot be told from those of code that parts in one step. Invalid if it is not.
 TensorId WindowsOf(const Graph& graph, TensorId image) {
   TensorId id = image;
   for (std::string_view op : {"reshape", "permute", "reshape"}) id = Through(graph, id, op);
@@ -94,8 +94,8 @@ TensorId WeightsHandedBack(const Graph& graph, const CallSpan& call) {
   return TensorId();
 }
 
-// for layer in self.layers: x, weights = layer(x): the last node of the next layer, or of the code around if this is the
-// last one.
+// for layer in self.layers: x, weights = layer(x): the last node of the next layer, or of the code around if this is
+// the last one.
 int32_t EndOfNextLayer(const Calls& calls, int32_t node, size_t depth) {
   if (depth == 0) return calls.EndOfFrameAt(node, 0);
   const int32_t next = calls.EndOfFrameAt(node, depth) + 1;

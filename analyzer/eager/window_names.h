@@ -5,10 +5,10 @@
 //   attn_windows = self.attn(x_windows)
 //   x = window_reverse(attn_windows.view(-1, w, w, C), ...)       x keeps its name until here
 //
-// Blocks that view tokens (B, L, C) as an image do all this in their forward, which holds both windows until it returns;
-// blocks that work on images do it in a method (timm's Swin), whose names go when it returns. Where the attention hands
-// its weights back (kept_results.h), so does the block, and what the shortcut is added to has a name too (transformers'
-// Swin and its relatives). Likely, not certain.
+// Blocks that view tokens (B, L, C) as an image do all this in their forward, which holds both windows until it
+// returns; blocks that work on images do it in a method (timm's Swin), whose names go when it returns. Where the
+// attention hands its weights back (kept_results.h), so does the block, and what the shortcut is added to has a name
+// too (transformers' Swin and its relatives). Likely, not certain.
 #ifndef ONNX_MEM_ANALYZER_EAGER_WINDOW_NAMES_H_
 #define ONNX_MEM_ANALYZER_EAGER_WINDOW_NAMES_H_
 

@@ -62,7 +62,8 @@ std::string TensorNames(const Graph& graph, const std::vector<TensorId>& ids) {
 }
 
 std::string TypeText(const Tensor& tensor) {
-  return absl::StrCat(std::string(NameOf(tensor.dtype)), " ", ToString(tensor.shape), tensor.upper_bound ? " at most" : "");
+  return absl::StrCat(std::string(NameOf(tensor.dtype)), " ", ToString(tensor.shape),
+                      tensor.upper_bound ? " at most" : "");
 }
 
 }  // namespace
@@ -158,7 +159,8 @@ std::string DumpGraph(const Graph& graph) {
   }
   for (const Node& node : graph.nodes) {
     if (!node.name.empty()) absl::StrAppend(&out, node.name, " = ");
-    absl::StrAppend(&out, node.domain.empty() ? "" : node.domain + "::", node.op, "(", TensorNames(graph, node.inputs), ") -> ");
+    absl::StrAppend(&out, node.domain.empty() ? "" : node.domain + "::", node.op, "(", TensorNames(graph, node.inputs),
+                    ") -> ");
     absl::StrAppend(&out,
                     absl::StrJoin(node.outputs, ", ",
                                   [&](std::string* text, TensorId id) {

@@ -19,8 +19,8 @@ struct Token {
 using Tokens = std::vector<Token>;
 
 constexpr auto kSigns = std::to_array<std::string_view>({
-    "**=", "//=", ">>=", "<<=", "...", "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", "==", "!=", "<=", ">=", ":=",
-    "->", "**", "//", ">>", "<<",
+    "**=", "//=", ">>=", "<<=", "...", "+=", "-=", "*=", "/=", "%=", "@=", "&=",
+    "|=",  "^=",  "==",  "!=",  "<=",  ">=", ":=", "->", "**", "//", ">>", "<<",
 });
 constexpr auto kKeywords = std::to_array<std::string_view>({
     "False", "None", "True",   "and", "as",     "assert", "async", "await", "break", "class",  "continue", "def",
@@ -28,8 +28,8 @@ constexpr auto kKeywords = std::to_array<std::string_view>({
     "lambda", "nonlocal", "not", "or", "pass",   "raise",  "return", "try",  "while", "with",   "yield",
 });
 // Names of modules and of the object itself: no variables that hold a tensor.
-constexpr auto kNoVariables =
-    std::to_array<std::string_view>({"self", "torch", "F", "nn", "math", "np", "functional", "Tensor", "torchvision", "cls"});
+constexpr auto kNoVariables = std::to_array<std::string_view>(
+    {"self", "torch", "F", "nn", "math", "np", "functional", "Tensor", "torchvision", "cls"});
 
 template <class Range>
 bool Contains(const Range& range, std::string_view what) {
@@ -103,7 +103,8 @@ int Depth(const Tokens& tokens) {
 }
 
 bool IsAugmenting(std::string_view sign) {
-  return sign.size() >= 2 && sign.back() == '=' && sign != "==" && sign != "!=" && sign != "<=" && sign != ">=" && sign != ":=";
+  return sign.size() >= 2 && sign.back() == '=' && sign != "==" && sign != "!=" && sign != "<=" && sign != ">=" &&
+         sign != ":=";
 }
 
 // Indices of the assignment signs outside brackets; for `a: type = b` that of the '=' alone.
@@ -144,16 +145,20 @@ void ReadValue(const Tokens& tokens, size_t begin, size_t end, Statement& statem
       continue;
     }
     if (token.kind == TokenKind::kSign) {
-      if ((token.text == "(" || token.text == "[" || Contains(kOperators, token.text)) && after_operand) ++statement.places;
+      if ((token.text == "(" || token.text == "[" || Contains(kOperators, token.text)) && after_operand)
+        ++statement.places;
       continue;
     }
-    if (token.kind != TokenKind::kName || Contains(kKeywords, token.text) || Contains(kNoVariables, token.text)) continue;
+    if (token.kind != TokenKind::kName || Contains(kKeywords, token.text) || Contains(kNoVariables, token.text))
+      continue;
     if (i > 0 && tokens[i - 1].text == ".") continue;
-    if (i + 1 < tokens.size() && (tokens[i + 1].text == "(" || (tokens[i + 1].text == "=" && !tokens[i + 1].space_before))) {
+    if (i + 1 < tokens.size() &&
+        (tokens[i + 1].text == "(" || (tokens[i + 1].text == "=" && !tokens[i + 1].space_before))) {
       continue;
     }
     if (!Contains(statement.reads, token.text)) statement.reads.emplace_back(token.text);
-    const bool pops = i + 3 < tokens.size() && tokens[i + 1].text == "." && tokens[i + 2].text == "pop" && tokens[i + 3].text == "(";
+    const bool pops =
+        i + 3 < tokens.size() && tokens[i + 1].text == "." && tokens[i + 2].text == "pop" && tokens[i + 3].text == "(";
     if (pops) statement.pops.emplace_back(token.text);
   }
 }

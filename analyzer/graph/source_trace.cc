@@ -74,7 +74,8 @@ void MoveCall(Node& node, size_t kept, size_t depth) {
   if (it == node.metadata.end()) return;
   std::string& trace = it->second;
   std::vector<size_t> frames;
-  for (size_t at = trace.find(kFile.data()); at != std::string::npos; at = trace.find(kFile.data(), at + 1)) frames.push_back(at);
+  for (size_t at = trace.find(kFile.data()); at != std::string::npos; at = trace.find(kFile.data(), at + 1))
+    frames.push_back(at);
   if (frames.size() <= kept) return;
   const size_t end = kept + 1 < frames.size() ? frames[kept + 1] : trace.size();
   const absl::string_view line = absl::string_view(trace).substr(frames[kept], end - frames[kept]);

@@ -46,9 +46,9 @@ class SourceTraceReader {
 // Keeps the trace of the file's node on an operator that it became, and that of an operator on another.
 void KeepSourceTrace(const Node& from, Node& to);
 
-// For an operator that ran in other calls than its trace says: `kept` of them, the outermost, are right, and `depth` in all.
-// Forgets the lines further in, and the one that makes the first other call; not so the one on which a Sequential calls
-// all of its elements.
+// For an operator that ran in other calls than its trace says: `kept` of them, the outermost, are right, and `depth` in
+// all. Forgets the lines further in, and the one that makes the first other call; not so the one on which a Sequential
+// calls all of its elements.
 void MoveCall(Node& node, size_t kept, size_t depth);
 
 // `input = module(input)`, on which a Sequential calls its elements one after the other.

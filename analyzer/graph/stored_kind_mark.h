@@ -6,7 +6,8 @@
 
 namespace onnx_mem {
 
-// The stored tensors that the node reads and that are parameters, or buffers, of their modules: "\nfc.weight\nfc.bias\n".
+// The stored tensors that the node reads and that are parameters, or buffers, of their modules:
+// "\nfc.weight\nfc.bias\n".
 inline constexpr std::string_view kReadsParameter = "onnx_mem.reads_parameter";
 inline constexpr std::string_view kReadsBuffer = "onnx_mem.reads_buffer";
 // The node runs in a module that has a parameter of which the file has no tensor: the value is its name.

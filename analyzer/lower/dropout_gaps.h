@@ -18,8 +18,8 @@ namespace onnx_mem {
 // BatchNorm leaves the same gap.
 std::vector<NodeId> FindSequentialGaps(const Draft& draft);
 
-// True if what reads the result of `id`, and nothing else does, is the next child of the same nn.Sequential: nothing ran
-// between the two.
+// True if what reads the result of `id`, and nothing else does, is the next child of the same nn.Sequential: nothing
+// ran between the two.
 bool IsFollowedAtOnce(const Draft& draft, NodeId id);
 
 }  // namespace onnx_mem

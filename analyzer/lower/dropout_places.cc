@@ -110,8 +110,8 @@ void AddTransformerSpot(const Draft& draft, NodeId id, DropoutSpots& spots) {
     spots.usual.push_back({id, node.op == "sdpa" ? DropoutPlace::kKernel : DropoutPlace::kMaskAndResult, true});
   } else if (IsPlainFeedForward(draft, id) || IsPostNormFeedForward(draft, id)) {
     spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
-  } else if ((IsProjection(draft, id) && ResidualSum(draft, node.outputs[0]).valid()) || IsLastEmbeddingSum(draft, id) ||
-             IsPlainStackInput(draft, id)) {
+  } else if ((IsProjection(draft, id) && ResidualSum(draft, node.outputs[0]).valid()) ||
+             IsLastEmbeddingSum(draft, id) || IsPlainStackInput(draft, id)) {
     spots.usual.push_back({id, DropoutPlace::kMask});
   }
 }
@@ -129,8 +129,8 @@ bool IsGatedFeedForward(const Draft& draft, NodeId product) {
   return gated && after.valid() && draft.node(after).inputs.size() == 2;
 }
 
-// The norm under which a residual stream ends, weight * (x * rsqrt(mean(x ** 2))): nothing adds to x any more. T5's stacks
-// drop what theirs gives.
+// The norm under which a residual stream ends, weight * (x * rsqrt(mean(x ** 2))): nothing adds to x any more. T5's
+// stacks drop what theirs gives.
 bool EndsStream(const Draft& draft, NodeId id) {
   const Node& node = draft.node(id);
   if (node.op != "mul" || node.inputs.size() != 2) return false;

@@ -117,7 +117,8 @@ bool JoinsPyramid(const Draft& draft, const Node& cat) {
     const std::vector<int64_t> dilation = IntsAttribute(draft.node(conv), "dilation");
     dilations[draft.node(conv).inputs[0]].insert(dilation.empty() ? 1 : dilation[0]);
   }
-  return std::any_of(dilations.begin(), dilations.end(), [](const auto& entry) { return entry.second.size() >= kFewestRates; });
+  return std::any_of(dilations.begin(), dilations.end(),
+                     [](const auto& entry) { return entry.second.size() >= kFewestRates; });
 }
 
 // What the projection of the joined pyramid is activated to: DeepLab drops it.

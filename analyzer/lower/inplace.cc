@@ -36,9 +36,9 @@ constexpr auto kInPlace = std::to_array<InPlaceRow>({
 
 // Producers whose backward reads their own output: it must stay as it is.
 constexpr auto kSavesOutput = std::to_array<std::string_view>({
-    "sigmoid", "tanh", "exp", "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax", "relu", "leaky_relu", "elu", "selu",
-    "celu", "tan", "prod", "amax", "amin", "norm", "logsumexp", "pow", "cumprod", "sdpa", "lstm", "gru", "rnn", "std",
-    "cumsum", "max_pool", "assumed", "opaque",
+    "sigmoid", "tanh", "exp",  "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax", "relu",      "leaky_relu",
+    "elu",     "selu", "celu", "tan",  "prod",  "amax",       "amin",    "norm",        "logsumexp", "pow",
+    "cumprod", "sdpa", "lstm", "gru",  "rnn",   "std",        "cumsum",  "max_pool",    "assumed",   "opaque",
 });
 
 // Producers after which model zoos write `inplace=True`.
@@ -103,15 +103,16 @@ bool EndsALayer(const Draft& draft, NodeId activation, NodeId norm) {
                       [&](NodeId reader) { return StartsWith(draft.node(reader).calls, frame); });
 }
 
-// nn.LeakyReLU() with its default slope was given no arguments, inplace=True neither. Only a norm that activates by itself
-// gives its activation that alone (timm/layers/norm_act.py).
+// nn.LeakyReLU() with its default slope was given no arguments, inplace=True neither. Only a norm that activates by
+// itself gives its activation that alone (timm/layers/norm_act.py).
 bool HasOnlyDefaults(const Node& activation, const Node& before) {
   constexpr double kDefaultSlope = 0.01, kTolerance = 1e-6;
   const bool is_default = std::abs(FloatAttribute(activation, "alpha", kDefaultSlope) - kDefaultSlope) < kTolerance;
   return is_default && (before.calls.empty() || !StartsWith(activation.calls, before.calls));
 }
 
-bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId producer, const Run& run, bool convolutional) {
+bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId producer, const Run& run,
+             bool convolutional) {
   const Node& before = draft.node(producer);
   if (IntAttribute(draft.node(id), kOverwrites, 0) != 0) return true;
   switch (row.habit) {
@@ -204,7 +205,9 @@ void MarkAllInPlace(Graph& graph) {
     if (node.op != "add" && (row == nullptr || row->habit == Habit::kIntoZeros)) continue;
     if (node.attributes.contains("inplace") || node.inputs.empty() || !node.inputs[0].valid()) continue;
     const Tensor &input = graph.tensors[node.inputs[0]], &output = graph.tensors[node.outputs[0]];
-    if (!input.producer.valid() || input.consumers.size() != 1 || Contains(kSavesOutput, graph.nodes[input.producer].op)) continue;
+    if (!input.producer.valid() || input.consumers.size() != 1 ||
+        Contains(kSavesOutput, graph.nodes[input.producer].op))
+      continue;
     if (std::find(graph.outputs.begin(), graph.outputs.end(), node.inputs[0]) != graph.outputs.end()) continue;
     if (input.shape == output.shape && input.dtype == output.dtype) node.attributes["inplace"] = int64_t{1};
   }

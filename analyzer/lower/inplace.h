@@ -11,8 +11,8 @@
 
 namespace onnx_mem {
 
-// Value of the attribute where the source line of the node says so (source_inplace.h), whatever the habits are; 0 where it
-// says that the operator makes a new tensor.
+// Value of the attribute where the source line of the node says so (source_inplace.h), whatever the habits are; 0 where
+// it says that the operator makes a new tensor.
 inline constexpr int64_t kInPlaceBySource = 2;
 
 // Attribute of an operator of which the order of the file shows that it writes over its input (rewrite_displaced.cc).
@@ -22,17 +22,19 @@ inline constexpr std::string_view kOverwrites = "overwrites";
 bool HasInPlaceForm(std::string_view op);
 
 // Sets "inplace" = 1 where Run.inplace says so and it is legal: the overwritten tensor has no other reader, is no
-// input or output of the graph, and nobody needs it in backward. Gives how many operators became in-place without a source
-// line that says so.
-//   auto   what the source lines say, where the file has them; else what model zoos write: ReLU right after convolution,
-//          BatchNorm, sum or linear; LeakyReLU as a module of its own there; `out += identity` before a ReLU; in inference also the other activations after BatchNorm
+// input or output of the graph, and nobody needs it in backward. Gives how many operators became in-place without a
+// source line that says so.
+//   auto   what the source lines say, where the file has them; else what model zoos write: ReLU right after
+//   convolution,
+//          BatchNorm, sum or linear; LeakyReLU as a module of its own there; `out += identity` before a ReLU; in
+//          inference also the other activations after BatchNorm
 //   norms  as auto, and BatchNorm together with the activation that alone reads it, as inplace_abn does
 //   none   nothing
 //   REGEX  every operator that can, by node name or module path. Error: InvalidArgument (usage) for a bad pattern.
 absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run);
 
-// Sets "inplace" = 1 on every activation and sum of a lowered graph that can write in place and of which no source line tells
-// that it does not: the least memory that an inference may need.
+// Sets "inplace" = 1 on every activation and sum of a lowered graph that can write in place and of which no source line
+// tells that it does not: the least memory that an inference may need.
 void MarkAllInPlace(Graph& graph);
 
 }  // namespace onnx_mem

@@ -90,9 +90,10 @@ void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostic
     int64_t total = 0;
     for (const auto& [op, count] : lowering.assumed) total += count;
     Diagnostic d{"assumed-op", Severity::kWarning, total, absl::StrCat("no memory rule for ", total, " nodes"), {}, {}};
-    d.details.push_back(absl::StrCat("what: ", absl::StrJoin(lowering.assumed, ", ", [](std::string* out, const auto& entry) {
-                          absl::StrAppend(out, entry.first, " (x", entry.second, ")");
-                        })));
+    d.details.push_back(
+        absl::StrCat("what: ", absl::StrJoin(lowering.assumed, ", ", [](std::string* out, const auto& entry) {
+                       absl::StrAppend(out, entry.first, " (x", entry.second, ")");
+                     })));
     d.details.push_back("why: counted as new outputs that save their inputs, one gradient per input");
     diagnostics.push_back(std::move(d));
   }
@@ -104,8 +105,8 @@ void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostic
   }
 }
 
-// A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is kept
-// too. No export shows which.
+// A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is
+// kept too. No export shows which.
 void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
   int64_t count = 0, bytes = 0;
   for (NodeId id : draft.InOrder()) {
@@ -116,11 +117,14 @@ void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
     bytes += NumBytes(result.shape, result.dtype).value_or(0);
   }
   if (count == 0) return;
-  diagnostics.push_back({"inplace-assumed", Severity::kNote, count,
-                         absl::StrCat(count, " LeakyReLUs are taken to write over what they read, as they usually do behind a layer"),
-                         {absl::StrCat("why: otherwise what they read is kept for backward too, ", bytes, " B in all"),
-                          "try: --inplace none if they do not"},
-                         bytes});
+  diagnostics.push_back(
+      {"inplace-assumed",
+       Severity::kNote,
+       count,
+       absl::StrCat(count, " LeakyReLUs are taken to write over what they read, as they usually do behind a layer"),
+       {absl::StrCat("why: otherwise what they read is kept for backward too, ", bytes, " B in all"),
+        "try: --inplace none if they do not"},
+       bytes});
 }
 
 // What the source lines of a dynamo export settle (graph/source_trace.h) is no guess, but a fact of that program.

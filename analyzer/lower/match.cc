@@ -50,7 +50,8 @@ void CopyResult(Draft& draft, NodeId id) {
   draft.Add(MakeNodeInCallOf(draft.node(id), "contiguous", {result}, {copy}), draft.rank(id));
 }
 
-Node MakeNodeInCallOf(const Node& of, std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
+Node MakeNodeInCallOf(const Node& of, std::string_view op, std::vector<TensorId> inputs,
+                      std::vector<TensorId> outputs) {
   Node node = MakeNode(op, std::move(inputs), std::move(outputs));
   node.name = of.name;
   node.module = of.module;

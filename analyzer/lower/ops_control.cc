@@ -52,8 +52,10 @@ bool LowerEmbeddingBag(Site& s) {
   TensorId table, indices;
   for (TensorId capture : s.node().captures) {
     const Tensor& tensor = s.source().tensors[capture];
-    if (tensor.role == TensorRole::kInitializer && IsFloating(tensor.dtype) && tensor.shape.rank() == 2) table = capture;
-    const bool listed = tensor.dtype == DType::kInt64 && tensor.shape.rank() == 1 && s.lowering().residence.from_data[capture];
+    if (tensor.role == TensorRole::kInitializer && IsFloating(tensor.dtype) && tensor.shape.rank() == 2)
+      table = capture;
+    const bool listed =
+        tensor.dtype == DType::kInt64 && tensor.shape.rank() == 1 && s.lowering().residence.from_data[capture];
     if (listed) indices = capture;
   }
   if (mode.empty() || !looks_up || !table.valid() || !indices.valid()) return false;

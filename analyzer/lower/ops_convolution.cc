@@ -93,8 +93,8 @@ void LowerDeformConv(Site& s) {
   s.Emit("deform_conv", std::move(inputs), {s.Out(0)});
 }
 
-// Mamba's and Gated DeltaNet's short convolution as their code runs it without a kernel of its own: the state, or zeros,
-// before the tokens, a convolution of each channel, SiLU. The new state is a view of what was joined.
+// Mamba's and Gated DeltaNet's short convolution as their code runs it without a kernel of its own: the state, or
+// zeros, before the tokens, a convolution of each channel, SiLU. The new state is a view of what was joined.
 void LowerCausalConv(Site& s) {
   const Dims dims = s.InShape(0).dims;
   const DType dtype = s.InType(0);

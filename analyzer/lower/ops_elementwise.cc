@@ -34,8 +34,8 @@ Dims Broadcast(const Dims& a, const Dims& b) {
   return dims;
 }
 
-// mask == 0 of a bool or integer tensor: exporters cast what they compare with a number to the number's dtype, which the
-// framework's kernel does as it reads.
+// mask == 0 of a bool or integer tensor: exporters cast what they compare with a number to the number's dtype, which
+// the framework's kernel does as it reads.
 bool IsPromotedForComparison(const Site& s) {
   constexpr auto kComparisons =
       std::to_array<std::string_view>({"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"});

@@ -37,7 +37,8 @@ void LowerGather(Site& s) {
     return;
   }
   const bool one_dimensional = s.InRank(1) <= 1;
-  s.Emit(one_dimensional ? "index_select" : "index", {s.Materialized(0), s.Materialized(1)}, {s.Out(0)}, {{"axis", axis}});
+  s.Emit(one_dimensional ? "index_select" : "index", {s.Materialized(0), s.Materialized(1)}, {s.Out(0)},
+         {{"axis", axis}});
 }
 
 void LowerGatherElements(Site& s) {
@@ -52,7 +53,9 @@ void LowerGatherNd(Site& s) {
 void LowerScatterElements(Site& s) {
   const std::string reduction = s.String("reduction", "none");
   const bool named = absl::StartsWith(s.scope().framework_op, "scatter_reduce#");
-  const std::string_view op = reduction == "none" ? "scatter" : reduction == "add" && !named ? "scatter_add" : "scatter_reduce";
+  const std::string_view op = reduction == "none"            ? "scatter"
+                              : reduction == "add" && !named ? "scatter_add"
+                                                             : "scatter_reduce";
   s.Emit(op, {s.Materialized(0), s.Materialized(1), s.Materialized(2)}, {s.Out(0)},
          {{"axis", s.Axis("axis", 0)}, {"reduction", reduction}});
 }
@@ -66,7 +69,8 @@ void LowerScatterNd(Site& s) {
   const bool at_ranges = s.Has(1) && !from_data[s.node().inputs[1]] && !named;
   if (!at_ranges || !s.draft().producer(x).valid()) {
     const bool adds = s.String("reduction", "none") != "none";
-    s.Emit("index_put", {x, s.Materialized(2), s.Materialized(1)}, {s.Out(0)}, {{"accumulate", static_cast<int64_t>(adds)}});
+    s.Emit("index_put", {x, s.Materialized(2), s.Materialized(1)}, {s.Out(0)},
+           {{"accumulate", static_cast<int64_t>(adds)}});
     return;
   }
   if (!s.Has(2) || !from_data[s.node().inputs[2]] || !s.In(2).valid()) return s.Alias(0, x);
@@ -88,7 +92,8 @@ void LowerCompress(Site& s) {
   const bool flat = s.node().attributes.find("axis") == s.node().attributes.end();
   const int64_t axis = flat ? 0 : s.Axis("axis", 0);
   if (axis < 0 || axis >= static_cast<int64_t>(out.size())) return s.Assume();
-  const TensorId positions = s.EmitTemp("nonzero", {s.Materialized(1)}, {out[static_cast<size_t>(axis)]}, DType::kInt64);
+  const TensorId positions =
+      s.EmitTemp("nonzero", {s.Materialized(1)}, {out[static_cast<size_t>(axis)]}, DType::kInt64);
   TensorId x = s.Materialized(0);
   const auto elements = NumElements(s.InShape(0));
   if (flat && dims.size() > 1 && elements) x = s.EmitTemp("reshape", {x}, {*elements}, s.InType(0));
@@ -102,6 +107,8 @@ void LowerOneHot(Site& s) { s.Emit("one_hot", {s.Materialized(0)}, {s.Out(0)}); 
 void LowerTrilu(Site& s) { s.Emit(s.Int("upper", 1) != 0 ? "triu" : "tril", {s.Materialized(0)}, {s.Out(0)}); }
 
 // torch has no such operator; a gather along the time axis does it.
-void LowerReverseSequence(Site& s) { s.Emit("flip", {s.Materialized(0)}, {s.Out(0)}, {{"axes", std::vector<int64_t>{s.Int("time_axis", 0)}}}); }
+void LowerReverseSequence(Site& s) {
+  s.Emit("flip", {s.Materialized(0)}, {s.Out(0)}, {{"axes", std::vector<int64_t>{s.Int("time_axis", 0)}}});
+}
 
 }  // namespace onnx_mem

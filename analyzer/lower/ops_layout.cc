@@ -26,7 +26,9 @@ void LowerResize(Site& s) {
   s.Emit("upsample", {s.Materialized(0)}, {s.Out(0)}, {{"mode", s.String("mode", "nearest")}});
 }
 
-void LowerDepthToSpace(Site& s) { s.Emit(s.framework(), {s.Materialized(0)}, {s.Out(0)}, {{"block", s.Int("blocksize", 1)}}); }
+void LowerDepthToSpace(Site& s) {
+  s.Emit(s.framework(), {s.Materialized(0)}, {s.Out(0)}, {{"block", s.Int("blocksize", 1)}});
+}
 
 // repeat() of ones still copies.
 void LowerTile(Site& s) {
@@ -60,7 +62,8 @@ void LowerCrop(Site& s) {
     ends.push_back(starts.back() + to[i]);
     steps.push_back(1);
   }
-  s.Emit("slice", {s.Materialized(0)}, {s.Out(0)}, {{"axes", axes}, {"starts", starts}, {"ends", ends}, {"steps", steps}});
+  s.Emit("slice", {s.Materialized(0)}, {s.Out(0)},
+         {{"axes", axes}, {"starts", starts}, {"ends", ends}, {"steps", steps}});
 }
 
 }  // namespace onnx_mem

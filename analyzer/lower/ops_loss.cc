@@ -13,7 +13,8 @@ void LowerSoftmaxCrossEntropy(Site& s) {
 }
 
 void LowerNegativeLogLikelihood(Site& s) {
-  s.Emit("nll_loss", {s.Materialized(0), s.Materialized(1)}, {s.Out(0)}, {{"reduction", s.String("reduction", "mean")}});
+  s.Emit("nll_loss", {s.Materialized(0), s.Materialized(1)}, {s.Out(0)},
+         {{"reduction", s.String("reduction", "mean")}});
 }
 
 }  // namespace onnx_mem

@@ -63,7 +63,10 @@ void LowerRmsNormalization(Site& s) {
   s.Emit("rms_norm", WithoutTail({s.Materialized(0), Affine(s, 1)}), {s.Out(0)}, {{"axis", s.Axis("axis", -1)}});
 }
 
-void LowerLrn(Site& s) { s.Emit("local_response_norm", {s.Materialized(0)}, {s.Out(0)}, {{"size", s.Int("size", 5)}, {"beta", s.Float("beta", 0.75)}}); }
+void LowerLrn(Site& s) {
+  s.Emit("local_response_norm", {s.Materialized(0)}, {s.Out(0)},
+         {{"size", s.Int("size", 5)}, {"beta", s.Float("beta", 0.75)}});
+}
 
 void LowerLpNormalization(Site& s) {
   s.Emit("lp_normalize", {s.Materialized(0)}, {s.Out(0)}, {{"p", s.Int("p", 2)}, {"axis", s.Axis("axis", -1)}});

@@ -50,7 +50,8 @@ void LowerPackedWeightProduct(Site& s) {
   const int64_t features = s.Int("N", 0), depth = s.Int("K", 0);
   if (features <= 0 || depth <= 0) return s.Assume();
   const TensorId product = s.Has(5) ? s.Temp(s.OutShape().dims, s.OutType()) : s.Out(0);
-  s.Emit("packed_linear", {s.Materialized(0), s.Materialized(1)}, {product}, {{"features", features}, {"depth", depth}});
+  s.Emit("packed_linear", {s.Materialized(0), s.Materialized(1)}, {product},
+         {{"features", features}, {"depth", depth}});
   if (s.Has(5)) s.Emit("add", {product, s.Materialized(5)}, {s.Out(0)});
 }
 

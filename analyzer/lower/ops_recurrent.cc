@@ -15,7 +15,8 @@ void CollectStored(Site& s, TensorId id, int depth, std::vector<TensorId>& store
   const Tensor& tensor = s.source().tensors[id];
   if (tensor.role == TensorRole::kInitializer || tensor.role == TensorRole::kConstant) {
     const TensorId found = s.draft().Resolve(id);
-    if (IsFloating(tensor.dtype) && std::find(stored.begin(), stored.end(), found) == stored.end()) stored.push_back(found);
+    if (IsFloating(tensor.dtype) && std::find(stored.begin(), stored.end(), found) == stored.end())
+      stored.push_back(found);
     return;
   }
   if (!tensor.producer.valid()) return;

@@ -23,7 +23,8 @@ bool IsNoOp(const Site& s) {
 }
 
 void EmitOnTop(Site& s, std::string_view first, std::string_view second, Attributes first_attributes) {
-  const TensorId x = s.EmitTemp(first, {s.Materialized(0)}, s.OutShape().dims, s.OutType(), std::move(first_attributes));
+  const TensorId x =
+      s.EmitTemp(first, {s.Materialized(0)}, s.OutShape().dims, s.OutType(), std::move(first_attributes));
   s.Emit(second, {x}, {s.Out(0)});
 }
 
@@ -64,7 +65,8 @@ void LowerArg(Site& s) {
 }
 
 void LowerCumulative(Site& s) {
-  const int64_t axis = s.Number(1) ? static_cast<int64_t>(*s.Number(1)) : s.Ints(1).value_or(std::vector<int64_t>{0})[0];
+  const int64_t axis =
+      s.Number(1) ? static_cast<int64_t>(*s.Number(1)) : s.Ints(1).value_or(std::vector<int64_t>{0})[0];
   s.Emit(s.framework(), {s.Materialized(0)}, {s.Out(0)}, {{"axis", Site::Normalize(axis, s.InRank(0))}});
 }
 

@@ -55,7 +55,8 @@ void SetSequence(Site& s, std::vector<TensorId> tensors) {
   s.lowering().sequences[s.Out(0)] = std::move(tensors);
 }
 
-// Position `slot` in a list of `size`, counted from the end where it is negative; nullopt if it is not known or outside.
+// Position `slot` in a list of `size`, counted from the end where it is negative; nullopt if it is not known or
+// outside.
 std::optional<size_t> PositionOf(const Site& s, size_t slot, size_t size) {
   const auto at = s.Ints(slot);
   if (!at || at->size() != 1) return std::nullopt;
@@ -146,7 +147,8 @@ void LowerConcatFromSequence(Site& s) {
   const std::vector<TensorId>* tensors = SequenceOf(s, 0);
   if (tensors == nullptr || tensors->empty()) return s.Assume();
   const bool stacks = s.Int("new_axis", 0) != 0;
-  s.Emit(stacks ? "stack" : "cat", *tensors, {s.Out(0)}, {{"axis", Site::Normalize(s.Int("axis", 0), s.OutShape().rank())}});
+  s.Emit(stacks ? "stack" : "cat", *tensors, {s.Out(0)},
+         {{"axis", Site::Normalize(s.Int("axis", 0), s.OutShape().rank())}});
 }
 
 void LowerOptional(Site& s) {

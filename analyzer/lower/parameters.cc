@@ -27,8 +27,9 @@ constexpr std::array<std::string_view, 24> kBufferNames = {
     "image_std",    "pe",          "relative_coords_table", "final_logits_bias",
 };
 
-// ATen operators that dynamo's exporter evaluates when all that they read is stored. What they give is named after them,
-// with a number from the second on: "unsqueeze", "unsqueeze_14". Parameters have the names that the model gave them.
+// ATen operators that dynamo's exporter evaluates when all that they read is stored. What they give is named after
+// them, with a number from the second on: "unsqueeze", "unsqueeze_14". Parameters have the names that the model gave
+// them.
 constexpr auto kFoldedCalls = std::to_array<std::string_view>({
     "_to_copy",  "add",       "arange",        "cat",    "clone",     "convert_element_type", "cos",       "cumsum",
     "div",       "einsum",    "exp",           "expand", "flip",      "full",                 "index",     "linspace",
@@ -42,7 +43,8 @@ constexpr auto kFoldedCalls = std::to_array<std::string_view>({
 
 // At most one dimension that is not 1: the scale of a layer, seen through a view, rather than a table.
 bool IsVector(const Shape& shape) {
-  return shape.rank() == 0 || std::count_if(shape.dims.begin(), shape.dims.end(), [](int64_t d) { return d != 1; }) <= 1;
+  return shape.rank() == 0 ||
+         std::count_if(shape.dims.begin(), shape.dims.end(), [](int64_t d) { return d != 1; }) <= 1;
 }
 
 // Operators and slots whose floating operand is a layer's weight, whatever its name.
@@ -102,7 +104,8 @@ bool HasBufferName(std::string_view name) {
 // "unsqueeze_14" -> "unsqueeze".
 std::string_view CallOf(std::string_view name) {
   const size_t underscore = name.rfind('_');
-  return underscore != std::string_view::npos && AllDigits(name.substr(underscore + 1)) ? name.substr(0, underscore) : name;
+  return underscore != std::string_view::npos && AllDigits(name.substr(underscore + 1)) ? name.substr(0, underscore)
+                                                                                        : name;
 }
 
 // The name of a folded result in a dynamo export: "val_34", "unsqueeze_14".
@@ -121,14 +124,15 @@ bool IsFoldedExpression(const Tensor& tensor) {
 }
 
 // Calls that parameters do not go through: frequencies, positions, tensors filled with a number.
-constexpr auto kTableCalls = std::to_array<std::string_view>({"arange", "cos", "cumsum", "full", "full_like", "linspace",
-                                                              "new_ones", "new_zeros", "ones", "ones_like", "outer", "pow",
-                                                              "sin", "zeros", "zeros_like"});
+constexpr auto kTableCalls =
+    std::to_array<std::string_view>({"arange", "cos", "cumsum", "full", "full_like", "linspace", "new_ones",
+                                     "new_zeros", "ones", "ones_like", "outer", "pow", "sin", "zeros", "zeros_like"});
 
 // Stored, or a change of layout of what is.
 bool IsStoredThroughLayout(const Graph& graph, TensorId id) {
   constexpr int kMostChanges = 4;
-  constexpr auto kLayout = std::to_array<std::string_view>({"Unsqueeze", "Reshape", "Transpose", "Squeeze", "Expand", "Cast"});
+  constexpr auto kLayout =
+      std::to_array<std::string_view>({"Unsqueeze", "Reshape", "Transpose", "Squeeze", "Expand", "Cast"});
   for (int i = 0; i <= kMostChanges && id.valid(); ++i) {
     const Tensor& tensor = graph.tensors[id];
     if (tensor.role != TensorRole::kActivation) return true;
@@ -140,8 +144,8 @@ bool IsStoredThroughLayout(const Graph& graph, TensorId id) {
   return false;
 }
 
-// The table of a relative position bias, in a layout of the exporter's: a column for each head, a row for each offset (of
-// (2W - 1)² in a window: swin; of W² distances: LeViT), picked from by a stored index.
+// The table of a relative position bias, in a layout of the exporter's: a column for each head, a row for each offset
+// (of (2W - 1)² in a window: swin; of W² distances: LeViT), picked from by a stored index.
 bool IsRelativeTable(const Graph& graph, TensorId id) {
   constexpr int64_t kMostHeads = 64;
   const Tensor& tensor = graph.tensors[id];
@@ -163,8 +167,8 @@ bool IsMarked(const Graph& graph, TensorId id, std::string_view mark) {
   });
 }
 
-// A table of a module that has parameters which no tensor of the file is, in a layout of the exporter's, picked from by a
-// stored index: it is one of them.
+// A table of a module that has parameters which no tensor of the file is, in a layout of the exporter's, picked from by
+// a stored index: it is one of them.
 bool IsFoldedTable(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   if (!IsResultName(tensor.name) || !IsFloating(tensor.dtype) || tensor.shape.rank() != 2) return false;
@@ -175,9 +179,11 @@ bool IsFoldedTable(const Graph& graph, TensorId id) {
   });
 }
 
-// Operators between the frequencies of a rotary or sinusoidal embedding and their sine: products with positions, layout.
-constexpr auto kTowardsSine = std::to_array<std::string_view>({"Mul", "MatMul", "Einsum", "Cast", "Reshape", "Unsqueeze",
-                                                               "Squeeze", "Transpose", "Expand", "Concat", "Identity"});
+// Operators between the frequencies of a rotary or sinusoidal embedding and their sine: products with positions,
+// layout.
+constexpr auto kTowardsSine =
+    std::to_array<std::string_view>({"Mul", "MatMul", "Einsum", "Cast", "Reshape", "Unsqueeze", "Squeeze", "Transpose",
+                                     "Expand", "Concat", "Identity"});
 
 // True if nothing but sines and cosines is made of the tensor: frequencies, a buffer whatever its name.
 bool MakesOnlySines(const Graph& graph, TensorId id, int depth) {
@@ -213,8 +219,8 @@ bool IsQuantizationScale(const Graph& graph, TensorId id) {
 }
 
 // Operators between a mask stored as numbers and the comparison that makes it one (nanoGPT's lower triangle of ones).
-constexpr auto kTowardsComparison = std::to_array<std::string_view>({"Slice", "Reshape", "Unsqueeze", "Squeeze", "Transpose",
-                                                                     "Expand", "Gather", "Cast", "Identity"});
+constexpr auto kTowardsComparison = std::to_array<std::string_view>(
+    {"Slice", "Reshape", "Unsqueeze", "Squeeze", "Transpose", "Expand", "Gather", "Cast", "Identity"});
 constexpr auto kComparisons =
     std::to_array<std::string_view>({"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Not", "IsInf"});
 
@@ -224,7 +230,8 @@ bool IsOnlyCompared(const Graph& graph, TensorId id, int depth) {
   const std::vector<NodeId>& readers = graph.tensors[id].consumers;
   return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const Node& node = graph.nodes[reader];
-    if (node.op == "Shape" || std::find(kComparisons.begin(), kComparisons.end(), node.op) != kComparisons.end()) return true;
+    if (node.op == "Shape" || std::find(kComparisons.begin(), kComparisons.end(), node.op) != kComparisons.end())
+      return true;
     if (node.outputs.empty() || !node.outputs[0].valid()) return false;
     if (node.op == "Cast" && graph.tensors[node.outputs[0]].dtype == DType::kBool) return true;
     return std::find(kTowardsComparison.begin(), kTowardsComparison.end(), node.op) != kTowardsComparison.end() &&
@@ -283,7 +290,8 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
   if (IsLayerWeight(graph, id)) return TensorKind::kParameter;
   if (tensor.role != TensorRole::kInitializer) return TensorKind::kBuffer;
   if (IsResultName(tensor.name) && IsRelativeTable(graph, id)) return TensorKind::kParameter;
-  if (std::find(kTableCalls.begin(), kTableCalls.end(), CallOf(tensor.name)) != kTableCalls.end()) return TensorKind::kBuffer;
+  if (std::find(kTableCalls.begin(), kTableCalls.end(), CallOf(tensor.name)) != kTableCalls.end())
+    return TensorKind::kBuffer;
   if (HasBufferName(tensor.name) || IsFoldedExpression(tensor)) return TensorKind::kBuffer;
   if (MakesOnlySines(graph, id, 0) || IsOnlyCompared(graph, id, 0)) return TensorKind::kBuffer;
   return TensorKind::kParameter;

@@ -17,12 +17,12 @@ bool IsExporterName(std::string_view name);
 // True for folded expressions by the operator that reads them: "onnx::MatMul_243" for op "MatMul".
 bool IsFoldedOperand(std::string_view name, std::string_view op);
 
-// The ATen call whose result a dynamo exporter computed and stored under its name: "unsqueeze" for "unsqueeze_14"; "" for
-// other names.
+// The ATen call whose result a dynamo exporter computed and stored under its name: "unsqueeze" for "unsqueeze_14"; ""
+// for other names.
 std::string_view FoldedCall(std::string_view name);
 
-// True for the bias of a convolution that an exporter made up with the weight. Of one channel it is a number of the code by
-// now, filled into a tensor.
+// True for the bias of a convolution that an exporter made up with the weight. Of one channel it is a number of the
+// code by now, filled into a tensor.
 bool IsFoldedBias(const Draft& draft, TensorId id);
 
 // True if some operator reads the tensor in the slot of a layer's weight or bias.

@@ -57,7 +57,8 @@ std::string_view AtenOperatorOf(const Node& node) {
 
 int NumberOfResult(std::string_view name, std::string_view aten) {
   if (name == aten) return 0;
-  if (!absl::StartsWith(absl::string_view(name.data(), name.size()), absl::string_view(aten.data(), aten.size()))) return -1;
+  if (!absl::StartsWith(absl::string_view(name.data(), name.size()), absl::string_view(aten.data(), aten.size())))
+    return -1;
   name.remove_prefix(aten.size());
   int number = 0;
   return name[0] == '_' && absl::SimpleAtoi(absl::string_view(name.data() + 1, name.size() - 1), &number) ? number : -1;
@@ -85,7 +86,8 @@ std::vector<TensorId> UnnamedReads(const Lowering& lowering, const ProgramCall& 
       if (!input.valid() || (!draft.producer(input).valid() && draft.kind(input) != TensorKind::kInput)) continue;
       const NodeId maker = draft.producer(input);
       const bool own = maker.valid() && std::find(call.nodes.begin(), call.nodes.end(), maker) != call.nodes.end();
-      if (own || IsNamed(lowering, call, input) || std::find(unnamed.begin(), unnamed.end(), input) != unnamed.end()) continue;
+      if (own || IsNamed(lowering, call, input) || std::find(unnamed.begin(), unnamed.end(), input) != unnamed.end())
+        continue;
       unnamed.push_back(input);
     }
   }

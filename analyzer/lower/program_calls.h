@@ -2,8 +2,8 @@
 //
 //   MatMul(softmax, split_2)   %matmul_1 = aten.matmul(args = (%softmax, %cat_6))
 //
-// Where the exporter's optimizer took a node out (a copy), its readers still name what it gave: no tensor of the file is
-// called cat_6, and split_2 has no name in the call.
+// Where the exporter's optimizer took a node out (a copy), its readers still name what it gave: no tensor of the file
+// is called cat_6, and split_2 has no name in the call.
 #ifndef ONNX_MEM_ANALYZER_LOWER_PROGRAM_CALLS_H_
 #define ONNX_MEM_ANALYZER_LOWER_PROGRAM_CALLS_H_
 

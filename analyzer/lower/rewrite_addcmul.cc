@@ -1,5 +1,5 @@
-// torch.addcmul(self, a, b) has no ONNX operator: the TorchScript exporter writes self + (a * b) * value, with the product
-// by `value` there even when it is 1, as it is by default. Code has no product by 1, which tells it apart.
+// torch.addcmul(self, a, b) has no ONNX operator: the TorchScript exporter writes self + (a * b) * value, with the
+// product by `value` there even when it is 1, as it is by default. Code has no product by 1, which tells it apart.
 // Source: torch/onnx symbolic_opset9, addcmul.
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
@@ -14,7 +14,8 @@ int64_t FuseAddcmul(Lowering& lowering) {
     if (sum.op != "add") continue;
     for (const TensorId scaled : {sum.inputs[1], sum.inputs[0]}) {
       const NodeId scale = draft.ProducerIf(scaled, "mul_scalar");
-      if (!scale.valid() || !IsScalarOp(draft.node(scale), "mul_scalar", 1.0) || draft.OnlyReader(scaled) != id) continue;
+      if (!scale.valid() || !IsScalarOp(draft.node(scale), "mul_scalar", 1.0) || draft.OnlyReader(scaled) != id)
+        continue;
       const TensorId product = draft.node(scale).inputs[0];
       const NodeId mul = draft.ProducerIf(product, "mul");
       if (!mul.valid() || draft.OnlyReader(product) != scale || !SameCall(draft.node(mul), sum)) continue;

@@ -119,7 +119,8 @@ void FindBorder(const Draft& draft, Group& group) {
   for (NodeId id : group.nodes) {
     for (TensorId input : draft.node(id).inputs) {
       if (!input.valid() || members.contains(draft.producer(input))) continue;
-      if (std::find(group.inputs.begin(), group.inputs.end(), input) == group.inputs.end()) group.inputs.push_back(input);
+      if (std::find(group.inputs.begin(), group.inputs.end(), input) == group.inputs.end())
+        group.inputs.push_back(input);
     }
     for (TensorId output : draft.node(id).outputs) {
       if (!output.valid()) continue;
@@ -139,10 +140,10 @@ bool IsStored(const Draft& draft, TensorId id) {
 bool IsReshapedAffine(const Draft& draft, TensorId id) {
   const Dims& dims = draft.tensor(id).shape.dims;
   const std::vector<NodeId>& readers = draft.readers(id);
-  return dims.size() > 1 && dims[0] > 1 && std::all_of(dims.begin() + 1, dims.end(), [](int64_t d) { return d == 1; }) &&
-         std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-           return draft.node(reader).op == "mul" || draft.node(reader).op == "add";
-         });
+  return dims.size() > 1 && dims[0] > 1 &&
+         std::all_of(dims.begin() + 1, dims.end(), [](int64_t d) { return d == 1; }) &&
+         std::all_of(readers.begin(), readers.end(),
+                     [&](NodeId reader) { return draft.node(reader).op == "mul" || draft.node(reader).op == "add"; });
 }
 
 // x, then the stored tensors that the module owns; constants that the exporter made up are left out.

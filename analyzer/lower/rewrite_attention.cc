@@ -193,7 +193,8 @@ TensorId WithHeads(Draft& draft, TensorId k, TensorId scaled_k, NodeId near, Ran
     view.attributes["perm"] = std::move(perm);
   }
   const Node& last = draft.node(near);
-  view.outputs = {draft.NewTensor(absl::StrCat(draft.tensor(k).name, "/heads"), draft.tensor(k).dtype, std::move(dims))};
+  view.outputs = {
+      draft.NewTensor(absl::StrCat(draft.tensor(k).name, "/heads"), draft.tensor(k).dtype, std::move(dims))};
   const TensorId result = view.outputs[0];
   view.name = last.name;
   view.module = last.module;

@@ -1,9 +1,10 @@
-// torch.chunk: one operator with one backward (a cat of the pieces' gradients). The TorchScript exporter writes a Slice for
-// each piece, which alone would be x[..., :n] and x[..., n:], each with a backward of the full size. What tells them apart
-// is how the bounds are computed: a chunk's size is (Shape(x)[axis] + count - 1) / count, and its pieces end at multiples
-// of that (torch/onnx/symbolic_opset11.py, prim_constant_chunk).
+// torch.chunk: one operator with one backward (a cat of the pieces' gradients). The TorchScript exporter writes a Slice
+// for each piece, which alone would be x[..., :n] and x[..., n:], each with a backward of the full size. What tells
+// them apart is how the bounds are computed: a chunk's size is (Shape(x)[axis] + count - 1) / count, and its pieces end
+// at multiples of that (torch/onnx/symbolic_opset11.py, prim_constant_chunk).
 //
-//   Shape(x) -> Gather -> Add(count - 1) -> Div(count) -> Mul(1), Mul(2) ...    Slice(x, 0, Mul(1)), Slice(x, Mul(1), Mul(2))
+//   Shape(x) -> Gather -> Add(count - 1) -> Div(count) -> Mul(1), Mul(2) ...    Slice(x, 0, Mul(1)), Slice(x, Mul(1),
+//   Mul(2))
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -45,7 +46,8 @@ bool Join(Draft& draft, const std::vector<NodeId>& slices) {
   int64_t size = 0;
   for (NodeId id : slices) {
     const Node& slice = draft.node(id);
-    if (slice.inputs[0] != x || IntsAttribute(slice, "axes") != axes || IntsAttribute(slice, "steps")[0] != 1) return false;
+    if (slice.inputs[0] != x || IntsAttribute(slice, "axes") != axes || IntsAttribute(slice, "steps")[0] != 1)
+      return false;
     size = std::max(size, IntsAttribute(slice, "ends")[0] - IntsAttribute(slice, "starts")[0]);
   }
   if (size <= 0 || dims[axis] <= 0) return false;
@@ -64,7 +66,8 @@ bool Join(Draft& draft, const std::vector<NodeId>& slices) {
     if (pieces[i].valid()) continue;
     Dims shape = dims;
     shape[axis] = sizes[i];
-    pieces[i] = draft.NewTensor(absl::StrCat(draft.tensor(x).name, " chunk ", i), draft.tensor(x).dtype, std::move(shape));
+    pieces[i] =
+        draft.NewTensor(absl::StrCat(draft.tensor(x).name, " chunk ", i), draft.tensor(x).dtype, std::move(shape));
   }
   Node split = MakeNode("split", {x}, std::move(pieces));
   split.attributes["axis"] = axes[0];

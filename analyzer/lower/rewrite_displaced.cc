@@ -1,7 +1,7 @@
 // The TorchScript exporter turns x.sigmoid_() into a new tensor, and to be allowed to it moves the operator that made x
 // down to just before it (torch/csrc/jit/passes/remove_mutation.cpp, tryMakeCreationAndMutationAtomic).
-// Where other modules ran in between, the file shows it: a call goes on after others have begun, without the number that a
-// second call would have. The operator goes back to its call, and its reader writes over its result.
+// Where other modules ran in between, the file shows it: a call goes on after others have begun, without the number
+// that a second call would have. The operator goes back to its call, and its reader writes over its result.
 //
 //   in the file   hm.0, hm.1, wh.0, wh.1, wh.2, hm.2, Sigmoid      heat, size = self.hm(x), self.wh(x)
 //   as it ran     hm.0, hm.1, hm.2, wh.0, wh.1, wh.2, sigmoid_     return heat.sigmoid_(), size

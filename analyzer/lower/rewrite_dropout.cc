@@ -62,19 +62,23 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
     d.severity = Severity::kWarning;
     d.count = spots.attentions;
     d.message = absl::StrCat(spots.attentions, " attentions without Dropout in an evaluation export");
-    d.details.push_back(absl::StrCat("why: if the model trains with dropout, masks and dropped results are saved too: about ",
-                                     usual, " more", more ? absl::StrCat(", ", most, " with one behind every activation as well") : ""));
+    d.details.push_back(
+        absl::StrCat("why: if the model trains with dropout, masks and dropped results are saved too: about ", usual,
+                     " more", more ? absl::StrCat(", ", most, " with one behind every activation as well") : ""));
   } else {
     d.count = static_cast<int64_t>(spots.usual.empty() ? spots.possible.size() : spots.usual.size());
-    d.message = absl::StrCat("an evaluation export does not show Dropout, and none is counted; a model that trains with it saves ",
-                             spots.usual.empty() ? "" : absl::StrCat("about ", usual, more ? ", " : ""),
-                             more ? absl::StrCat("up to ", most) : "", " more");
-    d.details.emplace_back(spots.usual.empty() ? "why: counted behind every activation, where some models have it"
-                           : more ? "why: counted ahead of the last layer and between layers, where such models have it, and "
-                                    "behind every activation"
-                                  : "why: counted ahead of the last layer and between layers, where such models have it");
+    d.message = absl::StrCat(
+        "an evaluation export does not show Dropout, and none is counted; a model that trains with it saves ",
+        spots.usual.empty() ? "" : absl::StrCat("about ", usual, more ? ", " : ""),
+        more ? absl::StrCat("up to ", most) : "", " more");
+    d.details.emplace_back(
+        spots.usual.empty() ? "why: counted behind every activation, where some models have it"
+        : more              ? "why: counted ahead of the last layer and between layers, where such models have it, and "
+                              "behind every activation"
+                            : "why: counted ahead of the last layer and between layers, where such models have it");
   }
-  d.details.emplace_back("try: --dropout 0.1, or --dropout 0.1:REGEX behind the modules that drop, or export it in training mode");
+  d.details.emplace_back(
+      "try: --dropout 0.1, or --dropout 0.1:REGEX behind the modules that drop, or export it in training mode");
   lowering.diagnostics.push_back(std::move(d));
 }
 
@@ -89,7 +93,8 @@ void ReportAssumed(Lowering& lowering, const DropoutRecipe& recipe) {
        absl::StrCat("an evaluation export does not show Dropout: ", count, " with probability ", recipe.probability,
                     " counted, ", std::string(recipe.why)),
        {absl::StrCat("why: their masks and dropped results are saved for backward, about ", InMebibytes(bytes)),
-        "try: --dropout file if the model trains without, --dropout P:REGEX if it drops elsewhere, or export it in training mode"},
+        "try: --dropout file if the model trains without, --dropout P:REGEX if it drops elsewhere, or export it in "
+        "training mode"},
        bytes});
 }
 
@@ -120,10 +125,13 @@ int64_t RestoreAskedFor(Lowering& lowering, const DropoutSpots& spots) {
     lowering.diagnostics.push_back(
         {"rewrite-dropout", Severity::kNote, count, absl::StrCat(count, " dropouts put back (--dropout)"), {}, {}});
   } else if (!lowering.run.dropout_behind.empty()) {
-    lowering.diagnostics.push_back({"no-match", Severity::kWarning, 1,
-                                    absl::StrCat("--dropout: no node and no module matches '", lowering.run.dropout_behind,
-                                                 "', so it changes nothing"),
-                                    {"try: onnx-mem MODEL --by layer   lists the names"}, {}});
+    lowering.diagnostics.push_back({"no-match",
+                                    Severity::kWarning,
+                                    1,
+                                    absl::StrCat("--dropout: no node and no module matches '",
+                                                 lowering.run.dropout_behind, "', so it changes nothing"),
+                                    {"try: onnx-mem MODEL --by layer   lists the names"},
+                                    {}});
   }
   return count;
 }
@@ -140,10 +148,10 @@ int64_t RestoreDropout(Lowering& lowering) {
   const DropoutSpots spots = FindDropoutSpots(draft, outputs);
   if (run.dropout) return RestoreAskedFor(lowering, spots);
   const std::vector<DropoutRecipe> recipes = KnownDropoutRecipes(draft, spots);
-  const bool whole = spots.attentions == 0 ? !recipes.empty()
-                                           : std::any_of(recipes.begin(), recipes.end(), [](const DropoutRecipe& recipe) {
-                                               return recipe.whole_model;
-                                             });
+  const bool whole =
+      spots.attentions == 0
+          ? !recipes.empty()
+          : std::any_of(recipes.begin(), recipes.end(), [](const DropoutRecipe& recipe) { return recipe.whole_model; });
   if (!whole) ReportLost(lowering, spots);
   int64_t count = 0;
   for (const DropoutRecipe& recipe : recipes) {

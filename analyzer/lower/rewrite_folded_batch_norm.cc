@@ -1,6 +1,7 @@
-// Exporters fold a BatchNorm into the convolution before it (dynamo's into the linear layer too); a training run has it,
-// and it saves its input. Where the file shows that there was one, it is put back: the convolution without the folded
-// bias, then a batch_norm with a new scale and shift (parameters), running mean and variance and a counter (buffers).
+// Exporters fold a BatchNorm into the convolution before it (dynamo's into the linear layer too); a training run has
+// it, and it saves its input. Where the file shows that there was one, it is put back: the convolution without the
+// folded bias, then a batch_norm with a new scale and shift (parameters), running mean and variance and a counter
+// (buffers).
 //
 //   conv(x, W', b') -> y       conv(x, W) -> t    batch_norm(t, scale, shift, mean, var) -> y
 //
@@ -43,7 +44,8 @@ bool NamesBatchNorm(const Node& node) { return absl::StrContains(node.framework_
 bool WasFolded(const Draft& draft, const Node& node, BatchNormMode mode) {
   // Dynamo's optimizer alone folds into linear layers, and leaves the norm's call on the product.
   if (IsLinear(node) && node.inputs.size() == 3 && NamesBatchNorm(node)) return true;
-  if (!IsConvolution(node) || node.inputs.size() < 3 || !node.inputs[1].valid() || !node.inputs[2].valid()) return false;
+  if (!IsConvolution(node) || node.inputs.size() < 3 || !node.inputs[1].valid() || !node.inputs[2].valid())
+    return false;
   if (mode == BatchNormMode::kUnfold) return true;
   const std::string& weight = draft.tensor(node.inputs[1]).name;
   const bool named = IsFoldedOperand(weight, "Conv") && IsFoldedBias(draft, node.inputs[2]);
@@ -102,13 +104,14 @@ std::set<std::string> Blocks(const Draft& draft) {
 
 // Operators that activation functions are exported as.
 bool Activates(const Node& node) {
-  constexpr auto kActivations = std::to_array<std::string_view>(
-      {"relu", "relu6", "leaky_relu", "elu", "prelu", "clamp", "sigmoid", "hardsigmoid", "hardswish", "softplus", "mul"});
+  constexpr auto kActivations =
+      std::to_array<std::string_view>({"relu", "relu6", "leaky_relu", "elu", "prelu", "clamp", "sigmoid", "hardsigmoid",
+                                       "hardswish", "softplus", "mul"});
   return std::find(kActivations.begin(), kActivations.end(), node.op) != kActivations.end();
 }
 
-// The call of a norm that activates too (timm's BatchNormAct2d), "x.bn" of "x.bn.act", wherever it stands. Empty if it is
-// none.
+// The call of a norm that activates too (timm's BatchNormAct2d), "x.bn" of "x.bn.act", wherever it stands. Empty if it
+// is none.
 std::vector<std::string> CallsOfNorm(const Draft& draft, const Node& conv, const std::set<std::string>& blocks) {
   std::vector<std::string> norm;
   for (NodeId reader : draft.readers(conv.outputs[0])) {
@@ -117,7 +120,8 @@ std::vector<std::string> CallsOfNorm(const Draft& draft, const Node& conv, const
     calls.pop_back();
     const std::string name = calls.back().substr(calls.back().rfind('.') + 1);
     const bool is_norm = absl::StrContains(name, "bn") || absl::StrContains(name, "norm");
-    const bool is_beside = calls.size() == conv.calls.size() && std::equal(calls.begin(), calls.end() - 1, conv.calls.begin()) &&
+    const bool is_beside = calls.size() == conv.calls.size() &&
+                           std::equal(calls.begin(), calls.end() - 1, conv.calls.begin()) &&
                            calls.back() != conv.calls.back();
     if (!is_beside && (!is_norm || blocks.contains(calls.back()) || !Activates(draft.node(reader)))) return {};
     if (!norm.empty() && norm != calls) return {};
@@ -142,7 +146,8 @@ std::set<std::string> ModulesOf(const Draft& draft) {
   std::set<std::string> modules;
   for (NodeId id : draft.InOrder()) {
     const std::string& module = draft.node(id).module;
-    for (size_t end = module.find('.'); end != std::string::npos; end = module.find('.', end + 1)) modules.insert(module.substr(0, end));
+    for (size_t end = module.find('.'); end != std::string::npos; end = module.find('.', end + 1))
+      modules.insert(module.substr(0, end));
     modules.insert(module);
   }
   return modules;
@@ -172,12 +177,15 @@ FoldedNorm NewNorm(Lowering& lowering, const Node& conv, int64_t channels) {
 }
 
 void Report(Lowering& lowering, int64_t count) {
-  Diagnostic d{"bn-folded", Severity::kWarning, count,
-               absl::StrCat(count, " BatchNorms were folded into convolutions by the exporter and are counted as if present"),
-               {"why: a model that trains has them, and each saves its input",
-                "try: torch.onnx.export(model.train(), args, \"model.onnx\", dynamo=False, "
-                "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)"},
-               {}};
+  Diagnostic d{
+      "bn-folded",
+      Severity::kWarning,
+      count,
+      absl::StrCat(count, " BatchNorms were folded into convolutions by the exporter and are counted as if present"),
+      {"why: a model that trains has them, and each saves its input",
+       "try: torch.onnx.export(model.train(), args, \"model.onnx\", dynamo=False, "
+       "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)"},
+      {}};
   lowering.diagnostics.push_back(std::move(d));
 }
 
@@ -197,13 +205,15 @@ int64_t UnfoldBatchNorm(Lowering& lowering) {
     if (channels == 0) continue;
     Node norm = conv;
     const TensorId result = conv.outputs[0];
-    const bool keeps_bias = !IsFoldedOperand(draft.tensor(conv.inputs[1]).name, "Conv") && !HasInventedBias(draft, conv);
+    const bool keeps_bias =
+        !IsFoldedOperand(draft.tensor(conv.inputs[1]).name, "Conv") && !HasInventedBias(draft, conv);
     GiveConvolutionItsModule(draft, calls, conv);
     GiveNormItsModule(draft, blocks, norm);
     auto [it, is_new] = norms.try_emplace(conv.inputs[1]);
     if (is_new) it->second = NewNorm(lowering, norm, channels);
     const bool beside = !NamesBatchNorm(norm) && norm.module == conv.module;
-    if (const std::string missing = beside ? MissingNumberBehind(modules, conv.module) : ""; !missing.empty()) norm.module = missing;
+    if (const std::string missing = beside ? MissingNumberBehind(modules, conv.module) : ""; !missing.empty())
+      norm.module = missing;
     if (!keeps_bias) conv.inputs.resize(2);
     const TensorId between = draft.NewTensor(draft.tensor(result).name + " before its BatchNorm",
                                              draft.tensor(result).dtype, draft.tensor(result).shape.dims);

@@ -2,14 +2,16 @@
 // computes it, so it is no buffer, and where it was picked from a parameter it has a gradient.
 //
 //   sub[96, 96] (positions), int64                      a new tensor where it is read, freed when read
-//   unsqueeze_14, unsqueeze_18 [1, 1, 96, 32]           views of one tensor that every layer is handed: the cosines of a
+//   unsqueeze_14, unsqueeze_18 [1, 1, 96, 32]           views of one tensor that every layer is handed: the cosines of
+//   a
 //     read by layers.0.self_attn, layers.1.self_attn    rotary embedding
 //   index_2 [28, 28, 96] in a module that lost one      rows of a table of relative positions: [2·28 - 1, 96]
 //   index [4, 49, 49] in a module that lost one         columns of a table of distances: [4, 49]
 //   permute [6, 64, 64], read as [1, 6, 64, 64]         embedding of buckets [64, 64] in a table [32, 6] (T5)
 //
 // That a module lost a parameter is the exporter's word (graph/stored_kind_mark.h). Sources: timm/models/mvitv2.py
-// (cal_rel_pos_type), timm/models/levit.py (get_attention_biases), transformers/models/t5/modeling_t5.py (compute_bias).
+// (cal_rel_pos_type), timm/models/levit.py (get_attention_biases), transformers/models/t5/modeling_t5.py
+// (compute_bias).
 #include <algorithm>
 #include <array>
 #include <map>
@@ -84,7 +86,8 @@ class Folded {
     std::vector<Expression> found;
     for (TensorId id : lowering_.source.initializers) {
       const std::string_view call = FoldedCall(draft_.tensor(id).name);
-      if (call.empty() || draft_.kind(id) != TensorKind::kBuffer || draft_.producer(id).valid() || draft_.IsOutput(id)) continue;
+      if (call.empty() || draft_.kind(id) != TensorKind::kBuffer || draft_.producer(id).valid() || draft_.IsOutput(id))
+        continue;
       Expression expression{id, call, draft_.readers(id)};
       if (expression.readers.empty() || NumElements(draft_.tensor(id).shape).value_or(0) < 2) continue;
       std::sort(expression.readers.begin(), expression.readers.end(),
@@ -108,7 +111,8 @@ class Folded {
     return expression.call == "permute" && IsFloating(tensor.dtype) && dims.size() == 3 && dims[0] > 1 &&
            std::all_of(expression.readers.begin(), expression.readers.end(), [&](NodeId reader) {
              const Node& node = draft_.node(reader);
-             return node.op == "unsqueeze" && draft_.tensor(node.outputs[0]).shape.dims == Dims{1, dims[0], dims[1], dims[2]};
+             return node.op == "unsqueeze" &&
+                    draft_.tensor(node.outputs[0]).shape.dims == Dims{1, dims[0], dims[1], dims[2]};
            });
   }
 
@@ -116,7 +120,8 @@ class Folded {
   std::string KeyOf(const Expression& expression) {
     const Tensor& tensor = draft_.tensor(expression.stored);
     const std::string& module = draft_.node(expression.readers.front()).module;
-    const std::string what = absl::StrCat(std::string(expression.call), " ", ToString(tensor.shape), " ", std::string(NameOf(tensor.dtype)));
+    const std::string what =
+        absl::StrCat(std::string(expression.call), " ", ToString(tensor.shape), " ", std::string(NameOf(tensor.dtype)));
     const int place = counts_[absl::StrCat(module, " ", what)]++;
     return absl::StrCat(WithoutNumbers(module), " ", what, " ", place);
   }
@@ -141,7 +146,8 @@ class Folded {
     size_t place = places_.at(reader);
     const auto same = [&](NodeId id) {
       const std::vector<std::string>& other = draft_.node(id).calls;
-      return other.size() > calls.size() && std::equal(inner.begin(), inner.begin() + static_cast<int64_t>(calls.size()) + 1, other.begin());
+      return other.size() > calls.size() &&
+             std::equal(inner.begin(), inner.begin() + static_cast<int64_t>(calls.size()) + 1, other.begin());
     };
     while (place > 0 && same(order_[place - 1])) --place;
     return order_[place];
@@ -176,7 +182,8 @@ class Folded {
     draft_.Add(std::move(node), rank);
   }
 
-  TensorId Emit(const Expression& expression, std::string_view op, std::vector<TensorId> inputs, DType dtype, Dims dims) {
+  TensorId Emit(const Expression& expression, std::string_view op, std::vector<TensorId> inputs, DType dtype,
+                Dims dims) {
     const Node& reader = draft_.node(expression.readers.front());
     const std::string& name = draft_.tensor(expression.stored).name;
     const TensorId result = draft_.NewTensor(absl::StrCat(name, "/", std::string(op)), dtype, std::move(dims));
@@ -194,8 +201,8 @@ class Folded {
     return draft_.NewTensor(absl::StrCat(tensor.name, "/table"), tensor.dtype, std::move(dims), TensorKind::kParameter);
   }
 
-  // 1 if the expression is one whose table is known by its shape; else it is the parameter, seen through a view, that its
-  // module lost.
+  // 1 if the expression is one whose table is known by its shape; else it is the parameter, seen through a view, that
+  // its module lost.
   int64_t PickFromTable(const Expression& expression) {
     const Dims dims = draft_.tensor(expression.stored).shape.dims;
     const DType dtype = draft_.tensor(expression.stored).dtype;
@@ -206,11 +213,13 @@ class Folded {
       result = Emit(expression, "index", {Table(expression, Dims{dims[0], dims[1]}), index}, dtype, dims);
     } else if (expression.call == "index" && dims.size() == 3) {
       const TensorId index = draft_.NewTensor("", DType::kInt64, Dims{dims[0], dims[1]}, TensorKind::kBuffer);
-      result = Emit(expression, "index", {Table(expression, Dims{2 * std::max(dims[0], dims[1]) - 1, dims[2]}), index}, dtype, dims);
+      result = Emit(expression, "index", {Table(expression, Dims{2 * std::max(dims[0], dims[1]) - 1, dims[2]}), index},
+                    dtype, dims);
     } else if (expression.call == "permute" && dims.size() == 3) {
       constexpr int64_t kBuckets = 32;  // T5Config.relative_attention_num_buckets
       const TensorId buckets = Emit(expression, "full", {}, DType::kInt64, Dims{dims[1], dims[2]});
-      result = Emit(expression, "embedding", {Table(expression, Dims{kBuckets, dims[0]}), buckets}, dtype, Dims{dims[1], dims[2], dims[0]});
+      result = Emit(expression, "embedding", {Table(expression, Dims{kBuckets, dims[0]}), buckets}, dtype,
+                    Dims{dims[1], dims[2], dims[0]});
       result = Emit(expression, "permute", {result}, dtype, dims);
     } else {
       if (IsView(expression.call)) draft_.SetKind(expression.stored, TensorKind::kParameter);

@@ -3,8 +3,8 @@
 //
 //   add(val_4[1, 15, 15, 512], bias[512]) of the call "linear#linear"  ->  add(full[1, 15, 15, 512], bias[512])
 //
-// The framework computes the product in every step, so it is no stored tensor. The weight, whose width the file does not
-// tell, is not counted.
+// The framework computes the product in every step, so it is no stored tensor. The weight, whose width the file does
+// not tell, is not counted.
 #include <algorithm>
 #include <vector>
 

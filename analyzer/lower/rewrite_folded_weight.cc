@@ -3,9 +3,9 @@
 //
 //   conv(x, onnx::Conv_436, pos_conv.bias)   ->   weight_norm(v, g) -> w; conv(x, w, pos_conv.bias)
 //
-// The name of the weight shows it (TorchScript). A folded BatchNorm, which gives the convolution a weight of such a name
-// too, makes a new bias with it (rewrite_folded_batch_norm.cc). Source: torch/csrc/jit/passes/onnx/constant_fold.cpp and
-// eval_peephole.cpp.
+// The name of the weight shows it (TorchScript). A folded BatchNorm, which gives the convolution a weight of such a
+// name too, makes a new bias with it (rewrite_folded_batch_norm.cc). Source:
+// torch/csrc/jit/passes/onnx/constant_fold.cpp and eval_peephole.cpp.
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,8 +20,8 @@ namespace {
 bool HasFoldedWeightAlone(const Draft& draft, const Node& node) {
   if (node.op != "conv" && node.op != "conv_transpose") return false;
   const bool has_bias = node.inputs.size() > 2 && node.inputs[2].valid();
-  return IsFoldedOperand(draft.tensor(node.inputs[1]).name, "Conv") && draft.kind(node.inputs[1]) == TensorKind::kParameter &&
-         !(has_bias && IsFoldedBias(draft, node.inputs[2]));
+  return IsFoldedOperand(draft.tensor(node.inputs[1]).name, "Conv") &&
+         draft.kind(node.inputs[1]) == TensorKind::kParameter && !(has_bias && IsFoldedBias(draft, node.inputs[2]));
 }
 
 // A length for each of the first dimension: the default of weight_norm.
@@ -41,7 +41,8 @@ int64_t ComputeFoldedWeights(Lowering& lowering) {
     if (!HasFoldedWeightAlone(draft, draft.node(id))) continue;
     const Node conv = draft.node(id);
     const Tensor v = draft.tensor(conv.inputs[1]);
-    const TensorId g = draft.NewTensor(absl::StrCat(v.name, "/length"), v.dtype, LengthDims(v.shape.dims), TensorKind::kParameter);
+    const TensorId g =
+        draft.NewTensor(absl::StrCat(v.name, "/length"), v.dtype, LengthDims(v.shape.dims), TensorKind::kParameter);
     const TensorId weight = draft.NewTensor(absl::StrCat(v.name, "/computed"), v.dtype, v.shape.dims);
     Node norm = MakeNodeInCallOf(conv, "weight_norm", {conv.inputs[1], g}, {weight});
     norm.name = absl::StrCat(conv.name, "/weight");

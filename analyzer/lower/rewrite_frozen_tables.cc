@@ -1,9 +1,10 @@
-// Tables of positions that are parameters of their modules and are not trained: requires_grad is False, which no file says.
-// What tells is what is done with them:
+// Tables of positions that are parameters of their modules and are not trained: requires_grad is False, which no file
+// says. What tells is what is done with them:
 //
 //   RoFormer    rows for 0, 1, 2 ... are split into sines and cosines that queries and keys are multiplied with, and
 //               nothing is ever added: a rotary embedding
-//   Whisper     all rows of a table [T, D] are added to what convolutions over time gave [B, T, D]: its encoder's sinusoids
+//   Whisper     all rows of a table [T, D] are added to what convolutions over time gave [B, T, D]: its encoder's
+//   sinusoids
 //
 // and what they hold, where the contents are there (graph/fixed_table_mark.h). Sources: transformers/models/roformer/
 // modeling_roformer.py (RoFormerSinusoidalPositionalEmbedding), transformers/models/whisper/modeling_whisper.py.
@@ -24,9 +25,9 @@ namespace onnx_mem {
 namespace {
 
 // On the way from a table's rows to the product: views, and the interleaving of halves.
-constexpr auto kLayout = std::to_array<std::string_view>({"cast", "cat", "clone", "contiguous", "embedding", "expand", "index",
-                                                          "permute", "repeat", "reshape", "select", "slice", "split",
-                                                          "squeeze", "stack", "unbind", "unsqueeze"});
+constexpr auto kLayout = std::to_array<std::string_view>({"cast", "cat", "clone", "contiguous", "embedding", "expand",
+                                                          "index", "permute", "repeat", "reshape", "select", "slice",
+                                                          "split", "squeeze", "stack", "unbind", "unsqueeze"});
 constexpr auto kHalves = std::to_array<std::string_view>({"cat", "select", "slice", "split", "stack", "unbind"});
 
 // True if nothing that the run is given goes into the tensor: positions.
@@ -88,7 +89,8 @@ bool AreFrames(const Draft& draft, TensorId id) {
   if (!permute.valid()) return false;
   NodeId maker = draft.producer(draft.node(permute).inputs[0]);
   if (maker.valid() && IsOneOf(kActivations, draft.node(maker).op)) maker = draft.producer(draft.node(maker).inputs[0]);
-  return maker.valid() && draft.node(maker).op == "conv" && draft.tensor(draft.node(maker).outputs[0]).shape.rank() == 3;
+  return maker.valid() && draft.node(maker).op == "conv" &&
+         draft.tensor(draft.node(maker).outputs[0]).shape.rank() == 3;
 }
 
 // [T, D], all of whose rows are added to frames at once.
@@ -123,14 +125,19 @@ int64_t FreezeTables(Lowering& lowering) {
   std::vector<std::string> names;
   for (int32_t i = 0; i < static_cast<int32_t>(draft.num_tensors()); ++i) {
     const TensorId id(i);
-    if (draft.kind(id) != TensorKind::kParameter || draft.tensor(id).shape.rank() < 2 || draft.readers(id).empty()) continue;
+    if (draft.kind(id) != TensorKind::kParameter || draft.tensor(id).shape.rank() < 2 || draft.readers(id).empty())
+      continue;
     if (!HoldsSinusoids(lowering, id) && !IsRotary(draft, id) && !IsAddedToFrames(draft, id)) continue;
     lowering.frozen.insert(id);
     names.push_back(draft.tensor(id).name);
   }
   if (names.empty()) return 0;
-  Diagnostic d{"frozen-table", Severity::kNote, static_cast<int64_t>(names.size()),
-               absl::StrCat(names.size(), " tables of positions are taken for sinusoids, which nothing trains"), {}, {}};
+  Diagnostic d{"frozen-table",
+               Severity::kNote,
+               static_cast<int64_t>(names.size()),
+               absl::StrCat(names.size(), " tables of positions are taken for sinusoids, which nothing trains"),
+               {},
+               {}};
   d.details.push_back(absl::StrCat("what: ", absl::StrJoin(names, ", ")));
   d.details.push_back("try: --no-rewrite frozen-tables if they are trained");
   lowering.diagnostics.push_back(std::move(d));

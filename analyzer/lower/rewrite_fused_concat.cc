@@ -1,8 +1,9 @@
-// The TorchScript exporter joins a Concat with the one Concat that reads it (torch/csrc/jit/passes/onnx/peephole.cpp). The
-// framework ran two, the first of them as soon as its parts were made. It shows where the parts are a positional encoding,
-// whose sines and cosines stand together:
+// The TorchScript exporter joins a Concat with the one Concat that reads it (torch/csrc/jit/passes/onnx/peephole.cpp).
+// The framework ran two, the first of them as soon as its parts were made. It shows where the parts are a positional
+// encoding, whose sines and cosines stand together:
 //
-//   Concat(feature, d, sin(d), cos(d), sin(2d), cos(2d))   is   torch.cat([feature, encoding], -1)   (NeRF's view directions)
+//   Concat(feature, d, sin(d), cos(d), sin(2d), cos(2d))   is   torch.cat([feature, encoding], -1)   (NeRF's view
+//   directions)
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -41,7 +42,9 @@ Encoding FindEncoding(const Draft& draft, NodeId id) {
   Encoding longest;
   for (size_t i = 0; i < parts.size();) {
     size_t end = i;
-    while (end < parts.size() && IsWave(draft, id, parts[end]) && Argument(draft, parts[end]) == Argument(draft, parts[i])) ++end;
+    while (end < parts.size() && IsWave(draft, id, parts[end]) &&
+           Argument(draft, parts[end]) == Argument(draft, parts[i]))
+      ++end;
     if (end - i >= kShortest && end - i > longest.last - longest.first) {
       const bool with_argument = i > 0 && parts[i - 1] == Argument(draft, parts[i]);
       longest = {with_argument ? i - 1 : i, end};

@@ -1,5 +1,6 @@
 // Activations of the form x * gate(x) that TorchScript exports spell out: SiLU (sigmoid), Hardswish (hardsigmoid) and
-// Mish (tanh of softplus), when the parts ran in one module call; and GLU, one half of x times the sigmoid of the other.
+// Mish (tanh of softplus), when the parts ran in one module call; and GLU, one half of x times the sigmoid of the
+// other.
 #include <map>
 #include <string_view>
 #include <vector>
@@ -43,8 +44,8 @@ int64_t FuseGated(Draft& draft, std::string_view gate_op, std::string_view fused
   return count;
 }
 
-// x * sigmoid(x) that a module of its own gives is nn.SiLU. In the code of a larger one it is F.silu or written by hand,
-// where sigmoid(x) is kept too: TorchScript exports of both are alike.
+// x * sigmoid(x) that a module of its own gives is nn.SiLU. In the code of a larger one it is F.silu or written by
+// hand, where sigmoid(x) is kept too: TorchScript exports of both are alike.
 void ReportInCode(Lowering& lowering) {
   const Draft& draft = lowering.draft;
   std::map<std::string_view, int64_t> nodes;  // by module

@@ -3,7 +3,8 @@
 //
 //   Conv(permute_1, w)     %conv2d_1 = aten.conv2d(args = (%clone, %p_w))    clone(permute_1) -> clone, right behind it
 //   Add(mul, mul_1)        %add_1 = aten.add(args = (%add, %mul_1))          0 + mul, a sum that began with 0
-//   Conv(relu, w)          %conv2d_9 = aten.conv2d(args = (%relu_3, %p_w))   relu_3 = relu(x) again, where relu had been
+//   Conv(relu, w)          %conv2d_9 = aten.conv2d(args = (%relu_3, %p_w))   relu_3 = relu(x) again, where relu had
+//   been
 //
 // A reshape that has to copy shows as a clone, too, with a view of it, and .contiguous() as one where it has to copy.
 // Whether they have to depends on how the device's kernels lay out their results, so that is left to them.
@@ -42,8 +43,9 @@ constexpr auto kCopying = std::to_array<Copying>({{"add", "add_scalar"},
                                                   {"sub", "add_scalar"}});
 
 // Calls that a BatchNorm behind them was folded into: their nodes have its name, and nothing is lost.
-constexpr auto kFoldedInto = std::to_array<std::string_view>({"addmm", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
-                                                              "conv_transpose2d", "conv_transpose3d", "convolution", "linear"});
+constexpr auto kFoldedInto =
+    std::to_array<std::string_view>({"addmm", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+                                     "conv_transpose3d", "convolution", "linear"});
 
 // "relu_3" -> "relu".
 std::string_view AtenOf(std::string_view name) {
@@ -53,11 +55,13 @@ std::string_view AtenOf(std::string_view name) {
   return numbered ? name.substr(0, underscore) : name;
 }
 
-// Values that the program was given, or that are numbers: "p_fc_weight", "b_mask", "c_lifted_tensor_0", "sym_size_int_1".
+// Values that the program was given, or that are numbers: "p_fc_weight", "b_mask", "c_lifted_tensor_0",
+// "sym_size_int_1".
 bool IsGiven(std::string_view name) {
   constexpr auto kPrefixes = std::to_array<std::string_view>({"p_", "b_", "c_", "sym_"});
   return std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view prefix) {
-    return absl::StartsWith(absl::string_view(name.data(), name.size()), absl::string_view(prefix.data(), prefix.size()));
+    return absl::StartsWith(absl::string_view(name.data(), name.size()),
+                            absl::string_view(prefix.data(), prefix.size()));
   });
 }
 

@@ -8,10 +8,10 @@
 // first call of the file, attention.keys(k), and in every call of the framework.
 //
 // A value that one module hands to the next looks alike (T5's position bias, made in the first block). It is told from
-// a merged one by two things: a merged expression reads only what came into the module (and, in another call of the same
-// module, its parameters), and what reads it elsewhere is a sibling that does in the same place what its own module does:
-// a module of the same name but for a number, or one whose reader has the parameter that this module's has, or another
-// call of the module itself. Source: torch/csrc/jit/passes/common_subexpression_elimination.cpp, run by
+// a merged one by two things: a merged expression reads only what came into the module (and, in another call of the
+// same module, its parameters), and what reads it elsewhere is a sibling that does in the same place what its own
+// module does: a module of the same name but for a number, or one whose reader has the parameter that this module's
+// has, or another call of the module itself. Source: torch/csrc/jit/passes/common_subexpression_elimination.cpp, run by
 // torch/onnx/utils.py (_optimize_graph); onnxscript's CSE pass in dynamo's exporter.
 #include <algorithm>
 #include <cctype>
@@ -95,8 +95,8 @@ class MergedExpressions {
   }
 
  private:
-  // x = s.transpose(1, 2) @ z; a = s.transpose(1, 2) @ adj @ s: a swap of two axes stands where a product reads it, in each
-  // of them, and its gradients meet at s. Gives how many were added.
+  // x = s.transpose(1, 2) @ z; a = s.transpose(1, 2) @ adj @ s: a swap of two axes stands where a product reads it, in
+  // each of them, and its gradients meet at s. Gives how many were added.
   int64_t WriteWhereRead(NodeId id) {
     if (!IsSwapOfAxes(draft_.node(id))) return 0;
     const TensorId swapped = draft_.node(id).outputs[0];
@@ -106,7 +106,8 @@ class MergedExpressions {
       return node.op == "matmul" && node.calls == draft_.node(id).calls &&
              std::count(node.inputs.begin(), node.inputs.end(), swapped) == 1;
     };
-    if (readers.size() < 2 || draft_.IsOutput(swapped) || !std::all_of(readers.begin(), readers.end(), is_product)) return 0;
+    if (readers.size() < 2 || draft_.IsOutput(swapped) || !std::all_of(readers.begin(), readers.end(), is_product))
+      return 0;
     const NodeId first = *std::min_element(readers.begin(), readers.end(), [&](NodeId a, NodeId b) {
       return draft_.rank(a) < draft_.rank(b);
     });
@@ -170,7 +171,8 @@ class MergedExpressions {
     while (RunAt(id, depth) >= 0 && RunAt(id, depth) == RunAt(reader, depth)) ++depth;
     if (RunAt(id, depth) < 0 || RunAt(reader, depth) < 0) return std::nullopt;
     // What a call's name says about the path of its module, where containers do not hide.
-    if (NumParts(node.calls.back()) != NumParts(node.module) || NumParts(other.calls.back()) != NumParts(other.module)) {
+    if (NumParts(node.calls.back()) != NumParts(node.module) ||
+        NumParts(other.calls.back()) != NumParts(other.module)) {
       return std::nullopt;
     }
     const size_t parts = NumParts(node.calls[depth]);
@@ -267,9 +269,9 @@ class MergedExpressions {
     const Tensor& tensor = draft_.tensor(copy.outputs[0]);
     const TensorId old = copy.outputs[0];
     const bool calls = siblings.own_run >= 0;
-    const std::string place =
-        calls ? absl::StrCat(" in ", draft_.node(readers[0]).calls[siblings.depth], " of ", draft_.node(readers[0]).name)
-              : absl::StrCat(" in ", siblings.other);
+    const std::string place = calls ? absl::StrCat(" in ", draft_.node(readers[0]).calls[siblings.depth], " of ",
+                                                   draft_.node(readers[0]).name)
+                                    : absl::StrCat(" in ", siblings.other);
     const TensorId result = draft_.NewTensor(absl::StrCat(tensor.name, place), tensor.dtype, tensor.shape.dims);
     copy.outputs = {result};
     copy.name = absl::StrCat(copy.name, place);

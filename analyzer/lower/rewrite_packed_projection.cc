@@ -15,7 +15,8 @@ bool IsPackedProjection(const Draft& draft, NodeId squeeze) {
   const Node& node = draft.node(squeeze);
   if (node.op != "squeeze") return false;
   const NodeId permute = draft.ProducerIf(node.inputs[0], "permute");
-  if (!permute.valid() || IntsAttribute(draft.node(permute), "perm") != std::vector<int64_t>{3, 1, 2, 0, 4}) return false;
+  if (!permute.valid() || IntsAttribute(draft.node(permute), "perm") != std::vector<int64_t>{3, 1, 2, 0, 4})
+    return false;
   const NodeId unsqueeze = draft.ProducerIf(draft.node(permute).inputs[0], "unsqueeze");
   if (!unsqueeze.valid() || !draft.ProducerIf(draft.node(unsqueeze).inputs[0], "reshape").valid()) return false;
   const std::vector<NodeId>& readers = draft.readers(node.outputs[0]);
@@ -30,7 +31,8 @@ int64_t InsertPackedProjectionCopy(Lowering& lowering) {
   Draft& draft = lowering.draft;
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
-    if (!IsPackedProjection(draft, id) || OnlyReaderIf(draft, draft.node(id).outputs[0], "contiguous").valid()) continue;
+    if (!IsPackedProjection(draft, id) || OnlyReaderIf(draft, draft.node(id).outputs[0], "contiguous").valid())
+      continue;
     CopyResult(draft, id);
     ++count;
   }

@@ -1,6 +1,6 @@
 // A window attention's relative position bias is an expression of a table alone, so exporters fold it and store what it
-// gives. A training step computes it: table[(2W-1)², H] by the index of W² x W² pairs of positions gives [W²·W², H], then
-// a view, a permute and a copy give [H, W², W²], which is added to the scores.
+// gives. A training step computes it: table[(2W-1)², H] by the index of W² x W² pairs of positions gives [W²·W², H],
+// then a view, a permute and a copy give [H, W², W²], which is added to the scores.
 //
 //   stored [1, 3, 49, 49] added to scores [B, 3, 49, 49]   ->  index, reshape, permute, contiguous, unsqueeze
 //   stored [2401, 6] reshaped to [49, 49, 6]               ->  index
@@ -49,12 +49,14 @@ bool IsAddedToScores(const Draft& draft, NodeId add, TensorId id) {
   const TensorId other = OtherOperand(draft.node(add), id);
   if (draft.node(add).op != "add" || !other.valid()) return false;
   const Dims &scores = draft.tensor(other).shape.dims, &bias = draft.tensor(id).shape.dims;
-  return scores.size() == 4 && draft.producer(other).valid() && std::equal(bias.end() - 3, bias.end(), scores.begin() + 1);
+  return scores.size() == 4 && draft.producer(other).valid() &&
+         std::equal(bias.end() - 3, bias.end(), scores.begin() + 1);
 }
 
 std::optional<Bias> FindBias(const Draft& draft, TensorId id) {
   const Tensor& tensor = draft.tensor(id);
-  if (draft.kind(id) != TensorKind::kBuffer || draft.producer(id).valid() || !IsFloating(tensor.dtype)) return std::nullopt;
+  if (draft.kind(id) != TensorKind::kBuffer || draft.producer(id).valid() || !IsFloating(tensor.dtype))
+    return std::nullopt;
   const NodeId reader = draft.OnlyReader(id);
   const Dims& dims = tensor.shape.dims;
   if (!reader.valid() || dims.size() < 2 || dims.size() > 4) return std::nullopt;
@@ -62,12 +64,14 @@ std::optional<Bias> FindBias(const Draft& draft, TensorId id) {
   if (dims.size() == 2) {
     const auto positions = Root(dims[0]);
     const Dims& to = draft.tensor(draft.node(reader).outputs[0]).shape.dims;
-    if (!positions || draft.node(reader).op != "reshape" || to != Dims{*positions, *positions, dims[1]}) return std::nullopt;
+    if (!positions || draft.node(reader).op != "reshape" || to != Dims{*positions, *positions, dims[1]})
+      return std::nullopt;
     bias.positions = *positions;
     bias.heads = dims[1];
   } else {
     const size_t n = dims.size();
-    if (dims[n - 1] != dims[n - 2] || (n == 4 && dims[0] != 1) || !IsAddedToScores(draft, reader, id)) return std::nullopt;
+    if (dims[n - 1] != dims[n - 2] || (n == 4 && dims[0] != 1) || !IsAddedToScores(draft, reader, id))
+      return std::nullopt;
     bias.positions = dims[n - 1];
     bias.heads = dims[n - 3];
     bias.folded_to_scores = true;
@@ -84,7 +88,8 @@ class Ahead {
     --rank_.place;
   }
   TensorId Emit(std::string_view op, std::vector<TensorId> inputs, DType dtype, Dims dims) {
-    const TensorId result = draft_.NewTensor(absl::StrCat(name_, "/", absl::string_view(op.data(), op.size())), dtype, dims);
+    const TensorId result =
+        draft_.NewTensor(absl::StrCat(name_, "/", absl::string_view(op.data(), op.size())), dtype, dims);
     Node node = MakeNodeInCallOf(reader_, op, std::move(inputs), {result});
     node.name = absl::StrCat(name_, "/", absl::string_view(op.data(), op.size()));
     if (op == "permute") node.attributes["perm"] = std::vector<int64_t>{2, 0, 1};
@@ -104,8 +109,10 @@ void Compute(Draft& draft, TensorId id, const Bias& bias) {
   const int64_t n = bias.positions, heads = bias.heads;
   const Dims table_dims = bias.by_distance ? Dims{heads, n} : Dims{*TableRows(n), heads};
   const Dims picked_dims = bias.by_distance ? stored.shape.dims : Dims{n * n, heads};
-  const TensorId table = draft.NewTensor(absl::StrCat(stored.name, "/table"), stored.dtype, table_dims, TensorKind::kParameter);
-  const TensorId index = draft.NewTensor(absl::StrCat(stored.name, "/positions"), DType::kInt64, Dims{n * n}, TensorKind::kBuffer);
+  const TensorId table =
+      draft.NewTensor(absl::StrCat(stored.name, "/table"), stored.dtype, table_dims, TensorKind::kParameter);
+  const TensorId index =
+      draft.NewTensor(absl::StrCat(stored.name, "/positions"), DType::kInt64, Dims{n * n}, TensorKind::kBuffer);
   Ahead ahead(draft, bias.reader, stored.name);
   TensorId result = ahead.Emit("index", {table, index}, stored.dtype, picked_dims);
   if (bias.folded_to_scores && !bias.by_distance) {

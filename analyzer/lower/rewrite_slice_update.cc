@@ -1,5 +1,5 @@
-// x[a:b] += y adds into a view of x, and then assigns the view to x[a:b] once more, as Python's augmented assignment does.
-// The TorchScript exporter writes a sum of its own and two copies of it:
+// x[a:b] += y adds into a view of x, and then assigns the view to x[a:b] once more, as Python's augmented assignment
+// does. The TorchScript exporter writes a sum of its own and two copies of it:
 //
 //   s = slice(x)  t = add(s, y)  x1 = copy_into(x, t)  x2 = copy_into(x1, t)
 //

@@ -1,7 +1,8 @@
 // Folding unties weights: a language model's head shares its weight with the token embedding, but an evaluation export
 // stores the head's transpose as a tensor of its own. Import joins the two where it can read their contents
 // (analyzer/onnx/tied_weights.h); without them the head's build can tell (tied_head.h): [D, V] beside an embedding
-// [V, D]. Where it does not, the two are counted apart, and a warning says what sharing would change. --tied settles it.
+// [V, D]. Where it does not, the two are counted apart, and a warning says what sharing would change. --tied settles
+// it.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -63,10 +64,13 @@ int64_t WeightBytes(const Draft& draft, const Head& head) {
 
 void SayMayBeTied(Lowering& lowering, int64_t count, int64_t bytes) {
   Diagnostic warning{.code = "maybe-tied", .severity = Severity::kWarning, .count = count};
-  warning.message = absl::StrCat("an output projection may share the token embedding's weight, which a folded export does not "
-                                 "show: it is counted apart, ", bytes, " B of parameters");
-  warning.details = {"why: gradients and optimizer states come on top of them",
-                     "try: --tied yes if they are shared, --tied no if not; exports in training mode or with dynamo show it"};
+  warning.message = absl::StrCat(
+      "an output projection may share the token embedding's weight, which a folded export does not "
+      "show: it is counted apart, ",
+      bytes, " B of parameters");
+  warning.details = {
+      "why: gradients and optimizer states come on top of them",
+      "try: --tied yes if they are shared, --tied no if not; exports in training mode or with dynamo show it"};
   warning.bytes = bytes;
   lowering.diagnostics.push_back(std::move(warning));
 }

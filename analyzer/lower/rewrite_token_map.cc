@@ -2,8 +2,9 @@
 //
 //   x.reshape(B, H, W, -1).permute(0, 3, 1, 2).contiguous()
 //
-// The copy is in no export. Code that writes the reshape of [B, N, C] and this permute in a row writes the copy too: PVT,
-// SegFormer, Twins, CoaT in timm and transformers; MobileNetV4's attention does with [B, N, heads, C / heads]. A permute of a map that was never tokens stays a view.
+// The copy is in no export. Code that writes the reshape of [B, N, C] and this permute in a row writes the copy too:
+// PVT, SegFormer, Twins, CoaT in timm and transformers; MobileNetV4's attention does with [B, N, heads, C / heads]. A
+// permute of a map that was never tokens stays a view.
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -13,7 +14,8 @@ namespace {
 // [B, N, C], or [B, N, heads, C / heads] of an attention, laid out as [B, H, W, C].
 bool AreTokens(const Dims& from, const Dims& map) {
   if (from.size() == 3) return true;
-  return from.size() == 4 && map.size() == 4 && from[0] == map[0] && from[1] == map[1] * map[2] && from[2] * from[3] == map[3];
+  return from.size() == 4 && map.size() == 4 && from[0] == map[0] && from[1] == map[1] * map[2] &&
+         from[2] * from[3] == map[3];
 }
 
 bool IsTokenMap(const Draft& draft, NodeId permute) {

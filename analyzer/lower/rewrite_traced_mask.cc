@@ -1,6 +1,6 @@
-// A mask that lets everything through, which transformers' models make only where they may not look at values: attention
-// written as its operators adds nothing where no mask was given (traced_mask.h). A causal mask is made and added in every
-// run of such attention.
+// A mask that lets everything through, which transformers' models make only where they may not look at values:
+// attention written as its operators adds nothing where no mask was given (traced_mask.h). A causal mask is made and
+// added in every run of such attention.
 //
 //   scores + where(expand(ge), 0, min) -> softmax        the softmax reads the scores
 #include "analyzer/lower/match.h"
@@ -35,7 +35,9 @@ int64_t DropTracedMasks(Lowering& lowering) {
     const Node node = draft.node(id);
     for (TensorId mask : node.inputs) {
       const TensorId scores = OtherOperand(node, mask);
-      if (scores == mask || draft.tensor(scores).shape != draft.tensor(node.outputs[0]).shape || !IsFullMask(draft, mask)) continue;
+      if (scores == mask || draft.tensor(scores).shape != draft.tensor(node.outputs[0]).shape ||
+          !IsFullMask(draft, mask))
+        continue;
       draft.Remove(id);
       draft.ReplaceReaders(node.outputs[0], scores);
       ++count;

@@ -36,7 +36,8 @@ std::optional<WeightNorm> DirectionTimesLength(const Draft& draft, NodeId id) {
   const NodeId div = draft.ProducerIf(unit, "div");
   if (!div.valid() || draft.OnlyReader(unit) != id) return std::nullopt;
   const Node& quotient = draft.node(div);
-  return WeightNorm{draft.ProducerIf(quotient.inputs[1], "norm"), div, id, quotient.inputs[0], draft.node(id).inputs[1]};
+  return WeightNorm{draft.ProducerIf(quotient.inputs[1], "norm"), div, id, quotient.inputs[0],
+                    draft.node(id).inputs[1]};
 }
 
 // v * (g / |v|), into which dynamo's exporter takes the operator apart.
@@ -45,14 +46,16 @@ std::optional<WeightNorm> DirectionTimesScale(const Draft& draft, NodeId id) {
   const NodeId div = draft.ProducerIf(scale, "div");
   if (!div.valid() || draft.OnlyReader(scale) != id) return std::nullopt;
   const Node& quotient = draft.node(div);
-  return WeightNorm{draft.ProducerIf(quotient.inputs[1], "norm"), div, id, draft.node(id).inputs[0], quotient.inputs[0]};
+  return WeightNorm{draft.ProducerIf(quotient.inputs[1], "norm"), div, id, draft.node(id).inputs[0],
+                    quotient.inputs[0]};
 }
 
 bool IsWeightNorm(const Draft& draft, const WeightNorm& found) {
   if (!found.norm.valid() || draft.OnlyReader(draft.node(found.norm).outputs[0]) != found.div) return false;
   const Node& norm = draft.node(found.norm);
   if (norm.inputs[0] != found.direction) return false;
-  if (draft.kind(found.direction) != TensorKind::kParameter || draft.kind(found.length) != TensorKind::kParameter) return false;
+  if (draft.kind(found.direction) != TensorKind::kParameter || draft.kind(found.length) != TensorKind::kParameter)
+    return false;
   return draft.tensor(found.length).shape == draft.tensor(norm.outputs[0]).shape &&
          IsAllButOneEnd(IntsAttribute(norm, "axes"), draft.tensor(found.direction).shape.rank());
 }

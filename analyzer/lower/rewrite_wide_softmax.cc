@@ -3,9 +3,9 @@
 //   weights = softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype)
 //
 // which a float32 file cannot show: both conversions give the tensor itself there. In half precision they make the
-// weights in float32 and a copy. Source: transformers' eager_attention_forward, which scales the product, of 347 models:
-// 186 of 194 that repeat keys and values for groups of queries (and with them all that rotate both) write it so, and
-// most that attend over images; models of text with learned positions do not (bert, bart, gpt2).
+// weights in float32 and a copy. Source: transformers' eager_attention_forward, which scales the product, of 347
+// models: 186 of 194 that repeat keys and values for groups of queries (and with them all that rotate both) write it
+// so, and most that attend over images; models of text with learned positions do not (bert, bart, gpt2).
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -27,7 +27,8 @@ NodeId ScaledProduct(const Draft& draft, const Node& softmax) {
     if (!maker.valid() || draft.node(maker).calls != softmax.calls) return NodeId();
     const Node& node = draft.node(maker);
     if (node.op == "matmul") return scaled ? maker : NodeId();
-    if (node.op != "add" && node.op != "where" && node.op != "reshape" && node.op != "mul_scalar" && node.op != "div_scalar") {
+    if (node.op != "add" && node.op != "where" && node.op != "reshape" && node.op != "mul_scalar" &&
+        node.op != "div_scalar") {
       return NodeId();
     }
     scaled |= node.op == "mul_scalar" || node.op == "div_scalar";
@@ -47,15 +48,16 @@ bool IsRotatedOrRepeated(const Draft& draft, TensorId id) {
       return std::all_of(node.inputs.begin(), node.inputs.end(),
                          [&](TensorId term) { return draft.ProducerIf(term, "mul").valid(); });
     }
-    constexpr auto kOnTheWay = std::to_array<std::string_view>({"permute", "reshape", "unsqueeze", "contiguous", "cat", "cast"});
+    constexpr auto kOnTheWay =
+        std::to_array<std::string_view>({"permute", "reshape", "unsqueeze", "contiguous", "cat", "cast"});
     if (std::find(kOnTheWay.begin(), kOnTheWay.end(), node.op) == kOnTheWay.end()) return false;
     id = node.inputs[node.op == "cat" ? node.inputs.size() - 1 : 0];
   }
   return false;
 }
 
-// self.k_proj(x).view(...).transpose(1, 2): keys with a projection of their own. Code for images that projects q, k and v
-// at once (timm) does not widen.
+// self.k_proj(x).view(...).transpose(1, 2): keys with a projection of their own. Code for images that projects q, k and
+// v at once (timm) does not widen.
 bool IsProjectedApart(const Draft& draft, TensorId id) {
   constexpr auto kViews = std::to_array<std::string_view>({"permute", "reshape", "contiguous"});
   NodeId maker = draft.producer(id);
@@ -69,7 +71,8 @@ bool IsProjectedApart(const Draft& draft, TensorId id) {
 bool SeesImages(const Draft& draft, const std::vector<NodeId>& order) {
   return std::any_of(order.begin(), order.end(), [&](NodeId id) {
     const Node& node = draft.node(id);
-    return node.op == "conv" && !draft.producer(node.inputs[0]).valid() && draft.tensor(node.inputs[0]).shape.rank() == 4;
+    return node.op == "conv" && !draft.producer(node.inputs[0]).valid() &&
+           draft.tensor(node.inputs[0]).shape.rank() == 4;
   });
 }
 

@@ -14,8 +14,8 @@
 
 namespace onnx_mem {
 
-// Which report tells that a rewrite applied: all of them, `check` alone (the plain meaning of the file), or none, because
-// the rewrite has a diagnostic of its own.
+// Which report tells that a rewrite applied: all of them, `check` alone (the plain meaning of the file), or none,
+// because the rewrite has a diagnostic of its own.
 enum class Told { kAlways, kByCheck, kByItself };
 
 struct Rewrite {

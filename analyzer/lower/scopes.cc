@@ -39,8 +39,8 @@ Counted SplitCallNumber(std::string_view name) {
   return {name.substr(0, underscore), call};
 }
 
-// "aten.scaled_dot_product_attention.default" -> "scaled_dot_product_attention". x + 1 in code is add.Tensor: add.Scalar,
-// which tells a decomposition, is kept apart.
+// "aten.scaled_dot_product_attention.default" -> "scaled_dot_product_attention". x + 1 in code is add.Tensor:
+// add.Scalar, which tells a decomposition, is kept apart.
 std::string AtenName(std::string_view overload) {
   if (overload == "aten.add.Scalar") return "add.Scalar";
   const std::vector<std::string> parts = absl::StrSplit(View(overload), '.');  // a view of nothing has no parts

@@ -101,7 +101,8 @@ class Site {
   std::optional<std::vector<int64_t>> Axes(size_t slot, size_t rank) const;
 
   // --- what the node becomes
-  NodeId Emit(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs, Attributes attributes = {});
+  NodeId Emit(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs,
+              Attributes attributes = {});
   // An operator on the way, with a result of this shape.
   TensorId EmitTemp(std::string_view op, std::vector<TensorId> inputs, const Dims& dims, DType dtype,
                     Attributes attributes = {});

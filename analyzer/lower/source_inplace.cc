@@ -37,7 +37,8 @@ constexpr auto kFunctions = std::to_array<FunctionRow>({
 
 bool IsNamePart(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Where `name(` stands in `text` as a function rather than as a module of the object; npos if nowhere or more than once.
+// Where `name(` stands in `text` as a function rather than as a module of the object; npos if nowhere or more than
+// once.
 size_t FindCall(std::string_view text, std::string_view name) {
   size_t found = std::string_view::npos;
   for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
@@ -95,7 +96,8 @@ std::optional<bool> SourceInPlace::ReadsArithmetic(const Node& node, const Sourc
     const bool is_last = std::none_of(readers.begin(), readers.end(),
                                       [&](NodeId reader) { return IsOnTheSameLine(node, draft_.node(reader)); });
     const NodeId maker = node.inputs[0].valid() ? draft_.producer(node.inputs[0]) : NodeId();
-    if (!is_last || !maker.valid() || statement.targets.size() != 1 || statement.targets[0].empty()) return std::nullopt;
+    if (!is_last || !maker.valid() || statement.targets.size() != 1 || statement.targets[0].empty())
+      return std::nullopt;
     return !IsOnTheSameLine(node, draft_.node(maker));
   }
   if (statement.kind != StatementKind::kAssign && statement.kind != StatementKind::kReturn) return std::nullopt;

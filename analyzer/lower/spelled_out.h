@@ -17,7 +17,8 @@
 
 namespace onnx_mem {
 
-// A parsed expression. Texts are ours: one that is not of the form above is a fault of the program, and matches nothing.
+// A parsed expression. Texts are ours: one that is not of the form above is a fault of the program, and matches
+// nothing.
 class Expression {
  public:
   explicit Expression(std::string_view text);

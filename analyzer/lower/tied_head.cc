@@ -58,7 +58,8 @@ TensorId RowForBias(const Draft& draft, NodeId head) {
   if (!sum.valid()) return TensorId();
   const TensorId row = OtherOperand(draft.node(sum), node.outputs[0]);
   const bool stored = row.valid() && !draft.producer(row).valid();
-  return stored && draft.tensor(row).shape.dims == Dims{1, draft.tensor(node.inputs[1]).shape.dims[1]} ? row : TensorId();
+  return stored && draft.tensor(row).shape.dims == Dims{1, draft.tensor(node.inputs[1]).shape.dims[1]} ? row
+                                                                                                       : TensorId();
 }
 
 std::string_view WhyTied(const Draft& draft, NodeId head) {

@@ -19,12 +19,13 @@
 
 namespace onnx_mem {
 
-// Why the linear `head` is taken to share the embedding's weight, for a report: "as a masked language model's head does";
+// Why the linear `head` is taken to share the embedding's weight, for a report: "as a masked language model's head
+// does";
 // "" if nothing shows it. `head` reads a stored [width, vocabulary] that some embedding has the transpose of.
 std::string_view WhyTied(const Draft& draft, NodeId head);
 
-// The stored row [1, vocabulary] that is added to what `head` gives; invalid if there is none. It is a buffer: the bias of
-// an nn.Linear is [vocabulary].
+// The stored row [1, vocabulary] that is added to what `head` gives; invalid if there is none. It is a buffer: the bias
+// of an nn.Linear is [vocabulary].
 TensorId RowForBias(const Draft& draft, NodeId head);
 
 }  // namespace onnx_mem

@@ -42,7 +42,8 @@ TensorId SourceOfProjection(const Draft& draft, TensorId id) {
   const NodeId linear = ProjectionBehind(draft, id);
   if (!linear.valid()) return TensorId();
   TensorId source = draft.node(linear).inputs[0];
-  for (NodeId view = draft.producer(source); view.valid() && IsOneOf(kViews, draft.node(view).op); view = draft.producer(source)) {
+  for (NodeId view = draft.producer(source); view.valid() && IsOneOf(kViews, draft.node(view).op);
+       view = draft.producer(source)) {
     source = draft.node(view).inputs[0];
   }
   return source;

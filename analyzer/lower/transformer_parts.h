@@ -21,12 +21,12 @@ NodeId ReaderAfterViews(const Draft& draft, TensorId id);
 // The sum in which `id`, perhaps after views, is added to another activation, if nothing else reads it; else invalid.
 NodeId ResidualSum(const Draft& draft, TensorId id);
 
-// A softmax whose result, and nothing else, is multiplied with the values. Of a linear's result it makes the kernels of a
-// dynamic convolution (ConvBERT), not attention weights.
+// A softmax whose result, and nothing else, is multiplied with the values. Of a linear's result it makes the kernels of
+// a dynamic convolution (ConvBERT), not attention weights.
 bool IsAttentionWeight(const Draft& draft, NodeId id);
 
-// True if a norm alone reads the residual sum, views between them or not, and the stream that was added to is a norm's result (Vaswani et al. 2017,
-// BERT), false for norms ahead of each layer (GPT-2, ViT) and for an invalid `sum`.
+// True if a norm alone reads the residual sum, views between them or not, and the stream that was added to is a norm's
+// result (Vaswani et al. 2017, BERT), false for norms ahead of each layer (GPT-2, ViT) and for an invalid `sum`.
 bool IsPostNormSum(const Draft& draft, NodeId sum);
 
 // For attention weights or a fused attention: true if the keys are projected from another tensor than the queries.
@@ -36,7 +36,8 @@ bool IsCrossAttention(const Draft& draft, NodeId attention);
 // positions), or what such rows gave where the sequence is fixed: a stored number per head and pair of positions.
 bool HasPositionBias(const Draft& draft, NodeId attention);
 
-// True if positions are looked up from 2 on, behind the padding's index 1, as models ported from fairseq do (OPT, BART).
+// True if positions are looked up from 2 on, behind the padding's index 1, as models ported from fairseq do (OPT,
+// BART).
 bool HasPositionsFromTwo(const Draft& draft);
 
 }  // namespace onnx_mem

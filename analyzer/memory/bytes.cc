@@ -47,7 +47,8 @@ std::optional<int64_t> BytesOfUnit(std::string_view unit) {
     if (SameLetters(unit, row.name)) return row.bytes;
   }
   for (const UnitRow& row : kUnits) {
-    if (row.name.size() == 3 && (SameLetters(unit, row.name.substr(0, 1)) || SameLetters(unit, row.name.substr(0, 2)))) {
+    if (row.name.size() == 3 &&
+        (SameLetters(unit, row.name.substr(0, 1)) || SameLetters(unit, row.name.substr(0, 2)))) {
       return row.bytes;
     }
   }
@@ -117,7 +118,8 @@ absl::StatusOr<int64_t> ParseBytes(std::string_view text) {
   }
   if (whole_digits.empty() && fraction_digits.empty()) return NotASize(text, "it has no number");
   const std::optional<int64_t> unit_bytes = BytesOfUnit(Trimmed(body.substr(position)));
-  if (!unit_bytes) return NotASize(text, absl::StrCat("unknown unit '", std::string(Trimmed(body.substr(position))), "'"));
+  if (!unit_bytes)
+    return NotASize(text, absl::StrCat("unknown unit '", std::string(Trimmed(body.substr(position))), "'"));
   const std::optional<int64_t> whole = WholeNumber(whole_digits);
   const std::optional<int64_t> whole_bytes = whole ? CheckedMul(*whole, *unit_bytes) : std::nullopt;
   const int64_t fraction_bytes = std::llround(Fraction(fraction_digits) * static_cast<double>(*unit_bytes));

@@ -49,8 +49,14 @@ std::vector<NodeId> SessionOrder(const Graph& graph) {
 class SessionPlanner {
  public:
   SessionPlanner(const Graph& graph, const SessionRules& rules)
-      : graph_(graph), rules_(rules), order_(SessionOrder(graph)), buffer_of_(graph.tensors.size()), uses_(graph.tensors.size(), 0),
-        begin_(graph.tensors.size(), 0), end_(graph.tensors.size(), 0), is_output_(graph.tensors.size(), false) {}
+      : graph_(graph),
+        rules_(rules),
+        order_(SessionOrder(graph)),
+        buffer_of_(graph.tensors.size()),
+        uses_(graph.tensors.size(), 0),
+        begin_(graph.tensors.size(), 0),
+        end_(graph.tensors.size(), 0),
+        is_output_(graph.tensors.size(), false) {}
 
   MemoryProgram Run() {
     for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) buffer_of_[id] = id;

@@ -46,20 +46,23 @@ bool NamedLikeBatch(std::string_view symbol) {
 }
 bool NamedLikeLength(std::string_view symbol) {
   const std::string name = absl::AsciiStrToLower(absl::string_view(symbol.data(), symbol.size()));
-  constexpr auto kWords = std::to_array<const char*>({"seq", "len", "time", "width", "height", "frames", "num_", "tokens"});
+  constexpr auto kWords =
+      std::to_array<const char*>({"seq", "len", "time", "width", "height", "frames", "num_", "tokens"});
   return name == "t" || name == "l" || name == "s" ||
          std::any_of(kWords.begin(), kWords.end(), [&](const char* word) { return absl::StrContains(name, word); });
 }
 
 absl::StatusOr<DeclaredInput> Declare(const onnx::ValueInfoProto& info) {
   const auto& type = info.type().tensor_type();
-  DeclaredInput input{.name = info.name(), .dtype = DTypeOf(type.elem_type()), .has_rank = type.has_shape(), .dims = {}};
+  DeclaredInput input{
+      .name = info.name(), .dtype = DTypeOf(type.elem_type()), .has_rank = type.has_shape(), .dims = {}};
   for (int i = 0; i < type.shape().dim_size(); ++i) {
     const auto& dim = type.shape().dim(i);
     DeclaredDim declared;
     // Some exporters write -1, and for the batch 0, where a dimension is dynamic.
     if (dim.has_dim_value() && dim.dim_value() < -1) {
-      return BindError("bad-model", absl::StrCat("input '", info.name(), "' has the negative dimension ", dim.dim_value()));
+      return BindError("bad-model",
+                       absl::StrCat("input '", info.name(), "' has the negative dimension ", dim.dim_value()));
     }
     if (dim.has_dim_value() && dim.dim_value() >= (i == 0 && type.shape().dim_size() > 1 ? 1 : 0)) {
       declared.size = dim.dim_value();
@@ -151,8 +154,8 @@ absl::Status Binder::Assign(const std::string& symbol, int64_t value, const std:
   const auto [it, fresh] = bound_.dims.emplace(symbol, value);
   if (fresh) by_[symbol] = by;
   if (it->second == value) return absl::OkStatus();
-  return BindError("dim-conflict", absl::StrCat(by, " makes dimension '", symbol, "' ", value, ", but ", by_[symbol], " makes it ",
-                                                it->second));
+  return BindError("dim-conflict", absl::StrCat(by, " makes dimension '", symbol, "' ", value, ", but ", by_[symbol],
+                                                " makes it ", it->second));
 }
 
 absl::Status Binder::BindNamed() {
@@ -249,16 +252,18 @@ std::optional<int64_t> Binder::SizeOf(const DeclaredInput& input, size_t dim) co
 
 std::string Binder::Text(const DeclaredInput& input) const {
   if (!input.has_rank) return absl::StrCat(input.name, "  ", std::string(NameOf(input.dtype)), " (no shape)");
-  return absl::StrCat(input.name, "  ", std::string(NameOf(input.dtype)), " [",
-                      absl::StrJoin(input.dims, ", ",
-                                    [](std::string* out, const DeclaredDim& dim) {
-                                      absl::StrAppend(out, dim.size ? absl::StrCat(*dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
-                                    }),
-                      "]");
+  return absl::StrCat(
+      input.name, "  ", std::string(NameOf(input.dtype)), " [",
+      absl::StrJoin(input.dims, ", ",
+                    [](std::string* out, const DeclaredDim& dim) {
+                      absl::StrAppend(out, dim.size ? absl::StrCat(*dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
+                    }),
+      "]");
 }
 
 std::string Binder::InputList() const {
-  return absl::StrJoin(inputs_, "      ", [&](std::string* out, const DeclaredInput& input) { out->append(Text(input)); });
+  return absl::StrJoin(inputs_, "      ",
+                       [&](std::string* out, const DeclaredInput& input) { out->append(Text(input)); });
 }
 
 absl::Status Binder::CheckAllBound() const {
@@ -277,10 +282,12 @@ absl::Status Binder::CheckAllBound() const {
     for (size_t i = 0; i < input.dims.size(); ++i) {
       if (SizeOf(input, i)) continue;
       if (input.dims[i].symbol.empty()) {
-        want(input, "?", absl::StrCat("--input ", input.name, "=", absl::StrJoin(std::vector<int>(input.dims.size(), 1), "x")));
+        want(input, "?",
+             absl::StrCat("--input ", input.name, "=", absl::StrJoin(std::vector<int>(input.dims.size(), 1), "x")));
       }
       for (const std::string& symbol : DimNames(input.dims[i].symbol)) {
-        if (!symbol.empty() && bound_.dims.count(symbol) == 0) want(input, symbol, absl::StrCat("--dim ", symbol, "=512"));
+        if (!symbol.empty() && bound_.dims.count(symbol) == 0)
+          want(input, symbol, absl::StrCat("--dim ", symbol, "=512"));
       }
     }
   }
@@ -310,7 +317,8 @@ absl::Status Binder::FillShapes() {
     }
     const Shape shape(std::move(dims));
     if (!NumBytes(shape, input.dtype)) {
-      return BindError("bad-shape", absl::StrCat("input '", input.name, "' of shape ", ToString(shape), " is too large to count"));
+      return BindError("bad-shape",
+                       absl::StrCat("input '", input.name, "' of shape ", ToString(shape), " is too large to count"));
     }
     bound_.shapes.emplace(input.name, shape);
   }
@@ -319,7 +327,8 @@ absl::Status Binder::FillShapes() {
 
 }  // namespace
 
-absl::StatusOr<BoundInputs> BindInputs(const onnx::GraphProto& graph, const Bindings& bindings, const std::string& path) {
+absl::StatusOr<BoundInputs> BindInputs(const onnx::GraphProto& graph, const Bindings& bindings,
+                                       const std::string& path) {
   ASSIGN_OR_RETURN(std::vector<DeclaredInput> inputs, DeclaredInputs(graph));
   return Binder(std::move(inputs), bindings, path).Run();
 }

@@ -43,7 +43,8 @@ struct BoundInputs {
 
 // `path` stands in the commands that error texts propose.
 // Errors (InvalidArgument): unbound-dim, unknown-dim, unknown-input, bad-shape, dim-conflict, static-batch.
-absl::StatusOr<BoundInputs> BindInputs(const onnx::GraphProto& graph, const Bindings& bindings, const std::string& path);
+absl::StatusOr<BoundInputs> BindInputs(const onnx::GraphProto& graph, const Bindings& bindings,
+                                       const std::string& path);
 
 }  // namespace onnx_mem
 

@@ -52,7 +52,8 @@ std::optional<Attribute> AttributeOf(const onnx::AttributeProto& attribute) {
     case Proto::STRING: return Attribute(attribute.s());
     case Proto::INTS: return Attribute(std::vector<int64_t>(attribute.ints().begin(), attribute.ints().end()));
     case Proto::FLOATS: return Attribute(std::vector<double>(attribute.floats().begin(), attribute.floats().end()));
-    case Proto::STRINGS: return Attribute(std::vector<std::string>(attribute.strings().begin(), attribute.strings().end()));
+    case Proto::STRINGS:
+      return Attribute(std::vector<std::string>(attribute.strings().begin(), attribute.strings().end()));
     case Proto::TENSOR:
       if (LiteralPtr value = LiteralOf(attribute.t(), kLiteralElements)) return Attribute(std::move(value));
       return std::nullopt;
@@ -196,7 +197,8 @@ void Scope::AddNodes() {
 
 void Scope::AddNode(int index) {
   const onnx::NodeProto& proto = proto_.node(index);
-  const NodeFact fact = static_cast<size_t>(index) < facts_.nodes.size() ? facts_.nodes[static_cast<size_t>(index)] : NodeFact();
+  const NodeFact fact =
+      static_cast<size_t>(index) < facts_.nodes.size() ? facts_.nodes[static_cast<size_t>(index)] : NodeFact();
   if (fact.taken_body >= 0) {
     const std::vector<Body> bodies = BodiesOf(proto, facts_, index);
     const auto taken = static_cast<size_t>(fact.taken_body);
@@ -217,7 +219,8 @@ void Scope::AddNode(int index) {
     for (const InputRewrite* rewrite : it->second) Rewrite(*rewrite, node);
   }
   AddBodies(proto, index, node);
-  const TensorRole role = node.domain.empty() && node.op == "Constant" ? TensorRole::kConstant : TensorRole::kActivation;
+  const TensorRole role =
+      node.domain.empty() && node.op == "Constant" ? TensorRole::kConstant : TensorRole::kActivation;
   for (const std::string& output : proto.output()) {
     node.outputs.push_back(output.empty() ? TensorId() : Define(output, role));
   }
@@ -318,7 +321,8 @@ void Scope::Rewrite(const InputRewrite& rewrite, Node& node) {
   expand.op = "Expand";
   expand.since_version = versions_.SinceVersion("", expand.op);
   expand.metadata = node.metadata;
-  expand.inputs = {operand, AddLiteral(absl::StrCat(name, "/batch"), std::make_shared<const Literal>(std::move(target)))};
+  expand.inputs = {operand,
+                   AddLiteral(absl::StrCat(name, "/batch"), std::make_shared<const Literal>(std::move(target)))};
   Tensor expanded;
   expanded.name = UniqueName(absl::StrCat(name, "/expanded"));
   expanded.dtype = graph_.tensors[operand].dtype;

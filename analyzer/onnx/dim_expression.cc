@@ -124,7 +124,8 @@ class Parser {
     well_formed_ &= larger || smaller || function == "floor" || function == "Floor" || function == "int";
     Value value = Sum(depth + 1);
     while (well_formed_ && Take(",")) {
-      value = Combine(value, Sum(depth + 1), [&](int64_t a, int64_t b) { return Value(larger ? std::max(a, b) : std::min(a, b)); });
+      value = Combine(value, Sum(depth + 1),
+                      [&](int64_t a, int64_t b) { return Value(larger ? std::max(a, b) : std::min(a, b)); });
     }
     return Close(value);
   }

@@ -78,13 +78,14 @@ absl::Status Inliner::Append(onnx::NodeProto& node, NodeList& out, int depth) {
   return absl::OkStatus();
 }
 
-absl::Status Inliner::Expand(const onnx::NodeProto& call, const onnx::FunctionProto& function, NodeList& out, int depth) {
+absl::Status Inliner::Expand(const onnx::NodeProto& call, const onnx::FunctionProto& function, NodeList& out,
+                             int depth) {
   if (depth > kDeepestCall) {
     return BadModel(absl::StrCat("function '", function.domain(), "::", function.name(), "' calls itself"));
   }
   if (call.input_size() > function.input_size() || call.output_size() > function.output_size()) {
-    return BadModel(absl::StrCat("node '", call.name(), "' has more inputs or outputs than the function '", function.name(),
-                                 "' that it calls"));
+    return BadModel(absl::StrCat("node '", call.name(), "' has more inputs or outputs than the function '",
+                                 function.name(), "' that it calls"));
   }
   ++result_.calls;
   ImportOpsets(function);
@@ -109,7 +110,8 @@ absl::Status Inliner::Expand(const onnx::NodeProto& call, const onnx::FunctionPr
 }
 
 // Formal and inner names -> names in the graph. An output that the call leaves out is named like an inner value.
-ValueNames Inliner::BindNames(const onnx::NodeProto& call, const onnx::FunctionProto& function, const std::string& prefix) {
+ValueNames Inliner::BindNames(const onnx::NodeProto& call, const onnx::FunctionProto& function,
+                              const std::string& prefix) {
   ValueNames names;
   for (int i = 0; i < function.input_size(); ++i) names[function.input(i)] = i < call.input_size() ? call.input(i) : "";
   for (int i = 0; i < function.output_size(); ++i) {

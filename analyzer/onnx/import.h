@@ -46,8 +46,8 @@ struct ImportedModel {
 // (a batch sweep) reads the file once.
 class ModelFile {
  public:
-  // Errors (ux.md 1.6) have the codes not-found, unreadable, empty, truncated, damaged, not-onnx, lfs-pointer, bad-model,
-  // opset-too-new.
+  // Errors (ux.md 1.6) have the codes not-found, unreadable, empty, truncated, damaged, not-onnx, lfs-pointer,
+  // bad-model, opset-too-new.
   static absl::StatusOr<ModelFile> Open(const std::string& path);
   // The same from bytes in memory, for tests and fuzzing; `name` stands for the path.
   static absl::StatusOr<ModelFile> Parse(std::string bytes, const std::string& name);
@@ -56,8 +56,8 @@ class ModelFile {
   ModelFile& operator=(ModelFile&&) noexcept;
   ~ModelFile();
 
-  // Binds dimensions and infers every shape. Errors: unbound-dim, unknown-dim, unknown-input, dim-conflict, static-batch,
-  // bad-shape.
+  // Binds dimensions and infers every shape. Errors: unbound-dim, unknown-dim, unknown-input, dim-conflict,
+  // static-batch, bad-shape.
   absl::StatusOr<ImportedModel> Import(const Bindings& bindings) const;
 
  private:

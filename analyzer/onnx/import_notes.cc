@@ -18,7 +18,9 @@ namespace {
 
 bool IsOnnx(const Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
 
-std::string OpName(const Node& node) { return node.domain.empty() ? node.op : absl::StrCat(node.domain, "::", node.op); }
+std::string OpName(const Node& node) {
+  return node.domain.empty() ? node.op : absl::StrCat(node.domain, "::", node.op);
+}
 
 // A tensor, not a sequence or optional: those have no size of their own.
 bool IsTensor(const Tensor& tensor) { return tensor.dtype != DType::kUnknown || tensor.shape.has_rank; }
@@ -55,7 +57,8 @@ void NoteUnknownSizes(const Graph& graph, std::vector<Diagnostic>& notes) {
       if (!output.valid()) continue;
       const Tensor& tensor = graph.tensors[output];
       if (tensor.upper_bound && bound.count++ == 0) first_bound = Describe(graph, id);
-      if (!node.shapes_assumed && IsTensor(tensor) && !tensor.shape.known() && note.count++ == 0) first = Describe(graph, id);
+      if (!node.shapes_assumed && IsTensor(tensor) && !tensor.shape.known() && note.count++ == 0)
+        first = Describe(graph, id);
     }
   }
   if (note.count > 0) {
@@ -82,7 +85,8 @@ void NoteMissingData(const onnx::GraphProto& proto, const Graph& graph, std::vec
     for (TensorId input : node.inputs) {
       if (!input.valid()) continue;
       const Tensor& tensor = graph.tensors[input];
-      if (tensor.role == TensorRole::kInitializer && !tensor.value && IsIntegral(tensor.dtype)) wanted.insert(tensor.name);
+      if (tensor.role == TensorRole::kInitializer && !tensor.value && IsIntegral(tensor.dtype))
+        wanted.insert(tensor.name);
     }
   }
   std::map<std::string, int64_t> files;
@@ -96,8 +100,8 @@ void NoteMissingData(const onnx::GraphProto& proto, const Graph& graph, std::vec
     notes.push_back({.code = "no-data",
                      .severity = Severity::kWarning,
                      .count = count,
-                     .message = absl::StrCat("contents in the external data file '", file, "' would determine shapes (", count,
-                                             count == 1 ? " tensor)" : " tensors)"),
+                     .message = absl::StrCat("contents in the external data file '", file, "' would determine shapes (",
+                                             count, count == 1 ? " tensor)" : " tensors)"),
                      .details = {"why: external data is not read; sizes that depend on it are unknown"}});
   }
 }
@@ -113,9 +117,10 @@ absl::Status CheckElementCounts(const Graph& graph) {
     const Tensor& to = graph.tensors[node.outputs[0]];
     if (!from.shape.known() || !to.shape.known() || from.upper_bound) continue;
     if (NumElements(from.shape) == NumElements(to.shape)) continue;
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-shape",
-                       absl::StrCat(Describe(graph, id), ": ", ToString(from.shape), " cannot be reshaped to ", ToString(to.shape)),
-                       {"why: the number of elements differs; a size given with --batch, --dim or --input may not match this model"});
+    return ErrorStatus(
+        absl::StatusCode::kInvalidArgument, "bad-shape",
+        absl::StrCat(Describe(graph, id), ": ", ToString(from.shape), " cannot be reshaped to ", ToString(to.shape)),
+        {"why: the number of elements differs; a size given with --batch, --dim or --input may not match this model"});
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,5 @@
-// What import finds out about a stored tensor reaches lowering through the metadata of the nodes that read it (the keys:
-// graph/*_mark.h): tensors have no metadata in ONNX.
+// What import finds out about a stored tensor reaches lowering through the metadata of the nodes that read it (the
+// keys: graph/*_mark.h): tensors have no metadata in ONNX.
 #ifndef ONNX_MEM_ANALYZER_ONNX_MARK_READERS_H_
 #define ONNX_MEM_ANALYZER_ONNX_MARK_READERS_H_
 

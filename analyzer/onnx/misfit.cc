@@ -85,7 +85,8 @@ std::string Recurrent(const Call& call) {
   constexpr size_t kRank = 3;
   for (size_t i = 0; i < kRank; ++i) {
     const Shape shape = ShapeOf(call, i);
-    if (shape.has_rank && shape.rank() != kRank) return absl::StrCat("input ", i, " has ", shape.rank(), " dimensions instead of 3");
+    if (shape.has_rank && shape.rank() != kRank)
+      return absl::StrCat("input ", i, " has ", shape.rank(), " dimensions instead of 3");
   }
   if (DimOf(call, 0, call.int_attribute("layout", 0) != 0 ? 1 : 0) == 0) return "the sequence has no elements";
   return Different("features of input and weights differ", DimOf(call, 0, 2), DimOf(call, 1, 2));
@@ -98,7 +99,8 @@ std::string GatherNd(const Call& call) {
   const auto data_rank = static_cast<int64_t>(data.rank()), indices_rank = static_cast<int64_t>(indices.rank());
   const int64_t batch = call.int_attribute("batch_dims", 0);
   if (indices_rank == 0 || batch < 0 || batch >= std::min(data_rank, indices_rank)) {
-    return absl::StrCat("batch_dims is ", batch, " for data of ", data_rank, " and indices of ", indices_rank, " dimensions");
+    return absl::StrCat("batch_dims is ", batch, " for data of ", data_rank, " and indices of ", indices_rank,
+                        " dimensions");
   }
   const int64_t depth = DimOf(call, 1, -1);
   if (depth < 0 || (depth >= 1 && depth <= data_rank - batch)) return {};

@@ -41,16 +41,18 @@ absl::Status CheckOpset(const ModelInfo& info) {
   const int64_t newest = NewestOpset();
   const auto opset = info.opsets.find("");
   if (opset == info.opsets.end() || opset->second <= newest) return absl::OkStatus();
-  return ErrorStatus(absl::StatusCode::kUnimplemented, "opset-too-new",
-                     absl::StrCat("opset ", opset->second, " of domain '' is newer than this build knows (", newest, ")"),
-                     {"try: a newer onnx-mem, or export with an older opset_version"});
+  return ErrorStatus(
+      absl::StatusCode::kUnimplemented, "opset-too-new",
+      absl::StrCat("opset ", opset->second, " of domain '' is newer than this build knows (", newest, ")"),
+      {"try: a newer onnx-mem, or export with an older opset_version"});
 }
 
 // Sizes that no tensor has would pass for unknown ones later.
 absl::Status CheckTensor(const onnx::TensorProto& tensor, const std::string& path) {
   const Shape shape(Dims(tensor.dims().begin(), tensor.dims().end()));
   if (shape.known() && NumBytes(shape, DTypeOf(tensor.data_type()))) return absl::OkStatus();
-  return BadModel(path, absl::StrCat("holds the tensor '", tensor.name(), "' of impossible size [", absl::StrJoin(tensor.dims(), ", "), "]"));
+  return BadModel(path, absl::StrCat("holds the tensor '", tensor.name(), "' of impossible size [",
+                                     absl::StrJoin(tensor.dims(), ", "), "]"));
 }
 
 absl::Status CheckTensors(const onnx::GraphProto& graph, const std::string& path) {
@@ -102,13 +104,16 @@ google::protobuf::ArenaOptions LargeBlocks() {
 void NoteRebatched(const BoundInputs& bound, const Rebatched& rebatched, ImportedModel& imported) {
   const DimChange& first = bound.changes.front();
   Diagnostic note{.code = "rebatched", .severity = Severity::kNote, .count = rebatched.followed};
-  note.message = first.dim == 0 ? absl::StrCat("exported with a fixed batch of ", first.from, "; read as if exported with ", first.to)
+  note.message = first.dim == 0 ? absl::StrCat("exported with a fixed batch of ", first.from,
+                                               "; read as if exported with ", first.to)
                                 : absl::StrCat("exported with a fixed size of ", first.from, " for '", first.input,
                                                "'; read as if exported with ", first.to);
-  note.details.push_back(absl::StrCat("why: ", rebatched.followed, rebatched.followed == 1 ? " constant or input" : " constants and inputs",
+  note.details.push_back(absl::StrCat("why: ", rebatched.followed,
+                                      rebatched.followed == 1 ? " constant or input" : " constants and inputs",
                                       " that carry the size were made to follow it"));
   if (!rebatched.unreached.empty()) {
-    const auto heavy = std::find_if(rebatched.unreached.begin(), rebatched.unreached.end(), [](const auto& value) { return value.second; });
+    const auto heavy = std::find_if(rebatched.unreached.begin(), rebatched.unreached.end(),
+                                    [](const auto& value) { return value.second; });
     const bool computed = heavy != rebatched.unreached.end();
     const auto count = static_cast<int64_t>(rebatched.unreached.size());
     note.details.push_back(absl::StrCat("why: ", count, count == 1 ? " value" : " values", " that no input reaches ",
@@ -116,14 +121,15 @@ void NoteRebatched(const BoundInputs& bound, const Rebatched& rebatched, Importe
                                         (computed ? heavy : rebatched.unreached.begin())->first, "'"));
     if (computed) {
       note.severity = Severity::kWarning;
-      note.details.push_back("try: export with a batch of 2 or more, or with dynamic shapes: a batch of 1 does not tell them apart");
+      note.details.push_back(
+          "try: export with a batch of 2 or more, or with dynamic shapes: a batch of 1 does not tell them apart");
     }
   }
   imported.diagnostics.push_back(std::move(note));
 }
 
-// A copy of `model` in which weights have the shapes that `bindings.inputs` gives them, and those names taken out of it;
-// null where it names none. Their contents are then unknown.
+// A copy of `model` in which weights have the shapes that `bindings.inputs` gives them, and those names taken out of
+// it; null where it names none. Their contents are then unknown.
 absl::StatusOr<std::unique_ptr<onnx::ModelProto>> WithWeightShapes(const onnx::ModelProto& model, Bindings& bindings) {
   std::map<std::string, Dims> weights;
   if (bindings.inputs.empty()) return std::unique_ptr<onnx::ModelProto>();
@@ -131,8 +137,9 @@ absl::StatusOr<std::unique_ptr<onnx::ModelProto>> WithWeightShapes(const onnx::M
     auto asked = bindings.inputs.extract(tensor.name());
     if (asked.empty()) continue;
     if (static_cast<int>(asked.mapped().size()) != tensor.dims_size()) {
-      return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-shape",
-                         absl::StrCat("--input ", tensor.name(), ": the weight has ", tensor.dims_size(), " dimensions"));
+      return ErrorStatus(
+          absl::StatusCode::kInvalidArgument, "bad-shape",
+          absl::StrCat("--input ", tensor.name(), ": the weight has ", tensor.dims_size(), " dimensions"));
     }
     weights.insert(std::move(asked));
   }
@@ -193,12 +200,13 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   if (model->opset_import().empty()) model->add_opset_import()->set_version(1);  // IR 1 and 2 had no other
   info = InfoOf(*model, path, bytes.size());
   if (const int64_t joined = JoinTiedWeights(*model, bytes, path); joined > 0) {
-    diagnostics.push_back({.code = "tied-weights",
-                           .severity = Severity::kNote,
-                           .count = joined,
-                           .message = absl::StrCat(joined, joined == 1 ? " weight is" : " weights are",
-                                                   " stored a second time: counted as sharing the token embedding's, whose "
-                                                   "contents are the same")});
+    diagnostics.push_back(
+        {.code = "tied-weights",
+         .severity = Severity::kNote,
+         .count = joined,
+         .message = absl::StrCat(joined, joined == 1 ? " weight is" : " weights are",
+                                 " stored a second time: counted as sharing the token embedding's, whose "
+                                 "contents are the same")});
   }
   MarkSinusoidTables(*model, bytes, path);
   return Prepare();
@@ -210,11 +218,12 @@ absl::Status ModelFile::Impl::Prepare() {
   RETURN_IF_ERROR(CheckOpset(info));
   ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineFunctions(*model));
   if (!inlined.other_opset.empty()) {
-    diagnostics.push_back({.code = "function-opset",
-                           .severity = Severity::kWarning,
-                           .count = static_cast<int64_t>(inlined.other_opset.size()),
-                           .message = absl::StrCat("functions written for another opset than the model's are read with the model's: ",
-                                                   absl::StrJoin(inlined.other_opset, ", "))});
+    diagnostics.push_back(
+        {.code = "function-opset",
+         .severity = Severity::kWarning,
+         .count = static_cast<int64_t>(inlined.other_opset.size()),
+         .message = absl::StrCat("functions written for another opset than the model's are read with the model's: ",
+                                 absl::StrJoin(inlined.other_opset, ", "))});
   }
   RETURN_IF_ERROR(CheckTensors(model->graph(), info.path));
   ASSIGN_OR_RETURN(const bool sorted, OrderNodes(*model->mutable_graph()));

@@ -60,7 +60,8 @@ absl::Status Scope::Define() {
     for (const std::string& output : graph_.node(i).output()) {
       if (output.empty()) continue;
       if (given_.contains(output) || !maker_.emplace(output, i).second) {
-        return BadModel(absl::StrCat("value '", output, "' is made twice, the second time by ", Describe(graph_.node(i), i)));
+        return BadModel(
+            absl::StrCat("value '", output, "' is made twice, the second time by ", Describe(graph_.node(i), i)));
       }
     }
   }
@@ -154,7 +155,8 @@ absl::StatusOr<std::vector<int>> Scope::Sort(const std::vector<std::vector<int>>
   if (order.size() == needs.size()) return order;
   for (size_t i = 0; i < waiting.size(); ++i) {
     if (waiting[i] > 0) {
-      return BadModel(absl::StrCat("the graph has a cycle through ", Describe(graph_.node(static_cast<int>(i)), static_cast<int>(i))));
+      return BadModel(absl::StrCat("the graph has a cycle through ",
+                                   Describe(graph_.node(static_cast<int>(i)), static_cast<int>(i))));
     }
   }
   return order;

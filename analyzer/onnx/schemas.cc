@@ -36,7 +36,8 @@ constexpr bool Before(const SchemaRow& a, const SchemaRow& b) {
 static_assert(std::is_sorted(std::begin(kSchemas), std::end(kSchemas), Before));
 
 const SchemaRow* Find(Domain domain, std::string_view op, int version) {
-  const auto* after = std::upper_bound(std::begin(kSchemas), std::end(kSchemas), SchemaRow{domain, op, version, nullptr}, Before);
+  const auto* after =
+      std::upper_bound(std::begin(kSchemas), std::end(kSchemas), SchemaRow{domain, op, version, nullptr}, Before);
   if (after == std::begin(kSchemas)) return nullptr;
   const SchemaRow* row = after - 1;
   return row->domain == domain && row->op == op ? row : nullptr;

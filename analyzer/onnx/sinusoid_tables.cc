@@ -99,7 +99,8 @@ bool HoldsSinusoids(const Payload& payload, const Table& table) {
 int64_t MarkSinusoidTables(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path) {
   onnx::GraphProto& graph = *model.mutable_graph();
   // Weights of layers are read by other operators, and there are many of them.
-  constexpr auto kReaders = std::to_array<std::string_view>({"Add", "Gather", "Slice", "Unsqueeze", "Expand", "Identity"});
+  constexpr auto kReaders =
+      std::to_array<std::string_view>({"Add", "Gather", "Slice", "Unsqueeze", "Expand", "Identity"});
   std::set<std::string> looked_up;
   for (const auto& node : graph.node()) {
     if (std::find(kReaders.begin(), kReaders.end(), node.op_type()) == kReaders.end()) continue;

@@ -1,5 +1,6 @@
-// Tables of positions that hold sines and cosines: sin(p * w) and cos(p * w) for each frequency w, in one of the orders that
-// models use. Nothing trains such a table, whatever its module calls it: a trained one does not stay on the circle.
+// Tables of positions that hold sines and cosines: sin(p * w) and cos(p * w) for each frequency w, in one of the orders
+// that models use. Nothing trains such a table, whatever its module calls it: a trained one does not stay on the
+// circle.
 //
 //   [0 0 1 1; 0.84 0.01 0.54 1.00; ...]   halves (Whisper, RoFormer, Marian)
 //   [0 1 0 1; 0.84 0.54 0.01 1.00; ...]   in turn (Vaswani et al., 2017)

@@ -105,7 +105,8 @@ class Slimmer {
   void AppendVarint(uint32_t value);
 
   absl::Status NotOnnx() const {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "not-onnx", absl::StrCat("'", path_, "' is not an ONNX model"));
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, "not-onnx",
+                       absl::StrCat("'", path_, "' is not an ONNX model"));
   }
   absl::Status Truncated(int64_t at) const {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, "truncated",

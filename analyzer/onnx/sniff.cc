@@ -33,9 +33,11 @@ constexpr auto kMagic = std::to_array<MagicRow>({
     {0, "<!doctype"sv, "an HTML page (a web error page saved as .onnx?)", ""},
     {0, "<html"sv, "an HTML page (a web error page saved as .onnx?)", ""},
     {0, "<?xml"sv, "an XML document (an error page saved as .onnx?)", ""},
-    {4, "TFL3"sv, "a TensorFlow Lite model", "try: python -m tf2onnx.convert --tflite model.tflite --output model.onnx"},
+    {4, "TFL3"sv, "a TensorFlow Lite model",
+     "try: python -m tf2onnx.convert --tflite model.tflite --output model.onnx"},
     {0, "GGUF"sv, "a GGUF file (weights without a graph)", kExport},
-    {0, "\x89HDF\r\n"sv, "an HDF5 file (Keras?)", "try: python -m tf2onnx.convert --saved-model DIR --output model.onnx"},
+    {0, "\x89HDF\r\n"sv, "an HDF5 file (Keras?)",
+     "try: python -m tf2onnx.convert --saved-model DIR --output model.onnx"},
     {0, "\x93NUMPY"sv, "a NumPy array", ""},
     {4, "ORTM"sv, "an onnxruntime .ort model", ""},
 });
@@ -44,7 +46,8 @@ constexpr auto kMagic = std::to_array<MagicRow>({
 std::string_view ZipKind(std::string_view head) {
   if (absl::StrContains(absl::string_view(head.data(), head.size()), ".npy")) return "a NumPy archive (zip)";
   if (absl::StrContains(absl::string_view(head.data(), head.size()), ".onnx")) return "a zip archive";
-  if (absl::StrContains(absl::string_view(head.data(), head.size()), "config.json")) return "a Keras model (zip archive)";
+  if (absl::StrContains(absl::string_view(head.data(), head.size()), "config.json"))
+    return "a Keras model (zip archive)";
   return kMagic[0].what;
 }
 
@@ -76,7 +79,8 @@ absl::Status CheckMagic(std::string_view head, int64_t file_bytes, const std::st
   const std::string_view trimmed = text == std::string_view::npos ? std::string_view() : head.substr(text);
   for (const MagicRow& row : kMagic) {
     if (!Matches(row, row.bytes[0] == '<' ? trimmed : head)) continue;
-    const std::string help = row.bytes == "\x1f\x8b"sv ? absl::StrCat("try: gunzip -c ", path, " > model.onnx") : std::string(row.help);
+    const std::string help =
+        row.bytes == "\x1f\x8b"sv ? absl::StrCat("try: gunzip -c ", path, " > model.onnx") : std::string(row.help);
     return NotOnnx(path, &row == &kMagic[0] ? ZipKind(head) : row.what, help);
   }
   return absl::OkStatus();

@@ -75,7 +75,8 @@ std::map<std::string, Payload> InlinePayloads(ByteWindow& bytes, const std::set<
 using Files = std::map<std::string, std::unique_ptr<ByteWindow>>;
 
 // In a file beside the model, opened once. Names that lead out of the model's folder are not followed.
-std::optional<Payload> FindBeside(const onnx::TensorProto& tensor, int64_t bytes, const std::string& folder, Files& files) {
+std::optional<Payload> FindBeside(const onnx::TensorProto& tensor, int64_t bytes, const std::string& folder,
+                                  Files& files) {
   std::string location;
   int64_t offset = 0;
   for (const auto& entry : tensor.external_data()) {

@@ -28,11 +28,13 @@ struct Payload {
 // The element `index` of `width` bytes, as an integer of the same bits; nullopt if it cannot be read.
 std::optional<uint64_t> ElementAt(const Payload& payload, int64_t index, int64_t width);
 
-// The contents of initializers, by name; those that are not there, or not of the size that their shapes say, are left out.
+// The contents of initializers, by name; those that are not there, or not of the size that their shapes say, are left
+// out.
 class StoredBytes {
  public:
   // `bytes`: the whole file of `path`, of which `graph` was read without its weights. Must outlive this.
-  StoredBytes(const onnx::GraphProto& graph, const std::set<std::string>& names, ByteWindow& bytes, const std::string& path);
+  StoredBytes(const onnx::GraphProto& graph, const std::set<std::string>& names, ByteWindow& bytes,
+              const std::string& path);
   // nullptr if there are none.
   const Payload* Find(const std::string& name) const;
 

@@ -81,7 +81,8 @@ std::vector<Pair> Candidates(const onnx::GraphProto& graph) {
   std::vector<Pair> pairs;
   for (const Weight& table : tables) {
     for (const Weight& other : others) {
-      if (table.type == other.type && (SameShape(table, other) || SwappedShape(table, other))) pairs.push_back({table, other});
+      if (table.type == other.type && (SameShape(table, other) || SwappedShape(table, other)))
+        pairs.push_back({table, other});
     }
   }
   return pairs;

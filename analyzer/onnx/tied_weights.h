@@ -20,7 +20,8 @@ class ModelProto;
 
 namespace onnx_mem {
 
-// `bytes`: the whole file of `path`, of which `model` was read without its weights. Returns how many weights were joined.
+// `bytes`: the whole file of `path`, of which `model` was read without its weights. Returns how many weights were
+// joined.
 int64_t JoinTiedWeights(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path);
 
 }  // namespace onnx_mem

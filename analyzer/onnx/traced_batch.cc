@@ -35,8 +35,8 @@ std::vector<DimChange> Differences(const BoundInputs& from, const BoundInputs& t
 
 }  // namespace
 
-std::optional<BoundInputs> ChangesFromTracedBatch(const onnx::ModelProto& model, const Bindings& bindings, BoundInputs bound,
-                                                  const std::string& path) {
+std::optional<BoundInputs> ChangesFromTracedBatch(const onnx::ModelProto& model, const Bindings& bindings,
+                                                  BoundInputs bound, const std::string& path) {
   for (int64_t batch : kExampleBatches) {
     Bindings traced = bindings;
     traced.batch = batch;

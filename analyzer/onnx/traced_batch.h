@@ -18,8 +18,8 @@ namespace onnx_mem {
 
 // `bound`, at which the model does not infer, as changes from the batch that it was traced with: for rebatch.h. nullopt
 // if it infers at no batch that people export with, or if no batch is free.
-std::optional<BoundInputs> ChangesFromTracedBatch(const onnx::ModelProto& model, const Bindings& bindings, BoundInputs bound,
-                                                  const std::string& path);
+std::optional<BoundInputs> ChangesFromTracedBatch(const onnx::ModelProto& model, const Bindings& bindings,
+                                                  BoundInputs bound, const std::string& path);
 
 }  // namespace onnx_mem
 

@@ -57,7 +57,8 @@ class Unroller {
     int64_t left = kMostNodes;
     bool any = false;
     for (int i = 0; i < nodes.size(); ++i) {
-      const int64_t trips = static_cast<size_t>(i) < facts_.nodes.size() ? facts_.nodes[static_cast<size_t>(i)].trip_count : -1;
+      const int64_t trips =
+          static_cast<size_t>(i) < facts_.nodes.size() ? facts_.nodes[static_cast<size_t>(i)].trip_count : -1;
       if (MayUnroll(nodes[i], trips, left)) {
         Unroll(nodes[i], trips);
         any = true;
@@ -99,7 +100,8 @@ class Unroller {
     return node.output(0);
   }
 
-  onnx::NodeProto& AddNode(std::string_view op, const std::string& name, std::vector<std::string> inputs, const std::string& output) {
+  onnx::NodeProto& AddNode(std::string_view op, const std::string& name, std::vector<std::string> inputs,
+                           const std::string& output) {
     onnx::NodeProto& node = *graph_.add_node();
     node.set_op_type(std::string(op));
     node.set_name(name);
@@ -154,7 +156,8 @@ class Unroller {
   }
 
   // `parts` along a new axis.
-  void Stack(const onnx::NodeProto& loop, const std::vector<std::string>& parts, int64_t axis, const std::string& output) {
+  void Stack(const onnx::NodeProto& loop, const std::vector<std::string>& parts, int64_t axis,
+             const std::string& output) {
     std::vector<std::string> wide;
     for (const std::string& part : parts) {
       const std::string name = renamer_.Fresh(absl::StrCat(part, "_slice"));
@@ -181,8 +184,9 @@ class Unroller {
     }
     const int first = is_scan ? 0 : 2;
     const auto states = static_cast<size_t>(std::max<int64_t>(node.input_size() - first - (is_scan ? scanned : 0), 0));
-    std::vector<std::string> state(node.input().begin() + std::min(first, node.input_size()),
-                                   node.input().begin() + std::min(first + static_cast<int>(states), node.input_size()));
+    std::vector<std::string> state(
+        node.input().begin() + std::min(first, node.input_size()),
+        node.input().begin() + std::min(first + static_cast<int>(states), node.input_size()));
     const size_t kept = is_scan ? 0 : 1;  // a loop's body gives its condition first
     if (static_cast<size_t>(body.output_size()) < kept + states) {
       *graph_.add_node() = node;

@@ -1,5 +1,5 @@
-// Loops and Scans whose number of iterations the file and its bound dimensions determine, written out: the framework ran
-// their bodies operator by operator, and a gradient passes through every iteration.
+// Loops and Scans whose number of iterations the file and its bound dimensions determine, written out: the framework
+// ran their bodies operator by operator, and a gradient passes through every iteration.
 //
 //   y = Loop(3, true, x) { a -> b = Mul(a, a) }      b_0 = Mul(x, x)  b_1 = Mul(b_0, b_0)  b_2 = Mul(b_1, b_1)  y = b_2
 #ifndef ONNX_MEM_ANALYZER_ONNX_UNROLL_H_

@@ -199,7 +199,10 @@ std::string LayersText(const Change& change, const Report& report, const Screen&
   }
   const ByteUnit unit = ColumnUnit(largest, screen.units);
   TextTable table;
-  table.columns = {{.shrinks = true}, {.right = true, .optional = true}, {.right = true, .optional = true}, {.right = true},
+  table.columns = {{.shrinks = true},
+                   {.right = true, .optional = true},
+                   {.right = true, .optional = true},
+                   {.right = true},
                    {.right = true, .optional = true}};
   table.rows = {{"Layers that changed most", "base", "head", "change", "%"}};
   const auto add = [&](std::string name, const LayerChange& layer) {
@@ -220,11 +223,13 @@ std::string OperatorsText(const Change& change, const Screen& screen) {
       parts.push_back(absl::StrFormat("%d more kinds", change.operators.size() - kMostOperators));
       break;
     }
-    parts.push_back(absl::StrFormat("%s%d %s%s", TagOf(op.presence), op.count, op.op,
-                                    op.bytes == 0 ? "" : absl::StrFormat(" (%s)", FormatBytesIn(op.bytes, screen.units))));
+    parts.push_back(
+        absl::StrFormat("%s%d %s%s", TagOf(op.presence), op.count, op.op,
+                        op.bytes == 0 ? "" : absl::StrFormat(" (%s)", FormatBytesIn(op.bytes, screen.units))));
   }
   if (parts.empty()) return "";
-  return Wrapped("Operators of one side only: " + absl::StrJoin(parts, ", "), screen.width, kIndent, 2 * kIndent) + '\n';
+  return Wrapped("Operators of one side only: " + absl::StrJoin(parts, ", "), screen.width, kIndent, 2 * kIndent) +
+         '\n';
 }
 
 // Texts of all heads; the name of the head before each where there are several.

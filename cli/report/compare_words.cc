@@ -27,7 +27,8 @@ std::string PartInWords(std::string_view part, const std::optional<PartSummary>&
                         const std::optional<PartSummary>& head, ByteUnit units) {
   if (!base || !head) return "";
   const int64_t delta = head->device_bytes - base->device_bytes;
-  if (delta == 0) return absl::StrFormat("%s needs %s on the GPU as before", part, FormatBytesIn(head->device_bytes, units));
+  if (delta == 0)
+    return absl::StrFormat("%s needs %s on the GPU as before", part, FormatBytesIn(head->device_bytes, units));
   return absl::StrFormat("%s needs %s on the GPU, %s (%s)", part, FormatBytesIn(head->device_bytes, units),
                          FormatSignedBytes(delta, units), SignedPercent(base->device_bytes, head->device_bytes));
 }

@@ -45,7 +45,8 @@ std::optional<PartSummary> Minus(const std::optional<PartSummary>& head, const s
 std::vector<MatchUnit> UnitsOf(const std::vector<LayerFigures>& layers, bool names_only) {
   std::vector<MatchUnit> units;
   units.reserve(layers.size());
-  for (const LayerFigures& layer : layers) units.push_back({names_only || layer.is_module ? layer.name : "", layer.name, layer.kind});
+  for (const LayerFigures& layer : layers)
+    units.push_back({names_only || layer.is_module ? layer.name : "", layer.name, layer.kind});
   return units;
 }
 
@@ -296,8 +297,8 @@ std::vector<LayerChange> Coarse(const std::vector<LayerChange>& layers) {
   for (size_t i = 0; i < all.size(); ++i) all[i] = i;
   std::vector<Group> groups = split(all, "");
   while (!groups.empty()) {
-    const auto largest =
-        std::max_element(groups.begin(), groups.end(), [&](const Group& a, const Group& b) { return size(a) < size(b); });
+    const auto largest = std::max_element(groups.begin(), groups.end(),
+                                          [&](const Group& a, const Group& b) { return size(a) < size(b); });
     int64_t total = 0;
     for (const Group& group : groups) total += size(group);
     if (!largest->can_open || (groups.size() > 1 && 2 * size(*largest) <= total)) break;

@@ -21,8 +21,8 @@ Table CurveTable(const PlanPart& part) {
     const ModulePlan& plan = part.answer.plans[i];
     std::vector<std::string> segments;
     for (const PlannedSegment& segment : plan.segments) {
-      segments.push_back(absl::StrJoin(segment.segment.modules.empty() ? segment.segment.nodes : segment.segment.modules,
-                                       "+"));
+      segments.push_back(
+          absl::StrJoin(segment.segment.modules.empty() ? segment.segment.nodes : segment.segment.modules, "+"));
     }
     const std::string mark = part.answer.chosen == i ? "chosen" : plan.dominated ? "dominated" : "";
     table.rows.push_back({plan.id, plan.label, plan.measured.device_bytes, plan.measured.peak_bytes,

@@ -43,11 +43,13 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
   if (answer.plans[*answer.chosen].segments.empty()) {
     const std::string why = limits.empty() ? "nothing that checkpointing frees is worth its compute"
                                            : absl::StrFormat("no plan needed (%s)", limits);
-    return indent + Painted(absl::StrFormat("%s %s", FormatBytesIn(now, screen.units), LineName(part)), Paint::kBold, screen) +
+    return indent +
+           Painted(absl::StrFormat("%s %s", FormatBytesIn(now, screen.units), LineName(part)), Paint::kBold, screen) +
            ": " + why + '\n';
   }
-  std::string text = indent + "Chosen plan: " +
-                     Painted(absl::StrFormat("%s %s", FormatBytesIn(then, screen.units), LineName(part)), Paint::kBold, screen);
+  std::string text =
+      indent + "Chosen plan: " +
+      Painted(absl::StrFormat("%s %s", FormatBytesIn(then, screen.units), LineName(part)), Paint::kBold, screen);
   absl::StrAppendFormat(&text, " (now %s%s%s)", FormatBytesIn(now, screen.units), limits.empty() ? "" : ", ", limits);
   const double change = now > 0 ? 100 * (1 - static_cast<double>(then) / static_cast<double>(now)) : 0;
   absl::StrAppendFormat(&text, "   -%.0f %%   for %s\n", change, MoreOf(part, chosen.slowdown));
@@ -79,7 +81,8 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
                                            share(plan.measured.recompute_flops, answer.baseline_forward_flops)),
                            screen);
   TextTable table;
-  table.columns = {{.right = true}, {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {.right = true}};
+  table.columns = {
+      {.right = true}, {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {.right = true}};
   table.rows = {{"#", "modules", "ops", "frees", "recompute"}};
   int64_t largest = 0;
   for (const PlannedSegment& segment : plan.segments) largest = std::max(largest, segment.saves_bytes);
@@ -88,8 +91,8 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
   const int64_t step_flops = answer.baseline_forward_flops + answer.baseline_backward_flops;
   for (size_t i = 0; i < std::min(most, plan.segments.size()); ++i) {
     const PlannedSegment& segment = plan.segments[i];
-    table.rows.push_back({absl::StrFormat("%d", i + 1), SegmentName(segment), absl::StrFormat("%d", segment.nodes.size()),
-                          SizeIn(segment.saves_bytes, unit),
+    table.rows.push_back({absl::StrFormat("%d", i + 1), SegmentName(segment),
+                          absl::StrFormat("%d", segment.nodes.size()), SizeIn(segment.saves_bytes, unit),
                           absl::StrFormat("+%.1f %%", share(segment.recompute_flops, step_flops))});
   }
   for (const std::string& line : Aligned(std::move(table), 2 * kIndent, kGap, screen)) text += line + '\n';
@@ -141,8 +144,9 @@ std::string CurveText(const Report& report, const Screen& screen) {
       mark = "<- given";
     }
     table.rows.push_back({answer.chosen == i ? ">" : "", Shortened(plan.label, kName, screen.utf8),
-                          FormatBytesIn(plan.measured.device_bytes, unit), FormatBytesIn(plan.measured.peak_bytes, unit),
-                          Times(FlopsSlowdown(answer, plan.measured)), Times(plan.measured.time_slowdown), Bar(bytes, kBar, screen.utf8), mark});
+                          FormatBytesIn(plan.measured.device_bytes, unit),
+                          FormatBytesIn(plan.measured.peak_bytes, unit), Times(FlopsSlowdown(answer, plan.measured)),
+                          Times(plan.measured.time_slowdown), Bar(bytes, kBar, screen.utf8), mark});
   }
   std::string text = Title("Trade-off", screen);
   for (const std::string& line : Aligned(std::move(table), kIndent, kGap, screen)) text += line + '\n';
@@ -162,7 +166,9 @@ std::string HabitsText(const PlanPart& part, const Screen& screen) {
     const ModulePlan* better = nullptr;
     for (const ModulePlan& plan : part.answer.plans) {
       if (plan.dominated || BytesOf(part, plan.measured) > BytesOf(part, habit.measured)) continue;
-      if (better == nullptr || CostOn(part.request.cost_line, plan.measured) < CostOn(part.request.cost_line, better->measured)) better = &plan;
+      if (better == nullptr ||
+          CostOn(part.request.cost_line, plan.measured) < CostOn(part.request.cost_line, better->measured))
+        better = &plan;
     }
     if (better == nullptr) continue;
     text += Wrapped(absl::StrFormat("Not worth it: %s: %s at x%.3f; \"%s\" takes %s at x%.3f", habit.label,
@@ -202,8 +208,10 @@ std::string CourseText(const Report& report, const Screen& screen) {
 std::string PlanText(const Report& report, const Screen& screen) {
   const PlanPart& part = *report.plan;
   std::string text;
-  for (const std::string& piece : {ChosenText(part, screen) + NearPlansText(part, screen), LargestBatchText(part, screen), SegmentsText(report, screen),
-                                   CurveText(report, screen) + HabitsText(part, screen), ProofText(part, screen), CourseText(report, screen)}) {
+  for (const std::string& piece :
+       {ChosenText(part, screen) + NearPlansText(part, screen), LargestBatchText(part, screen),
+        SegmentsText(report, screen), CurveText(report, screen) + HabitsText(part, screen), ProofText(part, screen),
+        CourseText(report, screen)}) {
     if (piece.empty()) continue;
     if (!text.empty()) text += '\n';
     text += piece;

@@ -47,11 +47,14 @@ std::string FragmentsText(const PlanPart& part, const Screen& screen) {
   if (!part.answer.fits_but_fragments) return "";
   const Measured& measured = part.answer.fits_but_fragments->measured;
   const int64_t fragments = measured.device_bytes - LeastOnDevice(part, measured);
-  return Wrapped(absl::StrFormat("Not proven impossible: %s needs %s with workspaces and context; %s of fragments in the "
-                                 "allocator's segments come on top and do not fit",
-                                 Quoted(*part.answer.fits_but_fragments), FormatBytesIn(LeastOnDevice(part, measured), screen.units),
-                                 FormatBytesIn(fragments, screen.units)),
-                 screen.width, kIndent, kIndent) + '\n';
+  return Wrapped(
+             absl::StrFormat("Not proven impossible: %s needs %s with workspaces and context; %s of fragments in the "
+                             "allocator's segments come on top and do not fit",
+                             Quoted(*part.answer.fits_but_fragments),
+                             FormatBytesIn(LeastOnDevice(part, measured), screen.units),
+                             FormatBytesIn(fragments, screen.units)),
+             screen.width, kIndent, kIndent) +
+         '\n';
 }
 
 // "With PYTORCH_ALLOC_CONF=expandable_segments:True "layer1" fits: 3.90 GiB on GPU for +5.5 % compute".
@@ -67,19 +70,24 @@ std::string SmallerBatchText(const PlanPart& part, const Screen& screen) {
   if (!part.smaller_batch) return "";
   const auto& [batch, plan] = *part.smaller_batch;
   return Wrapped(absl::StrFormat("Try --batch %d: %s takes %s %s%s", batch, Quoted(plan),
-                                 FormatBytesIn(BytesOf(part, plan.measured), screen.units), LineName(part), ForMore(part, plan)),
-                 screen.width, kIndent, kIndent) + '\n';
+                                 FormatBytesIn(BytesOf(part, plan.measured), screen.units), LineName(part),
+                                 ForMore(part, plan)),
+                 screen.width, kIndent, kIndent) +
+         '\n';
 }
 
 std::string CardText(const PlanPart& part, const Screen& screen) {
   if (!part.answer.on_such_a_card) return "";
   const auto& [plan, run] = *part.answer.on_such_a_card;
   const std::string often = run.retries_per_step == 0 ? "in the first steps only"
-                            : run.retries_per_step == 1 ? "once a step, which takes time"
-                                                        : absl::StrFormat("%d times a step, which takes time", run.retries_per_step);
-  return Wrapped(absl::StrFormat("On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s",
-                                 FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan), ForMore(part, plan), often),
-                 screen.width, kIndent, kIndent) + '\n';
+                            : run.retries_per_step == 1
+                                ? "once a step, which takes time"
+                                : absl::StrFormat("%d times a step, which takes time", run.retries_per_step);
+  return Wrapped(absl::StrFormat(
+                     "On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s",
+                     FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan), ForMore(part, plan), often),
+                 screen.width, kIndent, kIndent) +
+         '\n';
 }
 
 // A proven least cost as a share of the step, from that of the chosen plan.
@@ -102,7 +110,8 @@ std::string LineName(const PlanPart& part) {
 
 // What a plan costs, as the request counts it.
 std::string MoreOf(const PlanPart& part, double slowdown) {
-  return absl::StrFormat("+%.1f %%", 100 * slowdown) + (part.request.cost_line == CostLine::kTime ? " time" : " compute");
+  return absl::StrFormat("+%.1f %%", 100 * slowdown) +
+         (part.request.cost_line == CostLine::kTime ? " time" : " compute");
 }
 
 std::string Limits(const PlanPart& part, const Screen& screen) {
@@ -110,7 +119,8 @@ std::string Limits(const PlanPart& part, const Screen& screen) {
   if (part.request.budget_bytes) {
     limits.push_back(absl::StrFormat("budget %s", FormatBytesIn(*part.request.budget_bytes, screen.units)));
   }
-  if (part.request.max_slowdown) limits.push_back(absl::StrFormat("at most %s", MoreOf(part, *part.request.max_slowdown)));
+  if (part.request.max_slowdown)
+    limits.push_back(absl::StrFormat("at most %s", MoreOf(part, *part.request.max_slowdown)));
   return absl::StrJoin(limits, ", ");
 }
 
@@ -133,7 +143,8 @@ std::string NoPlanText(const PlanPart& part, const Screen& screen) {
     text += Wrapped(absl::StrFormat("because of %s", answer.minimum_why), screen.width, kIndent, kIndent) + '\n';
   }
   absl::StrAppendFormat(&text, "%sLeast found: %s %s for %s", std::string(kIndent, ' '),
-                        FormatBytesIn(BytesOf(part, floor), screen.units), LineName(part), MoreOf(part, floor.slowdown));
+                        FormatBytesIn(BytesOf(part, floor), screen.units), LineName(part),
+                        MoreOf(part, floor.slowdown));
   if (part.request.budget_bytes && (answer.infeasible_class.empty() || by_class)) {
     const int64_t proven = std::max(answer.minimum_bytes, answer.class_bound ? answer.class_bound->floor_bytes : 0);
     absl::StrAppendFormat(&text, "; proven: none below %s", FormatBytesIn(proven, screen.units));
@@ -159,7 +170,9 @@ std::string LadderText(const PlanPart& part, const Screen& screen) {
     steps.push_back(std::move(step));
   }
   if (steps.size() < 2) return "";
-  return Wrapped(absl::StrCat("Found by method: ", absl::StrJoin(steps, "; "), "."), screen.width, kIndent, 2 * kIndent) + '\n';
+  return Wrapped(absl::StrCat("Found by method: ", absl::StrJoin(steps, "; "), "."), screen.width, kIndent,
+                 2 * kIndent) +
+         '\n';
 }
 
 }  // namespace
@@ -198,11 +211,14 @@ std::string ProofText(const PlanPart& part, const Screen& screen) {
 std::string LargestBatchText(const PlanPart& part, const Screen& screen) {
   if (!part.largest_batch) return "";
   const LargestBatch& largest = *part.largest_batch;
-  std::string text = absl::StrFormat("Largest batch within the budget: %d with a plan, %d without", largest.batch, largest.without_plan);
+  std::string text = absl::StrFormat("Largest batch within the budget: %d with a plan, %d without", largest.batch,
+                                     largest.without_plan);
   const std::string what = part.request.granularity == Granularity::kOp ? "op-level" : "module-level";
-  if (largest.class_bound) absl::StrAppendFormat(&text, "; proven: no set of %s segments exceeds %d", what, *largest.class_bound);
+  if (largest.class_bound)
+    absl::StrAppendFormat(&text, "; proven: no set of %s segments exceeds %d", what, *largest.class_bound);
   if (largest.bound) {
-    absl::StrAppendFormat(&text, "%s %d", largest.class_bound ? ", no schedule" : "; proven: no checkpointing exceeds", *largest.bound);
+    absl::StrAppendFormat(&text, "%s %d", largest.class_bound ? ", no schedule" : "; proven: no checkpointing exceeds",
+                          *largest.bound);
   }
   return Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
 }

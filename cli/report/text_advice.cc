@@ -47,8 +47,9 @@ std::string RowsWithFlags(const Table& table, const Screen& screen) {
   TextTable text{{{}, {.right = true}, {.right = true}, {.shrinks = true, .prose = true}}, {}};
   text.rows.push_back({table.title, "on the GPU", batches ? "largest batch" : "saves", "costs"});
   for (const Row& row : table.rows) {
-    const std::string third = batches ? CellText(CellAt(table, row, "largest_batch"), ColumnKind::kStep, ByteUnit::kAuto)
-                                      : SizeOf(table, row, "saves_bytes", unit);
+    const std::string third = batches
+                                  ? CellText(CellAt(table, row, "largest_batch"), ColumnKind::kStep, ByteUnit::kAuto)
+                                  : SizeOf(table, row, "saves_bytes", unit);
     text.rows.push_back({"  " + TextOf(table, row, "change"), SizeOf(table, row, "device_bytes", unit), third,
                          TextOf(table, row, "cost")});
   }
@@ -67,7 +68,8 @@ std::string LargestText(const CardFit::Part& part) {
 
 // "Batch 256 of training needs 21.6 GiB: too large for Tesla T4 (14.7 GiB) by 6.86 GiB."
 std::string PartText(const CardFit& card, const CardFit::Part& part, int64_t batch, const Screen& screen) {
-  const std::string verdict = VerdictText(part.device_bytes, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units);
+  const std::string verdict =
+      VerdictText(part.device_bytes, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units);
   std::string text = absl::StrFormat("%sBatch %d of %s needs %s: ", std::string(kIndent, ' '), batch, part.name,
                                      FormatBytesIn(part.device_bytes, screen.units));
   text += Painted(verdict, part.fits ? Paint::kGreen : Paint::kRed, screen);

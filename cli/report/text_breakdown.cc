@@ -118,8 +118,8 @@ Line TotalLine(const RunSummary& run, std::string label, int64_t PartSummary::*f
   return line;
 }
 
-// True if what the file does not show moves the peak by more than 1 %: how forward code names its values (inference), what
-// an evaluation export lost (training).
+// True if what the file does not show moves the peak by more than 1 %: how forward code names its values (inference),
+// what an evaluation export lost (training).
 bool HasWideInterval(const std::optional<PartSummary>& part) {
   return part && part->peak_high_bytes - part->peak_low_bytes > part->peak_bytes / 100;
 }
@@ -127,9 +127,9 @@ bool HasWideInterval(const std::optional<PartSummary>& part) {
 // Notes tell of what is unlikely, warnings of what is as likely as what was counted.
 bool WarnsOfRange(const Report& report) {
   return std::any_of(report.notes.begin(), report.notes.end(), [](const Diagnostic& d) {
-    return d.severity == Severity::kWarning && std::any_of(d.details.begin(), d.details.end(), [](const std::string& detail) {
-             return absl::StartsWith(detail, "range: ");
-           });
+    return d.severity == Severity::kWarning &&
+           std::any_of(d.details.begin(), d.details.end(),
+                       [](const std::string& detail) { return absl::StartsWith(detail, "range: "); });
   });
 }
 
@@ -168,7 +168,10 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
   text += block.Text(TotalLine(run, "alive at the peak", &PartSummary::peak_bytes, "exact sizes, each storage once"));
   if (HasWideInterval(run.training) && WarnsOfRange(report)) {
     const std::string low = FormatBytesIn(run.training->peak_low_bytes, screen.units);
-    text += block.Text({"(if more was lost)", run.training->peak_high_bytes, {}, "training; at the least " + low + " (see below)",
+    text += block.Text({"(if more was lost)",
+                        run.training->peak_high_bytes,
+                        {},
+                        "training; at the least " + low + " (see below)",
                         Paint::kDim});
   }
   if (HasWideInterval(run.inference)) {

@@ -87,7 +87,8 @@ std::vector<Layer> Shown(std::vector<Layer> layers, const Figures& total, size_t
   const auto share = [&](const Layer& layer) {
     double largest = 0;
     for (size_t i = 0; i < kMeasures; ++i) {
-      if (total[i] > 0) largest = std::max(largest, static_cast<double>(layer.figures[i]) / static_cast<double>(total[i]));
+      if (total[i] > 0)
+        largest = std::max(largest, static_cast<double>(layer.figures[i]) / static_cast<double>(total[i]));
     }
     return largest;
   };

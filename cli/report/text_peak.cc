@@ -167,7 +167,8 @@ std::string TimeText(const Report& report, const Screen& screen) {
   const std::optional<TimeEstimate>& time = MainPart(run).time;
   if (!time) {
     if (report.time_unknown.empty()) return "";
-    return Wrapped(absl::StrFormat("Time: not estimated, %s", report.time_unknown), screen.width, kIndent, 2 * kIndent) +
+    return Wrapped(absl::StrFormat("Time: not estimated, %s", report.time_unknown), screen.width, kIndent,
+                   2 * kIndent) +
            '\n';
   }
   const bool all_measured = time->measured_ns == time->step_ns;

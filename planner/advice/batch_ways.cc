@@ -43,7 +43,8 @@ std::vector<Proposal> ProposeAccumulation(const Situation& s) {
 std::vector<Proposal> ProposeSmallerBatch(const Situation& s) {
   if (!CanShrink(s)) return {};
   const int64_t half = s.batch / 2;
-  Proposal change{absl::StrCat("batch ", half), {"-b", absl::StrCat(half)}, "fewer samples per step", Price::kTask, s.workload};
+  Proposal change{
+      absl::StrCat("batch ", half), {"-b", absl::StrCat(half)}, "fewer samples per step", Price::kTask, s.workload};
   if (s.workload.mode == Mode::kInference) change.cost = "more calls";
   change.workload.bindings.batch = half;
   return {change};

@@ -5,7 +5,8 @@ namespace onnx_mem {
 
 std::vector<Proposal> ProposeInPlace(const Situation& s) {
   if (s.workload.run.inplace != "auto" && s.workload.run.inplace != "none") return {};
-  Proposal change{"activations in place", {"--inplace", "."}, "inplace=True wherever it is safe", Price::kNothing, s.workload};
+  Proposal change{
+      "activations in place", {"--inplace", "."}, "inplace=True wherever it is safe", Price::kNothing, s.workload};
   change.workload.run.inplace = ".";
   return {change};
 }

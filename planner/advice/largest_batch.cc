@@ -91,7 +91,8 @@ class Search {
     const int64_t low = fits_.batch, high = beyond_->batch;
     const bool no_line = beyond_->bytes == std::numeric_limits<int64_t>::max() || fits_.batch == 0;
     if (++guesses_ % 3 == 0 || no_line) return low + (high - low) / 2;
-    const double share = static_cast<double>(limit_bytes_ - fits_.bytes) / static_cast<double>(beyond_->bytes - fits_.bytes);
+    const double share =
+        static_cast<double>(limit_bytes_ - fits_.bytes) / static_cast<double>(beyond_->bytes - fits_.bytes);
     const auto guess = low + static_cast<int64_t>(share * static_cast<double>(high - low));
     return std::clamp(guess, low + 1, high - 1);
   }

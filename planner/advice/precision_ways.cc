@@ -31,7 +31,8 @@ bool IsFullPrecision(const Situation& s) {
 std::vector<Proposal> ProposeAutocast(const Situation& s) {
   if (!IsFullPrecision(s)) return {};
   const DType dtype = HalfTypeOf(s.card);
-  Proposal change{FlagOf(dtype) + " autocast", {"--amp", FlagOf(dtype)}, "check accuracy", Price::kAccuracy, s.workload};
+  Proposal change{
+      FlagOf(dtype) + " autocast", {"--amp", FlagOf(dtype)}, "check accuracy", Price::kAccuracy, s.workload};
   if (dtype == DType::kFloat16 && s.workload.mode == Mode::kTraining) change.cost += "; scale the loss";
   change.workload.run.autocast = dtype;
   return {change};

@@ -103,7 +103,9 @@ class RunTimeline {
     bool makes;
   };
 
-  TimeKey FirstKey(int slot) const { return (static_cast<TimeKey>(slot) << rank_bits_) + (TimeKey{1} << rank_bits_) - 2; }
+  TimeKey FirstKey(int slot) const {
+    return (static_cast<TimeKey>(slot) << rank_bits_) + (TimeKey{1} << rank_bits_) - 2;
+  }
   TimeKey MarkerKey(int slot) const { return FirstKey(slot) + 1; }
   void PlaceFirstRuns(const Schedule& schedule);
   void RankOperators();

@@ -17,7 +17,10 @@ constexpr int kExpansionsPerWidth = 30;  // within a gap, for each state that ma
 class Beam {
  public:
   Beam(const StageProblem& problem, int64_t budget, const BeamLimits& limits)
-      : problem_(problem), limits_(limits), preceding_(problem, budget, kEffort, limits.stop), states_(problem, budget, preceding_),
+      : problem_(problem),
+        limits_(limits),
+        preceding_(problem, budget, kEffort, limits.stop),
+        states_(problem, budget, preceding_),
         open_(problem.anchor_count() + 1) {
     best_ = limits.better_than > 0 ? limits.better_than : kImpossible;
     int64_t once = 1;
@@ -54,7 +57,8 @@ class Beam {
     open_[states_.GapOf(id)].push({rank, states_[id].cost, id});
   }
 
-  // Takes the best states of the gap until enough of them have left it. The start of a schedule, if one comes up, or -1.
+  // Takes the best states of the gap until enough of them have left it. The start of a schedule, if one comes up, or
+  // -1.
   int32_t Follow(int t) {
     int left = 0;
     auto& open = open_[t];

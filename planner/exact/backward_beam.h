@@ -1,7 +1,7 @@
-// A schedule where little fits, by the search that goes back in time (backward_search.h) with a beam: of the states of a
-// gap only the most promising are followed, gap after gap. Whatever state it holds can be carried to the end within the
-// budget, so what remains is to get there; searches that start from keeping everything and give up one result after the
-// other find nothing where most results must go several times.
+// A schedule where little fits, by the search that goes back in time (backward_search.h) with a beam: of the states of
+// a gap only the most promising are followed, gap after gap. Whatever state it holds can be carried to the end within
+// the budget, so what remains is to get there; searches that start from keeping everything and give up one result after
+// the other find nothing where most results must go several times.
 #ifndef ONNX_MEM_PLANNER_EXACT_BACKWARD_BEAM_H_
 #define ONNX_MEM_PLANNER_EXACT_BACKWARD_BEAM_H_
 

@@ -7,8 +7,8 @@
 namespace onnx_mem {
 namespace {
 
-// Branch and bound. The bound splits the price of an operator over the items that it makes, by bytes, and drops the last item in part.
-// Items of an operator that is paid for already count as dropped for nothing.
+// Branch and bound. The bound splits the price of an operator over the items that it makes, by bytes, and drops the
+// last item in part. Items of an operator that is paid for already count as dropped for nothing.
 struct Knapsack : DropQuestion {
   explicit Knapsack(DropQuestion question) : DropQuestion(std::move(question)) {}
 

@@ -144,8 +144,8 @@ void PrecedingCost::AddUpWindows(const std::function<bool()>& stop) {
   }
 }
 
-// For every t the chosen moments, those first that bound best where nothing but the anchors before t asks for something;
-// and the last one, which sees what is required best.
+// For every t the chosen moments, those first that bound best where nothing but the anchors before t asks for
+// something; and the last one, which sees what is required best.
 void PrecedingCost::OrderMoments(const std::function<bool()>& stop) {
   const std::vector<Word> nothing(words_, 0);
   best_moments_.resize(moments_.size() + 1);
@@ -198,7 +198,8 @@ int64_t PrecedingCost::DropCost(Moment& moment, int t, const Word* required, int
   for (int w = 0; w < words_; ++w) needed_[w] = (required[w] | (until ? until[w] : 0)) & ~moment.there[w];
   ForEachBit(needed_.data(), words_, [&](int r) {
     const StageRequirement& requirement = problem_.requirements[r];
-    const bool free = requirement.group < 0 ? CanBeProduced(problem_, requirement) : requirement.cost == 0 && requirement.subs.empty();
+    const bool free = requirement.group < 0 ? CanBeProduced(problem_, requirement)
+                                            : requirement.cost == 0 && requirement.subs.empty();
     if (free || (r >= problem_.item_count() && ServedBy(r, needed_.data()))) {
       ClearBit(needed_.data(), r);
       return;

@@ -90,7 +90,8 @@ absl::StatusOr<Measured> Accountant::MeasureWith(std::string_view allocator, con
   return measured;
 }
 
-absl::StatusOr<std::optional<LimitedRun>> Accountant::RunWithin(int64_t device_bytes, const std::vector<Segment>& segments) {
+absl::StatusOr<std::optional<LimitedRun>> Accountant::RunWithin(int64_t device_bytes,
+                                                                const std::vector<Segment>& segments) {
   ASSIGN_OR_RETURN(const Enacted enacted, Enact(segments));
   return TrainingWithin(enacted, workload_, device_bytes);
 }

@@ -19,7 +19,8 @@ namespace onnx_mem {
 // What a search compares plans by.
 struct Score {
   int64_t peak_bytes = 0;
-  int64_t device_bytes = 0;  // 0: not looked at, a replay of the allocator takes several times as long as the step itself
+  int64_t device_bytes =
+      0;  // 0: not looked at, a replay of the allocator takes several times as long as the step itself
   int64_t cost = 0;          // FLOPs or nanoseconds of recomputation
   friend bool operator==(const Score&, const Score&) = default;
 };

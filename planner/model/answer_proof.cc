@@ -20,7 +20,8 @@ constexpr std::string_view kAnySchedule = "all schedules with this backward orde
 
 class AnswerProof {
  public:
-  AnswerProof(const PlanRequest& request, const Accountant& accountant, const Exact& exact, std::optional<DeviceBound> device)
+  AnswerProof(const PlanRequest& request, const Accountant& accountant, const Exact& exact,
+              std::optional<DeviceBound> device)
       : request_(request), accountant_(accountant), exact_(exact), device_(std::move(device)) {}
 
   absl::Status Prove(const Prover& prover, PlanAnswer& answer) const {
@@ -117,8 +118,8 @@ class AnswerProof {
 
 }  // namespace
 
-absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, const Prover& prover, const Exact& exact,
-                         PlanAnswer& answer) {
+absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, const Prover& prover,
+                         const Exact& exact, PlanAnswer& answer) {
   std::optional<DeviceBound> device;
   if (request.budget_line == BudgetLine::kDevice) device = DeviceBound::Create(accountant, prover, exact.list());
   return AnswerProof(request, accountant, exact, std::move(device)).Prove(prover, answer);

@@ -167,9 +167,10 @@ class Finder {
       return a.first != b.first ? a.first < b.first : a.last > b.last;
     });
     // A wrapper and what it wraps are one choice: the outer name stays, since the visit is from the outside in.
-    list.erase(std::unique(list.begin(), list.end(),
-                           [](const Candidate& a, const Candidate& b) { return a.first == b.first && a.last == b.last; }),
-               list.end());
+    list.erase(
+        std::unique(list.begin(), list.end(),
+                    [](const Candidate& a, const Candidate& b) { return a.first == b.first && a.last == b.last; }),
+        list.end());
     return std::move(result_);
   }
 
@@ -278,7 +279,9 @@ void AddKeepers(const Graph& graph, CandidateSet& set) {
 // A range that begins by writing over what it reads from outside (an in-place ReLU behind a layer of another segment)
 // cannot run again: its input is gone.
 void DropUnrepeatable(const Graph& graph, CandidateSet& set) {
-  std::erase_if(set.list, [&](const Candidate& c) { return EffectsOfRerun(graph, {c.first, c.last}).overwrites_inputs; });
+  std::erase_if(set.list, [&](const Candidate& c) {
+    return EffectsOfRerun(graph, {c.first, c.last}).overwrites_inputs;
+  });
 }
 
 }  // namespace
@@ -291,7 +294,8 @@ CandidateSet FindCandidates(const Lowered& lowered, Granularity granularity) {
   }
   const bool has_modules = std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
                                        [](const Node& node) { return !node.module.empty(); });
-  CandidateSet set = has_modules ? Finder(lowered).Find() : CandidateSet{.list = NodeRuns(lowered.graph), .by_module = false};
+  CandidateSet set =
+      has_modules ? Finder(lowered).Find() : CandidateSet{.list = NodeRuns(lowered.graph), .by_module = false};
   DropUnrepeatable(lowered.graph, set);
   return set;
 }

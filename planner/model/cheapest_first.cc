@@ -6,7 +6,8 @@
 namespace onnx_mem {
 
 bool CheapestFirst::Partial::operator<(const Partial& other) const {
-  return std::tuple(-least_cost, place, freed_bytes, before) < std::tuple(-other.least_cost, other.place, other.freed_bytes, other.before);
+  return std::tuple(-least_cost, place, freed_bytes, before) <
+         std::tuple(-other.least_cost, other.place, other.freed_bytes, other.before);
 }
 
 CheapestFirst::CheapestFirst(const SegmentBound& bound, int64_t limit)
@@ -40,7 +41,10 @@ std::optional<CheapestFirst::Set> CheapestFirst::Next(int steps) {
     }
     for (const SegmentBound::Move& move : bound_.MovesFrom(at.place)) {
       if (move.live_bytes - at.freed_bytes > limit_) continue;
-      Partial next{.place = move.to, .freed_bytes = at.freed_bytes + move.frees_bytes, .cost = at.cost + move.cost, .before = at.before};
+      Partial next{.place = move.to,
+                   .freed_bytes = at.freed_bytes + move.frees_bytes,
+                   .cost = at.cost + move.cost,
+                   .before = at.before};
       if (move.range >= 0) {
         next.before = static_cast<int32_t>(taken_.size());
         taken_.push_back({move.range, at.before});

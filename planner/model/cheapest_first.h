@@ -1,5 +1,6 @@
 // Sets of disjoint segments whose peak is within a limit by their limits (segment_limits.h), cheapest first: with the
-// lower cost of what must still follow known from segment_bound.h, the next set is found without looking at dearer ones.
+// lower cost of what must still follow known from segment_bound.h, the next set is found without looking at dearer
+// ones.
 #ifndef ONNX_MEM_PLANNER_MODEL_CHEAPEST_FIRST_H_
 #define ONNX_MEM_PLANNER_MODEL_CHEAPEST_FIRST_H_
 

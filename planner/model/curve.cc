@@ -62,7 +62,8 @@ std::optional<size_t> Choose(const std::vector<ModulePlan>& curve, const PlanReq
   std::optional<size_t> best;
   double furthest = 0;
   const auto last = std::find_if(curve.rbegin(), curve.rend(), [](const ModulePlan& plan) { return !plan.dominated; });
-  const auto none = std::find_if(curve.begin(), curve.end(), [](const ModulePlan& plan) { return plan.segments.empty(); });
+  const auto none =
+      std::find_if(curve.begin(), curve.end(), [](const ModulePlan& plan) { return plan.segments.empty(); });
   for (size_t i = 0; i < curve.size(); ++i) {
     const Measured& m = curve[i].measured;
     const int64_t bytes = BytesOn(request.budget_line, m);

@@ -14,12 +14,13 @@ int64_t BytesOn(BudgetLine line, const Measured& measured);
 
 int64_t CostOn(CostLine cost, const Measured& measured);
 
-// Sorts by falling bytes on `line` and marks plans that another one beats: no more bytes for no more recomputation. Drops
-// those that are marked, but for "none", habits and the given plan.
+// Sorts by falling bytes on `line` and marks plans that another one beats: no more bytes for no more recomputation.
+// Drops those that are marked, but for "none", habits and the given plan.
 std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line, CostLine cost);
 
-// Index of the plan that answers; `curve` holds one without segments: within the budget and the slowdown, the least recomputation; without a budget, the
-// least bytes within the slowdown; without either, the knee. nullopt when none fits.
+// Index of the plan that answers; `curve` holds one without segments: within the budget and the slowdown, the least
+// recomputation; without a budget, the least bytes within the slowdown; without either, the knee. nullopt when none
+// fits.
 std::optional<size_t> Choose(const std::vector<ModulePlan>& curve, const PlanRequest& request);
 
 }  // namespace onnx_mem

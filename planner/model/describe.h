@@ -18,7 +18,8 @@ std::string LabelOf(const Profile& profile, const Choice& choice);
 Choice Habit(const Profile& profile, bool Candidate::*kind);
 
 // All of a plan but its measured figures. `graph` is the lowered one.
-ModulePlan Described(const Graph& graph, const Profile& profile, const Choice& choice, std::string method, std::string label);
+ModulePlan Described(const Graph& graph, const Profile& profile, const Choice& choice, std::string method,
+                     std::string label);
 
 }  // namespace onnx_mem
 

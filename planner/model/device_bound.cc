@@ -45,7 +45,8 @@ FirstSegments LayOutParameters(const MemoryProgram& steady, std::string_view all
   const std::unique_ptr<Allocator> allocator = (*FindAllocator(allocator_name))->make({});
   int64_t id = 0;
   for (const Buffer& buffer : steady.buffers) {
-    if (ComesFirst(steady, buffer) && RoundForCuda(buffer.bytes, {}) > kCudaSmallBytes) allocator->Alloc(id++, buffer.bytes);
+    if (ComesFirst(steady, buffer) && RoundForCuda(buffer.bytes, {}) > kCudaSmallBytes)
+      allocator->Alloc(id++, buffer.bytes);
   }
   FirstSegments segments{.reserved_bytes = allocator->State().reserved_bytes, .gaps = {}};
   // A block as large as the largest gap goes there.

@@ -1,5 +1,6 @@
-// What sets of segments can do at best where the budget means the device: segment_bound.h, with all that is certain of the
-// caching allocator in the bytes. Its fragments are not: those depend on the course of a run, and no sum tells them.
+// What sets of segments can do at best where the budget means the device: segment_bound.h, with all that is certain of
+// the caching allocator in the bytes. Its fragments are not: those depend on the course of a run, and no sum tells
+// them.
 //
 //   reserved  >=  small pool + large pool + context, and each pool, which gives nothing back until memory runs out, at
 //   least as much as its blocks alive at any one time: rounded up to 512 bytes, workspaces of cuBLAS among them; taken

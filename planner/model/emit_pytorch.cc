@@ -18,7 +18,8 @@ void Append(std::string& text, std::string_view part) { text.append(part.data(),
 
 // A Python string literal.
 std::string Quoted(const std::string& name) {
-  return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}, {"\r", "\\r"}}), "\"");
+  return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}, {"\r", "\\r"}}),
+                      "\"");
 }
 
 std::string QuotedList(const std::vector<std::string>& names) {
@@ -46,20 +47,21 @@ std::string FileName(const std::string& path) { return path.substr(path.rfind('/
 std::string Header(const ModelInfo& info, const Measured& baseline, const ModulePlan& plan) {
   std::string bound;
   for (const auto& [name, value] : info.bound_dims) absl::StrAppend(&bound, ", ", name, " = ", value);
-  return absl::StrCat(
-      "# Checkpoint plan of onnx-mem for ", Comment(FileName(info.path)), Comment(bound), ": ", Comment(plan.label), "\n",
-      absl::StrFormat("# Predicted peak of a training step: %s bytes; without the plan %s bytes.\n",
-                      Thousands(plan.measured.peak_bytes), Thousands(baseline.peak_bytes)),
-      absl::StrFormat("# Computed twice: %s FLOPs, %.1f %% more time.\n", Thousands(plan.measured.recompute_flops),
-                      100 * plan.measured.slowdown));
+  return absl::StrCat("# Checkpoint plan of onnx-mem for ", Comment(FileName(info.path)), Comment(bound), ": ",
+                      Comment(plan.label), "\n",
+                      absl::StrFormat("# Predicted peak of a training step: %s bytes; without the plan %s bytes.\n",
+                                      Thousands(plan.measured.peak_bytes), Thousands(baseline.peak_bytes)),
+                      absl::StrFormat("# Computed twice: %s FLOPs, %.1f %% more time.\n",
+                                      Thousands(plan.measured.recompute_flops), 100 * plan.measured.slowdown));
 }
 
 std::string Entry(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve) {
-  return absl::StrCat("    {\"modules\": ", QuotedList(wrapping.segment.modules), ", \"preserve_rng_state\": ",
-                      preserve ? "True" : "False",
-                      segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)),
-                      "},  # frees ", Thousands(segment.saves_bytes), " bytes",
-                      wrapping.calls > 1 ? absl::StrCat(", in each of ", wrapping.calls, " calls") : "", "\n");
+  return absl::StrCat(
+      "    {\"modules\": ", QuotedList(wrapping.segment.modules),
+      ", \"preserve_rng_state\": ", preserve ? "True" : "False",
+      segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)),
+      "},  # frees ", Thousands(segment.saves_bytes), " bytes",
+      wrapping.calls > 1 ? absl::StrCat(", in each of ", wrapping.calls, " calls") : "", "\n");
 }
 
 struct Parts {
@@ -75,8 +77,9 @@ std::string LeftOut(const Wrapping& wrapping, const PlannedSegment& segment) {
   const auto& names = by_module ? wrapping.segment.modules : segment.nodes;
   std::string what = names.empty() ? "" : names.front();
   if (names.size() > 1) absl::StrAppend(&what, " to ", names.back());
-  return absl::StrCat("# Not applied: ", by_module ? "" : "operators ", Comment(what), ": ", Comment(wrapping.why),
-                      ".\n# Edit forward to put it in torch.utils.checkpoint.checkpoint; until then the figures above do not hold.\n");
+  return absl::StrCat(
+      "# Not applied: ", by_module ? "" : "operators ", Comment(what), ": ", Comment(wrapping.why),
+      ".\n# Edit forward to put it in torch.utils.checkpoint.checkpoint; until then the figures above do not hold.\n");
 }
 
 }  // namespace
@@ -107,7 +110,8 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   const std::string wrapper = WrapperOf(lowered);
   absl::StrAppend(&code.text, "EXPORT_WRAPPER = ", Quoted(wrapper.empty() ? "" : wrapper + "."), "\n");
   absl::StrAppend(&code.text, "PLAN = [\n", parts.entries, "]\n");
-  for (std::string_view part : {kResolve, kFrozenStatistics, kCall, parts.selective ? kSelectiveCheckpoint : kCheckpoint}) {
+  for (std::string_view part :
+       {kResolve, kFrozenStatistics, kCall, parts.selective ? kSelectiveCheckpoint : kCheckpoint}) {
     Append(code.text, part);
   }
   if (parts.runs) Append(code.text, kSequentialRun);
@@ -115,8 +119,11 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   Append(code.text, parts.runs ? kApplyRuns : kApplyModules);
   Append(code.text, kApplyTail);
   if (parts.left_out_count > 0) {
-    code.diagnostics.push_back({.code = "edit-forward", .severity = Severity::kWarning, .count = parts.left_out_count,
-                                .message = "segments of the plan can only be wrapped by an edit of forward; the code leaves them out"});
+    code.diagnostics.push_back(
+        {.code = "edit-forward",
+         .severity = Severity::kWarning,
+         .count = parts.left_out_count,
+         .message = "segments of the plan can only be wrapped by an edit of forward; the code leaves them out"});
   }
   return code;
 }

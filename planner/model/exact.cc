@@ -13,7 +13,8 @@ constexpr int64_t kRow = 32;
 }  // namespace
 
 Exact::Exact(const Prover& prover, const Profile& profile) : profile_(profile) {
-  if (std::optional<SegmentLimits> limits = prover.LimitSegments(profile.candidates)) bound_.emplace(*std::move(limits));
+  if (std::optional<SegmentLimits> limits = prover.LimitSegments(profile.candidates))
+    bound_.emplace(*std::move(limits));
 }
 
 absl::Status Exact::Try(int64_t live_limit, Front& front) {

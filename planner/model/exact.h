@@ -29,7 +29,8 @@ class Exact {
   // The cheapest set for each of a row of limits on live bytes, the lowest first. The row is the same for every budget.
   absl::Status TryRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front);
 
-  // The cheapest set for one limit: if all of the row was as its limits said, so that more of a budget never costs more.
+  // The cheapest set for one limit: if all of the row was as its limits said, so that more of a budget never costs
+  // more.
   absl::Status TryFor(int64_t live_limit, Front& front);
 
   // No set whose peak of live bytes is at most `limit` costs less; nullopt: there is no such set.

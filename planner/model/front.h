@@ -44,7 +44,8 @@ class Front {
   const Score& last_score() const { return last_score_; }
   bool Tried(const Choice& choice) const { return tried_.contains(choice); }
 
-  // By rising cost, that is by falling bytes on `line`. The front on the device is empty where the budget means live bytes.
+  // By rising cost, that is by falling bytes on `line`. The front on the device is empty where the budget means live
+  // bytes.
   std::vector<JudgedPlan>& plans(BudgetLine line) { return plans_[static_cast<size_t>(line)]; }
   const std::vector<JudgedPlan>& plans(BudgetLine line) const { return plans_[static_cast<size_t>(line)]; }
 

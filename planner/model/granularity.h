@@ -1,4 +1,5 @@
-// What a checkpoint plan may choose: modules to run again as a whole, or modules of which some operators' results are kept.
+// What a checkpoint plan may choose: modules to run again as a whole, or modules of which some operators' results are
+// kept.
 #ifndef ONNX_MEM_PLANNER_MODEL_GRANULARITY_H_
 #define ONNX_MEM_PLANNER_MODEL_GRANULARITY_H_
 

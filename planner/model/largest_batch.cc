@@ -54,7 +54,8 @@ class Finder {
     ASSIGN_OR_RETURN(largest.without_plan, Largest(0, [&](int64_t batch) { return FitsAsItIs(batch); }));
     ASSIGN_OR_RETURN(largest.batch, Largest(largest.without_plan, [&](int64_t batch) { return FitsWithPlan(batch); }));
     if (largest.batch >= kMostBatch) return largest;
-    ASSIGN_OR_RETURN(const int64_t in_class, Largest(largest.batch, [&](int64_t batch) { return IsPossibleInClass(batch); }));
+    ASSIGN_OR_RETURN(const int64_t in_class,
+                     Largest(largest.batch, [&](int64_t batch) { return IsPossibleInClass(batch); }));
     if (in_class < kMostBatch) largest.class_bound = in_class;
     ASSIGN_OR_RETURN(const int64_t possible, Largest(in_class, [&](int64_t batch) { return IsPossible(batch); }));
     if (possible < kMostBatch) largest.bound = possible;
@@ -88,7 +89,8 @@ class Finder {
   absl::StatusOr<bool> FitsAsItIs(int64_t batch) {
     ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
     const RunFigures& figures = accountant.baseline_figures();
-    return (request_.budget_line == BudgetLine::kDevice ? figures.device_bytes : figures.peak_bytes) <= *request_.budget_bytes;
+    return (request_.budget_line == BudgetLine::kDevice ? figures.device_bytes : figures.peak_bytes) <=
+           *request_.budget_bytes;
   }
 
   absl::StatusOr<std::optional<ModulePlan>> PlanFor(int64_t batch) {
@@ -109,7 +111,8 @@ class Finder {
 
   absl::StatusOr<bool> IsPossibleInClass(int64_t batch) {
     ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
-    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant, request_.cost_line, request_.budget_line, /*any_schedule=*/false));
+    ASSIGN_OR_RETURN(const Prover prover,
+                     Prover::Create(accountant, request_.cost_line, request_.budget_line, /*any_schedule=*/false));
     const CandidateSet candidates = FindCandidates(accountant.lowered(), request_.granularity);
     const std::optional<SegmentLimits> limits = prover.LimitSegments(candidates.list);
     if (limits && SegmentBound(*limits).Floor() > AllowedLive(accountant)) return false;
@@ -133,12 +136,13 @@ class Finder {
 
 }  // namespace
 
-absl::StatusOr<LargestBatch> FindLargestBatch(const ModelFile& file, const Workload& workload, const PlanRequest& request) {
+absl::StatusOr<LargestBatch> FindLargestBatch(const ModelFile& file, const Workload& workload,
+                                              const PlanRequest& request) {
   return Finder(file, workload, request).Find();
 }
 
-std::optional<SmallerBatch> FindSmallerBatch(const ModelFile& file, const Workload& workload, const PlanRequest& request,
-                                             int64_t batch, int tries) {
+std::optional<SmallerBatch> FindSmallerBatch(const ModelFile& file, const Workload& workload,
+                                             const PlanRequest& request, int64_t batch, int tries) {
   return Finder(file, workload, request).FindSmaller(batch, tries);
 }
 

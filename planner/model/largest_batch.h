@@ -24,16 +24,18 @@ struct LargestBatch {
 inline constexpr int64_t kMostBatch = 1 << 16;
 
 // `request` has a budget; `workload.bindings.batch` is what is looked for. Errors: those of Import and PlanModel.
-absl::StatusOr<LargestBatch> FindLargestBatch(const ModelFile& file, const Workload& workload, const PlanRequest& request);
+absl::StatusOr<LargestBatch> FindLargestBatch(const ModelFile& file, const Workload& workload,
+                                              const PlanRequest& request);
 
-// A smaller batch than `batch` for which a plan was found, and what it takes: a large one of them, not proven the largest.
+// A smaller batch than `batch` for which a plan was found, and what it takes: a large one of them, not proven the
+// largest.
 struct SmallerBatch {
   int64_t batch = 0;
   ModulePlan plan;
 };
 // nullopt: none was found, or the file's batch is fixed. At most `tries` batches are looked at.
-std::optional<SmallerBatch> FindSmallerBatch(const ModelFile& file, const Workload& workload, const PlanRequest& request,
-                                             int64_t batch, int tries = 5);
+std::optional<SmallerBatch> FindSmallerBatch(const ModelFile& file, const Workload& workload,
+                                             const PlanRequest& request, int64_t batch, int tries = 5);
 
 }  // namespace onnx_mem
 

@@ -36,12 +36,16 @@ class ModelPlanner {
  public:
   // `others`: plans for the curve that were found and measured elsewhere.
   ModelPlanner(const PlanRequest& request, Accountant accountant, std::vector<ModulePlan> others)
-      : request_(request), accountant_(std::move(accountant)), effort_(request_, accountant_), plans_(std::move(others)) {}
+      : request_(request),
+        accountant_(std::move(accountant)),
+        effort_(request_, accountant_),
+        plans_(std::move(others)) {}
 
   absl::StatusOr<PlanAnswer> Plan() {
     ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
     ASSIGN_OR_RETURN(profile_, MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }));
-    ASSIGN_OR_RETURN(const Prover prover, Prover::Create(accountant_, request_.cost_line, request_.budget_line, !request_.plans_alone));
+    ASSIGN_OR_RETURN(const Prover prover,
+                     Prover::Create(accountant_, request_.cost_line, request_.budget_line, !request_.plans_alone));
     Exact exact(prover, profile_);
     Front front(accountant_, profile_, request_.budget_line);
     RETURN_IF_ERROR(front.Try({}, "none"));
@@ -66,15 +70,16 @@ class ModelPlanner {
     ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> own,
                      SegmentRanges(accountant_.lowered().graph, accountant_.workload().run));
     std::erase_if(set.list, [&](const Candidate& c) {
-      return std::any_of(own.begin(), own.end(), [&](const auto& range) { return range.first <= c.last && c.first <= range.last; });
+      return std::any_of(own.begin(), own.end(),
+                         [&](const auto& range) { return range.first <= c.last && c.first <= range.last; });
     });
     return set;
   }
 
   bool Uses(std::string_view method) const { return request_.method == "auto" || request_.method == method; }
 
-  // On live bytes the limits of segments tell nearly all. What is tried does not depend on the budget but for the set that
-  // they prove to be the best: so more budget never costs more.
+  // On live bytes the limits of segments tell nearly all. What is tried does not depend on the budget but for the set
+  // that they prove to be the best: so more budget never costs more.
   absl::Status TryProposals(Exact& exact, Front& front) {
     Record("none", front);
     const auto until = [&](double share) { return [this, share] { return effort_.Left(share); }; };
@@ -112,7 +117,8 @@ class ModelPlanner {
     std::vector<Choice> choices = row.propose(profile_);
     // Should the effort end before the proposals do, those tried are spread over all of them.
     std::stable_sort(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
-      return front.GainOf(BudgetLine::kLive, Estimate(profile_, a)) > front.GainOf(BudgetLine::kLive, Estimate(profile_, b));
+      return front.GainOf(BudgetLine::kLive, Estimate(profile_, a)) >
+             front.GainOf(BudgetLine::kLive, Estimate(profile_, b));
     });
     for (const Choice& choice : choices) {
       if (!effort_.Left(row.name == "chain" ? 0.8 : 0.7)) break;
@@ -148,7 +154,9 @@ class ModelPlanner {
     for (size_t i = 0; i < judged.size(); ++i) {
       const bool end = i == 0 || i + 1 == judged.size();
       // The first one within the budget is the answer, however near it is to the one before.
-      const auto within = [&](size_t k) { return request_.budget_bytes && BytesOn(line, judged[k].score) <= *request_.budget_bytes; };
+      const auto within = [&](size_t k) {
+        return request_.budget_bytes && BytesOn(line, judged[k].score) <= *request_.budget_bytes;
+      };
       const bool answers = !end && within(i) && !within(i - 1);
       if (!end && !answers && shown - BytesOn(line, judged[i].score) < grain) continue;
       shown = BytesOn(line, judged[i].score);
@@ -182,14 +190,15 @@ class ModelPlanner {
     return absl::OkStatus();
   }
 
-  // Plans that are cheaper than the chosen one, and fit but for the caching allocator's fragments: those that fit once its
-  // segments can grow, and those that run once it has given back its cache.
+  // Plans that are cheaper than the chosen one, and fit but for the caching allocator's fragments: those that fit once
+  // its segments can grow, and those that run once it has given back its cache.
   absl::Status AddNearPlans(const Front& front, PlanAnswer& answer) {
     if (!request_.budget_bytes || request_.budget_line != BudgetLine::kDevice) return absl::OkStatus();
     if (accountant_.workload().allocator != "pytorch") return absl::OkStatus();
     int cards = 0;
     for (const JudgedPlan& judged : front.plans(BudgetLine::kLive)) {
-      if (answer.chosen && judged.score.cost >= CostOn(request_.cost_line, answer.plans[*answer.chosen].measured)) break;
+      if (answer.chosen && judged.score.cost >= CostOn(request_.cost_line, answer.plans[*answer.chosen].measured))
+        break;
       if (accountant_.LeastDeviceBytes(judged.score.peak_bytes) > *request_.budget_bytes) continue;
       if (!answer.with_expandable_segments) RETURN_IF_ERROR(TryExpandable(judged, answer));
       if (!answer.on_such_a_card && cards++ < kMostCards) RETURN_IF_ERROR(TryCard(judged, answer));
@@ -198,7 +207,8 @@ class ModelPlanner {
   }
 
   ModulePlan AsPlan(const JudgedPlan& judged) const {
-    return Described(accountant_.lowered().graph, profile_, judged.choice, judged.method, LabelOf(profile_, judged.choice));
+    return Described(accountant_.lowered().graph, profile_, judged.choice, judged.method,
+                     LabelOf(profile_, judged.choice));
   }
 
   bool TooDear(const Measured& measured) const {
@@ -206,7 +216,8 @@ class ModelPlanner {
   }
 
   absl::Status TryExpandable(const JudgedPlan& judged, PlanAnswer& answer) {
-    ASSIGN_OR_RETURN(const Measured measured, accountant_.MeasureWith("pytorch-expandable", SegmentsOf(profile_, judged.choice)));
+    ASSIGN_OR_RETURN(const Measured measured,
+                     accountant_.MeasureWith("pytorch-expandable", SegmentsOf(profile_, judged.choice)));
     if (measured.device_bytes > *request_.budget_bytes || TooDear(measured)) return absl::OkStatus();
     answer.with_expandable_segments = AsPlan(judged);
     answer.with_expandable_segments->measured = measured;

@@ -32,7 +32,8 @@ struct PlanRequest {
   Granularity granularity = Granularity::kModule;
   bool plans_alone = false;              // true: no proof, no plan of other granularity or for another allocator
   double time_limit_s = 2.0;             // of processor time; 0 = none
-  int64_t iteration_limit = 0;   // enactments; the same limit gives the same plans on any machine; 0: by the model's size
+  int64_t iteration_limit =
+      0;  // enactments; the same limit gives the same plans on any machine; 0: by the model's size
   std::vector<Segment> given;    // a plan to measure and to show on the curve beside what was found; empty: none
 };
 
@@ -110,8 +111,8 @@ struct PlanAnswer {
     double gap = 0;                 // of that plan, to the bound of its class
   };
   std::vector<Rung> rungs;
-  // With a budget on the device: what costs less than the chosen plan and fits once the caching allocator has expandable
-  // segments (PYTORCH_ALLOC_CONF=expandable_segments:True). Its figures are with them.
+  // With a budget on the device: what costs less than the chosen plan and fits once the caching allocator has
+  // expandable segments (PYTORCH_ALLOC_CONF=expandable_segments:True). Its figures are with them.
   std::optional<ModulePlan> with_expandable_segments;
   // The same for a card that has no more than the budget, where the allocator gives back its cache before it runs out.
   struct OnSuchACard {

@@ -90,7 +90,8 @@ int64_t OptimizerPeak(const MemoryProgram& steady) {
   const Timeline timeline = ComputeTimeline(steady);
   int64_t peak = 0;
   for (StepId id(0); steady.steps.contains(id); id = StepId(id.value() + 1)) {
-    if (steady.steps[id].phase == Phase::kOptimizer) peak = std::max(peak, timeline.live_bytes[static_cast<size_t>(id.value())]);
+    if (steady.steps[id].phase == Phase::kOptimizer)
+      peak = std::max(peak, timeline.live_bytes[static_cast<size_t>(id.value())]);
   }
   return peak;
 }
@@ -143,7 +144,8 @@ std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>&
   return limits;
 }
 
-std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>& candidates, const BytesOf& bytes_of) const {
+std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>& candidates,
+                                                   const BytesOf& bytes_of) const {
   // Gradients of earlier micro-batches have been added up already: their sizes are gone.
   if (own_segments_ || accountant_->workload().run.accumulate > 1) return std::nullopt;
   StepTrace trace = trace_;
@@ -154,7 +156,8 @@ std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>&
   return limits;
 }
 
-absl::StatusOr<ProvenBound> Prover::BoundFor(int64_t peak_bytes, bool schedules, double seconds, int64_t iterations) const {
+absl::StatusOr<ProvenBound> Prover::BoundFor(int64_t peak_bytes, bool schedules, double seconds,
+                                             int64_t iterations) const {
   ProvenBound bound;
   if (peak_bytes < minimum_.bytes) {
     bound.infeasible = true;
@@ -171,7 +174,8 @@ absl::StatusOr<ProvenBound> Prover::BoundFor(int64_t peak_bytes, bool schedules,
   // Plans are told by what they add to the recomputation that is there already.
   bound.cost = std::max<int64_t>(0, solution.lower_bound - once_cost_ - own_cost_);
   if (solution.status == SolveStatus::kFeasible) {
-    bound.best = ProvenBound::Schedule{solution.peak_bytes, std::max<int64_t>(0, solution.cost - once_cost_ - own_cost_), solution.optimal};
+    bound.best = ProvenBound::Schedule{solution.peak_bytes,
+                                       std::max<int64_t>(0, solution.cost - once_cost_ - own_cost_), solution.optimal};
   }
   return bound;
 }

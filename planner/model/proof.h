@@ -1,5 +1,6 @@
-// What no plan can do, proven on the step graph of the model (step_graph.h): the least memory, and for a limit on memory
-// the least recomputation. Beside it the best schedule found there, in which any operator may run again at any time.
+// What no plan can do, proven on the step graph of the model (step_graph.h): the least memory, and for a limit on
+// memory the least recomputation. Beside it the best schedule found there, in which any operator may run again at any
+// time.
 #ifndef ONNX_MEM_PLANNER_MODEL_PROOF_H_
 #define ONNX_MEM_PLANNER_MODEL_PROOF_H_
 
@@ -40,10 +41,11 @@ using BytesOf = std::function<int64_t(const MemoryProgram& program, const Buffer
 class Prover {
  public:
   // `accountant` outlives the prover. Of several micro-batches a later one is looked at, which finds gradients already.
-  // Where `line` is the device, what any schedule needs is in bytes that PyTorch's allocators hand out: rounded, and with
-  // the workspaces of cuBLAS.
-  // Where `any_schedule` is false, only sets of segments are asked for: minimum, graph and BoundFor are not there.
-  static absl::StatusOr<Prover> Create(const Accountant& accountant, CostLine cost_line, BudgetLine line, bool any_schedule = true);
+  // Where `line` is the device, what any schedule needs is in bytes that PyTorch's allocators hand out: rounded, and
+  // with the workspaces of cuBLAS. Where `any_schedule` is false, only sets of segments are asked for: minimum, graph
+  // and BoundFor are not there.
+  static absl::StatusOr<Prover> Create(const Accountant& accountant, CostLine cost_line, BudgetLine line,
+                                       bool any_schedule = true);
 
   const Minimum& minimum() const { return minimum_; }
   const StepGraph& graph() const { return graph_; }

@@ -122,7 +122,8 @@ class Search {
         Consider(plan, line, estimate, With(profile_, With(profile_, rest, a), b), found);
       }
     }
-    std::stable_sort(found.begin(), found.end(), [](const Neighbour& a, const Neighbour& b) { return a.gain > b.gain; });
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Neighbour& a, const Neighbour& b) { return a.gain > b.gain; });
     if (found.size() > kMostTriesPerPlan) found.resize(kMostTriesPerPlan);
     for (const Neighbour& neighbour : found) {
       if (!may_go_on_()) break;

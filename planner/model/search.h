@@ -1,6 +1,6 @@
 // Local search from the front: neighbours of a plan differ in one segment (added, dropped, exchanged for others that
-// overlap it, cut in two). Those whose estimate promises to better the front are enacted; what holds joins it. Ends when
-// every plan on the front was explored, or when `may_go_on` says so. Deterministic but for that.
+// overlap it, cut in two). Those whose estimate promises to better the front are enacted; what holds joins it. Ends
+// when every plan on the front was explored, or when `may_go_on` says so. Deterministic but for that.
 #ifndef ONNX_MEM_PLANNER_MODEL_SEARCH_H_
 #define ONNX_MEM_PLANNER_MODEL_SEARCH_H_
 

@@ -24,7 +24,8 @@ SegmentBound::SegmentBound(SegmentLimits limits) : loss_live_(limits.loss_live),
   moves_.resize(place.size() - 1);
   for (auto at = place.begin(), after = std::next(at); after != place.end(); at = after++) {
     Move over{.to = after->second};
-    for (int32_t n = at->first; n < after->first; ++n) over.live_bytes = std::max(over.live_bytes, limits.node_live[Index(n)]);
+    for (int32_t n = at->first; n < after->first; ++n)
+      over.live_bytes = std::max(over.live_bytes, limits.node_live[Index(n)]);
     moves_[at->second].push_back(over);
   }
   for (size_t i = 0; i < limits.ranges.size(); ++i) {

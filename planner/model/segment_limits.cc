@@ -91,8 +91,8 @@ class Limiter {
     std::sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) { return a.maker < b.maker; });
   }
 
-  // By node: alive when its backward begins, and most alive at its later steps, when it may have let go of what it saved.
-  // Steps that name no node, or one of several, count for none.
+  // By node: alive when its backward begins, and most alive at its later steps, when it may have let go of what it
+  // saved. Steps that name no node, or one of several, count for none.
   void FindLive(const Graph& graph) {
     std::map<std::string, int32_t> node_of;
     for (int32_t i = 0; i < count_; ++i) {
@@ -160,7 +160,8 @@ class Limiter {
         if (!held.LetGoBy(c, held.savers[k]) || c.last >= held.savers[k + 1]) continue;
         from = std::min(from, std::max(held.savers[k], c.last) + 1);
       }
-      if (from <= held.savers[k + 1] && from < count_) late.emplace_back(from, std::min(held.savers[k + 1], count_ - 1));
+      if (from <= held.savers[k + 1] && from < count_)
+        late.emplace_back(from, std::min(held.savers[k + 1], count_ - 1));
     }
     if (late.empty()) return;
     for (const auto& [from, to] : late) {
@@ -196,7 +197,8 @@ class Limiter {
       const int32_t maker = node_of_step_[Index(program_.buffers[id].begin.value())];
       if (maker < 0) continue;
       std::vector<size_t> holders;
-      auto at = std::partition_point(by_first.begin(), by_first.end(), [&](size_t i) { return candidates[i].first <= maker; });
+      auto at = std::partition_point(by_first.begin(), by_first.end(),
+                                     [&](size_t i) { return candidates[i].first <= maker; });
       for (; at != by_first.end() && candidates[*at].first <= nodes.back(); ++at) {
         const auto reader = std::lower_bound(nodes.begin(), nodes.end(), candidates[*at].first);
         if (*reader <= candidates[*at].last && saves_[*at]) holders.push_back(*at);
@@ -239,8 +241,8 @@ class Limiter {
 
 }  // namespace
 
-SegmentLimits LimitsOf(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost, int64_t always_bytes,
-                       const std::vector<Candidate>& candidates) {
+SegmentLimits LimitsOf(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost,
+                       int64_t always_bytes, const std::vector<Candidate>& candidates) {
   return Limiter(graph, trace, cost, always_bytes).Limits(candidates);
 }
 

@@ -3,7 +3,8 @@
 // A buffer of the forward is alive in backward as long as one of the nodes that saved it has not run its backward, or a
 // checkpointed range that read it from outside has not. So a range frees a buffer only if it holds its maker and every
 // node that saved it: a second range that reads the buffer keeps it as an input of its own. Hence for any set P
-//   alive with P while node n's backward runs  >=  alive without any  -  sum over ranges of P before n of what each frees
+//   alive with P while node n's backward runs  >=  alive without any  -  sum over ranges of P before n of what each
+//   frees
 // and the same for the backward of a range of P, in place of "alive without any" its own second run. Gradients, and the
 // order in which they appear, are the same for every P.
 //
@@ -41,8 +42,8 @@ struct SegmentLimits {
 
 // `trace`: the step without segments; `cost`: of each of its steps; `always_bytes`: alive beside what the program has.
 // One range per candidate. `constant_live` is left to the caller.
-SegmentLimits LimitsOf(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost, int64_t always_bytes,
-                       const std::vector<Candidate>& candidates);
+SegmentLimits LimitsOf(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost,
+                       int64_t always_bytes, const std::vector<Candidate>& candidates);
 
 }  // namespace onnx_mem
 

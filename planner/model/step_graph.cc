@@ -24,7 +24,8 @@ bool IsStatic(const Buffer& buffer) {
 
 std::string NameOfStep(const Step& step) {
   const std::string& place = step.module.empty() ? step.node : step.module;
-  return absl::StrCat(step.op, place.empty() ? "" : absl::StrCat(" of ", place), " (", std::string(NameOf(step.phase)), ")");
+  return absl::StrCat(step.op, place.empty() ? "" : absl::StrCat(" of ", place), " (", std::string(NameOf(step.phase)),
+                      ")");
 }
 
 class Builder {
@@ -220,7 +221,8 @@ class Builder {
     // The last step at which a buffer is held is the one that read it last.
     for (int32_t b = 0; b < buffer_count(); ++b) {
       const int32_t last = std::min(buffer(b).end.value(), step_count()) - 1;
-      if (tensor_[Index(b)].valid() && maker_[Index(b)] >= 0 && last >= first_later_) Read(LaterOp(last), tensor_[Index(b)]);
+      if (tensor_[Index(b)].valid() && maker_[Index(b)] >= 0 && last >= first_later_)
+        Read(LaterOp(last), tensor_[Index(b)]);
     }
     // A node whose backward is one autograd node needs all that it saved when its backward begins.
     std::map<int32_t, int> autograd_nodes;

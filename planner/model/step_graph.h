@@ -8,8 +8,9 @@
 //                             step (gradients, temporaries)
 //   parameters, optimizer state, inputs    base
 //
-// Everything in the graph is needed by every plan that keeps the backward's order, checkpoints of modules among them; an edge
-// that is not certain is left out. So a bound that is proven for the graph holds for the accountant's live bytes.
+// Everything in the graph is needed by every plan that keeps the backward's order, checkpoints of modules among them;
+// an edge that is not certain is left out. So a bound that is proven for the graph holds for the accountant's live
+// bytes.
 #ifndef ONNX_MEM_PLANNER_MODEL_STEP_GRAPH_H_
 #define ONNX_MEM_PLANNER_MODEL_STEP_GRAPH_H_
 
@@ -26,8 +27,8 @@ namespace onnx_mem {
 // state). The graph verifies.
 StepGraph StepGraphOf(const StepTrace& trace, const std::vector<int64_t>& cost, int64_t always_bytes);
 
-// The operator that no schedule can do without and that needs most: what it reads, makes and works with, and what cannot
-// be dropped at that time.
+// The operator that no schedule can do without and that needs most: what it reads, makes and works with, and what
+// cannot be dropped at that time.
 struct NeediestOp {
   int64_t bytes = 0;
   StepOpId op;

@@ -58,7 +58,8 @@ Tensors Leaves(const Lowered& lowered, const eager::NodeRange& range) {
 // module (`given`: what comes from outside of the run there); "" if nothing does.
 std::string Obstacle(const Lowered& lowered, const Member& before, const Member& next, const Tensors& given) {
   const auto name = [&](TensorId id) { return lowered.graph.tensors[id].name; };
-  if (next.range.first <= before.range.last) return absl::StrCat(before.module, " and ", next.module, " are interleaved");
+  if (next.range.first <= before.range.last)
+    return absl::StrCat(before.module, " and ", next.module, " are interleaved");
   if (next.range.first != before.range.last + 1) {
     const Node& between = lowered.graph.nodes[NodeId(before.range.last + 1)];
     return absl::StrCat("'", between.name, "' runs between ", before.module, " and ", next.module);
@@ -127,7 +128,8 @@ absl::StatusOr<Wrapping> WrappingOf(const Lowered& lowered, const ModuleNodes& m
   }
   if (members.empty() || !segment.nodes.empty()) refuse("it names operators, not modules");
   if (members.size() > 1) {
-    std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.range.first < b.range.first; });
+    std::sort(members.begin(), members.end(),
+              [](const auto& a, const auto& b) { return a.range.first < b.range.first; });
     wrapping.segment.modules.clear();
     for (const Member& member : members) wrapping.segment.modules.push_back(member.module);
     if (wrapping.kind == WrapKind::kModule) {

@@ -50,7 +50,8 @@ absl::Status VerifyInputs(const StepGraph& graph, const StepOp& op) {
     if (alternatives.empty()) return BadInstance(absl::StrCat("operator '", op.name, "': an input without a tensor"));
     for (StepTensorId tensor : alternatives) {
       if (!graph.tensors.contains(tensor)) {
-        return BadInstance(absl::StrCat("operator '", op.name, "' reads tensor ", tensor.value(), ", which is not there"));
+        return BadInstance(
+            absl::StrCat("operator '", op.name, "' reads tensor ", tensor.value(), ", which is not there"));
       }
       const StepTensorKind kind = graph.tensors[tensor].kind;
       const bool is_gradient = kind == StepTensorKind::kGradient || kind == StepTensorKind::kParameterGradient;
@@ -71,7 +72,8 @@ absl::Status VerifyOutputs(const StepGraph& graph, const StepOp& op) {
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     const StepTensorId tensor = op.outputs[i];
     if (!graph.tensors.contains(tensor)) {
-      return BadInstance(absl::StrCat("operator '", op.name, "' writes tensor ", tensor.value(), ", which is not there"));
+      return BadInstance(
+          absl::StrCat("operator '", op.name, "' writes tensor ", tensor.value(), ", which is not there"));
     }
     const StepTensor& written = graph.tensors[tensor];
     if (std::find(op.outputs.begin(), op.outputs.begin() + static_cast<std::ptrdiff_t>(i), tensor) !=

@@ -38,7 +38,8 @@ class Machine {
   absl::StatusOr<ScheduleMeasure> Finish() const {
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const StepOpId id(static_cast<int32_t>(i));
-      if (graph_.ops[id].kind != StepOpKind::kForward && !ran_[id]) return Illegal("operator never runs", graph_.ops[id].name);
+      if (graph_.ops[id].kind != StepOpKind::kForward && !ran_[id])
+        return Illegal("operator never runs", graph_.ops[id].name);
     }
     return measure_;
   }

@@ -149,7 +149,8 @@ TEST_P(Shipped, CheckpointedRuns) { ExpectCheckpointInvariants(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Models, Shipped, testing::ValuesIn(ModelsIn(ONNX_MEM_SOURCE_DIR "/testdata/models")),
                          [](const testing::TestParamInfo<std::string>& info) {
                            std::string name = fs::path(info.param).stem().string();
-                           std::replace_if(name.begin(), name.end(), [](char c) { return !absl::ascii_isalnum(c); }, '_');
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return !absl::ascii_isalnum(c); }, '_');
                            return name;
                          });
 

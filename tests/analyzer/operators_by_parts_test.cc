@@ -61,7 +61,9 @@ class OperatorsByParts : public testing::TestWithParam<Case> {
 };
 
 constexpr char kNone[] = "= [\"location\": \"none\"]";
-std::string Weight(const std::string& type, const std::string& name) { return absl::StrCat(type, " ", name, " ", kNone); }
+std::string Weight(const std::string& type, const std::string& name) {
+  return absl::StrCat(type, " ", name, " ", kNone);
+}
 
 class Sequences : public OperatorsByParts {};
 TEST_P(Sequences, SaveAndTrain) {
@@ -94,8 +96,9 @@ INSTANTIATE_TEST_SUITE_P(
         // The projected input, one tensor of q, k and v, the result, the sums of exponentials, two scalars.
         {"Attention", "y = com.microsoft.Attention<num_heads = 4>(a, w, b) ",
          Weight("float[64,192]", "w") + ", " + Weight("float[192]", "b"), 3, 8192 + 24576 + 8192 + 1024 + 16},
-        {"MultiHeadAttention", std::string(kProjections) + "y = com.microsoft.MultiHeadAttention<num_heads = 4>(q, k, v) ",
-         kQkv, 4, 8192 + 24576 + 8192 + 1024 + 16},
+        {"MultiHeadAttention",
+         std::string(kProjections) + "y = com.microsoft.MultiHeadAttention<num_heads = 4>(q, k, v) ", kQkv, 4,
+         8192 + 24576 + 8192 + 1024 + 16},
         {"MultiHeadAttentionWithBias", "y = com.microsoft.MultiHeadAttention<num_heads = 4>(a, a, a, c) ",
          Weight("float[192]", "c"), 2, 24576 + 8192 + 1024 + 16},
         // The packed weight and its scales are no parameters, and no activation is kept for them.
@@ -138,7 +141,8 @@ INSTANTIATE_TEST_SUITE_P(
          1, 4096},
         // What integers compute has no gradient.
         {"QLinearAdd",
-         std::string(kQuantized) + "r = com.microsoft.QLinearAdd(q, s, z, q, s, z, s, z) y = DequantizeLinear(r, s, z) ",
+         std::string(kQuantized) +
+             "r = com.microsoft.QLinearAdd(q, s, z, q, s, z, s, z) y = DequantizeLinear(r, s, z) ",
          kScale, 0, 0},
         {"QLinearSigmoid",
          std::string(kQuantized) + "r = com.microsoft.QLinearSigmoid(q, s, z, s, z) y = DequantizeLinear(r, s, z) ",

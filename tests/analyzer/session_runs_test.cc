@@ -1,7 +1,7 @@
 // onnxruntime sessions: what its arena took on the CPU, as it logged it, against our plan of the same session replayed
-// in our arena. Not of the plan, and taken off: what kernels took before the first run (weights laid out anew). Where the
-// session's own shape inference does not know all sizes it shares fewer buffers than our plan, which knows them all:
-// those rows must agree to the doubling of the arena's regions.
+// in our arena. Not of the plan, and taken off: what kernels took before the first run (weights laid out anew). Where
+// the session's own shape inference does not know all sizes it shares fewer buffers than our plan, which knows them
+// all: those rows must agree to the doubling of the arena's regions.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -11,8 +11,8 @@
 namespace onnx_mem {
 namespace {
 
-// Linear, relu, linear: a dropout may have been between them. 64 x 128 results of 4 bytes, a mask of 1 and a dropped result
-// of 4 each on top.
+// Linear, relu, linear: a dropout may have been between them. 64 x 128 results of 4 bytes, a mask of 1 and a dropped
+// result of 4 each on top.
 constexpr char kClassifier[] = R"(g (float[64,32] x) => (float[64,8] y)
     <float[128,32] wa = ["location": "none"], float[8,128] wb = ["location": "none"]>
     { h = Gemm <transB=1> (x, wa)

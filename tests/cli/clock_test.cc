@@ -6,7 +6,8 @@ namespace onnx_mem {
 namespace {
 
 TEST(ClockTest, ReadsNodesAndModules) {
-  const auto nodes = ParseCosts("node,phase,microseconds\n/conv1/Conv, forward ,812.5\n\"/a,b\",backward,0\r\n\n", "t.csv");
+  const auto nodes =
+      ParseCosts("node,phase,microseconds\n/conv1/Conv, forward ,812.5\n\"/a,b\",backward,0\r\n\n", "t.csv");
   ASSERT_TRUE(nodes.ok()) << nodes.status();
   ASSERT_EQ(nodes->size(), 2u);
   EXPECT_EQ((*nodes)[0].place, "/conv1/Conv");

@@ -90,10 +90,9 @@ StepGraph RandomTrainingGraph(uint64_t seed) {
   for (size_t l = layers.size(); l-- > 0;) {
     const Layer& layer = layers[l];
     GraphBuilder::Inputs inputs;
-    const bool has_gradient = std::any_of(layers.begin() + static_cast<std::ptrdiff_t>(l) + 1, layers.end(),
-                                          [&](const Layer& later) {
-                                            return std::find(later.from.begin(), later.from.end(), l) != later.from.end();
-                                          });
+    const bool has_gradient = std::any_of(
+        layers.begin() + static_cast<std::ptrdiff_t>(l) + 1, layers.end(),
+        [&](const Layer& later) { return std::find(later.from.begin(), later.from.end(), l) != later.from.end(); });
     if (has_gradient) inputs.push_back({gradient[l]});
     for (StepTensorId saved : layer.saved) inputs.push_back({saved});
     for (const Tensors& read : layer.reads) {

@@ -111,7 +111,8 @@ void EnactLogAddExp(Machine& m, const Call& call, Outputs& out) {
   node.Output(out[0]);
   node.Formula([](Backward& b) {
     for (size_t edge : {kOther, kSelf}) {
-      if (b.needs(edge)) b.result(edge, RunPointwise(b.m, {"sub", "exp", "add", "div"}, {b.grad(), b.saved(0), b.saved(1)}));
+      if (b.needs(edge))
+        b.result(edge, RunPointwise(b.m, {"sub", "exp", "add", "div"}, {b.grad(), b.saved(0), b.saved(1)}));
     }
   });
 }

@@ -33,7 +33,8 @@ void EnactDeformConv(Machine& m, const Call& call, Outputs& out) {
   for (const TensorRef& input : call.inputs) node.Save(input);
   node.Output(out[0]);
   std::vector<TensorMeta> metas;
-  for (const TensorRef& input : call.inputs) metas.push_back(input ? TensorMeta{input->dims, input->dtype} : TensorMeta{});
+  for (const TensorRef& input : call.inputs)
+    metas.push_back(input ? TensorMeta{input->dims, input->dtype} : TensorMeta{});
   node.Formula([metas, flops](Backward& b) {
     b.m.BeginStep("_deform_conv2d_backward", 2 * flops);
     for (size_t i = 0; i < metas.size(); ++i) {

@@ -120,7 +120,8 @@ TensorRef BatchNorm(Machine& m, const TensorRef& input, const TensorRef& weight,
   NodeRef node = m.MakeNode(cudnn ? "CudnnBatchNormBackward0" : "NativeBatchNormBackward0", {x, weight, bias});
   if (!in_place) node.Save(x);
   node.Save(weight);
-  TensorRef y = in_place ? InPlace(m, "inplace_abn", x) : m.NewLike(cudnn ? "cudnn_batch_norm" : "native_batch_norm", *x);
+  TensorRef y =
+      in_place ? InPlace(m, "inplace_abn", x) : m.NewLike(cudnn ? "cudnn_batch_norm" : "native_batch_norm", *x);
   if (in_place) node.Save(y);
   if (training) {
     const Dims channels{x->dims[1]};

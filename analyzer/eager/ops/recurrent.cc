@@ -56,7 +56,8 @@ std::vector<TensorRef> Take(Machine& m, const std::vector<TensorRef>& stored, si
   std::vector<TensorRef> parts;
   while (parts.size() < count && next < stored.size()) {
     const auto held = static_cast<size_t>(NumElements(stored[next]->dims) / std::max<int64_t>(NumElements(dims), 1));
-    for (TensorRef& part : Parts(m, stored[next], std::clamp<size_t>(held, 1, count), dims)) parts.push_back(std::move(part));
+    for (TensorRef& part : Parts(m, stored[next], std::clamp<size_t>(held, 1, count), dims))
+      parts.push_back(std::move(part));
     ++next;
   }
   parts.resize(count);
@@ -220,7 +221,8 @@ void EnactRecurrent(Machine& m, const Call& call, Outputs& out) {
       layer.kind == "lstm" ? InitialStates(m, call, layer, x, 1) : std::vector<TensorRef>(layer.directions);
   const std::vector<TensorRef> steps = Unbind(m, x, 0);
   std::vector<TensorRef> results, last_h, last_c;
-  // FullBidirectionalLayer keeps what both directions gave per step until it has joined them; FullLayer returns the stack.
+  // FullBidirectionalLayer keeps what both directions gave per step until it has joined them; FullLayer returns the
+  // stack.
   std::vector<std::vector<TensorRef>> of_steps(layer.directions);
   for (size_t d = 0; d < layer.directions; ++d) {
     State state{h[d], c[d]};

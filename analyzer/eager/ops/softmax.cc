@@ -1,7 +1,7 @@
 // Softmax and log-softmax: the result is saved and is contiguous. Under autocast a half input gives a float32 result
-// (fp32_set_opt_dtype): by an argument of the kernel for float16, from a cast copy for bfloat16, for which the kernel has
-// no such argument.
-// Sources: aten/src/ATen/native/SoftMax.cpp, aten/src/ATen/autocast_mode.h, tools/autograd/derivatives.yaml.
+// (fp32_set_opt_dtype): by an argument of the kernel for float16, from a cast copy for bfloat16, for which the kernel
+// has no such argument. Sources: aten/src/ATen/native/SoftMax.cpp, aten/src/ATen/autocast_mode.h,
+// tools/autograd/derivatives.yaml.
 #include "analyzer/eager/ops/softmax.h"
 
 #include <array>

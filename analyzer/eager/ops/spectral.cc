@@ -1,9 +1,10 @@
-// Fourier transforms. A complex tensor is written as a real one with a last dimension of 2: the same bytes, and the same
-// view as torch.view_as_real gives. A transform of real numbers saves them, though only a size is needed. The gradient of a real input is the real part of a complex tensor:
-// a view, which keeps all of it.
+// Fourier transforms. A complex tensor is written as a real one with a last dimension of 2: the same bytes, and the
+// same view as torch.view_as_real gives. A transform of real numbers saves them, though only a size is needed. The
+// gradient of a real input is the real part of a complex tensor: a view, which keeps all of it.
 //
 //   rfft of [2, 128, 64]   forward _fft_r2c [2, 128, 33, 2]
-//                          backward zeros of the full spectrum [2, 128, 64, 2], _fft_c2c of the same size, its real part
+//                          backward zeros of the full spectrum [2, 128, 64, 2], _fft_c2c of the same size, its real
+//                          part
 //
 // Sources: torch/csrc/autograd/FunctionsManual.cpp (fft_r2c_backward, fft_c2r_backward, handle_r_to_c,
 // as_strided_backward, sgn), aten/src/ATen/native/SpectralOps.cpp (stft).

@@ -57,7 +57,8 @@ Ruling FollowEnumeration(const BatchSite& site, size_t depth, size_t count, cons
   const Operand &data = InputAt(site, 0), &indices = InputAt(site, 1);
   const Dims dims(data.base.dims.begin(), data.base.dims.begin() + static_cast<std::ptrdiff_t>(depth));
   const Traces traces(data.traces.begin(), data.traces.begin() + static_cast<std::ptrdiff_t>(depth));
-  if (!AnyScaled(traces) || AnyScaled(indices.traces) || NumElements(Shape(dims)) != static_cast<int64_t>(count)) return {};
+  if (!AnyScaled(traces) || AnyScaled(indices.traces) || NumElements(Shape(dims)) != static_cast<int64_t>(count))
+    return {};
   for (size_t i = 0; i < count; ++i) {
     if (place(i) != static_cast<int64_t>(i)) return {};
   }

@@ -36,7 +36,8 @@ Ruling GrantReshape(const BatchSite& site, int output) {
   for (size_t d = 0; d < wanted->size(); ++d) {
     // A dim of 1 that this operator adds was never the batch's; other dims do not grow in its place.
     bool of_size_one = true;
-    for (size_t k = 0; k < site.variables.size(); ++k) of_size_one &= (*wanted)[d].power[k] == 0 || site.variables[k].from == 1;
+    for (size_t k = 0; k < site.variables.size(); ++k)
+      of_size_one &= (*wanted)[d].power[k] == 0 || site.variables[k].from == 1;
     if ((*wanted)[d].any() && of_size_one && data[d] != 1) return NotUnderstood();
   }
   WishFor(site, 0, *wanted, ruling);

@@ -20,7 +20,8 @@ using ShapeMap = absl::flat_hash_map<std::string, Shape>;
 Operand ChangedOperand(const std::string& name, const InferredGraph& before, const InferredGraph& after) {
   Operand operand{.present = !name.empty(), .base = {}, .traces = {}, .base_contents = nullptr, .contents = nullptr};
   const auto b = before.values.find(name), a = after.values.find(name);
-  if (b == before.values.end() || a == after.values.end() || !b->second.shape.known() || !a->second.shape.known()) return operand;
+  if (b == before.values.end() || a == after.values.end() || !b->second.shape.known() || !a->second.shape.known())
+    return operand;
   operand.base = b->second.shape;
   operand.base_contents = b->second.value;
   operand.traces.resize(operand.base.rank());
@@ -63,19 +64,25 @@ absl::Status CheckPlainResize(const onnx::ModelProto& model, const BoundInputs& 
     for (const std::string& name : node.input()) inputs.push_back(ChangedOperand(name, before, after));
     for (const std::string& name : node.output()) outputs.push_back(ChangedOperand(name, before, after));
     const auto changed = [](const Operand& operand) { return AnyScaled(operand.traces); };
-    const auto silent = [](const Operand& operand) { return !operand.base.has_rank || operand.base_contents != nullptr; };
+    const auto silent = [](const Operand& operand) {
+      return !operand.base.has_rank || operand.base_contents != nullptr;
+    };
     if (std::none_of(inputs.begin(), inputs.end(), changed)) continue;
-    if (node.op_type() == "Reshape" && inputs.size() > 1 && inputs[1].base_contents && inputs[1].base_contents->ints()) {
+    if (node.op_type() == "Reshape" && inputs.size() > 1 && inputs[1].base_contents &&
+        inputs[1].base_contents->ints()) {
       const auto now = after.values.find(node.input(1));
-      const bool baked = now != after.values.end() && now->second.value && *now->second.value == *inputs[1].base_contents;
+      const bool baked =
+          now != after.values.end() && now->second.value && *now->second.value == *inputs[1].base_contents;
       if (baked && !AbsorbsChange(inputs[0], outputs[0].base.dims, *inputs[1].base_contents->ints())) {
         return Refusal(absl::StrCat(DescribeNode(graph, i), " has the constant shape [",
                                     absl::StrJoin(*inputs[1].base_contents->ints(), ", "), "]"));
       }
     }
-    if (std::any_of(outputs.begin(), outputs.end(), changed) || std::all_of(outputs.begin(), outputs.end(), silent)) continue;
+    if (std::any_of(outputs.begin(), outputs.end(), changed) || std::all_of(outputs.begin(), outputs.end(), silent))
+      continue;
     if (MayDropBatch({node, inputs, outputs, {}})) continue;
-    return Refusal(absl::StrCat("the size is lost at ", DescribeNode(graph, i), ": its inputs change, its output does not"));
+    return Refusal(
+        absl::StrCat("the size is lost at ", DescribeNode(graph, i), ": its inputs change, its output does not"));
   }
   return absl::OkStatus();
 }

@@ -31,7 +31,8 @@ bool Merge(const Traces& more, Traces& traces) {
 // What was granted to the output's readers, beside what follows from the inputs.
 void MergeEdits(const std::vector<ContentsEdit>& granted, std::vector<ContentsEdit>& edits) {
   for (const ContentsEdit& grant : granted) {
-    const auto same = std::find_if(edits.begin(), edits.end(), [&](const ContentsEdit& edit) { return edit.input == grant.input; });
+    const auto same =
+        std::find_if(edits.begin(), edits.end(), [&](const ContentsEdit& edit) { return edit.input == grant.input; });
     if (same == edits.end()) {
       edits.push_back(grant);
     } else if (same->base.size() == grant.base.size()) {
@@ -48,18 +49,21 @@ bool AllOfSizeOne(const Traces& traces, const Dims& dims) {
 }
 
 bool IsProduct(std::string_view op) {
-  return op == "MatMul" || op == "Gemm" || op == "Conv" || op == "Einsum" || op == "LayerNormalization" || op == "Softmax";
+  return op == "MatMul" || op == "Gemm" || op == "Conv" || op == "Einsum" || op == "LayerNormalization" ||
+         op == "Softmax";
 }
 
 // Finds out what must follow. One pass; repeated until no wish is new.
 class ProbeHook : public ScalingHook {
  public:
-  ProbeHook(const onnx::GraphProto& graph, const InferredGraph& base, const Variables& variables, const TraceMap& input_traces)
+  ProbeHook(const onnx::GraphProto& graph, const InferredGraph& base, const Variables& variables,
+            const TraceMap& input_traces)
       : ScalingHook(graph, base, variables, Sizes::kProbe), input_traces_(input_traces) {
     for (const auto& input : graph.input()) graph_inputs_.emplace(input.name(), 0);
     for (const auto& tensor : graph.initializer()) graph_inputs_.erase(tensor.name());
     for (int i = 0; i < graph.node_size(); ++i) {
-      for (int o = 0; o < graph.node(i).output_size(); ++o) makers_.emplace(graph.node(i).output(o), std::make_pair(i, o));
+      for (int o = 0; o < graph.node(i).output_size(); ++o)
+        makers_.emplace(graph.node(i).output(o), std::make_pair(i, o));
     }
   }
 
@@ -167,8 +171,8 @@ absl::Status ProbeHook::AskMaker(int node, int output, const Traces& wanted, int
   outputs[static_cast<size_t>(output)].traces = wanted;
   Ruling ruling = GrantBatch({proto, inputs, outputs, variables_}, output);
   if (!ruling.understood) {
-    return Refusal(absl::StrCat(DescribeNode(graph_, node), " makes '", proto.output(output), "' of the exported size, and ",
-                                DescribeNode(graph_, reader), " needs it to follow"));
+    return Refusal(absl::StrCat(DescribeNode(graph_, node), " makes '", proto.output(output),
+                                "' of the exported size, and ", DescribeNode(graph_, reader), " needs it to follow"));
   }
   grants_[node] = ruling.edits;
   for (const SizeWish& wish : ruling.wishes) RETURN_IF_ERROR(Wish(proto.input(wish.input), wish.dims, node, ones));
@@ -221,12 +225,14 @@ absl::Status ProbeHook::Before(int node, InferencePass::Site& site) {
   const onnx::NodeProto& proto = graph_.node(node);
   inputs_.clear();
   outputs_.clear();
-  for (int i = 0; i < proto.input_size(); ++i) inputs_.push_back(OperandOf(proto.input(i), site.inputs[static_cast<size_t>(i)]));
+  for (int i = 0; i < proto.input_size(); ++i)
+    inputs_.push_back(OperandOf(proto.input(i), site.inputs[static_cast<size_t>(i)]));
   for (const std::string& output : proto.output()) outputs_.push_back(OperandOf(output, nullptr));
   Ruling ruling = FollowBatch({proto, inputs_, outputs_, variables_});
   if (!ruling.understood) {
     const auto* target = inputs_.size() > 1 && inputs_[1].base_contents ? inputs_[1].base_contents->ints() : nullptr;
-    return Refusal(target != nullptr ? absl::StrCat(DescribeNode(graph_, node), " has the constant shape [", absl::StrJoin(*target, ", "), "]")
+    return Refusal(target != nullptr ? absl::StrCat(DescribeNode(graph_, node), " has the constant shape [",
+                                                    absl::StrJoin(*target, ", "), "]")
                                      : absl::StrCat(DescribeNode(graph_, node), " has constants of the exported size"));
   }
   for (const SizeWish& wish : ruling.wishes) RETURN_IF_ERROR(GrantWish(node, wish, site));
@@ -243,7 +249,8 @@ absl::Status ProbeHook::After(int node, InferencePass::Site& site) {
   for (const std::string& output : proto.output()) {
     if (output.empty()) continue;
     if (const auto wish = settled_.find(output); wish != settled_.end()) {
-      // A table that is large enough for the sizes asked for may be too small for the probe's: a Slice then stops early.
+      // A table that is large enough for the sizes asked for may be too small for the probe's: a Slice then stops
+      // early.
       const bool constant = proto.op_type() == "Constant";
       if (constant || proto.op_type() == "Slice") RETURN_IF_ERROR(ScaleInScope(output, wish->second, site.scope));
       if (constant) plan_.sources[output] = wish->second;
@@ -251,7 +258,8 @@ absl::Status ProbeHook::After(int node, InferencePass::Site& site) {
     RETURN_IF_ERROR(TraceOutput(node, output, site));
   }
   if (!Lost(node)) return absl::OkStatus();
-  return Refusal(absl::StrCat("the batch is lost at ", DescribeNode(graph_, node), ": its inputs follow, its output does not"));
+  return Refusal(
+      absl::StrCat("the batch is lost at ", DescribeNode(graph_, node), ": its inputs follow, its output does not"));
 }
 
 absl::Status ProbeHook::TraceOutput(int node, const std::string& name, InferencePass::Site& site) {
@@ -261,12 +269,14 @@ absl::Status ProbeHook::TraceOutput(int node, const std::string& name, Inference
   const Shape now = value != nullptr ? ShapeOfType(value->type) : Shape();
   if (!now.known()) {
     if (site.fact.assumed) return absl::OkStatus();  // its recorded shape was that of the exported size
-    return Refusal(absl::StrCat("the size of '", name, "' is unknown at another batch, at ", DescribeNode(graph_, node)));
+    return Refusal(
+        absl::StrCat("the size of '", name, "' is unknown at another batch, at ", DescribeNode(graph_, node)));
   }
   std::optional<Traces> traces = TracesOf(base->shape.dims, now.dims, variables_);
   if (!traces) {
     if (base->upper_bound) return absl::OkStatus();
-    return Refusal(absl::StrCat(DescribeNode(graph_, node), " gives ", ToString(base->shape), ", which is not proportional to the batch"));
+    return Refusal(absl::StrCat(DescribeNode(graph_, node), " gives ", ToString(base->shape),
+                                ", which is not proportional to the batch"));
   }
   InheritOuter(graph_.node(node), base->shape.dims, *traces);
   if (const auto wish = settled_.find(name); wish != settled_.end()) {
@@ -280,7 +290,8 @@ absl::Status ProbeHook::TraceOutput(int node, const std::string& name, Inference
     plan_.traces[name] = *std::move(traces);
   } else {
     const auto& inputs = graph_.node(node).input();
-    const bool heavy = std::any_of(inputs.begin(), inputs.end(), [&](const std::string& input) { return heavy_.contains(input); });
+    const bool heavy =
+        std::any_of(inputs.begin(), inputs.end(), [&](const std::string& input) { return heavy_.contains(input); });
     if (heavy || IsProduct(graph_.node(node).op_type())) heavy_.insert(name);
   }
   return absl::OkStatus();
@@ -289,7 +300,8 @@ absl::Status ProbeHook::TraceOutput(int node, const std::string& name, Inference
 // Where within its dims the output carries a variable: as the reshaped data, or as the input dim of the same size.
 void ProbeHook::InheritOuter(const onnx::NodeProto& node, const Dims& base, Traces& traces) const {
   if (!AnyScaled(traces) || inputs_.empty()) return;
-  if (node.op_type() == "Reshape" || node.op_type() == "Flatten" || node.op_type() == "Squeeze" || node.op_type() == "Unsqueeze") {
+  if (node.op_type() == "Reshape" || node.op_type() == "Flatten" || node.op_type() == "Squeeze" ||
+      node.op_type() == "Unsqueeze") {
     const auto reshaped = Reshaped(inputs_[0].base.dims, inputs_[0].traces, base, variables_);
     for (size_t d = 0; reshaped && d < traces.size(); ++d) {
       if ((*reshaped)[d].SamePower(traces[d])) traces[d] = (*reshaped)[d];
@@ -298,7 +310,9 @@ void ProbeHook::InheritOuter(const onnx::NodeProto& node, const Dims& base, Trac
   }
   for (size_t d = 0; d < traces.size(); ++d) {
     for (const Operand& input : inputs_) {
-      const auto same = [&](size_t i) { return input.traces[i].any() && input.base.dims[i] == base[d] && input.traces[i].SamePower(traces[d]); };
+      const auto same = [&](size_t i) {
+        return input.traces[i].any() && input.base.dims[i] == base[d] && input.traces[i].SamePower(traces[d]);
+      };
       size_t i = 0;
       while (i < input.base.rank() && !same(i)) ++i;
       if (i == input.base.rank()) continue;
@@ -311,7 +325,8 @@ void ProbeHook::InheritOuter(const onnx::NodeProto& node, const Dims& base, Trac
 // Whether a scaled input leaves no mark on any output, where the operator has no right to drop it.
 bool ProbeHook::Lost(int node) const {
   const onnx::NodeProto& proto = graph_.node(node);
-  if (std::none_of(inputs_.begin(), inputs_.end(), [](const Operand& input) { return AnyScaled(input.traces); })) return false;
+  if (std::none_of(inputs_.begin(), inputs_.end(), [](const Operand& input) { return AnyScaled(input.traces); }))
+    return false;
   bool any_known = false;
   for (const std::string& output : proto.output()) {
     const ValueFact* base = output.empty() ? nullptr : Base(output);
@@ -332,14 +347,15 @@ absl::Status AtProbeSizes(const absl::Status& misfit) {
 
 }  // namespace
 
-absl::StatusOr<BatchPlan> FindBatchPlan(const onnx::ModelProto& model, const InferredGraph& base, const Variables& variables,
-                                        const TraceMap& input_traces) {
+absl::StatusOr<BatchPlan> FindBatchPlan(const onnx::ModelProto& model, const InferredGraph& base,
+                                        const Variables& variables, const TraceMap& input_traces) {
   absl::flat_hash_map<std::string, Shape> shapes;
   for (const auto& input : model.graph().input()) {
     const auto fact = base.values.find(input.name());
     if (fact == base.values.end() || !fact->second.shape.known()) continue;
     const auto traces = input_traces.find(input.name());
-    const auto dims = Scaled(fact->second.shape.dims, traces == input_traces.end() ? Traces() : traces->second, variables, Sizes::kProbe);
+    const auto dims = Scaled(fact->second.shape.dims, traces == input_traces.end() ? Traces() : traces->second,
+                             variables, Sizes::kProbe);
     if (!dims) return Refusal(absl::StrCat("input '", input.name(), "' is too large"));
     shapes.emplace(input.name(), Shape(*dims));
   }

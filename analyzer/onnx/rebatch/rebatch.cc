@@ -21,7 +21,8 @@ using ShapeMap = absl::flat_hash_map<std::string, Shape>;
 // Does again at the target sizes what the probe decided.
 class ReplayHook : public ScalingHook {
  public:
-  ReplayHook(const onnx::GraphProto& graph, const InferredGraph& base, const Variables& variables, const BatchPlan& plan)
+  ReplayHook(const onnx::GraphProto& graph, const InferredGraph& base, const Variables& variables,
+             const BatchPlan& plan)
       : ScalingHook(graph, base, variables, Sizes::kTarget), plan_(plan) {
     for (const NodeEdit& edit : plan.edits) edits_[edit.node].push_back(&edit.edit);
     for (const Expansion& expansion : plan.expansions) expansions_[expansion.node].push_back(&expansion);
@@ -36,7 +37,8 @@ class ReplayHook : public ScalingHook {
   }
   absl::Status Before(int node, InferencePass::Site& site) override {
     if (const auto it = expansions_.find(node); it != expansions_.end()) {
-      for (const Expansion* expansion : it->second) RETURN_IF_ERROR(ScaleOperand(node, expansion->input, expansion->dims, site));
+      for (const Expansion* expansion : it->second)
+        RETURN_IF_ERROR(ScaleOperand(node, expansion->input, expansion->dims, site));
     }
     if (const auto it = edits_.find(node); it != edits_.end()) {
       for (const ContentsEdit* edit : it->second) RETURN_IF_ERROR(ScaleContents(node, *edit, site));
@@ -74,10 +76,12 @@ absl::StatusOr<Grouping> Group(const BoundInputs& bound, const std::vector<DimCh
   Grouping grouping{.variables = {}, .inputs = {}, .exported = bound.shapes};
   std::vector<const DimChange*> heads;
   for (const DimChange& change : changes) {
-    const auto head = std::find_if(heads.begin(), heads.end(), [&](const DimChange* h) { return ChangesAlike(*h, change); });
+    const auto head =
+        std::find_if(heads.begin(), heads.end(), [&](const DimChange* h) { return ChangesAlike(*h, change); });
     const auto k = static_cast<size_t>(head - heads.begin());
     if (head == heads.end()) {
-      if (k == kMostVariables || change.from < 1 || change.to < 1) return Refusal("too many fixed sizes change at once");
+      if (k == kMostVariables || change.from < 1 || change.to < 1)
+        return Refusal("too many fixed sizes change at once");
       heads.push_back(&change);
       grouping.variables.push_back({.from = change.from, .to = change.to});
     }
@@ -92,14 +96,16 @@ absl::StatusOr<Grouping> Group(const BoundInputs& bound, const std::vector<DimCh
 
 // Whether a plan made for `a` serves `b`: they differ in the sizes asked for only.
 bool SamePlan(const Grouping& a, const Grouping& b) {
-  if (a.variables.size() != b.variables.size() || a.exported != b.exported || a.inputs.size() != b.inputs.size()) return false;
+  if (a.variables.size() != b.variables.size() || a.exported != b.exported || a.inputs.size() != b.inputs.size())
+    return false;
   for (size_t k = 0; k < a.variables.size(); ++k) {
     if (a.variables[k].from != b.variables[k].from) return false;
   }
   return std::all_of(a.inputs.begin(), a.inputs.end(), [&](const auto& entry) {
     const auto it = b.inputs.find(entry.first);
-    return it != b.inputs.end() && std::equal(entry.second.begin(), entry.second.end(), it->second.begin(), it->second.end(),
-                                              [](const Trace& x, const Trace& y) { return x.SamePower(y); });
+    return it != b.inputs.end() &&
+           std::equal(entry.second.begin(), entry.second.end(), it->second.begin(), it->second.end(),
+                      [](const Trace& x, const Trace& y) { return x.SamePower(y); });
   });
 }
 
@@ -112,8 +118,8 @@ std::string MakerOf(const onnx::GraphProto& graph, const std::string& name) {
 }
 
 // Every value that was known at the exported sizes has the size that the plan predicts.
-absl::Status CheckSizes(const onnx::GraphProto& graph, const InferredGraph& base, const InferredGraph& facts, const BatchPlan& plan,
-                        const Variables& variables) {
+absl::Status CheckSizes(const onnx::GraphProto& graph, const InferredGraph& base, const InferredGraph& facts,
+                        const BatchPlan& plan, const Variables& variables) {
   for (const auto& [name, before] : base.values) {
     if (!before.shape.known() || before.upper_bound) continue;
     const auto now = facts.values.find(name);
@@ -123,7 +129,8 @@ absl::Status CheckSizes(const onnx::GraphProto& graph, const InferredGraph& base
       const bool assumed = [&] {
         for (int i = 0; i < graph.node_size(); ++i) {
           const auto& outputs = graph.node(i).output();
-          if (std::find(outputs.begin(), outputs.end(), name) != outputs.end()) return facts.nodes[static_cast<size_t>(i)].assumed;
+          if (std::find(outputs.begin(), outputs.end(), name) != outputs.end())
+            return facts.nodes[static_cast<size_t>(i)].assumed;
         }
         return false;
       }();
@@ -131,7 +138,8 @@ absl::Status CheckSizes(const onnx::GraphProto& graph, const InferredGraph& base
       return Refusal(absl::StrCat("the size of '", name, "' is unknown at ", maker));
     }
     const auto traces = plan.traces.find(name);
-    const auto expected = Scaled(before.shape.dims, traces == plan.traces.end() ? Traces() : traces->second, variables, Sizes::kTarget);
+    const auto expected =
+        Scaled(before.shape.dims, traces == plan.traces.end() ? Traces() : traces->second, variables, Sizes::kTarget);
     if (!expected || *expected != now->second.shape.dims) {
       return Refusal(absl::StrCat(MakerOf(graph, name), " gives ", ToString(now->second.shape), " where ",
                                   expected ? ToString(Shape(*expected)) : "no whole size", " was expected"));
@@ -141,8 +149,8 @@ absl::Status CheckSizes(const onnx::GraphProto& graph, const InferredGraph& base
 }
 
 // Every output that had the exported batch in front has the new one, unless another dim of it carries the batch.
-absl::Status CheckOutputs(const onnx::GraphProto& graph, const InferredGraph& base, const BatchPlan& plan, const Variables& variables,
-                          const absl::flat_hash_map<std::string, bool>& reached) {
+absl::Status CheckOutputs(const onnx::GraphProto& graph, const InferredGraph& base, const BatchPlan& plan,
+                          const Variables& variables, const absl::flat_hash_map<std::string, bool>& reached) {
   for (const auto& output : graph.output()) {
     const auto fact = base.values.find(output.name());
     if (fact == base.values.end() || !fact->second.shape.known() || fact->second.shape.rank() == 0) continue;
@@ -150,8 +158,8 @@ absl::Status CheckOutputs(const onnx::GraphProto& graph, const InferredGraph& ba
     const auto scaled = plan.traces.find(output.name());
     const auto reach = reached.find(output.name());
     if (scaled != plan.traces.end() || reach == reached.end() || !reach->second) continue;
-    return Refusal(absl::StrCat("the output '", output.name(), "' keeps the exported size ", ToString(fact->second.shape), ", at ",
-                                MakerOf(graph, output.name())));
+    return Refusal(absl::StrCat("the output '", output.name(), "' keeps the exported size ",
+                                ToString(fact->second.shape), ", at ", MakerOf(graph, output.name())));
   }
   return absl::OkStatus();
 }
@@ -162,15 +170,16 @@ absl::flat_hash_map<std::string, bool> Reached(const onnx::GraphProto& graph, co
   for (const auto& [name, traces] : grouping.inputs) reached[name] = true;
   for (const auto& node : graph.node()) {
     if (node.op_type() == "Shape" || node.op_type() == "Size") continue;
-    const bool any = std::any_of(node.input().begin(), node.input().end(), [&](const std::string& name) { return reached.contains(name); });
+    const bool any = std::any_of(node.input().begin(), node.input().end(),
+                                 [&](const std::string& name) { return reached.contains(name); });
     if (!any) continue;
     for (const std::string& name : node.output()) reached[name] = true;
   }
   return reached;
 }
 
-std::vector<InputRewrite> RewritesOf(const onnx::GraphProto& graph, const InferredGraph& base, const InferredGraph& facts,
-                                     const BatchPlan& plan, const Variables& variables) {
+std::vector<InputRewrite> RewritesOf(const onnx::GraphProto& graph, const InferredGraph& base,
+                                     const InferredGraph& facts, const BatchPlan& plan, const Variables& variables) {
   std::vector<InputRewrite> rewrites;
   for (const NodeEdit& edit : plan.edits) {
     const std::string& name = graph.node(edit.node).input(edit.edit.input);
@@ -184,7 +193,8 @@ std::vector<InputRewrite> RewritesOf(const onnx::GraphProto& graph, const Inferr
       contents.push_back(Scaled(edit.edit.base[i], edit.edit.elements[i], variables, Sizes::kTarget).value_or(0));
     }
     literal.data = std::move(contents);
-    rewrites.push_back({.node = edit.node, .input = edit.edit.input, .contents = std::make_shared<const Literal>(std::move(literal))});
+    rewrites.push_back(
+        {.node = edit.node, .input = edit.edit.input, .contents = std::make_shared<const Literal>(std::move(literal))});
   }
   for (const Expansion& expansion : plan.expansions) {
     const auto fact = base.values.find(graph.node(expansion.node).input(expansion.input));
@@ -204,10 +214,10 @@ absl::Status StaticSizes(const BoundInputs& bound, const absl::Status& reason) {
     if (dims.size() < 3) dims.push_back(dim);
   }
   const DimChange& first = bound.changes.front();
-  const std::string what =
-      batch_only ? absl::StrCat("exported with a fixed batch of ", first.from, "; cannot be re-batched")
-                 : absl::StrCat("exported with fixed sizes (dimension ", first.dim, " of '", first.input, "' is ", first.from,
-                                "); cannot be changed to ", first.to);
+  const std::string what = batch_only
+                               ? absl::StrCat("exported with a fixed batch of ", first.from, "; cannot be re-batched")
+                               : absl::StrCat("exported with fixed sizes (dimension ", first.dim, " of '", first.input,
+                                              "' is ", first.from, "); cannot be changed to ", first.to);
   return ErrorStatus(absl::StatusCode::kInvalidArgument, "static-batch", what,
                      {absl::StrCat("why: ", DiagnosticOf(reason).message),
                       absl::StrCat("try: export with dynamic_shapes={", absl::StrJoin(dims, ", "), "}, or drop ",
@@ -255,7 +265,8 @@ absl::StatusOr<Rebatched> Rebatcher::Infer(const onnx::ModelProto& model, const 
   // Image sizes seldom scale everything in proportion (borders, strides); where no constant holds them, none has to
   // follow, and only the batch is left to change.
   std::vector<DimChange> batch;
-  std::copy_if(bound.changes.begin(), bound.changes.end(), std::back_inserter(batch), [](const DimChange& c) { return c.dim == 0; });
+  std::copy_if(bound.changes.begin(), bound.changes.end(), std::back_inserter(batch),
+               [](const DimChange& c) { return c.dim == 0; });
   if (batch.size() == bound.changes.size()) return StaticSizes(bound, result.status());
   absl::Status plain = CheckPlainResize(model, bound);
   if (!plain.ok()) return StaticSizes(bound, result.status());

@@ -40,7 +40,8 @@ class Rebatcher {
   absl::StatusOr<Rebatched> Infer(const onnx::ModelProto& model, const BoundInputs& bound);
 
  private:
-  absl::StatusOr<Rebatched> Follow(const onnx::ModelProto& model, const BoundInputs& bound, const std::vector<DimChange>& changes);
+  absl::StatusOr<Rebatched> Follow(const onnx::ModelProto& model, const BoundInputs& bound,
+                                   const std::vector<DimChange>& changes);
 
   std::unique_ptr<RebatchMemory> memory_;
 };

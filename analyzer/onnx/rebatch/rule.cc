@@ -10,9 +10,10 @@
 namespace onnx_mem {
 namespace {
 
-// Adds a wish for those dims of input `i` that are wanted and not yet scaled; with `of_size_one` only those whose exported
-// size is 1, else only the others.
-void Add(const BatchSite& site, size_t i, const Traces& wanted, bool of_size_one, Ones ones, std::vector<SizeWish>& wishes) {
+// Adds a wish for those dims of input `i` that are wanted and not yet scaled; with `of_size_one` only those whose
+// exported size is 1, else only the others.
+void Add(const BatchSite& site, size_t i, const Traces& wanted, bool of_size_one, Ones ones,
+         std::vector<SizeWish>& wishes) {
   const Operand& operand = InputAt(site, i);
   SizeWish wish{.input = static_cast<int>(i), .dims = Traces(operand.base.rank()), .ones = ones};
   bool any = false;
@@ -121,9 +122,9 @@ Ruling GrantBatch(const BatchSite& site, int output) {
 }
 
 bool MayDropBatch(const BatchSite& site) {
-  constexpr auto kReducers = std::to_array<std::string_view>(
-      {"ArgMax", "ArgMin", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "NegativeLogLikelihoodLoss", "Shape", "Size",
-       "SoftmaxCrossEntropyLoss", "TopK"});
+  constexpr auto kReducers = std::to_array<std::string_view>({"ArgMax", "ArgMin", "GlobalAveragePool", "GlobalLpPool",
+                                                              "GlobalMaxPool", "NegativeLogLikelihoodLoss", "Shape",
+                                                              "Size", "SoftmaxCrossEntropyLoss", "TopK"});
   const std::string& op = site.node.op_type();
   if (op.rfind("Reduce", 0) == 0 || std::binary_search(kReducers.begin(), kReducers.end(), op)) return true;
   if (op == "Gather" || op == "Slice") return PicksOne(site);

@@ -1,8 +1,8 @@
 // What an exporter bakes into the inputs of an operator when the batch is fixed, and how that follows another batch.
 //
-// Two kinds of constants carry a batch: contents (the target of a Reshape, the sizes of a Resize), which are edited, and
-// sizes (a class token expanded to [2, 1, 768] before it was folded), which are wished for at the operand and have to
-// be granted by whatever makes it. One table row per operator.
+// Two kinds of constants carry a batch: contents (the target of a Reshape, the sizes of a Resize), which are edited,
+// and sizes (a class token expanded to [2, 1, 768] before it was folded), which are wished for at the operand and have
+// to be granted by whatever makes it. One table row per operator.
 #ifndef ONNX_MEM_ANALYZER_ONNX_REBATCH_RULE_H_
 #define ONNX_MEM_ANALYZER_ONNX_REBATCH_RULE_H_
 
@@ -46,8 +46,8 @@ struct ContentsEdit {
   Traces elements;
 };
 
-// What becomes of an operand's dim whose exported size is 1, where nothing in the file says that it was the batch's. (An
-// Expand to 1, a Tile by 1 or a ConstantOfShape do say so: the framework expanded to the batch there.)
+// What becomes of an operand's dim whose exported size is 1, where nothing in the file says that it was the batch's.
+// (An Expand to 1, a Tile by 1 or a ConstantOfShape do say so: the framework expanded to the batch there.)
 enum class Ones : uint8_t {
   kBroadcast,  // stays: the operator broadcasts it
   kConstant,   // a Constant node, which holds no parameter, is scaled; else it stays
@@ -110,8 +110,8 @@ Ruling OrNotUnderstood(Ruling ruling);
 void WishFor(const BatchSite& site, size_t i, const Traces& wanted, Ruling& ruling, Ones ones = Ones::kExpand);
 // Likewise for an operand that broadcasts: of several that are 1 where the output is 1, one is enough.
 void AskAligned(const BatchSite& site, size_t i, const Traces& wanted, Ruling& ruling);
-// `wanted` of a result of `shape`, at the dims of `operand` that correspond (aligned at the right, `skip` dims at the end
-// left out) and have the same size.
+// `wanted` of a result of `shape`, at the dims of `operand` that correspond (aligned at the right, `skip` dims at the
+// end left out) and have the same size.
 Traces Aligned(const Operand& operand, const Dims& shape, const Traces& wanted, size_t skip);
 
 }  // namespace onnx_mem

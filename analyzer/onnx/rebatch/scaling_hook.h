@@ -1,5 +1,5 @@
-// Puts scaled values in the place of those that a file fixes, while shapes are inferred: what the probe and the replay of
-// re-batching (rebatch.h) do alike.
+// Puts scaled values in the place of those that a file fixes, while shapes are inferred: what the probe and the replay
+// of re-batching (rebatch.h) do alike.
 #ifndef ONNX_MEM_ANALYZER_ONNX_REBATCH_SCALING_HOOK_H_
 #define ONNX_MEM_ANALYZER_ONNX_REBATCH_SCALING_HOOK_H_
 

@@ -22,7 +22,8 @@ Ruling EditExpand(const BatchSite& site, const Traces& wanted) {
     const size_t t = target->size() - back;
     const Trace& trace = wanted[out.base.rank() - back];
     // A 1 in the target leaves the dim as it is.
-    if (!trace.any() || edit.elements[t].any() || ((*target)[t] == 1 && out.base.dims[out.base.rank() - back] != 1)) continue;
+    if (!trace.any() || edit.elements[t].any() || ((*target)[t] == 1 && out.base.dims[out.base.rank() - back] != 1))
+      continue;
     edit.elements[t] = trace;
     any = true;
   }
@@ -115,7 +116,8 @@ Ruling GrantTile(const BatchSite& site, int) {
 Ruling GrantRange(const BatchSite& site, int) {
   const auto *start = IntsAt(site, 0), *limit = IntsAt(site, 1), *step = IntsAt(site, 2);
   if (start == nullptr || limit == nullptr || step == nullptr) return NotUnderstood();
-  if (start->size() != 1 || limit->size() != 1 || step->size() != 1 || (*start)[0] != 0 || (*step)[0] != 1) return NotUnderstood();
+  if (start->size() != 1 || limit->size() != 1 || step->size() != 1 || (*start)[0] != 0 || (*step)[0] != 1)
+    return NotUnderstood();
   Ruling ruling;
   ruling.edits.push_back({.input = 1, .base = *limit, .elements = site.outputs[0].traces});
   return ruling;

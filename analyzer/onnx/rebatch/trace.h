@@ -38,7 +38,8 @@ enum class Sizes : uint8_t { kProbe, kTarget };
 // How one dim depends on each variable: it is base * factor^power.
 struct Trace {
   std::array<int8_t, kMostVariables> power{};
-  std::array<int64_t, kMostVariables> outer{1, 1, 1, 1};  // elements outside the variable within this dim, where power > 0
+  std::array<int64_t, kMostVariables> outer{1, 1, 1,
+                                            1};  // elements outside the variable within this dim, where power > 0
 
   bool any() const { return power != std::array<int8_t, kMostVariables>{}; }
   bool SamePower(const Trace& other) const { return power == other.power; }

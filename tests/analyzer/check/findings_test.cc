@@ -12,7 +12,8 @@ struct Checked {
   Analysis analysis;
   std::vector<Diagnostic> findings;
   const Diagnostic* Find(std::string_view code) const {
-    const auto found = std::find_if(findings.begin(), findings.end(), [&](const Diagnostic& d) { return d.code == code; });
+    const auto found =
+        std::find_if(findings.begin(), findings.end(), [&](const Diagnostic& d) { return d.code == code; });
     return found == findings.end() ? nullptr : &*found;
   }
 };

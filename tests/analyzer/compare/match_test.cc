@@ -24,8 +24,9 @@ std::vector<MatchUnit> Kinds(std::string_view letters) {
 }
 
 TEST(MatchUnits, PathsMatchWhateverTheyDo) {
-  EXPECT_EQ(MatchUnits({{{"layer1", "", "conv"}, {"fc", "", "linear"}}}, {{{"fc", "", "conv"}, {"layer1", "", "conv"}}}),
-            (Pairs{{0, 1}, {1, 0}}));
+  EXPECT_EQ(
+      MatchUnits({{{"layer1", "", "conv"}, {"fc", "", "linear"}}}, {{{"fc", "", "conv"}, {"layer1", "", "conv"}}}),
+      (Pairs{{0, 1}, {1, 0}}));
 }
 
 TEST(MatchUnits, NamesMatchOnlyTheirOwnKind) {

@@ -40,7 +40,8 @@ TEST(KeptResults, TheLayerHoldsWeightsThatAttentionHandsBack) {  // x, _ = self.
   EXPECT_EQ(p.Release(attention.weights), std::make_pair(attention.layer_end, attention.product));
 }
 
-TEST(KeptResults, InTrainingTheDroppedWeightsAreHandedBack) {  // weights = F.dropout(weights); return weights @ v, weights
+TEST(KeptResults,
+     InTrainingTheDroppedWeightsAreHandedBack) {  // weights = F.dropout(weights); return weights @ v, weights
   LoweredProgram p;
   const std::string attn = "layers.0 > layers.0.attn";
   const TensorId scores = p.Run("mul_scalar", {p.Run("bmm", {p.input(), p.input()}, attn)}, attn);

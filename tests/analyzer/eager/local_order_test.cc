@@ -14,7 +14,8 @@ namespace {
 using Program = LoweredProgram;
 using Nodes = std::pair<int32_t, int32_t>;
 
-TEST(LocalOrder, WhatWaitsWhileAnotherIsMadeHasAName) {  // c = self.conv(i); y = self.fc(self.act(i) * torch.cat((i, c)))
+TEST(LocalOrder,
+     WhatWaitsWhileAnotherIsMadeHasAName) {  // c = self.conv(i); y = self.fc(self.act(i) * torch.cat((i, c)))
   Program p;
   const TensorId i = p.Run("linear", {p.input()}, "m > m.in");       // 0
   const TensorId c = p.Run("conv", {i}, "m > m.conv");               // 1
@@ -27,7 +28,8 @@ TEST(LocalOrder, WhatWaitsWhileAnotherIsMadeHasAName) {  // c = self.conv(i); y 
   EXPECT_EQ(p.Release(a), Nodes(4, 4)) << "a part of the expression";
 }
 
-TEST(LocalOrder, AStatementOnOneNameTakesItOver) {  // a = self.f(x); b = self.g(x); a = a.exp(); b = b.exp(); a * c + b * d
+TEST(LocalOrder,
+     AStatementOnOneNameTakesItOver) {  // a = self.f(x); b = self.g(x); a = a.exp(); b = b.exp(); a * c + b * d
   Program p;
   const TensorId a = p.Run("linear", {p.input()}, "m > m.f");    // 0
   const TensorId b = p.Run("linear", {p.input()}, "m > m.g");    // 1
@@ -197,7 +199,8 @@ TEST(LocalOrder, AJoinedListHasANameWhereArithmeticReadsIt) {  // c = torch.cat(
     Program p;
     const TensorId q = p.Run("linear", {p.input()}, "m > m.q");                                      // 0
     std::vector<TensorId> parts;
-    for (std::string_view conv : {"m > m.0", "m > m.1", "m > m.2"}) parts.push_back(p.Run("conv", {q}, conv));  // 1 to 3
+    for (std::string_view conv : {"m > m.0", "m > m.1", "m > m.2"})
+      parts.push_back(p.Run("conv", {q}, conv));                                                     // 1 to 3
     const TensorId joined = p.Run("cat", parts, "m", {6, 4});                                        // 4
     const TensorId viewed = p.Run("reshape", {joined}, "m", {6, 4});                                 // 5
     const TensorId y = p.Run(op, op == "mul" ? std::vector{q, viewed} : std::vector{viewed}, "m", {6, 4});  // 6

@@ -108,7 +108,8 @@ TEST(LocalSkips, NumberedPartsNameTheirResults) {  // up1 = self.up1(x); low1 = 
   }
 }
 
-TEST(LocalSkips, APartThatReadsTheOtherIsAResidual) {  // f2 = self.fire2(x); f3 = self.fire3(f2) + f2; f4 = self.fire4(f3)
+TEST(LocalSkips,
+     APartThatReadsTheOtherIsAResidual) {  // f2 = self.fire2(x); f3 = self.fire3(f2) + f2; f4 = self.fire4(f3)
   Program p;
   const TensorId f2 = p.Run("conv", {p.input()}, "fire2");  // 0
   const TensorId f3 = p.Run("conv", {f2}, "fire3");         // 1

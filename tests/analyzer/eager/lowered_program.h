@@ -55,7 +55,8 @@ class LoweredProgram {
   // are one line.
   void OnLines(TensorId id, const std::vector<std::string>& texts) {
     std::string& trace = graph_.nodes[graph_.tensors[id].producer].metadata[std::string(kSourceTrace)];
-    for (const std::string& text : texts) absl::StrAppend(&trace, "File \"net.py\", line 1, in forward\n    ", text, "\n");
+    for (const std::string& text : texts)
+      absl::StrAppend(&trace, "File \"net.py\", line 1, in forward\n    ", text, "\n");
   }
   const Graph& graph() const { return graph_; }
 

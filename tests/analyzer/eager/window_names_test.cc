@@ -74,7 +74,8 @@ TEST(WindowNames, DynamosOptimizerJoinsTheLastTwoViews) {
   }
 }
 
-TEST(KeptResults, AnEncodersResultIsHeldWithTheModelsOutput) {  // outputs = self.model(ids); return self.head(outputs[0])
+TEST(KeptResults,
+     AnEncodersResultIsHeldWithTheModelsOutput) {  // outputs = self.model(ids); return self.head(outputs[0])
   Program p;
   const auto call = [](std::string_view part, int layer, std::string_view leaf) {
     const std::string stack = "m > m.model > m.model." + std::string(part);

@@ -40,8 +40,9 @@ TEST(SourceLine, WritingInPlace) {
 TEST(SourceLine, WhatIsNoWholeStatement) {
   EXPECT_FALSE(ParseStatement("x = torch.cat(").whole);
   EXPECT_FALSE(ParseStatement("x = a + \\").whole);
-  for (const char* part : {"mask=mask,", "hidden = self.norm(x),", ").transpose(1, 2)", "self.norm(x)", "if x is None:",
-                           "'not the end", "", "x = f(x); y = g(x)", "for x in self.layers:", "def forward(self, x): return x"}) {
+  for (const char* part :
+       {"mask=mask,", "hidden = self.norm(x),", ").transpose(1, 2)", "self.norm(x)", "if x is None:", "'not the end",
+        "", "x = f(x); y = g(x)", "for x in self.layers:", "def forward(self, x): return x"}) {
     EXPECT_EQ(ParseStatement(part).kind, StatementKind::kUnknown) << part;
   }
 }

@@ -271,8 +271,9 @@ TEST(DropoutRecipe, ConvolutionsCutToCausalOnesDropBehindTheirActivations) {
 TEST(DropoutRecipe, NeighboursInASequentialHaveNoneBetweenThem) {
   std::string text = Transformer(true, "Relu");
   for (const char* layer : {"l0", "l1"}) {
-    text = absl::StrReplaceAll(text, {{absl::StrCat("/", layer, ".Act = "), absl::StrCat("/", layer, "/ff/ff.1/Relu = ")},
-                                      {absl::StrCat("/", layer, ".u/MatMul = "), absl::StrCat("/", layer, "/ff/ff.2/MatMul = ")}});
+    text = absl::StrReplaceAll(
+        text, {{absl::StrCat("/", layer, ".Act = "), absl::StrCat("/", layer, "/ff/ff.1/Relu = ")},
+               {absl::StrCat("/", layer, ".u/MatMul = "), absl::StrCat("/", layer, "/ff/ff.2/MatMul = ")}});
   }
   EXPECT_EQ(Dropouts(text, Eager()), 6) << LowerText(text, Eager());
   EXPECT_EQ(Dropouts(absl::StrReplaceAll(text, {{"ff.2", "ff.3"}}), Eager()), 8);
@@ -374,9 +375,10 @@ TEST(Dropout, WhatDropsBehindNormsIsSaidToo) {
 TEST(DropoutRecipe, APyramidOfDilatedConvolutionsDropsItsProjection) {
   std::string text = "input x float32 2x4x8x8\nweight p.weight float32 4x12x1x1\nweight q.weight float32 3x4x1x1\n";
   for (int dilation : {1, 2, 3}) {
-    absl::StrAppend(&text, "weight w", dilation, " float32 4x4x3x3\n/b", dilation, "/Conv = Conv(x, w", dilation, ") -> c", dilation,
-                    " float32 2x4x8x8 {dilations: [", dilation, " ", dilation, "], pads: [", dilation, " ", dilation, " ", dilation,
-                    " ", dilation, "]}\n/b", dilation, "/Relu = Relu(c", dilation, ") -> r", dilation, " float32 2x4x8x8\n");
+    absl::StrAppend(&text, "weight w", dilation, " float32 4x4x3x3\n/b", dilation, "/Conv = Conv(x, w", dilation,
+                    ") -> c", dilation, " float32 2x4x8x8 {dilations: [", dilation, " ", dilation, "], pads: [",
+                    dilation, " ", dilation, " ", dilation, " ", dilation, "]}\n/b", dilation, "/Relu = Relu(c",
+                    dilation, ") -> r", dilation, " float32 2x4x8x8\n");
   }
   absl::StrAppend(&text, R"(
     /Concat = Concat(r1, r2, r3) -> j float32 2x12x8x8 {axis: 1}
@@ -387,7 +389,8 @@ TEST(DropoutRecipe, APyramidOfDilatedConvolutionsDropsItsProjection) {
 )");
   const std::string lowered = LowerText(text);
   EXPECT_NE(lowered.find("dropout(s) -> s/dropout"), std::string::npos) << lowered;
-  const std::string alike = LowerText(absl::StrReplaceAll(text, {{"[2 2], pads: [2 2 2 2]", "[1 1], pads: [1 1 1 1]"}}));
+  const std::string alike =
+      LowerText(absl::StrReplaceAll(text, {{"[2 2], pads: [2 2 2 2]", "[1 1], pads: [1 1 1 1]"}}));
   EXPECT_EQ(alike.find("dropout("), std::string::npos) << alike;
 }
 

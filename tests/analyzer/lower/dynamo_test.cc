@@ -39,7 +39,8 @@ TEST(Dynamo, AFoldedWeightOfALayerIsAParameter) {
   EXPECT_NE(text.find("parameter val_34\n"), std::string::npos) << text;
 }
 
-// A position network over stored coordinates: the product with its first weight is folded, the sum with the bias is left.
+// A position network over stored coordinates: the product with its first weight is folded, the sum with the bias is
+// left.
 TEST(Dynamo, AFoldedProductIsComputedInEveryStep) {
   const std::string text = LowerText(R"(
     input x float32 1x9x16
@@ -265,7 +266,8 @@ TEST(Dynamo, OtherJoinsOfOnePartAreCopiesAlone) {
     @ namespace : Net/sigmoid: aten.sigmoid.default
     @ pkg.torch.onnx.fx_node %sigmoid : [num_users=1] = call_function[target=aten.sigmoid.default](args = (%cat,), kwargs = {})
     output z
-  )", onnx_mem::Run(), {"axis"});
+  )",
+                                     onnx_mem::Run(), {"axis"});
   EXPECT_NE(text.find("cat(y) -> cat axis=1"), std::string::npos) << text;
 }
 

@@ -65,7 +65,8 @@ TEST(FoldedExpressions, WhatWasPickedFromALostParameterHasATable) {
 }
 
 TEST(FoldedExpressions, WithoutALostParameterItIsComputed) {
-  const std::string text = LowerText(absl::StrReplaceAll(kRelative, {{"    @ onnx_mem.lost_parameter attn.biases\n", ""}}));
+  const std::string text =
+      LowerText(absl::StrReplaceAll(kRelative, {{"    @ onnx_mem.lost_parameter attn.biases\n", ""}}));
   EXPECT_NE(text.find("full() -> index_2/computed"), std::string::npos) << text;
   EXPECT_EQ(text.find("parameter"), std::string::npos) << text;
 }

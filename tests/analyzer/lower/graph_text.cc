@@ -174,7 +174,8 @@ std::string AttributeText(const Attribute& attribute) {
   if (const auto* i = std::get_if<int64_t>(&attribute)) return absl::StrCat(*i);
   if (const auto* d = std::get_if<double>(&attribute)) return absl::StrCat(*d);
   if (const auto* s = std::get_if<std::string>(&attribute)) return *s;
-  if (const auto* l = std::get_if<std::vector<int64_t>>(&attribute)) return absl::StrCat("[", absl::StrJoin(*l, " "), "]");
+  if (const auto* l = std::get_if<std::vector<int64_t>>(&attribute))
+    return absl::StrCat("[", absl::StrJoin(*l, " "), "]");
   return "?";
 }
 

@@ -196,7 +196,8 @@ TEST(InPlace, LeakyReluOnlyAsAModuleOfItsOwn) {
   EXPECT_NE(text.find("leaky_relu(e) -> y\n"), std::string::npos) << text;
 }
 
-// nn.LeakyReLU(): who gives no slope gives no inplace=True either. A norm of timm's activates with inplace=True by itself.
+// nn.LeakyReLU(): who gives no slope gives no inplace=True either. A norm of timm's activates with inplace=True by
+// itself.
 TEST(InPlace, LeakyReluWithItsDefaultSlopeIsANewTensorUnlessItsNormMadeIt) {
   const std::string text = LowerText(R"(
     input x float32 2x3x4x4

@@ -1,5 +1,5 @@
-// What is put back of an exported program that dynamo's exporter and its optimizer changed: calls that gave nothing new,
-// masks that only tracing makes, tables that nobody trains.
+// What is put back of an exported program that dynamo's exporter and its optimizer changed: calls that gave nothing
+// new, masks that only tracing makes, tables that nobody trains.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -127,7 +127,8 @@ std::string EagerMask(const std::string& function) {
 
 TEST(TracedMask, OneThatHidesNothingIsNotAdded) {
   EXPECT_EQ(EagerMask("attention_mask = create_bidirectional_mask("), "relu(x) -> scores\nsoftmax(scores) -> y\n");
-  EXPECT_TRUE(Has(EagerMask("causal_mask = create_causal_mask("), "add(scores, bias) -> masked")) << "made in every run";
+  EXPECT_TRUE(Has(EagerMask("causal_mask = create_causal_mask("), "add(scores, bias) -> masked"))
+      << "made in every run";
 }
 
 // RoFormer's sines and cosines, halves of one table's rows.
@@ -175,7 +176,8 @@ constexpr char kFrames[] = R"(
 
 TEST(FrozenTables, WhatIsAddedToFramesOfSoundIsNotTrained) {
   EXPECT_EQ(Lower(kFrames).frozen.size(), 1u);
-  EXPECT_TRUE(Lower(absl::StrReplaceAll(kFrames, {{"embed.weight float32 16x8", "embed.weight float32 1x16x8"}})).frozen.empty())
+  EXPECT_TRUE(Lower(absl::StrReplaceAll(kFrames, {{"embed.weight float32 16x8", "embed.weight float32 1x16x8"}}))
+                  .frozen.empty())
       << "a parameter for this length, as models write that learn it";
 }
 

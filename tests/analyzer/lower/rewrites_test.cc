@@ -128,7 +128,8 @@ TEST(RelativeBias, IsComputedFromItsTable) {
 
 TEST(RelativeBias, AMaskOverHeadsThatAreNotItsOwnStays) {
   std::string text(kFoldedBias);
-  for (size_t at = text.find("1x3x4x4"); at != std::string::npos; at = text.find("1x3x4x4")) text.replace(at, 7, "1x1x4x4");
+  for (size_t at = text.find("1x3x4x4"); at != std::string::npos; at = text.find("1x3x4x4"))
+    text.replace(at, 7, "1x1x4x4");
   EXPECT_EQ(LowerText(text).find("index("), std::string::npos);
 }
 
@@ -146,7 +147,8 @@ TEST(Addcmul, IsKnownByItsProductByOne) {
   )");
   };
   EXPECT_TRUE(absl::StartsWith(LowerText(text("1")), "addcmul(b, w, x) -> y [a]\n"));
-  EXPECT_TRUE(absl::StartsWith(LowerText(text("2")), "mul(w, x) -> p [a]\nmul_scalar(p) -> s [a]\nadd(b, s) -> y [a]\n"));
+  EXPECT_TRUE(
+      absl::StartsWith(LowerText(text("2")), "mul(w, x) -> p [a]\nmul_scalar(p) -> s [a]\nadd(b, s) -> y [a]\n"));
 }
 
 constexpr std::string_view kGlu = R"(
@@ -189,7 +191,8 @@ TEST(WeightNorm, DirectionTimesLengthOverItsNorm) {
   std::string text(kWeightNorm);
   text.replace(text.find("Div(conv.weight_v, n) -> u float32 24x16x8"), 42, "Div(conv.weight_g, n) -> u float32 1x1x8");
   text.replace(text.find("Mul(u, conv.weight_g)"), 21, "Mul(conv.weight_v, u)");
-  EXPECT_NE(LowerText(text).find("weight_norm(conv.weight_v, conv.weight_g) -> w [conv]\n"), std::string::npos) << LowerText(text);
+  EXPECT_NE(LowerText(text).find("weight_norm(conv.weight_v, conv.weight_g) -> w [conv]\n"), std::string::npos)
+      << LowerText(text);
 }
 
 TEST(WeightNorm, ANormOverAMiddleDimensionIsComposed) {
@@ -318,7 +321,8 @@ TEST(FoldedWeight, IsComputedInEveryStep) {
     output y
   )");
   EXPECT_EQ(text.find("batch_norm"), std::string::npos) << text;
-  EXPECT_NE(text.find("weight_norm(onnx::Conv_12, onnx::Conv_12/length) -> onnx::Conv_12/computed"), std::string::npos) << text;
+  EXPECT_NE(text.find("weight_norm(onnx::Conv_12, onnx::Conv_12/length) -> onnx::Conv_12/computed"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("conv(x, onnx::Conv_12/computed, conv.bias) -> y"), std::string::npos) << text;
 }
 

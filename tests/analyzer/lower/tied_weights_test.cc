@@ -1,5 +1,5 @@
-// Output projections whose weight an evaluation export stored apart from the token embedding's: which are taken to share
-// it, and what is said of the others.
+// Output projections whose weight an evaluation export stored apart from the token embedding's: which are taken to
+// share it, and what is said of the others.
 #include <gtest/gtest.h>
 
 #include <algorithm>

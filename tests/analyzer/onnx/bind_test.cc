@@ -49,7 +49,8 @@ TEST(BindInputs, InputGivesAWholeShapeAndItsSymbols) {
 }
 
 TEST(BindInputs, FormulasAreEvaluated) {
-  EXPECT_EQ(Shapes("float[batch, seq] x, float[\"2*batch\", \"seq+1\"] y", {.batch = 3, .dims = {{"seq", 4}}}), "x=3x4 y=6x5");
+  EXPECT_EQ(Shapes("float[batch, seq] x, float[\"2*batch\", \"seq+1\"] y", {.batch = 3, .dims = {{"seq", 4}}}),
+            "x=3x4 y=6x5");
 }
 
 TEST(BindInputs, UnboundDimsAreListedWithACommand) {

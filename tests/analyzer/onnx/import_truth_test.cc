@@ -63,9 +63,10 @@ void CheckRun(const std::string& file, const ModelFile& model, const json& run, 
     ++(known ? tally.wrong : tally.unknown);
     if (tally.complaints.size() < 20) {
       tally.complaints.push_back(file + ": " + name + " want " + type.dump() + ", got " +
-                                 (it == tensors.end() ? "nothing"
-                                                      : std::string(NameOf(it->second->dtype)) + " " + ToString(it->second->shape) +
-                                                            (it->second->upper_bound ? " at most" : "")));
+                                 (it == tensors.end()
+                                      ? "nothing"
+                                      : std::string(NameOf(it->second->dtype)) + " " + ToString(it->second->shape) +
+                                            (it->second->upper_bound ? " at most" : "")));
     }
   }
   tally.exact_runs += all;
@@ -87,8 +88,8 @@ Tally CheckFolder(const fs::path& shapes, const fs::path& models) {
   std::string text;
   for (const std::string& complaint : tally.complaints) text += "\n  " + complaint;
   EXPECT_GT(tally.values, 0);
-  std::cout << tally.exact_runs << " of " << tally.runs << " runs, " << tally.exact << " of " << tally.values << " values exact, "
-            << tally.unknown << " unknown, " << tally.wrong << " wrong" << text << "\n";
+  std::cout << tally.exact_runs << " of " << tally.runs << " runs, " << tally.exact << " of " << tally.values
+            << " values exact, " << tally.unknown << " unknown, " << tally.wrong << " wrong" << text << "\n";
   return tally;
 }
 

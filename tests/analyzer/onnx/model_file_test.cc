@@ -21,20 +21,26 @@ absl::StatusOr<ImportedModel> Import(const std::string& bytes, const Bindings& b
 
 std::string Dump(const std::string& text, const Bindings& bindings = {}) {
   const auto imported = Import(ModelBytes(text), bindings);
-  return imported.ok() ? DumpGraph(imported->graph) : absl::StrCat(DiagnosticOf(imported.status()).code, ": ", DiagnosticOf(imported.status()).message);
+  return imported.ok()
+             ? DumpGraph(imported->graph)
+             : absl::StrCat(DiagnosticOf(imported.status()).code, ": ", DiagnosticOf(imported.status()).message);
 }
 
 TEST(Import, NodesTensorsAndRoles) {
-  EXPECT_EQ(Dump(R"(g (float[N, 3, 8, 8] x) => (float[N, 4, 6, 6] y) <float[4, 3, 3, 3] w = ["location": "none"]> { h = Conv(x, w)  y = Relu(h) })", {.batch = 2}),
-            "input x float32 2x3x8x8\n"
-            "initializer w float32 4x3x3x3\n"
-            "Conv(x, w) -> h float32 2x4x6x6\n"
-            "Relu(h) -> y float32 2x4x6x6\n"
-            "outputs y\n");
+  EXPECT_EQ(
+      Dump(
+          R"(g (float[N, 3, 8, 8] x) => (float[N, 4, 6, 6] y) <float[4, 3, 3, 3] w = ["location": "none"]> { h = Conv(x, w)  y = Relu(h) })",
+          {.batch = 2}),
+      "input x float32 2x3x8x8\n"
+      "initializer w float32 4x3x3x3\n"
+      "Conv(x, w) -> h float32 2x4x6x6\n"
+      "Relu(h) -> y float32 2x4x6x6\n"
+      "outputs y\n");
 }
 
 TEST(Import, InitializersAmongTheInputsAreNoInputs) {
-  onnx::ModelProto model = ModelOfText(R"(g (float[N, 3] x, float[3, 4] w) => (float[N, 4] y) <float[3, 4] w = ["location": "none"]> { y = MatMul(x, w) })");
+  onnx::ModelProto model = ModelOfText(
+      R"(g (float[N, 3] x, float[3, 4] w) => (float[N, 4] y) <float[3, 4] w = ["location": "none"]> { y = MatMul(x, w) })");
   const auto imported = Import(model.SerializeAsString());
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->graph.inputs.size(), 1U);
@@ -99,7 +105,8 @@ TEST(Import, BranchesMayReuseNames) {
 }
 
 TEST(Import, BodiesCaptureOuterTensors) {
-  const auto imported = Import(ModelBytes(R"(g (bool c, float[N] x) => (float[N] y) <float[1] w = ["location": "none"]> {
+  const auto imported =
+      Import(ModelBytes(R"(g (bool c, float[N] x) => (float[N] y) <float[1] w = ["location": "none"]> {
               h = Relu(x)
               y = If (c) <else_branch = e () => (float[N] s) { s = Neg(h) }, then_branch = t () => (float[N] r) { a = Mul(h, w)  r = Neg(a) }>
             })"));
@@ -153,17 +160,22 @@ TEST(Import, UnknownOperatorsAreAssumed) {
 }
 
 TEST(Import, ErrorsNameTheirReason) {
-  EXPECT_EQ(Dump(R"(g (float[2, 3] x) => (float[2, 3] y) <float[4, 5] w = ["location": "none"]> { y = MatMul(x, w) })").substr(0, 9), "bad-shape");
-  EXPECT_EQ(Dump(R"(g (float[2, 3] x, int64[4, 5] i) => (float[4] y) { y = GatherND(x, i) })").substr(0, 9), "bad-shape");
+  EXPECT_EQ(Dump(R"(g (float[2, 3] x) => (float[2, 3] y) <float[4, 5] w = ["location": "none"]> { y = MatMul(x, w) })")
+                .substr(0, 9),
+            "bad-shape");
+  EXPECT_EQ(Dump(R"(g (float[2, 3] x, int64[4, 5] i) => (float[4] y) { y = GatherND(x, i) })").substr(0, 9),
+            "bad-shape");
   EXPECT_EQ(Dump(R"(g (float[2, 3] x) => (float[y, 1, 2, 4] y) <float[1, 16, 3] w = ["location": "none"],
       float[1, 16, 4] r = ["location": "none"]> { y = LSTM <hidden_size = 4> (x, w, r) })").substr(0, 9), "bad-shape");
   EXPECT_EQ(Dump("g (float[2, 3] x) => (float[2, 3] y) { [n] y = MatMul(x) }").substr(0, 52),
             "bad-shape: node 'n' (MatMul): input 1 (B) is missing");
   onnx::ModelProto empty = ModelOfText("g (float[N] x) => (float[N] x) { }");
   EXPECT_EQ(DiagnosticOf(Import(empty.SerializeAsString()).status()).message, "'m.onnx' has no nodes");
-  EXPECT_EQ(Dump("<ir_version: 8, opset_import: [\"\" : 99]> g (float[N] x) => (float[N] y) { y = Relu(x) }").substr(0, 23),
-            "opset-too-new: opset 99");
-  onnx::ModelProto huge = ModelOfText(R"(g (float[N, 3] x) => (float[N, 4] y) <float[3, 4] w = ["location": "none"]> { y = MatMul(x, w) })");
+  EXPECT_EQ(
+      Dump("<ir_version: 8, opset_import: [\"\" : 99]> g (float[N] x) => (float[N] y) { y = Relu(x) }").substr(0, 23),
+      "opset-too-new: opset 99");
+  onnx::ModelProto huge = ModelOfText(
+      R"(g (float[N, 3] x) => (float[N, 4] y) <float[3, 4] w = ["location": "none"]> { y = MatMul(x, w) })");
   huge.mutable_graph()->mutable_initializer(0)->set_dims(0, -3);
   EXPECT_FALSE(Import(huge.SerializeAsString()).ok());
   huge.mutable_graph()->mutable_initializer(0)->set_dims(0, int64_t{1} << 62);
@@ -171,7 +183,8 @@ TEST(Import, ErrorsNameTheirReason) {
 }
 
 TEST(Import, DamagedMessagesAreErrors) {
-  const std::string bytes = ModelBytes(R"(g (float[N, 3] x) => (float[N, 4] y) <float[3, 4] w = ["location": "none"]> { h = MatMul(x, w)  y = Relu(h) })");
+  const std::string bytes = ModelBytes(
+      R"(g (float[N, 3] x) => (float[N, 4] y) <float[3, 4] w = ["location": "none"]> { h = MatMul(x, w)  y = Relu(h) })");
   for (size_t i = 0; i < bytes.size(); ++i) {
     for (char change : {'\0', '\x7f', '\xff'}) {
       std::string broken = bytes;
@@ -184,7 +197,10 @@ TEST(Import, DamagedMessagesAreErrors) {
 TEST(Import, DeepNestingIsAnErrorNotACrash) {
   onnx::GraphProto graph = ModelOfText("g (bool c, float[N] x) => (float[N] y) { y = Relu(x) }").graph();
   for (int depth = 0; depth < 200; ++depth) {
-    onnx::GraphProto outer = ModelOfText("g (bool c, float[N] x) => (float[N] y) { y = If (c) <then_branch = t () => (float[N] y) { y = Relu(x) }, else_branch = e () => (float[N] y) { y = Relu(x) }> }").graph();
+    onnx::GraphProto outer = ModelOfText(
+                                 "g (bool c, float[N] x) => (float[N] y) { y = If (c) <then_branch = t () => (float[N] "
+                                 "y) { y = Relu(x) }, else_branch = e () => (float[N] y) { y = Relu(x) }> }")
+                                 .graph();
     *outer.mutable_node(0)->mutable_attribute(0)->mutable_g() = graph;
     graph = outer;
   }

@@ -25,13 +25,15 @@ TEST(OrderNodes, SortsStably) {
 }
 
 TEST(OrderNodes, BodiesReadOuterValues) {
-  EXPECT_EQ(Order("y = If (c) <then_branch = t () => (float[N] r) { r = Relu(a) }, else_branch = e () => (float[N] s) { s = Neg(x) }>"
+  EXPECT_EQ(Order("y = If (c) <then_branch = t () => (float[N] r) { r = Relu(a) }, else_branch = e () => (float[N] s) "
+                  "{ s = Neg(x) }>"
                   "a = Relu(x)"),
             "!ay");
 }
 
 TEST(OrderNodes, SortsWithinBodies) {
-  EXPECT_EQ(Order("y = If (c) <then_branch = t () => (float[N] r) { r = Relu(a) a = Neg(x) }, else_branch = e () => (float[N] s) { s = Neg(x) }>"),
+  EXPECT_EQ(Order("y = If (c) <then_branch = t () => (float[N] r) { r = Relu(a) a = Neg(x) }, else_branch = e () => "
+                  "(float[N] s) { s = Neg(x) }>"),
             "!y");
 }
 

@@ -151,7 +151,8 @@ TEST(SlimModel, RefusesAFieldThatLeavesItsMessage) {
 TEST(SlimModel, ReadsAFileLikeMemory) {
   onnx::ModelProto model = OneNode();
   for (int i = 0; i < 50; ++i) {
-    AddInitializer(model, absl::StrCat("w", i), onnx::TensorProto::FLOAT, 50'000).set_raw_data(std::string(200'000, 'w'));
+    AddInitializer(model, absl::StrCat("w", i), onnx::TensorProto::FLOAT, 50'000)
+        .set_raw_data(std::string(200'000, 'w'));
   }
   const std::string bytes = model.SerializeAsString();
   const std::string path = testing::TempDir() + "/slim_model_test.onnx";

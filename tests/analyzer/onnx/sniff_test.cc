@@ -30,7 +30,8 @@ TEST(CheckMagic, GitLfsPointerHasItsOwnCode) {
 
 TEST(CheckMagic, NamesOtherFormats) {
   const std::pair<std::string, std::string> cases[] = {
-      {"PK\x03\x04\x00\x00\x08\x08 archive/data.pkl"s, "'m.onnx' is a PyTorch checkpoint (zip archive), not an ONNX model"},
+      {"PK\x03\x04\x00\x00\x08\x08 archive/data.pkl"s,
+       "'m.onnx' is a PyTorch checkpoint (zip archive), not an ONNX model"},
       {"PK\x03\x04\x14\x00 weights.npy"s, "'m.onnx' is a NumPy archive (zip), not an ONNX model"},
       {"\x80\x02\x8a\x0al\xfc\x9c"s, "'m.onnx' is a PyTorch checkpoint (legacy pickle), not an ONNX model"},
       {"\x40\x01\x00\x00\x00\x00\x00\x00{\"__metadata__\":{}}"s,

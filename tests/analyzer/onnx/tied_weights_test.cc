@@ -50,10 +50,11 @@ onnx::TensorProto& AddMatrix(onnx::ModelProto& model, const std::string& name, i
 }
 
 // A table and a head with the contents given.
-onnx::ModelProto LanguageModel(const std::vector<float>& table, const std::vector<float>& head, bool transposed = true) {
-  onnx::ModelProto model =
-      ModelOfText(transposed ? "g (int64[2] ids) => (float y) { e = Gather(table, ids) y = MatMul(e, head) }"
-                             : "g (int64[2] ids) => (float y) { e = Gather(table, ids) y = Gemm<transB = 1>(e, head) }");
+onnx::ModelProto LanguageModel(const std::vector<float>& table, const std::vector<float>& head,
+                               bool transposed = true) {
+  onnx::ModelProto model = ModelOfText(
+      transposed ? "g (int64[2] ids) => (float y) { e = Gather(table, ids) y = MatMul(e, head) }"
+                 : "g (int64[2] ids) => (float y) { e = Gather(table, ids) y = Gemm<transB = 1>(e, head) }");
   AddMatrix(model, "table", kWords, kWidth).set_raw_data(BytesOf(table));
   AddMatrix(model, "head", transposed ? kWidth : kWords, transposed ? kWords : kWidth).set_raw_data(BytesOf(head));
   return model;

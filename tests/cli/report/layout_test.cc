@@ -91,11 +91,13 @@ TEST(Aligned, PadsEachColumnToItsWidest) {
 }
 
 TEST(Aligned, ShortensNamesThenLeavesOutOptionalColumns) {
-  const TextTable table{{{.shrinks = true}, {.right = true}, {.right = true, .optional = true}, {.right = true, .optional = true}},
-                        {{"a.rather.long.module.name.of.a.layer", "123456", "first", "second"}}};
+  const TextTable table{
+      {{.shrinks = true}, {.right = true}, {.right = true, .optional = true}, {.right = true, .optional = true}},
+      {{"a.rather.long.module.name.of.a.layer", "123456", "first", "second"}}};
   Screen screen;
   screen.width = 50;
-  EXPECT_EQ(Aligned(table, 0, 1, screen), (std::vector<std::string>{"a.rather.long...ame.of.a.layer 123456 first second"}));
+  EXPECT_EQ(Aligned(table, 0, 1, screen),
+            (std::vector<std::string>{"a.rather.long...ame.of.a.layer 123456 first second"}));
   screen.width = 40;
   EXPECT_EQ(Aligned(table, 0, 1, screen), (std::vector<std::string>{"a.rather.lon...e.of.a.layer 123456 first"}));
   screen.width = 10;  // no less than the name and the numbers

@@ -45,9 +45,12 @@ TEST(FindSkips, ShortcutsOfResidualBlocksAreNone) {
 TEST(FindSkips, ThePeakWithoutItIsThatOfTheOtherSteps) {
   MemoryProgram program;
   for (int i = 0; i < 20; ++i) program.steps.Add({.op = "op", .node = "", .module = ""});
-  program.buffers.Add({.name = "a", .bytes = 100, .begin = StepId(0), .end = StepId(19), .kept_by = "", .dims = {}, .module = ""});
-  program.buffers.Add({.name = "b", .bytes = 50, .begin = StepId(8), .end = StepId(9), .kept_by = "", .dims = {}, .module = ""});
-  program.buffers.Add({.name = "c", .bytes = 20, .begin = StepId(1), .end = StepId(2), .kept_by = "", .dims = {}, .module = ""});
+  program.buffers.Add(
+      {.name = "a", .bytes = 100, .begin = StepId(0), .end = StepId(19), .kept_by = "", .dims = {}, .module = ""});
+  program.buffers.Add(
+      {.name = "b", .bytes = 50, .begin = StepId(8), .end = StepId(9), .kept_by = "", .dims = {}, .module = ""});
+  program.buffers.Add(
+      {.name = "c", .bytes = 20, .begin = StepId(1), .end = StepId(2), .kept_by = "", .dims = {}, .module = ""});
   const std::vector<Skip> skips = FindSkips(program);
   ASSERT_EQ(skips.size(), 1u);
   EXPECT_EQ(skips[0].held_steps, 19);

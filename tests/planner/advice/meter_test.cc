@@ -31,7 +31,8 @@ TEST(Meter, SaysWhatAnalyzeSaysInAnyOrder) {
   inference.mode = Mode::kInference;
   segment.run.segments = {{.modules = {"layer1"}, .nodes = {}}};
   accumulated.run.accumulate = 3;
-  for (const Workload& workload : {plain, autocast, frozen, TrainingAt(8), sgd, inference, segment, accumulated, plain}) {
+  for (const Workload& workload :
+       {plain, autocast, frozen, TrainingAt(8), sgd, inference, segment, accumulated, plain}) {
     ExpectAsAnalyzed(meter, file, workload);
   }
 }

@@ -45,7 +45,8 @@ TEST(RankSavings, LargestFirstAndMeasured) {
 
 TEST(RankSavings, ParametersWithoutElementsAreNothingToFreeze) {
   const absl::StatusOr<ModelFile> file = ModelFile::Parse(
-      ModelBytes(R"(g (float[2,0] x) => (float y) <float[0,4] w = ["location": "none"]> { y = MatMul(x, w) })"), "m.onnx");
+      ModelBytes(R"(g (float[2,0] x) => (float y) <float[0,4] w = ["location": "none"]> { y = MatMul(x, w) })"),
+      "m.onnx");
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(WithFlag(Savings(*file, TrainingAt(2)), "--freeze"), nullptr);
 }

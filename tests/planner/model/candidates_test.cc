@@ -66,7 +66,8 @@ TEST(FindCandidates, AModuleWhoseNodesAreNotTogetherIsNone) {
 
 // An in-place ReLU behind a layer of another segment leaves nothing to start a second run from.
 TEST(FindCandidates, EachCanRunAgain) {
-  for (const char* name : {"alexnet.train.ts.op17.onnx", "unet_seg.train.ts.op17.onnx", "mobilenet_v2.train.ts.op17.onnx"}) {
+  for (const char* name :
+       {"alexnet.train.ts.op17.onnx", "unet_seg.train.ts.op17.onnx", "mobilenet_v2.train.ts.op17.onnx"}) {
     SCOPED_TRACE(name);
     const auto file = ModelFile::Open(std::string(ONNX_MEM_SOURCE_DIR) + "/testdata/models/" + name);
     ASSERT_TRUE(file.ok()) << file.status();
@@ -77,7 +78,8 @@ TEST(FindCandidates, EachCanRunAgain) {
     const CandidateSet set = FindCandidates(*lowered);
     EXPECT_FALSE(set.list.empty());
     for (const Candidate& candidate : set.list) {
-      EXPECT_FALSE(EffectsOfRerun(lowered->graph, {candidate.first, candidate.last}).overwrites_inputs) << candidate.label;
+      EXPECT_FALSE(EffectsOfRerun(lowered->graph, {candidate.first, candidate.last}).overwrites_inputs)
+          << candidate.label;
     }
   }
 }

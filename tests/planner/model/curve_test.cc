@@ -42,7 +42,8 @@ TEST(MakeCurve, KeepsHabitsAndMarksThem) {
 }
 
 TEST(MakeCurve, NoneStaysWhenAPlanWithoutFlopsBeatsIt) {
-  const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("pool", 90, 190, 0)}, BudgetLine::kDevice, CostLine::kFlops);
+  const auto curve =
+      MakeCurve({Plan("none", 100, 200, 0), Plan("pool", 90, 190, 0)}, BudgetLine::kDevice, CostLine::kFlops);
   EXPECT_EQ(Labels(curve), (Names{"none!", "pool"}));
 }
 

@@ -1,5 +1,5 @@
-// What is proven of the device must hold for every plan that was replayed through the allocator, and be no less than what is
-// proven of the bytes alive.
+// What is proven of the device must hold for every plan that was replayed through the allocator, and be no less than
+// what is proven of the bytes alive.
 #include "planner/model/device_bound.h"
 
 #include <gtest/gtest.h>

@@ -45,7 +45,8 @@ EmittedCode Emit(const Lowered& lowered, const ModulePlan& plan) {
 
 TEST(EmitPytorch, SaysWhatThePlanIsFor) {
   const EmittedCode code = Emit(LowerChain({"/0/MatMul", "/1/MatMul", "/2/MatMul"}), PlanOf({{"0"}}));
-  EXPECT_TRUE(absl::StrContains(code.text, "for chain.onnx, batch = 4: by hand os.remove('x')\n")) << "one comment line";
+  EXPECT_TRUE(absl::StrContains(code.text, "for chain.onnx, batch = 4: by hand os.remove('x')\n"))
+      << "one comment line";
   EXPECT_TRUE(absl::StrContains(code.text, "3,552,260,915 bytes; without the plan 5,864,370,995 bytes"));
   EXPECT_TRUE(absl::StrContains(code.text, "1,024 FLOPs, 8.6 % more time"));
   EXPECT_FALSE(absl::StrContains(code.text, "folder"));
@@ -53,8 +54,10 @@ TEST(EmitPytorch, SaysWhatThePlanIsFor) {
 
 TEST(EmitPytorch, SingleModulesNeedNoCodeForRuns) {
   const EmittedCode code = Emit(LowerChain({"/0/MatMul", "/1/MatMul", "/2/MatMul"}), PlanOf({{"0"}, {"2"}}));
-  EXPECT_TRUE(absl::StrContains(code.text, "PLAN = [\n    {\"modules\": [\"0\"], \"preserve_rng_state\": True},  # frees 1,234 bytes\n"
-                                   "    {\"modules\": [\"2\"], "));
+  EXPECT_TRUE(
+      absl::StrContains(code.text,
+                        "PLAN = [\n    {\"modules\": [\"0\"], \"preserve_rng_state\": True},  # frees 1,234 bytes\n"
+                        "    {\"modules\": [\"2\"], "));
   EXPECT_FALSE(absl::StrContains(code.text, "_wrap_children"));
   EXPECT_TRUE(code.diagnostics.empty());
 }
@@ -93,10 +96,11 @@ TEST(EmitPytorch, NamesOfTheFileCannotLeaveTheirString) {
 TEST(EmitPlanJson, IsWhatPlanFilesLookLike) {
   ModelInfo info;
   info.path = "chain.onnx";
-  EXPECT_EQ(EmitPlanJson(info, PlanOf({{"0", "1"}})),
-            "{\n  \"model\": \"chain.onnx\",\n  \"label\": \"by hand\\nos.remove('x')\",\n  \"peak_bytes\": 3552260915,\n"
-            "  \"recompute_flops\": 1024,\n  \"segments\": [\n    {\n      \"modules\": [\n        \"0\",\n        \"1\"\n"
-            "      ]\n    }\n  ]\n}\n");
+  EXPECT_EQ(
+      EmitPlanJson(info, PlanOf({{"0", "1"}})),
+      "{\n  \"model\": \"chain.onnx\",\n  \"label\": \"by hand\\nos.remove('x')\",\n  \"peak_bytes\": 3552260915,\n"
+      "  \"recompute_flops\": 1024,\n  \"segments\": [\n    {\n      \"modules\": [\n        \"0\",\n        \"1\"\n"
+      "      ]\n    }\n  ]\n}\n");
 }
 
 }  // namespace

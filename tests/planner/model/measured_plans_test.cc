@@ -29,7 +29,8 @@ TEST(MeasuredPlans, TheAccountantSaysWhatPyTorchTook) {
   const nlohmann::json document = nlohmann::json::parse(file);
   int rows = 0;
   for (const auto& entry : document.at("models")) {
-    const absl::StatusOr<ModelFile> model = ModelFile::Open(kTestData + "models/" + entry.at("file").get<std::string>());
+    const absl::StatusOr<ModelFile> model =
+        ModelFile::Open(kTestData + "models/" + entry.at("file").get<std::string>());
     ASSERT_TRUE(model.ok()) << model.status();
     Workload workload;
     workload.mode = Mode::kTraining;

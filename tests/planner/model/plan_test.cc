@@ -41,8 +41,9 @@ PlanAnswer Answer(const Loaded& loaded, const PlanRequest& request) {
 }
 
 TEST(PlanModel, EveryPlanTakesWhatTheAnalysisMeasures) {
-  for (const auto& [name, batch] : {std::pair("resnet18.train.ts.op17.onnx", 8), std::pair("unet_seg.train.ts.op17.onnx", 2),
-                                    std::pair("mobilenet_v2.train.ts.op17.onnx", 8)}) {
+  for (const auto& [name, batch] :
+       {std::pair("resnet18.train.ts.op17.onnx", 8), std::pair("unet_seg.train.ts.op17.onnx", 2),
+        std::pair("mobilenet_v2.train.ts.op17.onnx", 8)}) {
     SCOPED_TRACE(name);
     const Loaded loaded = Load(name, batch);
     const PlanAnswer answer = Answer(loaded, Request(40));
@@ -94,8 +95,8 @@ TEST(PlanModel, TheSameLimitGivesTheSamePlans) {
   }
 }
 
-// Hand-made choices for ResNet-50, batch 64, Adam: 3,829 MiB of live bytes for 5.5 % more compute (layer1 as one), 2,403 MiB
-// for 33 % (all blocks).
+// Hand-made choices for ResNet-50, batch 64, Adam: 3,829 MiB of live bytes for 5.5 % more compute (layer1 as one),
+// 2,403 MiB for 33 % (all blocks).
 TEST(PlanModel, BeatsTheChoicesByHandOfResNet50) {
   const Loaded loaded = Load("resnet50.train.ts.op17.onnx", 64);
   PlanRequest request = Request(120);
@@ -121,7 +122,8 @@ TEST(PlanModel, ABudgetBelowTheProvenMinimumIsInfeasible) {
   EXPECT_FALSE(answer.minimum_why.empty());
 }
 
-// On live bytes what sets of segments can do is known: every plan of the class is within the bound, and the best is found.
+// On live bytes what sets of segments can do is known: every plan of the class is within the bound, and the best is
+// found.
 TEST(PlanModel, IsProvenOptimalAmongModuleLevelSegments) {
   for (const auto& [name, batch] : {std::pair("resnet18.train.ts.op17.onnx", 64)}) {
     SCOPED_TRACE(name);

@@ -88,7 +88,8 @@ TEST(Prover, NoEnactedPlanBeatsTheBound) {
   EXPECT_GE(positive, 1);
 }
 
-// With gradients of an earlier micro-step there, and with checkpoints in the code itself, bounds stay below what is measured.
+// With gradients of an earlier micro-step there, and with checkpoints in the code itself, bounds stay below what is
+// measured.
 TEST(Prover, HoldsForMicroStepsAndForCodeThatCheckpoints) {
   for (const bool own : {false, true}) {
     Workload workload;

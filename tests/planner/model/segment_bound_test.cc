@@ -114,10 +114,11 @@ struct Case {
   bool exact = true;  // every set's peak is that of its limits
   std::vector<std::pair<std::string, int64_t>> dims = {};
 };
-const Case kCases[] = {{"resnet18.train.ts.op17.onnx", 32}, {"unet_seg.train.ts.op17.onnx", 4},
-                       {"mobilenet_v2.train.ts.op17.onnx", 16}, {"vit_b_16.train.ts.op17.onnx", 8},
-                       {"resnet50.train.dynamo.op18.noopt.onnx", 16}, {"vgg16.train.ts.op17.onnx", 16},
-                       {"resnet18.train.ts.op17.chain.onnx", 16}, {"gpt2_sdpa.train.ts.op17.onnx", 8, false, {{"seq", 128}}}};
+const Case kCases[] = {
+    {"resnet18.train.ts.op17.onnx", 32},           {"unet_seg.train.ts.op17.onnx", 4},
+    {"mobilenet_v2.train.ts.op17.onnx", 16},       {"vit_b_16.train.ts.op17.onnx", 8},
+    {"resnet50.train.dynamo.op18.noopt.onnx", 16}, {"vgg16.train.ts.op17.onnx", 16},
+    {"resnet18.train.ts.op17.chain.onnx", 16},     {"gpt2_sdpa.train.ts.op17.onnx", 8, false, {{"seq", 128}}}};
 
 // Random disjoint candidates, in order of their nodes.
 std::vector<int32_t> RandomSet(std::mt19937& random, const std::vector<Candidate>& candidates, unsigned share) {

@@ -34,7 +34,8 @@ Lowered LowerModel(const Run& run = {}) {
 }
 
 Wrapping Wrap(const Lowered& lowered, std::vector<std::string> modules) {
-  absl::StatusOr<Wrapping> wrapping = WrappingOf(lowered, ModuleNodes(lowered.graph), {.modules = std::move(modules), .nodes = {}});
+  absl::StatusOr<Wrapping> wrapping =
+      WrappingOf(lowered, ModuleNodes(lowered.graph), {.modules = std::move(modules), .nodes = {}});
   if (!wrapping.ok()) ADD_FAILURE() << wrapping.status();
   return *std::move(wrapping);
 }

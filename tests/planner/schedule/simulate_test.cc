@@ -34,7 +34,8 @@ TEST(SimulateTest, KeepsEverything) {
 
 TEST(SimulateTest, RerunsChargeOnlyWhatIsNotResident) {
   TwoBlocks g;
-  const auto measure = Simulate(g.graph, {C(g.f0), C(g.f1), C(g.f1), F(g.a), C(g.f0), C(g.b2), F(g.a), F(g.b), C(g.b3)});
+  const auto measure =
+      Simulate(g.graph, {C(g.f0), C(g.f1), C(g.f1), F(g.a), C(g.f0), C(g.b2), F(g.a), F(g.b), C(g.b3)});
   ASSERT_TRUE(measure.ok()) << measure.status();
   EXPECT_EQ(*measure, (ScheduleMeasure{42, 28}));
 }
@@ -112,7 +113,8 @@ TEST(SimulateTest, AgreesWithRecordedSolutions) {
       if (!solution.contains("schedule") || solution["schedule"].is_null()) continue;
       Schedule schedule;
       for (const auto& step : solution["schedule"]) {
-        schedule.push_back({step[0] == "C" ? ScheduleStep::Kind::kCompute : ScheduleStep::Kind::kFree, step[1].get<int32_t>()});
+        schedule.push_back(
+            {step[0] == "C" ? ScheduleStep::Kind::kCompute : ScheduleStep::Kind::kFree, step[1].get<int32_t>()});
       }
       const auto measure = Simulate(*graph, schedule);
       ASSERT_TRUE(measure.ok()) << entry.path() << measure.status();

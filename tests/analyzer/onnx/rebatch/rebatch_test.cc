@@ -30,8 +30,9 @@ std::string At(const std::string& text, const Bindings& bindings) {
 std::string AtBatch(const std::string& text, int64_t batch) { return At(text, {.batch = batch}); }
 
 TEST(Rebatch, ReshapeTargetsFollow) {
-  EXPECT_EQ(AtBatch(R"(g (float[2, 8, 4, 4] x) => (float[2, 128] y) <int64[2] t = {2, 128}> { y = Reshape(x, t) })", 64),
-            "Reshape y 64x128");
+  EXPECT_EQ(
+      AtBatch(R"(g (float[2, 8, 4, 4] x) => (float[2, 128] y) <int64[2] t = {2, 128}> { y = Reshape(x, t) })", 64),
+      "Reshape y 64x128");
   EXPECT_EQ(AtBatch(R"(g (float[2, 8, 4, 4] x) => (float[2, 128] y) <int64[2] t = {2, -1}> { y = Reshape(x, t) })", 64),
             "Reshape y 64x128");
   EXPECT_EQ(AtBatch(R"(g (float[1, 8, 4, 4] x) => (float[1, 128] y) <int64[2] t = {1, -1}> { y = Reshape(x, t) })", 64),
@@ -40,17 +41,24 @@ TEST(Rebatch, ReshapeTargetsFollow) {
 
 TEST(Rebatch, OneConstantMayServeReadersOfDifferentMeaning) {
   EXPECT_EQ(AtBatch(R"(g (float[2, 2, 8] x, float[2, 16] w) => (float[2, 16] y, float[2, 16] z)
-            <int64[2] t = {2, 16}, float[2, 16] c = ["location": "none"]> { y = Reshape(x, t)  d = Reshape(c, t)  z = MatMul(y, m) m = Transpose(d) })", 3),
+            <int64[2] t = {2, 16}, float[2, 16] c = ["location": "none"]> { y = Reshape(x, t)  d = Reshape(c, t)  z = MatMul(y, m) m = Transpose(d) })",
+                    3),
             "Reshape y 3x16\nReshape d 2x16\nTranspose m 16x2\nMatMul z 3x2");
 }
 
 TEST(Rebatch, AClassTokenIsExpandedAgain) {
   // At batch 1 the exporter left out the Expand: it did nothing.
-  EXPECT_EQ(AtBatch(R"(g (float[1, 4, 8] x) => (float[1, 5, 8] y) <float[1, 1, 8] token = ["location": "none"]> { y = Concat<axis = 1>(token, x) })", 3),
-            "Expand token/expanded 3x1x8\nConcat y 3x5x8");
-  EXPECT_EQ(AtBatch(R"(g (float[2, 4, 8] x) => (float[2, 5, 8] y) <float[1, 1, 8] token = ["location": "none"], int64[3] t = {2, -1, -1}, int64[3] u = {2, 1, 8}>
-            { e = Expand(token, u)  y = Concat<axis = 1>(e, x) })", 3),
-            "Expand e 3x1x8\nConcat y 3x5x8");
+  EXPECT_EQ(
+      AtBatch(
+          R"(g (float[1, 4, 8] x) => (float[1, 5, 8] y) <float[1, 1, 8] token = ["location": "none"]> { y = Concat<axis = 1>(token, x) })",
+          3),
+      "Expand token/expanded 3x1x8\nConcat y 3x5x8");
+  EXPECT_EQ(
+      AtBatch(
+          R"(g (float[2, 4, 8] x) => (float[2, 5, 8] y) <float[1, 1, 8] token = ["location": "none"], int64[3] t = {2, -1, -1}, int64[3] u = {2, 1, 8}>
+            { e = Expand(token, u)  y = Concat<axis = 1>(e, x) })",
+          3),
+      "Expand e 3x1x8\nConcat y 3x5x8");
 }
 
 // torch.ones(len(x), 1): Python read the size, so the file calls its batch free and infers at the traced one only.
@@ -60,29 +68,45 @@ TEST(Rebatch, AFreeBatchThatWasReadAsANumberWhenTracedFollows) {
   EXPECT_EQ(AtBatch(text, 2), "ConstantOfShape ones 2x1\nConcat y 2x13");
   EXPECT_EQ(AtBatch(text, 16), "ConstantOfShape ones 16x1\nConcat y 16x13");
   // No batch makes these fit: the error is that of the batch that was asked for.
-  EXPECT_EQ(AtBatch(R"(g (float[batch, 12] x) => (float[batch, 3] y) <float[11, 3] w = ["location": "none"]> { y = MatMul(x, w) })", 16),
-            "bad-shape: why: its inputs are 16x12 and 11x3");
+  EXPECT_EQ(
+      AtBatch(
+          R"(g (float[batch, 12] x) => (float[batch, 3] y) <float[11, 3] w = ["location": "none"]> { y = MatMul(x, w) })",
+          16),
+      "bad-shape: why: its inputs are 16x12 and 11x3");
 }
 
 TEST(Rebatch, FoldedConstantsOfTheExportedBatchFollow) {
-  EXPECT_EQ(AtBatch(R"(g (float[2, 4] x) => (float[2, 4] y) <float[2, 4] c = ["location": "none"]> { s = Sigmoid(c)  y = Add(x, s) })", 5),
-            "Sigmoid s 5x4\nAdd y 5x4");
+  EXPECT_EQ(
+      AtBatch(
+          R"(g (float[2, 4] x) => (float[2, 4] y) <float[2, 4] c = ["location": "none"]> { s = Sigmoid(c)  y = Add(x, s) })",
+          5),
+      "Sigmoid s 5x4\nAdd y 5x4");
 }
 
 TEST(Rebatch, ParametersThatBroadcastStay) {
-  EXPECT_EQ(AtBatch(R"(g (float[1, 4, 8] x) => (float[1, 4, 8] y) <float[1, 4, 8] position = ["location": "none"]> { y = Add(x, position) })", 5), "Add y 5x4x8");
+  EXPECT_EQ(
+      AtBatch(
+          R"(g (float[1, 4, 8] x) => (float[1, 4, 8] y) <float[1, 4, 8] position = ["location": "none"]> { y = Add(x, position) })",
+          5),
+      "Add y 5x4x8");
 }
 
 TEST(Rebatch, ExpandedToOneWasExpandedToTheBatch) {
-  EXPECT_EQ(AtBatch(R"(g (float[1, 4, 8] x) => (float[1, 4, 8] y) <int64[1, 4] ids = {0, 1, 0, 1}, float[2, 8] table = ["location": "none"], int64[2] t = {1, 4}>
-            { e = Expand(ids, t)  g = Gather(table, e)  y = Add(x, g) })", 5),
-            "Expand e 5x4\nGather g 5x4x8\nAdd y 5x4x8");
+  EXPECT_EQ(
+      AtBatch(
+          R"(g (float[1, 4, 8] x) => (float[1, 4, 8] y) <int64[1, 4] ids = {0, 1, 0, 1}, float[2, 8] table = ["location": "none"], int64[2] t = {1, 4}>
+            { e = Expand(ids, t)  g = Gather(table, e)  y = Add(x, g) })",
+          5),
+      "Expand e 5x4\nGather g 5x4x8\nAdd y 5x4x8");
 }
 
 TEST(Rebatch, RecurrentStatesFollow) {
-  EXPECT_EQ(AtBatch(R"(g (float[2, 7, 4] x) => (float[7, 1, 2, 8] y) <float[1, 32, 4] w = ["location": "none"], float[1, 32, 8] r = ["location": "none"], float[1, 2, 8] h = ["location": "none"], float[1, 2, 8] c = ["location": "none"]>
-            { t = Transpose<perm = [1, 0, 2]>(x)  y = LSTM<hidden_size = 8>(t, w, r, , , h, c) })", 3),
-            "Transpose t 7x3x4\nLSTM y 7x1x3x8");
+  EXPECT_EQ(
+      AtBatch(
+          R"(g (float[2, 7, 4] x) => (float[7, 1, 2, 8] y) <float[1, 32, 4] w = ["location": "none"], float[1, 32, 8] r = ["location": "none"], float[1, 2, 8] h = ["location": "none"], float[1, 2, 8] c = ["location": "none"]>
+            { t = Transpose<perm = [1, 0, 2]>(x)  y = LSTM<hidden_size = 8>(t, w, r, , , h, c) })",
+          3),
+      "Transpose t 7x3x4\nLSTM y 7x1x3x8");
 }
 
 TEST(Rebatch, EnumeratedIndicesFollow) {
@@ -92,24 +116,34 @@ TEST(Rebatch, EnumeratedIndicesFollow) {
 }
 
 TEST(Rebatch, ALostBatchIsNamed) {
-  EXPECT_EQ(AtBatch(R"(g (float[2, 3] x) => (float[2, 3] y) <int64[1] flat = {-1}, int64[2, 3] i = {5, 1, 2, 3, 4, 0}>
-            { f = Reshape(x, flat)  y = Gather(f, i) })", 4),
-            "static-batch: why: the batch is lost at the Gather that makes 'y': its inputs follow, its output does not");
-  EXPECT_EQ(AtBatch(R"(g (float[4, 3] x) => (float[2, 3] y) <int64[1] s = {0}, int64[1] e = {2}> { y = Slice(x, s, e) })", 8),
-            "static-batch: why: the batch is lost at the Slice that makes 'y': its inputs follow, its output does not");
-  EXPECT_EQ(AtBatch(R"(g (float[4, 3] x) => (float[5, 3] y) <float[1, 3] c = ["location": "none"]> { y = Concat<axis = 0>(x, c) })", 8),
-            "static-batch: why: the Concat that makes 'y' gives 5x3, which is not proportional to the batch");
+  EXPECT_EQ(
+      AtBatch(R"(g (float[2, 3] x) => (float[2, 3] y) <int64[1] flat = {-1}, int64[2, 3] i = {5, 1, 2, 3, 4, 0}>
+            { f = Reshape(x, flat)  y = Gather(f, i) })",
+              4),
+      "static-batch: why: the batch is lost at the Gather that makes 'y': its inputs follow, its output does not");
+  EXPECT_EQ(
+      AtBatch(R"(g (float[4, 3] x) => (float[2, 3] y) <int64[1] s = {0}, int64[1] e = {2}> { y = Slice(x, s, e) })", 8),
+      "static-batch: why: the batch is lost at the Slice that makes 'y': its inputs follow, its output does not");
+  EXPECT_EQ(
+      AtBatch(
+          R"(g (float[4, 3] x) => (float[5, 3] y) <float[1, 3] c = ["location": "none"]> { y = Concat<axis = 0>(x, c) })",
+          8),
+      "static-batch: why: the Concat that makes 'y' gives 5x3, which is not proportional to the batch");
   EXPECT_EQ(AtBatch(R"(g (float[4, 3] x) => (float[3, 4] y) <int64[2] t = {3, 4}> { y = Reshape(x, t) })", 8),
             "static-batch: why: the Reshape that makes 'y' has the constant shape [3, 4]");
 }
 
 TEST(Rebatch, ReductionsOverTheBatchAreNoLoss) {
-  EXPECT_EQ(AtBatch(R"(g (float[2, 3] x) => (float[1, 3] y) <int64[1] a = {0}> { y = ReduceMean(x, a) })", 8), "ReduceMean y 1x3");
+  EXPECT_EQ(AtBatch(R"(g (float[2, 3] x) => (float[1, 3] y) <int64[1] a = {0}> { y = ReduceMean(x, a) })", 8),
+            "ReduceMean y 1x3");
 }
 
 TEST(Rebatch, AMisfitIsRefusedWithTheNodesReason) {
-  EXPECT_EQ(AtBatch(R"(g (float[2, 3] x) => (float[2, 2] y) <float[2, 5] w = ["location": "none"]> { t = Transpose(x)  y = MatMul(t, w) })", 8),
-            "static-batch: why: node #1 (MatMul): its inputs no longer fit each other");
+  EXPECT_EQ(
+      AtBatch(
+          R"(g (float[2, 3] x) => (float[2, 2] y) <float[2, 5] w = ["location": "none"]> { t = Transpose(x)  y = MatMul(t, w) })",
+          8),
+      "static-batch: why: node #1 (MatMul): its inputs no longer fit each other");
 }
 
 TEST(Rebatch, LengthsFollowLikeBatches) {
@@ -120,17 +154,20 @@ TEST(Rebatch, LengthsFollowLikeBatches) {
 }
 
 TEST(Rebatch, ImageSizesNeedNotBeProportional) {
-  EXPECT_EQ(At(R"(g (float[2, 3, 32, 32] x) => (float[2, 4, 30, 30] y) <float[4, 3, 3, 3] w = ["location": "none"]> { y = Conv(x, w) })",
-               {.inputs = {{"x", {5, 3, 50, 40}}}}),
-            "Conv y 5x4x48x38");
-  EXPECT_EQ(At(R"(g (float[2, 3, 32, 32] x) => (float[2, 2700] y) <float[3, 3, 3, 3] w = ["location": "none"], int64[2] t = {2, 2700}>
+  EXPECT_EQ(
+      At(R"(g (float[2, 3, 32, 32] x) => (float[2, 4, 30, 30] y) <float[4, 3, 3, 3] w = ["location": "none"]> { y = Conv(x, w) })",
+         {.inputs = {{"x", {5, 3, 50, 40}}}}),
+      "Conv y 5x4x48x38");
+  EXPECT_EQ(
+      At(R"(g (float[2, 3, 32, 32] x) => (float[2, 2700] y) <float[3, 3, 3, 3] w = ["location": "none"], int64[2] t = {2, 2700}>
                   { c = Conv(x, w)  y = Reshape(c, t) })",
-               {.inputs = {{"x", {2, 3, 50, 40}}}}),
-            "static-batch: why: the Conv that makes 'c' gives 2x3x30x30, which is not proportional to the batch");
+         {.inputs = {{"x", {2, 3, 50, 40}}}}),
+      "static-batch: why: the Conv that makes 'c' gives 2x3x30x30, which is not proportional to the batch");
 }
 
 TEST(Rebatch, ASweepIsImportedOneByOne) {
-  auto file = ModelFile::Parse(ModelBytes("g (float[2, 8, 4, 4] x) => (float[2, 128] y) <int64[2] t = {2, 128}> { y = Reshape(x, t) }"), "m");
+  auto file = ModelFile::Parse(
+      ModelBytes("g (float[2, 8, 4, 4] x) => (float[2, 128] y) <int64[2] t = {2, 128}> { y = Reshape(x, t) }"), "m");
   ASSERT_TRUE(file.ok());
   for (int64_t batch : {1, 2, 3, 64, 5}) {
     const auto imported = file->Import({.batch = batch});
