@@ -27,18 +27,26 @@ bool HasOtherLinear(const Graph& graph, const CallSpan& outer, const CallSpan& i
   return false;
 }
 
+// A model that looks tokens up.
+bool ReadsTokens(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == "embedding"; });
+}
+
 // softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers'
 // eager_attention_forward, which drops weights by a function. timm, torchvision and most other code scale q or drop
-// weights by a module, and hand none back.
+// weights by a module, and hand none back. Language models whose attention is their own divide, q k^T / sqrt(d), drop by
+// a module and hand weights back as well (modeling_gptj.py, modeling_big_bird.py, modeling_roformer.py); models of
+// images that were written that way do so only where asked (modeling_maskformer_swin.py, modeling_vilt.py).
 bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
   constexpr int kMostSteps = 4;  // mask, position bias, view
   TensorId scores = softmax.inputs[0];
   bool scaled = false;
+  const bool by_module = StringAttribute(softmax, "dropout", "") == "module";
   for (int step = 0; step < kMostSteps; ++step) {
     const Node* maker = Producer(graph, scores);
     if (maker == nullptr || maker->calls != softmax.calls) return false;
-    if (IsProduct(*maker)) return scaled;
-    scaled |= maker->op == "mul_scalar" || maker->op == "div_scalar";
+    if (IsProduct(*maker)) return scaled && (!by_module || ReadsTokens(graph));
+    scaled |= (maker->op == "mul_scalar" && !by_module) || maker->op == "div_scalar";
     if (maker->inputs.empty()) return false;
     scores = maker->inputs[0];
   }
@@ -207,7 +215,7 @@ bool IsKeptByHook(const Graph& graph, TensorId id) {
 }  // namespace
 
 bool HandsWeightsBack(const Graph& graph, const Node& node) {
-  return node.op == "softmax" && StringAttribute(node, "dropout", "") != "module" && ScalesTheProduct(graph, node);
+  return node.op == "softmax" && ScalesTheProduct(graph, node);
 }
 
 int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known) {

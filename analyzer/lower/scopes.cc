@@ -1,6 +1,7 @@
 #include "analyzer/lower/scopes.h"
 
 #include <charconv>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -147,9 +148,11 @@ ScopeReader::ScopeReader(const Graph& graph) {
 // A ModuleDict does not show in node names: /a/fc/Gemm reads d.a.fc.weight.
 void ScopeReader::LearnContainers(const Graph& graph) {
   absl::flat_hash_set<std::string> tried;
+  absl::flat_hash_set<std::string> working;
   for (const Node& node : graph.nodes) {
     const std::string_view path = ScopePath(node);
     if (path.empty()) continue;
+    working.insert(ReadNodeName(path).calls.back());
     for (TensorId input : node.inputs) {
       if (!input.valid() || graph.tensors[input].role != TensorRole::kInitializer) continue;
       const std::string owner = ParentOf(graph.tensors[input].name);
@@ -162,6 +165,12 @@ void ScopeReader::LearnContainers(const Graph& graph) {
   }
   seen_.clear();
   container_call_.clear();
+  for (const std::string& call : working) {
+    const Counted counted = SplitCallNumber(call);
+    const bool is_again = counted.call > 0 && working.contains(View(counted.base));
+    if (is_again) again_.emplace(counted.base);
+  }
+  working_ = std::move(working);
 }
 
 Scope ScopeReader::Of(const Node& node) {
@@ -230,9 +239,11 @@ Scope ScopeReader::ReadNodeName(std::string_view scope_path) {
     previous = segment;
   }
   scope.module = path;
-  // A second call of a container shows only in its leaves: /b/b.0_1 follows /b/b.7.
+  // A second call of a container shows only in its leaves: /b/b.0_1 follows /b/b.7. One that runs operators of its own
+  // would have numbers on them: where it has none, it is one call that calls the leaf again.
   if (scope.calls.size() >= 2) {
     std::string& container = scope.calls[scope.calls.size() - 2];
+    if (working_.contains(container) && !again_.contains(container)) return scope;
     const int call = SplitCallNumber(std::string_view(previous.data(), previous.size())).call;
     if (owners_.contains(path)) container_call_[container] = raw == path ? 0 : call;
     auto running = container_call_.find(container);

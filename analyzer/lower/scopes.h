@@ -46,6 +46,8 @@ class ScopeReader {
   absl::flat_hash_set<std::string> seen_;     // raw paths of node names so far
   absl::flat_hash_map<std::string, std::string> full_paths_;  // path as in node names -> with the lost container names
   absl::flat_hash_map<std::string, int> container_call_;      // container's raw path -> which call of it is running
+  absl::flat_hash_set<std::string> working_;  // calls, as node names have them, that run operators of their own
+  absl::flat_hash_set<std::string> again_;    // those of them that have numbered calls beside
   absl::flat_hash_map<std::string, Scope> cache_;
   bool has_modules_ = false;
 };
