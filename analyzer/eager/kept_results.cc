@@ -4,8 +4,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "analyzer/graph/source_trace.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -34,8 +36,8 @@ bool ReadsTokens(const Graph& graph) {
 
 // softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers'
 // eager_attention_forward, which drops weights by a function. timm, torchvision and most other code scale q or drop
-// weights by a module, and hand none back. Language models whose attention is their own divide, q k^T / sqrt(d), drop by
-// a module and hand weights back as well (modeling_gptj.py, modeling_big_bird.py, modeling_roformer.py); models of
+// weights by a module, and hand none back. Language models whose attention is their own divide, q k^T / sqrt(d), drop
+// by a module and hand weights back as well (modeling_gptj.py, modeling_big_bird.py, modeling_roformer.py); models of
 // images that were written that way do so only where asked (modeling_maskformer_swin.py, modeling_vilt.py).
 bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
   constexpr int kMostSteps = 4;  // mask, position bias, view
@@ -53,6 +55,33 @@ bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
   return false;
 }
 
+// "transformer.h.3": blocks that descend from GPT-2's hand weights on to the loop over them, outputs = block(x); x =
+// outputs[0] (modeling_gptj.py, modeling_falcon.py, modeling_bloom.py, modeling_codegen.py, modeling_gpt_neo.py).
+bool IsGptBlock(std::string_view name) {
+  const std::string_view list = name.substr(0, name.rfind('.'));
+  return list == "h" || list.ends_with(".h");
+}
+
+// Whether the loop that runs the layer at `depth` around `node` holds its weights. Source lines may show that it gets
+// none: hidden_states = block(x).
+bool IsNamedInLoop(const Graph& graph, const Calls& calls, int32_t node, size_t depth) {
+  if (!IsGptBlock(calls.span(calls.of_node(node)[depth]).name)) return false;
+  SourceTraceReader reader;
+  const SourceLines& lines = reader.Read(graph.nodes[NodeId(node)]);
+  if (depth >= lines.size() || lines[depth] == nullptr) return true;
+  const std::vector<std::string>& targets = lines[depth]->statement.targets;
+  return targets.size() != 1 || absl::EndsWith(targets[0], "outputs");
+}
+
+// The end of the call after the one at `depth` that `node` runs in, if it is the next element of its list; else that of
+// the function around.
+int32_t EndOfNextElement(const Calls& calls, int32_t node, size_t depth) {
+  const int32_t around = calls.EndOfFrameAt(node, depth);
+  const int32_t next = calls.span(calls.of_node(node)[depth]).end + 1;
+  const int32_t call = next <= around ? calls.UnitCall(next, depth) : -1;
+  return call >= 0 && IsElement(calls.span(call).name) ? calls.span(call).end : around;
+}
+
 // The end of the layer that an attention module's weights are handed up to, the innermost element of a stack around it
 // that has linear layers beside the attention's own; or, if sooner, of the next attention there, which takes over the
 // name: x, _ = self.self_attn(x); x, _ = self.cross_attn(x, memory). -1 if the attention is not a module of its own.
@@ -66,7 +95,7 @@ int32_t EndOfWeights(const Graph& graph, const Calls& calls, int32_t node) {
     for (int32_t i = attention.end + 1; i <= layer.end; ++i) {
       if (HandsWeightsBack(graph, graph.nodes[NodeId(i)])) return calls.UnitEnd(i, depth + 1);
     }
-    return layer.end;
+    return IsNamedInLoop(graph, calls, node, depth) ? EndOfNextElement(calls, node, depth) : layer.end;
   }
   return -1;
 }
@@ -126,9 +155,9 @@ bool IsPositionedInput(const Graph& graph, const Calls& calls, const Node& sum, 
   });
   const auto& readers = graph.tensors[sum.outputs[0]].consumers;
   return looks_up && std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const int32_t call = calls.UnitCall(reader.value(), depth);
-    return call >= 0 && IsFirstLayer(calls, call, depth);
-  });
+           const int32_t call = calls.UnitCall(reader.value(), depth);
+           return call >= 0 && IsFirstLayer(calls, call, depth);
+         });
 }
 
 // hidden = frames + self.positions(ids), where the other term is no embedding: looked up in the expression.

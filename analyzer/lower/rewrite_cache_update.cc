@@ -45,6 +45,8 @@ class CacheUpdates {
     for (const Tensor& tensor : lowering.source.tensors) names_.insert(tensor.name);
   }
   int64_t Restore(const ProgramCall& call);
+  // To be called when all are restored: those without a fellow are no updates.
+  void TellOthers();
 
  private:
   TensorId Copy(const std::string& name, int number, TensorId of, const ProgramCall& reader);
@@ -53,6 +55,7 @@ class CacheUpdates {
   Draft& draft_;
   std::set<std::string> names_;
   std::map<std::string, TensorId> copies_;
+  std::map<int, NodeId> by_number_;
   int last_number_ = -2;
   Rank last_rank_;
 };
@@ -73,7 +76,7 @@ TensorId CacheUpdates::Copy(const std::string& name, int number, TensorId of, co
   const bool second = number == last_number_ + 1 && last_rank_ < rank && draft_.rank(draft_.producer(of)) < last_rank_;
   if (!second) last_rank_ = {rank.source, rank.place - 1};
   last_number_ = number;
-  draft_.Add(std::move(cat), last_rank_);
+  by_number_[number] = draft_.Add(std::move(cat), last_rank_);
   return copies_[name] = copy;
 }
 
@@ -97,12 +100,23 @@ int64_t CacheUpdates::Restore(const ProgramCall& call) {
   return static_cast<int64_t>(copies_.size() - before);
 }
 
+// Keys and values are updated one right after the other. A concatenation by itself joins a rotated query or key with
+// the rest of its channels, of which there are none: a copy, but no cache.
+void CacheUpdates::TellOthers() {
+  for (const auto& [number, id] : by_number_) {
+    Node& cat = draft_.mutable_node(id);
+    const bool is_update = by_number_.contains(number - 1) || by_number_.contains(number + 1);
+    if (!is_update && std::get<int64_t>(cat.attributes["axis"]) == 2) cat.attributes["axis"] = int64_t{3};
+  }
+}
+
 }  // namespace
 
 int64_t RestoreCacheUpdates(Lowering& lowering) {
   CacheUpdates updates(lowering);
   int64_t count = 0;
   for (const ProgramCall& call : ProgramCalls(lowering)) count += updates.Restore(call);
+  updates.TellOthers();
   return count;
 }
 

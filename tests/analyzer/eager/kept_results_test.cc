@@ -55,6 +55,47 @@ TEST(KeptResults,
   EXPECT_EQ(p.Release(weights).first, 3) << "the function's own name for them is gone when it returns";
 }
 
+// scores = q @ k / math.sqrt(d); probs = self.dropout(softmax(scores)); return probs @ v, probs
+TensorId Divide(LoweredProgram& p, const std::string& layer) {
+  const std::string attn = layer + " > " + layer + ".attn";
+  const TensorId weights =
+      p.Run("softmax", {p.Run("div_scalar", {p.Run("bmm", {p.input(), p.input()}, attn)}, attn)}, attn);
+  p.Say(weights, "dropout", std::string("module"));
+  p.Run("linear", {p.Run("bmm", {weights, p.input()}, attn)}, layer + " > " + layer + ".up");
+  p.Run("gelu", {p.input()}, layer + " > " + layer + ".act");
+  return weights;
+}
+
+TEST(KeptResults, LanguageModelsThatDivideHandWeightsBackToo) {
+  LoweredProgram text, image;
+  text.Run("embedding", {text.input()});
+  const TensorId handed_back = Divide(text, "layers.0");
+  EXPECT_EQ(text.Release(handed_back).first, text.last());
+  const TensorId used_up = Divide(image, "layers.0");
+  EXPECT_LT(image.Release(used_up).first, image.last() - 1);
+}
+
+TEST(KeptResults, TheLoopOverGptBlocksHoldsTheWeightsOfTheLastOne) {  // outputs = block(x); x = outputs[0]
+  LoweredProgram p;
+  p.Run("embedding", {p.input()});
+  const TensorId first = Divide(p, "h.0");
+  const TensorId second = Divide(p, "h.1");
+  const int32_t end = p.last();
+  p.Run("linear", {p.input()}, "head");
+  EXPECT_EQ(p.Release(first).first, end);
+  EXPECT_EQ(p.Release(second).first, p.last());
+}
+
+TEST(KeptResults, SourceLinesMayShowThatTheLoopGetsNoWeights) {  // x = block(x)
+  LoweredProgram p;
+  p.Run("embedding", {p.input()});
+  const TensorId weights = Divide(p, "h.0");
+  const int32_t end = p.last();
+  p.OnLines(weights, {"hidden = block(", "return self.attn(x)", "weights = softmax(scores)"});
+  Divide(p, "h.1");
+  EXPECT_EQ(p.Release(weights).first, end);
+}
+
 TEST(KeptResults, TheNextAttentionTakesOverTheName) {  // x, _ = self.attn(x); x, _ = self.cross(x); x = self.up(x)
   LoweredProgram p;
   const auto attend = [&](TensorId x, const std::string& calls) {
@@ -116,13 +157,13 @@ TEST(KeptResults, WhatEntersTheFirstLayerHasANameOfItsOwn) {  // h = e = self.em
 // h = embeds + self.positions(ids); for layer in self.layers: h = layer(h)
 TEST(KeptResults, TermsOfThePositionedInputHaveNamesTheSumGoesOn) {
   LoweredProgram p;
-  const TensorId embeds = p.Run("conv", {p.input()}, "m > m.conv");                     // 0
-  const TensorId positions = p.Run("embedding", {p.input()}, "m > m.positions");        // 1
-  const TensorId sum = p.Run("add", {embeds, positions}, "m");                          // 2
-  const TensorId first = p.Run("linear", {sum}, "m > m.layers.0 > m.layers.0.fc");      // 3
-  const TensorId second = p.Run("linear", {first}, "m > m.layers.1 > m.layers.1.fc");   // 4
-  p.Run("layer_norm", {second}, "m > m.norm");                                          // 5
-  p.Run("linear", {second}, "head");                                                    // 6
+  const TensorId embeds = p.Run("conv", {p.input()}, "m > m.conv");                    // 0
+  const TensorId positions = p.Run("embedding", {p.input()}, "m > m.positions");       // 1
+  const TensorId sum = p.Run("add", {embeds, positions}, "m");                         // 2
+  const TensorId first = p.Run("linear", {sum}, "m > m.layers.0 > m.layers.0.fc");     // 3
+  const TensorId second = p.Run("linear", {first}, "m > m.layers.1 > m.layers.1.fc");  // 4
+  p.Run("layer_norm", {second}, "m > m.norm");                                         // 5
+  p.Run("linear", {second}, "head");                                                   // 6
   EXPECT_EQ(p.Release(embeds), std::make_pair(5, 2));
   EXPECT_EQ(p.Release(sum).first, 3);
 }
@@ -130,13 +171,13 @@ TEST(KeptResults, TermsOfThePositionedInputHaveNamesTheSumGoesOn) {
 TEST(KeptResults, PositionsThatAnExporterFoldedAreStillLookedUp) {  // h = embeds + self.positions(ids)
   for (const bool is_folded : {true, false}) {
     LoweredProgram p;
-    const TensorId embeds = p.Run("conv", {p.input()}, "m > m.conv");                               // 0
+    const TensorId embeds = p.Run("conv", {p.input()}, "m > m.conv");  // 0
     const TensorId positions = p.Stored(is_folded ? "onnx::Add_12" : "m.pos_embed");
-    const TensorId sum = p.Run("add", {embeds, positions}, "m");                                    // 1
-    const TensorId first = p.Run("linear", {sum}, "m > m.layers.0 > m.layers.0.fc");                // 2
-    const TensorId second = p.Run("linear", {first}, "m > m.layers.1 > m.layers.1.fc");             // 3
-    p.Run("layer_norm", {second}, "m > m.norm");                                                    // 4
-    p.Run("linear", {second}, "head");                                                              // 5
+    const TensorId sum = p.Run("add", {embeds, positions}, "m");                         // 1
+    const TensorId first = p.Run("linear", {sum}, "m > m.layers.0 > m.layers.0.fc");     // 2
+    const TensorId second = p.Run("linear", {first}, "m > m.layers.1 > m.layers.1.fc");  // 3
+    p.Run("layer_norm", {second}, "m > m.norm");                                         // 4
+    p.Run("linear", {second}, "head");                                                   // 5
     EXPECT_EQ(p.Release(embeds).first, is_folded ? 4 : 1) << "x = x + self.pos_embed takes the name over";
   }
 }
@@ -146,18 +187,18 @@ TEST(KeptResults, AStageNamesItsInputAsItsLoopDoes) {  // h = self.embed(h); for
     LoweredProgram p;
     const std::string name = is_stage ? "stages.0" : "model";
     const auto in = [&](std::string_view inner) { return name + " > " + name + "." + std::string(inner); };
-    const TensorId h = p.Run("conv", {p.input()}, in("embed"));                             // 0
-    const TensorId a = p.Run("linear", {h}, in("blocks.0 > ") + name + ".blocks.0.fc");     // 1
-    const TensorId b = p.Run("linear", {a}, in("blocks.1 > ") + name + ".blocks.1.fc");     // 2
-    p.Run("layer_norm", {b}, in("norm"));                                                   // 3
-    p.Run("linear", {b}, "head");                                                           // 4
+    const TensorId h = p.Run("conv", {p.input()}, in("embed"));                          // 0
+    const TensorId a = p.Run("linear", {h}, in("blocks.0 > ") + name + ".blocks.0.fc");  // 1
+    const TensorId b = p.Run("linear", {a}, in("blocks.1 > ") + name + ".blocks.1.fc");  // 2
+    p.Run("layer_norm", {b}, in("norm"));                                                // 3
+    p.Run("linear", {b}, "head");                                                        // 4
     EXPECT_EQ(p.Release(h).first, is_stage ? 1 : 3);
   }
 }
 
 TEST(KeptResults, AHeadKeepsTheOutputOfItsBaseModel) {  // outputs = self.bert(ids); x = self.transform(outputs[0]); ...
   LoweredProgram p;
-  const TensorId embedded = p.Run("embedding", {p.input()}, "bert > bert.embed");            // 0
+  const TensorId embedded = p.Run("embedding", {p.input()}, "bert > bert.embed");             // 0
   const TensorId x = p.Run("linear", {embedded}, "bert > bert.layers.0 > bert.layers.0.fc");  // 1
   const TensorId hidden = p.Run("layer_norm", {x}, "bert > bert.norm");                       // 2
   const TensorId y = p.Run("linear", {hidden}, "transform");                                  // 3
@@ -180,7 +221,7 @@ TEST(KeptResults, AModuleHoldsTheWeightThatItsHookMade) {  // torch.nn.utils.wei
     LoweredProgram p;
     const TensorId v = p.Stored(hook ? "c.weight_v" : "c.parametrizations.weight.original1");
     const TensorId g = p.Stored(hook ? "c.weight_g" : "c.parametrizations.weight.original0");
-    const TensorId weight = p.Run("weight_norm", {v, g}, "c");           // 0
+    const TensorId weight = p.Run("weight_norm", {v, g}, "c");            // 0
     const TensorId x = p.Run("conv", {p.input(), weight}, "c > c.conv");  // 1
     p.Run("relu", {x}, "");                                               // 2
     EXPECT_EQ(p.Release(weight).first, hook ? 2 : 1);

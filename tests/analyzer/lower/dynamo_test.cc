@@ -143,11 +143,12 @@ TEST(Dynamo, AMaskThatTwoAttentionsShareIsTheBoolMaskOfBoth) {
     node_MatMul_3 = MatMul(p2, y) -> z float32 2x4x16x8
     @ namespace : Net/b: Attn/scaled_dot_product_attention_1: aten.scaled_dot_product_attention.default
     output z
-  )", [] {
-    onnx_mem::Run run;
-    run.attention = AttentionKernel::kEfficient;
-    return run;
-  }());
+  )",
+                                     [] {
+                                       onnx_mem::Run run;
+                                       run.attention = AttentionKernel::kEfficient;
+                                       return run;
+                                     }());
   EXPECT_EQ(text, "sdpa(q, k, v, m) -> y [a]\nsdpa(y, y, y, m) -> z [b]\n");
 }
 
@@ -255,6 +256,24 @@ TEST(Dynamo, CopiesIntoACacheArePutBack) {
   EXPECT_NE(text.find("permute(cat) -> transpose"), std::string::npos) << text;
   EXPECT_NE(text.find("matmul(val_3, cat_1) -> matmul_1"), std::string::npos) << text;
   EXPECT_LT(text.find("cat(values)"), text.find("matmul(q, transpose)")) << "updated together\n" << text;
+}
+
+// torch.cat([rotated, rest], -1), where there is no rest: keys alone are no update of a cache.
+TEST(Dynamo, KeysThatAreJoinedWithoutValuesAreNoCache) {
+  const std::string text = LowerText(R"(
+    input q float32 2x4x16x8
+    input k float32 2x4x16x8
+    node_keys = Relu(k) -> keys float32 2x4x16x8
+    node_Transpose = Transpose(keys) -> transpose float32 2x4x8x16 {perm: [0 1 3 2]}
+    @ namespace : Net/transpose: aten.transpose.int
+    @ pkg.torch.onnx.fx_node %transpose : [num_users=1] = call_function[target=aten.transpose.int](args = (%cat_3, 2, 3), kwargs = {})
+    node_MatMul = MatMul(q, transpose) -> matmul float32 2x4x16x16
+    @ namespace : Net/matmul: aten.matmul.default
+    @ pkg.torch.onnx.fx_node %matmul : [num_users=1] = call_function[target=aten.matmul.default](args = (%q, %transpose), kwargs = {})
+    output matmul
+  )",
+                                     onnx_mem::Run(), {"axis"});
+  EXPECT_NE(text.find("cat(keys) -> cat_3 axis=3"), std::string::npos) << text;
 }
 
 // torch.cat([first], 1) in a DenseNet's first layer is no cache.

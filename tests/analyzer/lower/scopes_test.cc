@@ -67,6 +67,29 @@ TEST(Scopes, ContainersCalledTwiceAreToldApartByTheirLeaves) {
   EXPECT_EQ(reader.Of(Named("/b/b.2_1/MaxPool")).calls[0], "b_1");
 }
 
+// for x in features: out.append(self.conv(x).flatten(2)): the function's own operators have no numbers, so it runs
+// once.
+TEST(Scopes, AModuleWithOperatorsOfItsOwnIsCalledAsOftenAsTheySay) {
+  const Graph graph = ParseGraph(R"(
+    input x float32 2x4
+    weight head.conv.weight float32 4x4
+    weight body.conv.weight float32 4x4
+    /head/conv/Gemm = Gemm(x, head.conv.weight) -> a float32 2x4
+    /head/Relu = Relu(a) -> b float32 2x4
+    /head/conv_1/Gemm = Gemm(b, head.conv.weight) -> c float32 2x4
+    /head/Relu_1 = Relu(c) -> d float32 2x4
+    /body/conv/Gemm = Gemm(d, body.conv.weight) -> e float32 2x4
+    /body/Relu = Relu(e) -> f float32 2x4
+    /body/conv_1/Gemm = Gemm(f, body.conv.weight) -> g float32 2x4
+    /body_1/Relu = Relu(g) -> h float32 2x4
+    output h
+  )");
+  ScopeReader reader(graph);
+  std::vector<std::string> outermost;
+  for (const Node& node : graph.nodes) outermost.push_back(reader.Of(node).calls[0]);
+  EXPECT_EQ(outermost, (Strings{"head", "head", "head", "head", "body", "body", "body_1", "body_1"}));
+}
+
 TEST(Scopes, AModuleDictIsRecoveredFromTheWeightThatIsRead) {
   const Graph graph = ParseGraph(R"(
     input x float32 2x4
