@@ -2,8 +2,11 @@
 // holds two.
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/string_view.h"
 #include "analyzer/eager/locals.h"
 
 namespace onnx_mem::eager {
@@ -17,6 +20,13 @@ bool Contains(const Range& range, std::string_view op) {
 // Layers whose call stands inside another call's argument list: F.relu(self.bn(self.conv(x))).
 constexpr auto kNorms =
     std::to_array<std::string_view>({"batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"});
+
+// "output.LayerNorm", "input_layernorm", "norm2": a norm by its name, whatever operators it runs.
+bool IsNorm(std::string_view call) {
+  const size_t dot = call.rfind('.');
+  const std::string name = absl::AsciiStrToLower(absl::string_view(call.data(), call.size()));
+  return name.find("norm", dot == std::string_view::npos ? 0 : dot) != std::string::npos;
+}
 
 }  // namespace
 
@@ -42,9 +52,11 @@ int32_t Locals::HeldBySumInCall(TensorId id) const {
     if (node.op != "add" || !node.outputs[0].valid()) continue;
     const std::vector<NodeId>& next = graph_.tensors[node.outputs[0]].consumers;
     if (next.size() != 1) continue;
-    if (IsResidual(reader) && !Contains(kNorms, graph_.nodes[next[0]].op)) continue;
     const std::span<const int32_t> outer = calls_.of_node(reader.value()), inner = calls_.of_node(next[0].value());
     if (inner.size() < outer.size() || !std::equal(outer.begin(), outer.end(), inner.begin())) continue;
+    const int32_t call = calls_.UnitCall(next[0].value(), outer.size());
+    const bool is_norm = Contains(kNorms, graph_.nodes[next[0]].op) || (call >= 0 && IsNorm(calls_.span(call).name));
+    if (IsResidual(reader) && !is_norm) continue;
     last = std::max(last, calls_.EndOfCallEntered(reader.value(), next[0].value()).value_or(-1));
   }
   return last;

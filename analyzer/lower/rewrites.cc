@@ -66,6 +66,8 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"map-attention", "attentions between the positions of an image copy their operands", InsertMapAttentionCopies},
     {"token-map", "images made of tokens are copied into the layout of images", InsertTokenMapCopy},
     {"frozen-tables", "tables of positions that are not trained", FreezeTables, Told::kByItself},
+    {"direct-calls", "attentions whose forward was called directly run in a call of their own", NameDirectCalls,
+     Told::kByCheck},
     {"dropout", "dropouts put back", RestoreDropout, Told::kByItself},
 });
 

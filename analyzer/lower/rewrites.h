@@ -96,6 +96,8 @@ int64_t RestoreDropout(Lowering& lowering);
 int64_t FuseAttention(Lowering& lowering);
 // rewrite_wide_softmax.cc: attention weights in float32 where all else is in half precision
 int64_t WidenSoftmax(Lowering& lowering);
+// rewrite_direct_calls.cc: attention.forward(x)
+int64_t NameDirectCalls(Lowering& lowering);
 // rewrite_frozen_tables.cc
 int64_t FreezeTables(Lowering& lowering);
 // rewrite_traced_mask.cc: masks that exist only under tracing

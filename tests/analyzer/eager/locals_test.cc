@@ -155,6 +155,20 @@ TEST(Locals, ASumOfBranchesStandsInTheCallASumWithTheOperandDoesNot) {
   EXPECT_EQ(p.Release(g).first, 9);
 }
 
+TEST(Locals, ANormByNameHoldsTheOperandsOfItsSumToo) {  // y = self.dense(h); y = self.LayerNorm(y + x): a * w + b
+  for (const bool is_norm : {true, false}) {
+    Program p;
+    const std::string name = is_norm ? "out > out.LayerNorm" : "out > out.scale";
+    const TensorId x = p.Run("conv", {p.input()}, "before");               // 0
+    const TensorId h = p.Run("relu", {x}, "act");                          // 1
+    const TensorId y = p.Run("linear", {h}, "out > out.dense");            // 2
+    const TensorId sum = p.Run("add", {y, x}, "out");                      // 3
+    const TensorId scaled = p.Run("mul", {sum, p.Stored("weight")}, name);  // 4
+    p.Run("add", {scaled, p.Stored("bias")}, name);                        // 5
+    EXPECT_EQ(p.Release(y).first, is_norm ? 5 : 3);
+  }
+}
+
 // j = torch.cat(f, 1); return self.c(self.r(self.n(j)))
 TEST(Locals, AJoinedListHasANameUntilThePreactivatedLayerIsDone) {
   Program p;
