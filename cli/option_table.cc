@@ -4,7 +4,7 @@
 #include <cctype>
 #include <utility>
 
-#include "absl/strings/str_split.h"
+#include "absl/strings/str_format.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/option_values.h"
 
@@ -119,18 +119,16 @@ absl::Status ApplyAccumulate(std::string_view text, Options& options) {
 
 absl::Status ApplySegment(std::string_view text, Options& options) {
   Segment segment;
-  segment.modules = absl::StrSplit(absl::string_view(text.data(), text.size()), ',');
+  ASSIGN_OR_RETURN(segment.modules, ParseNames(text));
   options.workload.run.segments.push_back(std::move(segment));
   return absl::OkStatus();
 }
 
 // One card for most commands, the last one; several for fit.
 absl::Status ApplyGpu(std::string_view text, Options& options) {
-  const std::vector<std::string> names = absl::StrSplit(absl::string_view(text.data(), text.size()), ',');
-  for (const std::string& name : names) {
-    options.gpu = std::string(absl::StripAsciiWhitespace(name));
-    options.gpus.push_back(options.gpu);
-  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseNames(text));
+  options.gpu = names.back();
+  options.gpus.insert(options.gpus.end(), names.begin(), names.end());
   return absl::OkStatus();
 }
 
@@ -151,14 +149,21 @@ absl::Status ApplyDropout(std::string_view text, Options& options) {
   const size_t colon = text.find(':');
   ASSIGN_OR_RETURN(options.workload.run.dropout, ParseProbability(text.substr(0, colon)));
   if (colon == std::string_view::npos) return absl::OkStatus();
-  options.workload.run.dropout_behind = std::string(text.substr(colon + 1));
-  return CheckRegex(text.substr(colon + 1));
+  const std::string_view behind = text.substr(colon + 1);
+  if (behind.empty()) {
+    return UsageError(absl::StrFormat("'%s' names no place behind its colon", text),
+                      {absl::StrFormat("try: --dropout %s behind everything, or --dropout %s:attn behind what matches",
+                                       text.substr(0, colon), text.substr(0, colon))});
+  }
+  RETURN_IF_ERROR(CheckRegex(behind));
+  options.workload.run.dropout_behind = std::string(behind);
+  return absl::OkStatus();
 }
 
 absl::Status ApplyNoRewrite(std::string_view text, Options& options) {
-  for (absl::string_view name : absl::StrSplit(absl::string_view(text.data(), text.size()), ',')) {
-    options.workload.run.disabled_rewrites.emplace_back(absl::StripAsciiWhitespace(name));
-  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseNames(text));
+  auto& disabled = options.workload.run.disabled_rewrites;
+  disabled.insert(disabled.end(), names.begin(), names.end());
   return absl::OkStatus();
 }
 

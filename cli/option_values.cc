@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <regex>
 #include <system_error>
@@ -91,6 +92,20 @@ absl::StatusOr<std::vector<int64_t>> ParseBatches(std::string_view text) {
   return batches;
 }
 
+absl::StatusOr<std::vector<std::string>> ParseNames(std::string_view text) {
+  std::vector<std::string> names;
+  for (std::string_view part : SplitAt(text, ",")) {
+    const size_t first = part.find_first_not_of(" \t");
+    if (first == std::string_view::npos) {
+      return UsageError(absl::StrFormat("'%s' has no name %s", text,
+                                        names.empty() ? "before its comma" : "after a comma"),
+                        {"try: names with one comma between two of them, as in first,second"});
+    }
+    names.emplace_back(part.substr(first, part.find_last_not_of(" \t") + 1 - first));
+  }
+  return names;
+}
+
 absl::StatusOr<std::pair<std::string, int64_t>> ParseDimBinding(std::string_view text) {
   const auto binding = SplitBinding(text);
   const std::optional<int64_t> size = binding ? WholeNumber(binding->second) : std::nullopt;
@@ -116,7 +131,7 @@ absl::StatusOr<std::pair<std::string, Dims>> ParseInputShape(std::string_view te
 absl::StatusOr<double> ParseProbability(std::string_view text) {
   double number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number < 1)) {
+  if (error != std::errc() || end != text.data() + text.size() || std::signbit(number) || !(number < 1)) {
     return UsageError(absl::StrFormat("'%s' is not a probability from 0 to less than 1, nor the word file", text));
   }
   return number;

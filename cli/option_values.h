@@ -29,6 +29,9 @@ absl::StatusOr<int64_t> ParseCount(std::string_view text, int64_t least);
 // "64", "1,8,64" and "1..4" (every number from 1 to 4), in the order given without repetition; at most 1024 batches.
 absl::StatusOr<std::vector<int64_t>> ParseBatches(std::string_view text);
 
+// "layer1,layer2.0" -> its names without the spaces around them; none is empty.
+absl::StatusOr<std::vector<std::string>> ParseNames(std::string_view text);
+
 // "seq=512".
 absl::StatusOr<std::pair<std::string, int64_t>> ParseDimBinding(std::string_view text);
 

@@ -133,7 +133,9 @@ absl::Status Apply(const Words& words, Options& options) {
   for (const auto& [row, values] : words.values) {
     for (const std::string& value : values) {
       // All are applied even after an error, so that it can be told in the format that was asked for.
-      const absl::Status status = WithName(row->apply(value, options), *row);
+      const bool lacks_value = value.empty() && !row->value.empty();  // --freeze "$UNSET", which would match everything
+      const absl::Status status = lacks_value ? UsageError(absl::StrFormat("%s needs a value", DisplayName(*row)))
+                                              : WithName(row->apply(value, options), *row);
       if (first.ok()) first = status;
     }
   }

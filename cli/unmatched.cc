@@ -1,6 +1,7 @@
 #include "cli/unmatched.h"
 
 #include <algorithm>
+#include <array>
 #include <regex>
 #include <set>
 #include <string>
@@ -59,8 +60,28 @@ absl::Status CheckNames(const Run& run, const Graph& graph) {
   return absl::OkStatus();
 }
 
+namespace {
+
+// --inplace takes words and a pattern over nodes and modules alike: "Auto" is a pattern.
+bool MatchesInPlace(const std::string& pattern, const Analysis& analysis) {
+  constexpr auto kWords = std::to_array<std::string_view>({"", "auto", "norms", "none"});
+  if (std::find(kWords.begin(), kWords.end(), pattern) != kWords.end()) return true;
+  const std::regex regex(pattern);
+  const std::set<std::string> modules =
+      ModulesOf(analysis.training ? analysis.training->program : analysis.inference->program);
+  return std::any_of(modules.begin(), modules.end(),
+                     [&](const std::string& path) { return std::regex_search(path, regex); }) ||
+         std::any_of(analysis.graph.nodes.begin(), analysis.graph.nodes.end(),
+                     [&](const Node& node) { return std::regex_search(node.name, regex); });
+}
+
+}  // namespace
+
 std::vector<Diagnostic> UnmatchedPatterns(const Run& run, const Analysis& analysis) {
   std::vector<Diagnostic> warnings;
+  if ((analysis.training || analysis.inference) && !MatchesInPlace(run.inplace, analysis)) {
+    warnings.push_back(NoMatch("--inplace", run.inplace, "node and no module", "--by layer -n 0"));
+  }
   if (!analysis.training) return warnings;
   for (const std::string& pattern : run.freeze) {
     const std::regex regex(pattern);

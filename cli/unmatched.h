@@ -14,8 +14,8 @@ namespace onnx_mem {
 // Errors: unknown-tensor (--hold) and unknown-input (--requires-grad), with suggestions.
 absl::Status CheckNames(const Run& run, const Graph& graph);
 
-// A warning for each pattern that matches nothing: --freeze over parameters, --checkpointed over modules. Warnings
-// only, since one command line may serve several models. Empty where training was not analyzed.
+// A warning for each pattern that matches nothing: --inplace over nodes and modules and, where training was analyzed,
+// --freeze over parameters, --checkpointed over modules. Warnings only, since one command line may serve several models.
 std::vector<Diagnostic> UnmatchedPatterns(const Run& run, const Analysis& analysis);
 
 }  // namespace onnx_mem

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <optional>
+#include <system_error>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/eager/optimizer_step.h"
@@ -201,19 +202,19 @@ absl::Status CheckImplementation(const Optimizer& optimizer) {
 
 absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text) {
   Optimizer optimizer;
-  const absl::string_view view(text.data(), text.size());
   if (FindRow(text) != nullptr) {
     optimizer.name = std::string(text);
     return optimizer;
   }
   constexpr double kMostBytes = 4096;  // beyond what any keeps, and no product leaves 64 bits
   double bytes = 0;
-  if (absl::SimpleAtod(view, &bytes) && bytes >= 0 && bytes <= kMostBytes) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  if (error == std::errc() && end == text.data() + text.size() && bytes >= 0 && bytes <= kMostBytes) {
     optimizer.name = "bytes";
     optimizer.bytes_per_parameter = bytes;
     return optimizer;
   }
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage", absl::StrCat("unknown optimizer '", view, "'"),
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage", absl::StrCat("unknown optimizer '", std::string(text), "'"),
                      {absl::StrCat("known: ", absl::StrJoin(OptimizerNames(), ", "),
                                    ", or a number: bytes of state per parameter")});
 }

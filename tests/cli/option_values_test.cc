@@ -21,6 +21,14 @@ TEST(ParseBatches, RefusesEverythingElse) {
   EXPECT_EQ(ParseBatches("foo").status().message(), "'foo' is not a number, list (8,16) or range (1..64)");
 }
 
+TEST(ParseNames, BetweenCommas) {
+  EXPECT_EQ(*ParseNames("layer1"), (std::vector<std::string>{"layer1"}));
+  EXPECT_EQ(*ParseNames("layer1.0, layer1.1"), (std::vector<std::string>{"layer1.0", "layer1.1"}));
+  EXPECT_EQ(*ParseNames("RTX 4090"), (std::vector<std::string>{"RTX 4090"}));
+  for (const char* text : {"", " ", ",", "a,", ",a", "a,,b", "a, ,b"}) EXPECT_FALSE(ParseNames(text).ok()) << text;
+  EXPECT_EQ(ParseNames("a,,b").status().message(), "'a,,b' has no name after a comma");
+}
+
 TEST(ParseDimBinding, SplitsAtTheLastSign) {
   EXPECT_EQ(*ParseDimBinding("seq=512"), std::make_pair(std::string("seq"), int64_t{512}));
   EXPECT_EQ(ParseDimBinding("a=b=3")->first, "a=b");
@@ -38,7 +46,7 @@ TEST(ParseInputShape, DimsBetweenX) {
 TEST(ParseProbability, FromZeroToLessThanOne) {
   EXPECT_EQ(*ParseProbability("0.1"), 0.1);
   EXPECT_EQ(*ParseProbability("0"), 0);
-  for (const char* text : {"1", "-0.1", "nan", "p", "", "0.1x"}) EXPECT_FALSE(ParseProbability(text).ok()) << text;
+  for (const char* text : {"1", "-0.1", "-0.0", "nan", "inf", "1e400", "0x0.1", "10%", "p", "", "0.1x"}) EXPECT_FALSE(ParseProbability(text).ok()) << text;
 }
 
 TEST(ParseExport, NeedsAKnownFormat) {

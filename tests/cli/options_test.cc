@@ -126,6 +126,32 @@ TEST(ParseOptions, SaysWhatIsMissing) {
   EXPECT_EQ(Refusal({"check", "a.onnx", "b.onnx"}), "unexpected argument 'b.onnx'");
 }
 
+// An unset variable of a script must not become a pattern that matches everything, or no checkpoint at all.
+TEST(ParseOptions, RefusesEmptyPartsOfValues) {
+  for (const char* option : {"--freeze", "--inplace", "--checkpointed", "--plan", "--cost", "--gpu", "--segment"}) {
+    EXPECT_EQ(Refusal({"m.onnx", option, ""}), std::string(option) + " needs a value");
+  }
+  EXPECT_EQ(Refusal({"m.onnx", "--segment", "layer1,"}),
+            "--segment: 'layer1,' has no name after a comma | try: names with one comma between two of them, as in "
+            "first,second");
+  EXPECT_EQ(Refusal({"m.onnx", "--gpu", ",T4"}),
+            "--gpu: ',T4' has no name before its comma | try: names with one comma between two of them, as in "
+            "first,second");
+  EXPECT_EQ(Refusal({"m.onnx", "--no-rewrite", "gelu,,silu"}).substr(0, 34), "--no-rewrite: 'gelu,,silu' has no ");
+  EXPECT_EQ(Refusal({"m.onnx", "--dropout", "0.1:"}),
+            "--dropout: '0.1:' names no place behind its colon | try: --dropout 0.1 behind everything, or --dropout "
+            "0.1:attn behind what matches");
+  EXPECT_EQ(Parsed({"m.onnx", "--segment", "a, b"}).workload.run.segments[0].modules,
+            (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(ParseOptions, NumbersOfOptimizersAreDecimal) {
+  EXPECT_EQ(Parsed({"m.onnx", "--optimizer", "4.5"}).workload.optimizer.bytes_per_parameter, 4.5);
+  for (const char* text : {"0x10", "+8", "8 ", "8B", "nan", "inf", "1e400", "-1", "8,"}) {
+    EXPECT_EQ(Refusal({"m.onnx", "--optimizer", text}).substr(0, 31), "--optimizer: unknown optimizer ");
+  }
+}
+
 TEST(ParseOptions, RefusesWhatContradictsItself) {
   EXPECT_EQ(Refusal({"m.onnx", "--dtype", "fp16", "--amp", "bf16"}),
             "--dtype converts the weights and --amp keeps them in fp32: choose one");

@@ -48,5 +48,18 @@ TEST(UnmatchedPatterns, WarnsOfPatternsThatChangeNothing) {
   EXPECT_TRUE(UnmatchedPatterns(run, analysis).empty());
 }
 
+TEST(UnmatchedPatterns, WarnsOfInPlaceThatNamesNothing) {
+  const Analysis analysis = SampleAnalysis();
+  onnx_mem::Run run;
+  for (const char* pattern : {"auto", "norms", "none", "relu", "^a$"}) {
+    run.inplace = pattern;
+    EXPECT_TRUE(UnmatchedPatterns(run, analysis).empty()) << pattern;
+  }
+  run.inplace = "Auto";
+  const std::vector<Diagnostic> warnings = UnmatchedPatterns(run, analysis);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].message, "--inplace 'Auto' matches no node and no module, so it changes nothing");
+}
+
 }  // namespace
 }  // namespace onnx_mem
