@@ -28,29 +28,37 @@ using eager::Executor;
 using eager::Machine;
 using eager::TensorRef;
 
-// Operators are enacted by the default rule where a tensor's number of dimensions is not known or is none that their
-// own rule can take.
-void AssumeShapeless(Graph& graph) {
+// Operators are enacted by the default rule where a tensor's number of dimensions is not known, or where their own rule
+// cannot take what they are given; the latter is told.
+void AssumeWhatDoesNotFit(Lowered& lowered) {
+  Graph& graph = lowered.graph;
   const auto shapeless = [&](TensorId id) { return id.valid() && !graph.tensors[id].shape.has_rank; };
+  int64_t misfits = 0;
+  std::string first;
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     Node& node = graph.nodes[id];
-    if (node.op == "assumed" || node.op == "opaque") continue;
     const eager::OpRow* row = eager::FindOp(node.op);
-    const bool ranked = row != nullptr && row->inputs > 0 && !node.inputs.empty() && node.inputs[0].valid();
-    const bool too_few = ranked && graph.tensors[node.inputs[0]].shape.rank() < static_cast<size_t>(row->rank);
-    if (!too_few && std::none_of(node.inputs.begin(), node.inputs.end(), shapeless) &&
-        std::none_of(node.outputs.begin(), node.outputs.end(), shapeless)) {
-      continue;
-    }
+    if (row == nullptr || node.op == "assumed" || node.op == "opaque") continue;
+    const bool ranked = std::none_of(node.inputs.begin(), node.inputs.end(), shapeless) &&
+                        std::none_of(node.outputs.begin(), node.outputs.end(), shapeless);
+    if (ranked && eager::Fits(*row, eager::ShapeOfCall(graph, node))) continue;
+    if (ranked && ++misfits == 1) first = Describe(graph, id);
     node.attributes = {{"onnx_op", node.op}};
     node.op = "assumed";
   }
+  if (misfits == 0) return;
+  Diagnostic diagnostic{.code = "assumed-op", .severity = Severity::kWarning, .count = misfits};
+  diagnostic.message = misfits == 1
+                           ? absl::StrCat(first, " is given what the operator does not take")
+                           : absl::StrCat(misfits, " nodes are given what their operators do not take, first ", first);
+  diagnostic.details.push_back("why: counted as new outputs that save their inputs, one gradient per input");
+  lowered.diagnostics.push_back(std::move(diagnostic));
 }
 
 // Sizes that the file does not determine count as 1 per unknown dimension: a lower bound, and said so. Sizes beyond
 // 64 bits are refused.
 absl::Status SettleShapes(Lowered& lowered) {
-  AssumeShapeless(lowered.graph);
+  AssumeWhatDoesNotFit(lowered);
   int64_t unknown = 0;
   for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     Tensor& tensor = lowered.graph.tensors[id];

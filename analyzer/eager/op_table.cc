@@ -31,14 +31,8 @@ absl::Status CheckNode(const Graph& graph, NodeId id) {
   if (row == nullptr) {
     return absl::UnimplementedError(absl::StrCat(Describe(graph, id), ": framework operator without a row"));
   }
-  for (size_t i = 0; i < static_cast<size_t>(row->inputs); ++i) {
-    if (i >= node.inputs.size() || !node.inputs[i].valid()) {
-      return absl::InvalidArgumentError(absl::StrCat(Describe(graph, id), ": input ", i, " is missing"));
-    }
-  }
-  if (row->inputs > 0 && graph.tensors[node.inputs[0]].shape.dims.size() < static_cast<size_t>(row->rank)) {
-    return absl::InvalidArgumentError(absl::StrCat(Describe(graph, id), ": input '", graph.tensors[node.inputs[0]].name,
-                                                   "' has fewer than ", static_cast<int>(row->rank), " dimensions"));
+  if (!Fits(*row, ShapeOfCall(graph, node))) {
+    return absl::InvalidArgumentError(absl::StrCat(Describe(graph, id), ": its inputs are not what the operator takes"));
   }
   return absl::OkStatus();
 }
@@ -49,6 +43,21 @@ const OpRow* FindOp(std::string_view name) {
   static const Index& index = *new Index(BuildIndex());
   auto it = index.find(name);
   return it == index.end() ? nullptr : it->second;
+}
+
+std::vector<const OpRow*> AllOps() {
+  std::vector<const OpRow*> rows;
+  for (auto family : kFamilies) {
+    for (const OpRow& row : family()) rows.push_back(&row);
+  }
+  return rows;
+}
+
+bool Fits(const OpRow& row, const CallShape& call) {
+  for (size_t i = 0; i < static_cast<size_t>(row.inputs); ++i) {
+    if (call.rank(i) < 0) return false;
+  }
+  return (row.inputs == 0 || call.rank(0) >= row.rank) && (row.fits == nullptr || row.fits(call));
 }
 
 absl::Status CheckOperators(const Graph& graph) {

@@ -66,6 +66,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "analyzer/eager/call_shape.h"
 #include "analyzer/eager/machine.h"
 #include "analyzer/graph/graph.h"
 
@@ -100,13 +101,19 @@ struct OpRow {
   EnactFn enact;
   int8_t inputs = 1;  // how many leading inputs must be there
   int8_t rank = 0;    // least rank of input 0
+  // Whether the function can take a call that has those, where it asks for more: ranks, axes, sizes that are not 0.
+  bool (*fits)(const CallShape& call) = nullptr;
 };
+
+// Whether `row` can take the call. What no file of an exporter has, but a malformed one may, becomes "assumed".
+bool Fits(const OpRow& row, const CallShape& call);
 
 // The row of framework operator `name`; null if there is none.
 const OpRow* FindOp(std::string_view name);
 
-// OK iff every node's operator has a row and its inputs are what the row asks for. Error: Unimplemented, or
-// InvalidArgument naming the node.
+std::vector<const OpRow*> AllOps();
+
+// OK iff every node's operator has a row and its call fits it. Error: Unimplemented, or InvalidArgument naming the node.
 absl::Status CheckOperators(const Graph& graph);
 
 }  // namespace onnx_mem::eager

@@ -5,6 +5,7 @@
 //   efficient  out laid out as [B, T, H, D]; logsumexp float32 [B, H, T rounded up to 32]; saves q, k, v, out, it and
 //   the mask flash      out in q's memory order; logsumexp float32 [B, H, T] math       scaled copies of q and k,
 //   softmax result and v are saved; halves are computed in float32
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -178,8 +179,18 @@ void EnactAttention(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
+namespace {
+
+// Keys and values of [..., S, D]; a mask has no more dimensions than the scores.
+bool AreSequences(const CallShape& call) {
+  const int64_t rank = std::max(call.rank(1), call.rank(2));
+  return call.rank(1) >= 3 && call.rank(2) >= 3 && call.rank(3) <= std::max(call.rank(0), rank);
+}
+
+}  // namespace
+
 std::span<const OpRow> AttentionOps() {
-  static constexpr auto kRows = std::to_array<OpRow>({{"sdpa", EnactAttention, 3, 3}});
+  static constexpr auto kRows = std::to_array<OpRow>({{"sdpa", EnactAttention, 3, 3, AreSequences}});
   return kRows;
 }
 

@@ -58,10 +58,18 @@ void EnactConvolution(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
+namespace {
+
+bool AreOfOneRank(const CallShape& call) {
+  return call.rank(0) == call.rank(1) && call.rank(0) == call.output_rank();
+}
+
+}  // namespace
+
 std::span<const OpRow> ConvolutionOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"conv", EnactConvolution, 2, 3},
-      {"conv_transpose", EnactConvolution, 2, 3},
+      {"conv", EnactConvolution, 2, 3, AreOfOneRank},
+      {"conv_transpose", EnactConvolution, 2, 3, AreOfOneRank},
   });
   return kRows;
 }

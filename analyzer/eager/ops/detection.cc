@@ -45,9 +45,15 @@ void EnactDeformConv(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
+namespace {
+
+bool HasKernels(const CallShape& call) { return call.rank(1) == 4 && (*call.inputs[1])[0] > 0; }
+
+}  // namespace
+
 std::span<const OpRow> DetectionOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"deform_conv", EnactDeformConv, 3, 4},
+      {"deform_conv", EnactDeformConv, 3, 4, HasKernels},
       {"roi_align", EnactRoi, 2, 4},
       {"roi_pool", EnactRoi, 2, 4},
   });

@@ -242,12 +242,21 @@ TensorRef TransposeOfStored(Machine& m, const TensorRef& stored) {
   return view;
 }
 
+namespace {
+
+bool AreMatrices(const CallShape& call) { return call.rank(0) == 2 && call.rank(1) == 2; }
+bool AreBatches(const CallShape& call) { return call.rank(0) == 3 && call.rank(1) == 3; }
+bool HasMatrix(const CallShape& call) { return call.rank(1) == 2; }
+bool HasNoScalar(const CallShape& call) { return call.rank(1) >= 1; }
+
+}  // namespace
+
 std::span<const OpRow> MatmulOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"addmm", EnactAddmm, 2, 2},
-      {"bmm", EnactBmm, 2, 3},
-      {"linear", EnactLinear, 2, 1},
-      {"matmul", EnactMatmul, 2, 1},
+      {"addmm", EnactAddmm, 2, 2, AreMatrices},
+      {"bmm", EnactBmm, 2, 3, AreBatches},
+      {"linear", EnactLinear, 2, 1, HasMatrix},
+      {"matmul", EnactMatmul, 2, 1, HasNoScalar},
   });
   return kRows;
 }

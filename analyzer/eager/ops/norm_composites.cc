@@ -102,10 +102,17 @@ void EnactWeightNorm(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
+namespace {
+
+bool HasNoScalarParameter(const CallShape& call) { return call.rank(1) != 0 && call.rank(2) != 0; }
+bool HasChannels(const CallShape& call) { return (*call.inputs[0])[0] > 0 && (*call.inputs[0])[1] > 0; }
+
+}  // namespace
+
 std::span<const OpRow> NormCompositeOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"instance_norm", EnactInstanceNorm, 1, 3},
-      {"local_response_norm", EnactLocalResponseNorm, 1, 2},
+      {"instance_norm", EnactInstanceNorm, 1, 3, HasNoScalarParameter},
+      {"local_response_norm", EnactLocalResponseNorm, 1, 2, HasChannels},
       {"lp_normalize", EnactLpNormalize, 1, 1},
       {"pairwise_distance", EnactPairwiseDistance, 2, 1},
       {"weight_norm", EnactWeightNorm, 2, 1},

@@ -253,12 +253,21 @@ void EnactCell(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
+namespace {
+
+// x and h [B, ...], weights [gates * H, ...].
+bool HasWeights(const CallShape& call) {
+  return call.rank(0) == 2 && call.rank(1) == 2 && call.rank(3) == 2 && call.rank(4) == 2;
+}
+
+}  // namespace
+
 std::span<const OpRow> RecurrentOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"gru", EnactRecurrent, 1, 3},
-      {"gru_cell", EnactCell, 2, 2},
+      {"gru_cell", EnactCell, 2, 2, HasWeights},
       {"lstm", EnactRecurrent, 1, 3},
-      {"lstm_cell", EnactCell, 3, 2},
+      {"lstm_cell", EnactCell, 3, 2, HasWeights},
       {"rnn", EnactRecurrent, 1, 3},
   });
   return kRows;

@@ -340,6 +340,15 @@ TensorRef VectorNorm(Machine& m, const TensorRef& x, double p, const Dims& axes,
   return y;
 }
 
+namespace {
+
+bool HasAxes(const CallShape& call) {
+  const bool all = !call.node.attributes.contains("axis");
+  return call.AxesWithin("axes", call.rank(0)) && (all || call.AxisWithin("axis", call.rank(0)));
+}
+
+}  // namespace
+
 std::span<const OpRow> ReduceOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"all", EnactTruth},
@@ -355,7 +364,7 @@ std::span<const OpRow> ReduceOps() {
       {"max_dim", EnactMaxDim},
       {"mean", EnactMean},
       {"norm", EnactNorm},
-      {"prod", EnactProd},
+      {"prod", EnactProd, 1, 0, HasAxes},
       {"std", EnactVariance},
       {"sum", EnactSum},
       {"var", EnactVariance},

@@ -88,9 +88,15 @@ void EnactAffineGrid(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
+namespace {
+
+bool MapsImages(const CallShape& call) { return call.rank(0) == 3 && call.output_rank() >= 3 && (*call.output)[0] > 0; }
+
+}  // namespace
+
 std::span<const OpRow> ResampleOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"affine_grid", EnactAffineGrid, 1, 3},
+      {"affine_grid", EnactAffineGrid, 1, 3, MapsImages},
       {"col2im", EnactMove},
       {"grid_sample", EnactGridSample, 2},
       {"im2col", EnactMove},

@@ -220,19 +220,26 @@ void EnactOneHot(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
+namespace {
+
+bool GivesBags(const CallShape& call) { return call.output_rank() >= 1; }
+bool GivesAxis(const CallShape& call) { return call.AxisWithin("axis", call.output_rank(), -1); }
+
+}  // namespace
+
 std::span<const OpRow> SelectOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"bucketize", EnactBucketize},
       {"copy_into", EnactCopyInto, 2},
       {"embedding", EnactEmbedding, 2, 1},
-      {"embedding_bag", EnactEmbeddingBag, 2, 2},
+      {"embedding_bag", EnactEmbeddingBag, 2, 2, GivesBags},
       {"gather", EnactGather, 2, 1},
       {"index", EnactIndex, 2, 1},
       {"index_add", EnactIndexAdd, 3},
       {"index_put", EnactIndexPut},
       {"index_select", EnactIndexSelect, 2, 1},
       {"nonzero", EnactFound},
-      {"one_hot", EnactOneHot},
+      {"one_hot", EnactOneHot, 1, 0, GivesAxis},
       {"scatter", EnactScatter, 2, 1},
       {"scatter_add", EnactScatter, 2},
       {"scatter_reduce", EnactScatterReduce, 3},

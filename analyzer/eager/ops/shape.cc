@@ -142,6 +142,14 @@ TensorRef Repeat(Machine& m, const TensorRef& x, const Dims& dims) {
   return y;
 }
 
+namespace {
+
+bool AddsAxis(const CallShape& call) {
+  return call.output_rank() == call.rank(0) + 1 && call.AxisWithin("axis", call.output_rank());
+}
+
+}  // namespace
+
 std::span<const OpRow> ShapeOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"cat", EnactCat, 1, 1},
@@ -149,7 +157,7 @@ std::span<const OpRow> ShapeOps() {
       {"pad", EnactPad},
       {"repeat", EnactRepeat},
       {"roll", EnactRoll},
-      {"stack", EnactStack},
+      {"stack", EnactStack, 1, 0, AddsAxis},
       {"tril", EnactLike},
       {"triu", EnactLike},
   });

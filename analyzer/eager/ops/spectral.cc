@@ -145,6 +145,13 @@ void EnactStft(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
+namespace {
+
+bool GivesFrames(const CallShape& call) { return call.rank(0) == 2 && call.output_rank() == 4; }
+bool GivesPairs(const CallShape& call) { return call.output_rank() >= 1; }
+
+}  // namespace
+
 std::span<const OpRow> SpectralOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"complex_abs", EnactComplexAbs, 1, 1},
@@ -152,8 +159,8 @@ std::span<const OpRow> SpectralOps() {
       {"fft_c2c", EnactComplexToComplex, 1, 2},
       {"fft_c2r", EnactComplexToReal, 1, 2},
       {"fft_r2c", EnactRealToComplex, 1, 1},
-      {"stft", EnactStft, 1, 2},
-      {"to_complex", EnactToComplex},
+      {"stft", EnactStft, 1, 2, GivesFrames},
+      {"to_complex", EnactToComplex, 1, 0, GivesPairs},
   });
   return kRows;
 }

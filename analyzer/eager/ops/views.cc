@@ -239,6 +239,18 @@ TensorRef SelectView(Machine& m, const TensorRef& t, int64_t axis, int64_t /*ind
   return view;
 }
 
+namespace {
+
+bool HasAxis(const CallShape& call) { return call.AxisWithin("axis", call.rank(0)); }
+bool SlidesAlongAxis(const CallShape& call) { return HasAxis(call) && call.output_rank() == call.rank(0) + 1; }
+
+bool KeepsAxes(const CallShape& call) {
+  return call.output_rank() == call.rank(0) && call.AxesWithin("axes", call.rank(0)) &&
+         IntsAttribute(call.node, "starts").size() >= IntsAttribute(call.node, "axes").size();
+}
+
+}  // namespace
+
 std::span<const OpRow> ViewOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"clone", EnactClone},
@@ -249,12 +261,12 @@ std::span<const OpRow> ViewOps() {
       {"identity", EnactIdentity},
       {"permute", EnactPermute},
       {"reshape", EnactReshape},
-      {"select", EnactSelect, 1, 1},
-      {"slice", EnactSlice},
+      {"select", EnactSelect, 1, 1, HasAxis},
+      {"slice", EnactSlice, 1, 0, KeepsAxes},
       {"split", EnactSplit, 1, 1},
       {"squeeze", EnactViewOfOutputShape},
-      {"unbind", EnactUnbind, 1, 1},
-      {"unfold", EnactUnfold, 1, 1},
+      {"unbind", EnactUnbind, 1, 1, HasAxis},
+      {"unfold", EnactUnfold, 1, 1, SlidesAlongAxis},
       {"unsqueeze", EnactViewOfOutputShape},
       {"view_dtype", EnactViewDtype},
   });
