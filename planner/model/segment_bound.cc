@@ -53,18 +53,28 @@ bool SegmentBound::Reaches(int64_t limit) const {
   return limit >= constant_live_ && need.front() <= 0;
 }
 
+bool SegmentBound::NeedsLess(const Suffix& a, const Suffix& b) {
+  return a.need_bytes != b.need_bytes ? a.need_bytes < b.need_bytes : a.cost < b.cost;
+}
+
 SegmentBound::Suffixes SegmentBound::Within(int64_t limit) const {
   Suffixes suffixes(moves_.size() + 1);
   if (limit < constant_live_) return suffixes;
   suffixes.back() = {{loss_live_ - limit, 0}};
   for (size_t p = moves_.size(); p-- > 0;) {
+    std::vector<Suffix>& here = suffixes[p];
     for (const Move& move : moves_[p]) {
+      // In the order of those behind the move: needs grow, costs fall; of equal needs the last is the cheapest.
+      const auto first = static_cast<std::ptrdiff_t>(here.size());
       for (const Suffix& suffix : suffixes[move.to]) {
         const int64_t need = std::max(suffix.need_bytes - move.frees_bytes, move.live_bytes - limit);
-        suffixes[p].push_back({need, suffix.cost + move.cost});
+        const bool same = static_cast<std::ptrdiff_t>(here.size()) > first && here.back().need_bytes == need;
+        if (same) here.pop_back();
+        here.push_back({need, suffix.cost + move.cost});
       }
+      std::inplace_merge(here.begin(), here.begin() + first, here.end(), NeedsLess);
     }
-    Prune(suffixes[p]);
+    Prune(here);
   }
   return suffixes;
 }
@@ -86,9 +96,6 @@ int64_t SegmentBound::PeakOf(const std::vector<int32_t>& ranges) const {
 }
 
 void SegmentBound::Prune(std::vector<Suffix>& suffixes) const {
-  std::sort(suffixes.begin(), suffixes.end(), [](const Suffix& a, const Suffix& b) {
-    return a.need_bytes != b.need_bytes ? a.need_bytes < b.need_bytes : a.cost < b.cost;
-  });
   std::vector<Suffix> kept;
   for (const Suffix& suffix : suffixes) {
     if (kept.empty() || suffix.cost < kept.back().cost) kept.push_back(suffix);

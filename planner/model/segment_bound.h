@@ -57,6 +57,8 @@ class SegmentBound {
 
  private:
   bool Reaches(int64_t limit) const;
+  static bool NeedsLess(const Suffix& a, const Suffix& b);
+  // Of suffixes in the order of NeedsLess, those that no other beats.
   void Prune(std::vector<Suffix>& suffixes) const;
 
   std::vector<std::vector<Move>> moves_;
