@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <list>
 #include <map>
 #include <span>
 #include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -53,11 +57,12 @@ class Replay {
   // What the unit reads of what the code of the frame made before, in order.
   std::vector<TensorId> Arguments(const Unit& unit) const {
     std::vector<TensorId> arguments;
+    absl::flat_hash_set<TensorId> seen;
     for (int32_t i = unit.begin; i <= unit.end; ++i) {
       for (TensorId id : Operands(graph_.nodes[NodeId(i)])) {
         if (!id.valid() || !graph_.tensors[id].producer.valid()) continue;
         if (graph_.tensors[id].producer.value() >= unit.begin) continue;
-        if (std::find(arguments.begin(), arguments.end(), id) == arguments.end()) arguments.push_back(id);
+        if (seen.insert(id).second) arguments.push_back(id);
       }
     }
     return arguments;
@@ -76,13 +81,20 @@ class Replay {
     return only >= 0;
   }
 
-  void Evaluate(const Unit& unit, std::vector<TensorId>& waiting) {
+  // What no later part has read yet, first made first.
+  struct Waiting {
+    std::list<TensorId> order;
+    absl::flat_hash_map<TensorId, std::list<TensorId>::iterator> places;
+  };
+
+  void Evaluate(const Unit& unit, Waiting& waiting) {
     const std::vector<TensorId> arguments = Arguments(unit);
     for (auto it = arguments.rbegin(); it != arguments.rend(); ++it) {
-      const auto at = std::find(waiting.begin(), waiting.end(), *it);
-      if (at == waiting.end()) continue;
-      if (at + 1 != waiting.end()) named_[*it] = true;
-      waiting.erase(at);
+      const auto place = waiting.places.find(*it);
+      if (place == waiting.places.end()) continue;
+      if (std::next(place->second) != waiting.order.end()) named_[*it] = true;
+      waiting.order.erase(place->second);
+      waiting.places.erase(place);
     }
     std::vector<TensorId> results;
     for (int32_t i = unit.begin; i <= unit.end; ++i) {
@@ -93,13 +105,14 @@ class Replay {
           results.push_back(id);
       }
     }
-    if (results.size() == 1 && IsReadOnce(results[0], unit)) waiting.push_back(results[0]);
+    if (results.size() != 1 || !IsReadOnce(results[0], unit)) return;
+    waiting.places[results[0]] = waiting.order.insert(waiting.order.end(), results[0]);
   }
 
   const Graph& graph_;
   const Calls& calls_;
   IdVector<TensorId, bool> named_;
-  std::map<int32_t, std::vector<TensorId>> waiting_;  // by frame, what no later part has read yet
+  std::map<int32_t, Waiting> waiting_;  // by frame
 };
 
 }  // namespace

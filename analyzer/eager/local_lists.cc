@@ -37,11 +37,11 @@ bool Locals::IsSplitPiece(TensorId id) const {
 bool Locals::StandsInList(TensorId id, const Node& cat) const {
   if (cat.op != "cat" || graph_.tensors[id].consumers.size() != 1) return false;
   if (IsLookedUp(id) || IsEncoding(id) || ComparesParts(id, cat)) return true;
-  if (cat.inputs.size() < 3) return false;
-  const bool beside_skips = std::any_of(cat.inputs.begin(), cat.inputs.end(), [&](TensorId part) {
+  if (cat.inputs.size() < 3 || id != cat.inputs.back()) return false;
+  if (graph_.nodes[graph_.tensors[id].producer].op != "upsample") return false;
+  return std::any_of(cat.inputs.begin(), cat.inputs.end(), [&](TensorId part) {
     return part.valid() && graph_.tensors[part].consumers.size() >= 2;
   });
-  return beside_skips && id == cat.inputs.back() && graph_.nodes[graph_.tensors[id].producer].op == "upsample";
 }
 
 // torch.cat([x] + [f(x * frequency) for ...], -1): the sines and cosines of a positional encoding (NeRF).
@@ -78,9 +78,10 @@ bool Locals::ComparesParts(TensorId id, const Node& cat) const {
 // 1).
 bool Locals::IsNamedPart(TensorId id, const Node& cat) const {
   if (graph_.tensors[id].consumers.size() >= 2) return !IsRebound(id, cat);
-  const auto parts =
-      std::count_if(cat.inputs.begin(), cat.inputs.end(), [&](TensorId input) { return !IsToken(input); });
-  return parts >= 3 && !StandsInList(id, cat);
+  constexpr int kListSize = 3;
+  int parts = 0;
+  for (size_t i = 0; i < cat.inputs.size() && parts < kListSize; ++i) parts += IsToken(cat.inputs[i]) ? 0 : 1;
+  return parts == kListSize && !StandsInList(id, cat);
 }
 
 // for layer in layers: outs = []; for t in steps: outs.append(cell(x)); x = torch.stack(outs): the list of one round

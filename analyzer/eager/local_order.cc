@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+#include "absl/container/flat_hash_set.h"
 #include "analyzer/eager/locals.h"
 
 namespace onnx_mem::eager {
@@ -34,22 +35,34 @@ bool Locals::IsLeaf(TensorId id, const Home& home) const {
   return HomeOf(id).frame != home.frame || ReadingUnits(id, home).size() != 1 || IsJoinedList(id, home);
 }
 
-// Adds the names in the expression that the unit ending at `unit_end` closes.
-void Locals::CollectLeaves(int32_t unit_end, const Home& home, std::vector<TensorId>& leaves) const {
-  const int32_t call = calls_.UnitCall(unit_end, home.depth);
-  const int32_t begin = call < 0 ? unit_end : calls_.span(call).begin;
-  for (int32_t i = begin; i <= unit_end; ++i) {
-    for (TensorId input : graph_.nodes[NodeId(i)].inputs) {
-      if (!input.valid() || !graph_.tensors[input].producer.valid()) continue;
-      const int32_t maker = graph_.tensors[input].producer.value();
-      if (maker >= begin || std::find(leaves.begin(), leaves.end(), input) != leaves.end()) continue;
-      if (IsLeaf(input, home)) {
-        leaves.push_back(input);
-      } else {
-        CollectLeaves(calls_.UnitEnd(maker, home.depth), home, leaves);
+// Whether the expression that the unit ending at `unit_end` closes has more than one name in it.
+bool Locals::TakesTwoNames(int32_t unit_end, const Home& home) const {
+  const auto [known, fresh] = takes_two_names_.try_emplace({unit_end, home.depth}, false);
+  if (!fresh) return known->second;
+  TensorId first;
+  absl::flat_hash_set<int32_t> seen = {unit_end};
+  for (std::vector<int32_t> units = {unit_end}; !units.empty();) {
+    const int32_t end = units.back();
+    units.pop_back();
+    const int32_t call = calls_.UnitCall(end, home.depth);
+    const int32_t begin = call < 0 ? end : calls_.span(call).begin;
+    for (int32_t i = begin; i <= end; ++i) {
+      for (TensorId input : graph_.nodes[NodeId(i)].inputs) {
+        if (!input.valid() || !graph_.tensors[input].producer.valid()) continue;
+        const int32_t maker = graph_.tensors[input].producer.value();
+        if (maker >= begin || input == first) continue;
+        if (!IsLeaf(input, home)) {
+          const int32_t unit = calls_.UnitEnd(maker, home.depth);
+          if (seen.insert(unit).second) units.push_back(unit);
+        } else if (first.valid()) {
+          return known->second = true;
+        } else {
+          first = input;
+        }
       }
     }
   }
+  return false;
 }
 
 // The unit that takes the result of `unit`, if it is likely of the same expression: an operator that joins it with
@@ -96,6 +109,26 @@ bool Locals::IsJoinedList(TensorId id, const Home& home) const {
          HomeOf(id).frame == home.frame && calls_.UnitCall(graph_.tensors[id].producer.value(), home.depth) < 0;
 }
 
+// The unit that closes the expression which `unit` is a part of; -1 if a list of several parts is joined on the way:
+// local_lists.cc knows more.
+int32_t Locals::EndOfExpression(int32_t unit, const Home& home) const {
+  std::vector<int32_t> parts;
+  int32_t end = -1;
+  for (int32_t next = unit; next >= 0; next = NextInExpression(next, home)) {
+    if (const auto known = ends_.find({next, home.depth}); known != ends_.end()) {
+      end = known->second;
+      break;
+    }
+    parts.push_back(next);
+    const Node& node = graph_.nodes[NodeId(next)];
+    const bool joins = calls_.UnitCall(next, home.depth) < 0 && node.op == "cat" && node.inputs.size() > 2;
+    end = joins ? -1 : next;
+    if (joins) break;
+  }
+  for (int32_t part : parts) ends_[{part, home.depth}] = end;
+  return end;
+}
+
 // Integers are indices, which functions of their own compute.
 int32_t Locals::HeldOutOfOrder(TensorId id, const Home& home) const {
   if (!IsFloating(graph_.tensors[id].dtype)) return -1;
@@ -107,14 +140,9 @@ int32_t Locals::HeldOutOfOrder(TensorId id, const Home& home) const {
   };
   if (!needs_name_[id] && (!Contains(kArithmetic, op(unit)) || !IsJoinedList(id, home))) return -1;
   if (Contains(kShapingViews, op(unit))) return -1;
-  for (int32_t next = unit; next >= 0; next = NextInExpression(unit, home)) {
-    unit = next;
-    if (op(unit) == "cat" && graph_.nodes[NodeId(unit)].inputs.size() > 2) return -1;  // local_lists.cc knows more
-  }
-  if (Contains(kInnerViews, op(unit)) || Contains(kShapingViews, op(unit))) return -1;
-  std::vector<TensorId> leaves;
-  CollectLeaves(unit, home, leaves);
-  return leaves.size() >= 2 ? UntilRebound(id, home) : -1;
+  unit = EndOfExpression(unit, home);
+  if (unit < 0 || Contains(kInnerViews, op(unit)) || Contains(kShapingViews, op(unit))) return -1;
+  return TakesTwoNames(unit, home) ? UntilRebound(id, home) : -1;
 }
 
 }  // namespace onnx_mem::eager

@@ -57,7 +57,7 @@ bool Locals::Wraps(int32_t unit, size_t depth) const {
 bool Locals::Prepares(int32_t unit, size_t depth) const {
   const Node& node = graph_.nodes[NodeId(unit)];
   if (calls_.UnitCall(unit, depth) >= 0 || !Contains(kPreparing, node.op)) return false;
-  return std::none_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return IsToken(input); });
+  return !takes_token_[NodeId(unit)];
 }
 
 // The unit of `home` that goes on with the only result of `unit`, and with no other statement in between; -1 if none.

@@ -23,7 +23,20 @@ constexpr auto kRebinding =
 }  // namespace
 
 Locals::Locals(const Graph& graph, const Calls& calls)
-    : graph_(graph), calls_(calls), needs_name_(NeedNames(graph, calls)) {
+    : graph_(graph),
+      calls_(calls),
+      needs_name_(NeedNames(graph, calls)),
+      output_number_(graph.tensors.size(), 0),
+      takes_token_(graph.nodes.size(), false) {
+  for (NodeId node(0); graph.nodes.contains(node); node = NodeId(node.value() + 1)) {
+    const auto& inputs = graph.nodes[node].inputs;
+    takes_token_[node] = std::any_of(inputs.begin(), inputs.end(), [&](TensorId input) { return IsToken(input); });
+    int32_t number = 0;
+    for (TensorId output : graph.nodes[node].outputs) {
+      if (output.valid()) output_number_[output] = number;
+      ++number;
+    }
+  }
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     if (!graph.tensors[id].producer.valid()) continue;
     const Home home = HomeOf(id);
@@ -55,9 +68,7 @@ size_t Locals::Signature(TensorId id, size_t depth, int levels) const {
   const int32_t call = calls_.UnitCall(producer.value(), depth);
   size_t hash =
       absl::HashOf(node.op, call < 0 ? std::string() : WithoutDigits(WithoutCallNumber(calls_.span(call).name)));
-  for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (node.outputs[i] == id) hash = absl::HashOf(hash, i);
-  }
+  hash = absl::HashOf(hash, output_number_[id]);
   if (levels > 0 && !node.inputs.empty() && node.inputs[0].valid()) {
     hash = absl::HashOf(hash, Signature(node.inputs[0], depth, levels - 1));
   }
@@ -86,8 +97,7 @@ size_t Locals::StatementSignature(TensorId id, size_t depth) const {
   for (int step = 0; step < kMostSteps && id.valid() && graph_.tensors[id].producer.valid(); ++step) {
     const int32_t maker = graph_.tensors[id].producer.value();
     const Node& node = graph_.nodes[NodeId(maker)];
-    const auto output = std::find(node.outputs.begin(), node.outputs.end(), id) - node.outputs.begin();
-    hash = absl::HashOf(hash, node.op, output);
+    hash = absl::HashOf(hash, node.op, output_number_[id]);
     if (calls_.of_node(maker).size() < depth) break;
     const int32_t call = calls_.UnitCall(maker, depth);
     if (call >= 0) return absl::HashOf(hash, WithoutElementNumbers(WithoutCallNumber(calls_.span(call).name)));

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "analyzer/eager/calls.h"
 #include "analyzer/graph/graph.h"
 
@@ -100,7 +101,8 @@ class Locals {
   int32_t EndOfAttentionMethod(TensorId id, const Home& home) const;
   // local_order.cc
   bool IsLeaf(TensorId id, const Home& home) const;
-  void CollectLeaves(int32_t unit_end, const Home& home, std::vector<TensorId>& leaves) const;
+  bool TakesTwoNames(int32_t unit_end, const Home& home) const;
+  int32_t EndOfExpression(int32_t unit, const Home& home) const;
   int32_t NextInExpression(int32_t unit, const Home& home) const;
   int32_t HeldByHead(TensorId id, const Home& home) const;
   bool IsJoinedList(TensorId id, const Home& home) const;
@@ -125,6 +127,8 @@ class Locals {
   const Graph& graph_;
   const Calls& calls_;
   IdVector<TensorId, bool> needs_name_;  // expressions.h
+  IdVector<TensorId, int32_t> output_number_;  // among the results of its maker
+  IdVector<NodeId, bool> takes_token_;         // among its operands
   // By frame and signature, the nodes that make such values, in order.
   std::map<std::pair<int32_t, size_t>, std::vector<int32_t>> makers_;
   std::map<std::pair<int32_t, size_t>, std::vector<int32_t>> statements_;  // the same by StatementSignature
@@ -132,6 +136,9 @@ class Locals {
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
   std::set<int32_t> numbered_joins_, skip_frames_;  // frames
+  // By unit and depth, what was found once: all parts of a long expression ask for its end and for what it takes.
+  mutable absl::flat_hash_map<std::pair<int32_t, size_t>, int32_t> ends_;
+  mutable absl::flat_hash_map<std::pair<int32_t, size_t>, bool> takes_two_names_;
 };
 
 }  // namespace onnx_mem::eager

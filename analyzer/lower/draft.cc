@@ -105,7 +105,11 @@ std::vector<NodeId> Draft::InOrder() const {
   for (NodeId id(0); slots_.contains(id); id = NodeId(id.value() + 1)) {
     if (slots_[id].alive) order.push_back(id);
   }
-  std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return slots_[a].rank < slots_[b].rank; });
+  // Nodes are added in running order but for the few that rewrites put in later.
+  const auto runs_before = [&](NodeId a, NodeId b) { return slots_[a].rank < slots_[b].rank; };
+  const auto added = std::is_sorted_until(order.begin(), order.end(), runs_before);
+  std::stable_sort(added, order.end(), runs_before);
+  std::inplace_merge(order.begin(), added, order.end(), runs_before);
   return order;
 }
 
