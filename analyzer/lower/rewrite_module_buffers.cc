@@ -4,6 +4,9 @@
 //
 //   Gather(blocks.0.table, onnx::Gather_277), Gather(blocks.1.table, onnx::Gather_277)  ->  two buffers
 //
+// In an evaluation export named initializers of equal contents become one, too: then the layers read the index of the
+// first, features.0.0.attn.relative_position_index.
+//
 // Floats are so told in training-mode exports alone: an evaluation export folds expressions, and what was computed once
 // and handed to all layers (a rotary table, a mask) looks the same there. Source: torch/csrc/jit/passes/onnx
 // (common subexpression elimination of constants), torch/onnx/utils.py (_trace_and_get_graph_from_model).
@@ -12,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/rewrites.h"
@@ -22,11 +26,27 @@ namespace {
 // Smaller ones are numbers of the code, and no bytes to speak of.
 constexpr int64_t kSmallestBytes = 512;
 
+std::string WithoutDigits(std::string name) {
+  std::erase_if(name, [](unsigned char c) { return absl::ascii_isdigit(c); });
+  return name;
+}
+
+// Every reader is a module with the place of the buffer's own in another layer.
+bool IsReadByItsLike(const Draft& draft, TensorId id) {
+  const std::string& name = draft.tensor(id).name;
+  const std::string owner = WithoutDigits(name.substr(0, std::min(name.rfind('.'), name.size())));
+  const std::vector<NodeId>& readers = draft.readers(id);
+  return !owner.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return WithoutDigits(draft.node(reader).module) == owner;
+  });
+}
+
 bool MayBeMerged(const Lowering& lowering, TensorId id) {
   const Draft& draft = lowering.draft;
   const Tensor& tensor = draft.tensor(id);
-  if (draft.kind(id) != TensorKind::kBuffer || draft.producer(id).valid() || !IsExporterName(tensor.name)) return false;
+  if (draft.kind(id) != TensorKind::kBuffer || draft.producer(id).valid()) return false;
   if (IsFloating(tensor.dtype) && !lowering.training_form) return false;
+  if (!IsExporterName(tensor.name) && (lowering.training_form || !IsReadByItsLike(draft, id))) return false;
   return draft.readers(id).size() > 1 && NumBytes(tensor.shape, tensor.dtype).value_or(0) >= kSmallestBytes;
 }
 

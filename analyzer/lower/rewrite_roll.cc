@@ -3,7 +3,9 @@
 //
 //   x[s:] , x[:s] -> cat -> roll
 //
-// Rolling several axes is one operator in the framework, exported as one such pair per axis.
+// Rolling several axes is one operator in the framework, exported as one such pair per axis. Along an axis that is
+// rolled by nothing the first slice is x itself and the second is empty: torch.roll(x, (0, -3), (1, 2)) of video
+// windows.
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -29,6 +31,12 @@ TensorId MatchRoll(const Draft& draft, NodeId cat, std::vector<NodeId>& nodes) {
   const Node& node = draft.node(cat);
   if (node.op != "cat" || node.inputs.size() != 2) return TensorId();
   const Piece tail = ReadPiece(draft, node.inputs[0]), head = ReadPiece(draft, node.inputs[1]);
+  const bool by_nothing = head.of.valid() && head.of == node.inputs[0] && head.axis == IntAttribute(node, "axis", -1) &&
+                          draft.tensor(node.inputs[1]).shape.dims[static_cast<size_t>(head.axis)] == 0;
+  if (by_nothing && draft.OnlyReader(node.inputs[1]) == cat) {
+    nodes = {draft.producer(node.inputs[1]), cat};
+    return head.of;
+  }
   if (!tail.of.valid() || tail.of != head.of || tail.axis != head.axis || tail.axis != IntAttribute(node, "axis", -1)) {
     return TensorId();
   }

@@ -226,6 +226,25 @@ TEST(Displaced, ASecondCallStaysWhereItIs) {
   EXPECT_EQ(LowerText(text).find("sigmoid(c) -> h inplace"), std::string::npos);
 }
 
+// torch.roll(x, (0, -3), (1, 2))
+TEST(Roll, ByNothingAlongAnAxisIsAPartOfTheSameRoll) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 2x4x8
+    const zero int64 1 = 0
+    const three int64 1 = 3
+    const end int64 1 = 9223372036854775807
+    const one int64 1 = 1
+    const two int64 1 = 2
+    /Slice = Slice(x, zero, zero, one) -> a float32 2x0x8
+    /Concat = Concat(x, a) -> b float32 2x4x8 {axis: 1}
+    /Slice_1 = Slice(b, three, end, two) -> c float32 2x4x5
+    /Slice_2 = Slice(b, zero, three, two) -> d float32 2x4x3
+    /Concat_1 = Concat(c, d) -> y float32 2x4x8 {axis: 2}
+    output y
+  )"),
+            "roll(x) -> y\n");
+}
+
 // mask == 0 of a bool tensor: the kernel reads the bools. A cast that something else reads as well was asked for.
 TEST(Promotion, AComparisonWithANumberNeedsNoCopy) {
   constexpr std::string_view kText = R"(

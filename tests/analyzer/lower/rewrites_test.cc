@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -101,6 +102,12 @@ TEST(ModuleBuffers, ANamedOneIsOneTensor) {
     text.replace(at, 14, "shared.index");
   }
   EXPECT_EQ(LowerText(text).find("shared.index/"), std::string::npos);
+}
+
+TEST(ModuleBuffers, ANamedOneOfAnotherLayerIsThatOfTheFirst) {  // an evaluation export merges equal initializers
+  const std::string lowered = LowerText(absl::StrReplaceAll(absl::string_view(kSharedIndex.data(), kSharedIndex.size()),
+                                                            {{"onnx::Gather_7", "blocks.0.index"}}));
+  EXPECT_NE(lowered.find("index_select(blocks.1.table, blocks.0.index/blocks.1) -> b"), std::string::npos) << lowered;
 }
 
 // A window of 2 x 2: four positions, nine offsets.
