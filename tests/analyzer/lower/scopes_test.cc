@@ -56,15 +56,48 @@ TEST(Scopes, ASecondCallIsTheSameModuleUnlessTheNameIsReal) {
   EXPECT_EQ(reader.Of(Named("/encoder/act_1/Relu")).module, "encoder.act_1") << "no other call shows that it is act";
 }
 
-TEST(Scopes, ContainersCalledTwiceAreToldApartByTheirLeaves) {
-  const Graph graph = ParseGraph("weight b.0.weight float32 1\nweight b.7.weight float32 1\n");
+constexpr std::string_view kCalledTwice = R"(
+    input x float32 2x4x8x8
+    weight b.0.weight float32 4x4x1x1
+    weight b.7.weight float32 8x8
+    /b/b.0/Conv = Conv(x, b.0.weight) -> a float32 2x4x8x8
+    /b/b.2/MaxPool = MaxPool(a) -> p float32 2x4x8x8
+    /b/b.7/MatMul = MatMul(p, b.7.weight) -> c float32 2x4x8x8
+    /b/b.0_1/Conv = Conv(c, b.0.weight) -> d float32 2x4x8x8
+    /b/b.2_1/MaxPool = MaxPool(d) -> q float32 2x4x8x8
+    /b/b.7_1/MatMul = MatMul(q, b.7.weight) -> y float32 2x4x8x8
+    output y
+)";
+
+std::vector<Strings> CallsOf(std::string_view text) {
+  const Graph graph = ParseGraph(text);
   ScopeReader reader(graph);
-  EXPECT_EQ(reader.Of(Named("/b/b.0/Conv")).calls, (Strings{"b", "b.0"}));
-  EXPECT_EQ(reader.Of(Named("/b/b.7/Gemm")).calls, (Strings{"b", "b.7"}));
-  const Scope again = reader.Of(Named("/b/b.0_1/Conv"));
-  EXPECT_EQ(again.module, "b.0");
-  EXPECT_EQ(again.calls, (Strings{"b_1", "b.0_1"}));
-  EXPECT_EQ(reader.Of(Named("/b/b.2_1/MaxPool")).calls[0], "b_1");
+  std::vector<Strings> calls;
+  for (const Node& node : graph.nodes) calls.push_back(reader.Of(node).calls);
+  return calls;
+}
+
+TEST(Scopes, ContainersCalledTwiceAreToldApartByTheirLeaves) {
+  EXPECT_EQ(CallsOf(kCalledTwice),
+            (std::vector<Strings>{{"b", "b.0"}, {"b", "b.2"}, {"b", "b.7"}, {"b_1", "b.0_1"}, {"b_1", "b.2_1"},
+                                  {"b_1", "b.7_1"}}));
+  const Graph graph = ParseGraph(kCalledTwice);
+  EXPECT_EQ(ScopeReader(graph).Of(*(graph.nodes.end() - 1)).module, "b.7");
+}
+
+TEST(Scopes, ALeafThatIsCalledMoreOftenThanOthersIsCalledTwiceByItsModule) {
+  const std::vector<Strings> calls = CallsOf(R"(
+    input ids int64 2x8
+    weight e.x.weight float32 16x4
+    weight e.h.weight float32 16x4
+    /e/x/Gather = Gather(e.x.weight, ids) -> a float32 2x8x4
+    /e/x_1/Gather = Gather(e.x.weight, ids) -> b float32 2x8x4
+    /e/h/Gather = Gather(e.h.weight, ids) -> c float32 2x8x4
+    /e/Add = Add(a, b) -> d float32 2x8x4
+    /e/Add_1 = Add(d, c) -> y float32 2x8x4
+    output y
+  )");
+  EXPECT_EQ(calls, (std::vector<Strings>{{"e", "e.x"}, {"e", "e.x_1"}, {"e", "e.h"}, {"e"}, {"e"}}));
 }
 
 // for x in features: out.append(self.conv(x).flatten(2)): the function's own operators have no numbers, so it runs
