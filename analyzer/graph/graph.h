@@ -84,6 +84,7 @@ struct Node {
 
 struct Graph {
   std::string name;
+  int opset = 0;  // version of the standard operators that the file imports; 0: unknown
   IdVector<NodeId, Node> nodes;
   IdVector<TensorId, Tensor> tensors;
   std::vector<TensorId> inputs;   // without initializers

@@ -2,7 +2,8 @@
 //
 //   GroupNorm   reshape to [N, groups, rest] -> instance_norm without weights -> reshape back -> [* weight] -> [+ bias]
 //   LayerNorm   (opset < 17) x - mean -> / sqrt(mean of squares + eps) -> * weight -> + bias, when the module's own
-//               calls are just these and its weights are called weight and bias, as in nn.LayerNorm
+//               calls are just these and its weights are called weight and bias, as in nn.LayerNorm. From opset 17 on
+//               exporters write LayerNormalization, and what is spelled out was written so (DeBERTa's LayerNorm).
 //
 // RMSNorm written out stays: models of this kind really compute it operator by operator.
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,8 @@
 
 namespace onnx_mem {
 namespace {
+
+constexpr int kLayerNormalizationOpset = 17;
 
 // The stored vector behind views of it ([C] as [C, 1, 1]); invalid if something else is behind.
 TensorId StoredBehindViews(const Draft& draft, TensorId id) {
@@ -120,9 +123,7 @@ int64_t FuseGroupNorm(Lowering& lowering) {
 }
 
 int64_t FuseLayerNorm(Lowering& lowering) {
-  for (const Node& node : lowering.source.nodes) {
-    if (node.op == "LayerNormalization") return 0;  // an opset that has it: what is spelled out was written so
-  }
+  if (lowering.source.opset >= kLayerNormalizationOpset) return 0;
   int64_t count = 0;
   for (NodeId id : lowering.draft.InOrder()) {
     if (lowering.draft.alive(id) && FuseOneLayerNorm(lowering.draft, id)) ++count;

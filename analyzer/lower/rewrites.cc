@@ -48,6 +48,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"roll", "pairs of slices joined the other way round run as roll", FuseRoll, Told::kByCheck},
     {"group-norm", "GroupNorms that the exporter spelled out run as one operator", FuseGroupNorm},
     {"layer-norm", "LayerNorms that the exporter spelled out run as one operator", FuseLayerNorm},
+    {"centered-twice", "normalisations written by hand subtract the mean twice", CenterTwice, Told::kByCheck},
     {"cosine-similarity", "cosine similarities run as the framework computes them", FuseCosineSimilarity,
      Told::kByCheck},
     {"gelu", "GELUs that the exporter spelled out run as one operator", FuseGelu},

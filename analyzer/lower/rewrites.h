@@ -54,6 +54,8 @@ int64_t ComputeFoldedLinear(Lowering& lowering);
 int64_t FuseSpelledOut(Lowering& lowering);
 // rewrite_cells.cc: nn.LSTMCell, nn.GRUCell
 int64_t FuseCells(Lowering& lowering);
+// rewrite_centered_twice.cc
+int64_t CenterTwice(Lowering& lowering);
 // rewrite_addcmul.cc
 int64_t FuseAddcmul(Lowering& lowering);
 // rewrite_gelu.cc

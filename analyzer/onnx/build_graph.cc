@@ -30,12 +30,16 @@ class Versions {
       opsets_[import.domain() == "ai.onnx" ? "" : import.domain()] = static_cast<int>(import.version());
     }
   }
+  int Opset(const std::string& domain) const {  // 0: not imported
+    const auto opset = opsets_.find(domain);
+    return opset == opsets_.end() ? 0 : opset->second;
+  }
   int SinceVersion(const std::string& domain, const std::string& op) {
     const auto [it, fresh] = since_.emplace(std::make_pair(domain, op), 0);
     if (!fresh) return it->second;
-    const auto opset = opsets_.find(domain);
-    if (opset == opsets_.end()) return 0;
-    const onnx::OpSchema* schema = Schemas::Instance().GetSchema(op, opset->second, domain);
+    const int opset = Opset(domain);
+    if (opset == 0) return 0;
+    const onnx::OpSchema* schema = Schemas::Instance().GetSchema(op, opset, domain);
     return it->second = schema == nullptr ? 0 : schema->since_version();
   }
 
@@ -346,6 +350,7 @@ absl::StatusOr<Graph> BuildGraph(const onnx::ModelProto& model, const InferredGr
   Graph graph;
   graph.name = model.graph().name();
   Versions versions(model);
+  graph.opset = versions.Opset("");
   Scope scope(model.graph(), facts, graph, nullptr, versions);
   scope.UseRewrites(rewrites);
   const auto nodes = static_cast<size_t>(model.graph().node_size());

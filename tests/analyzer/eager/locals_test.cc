@@ -48,14 +48,35 @@ TEST(Locals, ModulesOneAfterTheOtherMayBeNested) {  // x = self.relu(self.bn(sel
   EXPECT_EQ(p.ReleaseAtMost(x), 3);
 }
 
+// h = self.dropout(h); h = self.norm(h + x): h has its name until the norm has run, be it torch's or one whose forward
+// is written out.
+TEST(Locals, WhatAWrittenOutNormReadsASumOfIsHeld) {
+  for (const bool written_out : {false, true}) {
+    Program p;
+    const TensorId x = p.Run("conv", {p.input()}, "first");  // 0
+    const TensorId h = p.Run("conv", {x}, "dense");          // 1
+    const TensorId sum = p.Run("add", {h, x});               // 2
+    TensorId n;
+    if (written_out) {
+      const TensorId mean = p.Run("mean", {sum}, "norm");    // 3
+      const TensorId c = p.Run("sub", {sum, mean}, "norm");  // 4
+      n = p.Run("relu", {c}, "norm");                        // 5
+    } else {
+      n = p.Run("layer_norm", {sum}, "norm");  // 3
+    }
+    p.Run("conv", {n}, "last");
+    EXPECT_EQ(p.Release(h).first, written_out ? 5 : 3) << written_out;
+  }
+}
+
 TEST(Locals, AConcatenationInAnArgumentBelongsToTheCall) {  // x = self.u(torch.cat([s, self.up(x)]))
   Program p;
-  const TensorId s = p.Run("conv", {p.input()}, "s");     // 0
-  const TensorId x = p.Run("conv", {s}, "down");          // 1
-  const TensorId up = p.Run("conv", {x}, "up");           // 2
+  const TensorId s = p.Run("conv", {p.input()}, "s");      // 0
+  const TensorId x = p.Run("conv", {s}, "down");           // 1
+  const TensorId up = p.Run("conv", {x}, "up");            // 2
   const TensorId cat = p.Run("cat", {s, up}, "", {4, 4});  // 3
-  const TensorId u = p.Run("conv", {cat}, "u");           // 4
-  p.Run("conv", {u}, "last");                             // 5
+  const TensorId u = p.Run("conv", {cat}, "u");            // 4
+  p.Run("conv", {u}, "last");                              // 5
   EXPECT_EQ(p.Release(x), Nodes(4, 2));
   EXPECT_EQ(p.Release(up), Nodes(3, 3)) << "made on the way: no name";
 }

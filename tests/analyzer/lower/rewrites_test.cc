@@ -221,8 +221,7 @@ TEST(GatedActivations, AGateOfAnotherTensorIsAProduct) {
             "sigmoid(g) -> s\nmul(x, s) -> y\n");
 }
 
-TEST(LayerNorm, SpelledOut) {
-  EXPECT_EQ(LowerText(R"(
+constexpr std::string_view kSpelledOutLayerNorm = R"(
     input x float32 2x3x8
     weight ln.weight float32 8
     weight ln.bias float32 8
@@ -238,8 +237,24 @@ TEST(LayerNorm, SpelledOut) {
     /ln/Mul = Mul(n, ln.weight) -> w float32 2x3x8
     /ln/Add_1 = Add(w, ln.bias) -> y float32 2x3x8
     output y
-  )"),
+  )";
+
+TEST(LayerNorm, SpelledOut) {
+  EXPECT_EQ(LowerText(kSpelledOutLayerNorm),
             "layer_norm(x, ln.weight, ln.bias) -> y [ln]\nparameter ln.weight\nparameter ln.bias\n");
+}
+
+// DeBERTa's own LayerNorm: from opset 17 on, exporters have LayerNormalization for torch's.
+TEST(LayerNorm, SpelledOutInAnOpsetThatHasItRunsAsWritten) {
+  Graph graph = ParseGraph(kSpelledOutLayerNorm);
+  graph.opset = 17;
+  const absl::StatusOr<Lowered> lowered = Lower(graph, {});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_EQ(DumpLowered(*lowered),
+            "mean(x) -> m [ln]\nsub(x, m) -> c [ln]\npow_scalar(c) -> q [ln]\nmean(q) -> v [ln]\n"
+            "sub(x, m) -> c again [ln]\nadd_scalar(v) -> ve [ln]\nsqrt(ve) -> s [ln]\ndiv(c again, s) -> n [ln]\n"
+            "mul(n, ln.weight) -> w [ln]\nadd(w, ln.bias) -> y [ln]\nparameter ln.weight\nparameter ln.bias\n")
+      << "as its code has it: (x - u) for the variance and (x - u) / sqrt(s + eps)";
 }
 
 TEST(Attention, OneOperatorForTheChosenKernel) {
