@@ -87,10 +87,27 @@ absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, c
   return sweep;
 }
 
+bool WantsAdvice(const Options& options) {
+  return options.batches.size() <= 1 && !options.quiet && options.by == By::kNone;
+}
+
+// Advice takes some forty enactments, and the checkpoints of a plan: a quarter of a minute for a graph of this size.
+bool IsTooLargeForAdvice(const Graph& graph) {
+  constexpr size_t kMostNodes = 50'000;
+  return graph.nodes.size() > kMostNodes;
+}
+
+Diagnostic NoAdviceNote(const Graph& graph) {
+  Diagnostic note{.code = "no-advice", .severity = Severity::kNote, .count = 1};
+  note.message =
+      absl::StrFormat("what would save most is not worked out for a graph of %d nodes", graph.nodes.size());
+  note.details = {"try: the change itself, for example --amp bf16, --optimizer sgd or a smaller --batch"};
+  return note;
+}
+
 // What would save most of the run that answers. Advice is no reason to fail: nothing is said where it cannot be had.
 Table SavingsOf(const ModelFile& file, Workload workload, const Options& options, const Gpu* card) {
   constexpr int64_t kPlanIterations = 12;
-  if (options.batches.size() > 1 || options.quiet || options.by != By::kNone) return {};
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
   Meter meter(file);
@@ -123,6 +140,8 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
     }
   }
 
+  const bool advise = WantsAdvice(options) && !IsTooLargeForAdvice(sweep.first->graph);
+  if (WantsAdvice(options) && !advise) sweep.first->diagnostics.push_back(NoAdviceNote(sweep.first->graph));
   if (local && options.verbose) sweep.first->diagnostics.push_back(UseNote(local->gpu, options.units));
 
   Answer answer;
@@ -142,7 +161,7 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
   request.top = options.top;
   Report report = BuildReport(request, std::move(sweep.runs), sweep.beyond, *sweep.first);
   const absl::StatusOr<Gpu> card = FindGpu(local ? local->gpu.name : options.gpu);
-  report.savings = SavingsOf(file, workload, options, card.ok() ? &*card : nullptr);
+  if (advise) report.savings = SavingsOf(file, workload, options, card.ok() ? &*card : nullptr);
   answer.text = Present(report, options);
   answer.exit_code = WithinLimits(report) ? ExitCode::kYes : ExitCode::kNo;
   return answer;

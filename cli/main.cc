@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
 #include "cli/error_text.h"
+#include "cli/heap.h"
 #include "cli/help.h"
 #include "cli/options.h"
 
@@ -54,6 +55,7 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace onnx_mem
 
 int main(int argc, char** argv) {
+  onnx_mem::KeepFreedMemory();
   const int code = onnx_mem::Main({argv + 1, argv + argc});
   std::fflush(nullptr);
   std::_Exit(code);  // taking ONNX's operator schemas apart again is a twentieth of the whole run, for nothing

@@ -52,6 +52,7 @@ NodeId Draft::Add(Node node, Rank rank) {
     kinds_[output] = TensorKind::kActivation;
   }
   slots_.Add(Slot{std::move(node), rank, true});
+  is_ordered_ = false;
   return id;
 }
 
@@ -65,6 +66,7 @@ void Draft::Remove(NodeId id) {
   Slot& slot = slots_[id];
   if (!slot.alive) return;
   slot.alive = false;
+  is_ordered_ = false;
   for (TensorId input : slot.node.inputs) {
     if (input.valid()) Unread(input, id);
   }
@@ -100,17 +102,19 @@ void Draft::ReplaceReaders(TensorId from, TensorId to) {
 }
 
 std::vector<NodeId> Draft::InOrder() const {
-  std::vector<NodeId> order;
-  order.reserve(slots_.size());
+  if (is_ordered_) return order_;
+  order_.clear();
+  order_.reserve(slots_.size());
   for (NodeId id(0); slots_.contains(id); id = NodeId(id.value() + 1)) {
-    if (slots_[id].alive) order.push_back(id);
+    if (slots_[id].alive) order_.push_back(id);
   }
   // Nodes are added in running order but for the few that rewrites put in later.
   const auto runs_before = [&](NodeId a, NodeId b) { return slots_[a].rank < slots_[b].rank; };
-  const auto added = std::is_sorted_until(order.begin(), order.end(), runs_before);
-  std::stable_sort(added, order.end(), runs_before);
-  std::inplace_merge(order.begin(), added, order.end(), runs_before);
-  return order;
+  const auto added = std::is_sorted_until(order_.begin(), order_.end(), runs_before);
+  std::stable_sort(added, order_.end(), runs_before);
+  std::inplace_merge(order_.begin(), added, order_.end(), runs_before);
+  is_ordered_ = true;
+  return order_;
 }
 
 NodeId Draft::OnlyReader(TensorId id) const {

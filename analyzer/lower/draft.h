@@ -46,7 +46,10 @@ class Draft {
   // For attributes, operator name and scope; inputs and outputs change through the functions below.
   Node& mutable_node(NodeId id) { return slots_[id].node; }
   Rank rank(NodeId id) const { return slots_[id].rank; }
-  void SetRank(NodeId id, Rank rank) { slots_[id].rank = rank; }
+  void SetRank(NodeId id, Rank rank) {
+    slots_[id].rank = rank;
+    is_ordered_ = false;
+  }
   void SetInputs(NodeId id, std::vector<TensorId> inputs);
   // Every reader of `from`, the graph's outputs included, reads `to` instead.
   void ReplaceReaders(TensorId from, TensorId to);
@@ -98,6 +101,8 @@ class Draft {
   IdVector<TensorId, Uses> uses_;
   IdVector<TensorId, TensorId> aliases_;
   IdDeque<NodeId, Slot> slots_;
+  mutable std::vector<NodeId> order_;  // of the living nodes, while is_ordered_
+  mutable bool is_ordered_ = false;
 };
 
 }  // namespace onnx_mem
