@@ -81,6 +81,8 @@ std::vector<Diagnostic> UnmatchedPatterns(const Run& run, const Analysis& analys
   std::vector<Diagnostic> warnings;
   if ((analysis.training || analysis.inference) && !MatchesInPlace(run.inplace, analysis)) {
     warnings.push_back(NoMatch("--inplace", run.inplace, "node and no module", "--by layer -n 0"));
+    warnings.back().message = absl::StrFormat("--inplace '%s' matches no node and no module, so nothing runs in place",
+                                              run.inplace);
   }
   if (!analysis.training) return warnings;
   for (const std::string& pattern : run.freeze) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -414,6 +415,25 @@ TEST(Locals, WhatAWrappedStatementReadsIsJoinedBefore) {  // x = torch.cat([a, b
     p.Run("conv", {p.input()}, "last");                                         // 4
     EXPECT_EQ(p.Release(joined), wrapped ? Nodes(3, 1) : Nodes(1, 1));
   }
+}
+
+// A list of many parts is no reason to ask every part about all others: a sum of these took minutes, a list hours.
+TEST(Locals, LongSumsAndListsTakeNoLongerPerPart) {
+  constexpr int kParts = 20'000;
+  LoweredProgram p;
+  std::vector<TensorId> terms, parts;
+  for (int i = 0; i < kParts; ++i) terms.push_back(p.Run("relu", {p.input()}));
+  for (int i = 0; i < kParts; ++i) parts.push_back(p.Run("relu", {p.input()}));
+  TensorId sum = terms[0];
+  for (int i = 1; i < kParts; ++i) sum = p.Run("add", {sum, terms[static_cast<size_t>(i)]});
+  p.Run("relu", {sum});
+  p.Run("relu", {p.Run("cat", parts, "", {2, 4 * kParts})});
+  const auto begin = std::chrono::steady_clock::now();
+  const IdVector<TensorId, int32_t> release = ReleaseAfter(p.graph(), FrameRules::kLocals);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  // Made before other statements, and joined as a list: they have names until the function returns.
+  for (TensorId part : parts) EXPECT_EQ(release[part], 3 * kParts + 1);
+  for (int i = 0; i + 1 < kParts; ++i) EXPECT_EQ(release[terms[static_cast<size_t>(i)]], 3 * kParts + 1) << i;
 }
 
 }  // namespace
