@@ -102,7 +102,7 @@ int64_t TieWeights(Lowering& lowering) {
   std::set<std::string> reasons;
   for (const Head& head : FindHeads(lowering)) {
     const int64_t bytes = WeightBytes(lowering.draft, head);
-    const std::string why(mode == TiedMode::kYes ? "as --tied says" : WhyTied(lowering.draft, head.linear));
+    const std::string why(mode == TiedMode::kYes ? "as --tied says" : WhyTied(lowering.draft, head.linear, head.table));
     if (why.empty()) {
       ++possible;
       possible_bytes += bytes;

@@ -50,6 +50,20 @@ bool IsScaledByWidth(const Draft& draft, const Node& head) {
   return IsScalarOp(draft.node(scale), "mul_scalar", 1.0 / std::sqrt(width));
 }
 
+// embed(ids) * sqrt(width), the scale that goes with a shared weight (Vaswani et al., 2017, section 3.4), under a head
+// without a bias. Heads that have one are written beside it: the Annotated Transformer and PyTorch's tutorial scale, too.
+bool IsScaledTable(const Draft& draft, const Node& head, TensorId table) {
+  const double root = std::sqrt(static_cast<double>(draft.tensor(table).shape.dims[1]));
+  const auto is_scaled = [&](NodeId reader) {
+    const Node& node = draft.node(reader);
+    if (node.op != "embedding") return false;
+    const NodeId scale = OnlyReaderIf(draft, node.outputs[0], "mul_scalar");
+    return scale.valid() && IsScalarOp(draft.node(scale), "mul_scalar", root);
+  };
+  const std::vector<NodeId> readers = draft.readers(table);
+  return head.inputs.size() == 2 && std::all_of(readers.begin(), readers.end(), is_scaled);
+}
+
 }  // namespace
 
 TensorId RowForBias(const Draft& draft, NodeId head) {
@@ -62,11 +76,12 @@ TensorId RowForBias(const Draft& draft, NodeId head) {
                                                                                                        : TensorId();
 }
 
-std::string_view WhyTied(const Draft& draft, NodeId head) {
+std::string_view WhyTied(const Draft& draft, NodeId head, TensorId table) {
   const Node& node = draft.node(head);
   if (draft.tensor(node.inputs[1]).shape.dims[1] > kLargeVocabulary) return "by the size of the vocabulary";
   if (IsMaskedHead(draft, node)) return "as heads of masked language models (BERT) do";
   if (IsScaledByWidth(draft, node)) return "as T5 does, which scales what it reads by width ** -0.5";
+  if (IsScaledTable(draft, node, table)) return "as models do that scale what they look up by sqrt(width) (Gemma)";
   if (RowForBias(draft, head).valid()) return "as BART and its like do, whose head adds a row to the logits";
   if (HasPositionsFromTwo(draft)) return "as models ported from fairseq (OPT) do, whose positions begin at 2";
   return "";

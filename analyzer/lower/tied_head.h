@@ -6,6 +6,7 @@
 //   input scaled by width ** -0.5    T5: transformers scales only where the weight is shared
 //                                    (modeling_t5.py, `if self.config.tie_word_embeddings`)
 //   sum with a stored row [1, V]     BART, mBART, Pegasus, Marian: final_logits_bias, a buffer
+//   rows scaled by sqrt(width)       what they are read from is shared with a head without a bias: Gemma, M2M100, XGLM
 //   positions that begin at 2        models ported from fairseq, whose decoders share: OPT, BART, XGLM
 //   a large vocabulary               a layer of so many features that is no vocabulary is unlikely
 //
@@ -21,8 +22,8 @@ namespace onnx_mem {
 
 // Why the linear `head` is taken to share the embedding's weight, for a report: "as a masked language model's head
 // does";
-// "" if nothing shows it. `head` reads a stored [width, vocabulary] that some embedding has the transpose of.
-std::string_view WhyTied(const Draft& draft, NodeId head);
+// "" if nothing shows it. `head` reads a stored [width, vocabulary], the transpose of the embedding's `table`.
+std::string_view WhyTied(const Draft& draft, NodeId head, TensorId table);
 
 // The stored row [1, vocabulary] that is added to what `head` gives; invalid if there is none. It is a buffer: the bias
 // of an nn.Linear is [vocabulary].
