@@ -18,6 +18,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/inplace.h"
 #include "analyzer/lower/lower.h"
+#include "analyzer/lower/parameters.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/segments.h"
 
@@ -359,6 +360,19 @@ Lowered OutOfPlace(Lowered lowered) {
   return lowered;
 }
 
+// Values that an evaluation export computed (a table of position biases, a mask, a rotary table). They are counted as
+// buffers, which live from the start; code that keeps none makes each where it is read, of what is smaller.
+int64_t ComputedBytes(const Lowered& lowered) {
+  int64_t bytes = 0;
+  for (TensorId id(0); !lowered.training_form && lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const Tensor& tensor = lowered.graph.tensors[id];
+    if (lowered.kinds[id] != TensorKind::kBuffer || tensor.producer.valid()) continue;
+    const bool is_made_up = IsExporterName(tensor.name) || !FoldedCall(tensor.name).empty();
+    if (is_made_up) bytes += NumBytes(tensor.shape, tensor.dtype).value_or(0);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run) {
@@ -372,8 +386,12 @@ absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run
   const Lowered apart = by_habit ? OutOfPlace(lowered) : lowered;
   const Setting named{.lowered = apart, .run = run, .frames = eager::FrameRules::kEveryName};
   ASSIGN_OR_RETURN(const Enacted most, RunStep(named, gradients));
-  bounds.low_bytes = ComputeTimeline(least.program).peak_bytes;
+  bounds.low_bytes = ComputeTimeline(least.program).peak_bytes - ComputedBytes(lowered);
   bounds.high_bytes = ComputeTimeline(most.program).peak_bytes;
+  for (const Diagnostic& d : lowered.diagnostics) {  // weights are there from the first step to the last
+    if (d.code == "maybe-tied") bounds.low_bytes -= d.bytes.value_or(0);
+    if (d.code == "tied-weights") bounds.high_bytes += d.bytes.value_or(0);
+  }
   return bounds;
 }
 

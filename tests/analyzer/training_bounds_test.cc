@@ -1,11 +1,14 @@
-// What a training peak may be, given what an evaluation export does not show.
+// What a peak may be, given what an evaluation export does not show.
 #include "analyzer/analysis.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "absl/strings/match.h"
+#include "analyzer/memory/timeline.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {
@@ -76,6 +79,40 @@ TEST(TrainingBounds, ASharedHeadLowersIt) {
   const Bounded bounded = Bound(graph);
   EXPECT_LT(bounded.bounds.low_bytes, bounded.peak_bytes);
   EXPECT_TRUE(absl::StrContains(RangeOf(bounded, "maybe-tied"), "with --tied yes")) << RangeOf(bounded, "maybe-tied");
+}
+
+// A bias [4, 16, 16] of positions, computed by the exporter.
+constexpr char kBiased[] = R"(g (float[2,4,16,16] x) => (float[2,4,16,16] y)
+    <float[4,16,16] table = ["location": "none"]>
+    { s = Add(x, table)
+      y = Softmax(s) })";
+
+// The interval of an inference, from its peak, with the stored tensor `from` called `to`.
+std::pair<int64_t, int64_t> BoundsOfInference(std::string_view text, std::string_view from, std::string_view to) {
+  Graph graph = ParseGraph(std::string(text));
+  for (TensorId id : graph.initializers) {
+    if (graph.tensors[id].name == from) graph.tensors[id].name = to;
+  }
+  Run run;
+  run.training = false;
+  const absl::StatusOr<Lowered> lowered = Prepare(graph, run);
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  const absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, run);
+  EXPECT_TRUE(enacted.ok()) << enacted.status();
+  const absl::StatusOr<PeakBounds> bounds = BoundInference(*lowered, run);
+  EXPECT_TRUE(bounds.ok()) << bounds.status();
+  const int64_t peak_bytes = ComputeTimeline(enacted->program).peak_bytes;
+  return {bounds->low_bytes - peak_bytes, bounds->high_bytes - peak_bytes};
+}
+
+TEST(InferenceBounds, ASharedHeadLowersTheLeast) {
+  EXPECT_EQ(BoundsOfInference(kLanguageModel, "w", "onnx::MatMul_9").first, -16 * 2000 * 4);
+  EXPECT_EQ(BoundsOfInference(kLanguageModel, "w", "head.weight").first, 0);
+}
+
+TEST(InferenceBounds, WhatTheExporterComputedMayNotBeKept) {
+  EXPECT_EQ(BoundsOfInference(kBiased, "table", "onnx::Add_9").first, -4 * 16 * 16 * 4);
+  EXPECT_EQ(BoundsOfInference(kBiased, "table", "attn.bias").first, 0);
 }
 
 }  // namespace
