@@ -43,7 +43,7 @@ TEST(UnmatchedPatterns, WarnsOfPatternsThatChangeNothing) {
   const std::vector<Diagnostic> warnings = UnmatchedPatterns(run, analysis);
   ASSERT_EQ(warnings.size(), 2u);
   EXPECT_EQ(warnings[0].message, "--freeze 'stem' matches no parameter, so it changes nothing");
-  EXPECT_EQ(warnings[1].message, "--checkpointed 'conv' matches no module, so nothing runs in place");
+  EXPECT_EQ(warnings[1].message, "--checkpointed 'conv' matches no module, so it changes nothing");
   analysis.training.reset();
   EXPECT_TRUE(UnmatchedPatterns(run, analysis).empty());
 }
@@ -58,7 +58,7 @@ TEST(UnmatchedPatterns, WarnsOfInPlaceThatNamesNothing) {
   run.inplace = "Auto";
   const std::vector<Diagnostic> warnings = UnmatchedPatterns(run, analysis);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0].message, "--inplace 'Auto' matches no node and no module, so it changes nothing");
+  EXPECT_EQ(warnings[0].message, "--inplace 'Auto' matches no node and no module, so nothing runs in place");
 }
 
 }  // namespace
