@@ -28,7 +28,10 @@ int Level(std::string_view call) {
 // there, whose name the result takes over.
 bool Locals::IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& units) const {
   const int32_t call = calls_.UnitCall(units.back(), home.depth);
-  if (call < 0 || calls_.span(call).begin <= units[units.size() - 2] + 1) return false;
+  if (call < 0) return false;
+  // self.up(self.down(x), x) may be one statement, but not where the code names other skips.
+  const bool follows = calls_.span(call).begin <= units[units.size() - 2] + 1;
+  if (follows && !skip_frames_.contains(home.frame)) return false;
   const int32_t before = calls_.UnitCall(units[units.size() - 2], home.depth);
   if (before >= 0 && WithoutCallNumber(calls_.span(before).name) == WithoutCallNumber(calls_.span(call).name))
     return false;
@@ -119,6 +122,27 @@ int32_t Locals::HeldByLevel(TensorId id, const Home& home) const {
         return graph_.nodes[reader].op == "cat" && calls_.of_node(reader.value()).size() == home.depth;
       });
   return joined ? calls_.EndOfFrameAt(maker, home.depth) : -1;
+}
+
+// x4 = self.down4(x3); x = self.up1(x4, x3): what the first part of a decoder goes on from bears a name like that of
+// the skip beside it, which a part of the same name but for its number made.
+int32_t Locals::HeldAsDeepest(TensorId id, const Home& home) const {
+  const int32_t maker = graph_.tensors[id].producer.value();
+  const int32_t part = calls_.UnitCall(maker, home.depth);
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
+  if (!skip_frames_.contains(home.frame) || part < 0 || reader < 0 || IsElement(calls_.span(part).name)) return -1;
+  const CallSpan& span = calls_.span(reader);
+  for (int32_t i = span.begin; i <= span.end; ++i) {
+    for (TensorId skip : graph_.nodes[NodeId(i)].inputs) {
+      if (!skip.valid() || skip == id || !graph_.tensors[skip].producer.valid()) continue;
+      const int32_t other = calls_.UnitCall(graph_.tensors[skip].producer.value(), home.depth);
+      if (HomeOf(skip).frame != home.frame || other < 0 || other == part) continue;
+      if (WithoutDigits(calls_.span(other).name) != WithoutDigits(calls_.span(part).name)) continue;
+      if (ReadingUnits(skip, home).size() >= 2) return calls_.EndOfFrameAt(maker, home.depth);
+    }
+  }
+  return -1;
 }
 
 // x4 = self.attend(d5, x4); d5 = torch.cat([x4, d5], 1): a part that a call made from an older value which ends there

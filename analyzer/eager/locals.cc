@@ -220,11 +220,11 @@ int32_t Locals::HeldUntil(TensorId id) const {
   }
   if (IsGaussianName(id) || IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
   last = std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home),
-                   HeldOutOfOrder(id, home), HeldByHead(id, home), HeldByProjection(id, home), HeldAsScores(id, home),
-                   HeldAsNormalized(id, home), HeldByWeightedSum(id, home), HeldByLongOperands(id, home),
-                   HeldAsPreactivation(id, home), HeldAsTrunk(id, home), HeldAsUnpacked(id, home),
-                   HeldBesideSkip(id, home), HeldByNewName(id, home), HeldAsGatedSkip(id, home),
-                   HeldByNumbers(id, home), HeldByLevel(id, home)});
+                   HeldOutOfOrder(id, home), HeldByHead(id, home), HeldByProjection(id, home),
+                   HeldAsScores(id, home), HeldAsNormalized(id, home), HeldByWeightedSum(id, home),
+                   HeldByLongOperands(id, home), HeldAsPreactivation(id, home), HeldAsTrunk(id, home),
+                   HeldAsUnpacked(id, home), HeldBesideSkip(id, home), HeldByNewName(id, home),
+                   HeldAsGatedSkip(id, home), HeldAsDeepest(id, home), HeldByNumbers(id, home), HeldByLevel(id, home)});
   const int32_t method = EndOfAttentionMethod(id, home);
   return method < 0 ? last : std::min(last, method);
 }

@@ -119,6 +119,7 @@ class Locals {
   bool ReadsSkip(int32_t unit_end, const Home& home) const;
   int32_t HeldByNewName(TensorId id, const Home& home) const;
   int32_t HeldByLevel(TensorId id, const Home& home) const;
+  int32_t HeldAsDeepest(TensorId id, const Home& home) const;
   int32_t HeldAsGatedSkip(TensorId id, const Home& home) const;
   void FindNumberedJoins();
   void FindSkipFrames();

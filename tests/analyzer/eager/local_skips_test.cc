@@ -25,6 +25,22 @@ TEST(LocalSkips,
   EXPECT_EQ(p.Release(m), Nodes(3, 3)) << "its reader's result is joined at once";
 }
 
+// x1 = inc(x); x2 = down1(x1); x3 = down2(x2); x = up1(x3, x2); x = up2(x, x1): the most copied U-Net.
+TEST(LocalSkips, EveryPartOfAnEncoderHasANameWhereOneHas) {
+  Program p;
+  const TensorId x1 = p.Run("conv", {p.input()}, "inc");       // 0
+  const TensorId x2 = p.Run("conv", {x1}, "down1");            // 1
+  const TensorId x3 = p.Run("conv", {x2}, "down2");            // 2
+  const TensorId up1 = p.Run("cat", {x2, x3}, "up1", {4, 4});  // 3
+  const TensorId d1 = p.Run("conv", {up1}, "up1 > up1.conv");  // 4
+  const TensorId up2 = p.Run("cat", {x1, d1}, "up2", {4, 4});  // 5
+  const TensorId d2 = p.Run("conv", {up2}, "up2 > up2.conv");  // 6
+  p.Run("conv", {d2}, "outc");                                 // 7
+  EXPECT_EQ(p.Release(x1).first, 7);
+  EXPECT_EQ(p.Release(x2).first, 7) << "read by the part after it and the next at once: a name, as x1 has one";
+  EXPECT_EQ(p.Release(x3).first, 7) << "made by down2, as x2 by down1";
+}
+
 TEST(LocalSkips, ADenseLayerAddsToOneName) {  // x = stem(x); x = conv(x); x = torch.cat([x, self.f(x)], 1)
   Program p;
   const TensorId x = p.Run("conv", {p.input()}, "stem");
