@@ -5,7 +5,7 @@
 // gradient of a_{s-1} costs, as a step function of the bytes left:
 //   save block s        its forward, F(s+1, t) with fewer bytes, its backward
 //   keep only a_{q-1}   run blocks s..q-1 without saving, F(q, t) with a_{q-1} kept, then F(s, q-1) from the start
-//   again
+//                       again
 // A function is kept as its list of steps, so one solution holds the schedules of all budgets. Stretches of identical
 // blocks share their function.
 #ifndef ONNX_MEM_PLANNER_CHAIN_DP_H_

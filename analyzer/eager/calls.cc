@@ -5,17 +5,8 @@
 #include <set>
 #include <string_view>
 
-#include "absl/strings/ascii.h"
-
 namespace onnx_mem::eager {
 namespace {
-
-// "layer_1", the second call of a module -> "layer" and "_1"; the first call has no number.
-std::pair<std::string_view, std::string_view> SplitCallNumber(std::string_view name) {
-  const size_t digits = name.find_last_not_of("0123456789");
-  if (digits == std::string_view::npos || digits + 1 == name.size() || name[digits] != '_') return {name, ""};
-  return {name.substr(0, digits), name.substr(digits)};
-}
 
 // A module that is called again and again, with modules inside, is numbered by the exporter where its code goes on
 // after a call, but not inside, and not at all if it has no operators of its own: "group/layer/query_2",
@@ -59,14 +50,6 @@ class CallNumbers {
 
 }  // namespace
 
-std::string WithoutDigits(std::string_view name) {
-  std::string plain;
-  for (char c : name) {
-    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) plain.push_back(c);
-  }
-  return plain;
-}
-
 std::string WithoutElementNumbers(std::string_view name) {
   std::string plain;
   for (size_t begin = 0; begin <= name.size();) {
@@ -78,8 +61,6 @@ std::string WithoutElementNumbers(std::string_view name) {
   }
   return plain;
 }
-
-std::string_view WithoutCallNumber(std::string_view name) { return SplitCallNumber(name).first; }
 
 bool IsElement(std::string_view name) {
   const std::string_view path = WithoutCallNumber(name);

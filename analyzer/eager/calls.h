@@ -12,16 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/graph/call_name.h"
 #include "analyzer/graph/graph.h"
 
 namespace onnx_mem::eager {
 
-// "layers.3.conv_1" -> "layers..conv_": the same place in every round of a loop.
-std::string WithoutDigits(std::string_view name);
-// The same without the numbers of elements of lists alone: "layers.3.conv1" -> "layers..conv1.".
+// WithoutDigits for the numbers of elements of lists alone: "layers.3.conv1" -> "layers..conv1.".
 std::string WithoutElementNumbers(std::string_view name);
-// "layer_1", the second call of a module -> "layer".
-std::string_view WithoutCallNumber(std::string_view name);
 // "encoder.layer.3": a call of an element of a ModuleList or Sequential.
 bool IsElement(std::string_view name);
 

@@ -2,8 +2,7 @@
 // to right and each just before it is needed, so that what an expression leaves unnamed comes and goes like a stack.
 //
 //   y = f(x); z = g(x); return h(y) + z       h takes y while z waits on top of it: y has a name, z has one too (the
-//   sum
-//                                             would have made it after h(y))
+//                                             sum would have made it after h(y))
 //   return h(f(x)) + g(x)                     f, h, g, +: nothing needs a name
 #ifndef ONNX_MEM_ANALYZER_EAGER_EXPRESSIONS_H_
 #define ONNX_MEM_ANALYZER_EAGER_EXPRESSIONS_H_

@@ -3,7 +3,7 @@
 //   F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(-2, -1)      the normalized ones have none
 //   (q * self.scale) @ k ... q                                             nor has the scaled one
 //   x = windows(x); qkv = self.qkv(x); ...; x = attn @ v                   x has, until attention's result takes it
-//   over
+//                                                                          over
 #include <algorithm>
 #include <iterator>
 #include <string_view>

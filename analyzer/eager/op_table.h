@@ -22,7 +22,9 @@
 //                {axis}
 //   binary       add sub mul div pow maximum minimum fmod remainder floor_divide atan2 compare (bool result) logical
 //                bitwise where (cond, a, b; a or b may be invalid = scalar) masked_fill (x, mask) prelu (x, slope) lerp
-//                (a, b, w?) logaddexp addcmul (self, tensor1, tensor2)
+//                (a, b, w?)
+//                logaddexp
+//                addcmul (self, tensor1, tensor2)
 //   matmul       linear (x, weight, bias?) {transposed: 1 if the file's weight is [in, out] and the parameter
 //                [out, in]} addmm (a, b, bias?) {trans_a, trans_b} (Gemm whose weight is no plain linear)
 //                matmul (N-D, broadcasting) bmm einsum {equation}
@@ -34,14 +36,16 @@
 //                max_unpool
 //   softmax      softmax log_softmax {axis, half_to_float: 1 if the call names float32 as dtype}
 //   reduce       {axes} or {axis}; none: all. sum mean amax amin prod norm {p} logsumexp argmax argmin cumsum cumprod
-//   logcumsumexp
+//                logcumsumexp
 //                max_dim (values+indices) std var all any
 //   loss         nll_loss (log-probabilities, target)
 //   select       embedding (weight, indices) embedding_bag {mode} index_select (x, indices) {axis} gather (x, index)
-//   {axis} index (x, i...)
+//                {axis} index (x, i...)
 //                scatter scatter_add (x, index, source?) scatter_reduce
 //                {reduction} index_add (x, index, source) bucketize index_put (x, values?, i...) {accumulate} topk sort
-//                nonzero copy_into (x, y: written into x in place) unique one_hot triu tril
+//                nonzero
+//                copy_into (x, y: written into x in place)
+//                unique one_hot triu tril
 //   shape        cat {axis} stack {axis} pad {pads, mode} upsample {mode} pixel_shuffle pixel_unshuffle roll repeat
 //                {repeats} flip im2col col2im grid_sample affine_grid
 //   create       arange full empty zeros_like random (uniform/normal/bernoulli; new, no gradient)
@@ -52,7 +56,7 @@
 //                lstm_cell gru_cell (x, h, c?, w_ih, w_hh, b_ih, b_hh)
 //   quantize     quantize dequantize fake_quantize
 //   spectral     (complex tensors are real ones with a last dimension of 2) fft_r2c fft_c2c fft_c2r stft (signal,
-//   window?)
+//                window?)
 //                {frame, hop} to_complex complex_abs complex_mul
 //   matrices     det logdet inverse
 //   detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?)
@@ -113,7 +117,8 @@ const OpRow* FindOp(std::string_view name);
 
 std::vector<const OpRow*> AllOps();
 
-// OK iff every node's operator has a row and its call fits it. Error: Unimplemented, or InvalidArgument naming the node.
+// OK iff every node's operator has a row and its call fits it. Error: Unimplemented, or InvalidArgument naming the
+// node.
 absl::Status CheckOperators(const Graph& graph);
 
 }  // namespace onnx_mem::eager

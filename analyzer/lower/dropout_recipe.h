@@ -10,9 +10,9 @@
 //   convolutions cut to causal ones            0.2   Bai et al. 2018: TCN, behind each activation
 //   a pyramid of dilated convolutions          0.5   Chen et al. 2017: DeepLab, behind its projection
 //   linear, relu, linear over coordinates      0.125 timm/layers/pos_embed_rel.py (RelPosMlp),
-//   swin_transformer_v2_cr.py a number missing in nn.Sequential          0.5   VGG, SqueezeNet, FCN (dropout_gaps.h);
-//   not in transformers, many of
-//                                                    which have theirs with probability 0
+//                                              swin_transformer_v2_cr.py
+//   a number missing in nn.Sequential          0.5   VGG, SqueezeNet, FCN (dropout_gaps.h); not in transformers, many
+//                                                    of which have theirs with probability 0
 //
 // Of other builds, norms ahead of their layers above all, as many train without dropout (Llama, GPT-NeoX, ViT, CLIP) as
 // with (minGPT, OPT): of those nothing is known. A mask takes the same room whatever its probability.

@@ -25,9 +25,8 @@ bool HasInPlaceForm(std::string_view op);
 // input or output of the graph, and nobody needs it in backward. Gives how many operators became in-place without a
 // source line that says so.
 //   auto   what the source lines say, where the file has them; else what model zoos write: ReLU right after
-//   convolution,
-//          BatchNorm, sum or linear; LeakyReLU as a module of its own there; `out += identity` before a ReLU; in
-//          inference also the other activations after BatchNorm
+//          convolution, BatchNorm, sum or linear; LeakyReLU as a module of its own there; `out += identity` before a
+//          ReLU; in inference also the other activations after BatchNorm
 //   norms  as auto, and BatchNorm together with the activation that alone reads it, as inplace_abn does
 //   none   nothing
 //   REGEX  every operator that can, by node name or module path. Error: InvalidArgument (usage) for a bad pattern.

@@ -2,8 +2,8 @@
 // writes such a cell itself has other names for its weights.
 //
 //   i, f, g, o = split(h Whh^T + bhh + x Wih^T + bih)    c' = sigmoid(f) c + sigmoid(i) tanh(g)    h' = sigmoid(o)
-//   tanh(c') r, z, n of both products                             n' = tanh(n_x + r n_h)                    h' = (h -
-//   n') z + n'
+//                                                                                                  tanh(c')
+//   r, z, n of both products                             n' = tanh(n_x + r n_h)                    h' = (h - n') z + n'
 #include <string_view>
 #include <utility>
 #include <vector>

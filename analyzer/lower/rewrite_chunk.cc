@@ -4,7 +4,7 @@
 // at multiples of that (torch/onnx/symbolic_opset11.py, prim_constant_chunk).
 //
 //   Shape(x) -> Gather -> Add(count - 1) -> Div(count) -> Mul(1), Mul(2) ...    Slice(x, 0, Mul(1)), Slice(x, Mul(1),
-//   Mul(2))
+//                                                                               Mul(2))
 #include <algorithm>
 #include <map>
 #include <vector>

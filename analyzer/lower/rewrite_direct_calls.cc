@@ -17,6 +17,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/call_name.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -24,13 +25,6 @@ namespace onnx_mem {
 namespace {
 
 using Path = std::vector<std::string>;
-
-// "layers.0_2", a later call -> "layers.0".
-std::string_view WithoutCallNumber(std::string_view call) {
-  const size_t digits = call.find_last_not_of("0123456789");
-  const bool is_number = digits != std::string_view::npos && digits + 1 < call.size() && call[digits] == '_';
-  return is_number ? call.substr(0, digits) : call;
-}
 
 // "attention" of a leaf layers.0.attention.wq that is called in layers.0; empty for a leaf that is the caller's own.
 std::string DirectlyCalled(const Node& node) {

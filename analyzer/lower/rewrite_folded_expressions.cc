@@ -3,8 +3,7 @@
 //
 //   sub[96, 96] (positions), int64                      a new tensor where it is read, freed when read
 //   unsqueeze_14, unsqueeze_18 [1, 1, 96, 32]           views of one tensor that every layer is handed: the cosines of
-//   a
-//     read by layers.0.self_attn, layers.1.self_attn    rotary embedding
+//     read by layers.0.self_attn, layers.1.self_attn    a rotary embedding
 //   index_2 [28, 28, 96] in a module that lost one      rows of a table of relative positions: [2·28 - 1, 96]
 //   index [4, 49, 49] in a module that lost one         columns of a table of distances: [4, 49]
 //   permute [6, 64, 64], read as [1, 6, 64, 64]         embedding of buckets [64, 64] in a table [32, 6] (T5)

@@ -4,7 +4,7 @@
 //   RoFormer    rows for 0, 1, 2 ... are split into sines and cosines that queries and keys are multiplied with, and
 //               nothing is ever added: a rotary embedding
 //   Whisper     all rows of a table [T, D] are added to what convolutions over time gave [B, T, D]: its encoder's
-//   sinusoids
+//               sinusoids
 //
 // and what they hold, where the contents are there (graph/fixed_table_mark.h). Sources: transformers/models/roformer/
 // modeling_roformer.py (RoFormerSinusoidalPositionalEmbedding), transformers/models/whisper/modeling_whisper.py.

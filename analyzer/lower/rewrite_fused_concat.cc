@@ -3,7 +3,7 @@
 // encoding, whose sines and cosines stand together:
 //
 //   Concat(feature, d, sin(d), cos(d), sin(2d), cos(2d))   is   torch.cat([feature, encoding], -1)   (NeRF's view
-//   directions)
+//                                                                                                    directions)
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"

@@ -4,7 +4,7 @@
 //   Conv(permute_1, w)     %conv2d_1 = aten.conv2d(args = (%clone, %p_w))    clone(permute_1) -> clone, right behind it
 //   Add(mul, mul_1)        %add_1 = aten.add(args = (%add, %mul_1))          0 + mul, a sum that began with 0
 //   Conv(relu, w)          %conv2d_9 = aten.conv2d(args = (%relu_3, %p_w))   relu_3 = relu(x) again, where relu had
-//   been
+//                                                                            been
 //
 // A reshape that has to copy shows as a clone, too, with a view of it, and .contiguous() as one where it has to copy.
 // Whether they have to depends on how the device's kernels lay out their results, so that is left to them.

@@ -27,6 +27,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "analyzer/graph/call_name.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -37,11 +38,7 @@ bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; 
 
 // "branch1x1" and "branch3x3" are alike, "conv" and "conv" are not: a sibling has a number.
 bool AreAlike(const std::string& a, const std::string& b) {
-  const auto without_digits = [](std::string text) {
-    std::erase_if(text, IsDigit);
-    return text;
-  };
-  return std::any_of(a.begin(), a.end(), IsDigit) && without_digits(a) == without_digits(b);
+  return std::any_of(a.begin(), a.end(), IsDigit) && WithoutDigits(a) == WithoutDigits(b);
 }
 
 bool IsWithin(const std::string& module, const std::string& outer) {

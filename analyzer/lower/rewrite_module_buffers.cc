@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/call_name.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/rewrites.h"
 
@@ -25,11 +25,6 @@ namespace {
 
 // Smaller ones are numbers of the code, and no bytes to speak of.
 constexpr int64_t kSmallestBytes = 512;
-
-std::string WithoutDigits(std::string name) {
-  std::erase_if(name, [](unsigned char c) { return absl::ascii_isdigit(c); });
-  return name;
-}
 
 // Every reader is a module with the place of the buffer's own in another layer.
 bool IsReadByItsLike(const Draft& draft, TensorId id) {

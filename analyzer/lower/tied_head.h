@@ -21,8 +21,7 @@
 namespace onnx_mem {
 
 // Why the linear `head` is taken to share the embedding's weight, for a report: "as a masked language model's head
-// does";
-// "" if nothing shows it. `head` reads a stored [width, vocabulary], the transpose of the embedding's `table`.
+// does"; "" if nothing shows it. `head` reads a stored [width, vocabulary], the transpose of the embedding's `table`.
 std::string_view WhyTied(const Draft& draft, NodeId head, TensorId table);
 
 // The stored row [1, vocabulary] that is added to what `head` gives; invalid if there is none. It is a buffer: the bias

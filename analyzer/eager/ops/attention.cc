@@ -3,8 +3,9 @@
 // torch/utils/flop_counter.py (sdpa_flop_count, sdpa_backward_flop_count).
 //
 //   efficient  out laid out as [B, T, H, D]; logsumexp float32 [B, H, T rounded up to 32]; saves q, k, v, out, it and
-//   the mask flash      out in q's memory order; logsumexp float32 [B, H, T] math       scaled copies of q and k,
-//   softmax result and v are saved; halves are computed in float32
+//              the mask
+//   flash      out in q's memory order; logsumexp float32 [B, H, T]
+//   math       scaled copies of q and k, softmax result and v are saved; halves are computed in float32
 #include <algorithm>
 #include <array>
 #include <string>

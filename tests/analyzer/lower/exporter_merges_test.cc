@@ -260,9 +260,8 @@ TEST(Promotion, AComparisonWithANumberNeedsNoCopy) {
   EXPECT_NE(LowerText(absl::StrCat(std::string(kText), "output c\n")).find("cast(g) -> c"), std::string::npos);
 }
 
-// x[:, 1:] += y: the exporter's sum is written twice; the framework adds into the slice and assigns that.
-TEST(SliceUpdate, AddsIntoTheSlice) {
-  constexpr std::string_view kText = R"(
+// x[:, 1:] + y
+constexpr std::string_view kSumWithSlice = R"(
     input i float32 2x8
     input y float32 2x7
     const at int64 14x2
@@ -271,14 +270,18 @@ TEST(SliceUpdate, AddsIntoTheSlice) {
     /Relu = Relu(i) -> x float32 2x8
     /Slice = Slice(x, one, eight, one) -> s float32 2x7
     /Add = Add(s, y) -> t float32 2x7
+)";
+
+// x[:, 1:] += y: the exporter's sum is written twice; the framework adds into the slice and assigns that.
+TEST(SliceUpdate, AddsIntoTheSlice) {
+  const std::string text = LowerText(absl::StrCat(std::string(kSumWithSlice), R"(
     /Reshape = Reshape(t) -> a float32 2x7
     /ScatterND = ScatterND(x, at, a) -> x1 float32 2x8
     /Reshape_1 = Reshape(t) -> b float32 2x7
     /ScatterND_1 = ScatterND(x1, at, b) -> x2 float32 2x8
     /Sin = Sin(x2) -> z float32 2x8
     output z
-  )";
-  const std::string text = LowerText(kText);
+  )"));
   EXPECT_EQ(text.find("add("), std::string::npos) << text;
   const size_t added = text.find("copy_into(x, y) -> x1"), view = text.find("slice(x1) -> s"),
                assigned = text.find("copy_into(x1, s) -> x2");
@@ -290,19 +293,11 @@ TEST(SliceUpdate, AddsIntoTheSlice) {
 
 // x[:, 1:] = x[:, 1:] + y, which is written once, makes the sum.
 TEST(SliceUpdate, ASumThatIsAssignedOnceIsMade) {
-  const std::string text = LowerText(R"(
-    input i float32 2x8
-    input y float32 2x7
-    const at int64 14x2
-    const one int64 1 = 1
-    const eight int64 1 = 8
-    /Relu = Relu(i) -> x float32 2x8
-    /Slice = Slice(x, one, eight, one) -> s float32 2x7
-    /Add = Add(s, y) -> t float32 2x7
+  const std::string text = LowerText(absl::StrCat(std::string(kSumWithSlice), R"(
     /ScatterND = ScatterND(x, at, t) -> x1 float32 2x8
     /Sin = Sin(x1) -> z float32 2x8
     output z
-  )");
+  )"));
   EXPECT_NE(text.find("add(s, y) -> t"), std::string::npos) << text;
 }
 

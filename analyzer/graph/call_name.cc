@@ -1,0 +1,23 @@
+#include "analyzer/graph/call_name.h"
+
+#include "absl/strings/ascii.h"
+
+namespace onnx_mem {
+
+std::pair<std::string_view, std::string_view> SplitCallNumber(std::string_view name) {
+  const size_t digits = name.find_last_not_of("0123456789");
+  if (digits == std::string_view::npos || digits + 1 == name.size() || name[digits] != '_') return {name, ""};
+  return {name.substr(0, digits), name.substr(digits)};
+}
+
+std::string_view WithoutCallNumber(std::string_view name) { return SplitCallNumber(name).first; }
+
+std::string WithoutDigits(std::string_view name) {
+  std::string plain;
+  for (char c : name) {
+    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) plain.push_back(c);
+  }
+  return plain;
+}
+
+}  // namespace onnx_mem
