@@ -63,9 +63,11 @@ int32_t Locals::HeldByLongOperands(TensorId id, const Home& home) const {
   return UntilRebound(id, home);
 }
 
-// y, skip = block(y): what a call gives together with another result is unpacked into names.
+// y, skip = block(y): what a call gives together with another result is unpacked into names, which the same part of the
+// next round assigns anew, whatever that ran last: z, logdet = step(z).
 int32_t Locals::HeldAsUnpacked(TensorId id, const Home& home) const {
-  const int32_t call = calls_.UnitCall(graph_.tensors[id].producer.value(), home.depth);
+  const int32_t maker = graph_.tensors[id].producer.value();
+  const int32_t call = calls_.UnitCall(maker, home.depth);
   if (call < 0) return -1;
   const CallSpan& span = calls_.span(call);
   int results = 0;
@@ -76,7 +78,14 @@ int32_t Locals::HeldAsUnpacked(TensorId id, const Home& home) const {
       results += std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return r.value() > span.end; });
     }
   }
-  return results >= 2 ? UntilRebound(id, home) : -1;
+  if (results < 2) return -1;
+  int32_t last = span.end;
+  for (NodeId reader : graph_.tensors[id].consumers) last = std::max(last, reader.value());
+  const int32_t next = calls_.UnitEnd(last, home.depth);
+  const int32_t reader = calls_.UnitCall(last, home.depth);
+  const bool is_next_round = reader >= 0 && reader != call && IsElement(span.name) &&
+                             WithoutElementNumbers(calls_.span(reader).name) == WithoutElementNumbers(span.name);
+  return is_next_round ? next : UntilRebound(id, home);
 }
 
 // shortcut = x; x_preact = self.norm1(x); x = self.conv1(x_preact): a norm with its activation that opens a function

@@ -77,6 +77,7 @@ bool Locals::ComparesParts(TensorId id, const Node& cat) const {
 // and so has what something else reads as well. Not so beside learned tokens: x = torch.cat([token, other_token, x],
 // 1).
 bool Locals::IsNamedPart(TensorId id, const Node& cat) const {
+  if (popped_.contains(id)) return false;
   if (graph_.tensors[id].consumers.size() >= 2) return !IsRebound(id, cat);
   constexpr int kListSize = 3;
   int parts = 0;
@@ -106,6 +107,33 @@ int32_t Locals::EndOfList(TensorId id, NodeId cat) const {
   const int32_t call = calls_.UnitCall(maker, depth);
   const int32_t begin = call < 0 ? maker : calls_.span(call).begin;
   return begin > cat.value() ? std::min(end, begin - 1) : end;
+}
+
+// hs.append(h); ...; h = self.block(torch.cat([h, hs.pop()], dim=1)): a function that joins what it has made with older
+// values, the youngest first, several of one size one after the other, takes them off a stack (the U-Nets of diffusion
+// models). Decoders with one skip a level name their skips or keep a list.
+void Locals::FindPoppedSkips() {
+  constexpr size_t kFewest = 4;
+  std::map<int32_t, std::vector<TensorId>> stacks;
+  for (int32_t i = 0; i < static_cast<int32_t>(graph_.nodes.size()); ++i) {
+    const Node& cat = graph_.nodes[NodeId(i)];
+    if (cat.op != "cat" || cat.inputs.size() != 2 || !cat.inputs[0].valid() || !cat.inputs[1].valid()) continue;
+    const Tensor &newest = graph_.tensors[cat.inputs[0]], &skip = graph_.tensors[cat.inputs[1]];
+    if (!newest.producer.valid() || !skip.producer.valid() || skip.producer > newest.producer) continue;
+    const size_t depth = calls_.of_node(i).size();
+    if (calls_.CommonDepth(graph_, cat.inputs[1]) != depth) continue;
+    std::vector<TensorId>& stack = stacks[depth == 0 ? -1 : calls_.of_node(i).back()];
+    if (stack.empty() || skip.producer < graph_.tensors[stack.back()].producer) stack.push_back(cat.inputs[1]);
+  }
+  for (const auto& [frame, stack] : stacks) {
+    if (stack.size() < kFewest) continue;
+    size_t same_size = 0;
+    for (size_t i = 1; i < stack.size(); ++i) {
+      const Dims &a = graph_.tensors[stack[i - 1]].shape.dims, &b = graph_.tensors[stack[i]].shape.dims;
+      same_size += a.size() == b.size() && a.size() > 2 && std::equal(a.begin() + 2, a.end(), b.begin() + 2);
+    }
+    if (2 * same_size >= stack.size()) popped_.insert(stack.begin(), stack.end());
+  }
 }
 
 // A learned token, expanded to the batch.

@@ -52,6 +52,7 @@ Locals::Locals(const Graph& graph, const Calls& calls)
   }
   FindNumberedJoins();
   FindSkipFrames();
+  FindPoppedSkips();
 }
 
 Locals::Home Locals::HomeOf(TensorId id) const {
@@ -145,9 +146,20 @@ TensorId Locals::OnlyResult(int32_t unit_end, size_t depth) const {
   return result;
 }
 
+// x = torch.bmm(x.transpose(1, 2), transform).transpose(1, 2): the result of a change of coordinates, turned back, takes
+// over the name (PointNet).
+bool Locals::IsTurnedForProduct(TensorId id, int32_t product) const {
+  const Node& node = graph_.nodes[NodeId(product)];
+  const auto& readers = graph_.tensors[node.outputs[0]].consumers;
+  if (node.inputs[0] != id || graph_.tensors[id].shape.rank() != 3 || readers.size() != 1) return false;
+  const Node& maker = graph_.nodes[graph_.tensors[id].producer];
+  const Node& back = graph_.nodes[readers[0]];
+  return maker.op == "permute" && maker.calls == node.calls && back.op == "permute" && back.calls == node.calls;
+}
+
 // adjacency @ self.linear(x): what a call hands straight to the product needs no name.
 bool Locals::StandsInProduct(TensorId id, int32_t product) const {
-  if (IsNormalized(id) || IsScaledInProduct(id)) return true;
+  if (IsNormalized(id) || IsScaledInProduct(id) || IsTurnedForProduct(id, product)) return true;
   if (IsSoftmaxOfSum(id)) return false;
   const int32_t maker = graph_.tensors[id].producer.value();
   const size_t depth = calls_.of_node(product).size();

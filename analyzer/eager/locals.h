@@ -51,6 +51,7 @@ class Locals {
   // The units of `home` that read `id`, each once, in order: nodes of its own code by index, calls by their last node.
   std::vector<int32_t> ReadingUnits(TensorId id, const Home& home) const;
   TensorId OnlyResult(int32_t unit_end, size_t depth) const;
+  bool IsTurnedForProduct(TensorId id, int32_t product) const;
   bool StandsInProduct(TensorId id, int32_t product) const;
   bool IsExponentiated(TensorId id) const;
   bool FeedsGaussian(TensorId id) const;
@@ -86,6 +87,7 @@ class Locals {
   int32_t HeldByCallersList(NodeId cat) const;
   bool IsRebound(TensorId id, const Node& cat) const;
   bool TakesInSkip(TensorId id, const Node& cat) const;
+  void FindPoppedSkips();
   // local_attention.cc
   static bool IsProduct(const Node& node);
   const Node* Maker(TensorId id) const;
@@ -137,6 +139,7 @@ class Locals {
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
   std::set<int32_t> numbered_joins_, skip_frames_;  // frames
+  std::set<TensorId> popped_;                       // skips that a stack hands out once
   // By unit and depth, what was found once: all parts of a long expression ask for its end and for what it takes.
   mutable absl::flat_hash_map<std::pair<int32_t, size_t>, int32_t> ends_;
   mutable absl::flat_hash_map<std::pair<int32_t, size_t>, bool> takes_two_names_;

@@ -164,6 +164,17 @@ std::string MissingNumberBehind(const std::set<std::string>& modules, const std:
   return modules.contains(next) || !modules.contains(absl::StrCat(parent, number + 2)) ? "" : next;
 }
 
+// A pad that the convolution does apart (the "same" of TensorFlow) runs in its module.
+void MovePadWith(Draft& draft, const Node& folded, const Node& conv) {
+  const NodeId pad = draft.ProducerIf(conv.inputs[0], "pad");
+  if (!pad.valid() || draft.node(pad).name != folded.name || draft.node(pad).calls != folded.calls) return;
+  Node& node = draft.mutable_node(pad);
+  node.module = conv.module;
+  node.calls = conv.calls;
+  node.framework_op = conv.framework_op;
+  KeepSourceTrace(conv, node);
+}
+
 FoldedNorm NewNorm(Lowering& lowering, const Node& conv, int64_t channels) {
   Draft& draft = lowering.draft;
   const std::string base = conv.module.empty() ? conv.name : conv.module;
@@ -208,6 +219,7 @@ int64_t UnfoldBatchNorm(Lowering& lowering) {
     const bool keeps_bias =
         !IsFoldedOperand(draft.tensor(conv.inputs[1]).name, "Conv") && !HasInventedBias(draft, conv);
     GiveConvolutionItsModule(draft, calls, conv);
+    MovePadWith(draft, norm, conv);
     GiveNormItsModule(draft, blocks, norm);
     auto [it, is_new] = norms.try_emplace(conv.inputs[1]);
     if (is_new) it->second = NewNorm(lowering, norm, channels);

@@ -1,0 +1,62 @@
+// Window attention pads an image to whole windows and cuts the rest off again, into a copy:
+//
+//   x = x[:, :H, :W, :].contiguous()
+//
+// The copy is in no export; all code that cuts [B, H, W, C] like this makes it: Swin, SAM, ViTDet, DaViT, Twins, TinyViT
+// and EfficientViT in torchvision, timm and transformers.
+#include <set>
+
+#include "analyzer/lower/match.h"
+#include "analyzer/lower/rewrites.h"
+
+namespace onnx_mem {
+namespace {
+
+// The axis that `id` cuts the end off: 1 or 2 of [B, H, W, C]; -1 if it does something else.
+int64_t CutAxis(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (node.op != "slice" || draft.tensor(node.inputs[0]).shape.rank() != 4) return -1;
+  const auto axes = IntsAttribute(node, "axes");
+  if (axes.size() != 1 || (axes[0] != 1 && axes[0] != 2)) return -1;
+  if (IntsAttribute(node, "steps") != std::vector<int64_t>{1} || IntsAttribute(node, "starts")[0] != 0) return -1;
+  return IsFloating(draft.tensor(node.inputs[0]).dtype) ? axes[0] : -1;
+}
+
+// Windows put together again: a view, a permute and a view, perhaps rolled back.
+bool IsMadeOfWindows(const Draft& draft, TensorId id) {
+  for (NodeId roll = draft.ProducerIf(id, "roll"); roll.valid(); roll = draft.ProducerIf(id, "roll"))
+    id = draft.node(roll).inputs[0];
+  const NodeId view = draft.ProducerIf(id, "reshape");
+  return view.valid() && draft.ProducerIf(draft.node(view).inputs[0], "permute").valid();
+}
+
+bool CutsPadding(const Draft& draft, NodeId id) {
+  if (CutAxis(draft, id) < 0) return false;
+  for (NodeId reader : draft.readers(draft.node(id).outputs[0])) {
+    if (CutAxis(draft, reader) >= 0 || draft.node(reader).op == "contiguous") return false;
+  }
+  std::set<int64_t> axes;
+  NodeId cut = id;
+  TensorId whole;
+  for (; cut.valid() && CutAxis(draft, cut) >= 0; cut = draft.producer(whole)) {
+    axes.insert(CutAxis(draft, cut));
+    whole = draft.node(cut).inputs[0];
+    if (draft.readers(whole).size() != 1 || draft.node(cut).calls != draft.node(id).calls) return false;
+  }
+  return axes.size() == 2 || IsMadeOfWindows(draft, whole);
+}
+
+}  // namespace
+
+int64_t CopyCrops(Lowering& lowering) {
+  Draft& draft = lowering.draft;
+  int64_t count = 0;
+  for (NodeId id : draft.InOrder()) {
+    if (!CutsPadding(draft, id)) continue;
+    CopyResult(draft, id);
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace onnx_mem
