@@ -42,12 +42,16 @@ bool ReadsTokens(const Graph& graph) {
 bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
   constexpr int kMostSteps = 4;  // mask, position bias, view
   TensorId scores = softmax.inputs[0];
-  bool scaled = false;
+  bool scaled = false, looks_up = false;
   const bool by_module = StringAttribute(softmax, "dropout", "") == "module";
   for (int step = 0; step < kMostSteps; ++step) {
     const Node* maker = Producer(graph, scores);
     if (maker == nullptr || maker->calls != softmax.calls) return false;
     if (IsProduct(*maker)) return scaled && (!by_module || ReadsTokens(graph));
+    // q k^T * scale + self.biases[:, self.indices]: code of its own, not eager_attention_forward (modeling_levit.py)
+    const Node* bias = maker->op == "add" ? Producer(graph, maker->inputs[1]) : nullptr;
+    looks_up |= bias != nullptr && bias->op == "index" && bias->calls == softmax.calls;
+    if (looks_up && maker->op == "mul_scalar") return false;
     scaled |= (maker->op == "mul_scalar" && !by_module) || maker->op == "div_scalar";
     if (maker->inputs.empty()) return false;
     scores = maker->inputs[0];
@@ -62,10 +66,29 @@ bool IsGptBlock(std::string_view name) {
   return list == "h" || list.ends_with(".h");
 }
 
+// "layer.0.attention.self" of three projections and q k^T / sqrt(d): BERT's first code, whose layers hand weights on to
+// the loop over them, layer_outputs = layer_module(x); hidden_states = layer_outputs[0] (modeling_megatron_bert.py,
+// modeling_rembert.py, modeling_roformer.py, modeling_canine.py, modeling_luke.py, modeling_tapas.py). Later code
+// multiplies, and its layers return their result alone.
+bool IsFirstBertAttention(const Graph& graph, const Calls& calls, int32_t node) {
+  const CallSpan& attention = calls.span(calls.of_node(node).back());
+  if (!attention.name.ends_with(".self")) return false;
+  constexpr int kProjections = 3;
+  int linears = 0;
+  bool divides = false;
+  for (int32_t i = attention.begin; i <= attention.end; ++i) {
+    const std::string& op = graph.nodes[NodeId(i)].op;
+    linears += op == "linear";
+    divides |= op == "div_scalar";
+  }
+  return linears == kProjections && divides;
+}
+
 // Whether the loop that runs the layer at `depth` around `node` holds its weights. Source lines may show that it gets
 // none: hidden_states = block(x).
 bool IsNamedInLoop(const Graph& graph, const Calls& calls, int32_t node, size_t depth) {
-  if (!IsGptBlock(calls.span(calls.of_node(node)[depth]).name)) return false;
+  if (!IsGptBlock(calls.span(calls.of_node(node)[depth]).name) && !IsFirstBertAttention(graph, calls, node))
+    return false;
   SourceTraceReader reader;
   const SourceLines& lines = reader.Read(graph.nodes[NodeId(node)]);
   if (depth >= lines.size() || lines[depth] == nullptr) return true;
@@ -184,8 +207,10 @@ int32_t KeptAsEmbedding(const Graph& graph, const Calls& calls, TensorId id) {
   if (is_term) return calls.EndOfFrameAt(maker, depth);
   const auto first = std::min_element(tensor.consumers.begin(), tensor.consumers.end());
   const int32_t reading = calls.UnitCall(first->value(), depth);
-  // hidden = embeds + positions; for layer in self.layers: hidden = ... rebinds the sum's own name.
-  const bool enters = reading >= 0 && calls.UnitCall(maker, depth) >= 0 && IsFirstLayer(calls, reading, depth);
+  // hidden = embeds + positions; for layer in self.layers: hidden = ... rebinds the sum's own name, and so does
+  // hidden = self.projection(hidden).
+  const bool enters = reading >= 0 && calls.UnitCall(maker, depth) >= 0 && IsFirstLayer(calls, reading, depth) &&
+                      graph.nodes[tensor.producer].op != "linear";
   if (!enters && graph.nodes[tensor.producer].op != "embedding") return -1;
   return calls.EndOfFrameAt(maker, depth);
 }
@@ -241,6 +266,9 @@ bool IsKeptByHook(const Graph& graph, TensorId id) {
          absl::EndsWith(graph.tensors[node.inputs[1]].name, "_g");
 }
 
+// self.attention_bias_cache[device] = self.attention_biases[:, positions] (lower/rewrite_bias_cache.cc)
+bool IsCachedBias(const Graph& graph, TensorId id) { return IntAttribute(*Producer(graph, id), "cached", 0) != 0; }
+
 }  // namespace
 
 bool HandsWeightsBack(const Graph& graph, const Node& node) {
@@ -249,7 +277,7 @@ bool HandsWeightsBack(const Graph& graph, const Node& node) {
 
 int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known) {
   if (!graph.tensors[id].producer.valid()) return -1;
-  if (IsFirstCacheUpdate(graph, id) || IsKeptByHook(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
+  if (IsFirstCacheUpdate(graph, id) || IsKeptByHook(graph, id) || IsCachedBias(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
   const int32_t handed_on = std::max(KeptAsWeights(graph, calls, id), KeptAsMemory(graph, calls, id));
   if (names_known) return handed_on;
   return std::max({handed_on, KeptAsEmbedding(graph, calls, id), KeptAsModelOutput(graph, calls, id)});

@@ -53,7 +53,7 @@ TensorId Reversed(const Graph& graph, TensorId attended) {
   for (TensorId next = id; next.valid();) {
     id = next;
     next = TensorId();
-    for (std::string_view op : {"reshape", "permute", "roll", "slice"}) {
+    for (std::string_view op : {"reshape", "permute", "roll", "slice", "contiguous"}) {
       if (!next.valid()) next = Through(graph, id, op);
     }
   }
@@ -92,6 +92,13 @@ TensorId WeightsHandedBack(const Graph& graph, const CallSpan& call) {
     if (HandsWeightsBack(graph, node)) return node.outputs[0];
   }
   return TensorId();
+}
+
+// "attention.self" inside: transformers' Swin V2 hands no weights back, but has the names of its Swin.
+bool IsOfTransformers(const Calls& calls, int32_t attention) {
+  const std::span<const int32_t> first = calls.of_node(calls.span(attention).begin);
+  return std::any_of(first.begin(), first.end(),
+                     [&](int32_t call) { return calls.span(call).name.ends_with("attention.self"); });
 }
 
 // for layer in self.layers: x, weights = layer(x): the last node of the next layer, or of the code around if this is
@@ -133,9 +140,14 @@ IdVector<TensorId, int32_t> HeldAsWindows(const Graph& graph, const Calls& calls
     const TensorId shortcut = ShortcutOf(graph, whole);
     if (shortcut.valid()) hold(shortcut, returns);
     const TensorId weights = WeightsHandedBack(graph, calls.span(call));
-    if (!weights.valid()) continue;
-    hold(weights, EndOfNextLayer(calls, parts, depth));
-    hold(whole, returns);
+    if (weights.valid()) hold(weights, EndOfNextLayer(calls, parts, depth));
+    if (!weights.valid() && !IsOfTransformers(calls, call)) continue;
+    // shifted_hidden_states = torch.roll(x); shifted_windows = window_reverse(...); attention_windows = torch.roll(...)
+    if (maker->op == "roll") hold(image, returns);
+    for (const Node* step = Maker(graph, whole); step != nullptr && step->outputs[0] != attended;
+         step = Maker(graph, step->inputs[0])) {
+      hold(step->outputs[0], returns);
+    }
   }
   return held;
 }

@@ -43,6 +43,7 @@ bool CutsPadding(const Draft& draft, NodeId id) {
     whole = draft.node(cut).inputs[0];
     if (draft.readers(whole).size() != 1 || draft.node(cut).calls != draft.node(id).calls) return false;
   }
+  if (draft.tensor(whole).shape == draft.tensor(draft.node(id).outputs[0]).shape) return false;
   return axes.size() == 2 || IsMadeOfWindows(draft, whole);
 }
 

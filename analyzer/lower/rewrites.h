@@ -79,6 +79,8 @@ int64_t FuseUnbind(Lowering& lowering);
 int64_t InsertPackedProjectionCopy(Lowering& lowering);
 // rewrite_map_attention.cc: the copies of attention between the positions of an image
 int64_t InsertMapAttentionCopies(Lowering& lowering);
+// rewrite_bias_cache.cc: position biases that evaluation keeps
+int64_t MarkCachedBiases(Lowering& lowering);
 // rewrite_crop.cc: the copy of an image whose padding is cut off
 int64_t CopyCrops(Lowering& lowering);
 // rewrite_token_map.cc: the copy of an image made of tokens
