@@ -97,12 +97,22 @@ bool Locals::IsJoinedApart(TensorId id, int32_t reader, const Home& home) const 
   return next >= 0 && calls_.UnitCall(next, home.depth) >= 0;
 }
 
+// x = F.interpolate(x); x = torch.cat([skip, x], 1), or one inside the other: no name of the scaled value is left beside
+// a value of the encoder. What was made for the occasion is named, x = F.interpolate(x); self.f(torch.cat([x, low], 1)).
+bool Locals::IsScaledForSkip(int32_t maker, int32_t reader, const Home& home) const {
+  if (!Prepares(maker, home.depth) || !Prepares(reader, home.depth)) return false;
+  const Node& cat = graph_.nodes[NodeId(reader)];
+  if (cat.op != "cat" || cat.inputs.size() != 2 || cat.inputs[1] != graph_.nodes[NodeId(maker)].outputs[0]) return false;
+  return cat.inputs[0].valid() && graph_.tensors[cat.inputs[0]].consumers.size() >= 2;
+}
+
 // `x = F.relu(self.conv(F.interpolate(x)))`: x has its name until the whole right-hand side is done. What is made on
 // the way has none.
 int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
   const std::vector<int32_t> units = ReadingUnits(id, home);
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
   if (units.empty() || FeedsGaussian(id)) return -1;
+  if (units.size() == 1 && IsScaledForSkip(maker, units[0], home)) return -1;
   if (units.size() == 1 && NextInStatement(maker, home) == units[0] && !IsJoinedApart(id, units[0], home)) return -1;
   if (StandsInList(id, graph_.nodes[NodeId(units[0])]) || IsRebound(id, graph_.nodes[NodeId(units.back())]) ||
       TakesInSkip(id, graph_.nodes[NodeId(units[0])])) {
@@ -129,7 +139,8 @@ int32_t Locals::EndOfPreactivation(TensorId id, const Home& home) const {
   int32_t unit = next(id);
   if (unit < 0) return -1;
   const int32_t call = calls_.UnitCall(unit, home.depth);
-  if (!Contains(kNorms, graph_.nodes[NodeId(calls_.span(call).begin)].op)) return -1;
+  const CallSpan& norm = calls_.span(call);  // perhaps with its activation; no block that begins with one
+  if (!Contains(kNorms, graph_.nodes[NodeId(norm.begin)].op) || norm.end > norm.begin + 1) return -1;
   unit = next(OnlyResult(unit, home.depth));
   if (unit >= 0 && Contains(kWrapping, graph_.nodes[NodeId(unit)].op)) unit = next(OnlyResult(unit, home.depth));
   return unit >= 0 && graph_.nodes[NodeId(unit)].op == "conv" ? unit : -1;

@@ -63,6 +63,7 @@ class Locals {
   bool Wraps(int32_t unit, size_t depth) const;
   bool Prepares(int32_t unit, size_t depth) const;
   int32_t NextInStatement(int32_t unit, const Home& home) const;
+  bool IsScaledForSkip(int32_t maker, int32_t reader, const Home& home) const;
   bool IsJoinedApart(TensorId id, int32_t reader, const Home& home) const;
   int32_t EndOfStatement(TensorId id, const Home& home) const;
   int32_t EndOfPreactivation(TensorId id, const Home& home) const;
