@@ -63,8 +63,22 @@ int32_t Locals::HeldByLongOperands(TensorId id, const Home& home) const {
   return UntilRebound(id, home);
 }
 
-// y, skip = block(y): what a call gives together with another result is unpacked into names, which the same part of the
-// next round assigns anew, whatever that ran last: z, logdet = step(z).
+// for block in self.blocks: y, skip = block(y): the end of the next call of an element of the same list in the frame; the
+// frame's own where none follows.
+int32_t Locals::EndOfNextRound(int32_t call, const Home& home) const {
+  const CallSpan& span = calls_.span(call);
+  const int32_t end = calls_.EndOfFrameAt(span.begin, home.depth);
+  if (!IsElement(span.name)) return end;
+  for (int32_t unit = span.end + 1; unit <= end; unit = calls_.UnitEnd(unit, home.depth) + 1) {
+    const int32_t next = calls_.UnitCall(unit, home.depth);
+    if (next >= 0 && WithoutElementNumbers(calls_.span(next).name) == WithoutElementNumbers(span.name))
+      return calls_.span(next).end;
+  }
+  return end;
+}
+
+// y, skip = block(y): what a call gives together with another result is unpacked into names, which the next round of
+// a loop assigns anew, whatever that ran last: z, logdet = step(z).
 int32_t Locals::HeldAsUnpacked(TensorId id, const Home& home) const {
   const int32_t maker = graph_.tensors[id].producer.value();
   const int32_t call = calls_.UnitCall(maker, home.depth);
@@ -79,13 +93,7 @@ int32_t Locals::HeldAsUnpacked(TensorId id, const Home& home) const {
     }
   }
   if (results < 2) return -1;
-  int32_t last = span.end;
-  for (NodeId reader : graph_.tensors[id].consumers) last = std::max(last, reader.value());
-  const int32_t next = calls_.UnitEnd(last, home.depth);
-  const int32_t reader = calls_.UnitCall(last, home.depth);
-  const bool is_next_round = reader >= 0 && reader != call && IsElement(span.name) &&
-                             WithoutElementNumbers(calls_.span(reader).name) == WithoutElementNumbers(span.name);
-  return is_next_round ? next : UntilRebound(id, home);
+  return std::min(UntilRebound(id, home), EndOfNextRound(call, home));
 }
 
 // shortcut = x; x_preact = self.norm1(x); x = self.conv1(x_preact): a norm with its activation that opens a function

@@ -53,6 +53,7 @@ Locals::Locals(const Graph& graph, const Calls& calls)
   FindNumberedJoins();
   FindSkipFrames();
   FindPoppedSkips();
+  FindHelpers();
 }
 
 Locals::Home Locals::HomeOf(TensorId id) const {
@@ -237,8 +238,10 @@ int32_t Locals::HeldUntil(TensorId id) const {
                    HeldByLongOperands(id, home), HeldAsPreactivation(id, home), HeldAsTrunk(id, home),
                    HeldAsUnpacked(id, home), HeldBesideSkip(id, home), HeldByNewName(id, home),
                    HeldAsGatedSkip(id, home), HeldAsDeepest(id, home), HeldByNumbers(id, home), HeldByLevel(id, home)});
-  const int32_t method = EndOfAttentionMethod(id, home);
-  return method < 0 ? last : std::min(last, method);
+  for (int32_t end : {EndOfAttentionMethod(id, home), EndOfHelper(id)}) {
+    if (end >= 0) last = std::min(last, end);
+  }
+  return last;
 }
 
 // A container (Sequential) passes values from element to element and names none: "m.0" called by m itself, where a loop

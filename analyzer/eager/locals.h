@@ -12,6 +12,7 @@
 //   mu, logvar = self.mu(h), self.var(h)    what several statements read is a name
 //   a = f(x); b = g(x); h(a) + b          what cannot have been a part of one expression is a name
 //   for conv in self.convs: y = conv(x)     a name ends when the next round of the loop assigns it
+//   x1 = self.conv1(edges(x)) ... edges(x1)  names of a function that the code calls again go when it returns
 #ifndef ONNX_MEM_ANALYZER_EAGER_LOCALS_H_
 #define ONNX_MEM_ANALYZER_EAGER_LOCALS_H_
 
@@ -102,6 +103,9 @@ class Locals {
   bool ActivatesBesideAttention(int32_t linear, int32_t activation, const Home& home) const;
   int32_t HeldAsScores(TensorId id, const Home& home) const;
   int32_t EndOfAttentionMethod(TensorId id, const Home& home) const;
+  // local_helpers.cc
+  void FindHelpers();
+  int32_t EndOfHelper(TensorId id) const;
   // local_order.cc
   bool IsLeaf(TensorId id, const Home& home) const;
   bool TakesTwoNames(int32_t unit_end, const Home& home) const;
@@ -113,6 +117,7 @@ class Locals {
   // local_joins.cc
   int32_t HeldByWeightedSum(TensorId id, const Home& home) const;
   int32_t HeldByLongOperands(TensorId id, const Home& home) const;
+  int32_t EndOfNextRound(int32_t call, const Home& home) const;
   int32_t HeldAsUnpacked(TensorId id, const Home& home) const;
   int32_t HeldAsPreactivation(TensorId id, const Home& home) const;
   int32_t HeldAsTrunk(TensorId id, const Home& home) const;
@@ -140,6 +145,7 @@ class Locals {
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
   std::set<int32_t> numbered_joins_, skip_frames_;  // frames
+  std::map<int32_t, int32_t> helpers_;              // runs of nodes that are one function: first and last
   std::set<TensorId> popped_;                       // skips that a stack hands out once
   // By unit and depth, what was found once: all parts of a long expression ask for its end and for what it takes.
   mutable absl::flat_hash_map<std::pair<int32_t, size_t>, int32_t> ends_;
