@@ -97,6 +97,8 @@ bool HasBufferName(std::string_view name) {
   const std::string_view path = dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
   const std::string_view owner = path.substr(path.rfind('.') == std::string_view::npos ? 0 : path.rfind('.') + 1);
   if (std::find(kRotaryModules.begin(), kRotaryModules.end(), owner) != kRotaryModules.end()) return true;
+  // torch/_export/passes/lift_constants_pass.py: tensors that the model keeps, but did not register
+  if (absl::StartsWith(View(last), "lifted_tensor_")) return true;
   return std::find(kBufferNames.begin(), kBufferNames.end(), last) != kBufferNames.end() ||
          absl::EndsWith(View(last), "_mask");
 }

@@ -174,8 +174,6 @@ void ReadNormOrder(const Draft& draft, const Group& group, Node& fused) {
 
 // Attributes of the one operator, from the nodes that it was decomposed into.
 void ReadAttributes(const Draft& draft, const Group& group, Node& fused) {
-  const auto rank = static_cast<int64_t>(draft.tensor(fused.inputs[0]).shape.rank());
-  fused.attributes["axis"] = rank - 1;
   for (NodeId id : group.nodes) {
     const Node& node = draft.node(id);
     if (node.op == "tanh" && fused.op == "gelu") fused.attributes["approximate"] = std::string("tanh");
@@ -188,6 +186,8 @@ void ReadAttributes(const Draft& draft, const Group& group, Node& fused) {
       if (it != node.attributes.end() && node.op != "reshape") fused.attributes.insert_or_assign(it->first, it->second);
     }
   }
+  const auto rank = static_cast<int64_t>(draft.tensor(fused.inputs[0]).shape.rank());
+  if (!fused.attributes.contains("axes")) fused.attributes.try_emplace("axis", rank - 1);
   if (fused.op == "norm") ReadNormOrder(draft, group, fused);
   if (fused.op == "index_put" && IntAttribute(fused, "accumulate", 0) != 0 && fused.inputs.size() == 3) {
     fused.op = "index_add";  // what index_add decomposes into
