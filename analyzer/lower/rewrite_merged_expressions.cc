@@ -10,8 +10,8 @@
 // A value that one module hands to the next looks alike (T5's position bias, made in the first block). It is told from
 // a merged one by two things: a merged expression reads only what came into the module (and, in another call of the
 // same module, its parameters), and what reads it elsewhere is a sibling that does in the same place what its own
-// module does: a module of the same name but for a number, or one whose reader has the parameter that this module's
-// has, or another call of the module itself. Source: torch/csrc/jit/passes/common_subexpression_elimination.cpp, run by
+// module does: a module of the same name but for a number, or one with the same parameters, or one whose reader has the
+// parameter that this module's has, or another call of the module itself. Source: torch/csrc/jit/passes/common_subexpression_elimination.cpp, run by
 // torch/onnx/utils.py (_optimize_graph); onnxscript's CSE pass in dynamo's exporter.
 #include <algorithm>
 #include <cctype>
@@ -71,7 +71,14 @@ bool IsRandom(const Node& node) { return node.op == "dropout" || node.op == "fea
 
 class MergedExpressions {
  public:
-  explicit MergedExpressions(Draft& draft) : draft_(draft) { NumberCalls(); }
+  explicit MergedExpressions(Draft& draft) : draft_(draft) {
+    NumberCalls();
+    for (NodeId id : draft.InOrder()) {
+      for (TensorId input : draft.node(id).inputs) {
+        if (input.valid() && draft.kind(input) == TensorKind::kParameter) parameters_.insert(draft.tensor(input).name);
+      }
+    }
+  }
 
   // Later expressions first: what they read becomes the sibling's own in turn.
   int64_t Split() {
@@ -220,9 +227,26 @@ class MergedExpressions {
     });
   }
 
-  // Names are alike, or something that the two read together was found to be merged.
+  // Names of the parameters in a module, from its path on.
+  std::vector<std::string> ParametersOf(const std::string& module) const {
+    std::vector<std::string> names;
+    for (auto it = parameters_.lower_bound(module + "."); it != parameters_.end(); ++it) {
+      if (!IsWithin(*it, module)) break;
+      names.push_back(it->substr(module.size()));
+    }
+    return names;
+  }
+
+  // Modules of one class: attention_0 and out_att with .W and .a each.
+  bool HaveSameParameters(const Siblings& siblings) const {
+    constexpr size_t kFewest = 2;
+    const std::vector<std::string> own = ParametersOf(siblings.own);
+    return own.size() >= kFewest && own == ParametersOf(siblings.other);
+  }
+
+  // Names are alike, or something that the two read together was found to be merged, or their parameters are alike.
   bool IsTold(const Siblings& siblings) const {
-    return siblings.alike || told_.contains({siblings.own, siblings.other});
+    return siblings.alike || told_.contains({siblings.own, siblings.other}) || HaveSameParameters(siblings);
   }
 
   // True if a reader in the module itself does what `reader` does in the sibling.
@@ -294,6 +318,7 @@ class MergedExpressions {
   }
 
   Draft& draft_;
+  std::set<std::string> parameters_;                    // names
   std::set<std::pair<std::string, std::string>> told_;  // modules that run one expression each
   std::map<NodeId, std::vector<int>> runs_;  // the calls around a node, outermost first
 };
