@@ -111,7 +111,7 @@ bool Locals::IsScaledForSkip(int32_t maker, int32_t reader, const Home& home) co
 int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
   const std::vector<int32_t> units = ReadingUnits(id, home);
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
-  if (units.empty() || FeedsGaussian(id)) return -1;
+  if (units.empty() || FeedsGaussian(id) || popped_.contains(id)) return -1;
   if (units.size() == 1 && IsScaledForSkip(maker, units[0], home)) return -1;
   if (units.size() == 1 && NextInStatement(maker, home) == units[0] && !IsJoinedApart(id, units[0], home)) return -1;
   if (StandsInList(id, graph_.nodes[NodeId(units[0])]) || IsRebound(id, graph_.nodes[NodeId(units.back())]) ||

@@ -228,5 +228,51 @@ TEST(KeptResults, AModuleHoldsTheWeightThatItsHookMade) {  // torch.nn.utils.wei
   }
 }
 
+// layer_outputs = layer(x); x = layer_outputs[0]: the loop over layers of BERT's first code has the weights of the one
+// before. Code that has more in its attention (modeling_convbert.py) returns its result alone.
+TEST(KeptResults, TheLoopOverBertsLayersHoldsTheWeightsOfTheLastOne) {
+  for (const int projections : {3, 4}) {
+    LoweredProgram p;
+    p.Run("embedding", {p.input()});
+    const auto run_layer = [&](const std::string& layer) {
+      const std::string self = layer + " > " + layer + ".attention > " + layer + ".attention.self";
+      for (int i = 0; i < projections; ++i) p.Run("linear", {p.input()}, self);
+      const TensorId weights =
+          p.Run("softmax", {p.Run("div_scalar", {p.Run("bmm", {p.input(), p.input()}, self)}, self)}, self);
+      p.Say(weights, "dropout", std::string("module"));
+      p.Run("bmm", {weights, p.input()}, self);
+      p.Run("linear", {p.input()}, layer + " > " + layer + ".output");
+      return weights;
+    };
+    const TensorId weights = run_layer("layer.0");
+    const int32_t own_end = p.last();
+    run_layer("layer.1");
+    EXPECT_EQ(p.Release(weights).first, projections == 3 ? p.last() : own_end);
+  }
+}
+
+// self.attention_bias_cache[device] = self.attention_biases[:, positions], which lower/rewrite_bias_cache.cc marks.
+TEST(KeptResults, CachedBiasesStayWithTheModule) {
+  LoweredProgram p;
+  const TensorId bias = p.Run("index", {p.Stored("attention_biases"), p.Stored("positions")}, "attn");
+  p.Say(bias, "cached", int64_t{1});
+  p.Run("add", {p.input(), bias}, "attn");
+  p.Run("linear", {p.input()}, "head");
+  EXPECT_EQ(p.Release(bias).first, p.last());
+}
+
+// softmax(q k^T * scale + biases[:, positions]): LeViT's own code, which hands nothing back.
+TEST(KeptResults, BiasesLookedUpInTheAttentionAreOfCodeOfItsOwn) {
+  LoweredProgram p;
+  const std::string attn = "layers.0 > layers.0.attn";
+  const TensorId scores = p.Run("mul_scalar", {p.Run("bmm", {p.input(), p.input()}, attn)}, attn);
+  const TensorId bias = p.Run("index", {p.Stored("biases"), p.Stored("positions")}, attn);
+  const TensorId weights = p.Run("softmax", {p.Run("add", {scores, bias}, attn)}, attn);
+  p.Run("bmm", {weights, p.input()}, attn);
+  const int32_t attention_end = p.last();
+  p.Run("linear", {p.input()}, "layers.0 > layers.0.up");
+  EXPECT_EQ(p.Release(weights).first, attention_end);
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager

@@ -129,5 +129,21 @@ TEST(LocalJoins, TwoTablesOfAListHaveNoNames) {  // self.mlp(torch.cat((self.use
   EXPECT_EQ(p.Release(users), Nodes(2, 2));
 }
 
+// for step in self.steps: z, logdet = step(z), where every other step joins its halves the other way round.
+TEST(LocalJoins, WhatARoundUnpacksGoesWithTheNextRound) {
+  Program p;
+  TensorId z = p.input();
+  std::vector<TensorId> states;
+  for (const char* step : {"steps.0", "steps.1", "steps.2"}) {
+    const TensorId half = p.Run("linear", {z}, step);                                        // 0, 4, 8
+    const TensorId other = p.Run(states.size() == 1 ? "neg" : "tanh", {half}, step);         // 1, 5, 9
+    z = p.Run("cat", states.size() == 1 ? std::vector{other, half} : std::vector{half, other}, step);  // 2, 6, 10
+    states.push_back(z);
+    p.Run("add", {other, other});  // 3, 7, 11: logdet = logdet + ...
+  }
+  p.Run("linear", {z}, "last");  // 12
+  EXPECT_EQ(p.Release(states[0]), Nodes(6, 6)) << "not until a step that ends alike";
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager

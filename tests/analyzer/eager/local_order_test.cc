@@ -210,5 +210,17 @@ TEST(LocalOrder, AJoinedListHasANameWhereArithmeticReadsIt) {  // c = torch.cat(
   }
 }
 
+// x = torch.bmm(x.transpose(1, 2), self.tnet(x)).transpose(1, 2): PointNet's change of coordinates takes over the name.
+TEST(LocalOrder, WhatIsTurnedForAProductAndBackHasNoNameOfItsOwn) {
+  Program p;
+  const TensorId x = p.Run("conv", {p.input()}, "mlp1", {2, 4, 8});                   // 0
+  const TensorId turned = p.Run("permute", {x}, "", {2, 8, 4});                       // 1
+  const TensorId transform = p.Run("linear", {x}, "tnet", {2, 4, 4});                 // 2
+  const TensorId product = p.Run("bmm", {turned, transform}, "", {2, 8, 4});          // 3
+  const TensorId back = p.Run("permute", {product}, "", {2, 4, 8});                   // 4
+  p.Run("conv", {back}, "mlp2", {2, 4, 8});                                           // 5
+  EXPECT_EQ(p.Release(turned).first, 3);
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager

@@ -1,7 +1,9 @@
 // Names in encoders and decoders.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/analyzer/eager/lowered_program.h"
 
@@ -134,6 +136,45 @@ TEST(LocalSkips,
   p.Run("conv", {p.input()}, "last");                       // 4
   EXPECT_EQ(p.Release(f3), Nodes(2, 2)) << "a part of the expression";
   EXPECT_EQ(p.ReleaseAtMost(f2), 4);
+}
+
+// hs.append(h); ...; h = self.block(torch.cat([h, hs.pop()], 1)), two skips of each size: diffusion models.
+TEST(LocalSkips, AStackHandsEachSkipOutOnce) {
+  Program p;
+  std::vector<TensorId> stack;
+  TensorId h = p.input();
+  const auto size = [](int level) { return Dims{2, 4, 16 >> level, 16 >> level}; };
+  for (int i = 0; i < 4; ++i) {  // 0 to 3
+    h = p.Run("conv", {h}, "down." + std::to_string(i), size(i / 2));
+    stack.push_back(h);
+  }
+  h = p.Run("conv", {h}, "mid", size(1));  // 4
+  std::vector<int32_t> joins;
+  TensorId before;  // the second join
+  for (int i = 3; i >= 0; --i) {  // 5 to 12
+    if (i == 2) before = h;
+    h = p.Run("cat", {h, stack[static_cast<size_t>(i)]}, "", size(i / 2));
+    joins.push_back(p.last());
+    h = p.Run("conv", {h}, "up." + std::to_string(3 - i), size(i / 2));
+  }
+  p.Run("conv", {h}, "last");
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(p.Release(stack[i]).first, joins[3 - i]);
+  EXPECT_EQ(p.Release(before).first, joins[1] + 1) << "h has its name until the block has run";
+}
+
+// x = F.interpolate(x); x = torch.cat([skip, x], 1); x = self.dec(x), where dec begins with a norm (3-D U-Nets).
+TEST(LocalSkips, WhatIsScaledForASkipLeavesNoName) {
+  Program p;
+  const TensorId skip = p.Run("conv", {p.input()}, "enc.0");     // 0
+  const TensorId deep = p.Run("conv", {skip}, "enc.1");          // 1
+  const TensorId scaled = p.Run("upsample", {deep});             // 2
+  const TensorId joined = p.Run("cat", {skip, scaled});          // 3
+  const TensorId norm = p.Run("group_norm", {joined}, "dec");    // 4
+  const TensorId narrow = p.Run("conv", {norm}, "dec");          // 5
+  const TensorId act = p.Run("relu", {narrow}, "dec");           // 6
+  p.Run("conv", {act}, "last");                                  // 7
+  EXPECT_EQ(p.Release(scaled), Nodes(3, 3));
+  EXPECT_EQ(p.Release(joined), Nodes(6, 6)) << "a block that begins with a norm is no norm";
 }
 
 }  // namespace

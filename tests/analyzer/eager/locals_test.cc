@@ -103,7 +103,7 @@ TEST(Locals, AListOfARoundGoesWhenTheNextRoundBeginsItsOwn) {
   const auto [outs, joined] = round(p.input(), "cells.0");                  // 0 to 3
   const auto [next_outs, next_joined] = round(joined, "cells.1");           // 4 to 7
   p.Run("conv", {p.Run("relu", {next_joined})}, "last");                    // 8, 9
-  for (TensorId part : outs) EXPECT_EQ(p.Release(part), Nodes(9, 3)) << "at the latest with the model";
+  for (TensorId part : outs) EXPECT_EQ(p.Release(part), Nodes(6, 3)) << "at the latest with the next round";
   for (TensorId part : next_outs) EXPECT_EQ(p.Release(part), Nodes(9, 7));
 }
 

@@ -96,5 +96,37 @@ TEST(KeptResults,
   EXPECT_EQ(p.Release(memory).first, 7) << "the head's forward returns";
 }
 
+// shifted = torch.roll(x); ...; shifted_windows = window_reverse(...); attention_windows = torch.roll(shifted_windows);
+// x = self.norm(attention_windows): transformers' Swin V2 names them all, and hands no weights back.
+TEST(WindowNames, TransformersNamesWhatItShifts) {
+  for (const bool is_transformers : {true, false}) {
+    Program p;
+    const std::string attention =
+        is_transformers ? "b > b.attention > b.attention.self" : "b > b.attn > b.attn.qkv";
+    const TensorId tokens = p.Run("linear", {p.input()}, "b > b.first", {2, 16, 4});
+    const TensorId map = p.Run("reshape", {tokens}, "b", {2, 4, 4, 4});
+    const TensorId shifted = p.Run("roll", {map}, "b", {2, 4, 4, 4});
+    TensorId x = p.Run("reshape", {shifted}, "b", {2, 2, 2, 2, 2, 4});
+    x = p.Run("permute", {x}, "b", {2, 2, 2, 2, 2, 4});
+    x = p.Run("reshape", {x}, "b", {8, 2, 2, 4});
+    const TensorId windows = p.Run("reshape", {x}, "b", {8, 4, 4});
+    const TensorId attended = p.Run("linear", {windows}, attention, {8, 4, 4});
+    x = p.Run("reshape", {attended}, "b", {2, 2, 2, 2, 2, 4});
+    x = p.Run("permute", {x}, "b", {2, 2, 2, 2, 2, 4});
+    const TensorId whole = p.Run("reshape", {x}, "b", {2, 4, 4, 4});
+    const TensorId back = p.Run("roll", {whole}, "b", {2, 4, 4, 4});
+    const int32_t reversed = p.last();
+    const TensorId norm = p.Run("layer_norm", {back}, "b > b.norm", {2, 4, 4, 4});
+    p.Run("linear", {norm}, "b > b.mlp");
+    const int32_t end = p.last();
+    p.Run("linear", {p.input()}, "last");
+    EXPECT_EQ(p.Release(shifted).first, is_transformers ? end : reversed);
+    if (is_transformers) {
+      EXPECT_EQ(p.Release(whole).first, end);
+      EXPECT_EQ(p.Release(back).first, end);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager

@@ -410,5 +410,74 @@ TEST(Dynamo, AnIndexOfNumbersIsKept) {
   EXPECT_NE(text.find("index(x, "), std::string::npos) << text;
 }
 
+// torch.std(x, 1) over frames: one operator along that axis, not along the last one as well.
+TEST(Dynamo, AVarianceKeepsItsAxis) {
+  const std::string text = LowerText(R"(
+    input x float32 2x5x3
+    const axes int64 1 = 1
+    const count float32 scalar = 5
+    const less float32 scalar = 4
+    node_ReduceMean = ReduceMean(x, axes) -> u float32 2x1x3 {keepdims: 1}
+    @ namespace : Net/var: prims.var.default
+    node_Sub = Sub(x, u) -> d float32 2x5x3
+    @ namespace : Net/var: prims.var.default
+    node_Mul = Mul(d, d) -> s float32 2x5x3
+    @ namespace : Net/var: prims.var.default
+    node_ReduceMean_1 = ReduceMean(s, axes) -> m float32 2x3 {keepdims: 0}
+    @ namespace : Net/var: prims.var.default
+    node_Mul_1 = Mul(m, count) -> n float32 2x3
+    @ namespace : Net/var: prims.var.default
+    node_var = Div(n, less) -> var float32 2x3
+    @ namespace : Net/var: prims.var.default
+    node_sqrt = Sqrt(var) -> y float32 2x3
+    @ namespace : Net/sqrt: aten.sqrt.default
+    output y
+  )", {}, "axes axis");
+  EXPECT_NE(text.find("var(x) -> var axes=[1]\n"), std::string::npos) << text;
+}
+
+// (x - mean) for the variance and once more for the result: the optimizer left one, and a gap in the numbers.
+constexpr std::string_view kCentered = R"(
+    input x float32 2x8
+    const axes int64 1 = -1
+    const two float32 scalar = 2
+    const eps float32 scalar = 0.00001
+    node_mean = ReduceMean(x, axes) -> mean float32 2x1 {keepdims: 1}
+    @ namespace : Net/mean: aten.mean.dim
+    node_sub = Sub(x, mean) -> sub float32 2x8
+    @ namespace : Net/sub: aten.sub.Tensor
+    node_pow = Pow(sub, two) -> pow_1 float32 2x8
+    @ namespace : Net/pow_1: aten.pow.Tensor_Scalar
+    node_mean_1 = ReduceMean(pow_1, axes) -> mean_1 float32 2x1 {keepdims: 1}
+    @ namespace : Net/mean_1: aten.mean.dim
+    node_add = Add(mean_1, eps) -> add float32 2x1
+    @ namespace : Net/add: aten.add.Tensor
+    node_sqrt = Sqrt(add) -> sqrt float32 2x1
+    @ namespace : Net/sqrt: aten.sqrt.default
+    node_div = Div(sub, sqrt) -> div float32 2x8
+    @ namespace : Net/div: aten.div.Tensor
+    node_sub_2 = Sub(div, mean) -> sub_NEXT float32 2x8
+    @ namespace : Net/sub_NEXT: aten.sub.Tensor
+    output sub_NEXT
+)";
+
+TEST(Dynamo, AGapInTheNumbersTellsOfAMergedDifference) {
+  const std::string merged = LowerText(absl::StrReplaceAll(std::string(kCentered), {{"NEXT", "2"}}));
+  EXPECT_NE(merged.find("div(sub again, sqrt) -> div"), std::string::npos) << merged;
+  const std::string written_once = LowerText(absl::StrReplaceAll(std::string(kCentered), {{"NEXT", "1"}}));
+  EXPECT_NE(written_once.find("div(sub, sqrt) -> div"), std::string::npos) << written_once;
+}
+
+// torch.export lifts tensors that a module keeps without registering them (a cache); they are not trained.
+TEST(Dynamo, LiftedTensorsAreNoParameters) {
+  const std::string text = LowerText(R"(
+    input x float32 2x4x4
+    weight attn.lifted_tensor_0 float32 2x4x4
+    node_add = Add(x, attn.lifted_tensor_0) -> y float32 2x4x4
+    output y
+  )");
+  EXPECT_NE(text.find("buffer attn.lifted_tensor_0"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -301,5 +301,28 @@ TEST(SliceUpdate, ASumThatIsAssignedOnceIsMade) {
   EXPECT_NE(text.find("add(s, y) -> t"), std::string::npos) << text;
 }
 
+// Heads of a graph attention test adjacency > 0 each; the one of another name has the same parameters.
+TEST(MergedExpressions, RunInModulesWithTheSameParameters) {
+  const std::string text = LowerText(R"(
+    input x float32 2x4x8
+    input adj float32 2x4x4
+    const zero float32 scalar = 0
+    weight att_0.W float32 8x4
+    weight att_0.a float32 4x4
+    weight out.W float32 8x4
+    weight out.a float32 4x4
+    /att_0/MatMul = MatMul(x, att_0.W) -> a float32 2x4x4
+    /att_0/Add = Add(a, att_0.a) -> b float32 2x4x4
+    /att_0/Greater = Greater(adj, zero) -> g bool 2x4x4
+    /att_0/Where = Where(g, b, a) -> c float32 2x4x4
+    /out/MatMul = MatMul(x, out.W) -> d float32 2x4x4
+    /out/Add = Add(d, out.a) -> e float32 2x4x4
+    /out/Where = Where(g, e, d) -> f float32 2x4x4
+    /Add = Add(c, f) -> y float32 2x4x4
+    output y
+  )");
+  EXPECT_NE(text.find("-> g in out [out]\n"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace onnx_mem
