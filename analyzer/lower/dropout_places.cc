@@ -93,6 +93,11 @@ bool IsPostNormFeedForward(const Draft& draft, NodeId relu) {
   return after.valid() && IsPostNormSum(draft, ResidualSum(draft, draft.node(after).outputs[0]));
 }
 
+// nn.Transformer's, by the names of its layers.
+bool IsNamedFeedForward(const Draft& draft, NodeId id) {
+  return IsOneOf(kActivations, draft.node(id).op) && IsTorchFeedForward(draft, id);
+}
+
 // The rows of an embedding that nothing is added to before the first block: T5, whose positions are in its scores.
 bool IsPlainStackInput(const Draft& draft, NodeId id) {
   if (draft.node(id).op != "embedding") return false;
@@ -108,7 +113,7 @@ void AddTransformerSpot(const Draft& draft, NodeId id, DropoutSpots& spots) {
   if (node.op == "sdpa" || IsAttentionWeight(draft, id)) {
     ++spots.attentions;
     spots.usual.push_back({id, node.op == "sdpa" ? DropoutPlace::kKernel : DropoutPlace::kMaskAndResult, true});
-  } else if (IsPlainFeedForward(draft, id) || IsPostNormFeedForward(draft, id)) {
+  } else if (IsPlainFeedForward(draft, id) || IsPostNormFeedForward(draft, id) || IsNamedFeedForward(draft, id)) {
     spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
   } else if ((IsProjection(draft, id) && ResidualSum(draft, node.outputs[0]).valid()) ||
              IsLastEmbeddingSum(draft, id) || IsPlainStackInput(draft, id)) {

@@ -47,6 +47,31 @@ bool ArePostNorm(const Draft& draft, const std::vector<NodeId>& linears) {
   return 2 * count > static_cast<int64_t>(linears.size());
 }
 
+// nn.TransformerEncoderLayer(norm_first=True) and its decoder drop as those with norms behind their sums do.
+bool AreTorchLayers(const Draft& draft, const DropoutSpots& spots) {
+  return std::any_of(spots.usual.begin(), spots.usual.end(),
+                     [&](const DropoutSpot& spot) { return !spot.attention && IsTorchFeedForward(draft, spot.node); });
+}
+
+bool AnyModule(const Draft& draft, std::string_view part) {
+  const std::vector<NodeId> nodes = draft.InOrder();
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    return std::string_view(draft.node(id).module).find(part) != std::string_view::npos;
+  });
+}
+
+// Names of BERT's modules in transformers, in a model of tokens: configurations that follow BERT's (Megatron-BERT,
+// RoBERTa-PreLayerNorm, ESM). Images' transformers of these names (Swin) train without.
+bool AreNamedAsBert(const Draft& draft) {
+  const std::vector<NodeId> nodes = draft.InOrder();
+  const bool tokens =
+      std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return draft.node(id).op == "embedding"; });
+  return tokens && AnyModule(draft, ".attention.self.") && AnyModule(draft, ".attention.output.dense");
+}
+
+// ALBERT's projection of small embeddings, which RemBERT took over with its probabilities of 0.
+bool AreNamedAsAlbert(const Draft& draft) { return AnyModule(draft, "embedding_hidden_mapping_in"); }
+
 bool HaveNoBias(const Draft& draft, const std::vector<NodeId>& linears) {
   return std::all_of(linears.begin(), linears.end(), [&](NodeId id) { return draft.node(id).inputs.size() == 2; });
 }
@@ -63,7 +88,7 @@ bool AnyAddsPositions(const Draft& draft, const DropoutSpots& spots) {
 std::optional<DropoutRecipe> TransformerRecipe(const Draft& draft, const DropoutSpots& spots) {
   constexpr double kUsual = 0.1;
   const std::vector<NodeId> linears = ResidualLinears(draft, spots);
-  if (linears.size() < 2 || ShareWeights(draft, linears)) return std::nullopt;
+  if (linears.size() < 2 || ShareWeights(draft, linears) || AreNamedAsAlbert(draft)) return std::nullopt;
   if (ArePostNorm(draft, linears)) {
     return DropoutRecipe{kUsual, "as post-norm transformers (BERT, nn.TransformerEncoder) train", spots.usual, true};
   }
@@ -73,6 +98,8 @@ std::optional<DropoutRecipe> TransformerRecipe(const Draft& draft, const Dropout
     return DropoutRecipe{kUsual, "as decoders ported from fairseq (OPT) train", OnLinears(draft, spots), true};
   }
   if (AreConv1D(draft, linears)) return DropoutRecipe{kUsual, "as GPT-2 and its like train", spots.usual, true};
+  if (AreTorchLayers(draft, spots)) return DropoutRecipe{kUsual, "as layers of nn.Transformer train", spots.usual, true};
+  if (AreNamedAsBert(draft)) return DropoutRecipe{kUsual, "as BERT and its like train", spots.usual, true};
   return std::nullopt;
 }
 

@@ -6,6 +6,10 @@
 //   weights kept as [in, out]                  0.1   Conv1D of transformers: GPT, GPT-2 (resid_pdrop, attn_pdrop,
 //                                                    embd_pdrop)
 //   positions that begin at 2                  0.1   ports of fairseq's decoders: OPT; the residual branches alone
+//   linear1 and linear2 of one layer           0.1   nn.TransformerEncoderLayer(norm_first=True) and its decoder
+//   tokens, attention.self, attention.output   0.1   configurations of transformers that follow BERT's, with norms
+//                                                    ahead of their layers: Megatron-BERT, ESM
+//   embedding_hidden_mapping_in                none  configuration_albert.py, configuration_rembert.py
 //   one set of weights in every layer          none  Lan et al. 2020 (4.8): ALBERT trains better without
 //   convolutions cut to causal ones            0.2   Bai et al. 2018: TCN, behind each activation
 //   a pyramid of dilated convolutions          0.5   Chen et al. 2017: DeepLab, behind its projection

@@ -175,4 +175,18 @@ bool HasPositionsFromTwo(const Draft& draft) {
   });
 }
 
+bool IsTorchFeedForward(const Draft& draft, NodeId activation) {
+  const Node& node = draft.node(activation);
+  if (node.inputs.empty() || node.outputs.empty()) return false;
+  const NodeId before = draft.ProducerIf(node.inputs[0], "linear"),
+               after = OnlyReaderIf(draft, node.outputs[0], "linear");
+  if (!before.valid() || !after.valid()) return false;
+  constexpr std::string_view kFirst = "linear1", kSecond = "linear2";
+  std::string_view first = draft.node(before).module, second = draft.node(after).module;
+  if (!first.ends_with(kFirst) || !second.ends_with(kSecond)) return false;
+  first.remove_suffix(kFirst.size());
+  second.remove_suffix(kSecond.size());
+  return first == second;
+}
+
 }  // namespace onnx_mem

@@ -21,6 +21,10 @@ NodeId ReaderAfterViews(const Draft& draft, TensorId id);
 // The sum in which `id`, perhaps after views, is added to another activation, if nothing else reads it; else invalid.
 NodeId ResidualSum(const Draft& draft, TensorId id);
 
+// nn.TransformerEncoderLayer and nn.TransformerDecoderLayer, whatever their norms: the activation between their linear1
+// and linear2.
+bool IsTorchFeedForward(const Draft& draft, NodeId activation);
+
 // A softmax whose result, and nothing else, is multiplied with the values. Of a linear's result it makes the kernels of
 // a dynamic convolution (ConvBERT), not attention weights.
 bool IsAttentionWeight(const Draft& draft, NodeId id);

@@ -214,6 +214,32 @@ TEST(DropoutRecipe, OfNormsAheadOfTheirLayersNothingIsKnown) {
   EXPECT_NE(Find(*lowered, "eval-dropout"), nullptr);
 }
 
+// The names of a transformer's modules, where its norms do not tell: /l0.f becomes /l0.linear1.
+std::string Named(std::string_view first, std::string_view second) {
+  return absl::StrReplaceAll(Transformer(false, "Gelu"), {{"/l0.f/", absl::StrCat("/l0.", std::string(first), "/")},
+                                                          {"/l1.f/", absl::StrCat("/l1.", std::string(first), "/")},
+                                                          {"/l0.u/", absl::StrCat("/l0.", std::string(second), "/")},
+                                                          {"/l1.u/", absl::StrCat("/l1.", std::string(second), "/")}});
+}
+
+TEST(DropoutRecipe, TheFrameworksOwnLayersDropWhereverTheirNormsAre) {  // norm_first=True
+  EXPECT_EQ(Dropouts(Named("linear1", "linear2"), Eager()), 8);
+  EXPECT_EQ(Dropouts(Named("fc1", "fc2"), Eager()), 0);
+}
+
+// Megatron-BERT: BERT's names and probabilities, norms ahead of the layers. A model of images has those names too.
+TEST(DropoutRecipe, NamesOfBertInAModelOfTokensTell) {
+  const std::string image = absl::StrReplaceAll(
+      Transformer(false, "Gelu"), {{"/l0.q/", "/l0.attention.self.query/"}, {"/l0.o/", "/l0.attention.output.dense/"}});
+  const std::string tokens = absl::StrReplaceAll(
+      image, {{"input i float32 2x4x8\n/Relu = Relu(i) -> x0",
+               "input i int64 2x4\nweight words float32 10x8\n/words/Gather = Gather(words, i) -> x0"}});
+  EXPECT_EQ(Dropouts(image, Eager()), 0);
+  EXPECT_GE(Dropouts(tokens, Eager()), 6) << "and behind the embedding";
+  const std::string albert = absl::StrReplaceAll(tokens, {{"/l0.f/", "/l0.embedding_hidden_mapping_in/"}});
+  EXPECT_EQ(Dropouts(albert, Eager()), 0);
+}
+
 TEST(DropoutRecipe, OneSetOfWeightsInEveryLayerTrainsWithout) {
   EXPECT_EQ(Dropouts(Transformer(true, "Gelu", true), Eager()), 0);
 }
