@@ -58,6 +58,7 @@ class Locals {
   bool FeedsGaussian(TensorId id) const;
   bool IsGaussianName(TensorId id) const;
   bool IsPassedOn(int32_t call, const Home& home) const;
+  bool IsLayer(int32_t unit, const Home& home) const;
   bool IsNamed(TensorId id, const Home& home) const;
   // local_statements.cc
   void FindWrappedNorms();

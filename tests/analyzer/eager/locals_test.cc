@@ -126,6 +126,20 @@ TEST(Locals, PiecesOfAChunkGoWhenTheLoopAssignsThemAgain) {
   }
 }
 
+// v = self.factors(i); square = v.sum(1) ** 2; ...; self.mlp(v.flatten(1)): nothing takes the name of v over. The result
+// of a layer does, y = self.skip(x); x = self.conv(x).
+TEST(Locals, WhatSeveralReadKeepsItsNameUnlessALayerTakesItOver) {
+  for (const bool layer : {false, true}) {
+    Program p;
+    const TensorId v = p.Run("conv", {p.input()}, "first");                                                // 0
+    const TensorId square = p.Run("pow_scalar", {v});                                                      // 1
+    const TensorId other = p.Run(layer ? "conv" : "sum", {v}, layer ? "second" : "", {2, 2});              // 2
+    p.Run("mul", {p.Run("sum", {square}, "", {2, 2}), other}, "", {2, 2});                                 // 3, 4
+    p.Run("conv", {p.input()}, "last");                                                                    // 5
+    EXPECT_EQ(p.Release(v), layer ? Nodes(2, 2) : Nodes(5, 2));
+  }
+}
+
 TEST(Locals, WhatTwoHeadsReadHasAName) {  // mu, logvar = self.mu(h), self.logvar(h)
   Program p;
   const TensorId h = p.Run("conv", {p.input()}, "enc");  // 0
