@@ -118,6 +118,7 @@ std::vector<NodeId> Draft::InOrder() const {
 }
 
 NodeId Draft::OnlyReader(TensorId id) const {
+  if (!id.valid()) return NodeId();
   const Uses& uses = uses_[id];
   return uses.readers.size() == 1 && uses.outputs == 0 ? uses.readers[0] : NodeId();
 }

@@ -56,10 +56,11 @@ class Draft {
   // The living nodes in the order in which they run.
   std::vector<NodeId> InOrder() const;
 
-  NodeId producer(TensorId id) const { return uses_[id].producer; }
+  // Invalid for what no node makes, and for an operand that a node does not have.
+  NodeId producer(TensorId id) const { return id.valid() ? uses_[id].producer : NodeId(); }
   const std::vector<NodeId>& readers(TensorId id) const { return uses_[id].readers; }  // one entry per use
   bool IsOutput(TensorId id) const { return uses_[id].outputs > 0; }
-  // The one node that reads `id`, if it is read once and is no output of the graph; else invalid.
+  // The one node that reads `id`, if it is read once and is no output of the graph; else, or without `id`, invalid.
   NodeId OnlyReader(TensorId id) const;
   // Node that makes `id` if it is an operator `op`; else invalid.
   NodeId ProducerIf(TensorId id, std::string_view op) const;

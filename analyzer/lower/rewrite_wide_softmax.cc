@@ -18,6 +18,14 @@ namespace {
 
 constexpr int kMostSteps = 8;
 
+// where(mask, scores, -inf) or where(mask, -inf, scores), whose number is no tensor or a stored one: the scores.
+TensorId MaskedScores(const Draft& draft, const Node& where) {
+  for (size_t i = where.inputs.size(); i-- > 1;) {
+    if (draft.producer(where.inputs[i]).valid()) return where.inputs[i];
+  }
+  return TensorId();
+}
+
 // matmul -> scaled -> (sums with masks and biases) -> softmax, all in one function. The product; invalid for others.
 NodeId ScaledProduct(const Draft& draft, const Node& softmax) {
   TensorId id = softmax.inputs[0];
@@ -32,7 +40,7 @@ NodeId ScaledProduct(const Draft& draft, const Node& softmax) {
       return NodeId();
     }
     scaled |= node.op == "mul_scalar" || node.op == "div_scalar";
-    id = node.inputs[node.op == "where" ? node.inputs.size() - 1 : 0];
+    id = node.op == "where" ? MaskedScores(draft, node) : node.inputs[0];
   }
   return NodeId();
 }

@@ -497,6 +497,19 @@ TEST(WideSoftmax, OverImagesInHalfPrecision) {
   EXPECT_FALSE(CastsBack(kVisionAttention, full));
 }
 
+// torch.where(causal_mask, scores, mask_value), as GPT-Neo masks: the number is no tensor that anything makes.
+TEST(WideSoftmax, ScoresMaskedByANumber) {
+  onnx_mem::Run amp;
+  amp.autocast = DType::kFloat16;
+  amp.attention = AttentionKernel::kEager;
+  std::string text(kVisionAttention);
+  text.replace(text.find("    /attention/Softmax = Softmax(m)"), 35, R"(    input mask bool 1x16x16
+    const lowest float32 scalar = -1e9
+    /attention/Where = Where(mask, m, lowest) -> masked float32 1x16x16
+    /attention/Softmax = Softmax(masked))");
+  EXPECT_TRUE(CastsBack(text, amp)) << LowerText(text, amp, "cast_back");
+}
+
 TEST(WideSoftmax, ScaledQueriesAreNoSuchFunction) {
   onnx_mem::Run amp;
   amp.autocast = DType::kFloat16;
