@@ -107,7 +107,14 @@ int32_t Locals::HeldAsPreactivation(TensorId id, const Home& home) const {
   if (norm.begin + 1 != norm.end || norm.begin != calls_.span(home.frame).begin) return -1;
   const bool activates = Contains(kNorms, graph_.nodes[NodeId(norm.begin)].op) &&
                          Contains(kActivations, graph_.nodes[NodeId(norm.end)].op);
-  return activates ? calls_.EndOfFrameAt(maker, home.depth) : -1;
+  if (!activates) return -1;
+  const TensorId argument = graph_.nodes[NodeId(norm.begin)].inputs[0];
+  const auto& readers = graph_.tensors[argument].consumers;
+  const int32_t end = calls_.EndOfFrameAt(maker, home.depth);
+  const auto in_frame = [&](NodeId reader) { return reader.value() >= norm.begin && reader.value() <= end; };
+  const bool again = std::count_if(readers.begin(), readers.end(), in_frame) > 1 ||
+                     graph_.tensors[id].consumers.size() > 1;
+  return again ? end : -1;
 }
 
 // feat = self.conv_first(x); body_feat = self.conv_body(self.body(feat)); feat = feat + body_feat: the sum around the

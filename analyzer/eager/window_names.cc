@@ -94,8 +94,9 @@ TensorId WeightsHandedBack(const Graph& graph, const CallSpan& call) {
   return TensorId();
 }
 
-// "attention.self" inside: transformers' Swin V2 hands no weights back, but has the names of its Swin.
-bool IsOfTransformers(const Calls& calls, int32_t attention) {
+// "attention.self" inside: transformers' Swin V2 has the names of its first Swin, which shifted by statements of their
+// own; the code of Swin now has a method for that.
+bool HasSelf(const Calls& calls, int32_t attention) {
   const std::span<const int32_t> first = calls.of_node(calls.span(attention).begin);
   return std::any_of(first.begin(), first.end(),
                      [&](int32_t call) { return calls.span(call).name.ends_with("attention.self"); });
@@ -140,8 +141,11 @@ IdVector<TensorId, int32_t> HeldAsWindows(const Graph& graph, const Calls& calls
     const TensorId shortcut = ShortcutOf(graph, whole);
     if (shortcut.valid()) hold(shortcut, returns);
     const TensorId weights = WeightsHandedBack(graph, calls.span(call));
-    if (weights.valid()) hold(weights, EndOfNextLayer(calls, parts, depth));
-    if (!weights.valid() && !IsOfTransformers(calls, call)) continue;
+    if (weights.valid()) {
+      hold(weights, EndOfNextLayer(calls, parts, depth));
+      hold(whole, returns);
+    }
+    if (!HasSelf(calls, call)) continue;
     // shifted_hidden_states = torch.roll(x); shifted_windows = window_reverse(...); attention_windows = torch.roll(...)
     if (maker->op == "roll") hold(image, returns);
     for (const Node* step = Maker(graph, whole); step != nullptr && step->outputs[0] != attended;

@@ -109,6 +109,16 @@ TEST(LocalJoins, APreactivationThatOneModuleMakesHasAName) {  // p = self.norm1(
   EXPECT_EQ(p.Release(n), Nodes(2, 2)) << "inside the module";
 }
 
+TEST(LocalJoins, APreactivationOfWhatNobodyNeedsAgainTakesTheNameOver) {  // x = self.norm(x); return self.conv(x)
+  Program p;
+  const TensorId x = p.Run("conv", {p.input()}, "first");                       // 0
+  const TensorId n = p.Run("batch_norm", {x}, "m > m.norm");                    // 1
+  const TensorId a = p.Run("relu", {n}, "m > m.norm > m.norm.act");             // 2
+  const TensorId y = p.Run("conv", {a}, "m > m.conv_dw");                       // 3
+  p.Run("conv", {p.Run("conv", {y}, "m > m.conv_pw")}, "last");                 // 4, 5
+  EXPECT_EQ(p.Release(a), Nodes(3, 3));
+}
+
 TEST(LocalJoins, TheTrunkOfAModelHasAName) {  // f = self.first(x); b = self.tail(self.body(f)); f = f + b; self.up(f)
   Program p;
   const TensorId f = p.Run("conv", {p.input()}, "first");  // 0
