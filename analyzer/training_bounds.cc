@@ -23,6 +23,7 @@ void DropEverywhere(Run& run) {
 }
 void Share(Run& run) { run.tied = TiedMode::kYes; }
 void WriteNothingOver(Run& run) { run.inplace = "none"; }
+void WriteOverAll(Run& run) { run.inplace = "all"; }
 void SpellOutSilu(Run& run) { run.disabled_rewrites.emplace_back("silu"); }
 void KeepApart(Run& run) { run.tied = TiedMode::kNo; }
 
@@ -41,6 +42,7 @@ constexpr auto kAlternatives = std::to_array<Alternative>({
     {"tied-weights", KeepApart, "with --tied no"},
     {"maybe-tied", Share, "with --tied yes"},
     {"inplace-assumed", WriteNothingOver, "with --inplace none"},
+    {"inplace-possible", WriteOverAll, "with --inplace all"},
     {"silu-assumed", SpellOutSilu, "with --no-rewrite silu"},
 });
 

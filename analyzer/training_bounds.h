@@ -7,6 +7,7 @@
 //   tied-weights      weights of their own (--tied no)
 //   maybe-tied        shared (--tied yes)
 //   inplace-assumed   not in place (--inplace none)
+//   inplace-possible  ELU and its like in place too (--inplace all)
 //   silu-assumed      written by hand (--no-rewrite silu)
 #ifndef ONNX_MEM_ANALYZER_TRAINING_BOUNDS_H_
 #define ONNX_MEM_ANALYZER_TRAINING_BOUNDS_H_

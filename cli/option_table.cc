@@ -133,7 +133,7 @@ absl::Status ApplyGpu(std::string_view text, Options& options) {
 }
 
 absl::Status ApplyInplace(std::string_view text, Options& options) {
-  if (text != "auto" && text != "none" && text != "norms") RETURN_IF_ERROR(CheckRegex(text));
+  if (text != "auto" && text != "none" && text != "norms" && text != "all") RETURN_IF_ERROR(CheckRegex(text));
   options.workload.run.inplace = std::string(text);
   return absl::OkStatus();
 }
@@ -310,8 +310,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
      [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.checkpointed); }, true},
     {"", "--segment", "MODULE[,MODULE...]", OptionGroup::kFramework, kRuns,
      "neighbouring modules that run under one torch.utils.checkpoint call", ApplySegment, true},
-    {"", "--inplace", "auto|norms|none|REGEX", OptionGroup::kFramework, kSteps | kCheckCommand,
-     "which ops ran in place; auto: activations right after Conv, BatchNorm, Add; norms: BatchNorms too (auto)", ApplyInplace},
+    {"", "--inplace", "auto|norms|all|none|REGEX", OptionGroup::kFramework, kSteps | kCheckCommand,
+     "which ops ran in place; auto: activations right after Conv, BatchNorm, Add; norms: BatchNorms too; all: ELU and its like too (auto)", ApplyInplace},
     {"", "--attention", "auto|eager|math|flash|efficient", OptionGroup::kFramework, kSteps | kCheckCommand,
      "the kernel that ran an attention which the file spells out (auto)",
      [](std::string_view text, Options& options) {

@@ -64,7 +64,7 @@ namespace {
 
 // --inplace takes words and a pattern over nodes and modules alike: "Auto" is a pattern.
 bool MatchesInPlace(const std::string& pattern, const Analysis& analysis) {
-  constexpr auto kWords = std::to_array<std::string_view>({"", "auto", "norms", "none"});
+  constexpr auto kWords = std::to_array<std::string_view>({"", "auto", "norms", "all", "none"});
   if (std::find(kWords.begin(), kWords.end(), pattern) != kWords.end()) return true;
   const std::regex regex(pattern);
   const std::set<std::string> modules =

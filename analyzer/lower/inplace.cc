@@ -130,6 +130,17 @@ bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId produc
   return false;
 }
 
+// True for an activation behind a layer that may or may not write over what it read: code has nn.ELU(inplace=True) as
+// often as nn.ELU(), and backward needs the result alone.
+bool MayWriteOver(const Draft& draft, NodeId id) {
+  constexpr auto kEitherWay = std::to_array<std::string_view>({"elu", "selu", "celu"});
+  const Node& node = draft.node(id);
+  if (!Contains(kEitherWay, node.op) || node.attributes.contains("inplace")) return false;
+  const NodeId producer = Overwritable(draft, id);
+  return producer.valid() && Contains(kBeforeActivation, draft.node(producer).op) &&
+         IsOwnModule(node, draft.node(producer));
+}
+
 // What a residual block adds to its branch came into the block from outside, perhaps through a projection. A sum of two
 // branches of a value that the block itself made (RepVGG, RepGhost) is a new tensor.
 bool AddsWhatCameIn(const Draft& draft, NodeId sum) {
@@ -213,6 +224,12 @@ void MarkAllInPlace(Graph& graph) {
   }
 }
 
+std::vector<NodeId> PossiblyInPlace(const Draft& draft) {
+  std::vector<NodeId> found = draft.InOrder();
+  std::erase_if(found, [&](NodeId id) { return !MayWriteOver(draft, id); });
+  return found;
+}
+
 bool HasInPlaceForm(std::string_view op) { return Find(op) != nullptr; }
 
 absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
@@ -222,6 +239,12 @@ absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
     return activations + MarkNorms(draft);
   }
   if (run.inplace == "auto" || run.inplace.empty()) return MarkByHabit(draft, run);
+  if (run.inplace == "all") {
+    const int64_t habits = MarkByHabit(draft, run);
+    const std::vector<NodeId> others = PossiblyInPlace(draft);
+    for (NodeId id : others) draft.mutable_node(id).attributes["inplace"] = int64_t{1};
+    return habits + static_cast<int64_t>(others.size());
+  }
   std::optional<std::regex> pattern;
   try {
     pattern.emplace(run.inplace, std::regex::ECMAScript | std::regex::optimize);

@@ -127,6 +127,26 @@ void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
        bytes});
 }
 
+// The same of activations that are written either way, which are taken not to.
+void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
+  const std::vector<NodeId> nodes = PossiblyInPlace(draft);
+  if (nodes.empty()) return;
+  int64_t bytes = 0;
+  for (NodeId id : nodes) {
+    const Tensor& result = draft.tensor(draft.node(id).outputs[0]);
+    bytes += NumBytes(result.shape, result.dtype).value_or(0);
+  }
+  const auto count = static_cast<int64_t>(nodes.size());
+  diagnostics.push_back(
+      {"inplace-possible",
+       Severity::kNote,
+       count,
+       absl::StrCat(count, " ELUs and their like are taken to give tensors of their own, as half of all code writes them"),
+       {absl::StrCat("why: with inplace=True they write over what they read, and backward keeps ", bytes, " B less"),
+        "try: --inplace all if they do, or a pattern of their modules"},
+       bytes});
+}
+
 // What the source lines of a dynamo export settle (graph/source_trace.h) is no guess, but a fact of that program.
 void AssumeSourceLines(const Draft& draft, std::vector<std::string>& assumptions) {
   bool any = false;
@@ -158,7 +178,10 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   absl::StatusOr<int64_t> in_place = MarkInPlace(draft, run);
   if (!in_place.ok()) return in_place.status();
   if (*in_place > 0) lowered.assumptions.push_back(absl::StrCat("in-place activations (", *in_place, ")"));
-  if (run.training && run.inplace == "auto") ReportInPlace(draft, lowered.diagnostics);
+  if (run.training && run.inplace == "auto") {
+    ReportInPlace(draft, lowered.diagnostics);
+    ReportMaybeInPlace(draft, lowered.diagnostics);
+  }
   AssumeSourceLines(draft, lowered.assumptions);
   // What the file does not show comes before what it showed in pieces.
   lowered.diagnostics.insert(lowered.diagnostics.begin(), std::make_move_iterator(lowering.diagnostics.begin()),

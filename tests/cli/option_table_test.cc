@@ -64,7 +64,7 @@ TEST(OptionRows, ShowTheAllocatorsAndFormatsThereAre) {
 }
 
 TEST(ChoicesOf, LeavesOutPlaceholders) {
-  EXPECT_EQ(ChoicesOf(RowNamed("--inplace")), (std::vector<std::string>{"auto", "norms", "none"}));
+  EXPECT_EQ(ChoicesOf(RowNamed("--inplace")), (std::vector<std::string>{"auto", "norms", "all", "none"}));
   EXPECT_EQ(ChoicesOf(RowNamed("--dropout")), (std::vector<std::string>{"auto", "file"}));
   EXPECT_TRUE(ChoicesOf(RowNamed("--batch")).empty());
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -242,6 +244,33 @@ TEST(InPlace, AtTheLeastEverySumAndActivationThatCanWritesOverItsInput) {
   lowered->graph.nodes[sum].attributes["inplace"] = int64_t{0};
   MarkAllInPlace(lowered->graph);
   EXPECT_EQ(DumpLowered(*lowered).find("-> s inplace"), std::string::npos) << "its source line says so";
+}
+
+// nn.ELU() or nn.ELU(inplace=True): the file does not say, so it is said what it would be.
+TEST(InPlace, AnEluBehindANormMayBe) {
+  constexpr std::string_view kText = R"(
+    input x float32 2x4x8
+    weight b.0.weight float32 4x4x1
+    weight n.weight float32 4
+    weight n.bias float32 4
+    weight n.running_mean float32 4
+    weight n.running_var float32 4
+    /b/b.0/Conv = Conv(x, b.0.weight) -> c float32 2x4x8
+    /b/b.1/BatchNormalization = BatchNormalization(c, n.weight, n.bias, n.running_mean, n.running_var) -> d float32 2x4x8
+    /b/b.2/Elu = Elu(d) -> e float32 2x4x8
+    /last/Sin = Sin(e) -> y float32 2x4x8
+    output y
+  )";
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(kText), {});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const auto said = std::find_if(lowered->diagnostics.begin(), lowered->diagnostics.end(),
+                                 [](const Diagnostic& d) { return d.code == "inplace-possible"; });
+  ASSERT_NE(said, lowered->diagnostics.end());
+  EXPECT_EQ(said->bytes, 2 * 4 * 8 * 4);
+  onnx_mem::Run all;
+  all.inplace = "all";
+  EXPECT_NE(LowerText(kText).find("elu(d) -> e [b.2]\n"), std::string::npos) << LowerText(kText);
+  EXPECT_NE(LowerText(kText, all).find("elu(d) -> e [b.2] inplace\n"), std::string::npos) << LowerText(kText, all);
 }
 
 }  // namespace
