@@ -277,7 +277,8 @@ bool HandsWeightsBack(const Graph& graph, const Node& node) {
 
 int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known) {
   if (!graph.tensors[id].producer.valid()) return -1;
-  if (IsFirstCacheUpdate(graph, id) || IsKeptByHook(graph, id) || IsCachedBias(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
+  if (IsFirstCacheUpdate(graph, id) || IsKeptByHook(graph, id) || IsCachedBias(graph, id))
+    return static_cast<int32_t>(graph.nodes.size()) - 1;
   const int32_t handed_on = std::max(KeptAsWeights(graph, calls, id), KeptAsMemory(graph, calls, id));
   if (names_known) return handed_on;
   return std::max({handed_on, KeptAsEmbedding(graph, calls, id), KeptAsModelOutput(graph, calls, id)});

@@ -102,7 +102,8 @@ bool Locals::IsJoinedApart(TensorId id, int32_t reader, const Home& home) const 
 bool Locals::IsScaledForSkip(int32_t maker, int32_t reader, const Home& home) const {
   if (!Prepares(maker, home.depth) || !Prepares(reader, home.depth)) return false;
   const Node& cat = graph_.nodes[NodeId(reader)];
-  if (cat.op != "cat" || cat.inputs.size() != 2 || cat.inputs[1] != graph_.nodes[NodeId(maker)].outputs[0]) return false;
+  const TensorId scaled = graph_.nodes[NodeId(maker)].outputs[0];
+  if (cat.op != "cat" || cat.inputs.size() != 2 || cat.inputs[1] != scaled) return false;
   return cat.inputs[0].valid() && graph_.tensors[cat.inputs[0]].consumers.size() >= 2;
 }
 
