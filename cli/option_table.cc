@@ -133,7 +133,7 @@ absl::Status ApplyGpu(std::string_view text, Options& options) {
 }
 
 absl::Status ApplyInplace(std::string_view text, Options& options) {
-  if (text != "auto" && text != "none" && text != "norms" && text != "all") RETURN_IF_ERROR(CheckRegex(text));
+  if (!IsInPlaceWord(text)) RETURN_IF_ERROR(CheckRegex(text));
   options.workload.run.inplace = std::string(text);
   return absl::OkStatus();
 }

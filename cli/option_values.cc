@@ -69,6 +69,11 @@ absl::Status UnknownChoice(std::string_view text, const std::vector<std::string>
   return UsageError(absl::StrFormat("'%s' is not one of %s", text, absl::StrJoin(choices, ", ")), details);
 }
 
+bool IsInPlaceWord(std::string_view text) {
+  constexpr auto kWords = std::to_array<std::string_view>({"auto", "norms", "all", "none"});
+  return std::find(kWords.begin(), kWords.end(), text) != kWords.end();
+}
+
 absl::StatusOr<int64_t> ParseCount(std::string_view text, int64_t least) {
   const std::optional<int64_t> number = WholeNumber(text);
   if (!number) return UsageError(absl::StrFormat("'%s' is not a whole number", text));

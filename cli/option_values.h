@@ -23,6 +23,9 @@ absl::Status UsageError(std::string_view message, std::vector<std::string> detai
 // "'foo' is not one of a, b, c", with a suggestion when one is near.
 absl::Status UnknownChoice(std::string_view text, const std::vector<std::string>& choices);
 
+// The values of --inplace that are no pattern.
+bool IsInPlaceWord(std::string_view text);
+
 // A whole number of at least `least`.
 absl::StatusOr<int64_t> ParseCount(std::string_view text, int64_t least);
 

@@ -1,7 +1,6 @@
 #include "cli/unmatched.h"
 
 #include <algorithm>
-#include <array>
 #include <regex>
 #include <set>
 #include <string>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
+#include "cli/option_values.h"
 
 namespace onnx_mem {
 namespace {
@@ -64,8 +64,7 @@ namespace {
 
 // --inplace takes words and a pattern over nodes and modules alike: "Auto" is a pattern.
 bool MatchesInPlace(const std::string& pattern, const Analysis& analysis) {
-  constexpr auto kWords = std::to_array<std::string_view>({"", "auto", "norms", "all", "none"});
-  if (std::find(kWords.begin(), kWords.end(), pattern) != kWords.end()) return true;
+  if (pattern.empty() || IsInPlaceWord(pattern)) return true;
   const std::regex regex(pattern);
   const std::set<std::string> modules =
       ModulesOf(analysis.training ? analysis.training->program : analysis.inference->program);

@@ -46,6 +46,11 @@ class Calls {
   size_t CommonDepth(const Graph& graph, TensorId id) const;
   // The last node of the outermost call that encloses `reader` but not `maker`; nullopt if there is no such call.
   std::optional<int32_t> EndOfCallEntered(int32_t maker, int32_t reader) const;
+  // The innermost call that encloses `node`: in whose code it stands; -1 for the model's own.
+  int32_t FrameOf(int32_t node) const {
+    const std::span<const int32_t> around = of_node(node);
+    return around.empty() ? -1 : around.back();
+  }
   // Last node of the innermost call that encloses `node`.
   int32_t EndOfFrame(int32_t node) const;
   // The call at `depth` that `node` runs in; -1 where the node stands in the code of the frame at that depth itself.

@@ -71,7 +71,7 @@ bool IsGptBlock(std::string_view name) {
 // modeling_rembert.py, modeling_roformer.py, modeling_canine.py, modeling_luke.py, modeling_tapas.py). Later code
 // multiplies, and its layers return their result alone.
 bool IsFirstBertAttention(const Graph& graph, const Calls& calls, int32_t node) {
-  const CallSpan& attention = calls.span(calls.of_node(node).back());
+  const CallSpan& attention = calls.span(calls.FrameOf(node));
   if (!attention.name.ends_with(".self")) return false;
   constexpr int kProjections = 3;
   int linears = 0;

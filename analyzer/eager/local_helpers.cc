@@ -5,6 +5,7 @@
 //
 // The same run of operators before calls that are no elements of one list, so no rounds of a loop: a function, whose
 // names go when it returns.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,24 +28,19 @@ void Locals::FindHelpers() {
   const auto count = static_cast<int32_t>(graph_.nodes.size());
   for (int32_t first = 0; first < count;) {
     const size_t depth = calls_.of_node(first).size();
-    const int32_t frame = depth == 0 ? -1 : calls_.of_node(first).back();
-    const auto is_own = [&](int32_t node) {
-      return calls_.of_node(node).size() == depth && (depth == 0 ? -1 : calls_.of_node(node).back()) == frame;
-    };
+    const int32_t frame = calls_.FrameOf(first);
     std::string operators;
     int32_t end = first;
-    for (; end < count && is_own(end); ++end) operators += graph_.nodes[NodeId(end)].op + " ";
+    for (; end < count && calls_.FrameOf(end) == frame; ++end) operators += graph_.nodes[NodeId(end)].op + " ";
     const int32_t next = end < count && calls_.of_node(end).size() >= depth ? calls_.UnitCall(end, depth) : -1;
     if (end - first >= kFewestOperators && next >= 0)
       runs[{frame, operators}].push_back({first, end - 1, WithoutElementNumbers(calls_.span(next).name)});
     first = end;
   }
   for (const auto& [key, same] : runs) {
-    for (const OperatorRun& run : same) {
-      for (const OperatorRun& other : same) {
-        if (other.next != run.next) helpers_[run.first] = run.last;
-      }
-    }
+    const auto is_before_another = [&](const OperatorRun& run) { return run.next != same[0].next; };
+    if (std::none_of(same.begin(), same.end(), is_before_another)) continue;
+    for (const OperatorRun& run : same) helpers_[run.first] = run.last;
   }
 }
 

@@ -63,8 +63,8 @@ int32_t Locals::HeldByLongOperands(TensorId id, const Home& home) const {
   return UntilRebound(id, home);
 }
 
-// for block in self.blocks: y, skip = block(y): the end of the next call of an element of the same list in the frame; the
-// frame's own where none follows.
+// for block in self.blocks: y, skip = block(y): the end of the next call of an element of the same list in the frame;
+// the frame's own where none follows.
 int32_t Locals::EndOfNextRound(int32_t call, const Home& home) const {
   const CallSpan& span = calls_.span(call);
   const int32_t end = calls_.EndOfFrameAt(span.begin, home.depth);
@@ -80,8 +80,7 @@ int32_t Locals::EndOfNextRound(int32_t call, const Home& home) const {
 // y, skip = block(y): what a call gives together with another result is unpacked into names, which the next round of
 // a loop assigns anew, whatever that ran last: z, logdet = step(z).
 int32_t Locals::HeldAsUnpacked(TensorId id, const Home& home) const {
-  const int32_t maker = graph_.tensors[id].producer.value();
-  const int32_t call = calls_.UnitCall(maker, home.depth);
+  const int32_t call = calls_.UnitCall(graph_.tensors[id].producer.value(), home.depth);
   if (call < 0) return -1;
   const CallSpan& span = calls_.span(call);
   int results = 0;

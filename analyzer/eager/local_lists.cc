@@ -93,7 +93,7 @@ int32_t Locals::EndOfList(TensorId id, NodeId cat) const {
   const size_t depth = calls_.of_node(cat.value()).size();
   const Node& node = graph_.nodes[cat];
   if (node.op != "cat" || node.inputs.size() < 3 || graph_.tensors[id].consumers.size() != 1) return end;
-  const int32_t frame = depth == 0 ? -1 : calls_.of_node(cat.value()).back();
+  const int32_t frame = calls_.FrameOf(cat.value());
   const auto rounds = makers_.find({frame, Signature(node.outputs[0], depth, 1)});
   if (rounds == makers_.end()) return end;
   const auto next = std::upper_bound(rounds->second.begin(), rounds->second.end(), cat.value());
@@ -120,9 +120,8 @@ void Locals::FindPoppedSkips() {
     if (cat.op != "cat" || cat.inputs.size() != 2 || !cat.inputs[0].valid() || !cat.inputs[1].valid()) continue;
     const Tensor &newest = graph_.tensors[cat.inputs[0]], &skip = graph_.tensors[cat.inputs[1]];
     if (!newest.producer.valid() || !skip.producer.valid() || skip.producer > newest.producer) continue;
-    const size_t depth = calls_.of_node(i).size();
-    if (calls_.CommonDepth(graph_, cat.inputs[1]) != depth) continue;
-    std::vector<TensorId>& stack = stacks[depth == 0 ? -1 : calls_.of_node(i).back()];
+    if (calls_.CommonDepth(graph_, cat.inputs[1]) != calls_.of_node(i).size()) continue;
+    std::vector<TensorId>& stack = stacks[calls_.FrameOf(i)];
     if (stack.empty() || skip.producer < graph_.tensors[stack.back()].producer) stack.push_back(cat.inputs[1]);
   }
   for (const auto& [frame, stack] : stacks) {
@@ -160,7 +159,7 @@ int32_t Locals::HeldByCallersList(NodeId cat) const {
   const Node& node = graph_.nodes[cat];
   const size_t depth = calls_.of_node(cat.value()).size();
   if (depth == 0 || node.inputs.size() < 3) return -1;
-  const int32_t frame = calls_.of_node(cat.value()).back();
+  const int32_t frame = calls_.FrameOf(cat.value());
   bool from_outside = false, from_elements = false;
   for (TensorId part : node.inputs) {
     if (!part.valid() || !graph_.tensors[part].producer.valid()) continue;

@@ -172,7 +172,7 @@ void Locals::FindNumberedJoins() {
     const Node& sum = graph_.nodes[NodeId(i)];
     const size_t depth = calls_.of_node(i).size();
     if (sum.op != "add") continue;
-    const int32_t frame = depth == 0 ? -1 : calls_.of_node(i).back();
+    const int32_t frame = calls_.FrameOf(i);
     std::array<int32_t, 2> parts = {-1, -1};
     for (size_t k : {0, 1}) {
       if (!sum.inputs[k].valid()) continue;

@@ -240,7 +240,7 @@ int32_t Locals::HeldUntil(TensorId id) const {
   last = std::max(last, HeldBySum(id, home));
   if (IsSplitPiece(id)) {
     const size_t depth = calls_.of_node(tensor.producer.value()).size();
-    last = std::max(last, UntilRebound(id, {depth, depth == 0 ? -1 : calls_.of_node(tensor.producer.value()).back()}));
+    last = std::max(last, UntilRebound(id, {depth, calls_.FrameOf(tensor.producer.value())}));
   }
   for (NodeId reader : tensor.consumers) {
     const Node& node = graph_.nodes[reader];

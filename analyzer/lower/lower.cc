@@ -105,18 +105,25 @@ void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostic
   }
 }
 
+int64_t ResultBytes(const Draft& draft, const std::vector<NodeId>& nodes) {
+  int64_t bytes = 0;
+  for (NodeId id : nodes) {
+    const Tensor& result = draft.tensor(draft.node(id).outputs[0]);
+    bytes += NumBytes(result.shape, result.dtype).value_or(0);
+  }
+  return bytes;
+}
+
 // A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is
 // kept too. No export shows which.
 void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
-  int64_t count = 0, bytes = 0;
-  for (NodeId id : draft.InOrder()) {
-    const Node& node = draft.node(id);
-    if (node.op != "leaky_relu" || IntAttribute(node, "inplace", 0) != 1) continue;
-    const Tensor& result = draft.tensor(node.outputs[0]);
-    ++count;
-    bytes += NumBytes(result.shape, result.dtype).value_or(0);
-  }
-  if (count == 0) return;
+  std::vector<NodeId> nodes = draft.InOrder();
+  std::erase_if(nodes, [&](NodeId id) {
+    return draft.node(id).op != "leaky_relu" || IntAttribute(draft.node(id), "inplace", 0) != 1;
+  });
+  if (nodes.empty()) return;
+  const auto count = static_cast<int64_t>(nodes.size());
+  const int64_t bytes = ResultBytes(draft, nodes);
   diagnostics.push_back(
       {"inplace-assumed",
        Severity::kNote,
@@ -131,12 +138,8 @@ void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
 void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
   const std::vector<NodeId> nodes = PossiblyInPlace(draft);
   if (nodes.empty()) return;
-  int64_t bytes = 0;
-  for (NodeId id : nodes) {
-    const Tensor& result = draft.tensor(draft.node(id).outputs[0]);
-    bytes += NumBytes(result.shape, result.dtype).value_or(0);
-  }
   const auto count = static_cast<int64_t>(nodes.size());
+  const int64_t bytes = ResultBytes(draft, nodes);
   diagnostics.push_back(
       {"inplace-possible",
        Severity::kNote,

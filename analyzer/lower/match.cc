@@ -50,6 +50,14 @@ void CopyResult(Draft& draft, NodeId id) {
   draft.Add(MakeNodeInCallOf(draft.node(id), "contiguous", {result}, {copy}), draft.rank(id));
 }
 
+Piece ReadPiece(const Draft& draft, NodeId slice) {
+  if (!slice.valid() || draft.node(slice).op != "slice") return {};
+  const Node& node = draft.node(slice);
+  const auto axes = IntsAttribute(node, "axes");
+  if (axes.size() != 1 || IntsAttribute(node, "steps") != std::vector<int64_t>{1}) return {};
+  return {node.inputs[0], axes[0], IntsAttribute(node, "starts")[0], IntsAttribute(node, "ends")[0]};
+}
+
 Node MakeNodeInCallOf(const Node& of, std::string_view op, std::vector<TensorId> inputs,
                       std::vector<TensorId> outputs) {
   Node node = MakeNode(op, std::move(inputs), std::move(outputs));

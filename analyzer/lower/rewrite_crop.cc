@@ -2,8 +2,8 @@
 //
 //   x = x[:, :H, :W, :].contiguous()
 //
-// The copy is in no export; all code that cuts [B, H, W, C] like this makes it: Swin, SAM, ViTDet, DaViT, Twins, TinyViT
-// and EfficientViT in torchvision, timm and transformers.
+// The copy is in no export; all code that cuts [B, H, W, C] like this makes it: Swin, SAM, ViTDet, DaViT, Twins,
+// TinyViT and EfficientViT in torchvision, timm and transformers.
 #include <set>
 
 #include "analyzer/lower/match.h"
@@ -14,12 +14,10 @@ namespace {
 
 // The axis that `id` cuts the end off: 1 or 2 of [B, H, W, C]; -1 if it does something else.
 int64_t CutAxis(const Draft& draft, NodeId id) {
-  const Node& node = draft.node(id);
-  if (node.op != "slice" || draft.tensor(node.inputs[0]).shape.rank() != 4) return -1;
-  const auto axes = IntsAttribute(node, "axes");
-  if (axes.size() != 1 || (axes[0] != 1 && axes[0] != 2)) return -1;
-  if (IntsAttribute(node, "steps") != std::vector<int64_t>{1} || IntsAttribute(node, "starts")[0] != 0) return -1;
-  return IsFloating(draft.tensor(node.inputs[0]).dtype) ? axes[0] : -1;
+  const Piece kept = ReadPiece(draft, id);
+  if (!kept.of.valid() || kept.start != 0 || (kept.axis != 1 && kept.axis != 2)) return -1;
+  const Tensor& tensor = draft.tensor(kept.of);
+  return tensor.shape.rank() == 4 && IsFloating(tensor.dtype) ? kept.axis : -1;
 }
 
 // Windows put together again: a view, a permute and a view, perhaps rolled back.
@@ -38,7 +36,7 @@ bool CutsPadding(const Draft& draft, NodeId id) {
   std::set<int64_t> axes;
   NodeId cut = id;
   TensorId whole;
-  for (; cut.valid() && CutAxis(draft, cut) >= 0; cut = draft.producer(whole)) {
+  for (; CutAxis(draft, cut) >= 0; cut = draft.producer(whole)) {
     axes.insert(CutAxis(draft, cut));
     whole = draft.node(cut).inputs[0];
     if (draft.readers(whole).size() != 1 || draft.node(cut).calls != draft.node(id).calls) return false;

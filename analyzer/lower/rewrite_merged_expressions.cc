@@ -11,8 +11,9 @@
 // a merged one by two things: a merged expression reads only what came into the module (and, in another call of the
 // same module, its parameters), and what reads it elsewhere is a sibling that does in the same place what its own
 // module does: a module of the same name but for a number, or one with the same parameters, or one whose reader has the
-// parameter that this module's has, or another call of the module itself. Source: torch/csrc/jit/passes/common_subexpression_elimination.cpp, run by
-// torch/onnx/utils.py (_optimize_graph); onnxscript's CSE pass in dynamo's exporter.
+// parameter that this module's has, or another call of the module itself. Source:
+// torch/csrc/jit/passes/common_subexpression_elimination.cpp, run by torch/onnx/utils.py (_optimize_graph);
+// onnxscript's CSE pass in dynamo's exporter.
 #include <algorithm>
 #include <cctype>
 #include <map>

@@ -12,25 +12,12 @@
 namespace onnx_mem {
 namespace {
 
-struct Piece {
-  TensorId of;
-  int64_t axis = -1, start = 0, end = 0;
-};
-
-Piece ReadPiece(const Draft& draft, TensorId id) {
-  const NodeId slice = draft.ProducerIf(id, "slice");
-  if (!slice.valid()) return {};
-  const Node& node = draft.node(slice);
-  const auto axes = IntsAttribute(node, "axes");
-  if (axes.size() != 1 || IntsAttribute(node, "steps") != std::vector<int64_t>{1}) return {};
-  return {node.inputs[0], axes[0], IntsAttribute(node, "starts")[0], IntsAttribute(node, "ends")[0]};
-}
-
 // The tensor that `cat` rolls, and the nodes that do it; invalid if it is no roll.
 TensorId MatchRoll(const Draft& draft, NodeId cat, std::vector<NodeId>& nodes) {
   const Node& node = draft.node(cat);
   if (node.op != "cat" || node.inputs.size() != 2) return TensorId();
-  const Piece tail = ReadPiece(draft, node.inputs[0]), head = ReadPiece(draft, node.inputs[1]);
+  const Piece tail = ReadPiece(draft, draft.producer(node.inputs[0])),
+              head = ReadPiece(draft, draft.producer(node.inputs[1]));
   const bool by_nothing = head.of.valid() && head.of == node.inputs[0] && head.axis == IntAttribute(node, "axis", -1) &&
                           draft.tensor(node.inputs[1]).shape.dims[static_cast<size_t>(head.axis)] == 0;
   if (by_nothing && draft.OnlyReader(node.inputs[1]) == cat) {
