@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "analyzer/graph/dtype.h"
 #include "analyzer/graph/ids.h"
+#include "analyzer/graph/program_signature.h"
 #include "analyzer/graph/shape.h"
 
 namespace onnx_mem {
@@ -90,6 +91,7 @@ struct Graph {
   std::vector<TensorId> inputs;   // without initializers
   std::vector<TensorId> outputs;
   std::vector<TensorId> initializers;
+  ProgramSignature signature;  // of the program that was exported; empty where the file has none
 };
 
 // Attribute of `node`, or `fallback` when it is absent or of another type.

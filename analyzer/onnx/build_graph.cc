@@ -363,7 +363,9 @@ absl::StatusOr<Graph> BuildGraph(const onnx::ModelProto& model, const InferredGr
   scope.AddOutputs();
   LinkTensors(graph);
   for (const auto& entry : model.graph().metadata_props()) {
-    if (entry.key() == kGraphSignature) MarkStoredKinds(entry.value(), graph);
+    if (entry.key() != kGraphSignature) continue;
+    graph.signature = ProgramSignature::Parse(entry.value());
+    MarkStoredKinds(graph);
   }
   return graph;
 }

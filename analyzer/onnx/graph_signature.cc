@@ -12,15 +12,6 @@
 namespace onnx_mem {
 namespace {
 
-// `PARAMETER target='conv1.weight'` -> conv1.weight; empty for anything else.
-absl::string_view TargetOf(absl::string_view line) {
-  constexpr absl::string_view kTarget = " target='";
-  const size_t at = line.find(kTarget);
-  if (at == absl::string_view::npos) return {};
-  const absl::string_view rest = line.substr(at + kTarget.size());
-  return rest.substr(0, rest.find('\''));
-}
-
 void AddName(Node& node, std::string_view mark, const std::string& name) {
   std::string& names = node.metadata[std::string(mark)];
   if (names.empty()) names = "\n";
@@ -52,27 +43,22 @@ void GiveToCallers(const Graph& graph, LostParameters& lost) {
 
 }  // namespace
 
-void MarkStoredKinds(std::string_view text, Graph& graph) {
-  absl::flat_hash_map<absl::string_view, std::string_view> marks;
-  for (absl::string_view line : absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
-    if (absl::StartsWith(line, "# outputs")) break;
-    const absl::string_view target = TargetOf(line);
-    if (target.empty()) continue;
-    if (absl::StrContains(line, ": PARAMETER ")) marks.emplace(target, kReadsParameter);
-    if (absl::StrContains(line, ": BUFFER ")) marks.emplace(target, kReadsBuffer);
-  }
+void MarkStoredKinds(Graph& graph) {
   absl::flat_hash_set<absl::string_view> present;
   for (TensorId id : graph.initializers) {
     const Tensor& tensor = graph.tensors[id];
-    const auto mark = marks.find(tensor.name);
-    if (mark == marks.end()) continue;
+    const SignatureEntry* entry = graph.signature.FindTarget(tensor.name);
+    if (entry == nullptr) continue;
     present.insert(tensor.name);
-    for (NodeId reader : tensor.consumers) AddName(graph.nodes[reader], mark->second, tensor.name);
+    if (entry->kind == SignatureKind::kConstant) continue;
+    const std::string_view mark = entry->kind == SignatureKind::kParameter ? kReadsParameter : kReadsBuffer;
+    for (NodeId reader : tensor.consumers) AddName(graph.nodes[reader], mark, tensor.name);
   }
   LostParameters lost;
-  for (const auto& [target, mark] : marks) {
+  for (const SignatureEntry& entry : graph.signature.entries()) {
+    const absl::string_view target = entry.target;
     const size_t dot = target.rfind('.');
-    if (mark != kReadsParameter || present.contains(target) || dot == absl::string_view::npos) continue;
+    if (entry.kind != SignatureKind::kParameter || present.contains(target) || dot == absl::string_view::npos) continue;
     absl::string_view& name = lost[target.substr(0, dot)];
     if (name.empty() || target < name) name = target;
   }

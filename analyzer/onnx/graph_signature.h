@@ -1,11 +1,4 @@
-// The signature of the exported program, which dynamo's exporter writes to the graph -> what each stored tensor is.
-//
-//   # inputs
-//   p_conv1_weight: PARAMETER target='conv1.weight'
-//   b_bn1_running_mean: BUFFER target='bn1.running_mean' persistent=True
-//   x: USER_INPUT
-//
-// Source: torch/export/graph_signature.py (ExportGraphSignature.__str__).
+// The signature of the exported program (graph/program_signature.h) -> marks on the nodes that read stored tensors.
 #ifndef ONNX_MEM_ANALYZER_ONNX_GRAPH_SIGNATURE_H_
 #define ONNX_MEM_ANALYZER_ONNX_GRAPH_SIGNATURE_H_
 
@@ -17,9 +10,9 @@ namespace onnx_mem {
 
 inline constexpr std::string_view kGraphSignature = "pkg.torch.export.ExportedProgram.graph_signature";
 
-// Marks the nodes that read tensors which `text` names (graph/stored_kind_mark.h), and those of modules with parameters
-// that the file lacks. Lines of another form are left out. Needs the graph's links.
-void MarkStoredKinds(std::string_view text, Graph& graph);
+// Marks the nodes that read tensors which the graph's signature names (graph/stored_kind_mark.h), and those of modules
+// with parameters that the file lacks. Needs the graph's links.
+void MarkStoredKinds(Graph& graph);
 
 }  // namespace onnx_mem
 

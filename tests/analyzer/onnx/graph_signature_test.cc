@@ -22,8 +22,9 @@ x: USER_INPUT
 linear: USER_OUTPUT
 )";
 
-Graph OneNode() {
+Graph OneNode(std::string_view signature) {
   Graph graph;
+  graph.signature = ProgramSignature::Parse(signature);
   Node node;
   node.metadata["pkg.torch.onnx.name_scopes"] = "['', 'attn', 'linear']";
   for (const char* name : {"fc.weight", "scale"}) {
@@ -40,8 +41,8 @@ Graph OneNode() {
 }
 
 TEST(GraphSignature, MarksTheReadersOfStoredTensors) {
-  Graph graph = OneNode();
-  MarkStoredKinds(kText, graph);
+  Graph graph = OneNode(kText);
+  MarkStoredKinds(graph);
   const auto& metadata = graph.nodes[NodeId(0)].metadata;
   EXPECT_EQ(metadata.find(kReadsParameter)->second, "\nfc.weight\n");
   EXPECT_EQ(metadata.find(kReadsBuffer)->second, "\nscale\n");
@@ -49,15 +50,15 @@ TEST(GraphSignature, MarksTheReadersOfStoredTensors) {
 }
 
 TEST(GraphSignature, TextOfAnotherFormMarksNothing) {
-  Graph graph = OneNode();
-  MarkStoredKinds("fc.weight is a PARAMETER of target='", graph);
+  Graph graph = OneNode("fc.weight is a PARAMETER of target='");
+  MarkStoredKinds(graph);
   EXPECT_EQ(graph.nodes[NodeId(0)].metadata.size(), 1u);
 }
 
 // attn.table, an nn.Embedding, was computed with what attn made of it: no node of it is left.
 TEST(GraphSignature, TheCallerLostWhatItsModuleHeld) {
-  Graph graph = OneNode();
-  MarkStoredKinds("# inputs\np_t: PARAMETER target='attn.table.weight'\np_f: PARAMETER target='fc.weight'\n", graph);
+  Graph graph = OneNode("# inputs\np_t: PARAMETER target='attn.table.weight'\np_f: PARAMETER target='fc.weight'\n");
+  MarkStoredKinds(graph);
   EXPECT_EQ(graph.nodes[NodeId(0)].metadata.find(kLostParameter)->second, "attn.table.weight");
 }
 
