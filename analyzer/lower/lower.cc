@@ -9,9 +9,11 @@
 #include "analyzer/graph/source_trace.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/draft.h"
-#include "analyzer/lower/generated_weights.h"
 #include "analyzer/lower/dtype_change.h"
+#include "analyzer/lower/exporter_rules.h"
+#include "analyzer/lower/generated_weights.h"
 #include "analyzer/lower/inplace.h"
+#include "analyzer/lower/lost_tensors.h"
 #include "analyzer/lower/ops.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/residence.h"
@@ -114,6 +116,34 @@ int64_t ResultBytes(const Draft& draft, const std::vector<NodeId>& nodes) {
   return bytes;
 }
 
+// Parameters that nothing reads have no gradient, but lie in memory.
+void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
+  if (lost.merged > 0) {
+    lowered.plain_rewrites.push_back({"merged-tensors", Severity::kNote, lost.merged,
+                                      absl::StrCat(lost.merged, " tensors that the exporter made one with others of "
+                                                                "equal contents are counted for themselves"),
+                                      {}, {}});
+  }
+  if (lost.biases > 0) {
+    lowered.plain_rewrites.push_back({"dropped-bias", Severity::kNote, lost.biases,
+                                      absl::StrCat(lost.biases, " biases that the exporter dropped because they are "
+                                                                "zero are counted and added"),
+                                      {}, {}});
+  }
+  if (lost.unknown.empty()) return;
+  constexpr size_t kNamed = 5;
+  const auto count = static_cast<int64_t>(lost.unknown.size());
+  std::vector<std::string> named(lost.unknown.begin(), lost.unknown.begin() + static_cast<int64_t>(
+                                                                                  std::min(kNamed, lost.unknown.size())));
+  if (lost.unknown.size() > kNamed) named.emplace_back("...");
+  lowered.diagnostics.push_back(
+      {"parameter-unread", Severity::kWarning, count,
+       absl::StrCat(count, " parameters of the module are not in the file, and are not counted"),
+       {absl::StrCat("what: ", absl::StrJoin(named, ", ")),
+        "why: no operator reads them, and nothing tells how large they are; they have no gradient"},
+       {}});
+}
+
 // A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is
 // kept too. No export shows which.
 void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
@@ -166,8 +196,10 @@ void AssumeSourceLines(const Draft& draft, std::vector<std::string>& assumptions
 
 absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   RETURN_IF_ERROR(CheckRewriteNames(run.disabled_rewrites));
-  const std::optional<Graph> with_weights = StoreGeneratedWeights(source);
-  const Graph& graph = with_weights ? *with_weights : source;
+  const LostTensors lost = FindLostTensors(source);
+  const Graph& whole = lost.graph ? *lost.graph : source;
+  const std::optional<Graph> with_weights = StoreGeneratedWeights(whole);
+  const Graph& graph = with_weights ? *with_weights : whole;
   const Residence residence = FindResidence(graph);
   Draft draft(graph);
   if (run.dtype) ChangeDtype(draft, *run.dtype);
@@ -189,6 +221,8 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   // What the file does not show comes before what it showed in pieces.
   lowered.diagnostics.insert(lowered.diagnostics.begin(), std::make_move_iterator(lowering.diagnostics.begin()),
                              std::make_move_iterator(lowering.diagnostics.end()));
+  for (Diagnostic& d : CheckExporterRules(source)) lowered.diagnostics.push_back(std::move(d));
+  ReportLostTensors(lost, lowered);
   ReportAssumed(lowering, lowered.diagnostics);
   Draft::Finished finished = std::move(draft).Finish();
   lowered.graph = std::move(finished.graph);

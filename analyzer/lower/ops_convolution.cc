@@ -1,6 +1,12 @@
 // Convolutions: the framework's attributes are lists with one entry per spatial dimension.
 #include <algorithm>
+#include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "analyzer/graph/program_signature.h"
+#include "analyzer/lower/exporter_rules.h"
 #include "analyzer/lower/ops.h"
 
 namespace onnx_mem {
@@ -39,22 +45,45 @@ TensorId PaddedBefore(Site& s, TensorId x, size_t spatial, const std::vector<int
   return TensorId();
 }
 
+// Padding of the convolution itself where dynamo's optimizer folded a pad before it into it (onnxscript,
+// _fuse_pad_into_conv.py): an argument of the call that the node became of, `[1, 1]`. Code that pads for a convolution
+// lets it pad no more, which is taken for one that carries the call of its norm.
+std::vector<int64_t> PaddingOfCall(const Site& s, size_t spatial) {
+  constexpr size_t kPadding = 4;  // aten::conv2d(input, weight, bias, stride, padding, ...)
+  std::vector<int64_t> padding(spatial, 0);
+  const auto fx = s.node().metadata.find(kFxNode);
+  const FxCall call = fx == s.node().metadata.end() ? FxCall() : ParseFxCall(fx->second);
+  if (!absl::StartsWith(call.target, "aten.conv") || call.args.size() <= kPadding) return padding;
+  const std::string& text = call.args[kPadding];
+  if (text.size() < 2 || text.front() != '[') return padding;
+  const std::vector<std::string> numbers = absl::StrSplit(text.substr(1, text.size() - 2), ", ");
+  for (size_t i = 0; i < spatial; ++i) {
+    if (!absl::SimpleAtoi(numbers[std::min(i, numbers.size() - 1)], &padding[i])) return std::vector<int64_t>(spatial, 0);
+  }
+  return padding;
+}
+
 // The framework's convolution pads both sides alike. Sides that differ were a pad of its own (TensorFlow's "same"),
-// which dynamo's optimizer folds into the convolution; both sides of it are 0 then. Gives the padded input.
+// which dynamo's optimizer folds into the convolution, as it does with a pad of sides that are alike, by its word. `pads`
+// is left with what the convolution pads. Gives the padded input.
 TensorId PaddedApart(Site& s, size_t spatial, std::vector<int64_t>& pads) {
   const TensorId x = s.Materialized(0);
   const Shape& shape = s.InShape(0);
-  if (!shape.known() || std::equal(pads.begin(), pads.begin() + static_cast<int64_t>(spatial),
-                                   pads.end() - static_cast<int64_t>(spatial))) {
-    return x;
+  const bool differ = !std::equal(pads.begin(), pads.begin() + static_cast<int64_t>(spatial),
+                                  pads.end() - static_cast<int64_t>(spatial));
+  const bool fused = HasRule(s.node(), "FuseConvPad");
+  if (!shape.known() || (!differ && !fused)) return x;
+  std::vector<int64_t> own(2 * spatial, 0);
+  if (fused) {
+    const std::vector<int64_t> padding = PaddingOfCall(s, spatial);
+    for (size_t i = 0; i < 2 * spatial; ++i) own[i] = std::min(padding[i % spatial], pads[i]);
   }
-  if (const TensorId padded = PaddedBefore(s, x, spatial, pads); padded.valid()) {
-    std::fill(pads.begin(), pads.end(), 0);
-    return padded;
-  }
+  std::vector<int64_t> apart = std::exchange(pads, own);
+  for (size_t i = 0; i < 2 * spatial; ++i) apart[i] -= own[i];
+  if (std::all_of(apart.begin(), apart.end(), [](int64_t p) { return p == 0; })) return x;
+  if (const TensorId padded = PaddedBefore(s, x, spatial, apart); padded.valid()) return padded;
   Dims dims = shape.dims;
-  for (size_t i = 0; i < spatial; ++i) dims[dims.size() - spatial + i] += pads[i] + pads[spatial + i];
-  std::fill(pads.begin(), pads.end(), 0);
+  for (size_t i = 0; i < spatial; ++i) dims[dims.size() - spatial + i] += apart[i] + apart[spatial + i];
   return s.EmitTemp("pad", {x}, dims, s.InType(0), {{"mode", std::string("constant")}});
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analyzer/lower/exporter_rules.h"
 #include "analyzer/lower/ops.h"
 #include "analyzer/lower/parameters.h"
 
@@ -127,6 +128,18 @@ void LowerSplit(Site& s) {
     size = i < given.size() ? given[i] : (size + count - 1) / count;
     sizes.back() = size;
     outputs[i] = s.Temp(dims, s.InType(0));
+  }
+  // x[..., :n] and x[..., n:], which dynamo's optimizer made one (onnxscript, _basic_rules.py): each has a backward of
+  // its own.
+  if (known && HasRule(s.node(), "SlicesSplit")) {
+    int64_t start = 0;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const std::vector<int64_t> axes = {axis}, starts = {start}, ends = {start + sizes[i]}, steps = {1};
+      start += sizes[i];
+      s.Emit("slice", {s.Materialized(0)}, {outputs[i]},
+             {{"axes", axes}, {"starts", starts}, {"ends", ends}, {"steps", steps}});
+    }
+    return;
   }
   s.Emit("split", {s.Materialized(0)}, std::move(outputs), {{"axis", axis}, {"sizes", sizes}});
 }

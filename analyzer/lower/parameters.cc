@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/graph/program_signature.h"
 #include "analyzer/graph/stored_kind_mark.h"
 
 namespace onnx_mem {
@@ -169,6 +170,23 @@ bool IsMarked(const Graph& graph, TensorId id, std::string_view mark) {
   });
 }
 
+// Where the file has the signature of the exported program, that names every parameter. A stored tensor of another name
+// is what the exporter computed of one only if a call that reads it reads a parameter too. All else are
+// numbers of the code: the probability of a stochastic depth, in a tensor of its own.
+bool IsNumberOfCode(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  if (graph.signature.empty() || graph.signature.FindTarget(tensor.name) != nullptr) return false;
+  return std::none_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
+    const auto fx = graph.nodes[reader].metadata.find(kFxNode);
+    if (fx == graph.nodes[reader].metadata.end()) return false;
+    const FxCall call = ParseFxCall(fx->second);
+    return std::any_of(call.args.begin(), call.args.end(), [&](const std::string& arg) {
+      const SignatureEntry* entry = graph.signature.FindPlaceholder(arg);
+      return entry != nullptr && entry->kind == SignatureKind::kParameter;
+    });
+  });
+}
+
 // A table of a module that has parameters which no tensor of the file is, in a layout of the exporter's, picked from by
 // a stored index: it is one of them.
 bool IsFoldedTable(const Graph& graph, TensorId id) {
@@ -294,7 +312,7 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
   if (IsResultName(tensor.name) && IsRelativeTable(graph, id)) return TensorKind::kParameter;
   if (std::find(kTableCalls.begin(), kTableCalls.end(), CallOf(tensor.name)) != kTableCalls.end())
     return TensorKind::kBuffer;
-  if (HasBufferName(tensor.name) || IsFoldedExpression(tensor)) return TensorKind::kBuffer;
+  if (HasBufferName(tensor.name) || IsFoldedExpression(tensor) || IsNumberOfCode(graph, id)) return TensorKind::kBuffer;
   if (MakesOnlySines(graph, id, 0) || IsOnlyCompared(graph, id, 0)) return TensorKind::kBuffer;
   return TensorKind::kParameter;
 }

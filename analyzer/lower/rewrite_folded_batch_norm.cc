@@ -7,7 +7,11 @@
 //
 // Two operators, so that x may go before the batch_norm allocates. What shows it:
 //   TorchScript   the folded weight and the new bias are named after their operator: "onnx::Conv_193", "onnx::Conv_194"
-//   dynamo        the new bias is named "<weight>_bias", and the node belongs to an ATen batch norm
+//   dynamo        the new bias is named "<weight>_bias", and the node belongs to an ATen batch norm. Of a model that was
+//                 just made the shift is 0 and the bias gone too (lost_tensors.h). The call that the node carries and
+//                 the program's signature name the norm's parameters and buffers, as far as it has them:
+//
+//   %_native_batch_norm_legit_functional : ...(args = (%conv2d, %p_bn1_weight, %p_bn1_bias, %b_bn1_running_mean, ...
 #include <algorithm>
 #include <array>
 #include <map>
@@ -20,7 +24,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/program_signature.h"
 #include "analyzer/graph/source_trace.h"
+#include "analyzer/lower/lost_tensors.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/rewrites.h"
 #include "analyzer/lower/transformer_parts.h"
@@ -28,34 +34,39 @@
 namespace onnx_mem {
 namespace {
 
+// Without scale and shift (affine=False) or statistics (track_running_stats=False) where a norm has none.
 struct FoldedNorm {
   TensorId scale, shift, mean, variance;
 };
 
 bool IsConvolution(const Node& node) { return node.op == "conv" || node.op == "conv_transpose"; }
 
+bool HasBias(const Node& node) { return node.inputs.size() > 2 && node.inputs[2].valid(); }
+
 bool HasInventedBias(const Draft& draft, const Node& node) {
-  return draft.tensor(node.inputs[2]).name == draft.tensor(node.inputs[1]).name + "_bias";
+  return HasBias(node) && draft.tensor(node.inputs[2]).name == draft.tensor(node.inputs[1]).name + "_bias";
 }
 
 bool NamesBatchNorm(const Node& node) { return absl::StrContains(node.framework_op, "batch_norm"); }
 
 // The weight of several convolutions is folded once for all of them.
 bool WasFolded(const Draft& draft, const Node& node, BatchNormMode mode) {
-  // Dynamo's optimizer alone folds into linear layers, and leaves the norm's call on the product.
-  if (IsLinear(node) && node.inputs.size() == 3 && NamesBatchNorm(node)) return true;
-  if (!IsConvolution(node) || node.inputs.size() < 3 || !node.inputs[1].valid() || !node.inputs[2].valid())
-    return false;
+  if (!IsConvolution(node) && !IsLinear(node)) return false;
+  if (node.inputs.size() < 2 || !node.inputs[1].valid()) return false;
+  // Dynamo's optimizer leaves the norm's call on the layer. It alone folds into linear layers.
+  if (NamesBatchNorm(node)) return true;
+  if (!IsConvolution(node) || !HasBias(node)) return false;
   if (mode == BatchNormMode::kUnfold) return true;
   const std::string& weight = draft.tensor(node.inputs[1]).name;
   const bool named = IsFoldedOperand(weight, "Conv") && IsFoldedBias(draft, node.inputs[2]);
-  return named || HasInventedBias(draft, node) || NamesBatchNorm(node);
+  return named || HasInventedBias(draft, node);
 }
 
-// Channels of the result: the length of the folded bias.
+// Channels of the result: its second dimension, whether the layer is a convolution or linear.
 int64_t Channels(const Draft& draft, const Node& node) {
-  const Shape& shape = draft.tensor(node.inputs[2]).shape;
-  return shape.rank() == 1 && shape.known() ? shape.dims[0] : 0;
+  const Shape& bias = HasBias(node) ? draft.tensor(node.inputs[2]).shape : draft.tensor(node.outputs[0]).shape;
+  if (HasBias(node)) return bias.rank() == 1 && bias.known() ? bias.dims[0] : 0;
+  return bias.rank() > 1 ? std::max<int64_t>(bias.dims[1], 0) : 0;
 }
 
 // Names of all module calls.
@@ -175,6 +186,14 @@ void MovePadWith(Draft& draft, const Node& folded, const Node& conv) {
   KeepSourceTrace(conv, node);
 }
 
+// The batch norm that the layer carries as its call; without a name where the file says nothing of it.
+FxCall NormCallOf(const Lowering& lowering, NodeId id) {
+  const Node& source = lowering.source.nodes[NodeId(lowering.draft.rank(id).source)];
+  const auto fx = source.metadata.find(kFxNode);
+  FxCall call = fx == source.metadata.end() ? FxCall() : ParseFxCall(fx->second);
+  return IsBatchNormCall(call) ? call : FxCall();
+}
+
 FoldedNorm NewNorm(Lowering& lowering, const Node& conv, int64_t channels) {
   Draft& draft = lowering.draft;
   const std::string base = conv.module.empty() ? conv.name : conv.module;
@@ -185,6 +204,27 @@ FoldedNorm NewNorm(Lowering& lowering, const Node& conv, int64_t channels) {
   lowering.hidden_buffer_bytes += 8;  // num_batches_tracked
   return {stored("weight", TensorKind::kParameter), stored("bias", TensorKind::kParameter),
           stored("running_mean", TensorKind::kBuffer), stored("running_var", TensorKind::kBuffer)};
+}
+
+// The same with the names of the program, and only what the norm has. `made` holds what other calls of it read.
+FoldedNorm NamedNorm(Lowering& lowering, const FxCall& call, const Node& conv, int64_t channels,
+                     std::map<std::string, TensorId>& made) {
+  const DType dtype = lowering.draft.tensor(conv.inputs[1]).dtype;
+  const auto stored = [&](size_t argument) {
+    const SignatureEntry* entry =
+        argument < call.args.size() ? lowering.source.signature.FindPlaceholder(call.args[argument]) : nullptr;
+    if (entry == nullptr) return TensorId();
+    const auto [it, is_new] = made.try_emplace(entry->target);
+    if (!is_new) return it->second;
+    const TensorKind kind =
+        entry->kind == SignatureKind::kParameter ? TensorKind::kParameter : TensorKind::kBuffer;
+    it->second = lowering.draft.NewTensor(entry->target, dtype, Dims{channels}, kind);
+    const std::string module = entry->target.substr(0, entry->target.rfind('.') + 1);
+    const bool counts = lowering.source.signature.FindTarget(absl::StrCat(module, "num_batches_tracked")) != nullptr;
+    if (argument == 3 && counts) lowering.hidden_buffer_bytes += 8;
+    return it->second;
+  };
+  return {stored(1), stored(2), stored(3), stored(4)};
 }
 
 void Report(Lowering& lowering, int64_t count) {
@@ -205,7 +245,8 @@ void Report(Lowering& lowering, int64_t count) {
 int64_t UnfoldBatchNorm(Lowering& lowering) {
   if (lowering.run.batch_norm == BatchNormMode::kAsIs) return 0;
   Draft& draft = lowering.draft;
-  std::map<TensorId, FoldedNorm> norms;  // by the convolution's weight
+  std::map<TensorId, FoldedNorm> norms;   // by the convolution's weight
+  std::map<std::string, TensorId> named;  // by the tensor's path in the module
   const std::set<std::string> modules = ModulesOf(draft), calls = CallsOf(draft);
   const std::set<std::string> blocks = Blocks(draft);
   int64_t count = 0;
@@ -222,7 +263,13 @@ int64_t UnfoldBatchNorm(Lowering& lowering) {
     MovePadWith(draft, norm, conv);
     GiveNormItsModule(draft, blocks, norm);
     auto [it, is_new] = norms.try_emplace(conv.inputs[1]);
-    if (is_new) it->second = NewNorm(lowering, norm, channels);
+    const FxCall call = NormCallOf(lowering, id);
+    const bool is_named = !call.name.empty() && !lowering.source.signature.empty();
+    if (is_named) {
+      it->second = NamedNorm(lowering, call, norm, channels, named);
+    } else if (is_new) {
+      it->second = NewNorm(lowering, norm, channels);
+    }
     const bool beside = !NamesBatchNorm(norm) && norm.module == conv.module;
     if (const std::string missing = beside ? MissingNumberBehind(modules, conv.module) : ""; !missing.empty())
       norm.module = missing;
@@ -232,6 +279,7 @@ int64_t UnfoldBatchNorm(Lowering& lowering) {
     conv.outputs = {between};
     norm.op = "batch_norm";
     norm.inputs = {between, it->second.scale, it->second.shift, it->second.mean, it->second.variance};
+    while (!norm.inputs.back().valid()) norm.inputs.pop_back();
     norm.attributes = {{"training", static_cast<int64_t>(lowering.run.training)}};
     const Rank rank = draft.rank(id);
     draft.Remove(id);
