@@ -14,6 +14,9 @@ absl::StatusOr<Answer> PlanInstance(const Options& options) {
   if (options.format != "table" && options.format != "json") {
     return UsageError("a schedule is printed as table or json");
   }
+  if (!options.exports.empty()) {
+    return UsageError("--export: a schedule is printed and not written", {"try: --format json > FILE"});
+  }
   ASSIGN_OR_RETURN(const StepGraph graph, ReadInstance(options.instance_file));
   const SolveOptions solve{options.method, options.time_limit_s, options.iteration_limit};
   ASSIGN_OR_RETURN(const Solution solution, Solve(graph, *options.budget_bytes, solve));

@@ -70,6 +70,17 @@ std::string ShortVerdict(int64_t bytes, const Limit& limit, ByteUnit units) {
   return absl::StrFormat("fits, %s", Percent(bytes, limit.bytes));
 }
 
+std::string LargestText(const CardFit::Part& part) {
+  if (!part.batch_known) return "the file's batch alone";
+  return absl::StrFormat("%s%d", part.at_least ? "at least " : "", part.largest_batch);
+}
+
+std::string LargestProofText(const CardFit::Part& part, ByteUnit units) {
+  if (!part.largest_bytes || !part.beyond_bytes) return "";
+  return absl::StrFormat("(%s; one more %s)", FormatBytesIn(*part.largest_bytes, units),
+                         FormatBytesIn(*part.beyond_bytes, units));
+}
+
 std::string AssumptionsText(const Report& report) {
   std::string text;
   for (const auto& [name, value] : report.assumptions) {

@@ -29,6 +29,12 @@ std::string VerdictText(int64_t bytes, const Limit& limit, ByteUnit units);
 std::string LimitTitle(const Limit& limit, ByteUnit units);
 std::string ShortVerdict(int64_t bytes, const Limit& limit, ByteUnit units);
 
+// "154", "at least 1024", "the file's batch alone".
+std::string LargestText(const CardFit::Part& part);
+
+// What LargestText stands on: "(14.7 GiB; one more 14.8 GiB)", or "".
+std::string LargestProofText(const CardFit::Part& part, ByteUnit units);
+
 // "Assumes optimizer adam, loss cross-entropy."
 std::string AssumptionsText(const Report& report);
 

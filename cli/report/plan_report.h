@@ -3,6 +3,7 @@
 #define ONNX_MEM_CLI_REPORT_PLAN_REPORT_H_
 
 #include <string>
+#include <vector>
 
 #include "cli/report/json_writer.h"
 #include "cli/report/report.h"
@@ -21,7 +22,13 @@ void WritePlan(JsonWriter& json, const PlanPart& part);
 // "resnet50.onnx batch=64 plan=4108006195 slowdown=0.0856": bytes on the device; "plan=none" when none fits.
 std::string PlanLine(const Report& report);
 
+// What was chosen, or why nothing was, in sentences without colours and indents: for Markdown.
+std::vector<std::string> PlanAnswerLines(const Report& report, const Screen& screen);
+
 Table CurveTable(const PlanPart& part);
+
+// The segments of the chosen plan; no rows where there is none.
+Table SegmentsTable(const PlanPart& part);
 
 }  // namespace onnx_mem
 

@@ -1,9 +1,12 @@
 // The screen of onnx-mem plan MODEL: what was chosen and why, what to checkpoint, the whole trade-off.
 #include <algorithm>
+#include <limits>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "cli/report/answer.h"
 #include "cli/report/figures.h"
 #include "cli/report/layout.h"
@@ -204,6 +207,36 @@ std::string CourseText(const Report& report, const Screen& screen) {
 }
 
 }  // namespace
+
+std::vector<std::string> PlanAnswerLines(const Report& report, const Screen& screen) {
+  Screen plain = screen;
+  plain.color = false;
+  plain.width = std::numeric_limits<size_t>::max() / 2;  // a sentence is a line
+  std::vector<std::string> lines;
+  for (const std::string& line : std::vector<std::string>(
+           absl::StrSplit(ChosenText(*report.plan, plain), '\n', absl::SkipWhitespace()))) {
+    lines.emplace_back(absl::StripAsciiWhitespace(line));
+  }
+  return lines;
+}
+
+Table SegmentsTable(const PlanPart& part) {
+  Table table{"segments",
+              "Checkpoint",
+              {{"modules", "checkpoint"},
+               {"ops", "ops", ColumnKind::kStep},
+               {"saves_bytes", "frees", ColumnKind::kBytes},
+               {"recompute_flops", "recompute", ColumnKind::kWork}},
+              {},
+              2};
+  table.has_total = false;
+  if (!part.answer.chosen) return table;
+  for (const PlannedSegment& segment : part.answer.plans[*part.answer.chosen].segments) {
+    table.rows.push_back({SegmentName(segment), static_cast<int64_t>(segment.nodes.size()), segment.saves_bytes,
+                          segment.recompute_flops});
+  }
+  return table;
+}
 
 std::string PlanText(const Report& report, const Screen& screen) {
   const PlanPart& part = *report.plan;

@@ -6,6 +6,7 @@ namespace onnx_mem {
 
 Table RunTable(const Report& report) {
   Table table{"runs", "Runs", {{"batch", "batch", ColumnKind::kCount}}, {}, 1};
+  if (report.runs.empty()) return table;  // of a command that is not about runs
   const bool training = report.runs.front().training.has_value();
   const bool inference = report.runs.front().inference.has_value();
   const auto add = [&](std::string key, std::string title) {

@@ -61,11 +61,6 @@ std::string RowsWithFlags(const Table& table, const Screen& screen) {
   return result;
 }
 
-std::string LargestText(const CardFit::Part& part) {
-  if (!part.batch_known) return "the file's batch alone";
-  return absl::StrFormat("%s%d", part.at_least ? "at least " : "", part.largest_batch);
-}
-
 // "Batch 256 of training needs 21.6 GiB: too large for Tesla T4 (14.7 GiB) by 6.86 GiB."
 std::string PartText(const CardFit& card, const CardFit::Part& part, int64_t batch, const Screen& screen) {
   const std::string verdict =
@@ -74,10 +69,7 @@ std::string PartText(const CardFit& card, const CardFit::Part& part, int64_t bat
                                      FormatBytesIn(part.device_bytes, screen.units));
   text += Painted(verdict, part.fits ? Paint::kGreen : Paint::kRed, screen);
   text += absl::StrFormat("\n%sLargest batch that fits: %s", std::string(2 * kIndent, ' '), LargestText(part));
-  if (part.largest_bytes && part.beyond_bytes) {
-    absl::StrAppendFormat(&text, "  (%s; one more %s)", FormatBytesIn(*part.largest_bytes, screen.units),
-                          FormatBytesIn(*part.beyond_bytes, screen.units));
-  }
+  if (const std::string proof = LargestProofText(part, screen.units); !proof.empty()) text += "  " + proof;
   return text + "\n";
 }
 
