@@ -49,8 +49,8 @@ std::string AtenName(std::string_view overload) {
   return parts.size() >= 2 ? parts[1] : parts[0];
 }
 
-Scope FromStack(const std::vector<std::string>& names, std::string_view aten) {
-  Scope scope;
+CallScope FromStack(const std::vector<std::string>& names, std::string_view aten) {
+  CallScope scope;
   if (names.empty()) return scope;
   for (size_t i = 0; i + 1 < names.size(); ++i) {
     if (names[i].empty() || names[i] == kNoModule) continue;
@@ -62,7 +62,7 @@ Scope FromStack(const std::vector<std::string>& names, std::string_view aten) {
 }
 
 // ": Net/layer1: torch.nn.Sequential/gelu_3: aten.gelu.default": name and class of each level.
-Scope FromNamespace(std::string_view text) {
+CallScope FromNamespace(std::string_view text) {
   std::vector<std::string> names;
   std::string last_class;
   for (absl::string_view level : absl::StrSplit(View(text), '/')) {
@@ -173,7 +173,7 @@ void ScopeReader::LearnContainers(const Graph& graph) {
   working_ = std::move(working);
 }
 
-Scope ScopeReader::Of(const Node& node) {
+CallScope ScopeReader::Of(const Node& node) {
   if (const std::string* names = Find(node, "pkg.torch.onnx.name_scopes")) {
     const std::string* classes = Find(node, "pkg.torch.onnx.class_hierarchy");
     const std::vector<std::string> list = classes ? ParsePythonList(*classes) : std::vector<std::string>();
@@ -190,10 +190,10 @@ Scope ScopeReader::Of(const Node& node) {
   return FromNodeName(path);
 }
 
-const Scope& ScopeReader::FromNodeName(std::string_view scope_path) {
+const CallScope& ScopeReader::FromNodeName(std::string_view scope_path) {
   auto it = cache_.find(View(scope_path));
   if (it != cache_.end()) return it->second;
-  Scope scope = ReadNodeName(scope_path);
+  CallScope scope = ReadNodeName(scope_path);
   if (!full_paths_.empty()) {
     for (std::string prefix = scope.module; !prefix.empty(); prefix = ParentOf(prefix)) {
       auto full = full_paths_.find(prefix);
@@ -217,8 +217,8 @@ std::string ScopeReader::TruePath(const std::string& parent, const std::string& 
   return modules_.contains(stripped) || seen_.contains(stripped) ? stripped : candidate;
 }
 
-Scope ScopeReader::ReadNodeName(std::string_view scope_path) {
-  Scope scope;
+CallScope ScopeReader::ReadNodeName(std::string_view scope_path) {
+  CallScope scope;
   std::string raw, raw_parent, path, parent;
   absl::string_view previous;
   for (absl::string_view segment : absl::StrSplit(View(scope_path), '/')) {

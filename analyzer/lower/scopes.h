@@ -18,7 +18,7 @@
 
 namespace onnx_mem {
 
-struct Scope {
+struct CallScope {
   std::string module;              // dotted path of the nn.Module; "" for the root
   std::vector<std::string> calls;  // enclosing module calls, outermost first, each naming one call
   std::string framework_op;        // "gelu#gelu_3": ATen operator, '#', the call; "" where the file does not say
@@ -31,13 +31,13 @@ std::vector<std::string> ParsePythonList(std::string_view text);
 class ScopeReader {
  public:
   explicit ScopeReader(const Graph& graph);
-  Scope Of(const Node& node);
+  CallScope Of(const Node& node);
   // True if the file has module paths of this exporter's kind (either of the two).
   bool has_modules() const { return has_modules_; }
 
  private:
-  const Scope& FromNodeName(std::string_view scope_path);
-  Scope ReadNodeName(std::string_view scope_path);
+  const CallScope& FromNodeName(std::string_view scope_path);
+  CallScope ReadNodeName(std::string_view scope_path);
   std::string TruePath(const std::string& parent, const std::string& candidate) const;
   void LearnContainers(const Graph& graph);
 
@@ -48,7 +48,7 @@ class ScopeReader {
   absl::flat_hash_map<std::string, int> container_call_;      // container's raw path -> which call of it is running
   absl::flat_hash_set<std::string> working_;  // calls, as node names have them, that run operators of their own
   absl::flat_hash_set<std::string> again_;    // those of them that have numbered calls beside
-  absl::flat_hash_map<std::string, Scope> cache_;
+  absl::flat_hash_map<std::string, CallScope> cache_;
   bool has_modules_ = false;
 };
 

@@ -19,7 +19,7 @@ bool PassesWeight(const Node& node) {
 
 }  // namespace
 
-Site::Site(Lowering& lowering, NodeId id, const TableRow* row, Scope scope)
+Site::Site(Lowering& lowering, NodeId id, const TableRow* row, CallScope scope)
     : lowering_(lowering), id_(id), node_(lowering.source.nodes[id]), row_(row), scope_(std::move(scope)) {}
 
 TensorId Site::In(size_t i) const {

@@ -44,10 +44,10 @@ struct Lowering {
 
 class Site {
  public:
-  Site(Lowering& lowering, NodeId id, const TableRow* row, Scope scope);
+  Site(Lowering& lowering, NodeId id, const TableRow* row, CallScope scope);
 
   const Node& node() const { return node_; }
-  const Scope& scope() const { return scope_; }
+  const CallScope& scope() const { return scope_; }
   const Run& run() const { return lowering_.run; }
   const Graph& source() const { return lowering_.source; }
   Lowering& lowering() { return lowering_; }
@@ -117,7 +117,7 @@ class Site {
   NodeId id_;
   const Node& node_;
   const TableRow* row_;
-  Scope scope_;
+  CallScope scope_;
   int32_t place_ = 0;
 };
 

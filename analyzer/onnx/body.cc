@@ -89,9 +89,9 @@ int64_t CountNodes(const onnx::GraphProto& graph) {
   return count;
 }
 
-absl::StatusOr<std::vector<Value>> RunBody(InferencePass& pass, Scope& outer, const onnx::GraphProto& body,
+absl::StatusOr<std::vector<Value>> RunBody(InferencePass& pass, ValueScope& outer, const onnx::GraphProto& body,
                                            std::vector<Value> inputs, InferredGraph& facts) {
-  Scope scope(&outer);
+  ValueScope scope(&outer);
   for (size_t i = 0; i < std::min(inputs.size(), static_cast<size_t>(body.input_size())); ++i) {
     scope.Set(body.input(static_cast<int>(i)).name(), std::move(inputs[i]));
   }

@@ -21,7 +21,7 @@ Body FindBody(const onnx::NodeProto& node, std::string_view attribute);
 int64_t CountNodes(const onnx::GraphProto& graph);
 
 // Infers `body` with `inputs` bound to its inputs in order; its outputs in order, and its values in `facts`.
-absl::StatusOr<std::vector<Value>> RunBody(InferencePass& pass, Scope& outer, const onnx::GraphProto& body,
+absl::StatusOr<std::vector<Value>> RunBody(InferencePass& pass, ValueScope& outer, const onnx::GraphProto& body,
                                            std::vector<Value> inputs, InferredGraph& facts);
 
 // What is true of `a` and of `b`: dims and contents that differ are unknown. `weaker` is set, never cleared, where that

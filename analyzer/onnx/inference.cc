@@ -104,7 +104,7 @@ bool NodeSite::MayRead(size_t i) const {
 
 InferencePass::InferencePass(const onnx::ModelProto& model, bool fold) : operators_(model), fold_(fold) {}
 
-void InferencePass::BindInitializers(const onnx::GraphProto& graph, Scope& scope) {
+void InferencePass::BindInitializers(const onnx::GraphProto& graph, ValueScope& scope) {
   for (const onnx::TensorProto& tensor : graph.initializer()) {
     Value value;
     value.type = MakeType(tensor.data_type(), Shape(Dims(tensor.dims().begin(), tensor.dims().end())), arena_);
@@ -118,7 +118,7 @@ void InferencePass::BindInitializers(const onnx::GraphProto& graph, Scope& scope
   }
 }
 
-absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, Scope& scope, InferredGraph& facts) {
+absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, ValueScope& scope, InferredGraph& facts) {
   scope.Reserve(static_cast<size_t>(graph.node_size() + graph.initializer_size() + graph.input_size()));
   BindInitializers(graph, scope);
   NodeHook* hook = scope.depth() == 0 ? hook_ : nullptr;
@@ -152,7 +152,7 @@ absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, Scope& sco
   return absl::OkStatus();
 }
 
-void InferencePass::ReportValues(const Scope& scope, InferredGraph& facts) {
+void InferencePass::ReportValues(const ValueScope& scope, InferredGraph& facts) {
   facts.values.reserve(scope.own().size());
   for (const auto& [name, value] : scope.own()) facts.values.emplace(name, FactOf(*value));
 }

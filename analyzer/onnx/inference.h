@@ -30,7 +30,7 @@ struct NodeSite {
   const onnx::NodeProto& node;
   const onnx::GraphProto& graph;
   const Operator& op;
-  Scope& scope;
+  ValueScope& scope;
   NodeInputs inputs;
   NodeFact& fact;
   std::vector<InferredGraph>& bodies;
@@ -48,10 +48,10 @@ class InferencePass {
 
   // Infers the nodes of `graph` into `scope`, whose inputs are already bound, and reports what became known.
   // Errors: bad-shape.
-  absl::Status InferGraph(const onnx::GraphProto& graph, Scope& scope, InferredGraph& facts);
+  absl::Status InferGraph(const onnx::GraphProto& graph, ValueScope& scope, InferredGraph& facts);
 
   // Adds the values that `scope` holds of its own to `facts`.
-  void ReportValues(const Scope& scope, InferredGraph& facts);
+  void ReportValues(const ValueScope& scope, InferredGraph& facts);
 
   google::protobuf::Arena& arena() { return arena_; }
 
@@ -70,7 +70,7 @@ class InferencePass {
   void DistrustValueInfo() { trust_value_info_ = false; }
 
  private:
-  void BindInitializers(const onnx::GraphProto& graph, Scope& scope);
+  void BindInitializers(const onnx::GraphProto& graph, ValueScope& scope);
   absl::Status InferNode(NodeSite& site);
   bool BindConstant(NodeSite& site);
   bool Fold(NodeSite& site);
@@ -98,7 +98,7 @@ class NodeHook {
  public:
   virtual ~NodeHook() = default;
   // Inputs and initializers are bound, no node has been visited.
-  virtual absl::Status Begin(InferencePass& pass, Scope& scope) = 0;
+  virtual absl::Status Begin(InferencePass& pass, ValueScope& scope) = 0;
   // Inputs of the site may be pointed at other values, which must live as long as the pass.
   virtual absl::Status Before(int node, NodeSite& site) = 0;
   // The outputs are in the site's scope.

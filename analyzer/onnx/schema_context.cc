@@ -7,7 +7,7 @@ namespace onnx_mem {
 std::vector<const onnx::TypeProto*> BodyInferencer::doInferencing(
     const std::vector<const onnx::TypeProto*>& input_types, const std::vector<const onnx::TensorProto*>& input_data) {
   static const auto& unknown = *new onnx::TypeProto();
-  Scope scope(&outer_);
+  ValueScope scope(&outer_);
   const size_t bound = std::min(input_types.size(), static_cast<size_t>(body_.input_size()));
   for (size_t i = 0; i < bound; ++i) {
     Value value;

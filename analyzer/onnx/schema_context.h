@@ -16,7 +16,7 @@ namespace onnx_mem {
 // Runs a body when a schema's function asks for it (Scan, SequenceMap) and keeps what it found.
 class BodyInferencer : public onnx::GraphInferencer {
  public:
-  BodyInferencer(InferencePass& pass, const onnx::GraphProto& body, Scope& outer, InferredGraph& facts,
+  BodyInferencer(InferencePass& pass, const onnx::GraphProto& body, ValueScope& outer, InferredGraph& facts,
                  absl::Status& status)
       : pass_(pass), body_(body), outer_(outer), facts_(facts), status_(status) {}
 
@@ -26,7 +26,7 @@ class BodyInferencer : public onnx::GraphInferencer {
  private:
   InferencePass& pass_;
   const onnx::GraphProto& body_;
-  Scope& outer_;
+  ValueScope& outer_;
   InferredGraph& facts_;
   absl::Status& status_;
 };

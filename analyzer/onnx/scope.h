@@ -48,18 +48,18 @@ onnx::TypeProto* MakeType(int element_type, const Shape& shape, google::protobuf
 ValueFact FactOf(Value& value);
 
 // Values by name, searched outward. Names and messages outlive the scope; addresses of values are stable.
-class Scope {
+class ValueScope {
  public:
-  explicit Scope(Scope* outer = nullptr) : outer_(outer), depth_(outer == nullptr ? 0 : outer->depth_ + 1) {}
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
+  explicit ValueScope(ValueScope* outer = nullptr) : outer_(outer), depth_(outer == nullptr ? 0 : outer->depth_ + 1) {}
+  ValueScope(const ValueScope&) = delete;
+  ValueScope& operator=(const ValueScope&) = delete;
 
   int depth() const { return depth_; }
   void Reserve(size_t count) { by_name_.reserve(count); }
 
   // Null where no graph has a value of that name (yet).
   Value* Find(std::string_view name) {
-    for (Scope* scope = this; scope != nullptr; scope = scope->outer_) {
+    for (ValueScope* scope = this; scope != nullptr; scope = scope->outer_) {
       auto found = scope->by_name_.find(name);
       if (found != scope->by_name_.end()) return found->second;
     }
@@ -76,7 +76,7 @@ class Scope {
   const absl::flat_hash_map<std::string_view, Value*>& own() const { return by_name_; }
 
  private:
-  Scope* outer_;
+  ValueScope* outer_;
   int depth_;
   std::deque<Value> values_;
   absl::flat_hash_map<std::string_view, Value*> by_name_;

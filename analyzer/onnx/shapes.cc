@@ -7,7 +7,7 @@ namespace onnx_mem {
 namespace {
 
 // Binds the inputs of the main graph: the file's types with the dims that the caller gives.
-void BindInputs(const onnx::GraphProto& graph, const InferOptions& options, InferencePass& pass, Scope& scope) {
+void BindInputs(const onnx::GraphProto& graph, const InferOptions& options, InferencePass& pass, ValueScope& scope) {
   for (const onnx::ValueInfoProto& input : graph.input()) {
     Value value;
     value.type = &input.type();
@@ -36,7 +36,7 @@ void BindInputs(const onnx::GraphProto& graph, const InferOptions& options, Infe
 absl::StatusOr<InferredGraph> InferShapes(const onnx::ModelProto& model, const InferOptions& options) {
   InferencePass pass(model, options.fold);
   pass.SetHook(options.hook);
-  Scope scope;
+  ValueScope scope;
   BindInputs(model.graph(), options, pass, scope);
   InferredGraph inferred;
   if (absl::Status status = pass.InferGraph(model.graph(), scope, inferred); !status.ok()) return status;

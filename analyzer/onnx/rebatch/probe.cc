@@ -78,7 +78,7 @@ class ProbeHook : public ScalingHook {
   bool new_wish() const { return new_wish_; }
   BatchPlan& plan() { return plan_; }
 
-  absl::Status Begin(InferencePass& pass, Scope& scope) override {
+  absl::Status Begin(InferencePass& pass, ValueScope& scope) override {
     UseArena(pass.arena());
     plan_.traces = input_traces_;
     for (const auto& [name, traces] : settled_) {

@@ -28,7 +28,7 @@ class ReplayHook : public ScalingHook {
     for (const Expansion& expansion : plan.expansions) expansions_[expansion.node].push_back(&expansion);
   }
 
-  absl::Status Begin(InferencePass& pass, Scope& scope) override {
+  absl::Status Begin(InferencePass& pass, ValueScope& scope) override {
     UseArena(pass.arena());
     for (const auto& [name, traces] : plan_.sources) {
       if (scope.Find(name) != nullptr) RETURN_IF_ERROR(ScaleInScope(name, traces, scope));

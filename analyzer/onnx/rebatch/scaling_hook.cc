@@ -52,7 +52,7 @@ std::optional<Dims> ScalingHook::ScaledDims(const std::string& name, const Trace
   return Scaled(base->shape.dims, traces, variables_, sizes_);
 }
 
-absl::Status ScalingHook::ScaleInScope(const std::string& name, const Traces& traces, Scope& scope) {
+absl::Status ScalingHook::ScaleInScope(const std::string& name, const Traces& traces, ValueScope& scope) {
   const Value* value = scope.Find(name);
   const auto dims = ScaledDims(name, traces);
   if (value == nullptr || !dims) return Refusal(absl::StrCat("'", name, "' cannot be made to follow"));

@@ -34,7 +34,7 @@ class ScalingHook : public NodeHook {
   const ValueFact* Base(const std::string& name) const;
 
   // Each returns a Refusal where the exported sizes cannot be scaled.
-  absl::Status ScaleInScope(const std::string& name, const Traces& traces, Scope& scope);
+  absl::Status ScaleInScope(const std::string& name, const Traces& traces, ValueScope& scope);
   absl::Status ScaleContents(int node, const ContentsEdit& edit, InferencePass::Site& site);
   absl::Status ScaleOperand(int node, int input, const Traces& traces, InferencePass::Site& site);
 

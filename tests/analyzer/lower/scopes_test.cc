@@ -18,7 +18,7 @@ Node Named(std::string name) {
 TEST(Scopes, SequentialChildrenRepeatTheirParent) {
   Graph graph;
   ScopeReader reader(graph);
-  const Scope scope = reader.Of(Named("/layer1/layer1.0/conv1/Conv"));
+  const CallScope scope = reader.Of(Named("/layer1/layer1.0/conv1/Conv"));
   EXPECT_EQ(scope.module, "layer1.0.conv1");
   EXPECT_EQ(scope.calls, (Strings{"layer1", "layer1.0", "layer1.0.conv1"}));
   EXPECT_EQ(reader.Of(Named("/seq/seq.0/seq.0.0/Gemm")).module, "seq.0.0");
@@ -49,7 +49,7 @@ TEST(Scopes, ASecondCallIsTheSameModuleUnlessTheNameIsReal) {
   )");
   ScopeReader reader(graph);
   EXPECT_EQ(reader.Of(Named("/layer1/layer1.0/relu/Relu")).module, "layer1.0.relu");
-  const Scope second = reader.Of(Named("/layer1/layer1.0/relu_1/Relu"));
+  const CallScope second = reader.Of(Named("/layer1/layer1.0/relu_1/Relu"));
   EXPECT_EQ(second.module, "layer1.0.relu");
   EXPECT_EQ(second.calls.back(), "layer1.0.relu_1");
   EXPECT_EQ(reader.Of(Named("/encoder/block_1/fc/Gemm")).module, "encoder.block_1.fc");
@@ -141,7 +141,7 @@ TEST(Scopes, DynamoMetadataNamesModuleAndOperatorCall) {
   Node node = Named("node_Erf_12");
   node.metadata["pkg.torch.onnx.name_scopes"] = "['', 'blocks.0', 'blocks.0.act', 'gelu_3']";
   node.metadata["pkg.torch.onnx.class_hierarchy"] = "['m.Net', 'm.Block', 'torch.nn.GELU', 'aten.gelu.default']";
-  const Scope scope = reader.Of(node);
+  const CallScope scope = reader.Of(node);
   EXPECT_EQ(scope.module, "blocks.0.act");
   EXPECT_EQ(scope.calls, (Strings{"blocks.0", "blocks.0.act"}));
   EXPECT_EQ(scope.framework_op, "gelu#gelu_3");
@@ -152,7 +152,7 @@ TEST(Scopes, NamespaceSaysTheSame) {
   ScopeReader reader(graph);
   Node node = Named("node_Erf_12");
   node.metadata["namespace"] = ": m.Net/blocks.0: m.Block/blocks.0.act: torch.nn.GELU/gelu_3: aten.gelu.default";
-  const Scope scope = reader.Of(node);
+  const CallScope scope = reader.Of(node);
   EXPECT_EQ(scope.module, "blocks.0.act");
   EXPECT_EQ(scope.framework_op, "gelu#gelu_3");
   node.metadata["namespace"] =
