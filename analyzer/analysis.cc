@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/allocators/offset_packing.h"
 #include "analyzer/allocators/replay.h"
@@ -104,6 +105,35 @@ std::string NameOf(BatchNormMode mode) {
 }
 
 // Everything that the file does not say and this run took for granted, by the name of its option.
+// onnxruntime's arena belongs to a session, which plans before it runs; eager figures in it would be nobody's.
+bool RunsSessions(std::string_view allocator) { return allocator == "ort"; }
+
+// Segments as --segment takes them, calls apart by "; "; nodes and what selective checkpointing keeps have no option.
+std::string SegmentsText(const std::vector<Segment>& segments) {
+  std::vector<std::string> calls;
+  for (const Segment& segment : segments) {
+    std::string call = absl::StrJoin(segment.modules.empty() ? segment.nodes : segment.modules, ",");
+    if (!segment.keep.empty()) absl::StrAppend(&call, " keeping ", absl::StrJoin(segment.keep, ","));
+    calls.push_back(std::move(call));
+  }
+  return absl::StrJoin(calls, "; ");
+}
+
+void AddIf(bool given, std::string name, std::string value, std::vector<std::pair<std::string, std::string>>& list) {
+  if (given) list.emplace_back(std::move(name), std::move(value));
+}
+
+// What holds for training and inference alike.
+void AddCommonAssumptions(const Workload& workload, std::vector<std::pair<std::string, std::string>>& list) {
+  const Run& run = workload.run;
+  list.emplace_back("dtype", run.dtype ? std::string(onnx_mem::NameOf(*run.dtype)) : "file");
+  list.emplace_back("amp", run.autocast ? std::string(onnx_mem::NameOf(*run.autocast)) : "none");
+  list.emplace_back("allocator", workload.allocator);
+  AddIf(run.tied != TiedMode::kAuto, "tied", run.tied == TiedMode::kYes ? "yes" : "no", list);
+  AddIf(!run.hold.empty(), "hold", absl::StrJoin(run.hold, ","), list);
+  AddIf(!run.disabled_rewrites.empty(), "no-rewrite", absl::StrJoin(run.disabled_rewrites, ","), list);
+}
+
 void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis) {
   const Run& run = workload.run;
   auto& list = analysis.assumptions;
@@ -116,6 +146,15 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
   if (workload.optimizer.weight_decay) list.emplace_back("weight-decay", "added to the gradients");
   if (run.accumulate > 1) list.emplace_back("accumulate", absl::StrCat(run.accumulate));
   list.emplace_back("loss", NameOf(enacted.loss));
+  AddIf(!run.freeze.empty(), "freeze", absl::StrJoin(run.freeze, "|"), list);
+  AddIf(!run.requires_grad.empty(), "requires-grad", absl::StrJoin(run.requires_grad, ","), list);
+  AddIf(!run.checkpointed.empty(), "checkpointed", absl::StrJoin(run.checkpointed, "|"), list);
+  AddIf(!run.segments.empty(), "segment", SegmentsText(run.segments), list);
+  AddIf(run.dropout.has_value(), "dropout",
+        run.dropout == 0.0
+            ? "file"
+            : absl::StrCat(run.dropout.value_or(0), run.dropout_behind.empty() ? "" : ":", run.dropout_behind),
+        list);
   list.emplace_back("inplace", run.inplace);
   const auto& settled = enacted.assumptions;
   if (std::find(settled.begin(), settled.end(), kNamesBySource) != settled.end()) {
@@ -123,9 +162,18 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
   }
   list.emplace_back("attention", NameOf(run.attention));
   list.emplace_back("bn", NameOf(run.batch_norm));
-  list.emplace_back("dtype", run.dtype ? std::string(onnx_mem::NameOf(*run.dtype)) : "file");
-  list.emplace_back("amp", run.autocast ? std::string(onnx_mem::NameOf(*run.autocast)) : "none");
-  list.emplace_back("allocator", workload.allocator);
+  AddCommonAssumptions(workload, list);
+}
+
+// Of an inference without a training step beside it.
+void FillInferenceAssumptions(const Workload& workload, Analysis& analysis) {
+  auto& list = analysis.assumptions;
+  // A session runs the file's own operators: no framework's choices are in its figures.
+  if (!RunsSessions(workload.allocator)) {
+    list.emplace_back("inplace", workload.run.inplace);
+    list.emplace_back("attention", NameOf(workload.run.attention));
+  }
+  AddCommonAssumptions(workload, list);
 }
 
 // Diagnostics after which a figure is a lower bound: sizes or whole operators are missing from the sum.
@@ -172,15 +220,15 @@ std::optional<int64_t> ArenaBytes(const MemoryProgram& program) {
   return PackOffsets(ranges, {.alignment_bytes = kAlignmentBytes, .work = kWork}).height_bytes;
 }
 
-// onnxruntime's arena belongs to a session, which plans before it runs; eager figures in it would be nobody's.
-bool RunsSessions(std::string_view allocator) { return allocator == "ort"; }
-
 absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Analysis& analysis) {
   Run run = workload.run;
   run.training = false;
   ASSIGN_OR_RETURN(const Lowered lowered, Prepare(graph, run));
   ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(lowered, run));
-  if (workload.mode == Mode::kInference) CopyModelFacts(enacted, analysis);
+  if (workload.mode == Mode::kInference) {
+    CopyModelFacts(enacted, analysis);
+    FillInferenceAssumptions(workload, analysis);
+  }
   ASSIGN_OR_RETURN(RunFigures figures, InferenceFigures(graph, enacted, workload));
   if (!RunsSessions(workload.allocator)) {
     ASSIGN_OR_RETURN(const PeakBounds bounds, BoundInference(lowered, run));

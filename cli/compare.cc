@@ -11,6 +11,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/bytes.h"
 #include "cli/commands.h"
+#include "cli/like_base.h"
 #include "cli/option_values.h"
 #include "cli/report/comparison.h"
 #include "cli/report/present.h"
@@ -67,6 +68,10 @@ absl::StatusOr<Analysis> AnalyzeSide(const ModelFile& file, const SideRequest& r
 bool Asks(const Workload& workload) { return workload.run.dtype || workload.run.autocast; }
 
 absl::Status CheckCompare(const Options& options) {
+  if (options.like_base && (options.operands.empty() || !absl::EndsWith(options.operands.front(), ".json"))) {
+    return UsageError("--like base: the base is a model, and the options hold for every model already",
+                      {"try: onnx-mem compare base.json MODEL --like base"});
+  }
   if (options.by == By::kNone || options.by == By::kLayer) return absl::OkStatus();
   return UsageError("--by: compare lists layers only", {"try: --by layer"});
 }
@@ -125,29 +130,36 @@ absl::StatusOr<Answer> RunCompare(const Options& options) {
   std::vector<ComparedSide> sides;
   std::optional<ModelFile> base_file;
   Answer answer;
+  Workload workload = options.workload;
   std::optional<int64_t> saved_batch;  // a model without a batch of its own takes that of a report before it
   for (SideRequest& request : requests) {
     if (absl::EndsWith(request.path, ".json")) {
       ASSIGN_OR_RETURN(ComparedSide side, ReadSavedReport(request.path, request.batch));
       saved_batch = side.report.runs.front().batch;
+      if (sides.empty() && options.like_base) {
+        Options like = options;
+        RETURN_IF_ERROR(TakeOver(side, like));
+        workload = like.workload;
+      }
       sides.push_back(std::move(side));
       continue;
     }
     if (!request.batch) request.batch = saved_batch;
     ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(request.path));
-    ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeSide(file, request, options.workload));
+    ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeSide(file, request, workload));
     sides.push_back(ComparedOf(analysis));
     if (sides.size() == 1) base_file = std::move(file);
   }
+  for (size_t i = 1; i < sides.size(); ++i) RETURN_IF_ERROR(CheckSameAssumptions(sides.front(), sides[i]));
   answer.warnings = WarningsOf(sides);
   ComparedSide base = std::move(sides.front());
   sides.erase(sides.begin());
   auto comparison = std::make_shared<Comparison>(Compare(std::move(base), std::move(sides)));
   comparison->amp_dtype = HalfTypeOfHeads(*comparison);
   if (comparison->amp_dtype != DType::kUnknown && base_file && !Asks(options.workload)) {
-    Workload workload = options.workload;
-    workload.run.autocast = comparison->amp_dtype;
-    ASSIGN_OR_RETURN(const Analysis amp, AnalyzeSide(*base_file, requests.front(), std::move(workload)));
+    Workload autocast = options.workload;
+    autocast.run.autocast = comparison->amp_dtype;
+    ASSIGN_OR_RETURN(const Analysis amp, AnalyzeSide(*base_file, requests.front(), std::move(autocast)));
     comparison->base_amp = Summarize(amp);
   }
   if (options.max_increase_percent) comparison->gate = CheckGate(*comparison, *options.max_increase_percent);

@@ -97,6 +97,10 @@ absl::StatusOr<ComparedSide> ParseSavedReport(std::string_view text, const std::
   if (runs == document.end() || !runs->is_array() || runs->empty()) return BadReport(path, "it has no runs of a model");
   ComparedSide side;
   ASSIGN_OR_RETURN(RunSummary run, RunOf(*runs, path, batch));
+  side.saved = true;
+  if (const auto tool = document.find("tool"); tool != document.end() && tool->is_object()) {
+    side.version = TextAt(*tool, "version");
+  }
   side.report.command = "analyze";
   side.report.model.path = path;
   if (const auto model = document.find("model"); model != document.end() && model->is_object()) {

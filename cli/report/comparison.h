@@ -36,6 +36,8 @@ struct OperatorCall {
 
 struct ComparedSide {
   Report report;                                   // of one run
+  bool saved = false;                              // a report that was read, not a model that was analyzed
+  std::string version = {};                        // of the program that wrote a saved report; "" where it does not say
   std::optional<std::vector<LayerFigures>> layers;  // nullopt: a saved report without them
   std::optional<std::vector<OperatorCall>> calls;   // nullopt: a saved report
   std::optional<HalfPrecision> half;                // nullopt: full precision

@@ -356,6 +356,8 @@ std::string RenderJson(const Report& report, const Screen&) {
   JsonWriter json;
   json.BeginObject();
   json.Key("schema").String("onnx-mem/1");
+  json.Key("tool").BeginObject(Layout::kOneLine);
+  json.Key("name").String("onnx-mem").Key("version").String(ONNX_MEM_VERSION).EndObject();
   json.Key("command").String(report.command);
   if (report.comparison) WriteComparison(json, *report.comparison);
   if (!report.model.path.empty()) WriteModel(json, report.model);
