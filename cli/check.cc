@@ -9,6 +9,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/bytes.h"
 #include "cli/commands.h"
+#include "cli/option_values.h"
 #include "cli/report/present.h"
 #include "cli/report/report.h"
 
@@ -86,9 +87,23 @@ Diagnostic BudgetFinding(const Analysis& analysis, const Options& options) {
   return finding;
 }
 
+// The batch at which effects are told, and where it comes from.
+Diagnostic BatchNote(const Analysis& analysis, const Options& options) {
+  Diagnostic note{.code = "batch", .severity = Severity::kNote};
+  const bool asked = !options.batches.empty() || !options.workload.bindings.dims.empty() ||
+                     !options.workload.bindings.inputs.empty();
+  note.message = absl::StrFormat("effects are told at batch %d%s", analysis.batch,
+                                 asked                ? ""
+                                 : analysis.batch > 1 ? ", the file's"
+                                                      : ", since none was asked for");
+  if (!asked) note.details = {"try: --batch 64, the batch that you train with"};
+  return note;
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> RunCheck(const Options& options) {
+  if (options.batches.size() > 1) return UsageError("check tells effects at one batch", {"try: a single --batch"});
   Workload workload = options.workload;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
@@ -100,6 +115,7 @@ absl::StatusOr<Answer> RunCheck(const Options& options) {
   report.tables = {CoverageTable(analysis)};
   report.shown_table = "coverage";
   report.notes = CheckExport(file, workload, analysis);
+  report.notes.push_back(BatchNote(analysis, options));
   if (options.budget_bytes) report.notes.insert(report.notes.begin(), BudgetFinding(analysis, options));
   const bool errors = std::any_of(report.notes.begin(), report.notes.end(),
                                   [](const Diagnostic& d) { return d.severity == Severity::kError; });

@@ -24,7 +24,7 @@ std::optional<Effect> FoldedBatchNorms(const CheckedExport& checked) {
   const std::optional<int64_t> more = MoreThan(checked, other);
   if (!more) return std::nullopt;
   return Effect{
-      *more, absl::StrCat(Size(*more), " of the ", checked.peak_name, " peak are theirs (--bn as-is leaves them out)")};
+      *more, absl::StrCat(Size(*more), " of the ", checked.peak_name, " are theirs (--bn as-is leaves them out)")};
 }
 
 std::optional<Effect> MissingDropout(const CheckedExport& checked) {
@@ -33,7 +33,7 @@ std::optional<Effect> MissingDropout(const CheckedExport& checked) {
   other.run.dropout = kUsual;
   const std::optional<int64_t> more = MoreThan(checked, other);
   if (!more) return std::nullopt;
-  return Effect{-*more, absl::StrCat("with --dropout 0.1 the ", checked.peak_name, " peak is ", Size(-*more), " more")};
+  return Effect{-*more, absl::StrCat("with --dropout 0.1 the ", checked.peak_name, " is ", Size(-*more), " more")};
 }
 
 std::optional<Effect> AssumedDropout(const CheckedExport& checked) {
@@ -42,7 +42,7 @@ std::optional<Effect> AssumedDropout(const CheckedExport& checked) {
   const std::optional<int64_t> more = MoreThan(checked, other);
   if (!more) return std::nullopt;
   return Effect{*more,
-                absl::StrCat("without (--dropout file) the ", checked.peak_name, " peak is ", Size(*more), " less")};
+                absl::StrCat("without (--dropout file) the ", checked.peak_name, " is ", Size(*more), " less")};
 }
 
 // Of buffers that an operator without a rule made.
@@ -54,7 +54,7 @@ std::optional<Effect> AssumedBuffers(const CheckedExport& checked) {
     const bool alive = buffer.begin <= figures.timeline.peak_step && figures.timeline.peak_step < buffer.end;
     if (buffer.assumed && alive) bytes += buffer.bytes;
   }
-  return Effect{bytes, absl::StrCat(Size(bytes), " of the training peak come from them and are assumed")};
+  return Effect{bytes, absl::StrCat(Size(bytes), " of the ", checked.peak_name, " come from them and are assumed")};
 }
 
 std::optional<Effect> TiedWeights(const CheckedExport& checked) {
@@ -62,7 +62,7 @@ std::optional<Effect> TiedWeights(const CheckedExport& checked) {
   other.run.tied = TiedMode::kNo;
   const std::optional<int64_t> more = MoreThan(checked, other);
   if (!more) return std::nullopt;
-  return Effect{-*more, absl::StrCat("as weights of their own (--tied no) the ", checked.peak_name, " peak is ",
+  return Effect{-*more, absl::StrCat("as weights of their own (--tied no) the ", checked.peak_name, " is ",
                                      Size(-*more), " more")};
 }
 
@@ -71,7 +71,7 @@ std::optional<Effect> UntiedWeights(const CheckedExport& checked) {
   other.run.tied = TiedMode::kYes;
   const std::optional<int64_t> more = MoreThan(checked, other);
   if (!more) return std::nullopt;
-  return Effect{*more, absl::StrCat("shared (--tied yes) the ", checked.peak_name, " peak is ", Size(*more), " less")};
+  return Effect{*more, absl::StrCat("shared (--tied yes) the ", checked.peak_name, " is ", Size(*more), " less")};
 }
 
 constexpr auto kRows = std::to_array<EffectRow>({
@@ -98,7 +98,7 @@ std::optional<Effect> EffectOfRewrite(const CheckedExport& checked, std::string_
   const std::string other_peak =
       *change == 0 ? "the same" : absl::StrCat(Size(std::abs(*change)), *change > 0 ? " less" : " more");
   return Effect{*change,
-                absl::StrCat("without it (--no-rewrite ", name, ") the ", checked.peak_name, " peak is ", other_peak)};
+                absl::StrCat("without it (--no-rewrite ", name, ") the ", checked.peak_name, " is ", other_peak)};
 }
 
 }  // namespace onnx_mem

@@ -93,7 +93,8 @@ std::optional<Diagnostic> MissingModules(const CheckedExport& checked) {
   finding.severity = Severity::kWarning;
   finding.message = "no operator has the path of its module";
   finding.details = {
-      absl::StrCat("effect: ", FormatBytes(bytes), " at the peak belong to no layer, and plan has nothing to wrap"),
+      absl::StrCat("effect: ", FormatBytes(bytes), " of the ", checked.peak_name,
+                   " belong to no layer, and plan has nothing to wrap"),
       "try: export from PyTorch, which writes the paths; a tool that rewrote the file may have dropped them"};
   return finding;
 }
@@ -147,7 +148,7 @@ std::optional<Diagnostic> Fp32Islands(const CheckedExport& checked) {
   finding.message =
       absl::StrCat(Number(finding.count, "operator computes", "operators compute"), " in float32 in a model of ",
                    std::string(NameOf(half->dtype)), names.empty() ? "" : ": ", names);
-  finding.details = {absl::StrCat("effect: their results take ", FormatBytes(bytes), ", and ",
+  finding.details = {absl::StrCat("effect: at batch ", checked.analysis.batch, " their results take ", FormatBytes(bytes), ", and ",
                                   Number(casts, "cast", "casts"), " round them ", FormatBytes(cast_bytes)),
                      "try: model.half() before the export, or the converter's list of operators that stay in float32"};
   return finding;
@@ -164,7 +165,7 @@ std::optional<Diagnostic> InPlaceTaken(const CheckedExport& checked) {
   finding.bytes = *peak - checked.peak_bytes;
   finding.message = "activations right after a convolution, a norm or an addition are taken to run in place";
   finding.details = {
-      absl::StrCat("effect: without, the ", checked.peak_name, " peak is ", FormatBytes(*finding.bytes), " more"),
+      absl::StrCat("effect: without, the ", checked.peak_name, " is ", FormatBytes(*finding.bytes), " more"),
       "try: --inplace none if your code has no inplace=True, or a pattern of the modules that have it"};
   return finding;
 }

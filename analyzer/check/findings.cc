@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "analyzer/check/rules.h"
 
 namespace onnx_mem {
@@ -35,7 +36,8 @@ std::optional<int64_t> PeakWith(const CheckedExport& checked, const Workload& wo
 std::vector<Diagnostic> CheckExport(const ModelFile& file, const Workload& workload, const Analysis& analysis) {
   CheckedExport checked{file, workload, analysis};
   if (const RunFigures* figures = PartOf(analysis)) checked.peak_bytes = figures->peak_bytes;
-  if (!analysis.training) checked.peak_name = "inference";
+  checked.peak_name =
+      absl::StrCat(analysis.training ? "training" : "inference", " peak at batch ", analysis.batch);
   std::vector<Diagnostic> findings = analysis.diagnostics;
   findings.insert(findings.end(), analysis.plain_rewrites.begin(), analysis.plain_rewrites.end());
   for (Diagnostic& finding : findings) {

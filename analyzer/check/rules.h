@@ -3,6 +3,7 @@
 #define ONNX_MEM_ANALYZER_CHECK_RULES_H_
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/types/span.h"
@@ -17,7 +18,7 @@ struct CheckedExport {
   const Workload& workload;
   const Analysis& analysis;
   int64_t peak_bytes = 0;  // of training where there is one, else of inference
-  const char* peak_name = "training";
+  std::string peak_name = {};  // "training peak at batch 64"
 };
 
 // What a diagnostic of the analysis moves: the bytes, and a line that says so; nullopt where it cannot be told.
