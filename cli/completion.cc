@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/graph/suggest.h"
 #include "cli/commands.h"
 #include "cli/option_table.h"
 #include "cli/option_values.h"
@@ -133,7 +134,7 @@ constexpr auto kShells = std::to_array<ShellRow>({{"bash", Bash}, {"zsh", Zsh}, 
 absl::StatusOr<Answer> RunCompletion(const Options& options) {
   std::vector<std::string> names;
   for (const ShellRow& shell : kShells) {
-    if (shell.name == options.operands.front()) return Answer{shell.script(), {}, ExitCode::kYes};
+    if (SameWord(shell.name, options.operands.front())) return Answer{shell.script(), {}, ExitCode::kYes};
     names.emplace_back(shell.name);
   }
   return UnknownChoice(options.operands.front(), names);

@@ -6,66 +6,79 @@
 
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/suggest.h"
 #include "cli/option_values.h"
 
 namespace onnx_mem {
 namespace {
 
-template <class T>
-using Named = std::pair<std::string_view, T>;
-
-constexpr auto kModes =
-    std::to_array<Named<Mode>>({{"both", Mode::kBoth}, {"train", Mode::kTraining}, {"infer", Mode::kInference}});
-constexpr auto kDTypeChoices = std::to_array<Named<DType>>(
-    {{"file", DType::kUnknown}, {"fp32", DType::kFloat32}, {"fp16", DType::kFloat16}, {"bf16", DType::kBFloat16}});
-constexpr auto kAutocastChoices =
-    std::to_array<Named<DType>>({{"none", DType::kUnknown}, {"fp16", DType::kFloat16}, {"bf16", DType::kBFloat16}});
-constexpr auto kLosses = std::to_array<Named<LossKind>>({{"auto", LossKind::kAuto},
-                                                         {"sum", LossKind::kSum},
-                                                         {"mean", LossKind::kMean},
-                                                         {"cross-entropy", LossKind::kCrossEntropy},
-                                                         {"mse", LossKind::kMse},
-                                                         {"none", LossKind::kNone}});
+// The first name is the one that --help and messages show; the others are what frameworks and other tools call it.
+constexpr auto kModes = std::to_array<Choice<Mode>>({{"both", Mode::kBoth},
+                                                     {"train", Mode::kTraining, "training"},
+                                                     {"infer", Mode::kInference, "inference eval evaluation"}});
+constexpr std::string_view kFp32Names = "float32 float f32 single full torch.float32";
+constexpr std::string_view kFp16Names = "float16 half f16 torch.float16 torch.half";
+constexpr std::string_view kBf16Names = "bfloat16 bfloat torch.bfloat16";
+constexpr auto kDTypeChoices = std::to_array<Choice<DType>>({{"file", DType::kUnknown},
+                                                             {"fp32", DType::kFloat32, kFp32Names},
+                                                             {"fp16", DType::kFloat16, kFp16Names},
+                                                             {"bf16", DType::kBFloat16, kBf16Names}});
+constexpr auto kAutocastChoices = std::to_array<Choice<DType>>({{"none", DType::kUnknown, "off no"},
+                                                                {"fp16", DType::kFloat16, kFp16Names},
+                                                                {"bf16", DType::kBFloat16, kBf16Names}});
+constexpr auto kLosses =
+    std::to_array<Choice<LossKind>>({{"auto", LossKind::kAuto},
+                                     {"sum", LossKind::kSum},
+                                     {"mean", LossKind::kMean},
+                                     {"cross-entropy", LossKind::kCrossEntropy, "ce cross-entropy-loss"},
+                                     {"mse", LossKind::kMse, "mse-loss l2"},
+                                     {"none", LossKind::kNone}});
 constexpr auto kImplementations =
-    std::to_array<Named<OptimizerImplementation>>({{"foreach", OptimizerImplementation::kForeach},
-                                                   {"for-loop", OptimizerImplementation::kForLoop},
-                                                   {"fused", OptimizerImplementation::kFused}});
-constexpr auto kAttentionKernels = std::to_array<Named<AttentionKernel>>({{"auto", AttentionKernel::kAuto},
-                                                                          {"eager", AttentionKernel::kEager},
-                                                                          {"math", AttentionKernel::kMath},
-                                                                          {"flash", AttentionKernel::kFlash},
-                                                                          {"efficient", AttentionKernel::kEfficient}});
-constexpr auto kBatchNormModes = std::to_array<Named<BatchNormMode>>(
-    {{"auto", BatchNormMode::kAuto}, {"as-is", BatchNormMode::kAsIs}, {"unfold", BatchNormMode::kUnfold}});
-constexpr auto kTiedModes =
-    std::to_array<Named<TiedMode>>({{"auto", TiedMode::kAuto}, {"yes", TiedMode::kYes}, {"no", TiedMode::kNo}});
-constexpr auto kAllocators = std::to_array<Named<std::string_view>>(
-    {{"pytorch", "pytorch"}, {"pytorch-expandable", "pytorch-expandable"}, {"ort", "ort"}, {"exact", "exact"}});
-constexpr auto kBys = std::to_array<Named<By>>({{"layer", By::kLayer},
-                                                {"op", By::kOp},
-                                                {"tensor", By::kTensor},
-                                                {"shape", By::kShape},
-                                                {"category", By::kCategory}});
-constexpr auto kEmitted = std::to_array<Named<std::string_view>>({{"pytorch", "pytorch"}, {"json", "json"}});
-constexpr auto kMethods = std::to_array<Named<std::string_view>>({{"auto", "auto"},
-                                                                  {"none", "none"},
-                                                                  {"sqrt", "sqrt"},
-                                                                  {"chen", "chen"},
-                                                                  {"chain", "chain"},
-                                                                  {"dag", "dag"}});
+    std::to_array<Choice<OptimizerImplementation>>({{"foreach", OptimizerImplementation::kForeach},
+                                                    {"for-loop", OptimizerImplementation::kForLoop, "loop"},
+                                                    {"fused", OptimizerImplementation::kFused}});
+constexpr auto kAttentionKernels = std::to_array<Choice<AttentionKernel>>(
+    {{"auto", AttentionKernel::kAuto, "sdpa"},
+     {"eager", AttentionKernel::kEager},
+     {"math", AttentionKernel::kMath, "sdpa-math"},
+     {"flash", AttentionKernel::kFlash, "flash-attention flash-attention-2 flash2 fa2"},
+     {"efficient", AttentionKernel::kEfficient, "mem-efficient memory-efficient efficient-attention xformers"}});
+constexpr auto kBatchNormModes = std::to_array<Choice<BatchNormMode>>(
+    {{"auto", BatchNormMode::kAuto}, {"as-is", BatchNormMode::kAsIs, "file"}, {"unfold", BatchNormMode::kUnfold}});
+constexpr auto kTiedModes = std::to_array<Choice<TiedMode>>(
+    {{"auto", TiedMode::kAuto}, {"yes", TiedMode::kYes, "true on"}, {"no", TiedMode::kNo, "false off"}});
+constexpr auto kAllocators =
+    std::to_array<Choice<std::string_view>>({{"pytorch", "pytorch", "torch"},
+                                             {"pytorch-expandable", "pytorch-expandable", "expandable expandable-segments"},
+                                             {"ort", "ort", "onnxruntime"},
+                                             {"exact", "exact"}});
+constexpr auto kBys = std::to_array<Choice<By>>({{"layer", By::kLayer, "layers module modules"},
+                                                 {"op", By::kOp, "ops operator operators"},
+                                                 {"tensor", By::kTensor, "tensors"},
+                                                 {"shape", By::kShape, "shapes"},
+                                                 {"category", By::kCategory, "categories"}});
+constexpr auto kEmitted = std::to_array<Choice<std::string_view>>({{"pytorch", "pytorch", "torch python"}, {"json", "json"}});
+constexpr auto kMethods = std::to_array<Choice<std::string_view>>({{"auto", "auto"},
+                                                                   {"none", "none"},
+                                                                   {"sqrt", "sqrt"},
+                                                                   {"chen", "chen"},
+                                                                   {"chain", "chain"},
+                                                                   {"dag", "dag"}});
 constexpr auto kBudgetLines =
-    std::to_array<Named<BudgetLine>>({{"device", BudgetLine::kDevice}, {"live", BudgetLine::kLive}});
-constexpr auto kGranularities =
-    std::to_array<Named<Granularity>>({{"module", Granularity::kModule}, {"op", Granularity::kOp}});
-constexpr auto kCostLines = std::to_array<Named<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
-constexpr auto kFormats =
-    std::to_array<Named<std::string_view>>({{"table", "table"}, {"json", "json"}, {"csv", "csv"}, {"md", "md"}});
-constexpr auto kColors = std::to_array<Named<ColorChoice>>(
-    {{"auto", ColorChoice::kAuto}, {"always", ColorChoice::kAlways}, {"never", ColorChoice::kNever}});
+    std::to_array<Choice<BudgetLine>>({{"device", BudgetLine::kDevice, "gpu card"}, {"live", BudgetLine::kLive, "alive"}});
+constexpr auto kGranularities = std::to_array<Choice<Granularity>>(
+    {{"module", Granularity::kModule, "modules layer"}, {"op", Granularity::kOp, "ops operator"}});
+constexpr auto kCostLines = std::to_array<Choice<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
+constexpr auto kFormats = std::to_array<Choice<std::string_view>>(
+    {{"table", "table", "text txt"}, {"json", "json"}, {"csv", "csv"}, {"md", "md", "markdown"}});
+constexpr auto kLikes = std::to_array<Choice<bool>>({{"base", true}});
+constexpr auto kColors = std::to_array<Choice<ColorChoice>>({{"auto", ColorChoice::kAuto},
+                                                             {"always", ColorChoice::kAlways, "yes on"},
+                                                             {"never", ColorChoice::kNever, "no off"}});
 
 // A choice of element type, where the first choice means "as it is".
 template <size_t n>
-absl::Status ChooseDType(std::string_view text, const std::array<Named<DType>, n>& names, std::optional<DType>& field) {
+absl::Status ChooseDType(std::string_view text, const std::array<Choice<DType>, n>& names, std::optional<DType>& field) {
   DType dtype = DType::kUnknown;
   RETURN_IF_ERROR(Choose(text, names, dtype));
   field = dtype == DType::kUnknown ? std::nullopt : std::optional<DType>(dtype);
@@ -73,7 +86,7 @@ absl::Status ChooseDType(std::string_view text, const std::array<Named<DType>, n
 }
 
 template <size_t n>
-absl::Status ChooseName(std::string_view text, const std::array<Named<std::string_view>, n>& names,
+absl::Status ChooseName(std::string_view text, const std::array<Choice<std::string_view>, n>& names,
                         std::string& field) {
   std::string_view name;
   RETURN_IF_ERROR(Choose(text, names, name));
@@ -133,16 +146,17 @@ absl::Status ApplyGpu(std::string_view text, Options& options) {
 }
 
 absl::Status ApplyInplace(std::string_view text, Options& options) {
-  if (!IsInPlaceWord(text)) RETURN_IF_ERROR(CheckRegex(text));
-  options.workload.run.inplace = std::string(text);
+  const std::string_view word = InPlaceWord(text);
+  if (word.empty()) RETURN_IF_ERROR(CheckRegex(text));
+  options.workload.run.inplace = std::string(word.empty() ? text : word);
   return absl::OkStatus();
 }
 
 absl::Status ApplyDropout(std::string_view text, Options& options) {
   options.workload.run.dropout.reset();
   options.workload.run.dropout_behind.clear();
-  if (text == "auto") return absl::OkStatus();
-  if (text == "file") {
+  if (SameWord(text, "auto")) return absl::OkStatus();
+  if (HasWord("file none off", text)) {
     options.workload.run.dropout = 0.0;
     return absl::OkStatus();
   }
@@ -200,7 +214,14 @@ absl::Status ApplyUnits(std::string_view text, Options& options) {
 }
 
 absl::Status ApplyBytes(std::string_view text, std::optional<int64_t>& field) {
-  ASSIGN_OR_RETURN(field, ParseBytes(text));
+  ASSIGN_OR_RETURN(field, ParseSize(text));
+  return absl::OkStatus();
+}
+
+// A size; of a step graph it is a number in the graph's own units. Which of the two is known when all options are.
+absl::Status ApplyBudget(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.budget_bytes, ParseBytes(text));
+  options.budget_status = ParseSize(text).status();
   return absl::OkStatus();
 }
 
@@ -342,8 +363,12 @@ constexpr auto kRows = std::to_array<OptionRow>({
        options.cost_file = std::string(text);
        return absl::OkStatus();
      }},
-    {"", "--budget", "SIZE", OptionGroup::kDevice, kSteps | kCheckCommand, "exit with 1 when more than this is needed",
-     [](std::string_view text, Options& options) { return ApplyBytes(text, options.budget_bytes); }},
+    {"", "--budget", "SIZE", OptionGroup::kDevice, kSteps | kCheckCommand,
+     "exit with 1 when more than this is needed, for what --mode analyzes",
+     ApplyBudget},
+    {"", "--like", "base", OptionGroup::kDevice, kCompareCommand,
+     "analyze models under what the base's saved report assumes: its optimizer, loss, freeze, dtype ...",
+     [](std::string_view text, Options& options) { return Choose(text, kLikes, options.like_base); }},
     {"", "--max-increase", "P%", OptionGroup::kDevice, kCompareCommand,
      "exit with 1 when a peak or what is needed on the GPU grew by more than this",
      [](std::string_view text, Options& options) -> absl::Status {
@@ -357,7 +382,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
      }},
 
     {"-n", "--top", "N", OptionGroup::kOutput, kSteps, "rows of a list, 0 for all (8)", ApplyTop},
-    {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kRuns,
+    {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kAnalyzeCommand | kCompareCommand,
      "list what holds the memory at the peak",
      [](std::string_view text, Options& options) { return Choose(text, kBys, options.by); }},
     {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand | kPlanCommand, "of the report (table)",

@@ -12,6 +12,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
+#include "analyzer/memory/bytes.h"
 #include "cli/report/formats.h"
 
 namespace onnx_mem {
@@ -63,15 +64,32 @@ absl::Status UsageError(std::string_view message, std::vector<std::string> detai
   return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage", message, std::move(details));
 }
 
-absl::Status UnknownChoice(std::string_view text, const std::vector<std::string>& choices) {
+absl::Status UnknownChoice(std::string_view text, const std::vector<std::string>& choices,
+                           const std::vector<std::string>& others) {
+  std::vector<std::string> known = choices;
+  for (const std::string& words : others) {
+    for (std::string_view word : SplitAt(words, " ")) {
+      if (!word.empty()) known.emplace_back(word);
+    }
+  }
   std::vector<std::string> details;
-  if (std::string hint = DidYouMean(text, choices); !hint.empty()) details.push_back(hint);
+  if (std::string hint = DidYouMean(text, known); !hint.empty()) details.push_back(hint);
   return UsageError(absl::StrFormat("'%s' is not one of %s", text, absl::StrJoin(choices, ", ")), details);
 }
 
-bool IsInPlaceWord(std::string_view text) {
+std::string_view InPlaceWord(std::string_view text) {
   constexpr auto kWords = std::to_array<std::string_view>({"auto", "norms", "all", "none"});
-  return std::find(kWords.begin(), kWords.end(), text) != kWords.end();
+  const auto* found = std::find_if(kWords.begin(), kWords.end(), [&](auto word) { return SameWord(word, text); });
+  return found == kWords.end() ? "" : *found;
+}
+
+absl::StatusOr<int64_t> ParseSize(std::string_view text) {
+  constexpr int64_t kLeastBare = int64_t{1} << 20;
+  ASSIGN_OR_RETURN(const int64_t bytes, ParseBytes(text));
+  const bool bare = text.find_first_not_of(" .0123456789") == std::string_view::npos;
+  if (!bare || bytes == 0 || bytes >= kLeastBare) return bytes;
+  return UsageError(absl::StrFormat("'%s' is a number without a unit", text),
+                    {absl::StrFormat("did you mean: %sGiB      (bytes: %sB)", text, text)});
 }
 
 absl::StatusOr<int64_t> ParseCount(std::string_view text, int64_t least) {
@@ -167,12 +185,14 @@ absl::StatusOr<Export> ParseExport(std::string_view text) {
   const size_t at = text.find('=');
   if (at != std::string_view::npos && at > 0 && text.substr(0, at).find_first_of("./") == std::string_view::npos) {
     Export named{std::string(text.substr(0, at)), std::string(text.substr(at + 1))};
-    if (FormatNamed(named.format) == nullptr) return UnknownChoice(named.format, FormatNames());
+    const FormatRow* row = FormatMeant(named.format);
+    if (row == nullptr) return UnknownChoice(named.format, FormatNames());
+    named.format = std::string(row->name);
     if (named.path.empty()) return UsageError(absl::StrFormat("'%s' names no file", text));
     return named;
   }
   const size_t dot = text.rfind('.');
-  const FormatRow* format = dot == std::string_view::npos ? nullptr : FormatOfExtension(text.substr(dot + 1));
+  const FormatRow* format = dot == std::string_view::npos ? nullptr : FormatMeant(text.substr(dot + 1));
   if (format == nullptr) {
     return UsageError(
         absl::StrFormat("'%s' does not tell its format by its extension", text),

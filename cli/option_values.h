@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyzer/graph/shape.h"
+#include "analyzer/graph/suggest.h"
 #include "cli/options.h"
 
 namespace onnx_mem {
@@ -20,11 +21,12 @@ namespace onnx_mem {
 // A usage error: `message`, then lines of help.
 absl::Status UsageError(std::string_view message, std::vector<std::string> details = {});
 
-// "'foo' is not one of a, b, c", with a suggestion when one is near.
-absl::Status UnknownChoice(std::string_view text, const std::vector<std::string>& choices);
+// "'foo' is not one of a, b, c", with a suggestion when one is near; `others` are further names of each choice.
+absl::Status UnknownChoice(std::string_view text, const std::vector<std::string>& choices,
+                           const std::vector<std::string>& others = {});
 
-// The values of --inplace that are no pattern.
-bool IsInPlaceWord(std::string_view text);
+// The value of --inplace that `text` means where it is no pattern: "auto" of "Auto"; "" for a pattern.
+std::string_view InPlaceWord(std::string_view text);
 
 // A whole number of at least `least`.
 absl::StatusOr<int64_t> ParseCount(std::string_view text, int64_t least);
@@ -41,6 +43,10 @@ absl::StatusOr<std::pair<std::string, int64_t>> ParseDimBinding(std::string_view
 // "x=1x3x224x224"; "x=scalar" for a scalar.
 absl::StatusOr<std::pair<std::string, Dims>> ParseInputShape(std::string_view text);
 
+// A size with its unit. A number alone is refused below 1 MiB, since nobody means so few bytes ("--budget 4" is 4 GiB
+// to who writes it).
+absl::StatusOr<int64_t> ParseSize(std::string_view text);
+
 // A probability in [0, 1).
 absl::StatusOr<double> ParseProbability(std::string_view text);
 
@@ -56,18 +62,28 @@ absl::StatusOr<Export> ParseExport(std::string_view text);
 // OK iff `text` is a valid regular expression (ECMAScript).
 absl::Status CheckRegex(std::string_view text);
 
-// Sets `field` to the value that `names` gives for `text`.
+// One value of an option: its name, and other names that people know it by ("float16 half" of fp16), separated by
+// spaces. Case, '-', '_' and '.' do not count in any of them.
+template <class T>
+struct Choice {
+  std::string_view name;
+  T value;
+  std::string_view also = "";
+};
+
+// Sets `field` to the value that `choices` give for `text`.
 template <class T, size_t n>
-absl::Status Choose(std::string_view text, const std::array<std::pair<std::string_view, T>, n>& names, T& field) {
-  std::vector<std::string> choices;
-  for (const auto& [name, value] : names) {
-    if (text == name) {
-      field = value;
+absl::Status Choose(std::string_view text, const std::array<Choice<T>, n>& choices, T& field) {
+  std::vector<std::string> names, others;
+  for (const Choice<T>& choice : choices) {
+    if (SameWord(text, choice.name) || HasWord(choice.also, text)) {
+      field = choice.value;
       return absl::OkStatus();
     }
-    choices.emplace_back(name);
+    names.emplace_back(choice.name);
+    others.emplace_back(choice.also);
   }
-  return UnknownChoice(text, choices);
+  return UnknownChoice(text, names, others);
 }
 
 }  // namespace onnx_mem

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
@@ -144,6 +145,10 @@ absl::Status Apply(const Words& words, Options& options) {
 
 absl::Status CheckTogether(const Options& options) {
   const Workload& workload = options.workload;
+  if (options.instance_file.empty() && !options.budget_status.ok()) {
+    const Diagnostic diagnostic = DiagnosticOf(options.budget_status);
+    return UsageError("--budget: " + diagnostic.message, diagnostic.details);
+  }
   if (options.quiet && options.verbose) return UsageError("-q and -v contradict each other");
   if (options.quiet && options.format != "table") {
     return UsageError(absl::StrFormat("-q prints one line and --format %s a report: choose one", options.format));
@@ -178,7 +183,8 @@ std::vector<std::string> TakeOperandsBehindDashes(std::vector<std::string>& argu
 void FindFormat(const std::vector<std::string>& arguments, Options& options) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const bool apart = (arguments[i] == "--format" || arguments[i] == "-f") && i + 1 < arguments.size();
-    if (arguments[i] == "--format=json" || arguments[i] == "-fjson" || (apart && arguments[i + 1] == "json")) {
+    const std::string lower = absl::AsciiStrToLower(arguments[i]);
+    if (lower == "--format=json" || lower == "-fjson" || (apart && SameWord(arguments[i + 1], "json"))) {
       options.format = "json";
     }
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyzer/analysis.h"
 #include "analyzer/memory/bytes.h"
@@ -51,6 +52,8 @@ struct Options {
   std::optional<int64_t> gpu_memory_bytes;
   std::string cost_file;  // --cost: measured times
   std::optional<int64_t> budget_bytes;
+  absl::Status budget_status;                  // an error where the text is no size: "4"
+  bool like_base = false;                      // compare: what the base's report assumes holds for all
   std::optional<double> max_increase_percent;  // compare: more than this is a regression
 
   std::optional<int64_t> top;  // rows of a list, 0: all; unset: kDefaultTop

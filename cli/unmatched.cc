@@ -64,7 +64,7 @@ namespace {
 
 // --inplace takes words and a pattern over nodes and modules alike: "Auto" is a pattern.
 bool MatchesInPlace(const std::string& pattern, const Analysis& analysis) {
-  if (pattern.empty() || IsInPlaceWord(pattern)) return true;
+  if (pattern.empty() || !InPlaceWord(pattern).empty()) return true;
   const std::regex regex(pattern);
   const std::set<std::string> modules =
       ModulesOf(analysis.training ? analysis.training->program : analysis.inference->program);

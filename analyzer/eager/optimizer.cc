@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/eager/optimizer_step.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/suggest.h"
 
 namespace onnx_mem {
 namespace {
@@ -73,6 +74,7 @@ struct OptimizerRow {
   int passes;
   bool has_fused = false;
   bool state_at_construction = false;
+  std::string_view also = "";  // other names of it, separated by spaces
 };
 
 constexpr auto kOptimizers = std::to_array<OptimizerRow>({
@@ -83,8 +85,9 @@ constexpr auto kOptimizers = std::to_array<OptimizerRow>({
     {"adam8bit", "two moments of one byte (bitsandbytes)", EightBitMoments, NoTemporaries, NoTemporaries, 4},
     {"adamw", "two moments, decoupled weight decay", TwoMoments, ForeachAdamW, LoopAdamW, 20, true},
     {"amsgrad", "Adam with a third moment", ThreeMoments, ForeachAdam, LoopAdam, 21, true},
-    {"momentum", "SGD with momentum", Momentum, ForeachMomentum, LoopMomentum, 8, true},
-    {"nesterov", "SGD with Nesterov momentum", Momentum, ForeachMomentum, LoopNesterov, 11, true},
+    {"momentum", "SGD with momentum", Momentum, ForeachMomentum, LoopMomentum, 8, true, false, "sgd-momentum sgdm"},
+    {"nesterov", "SGD with Nesterov momentum", Momentum, ForeachMomentum, LoopNesterov, 11, true, false,
+     "sgd-nesterov"},
     {"none", "no optimizer: forward and backward only", NoState, NoTemporaries, NoTemporaries, 0},
     {"rmsprop", "one moment", SquareAverage, ForeachRmsProp, LoopRootOfSquares, 13},
     {"rmsprop-centered", "one moment and the mean gradient", SquareAverageAndMean, ForeachRmsProp, LoopRootOfSquares,
@@ -95,6 +98,17 @@ constexpr auto kOptimizers = std::to_array<OptimizerRow>({
 
 const OptimizerRow* FindRow(std::string_view name) {
   auto it = std::find_if(kOptimizers.begin(), kOptimizers.end(), [&](const auto& row) { return row.name == name; });
+  return it == kOptimizers.end() ? nullptr : &*it;
+}
+
+// The row that someone means by "AdamW", "torch.optim.SGD" or "sgd_momentum".
+const OptimizerRow* RowOfWord(std::string_view word) {
+  constexpr std::string_view kModule = "torch.optim.";
+  if (word.starts_with(kModule)) word.remove_prefix(kModule.size());
+  const auto means = [&](const OptimizerRow& row) {
+    return SameWord(word, row.name) || HasWord(row.also, word);
+  };
+  const auto it = std::find_if(kOptimizers.begin(), kOptimizers.end(), means);
   return it == kOptimizers.end() ? nullptr : &*it;
 }
 
@@ -202,8 +216,8 @@ absl::Status CheckImplementation(const Optimizer& optimizer) {
 
 absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text) {
   Optimizer optimizer;
-  if (FindRow(text) != nullptr) {
-    optimizer.name = std::string(text);
+  if (const OptimizerRow* row = RowOfWord(text); row != nullptr) {
+    optimizer.name = std::string(row->name);
     return optimizer;
   }
   constexpr double kMostBytes = 4096;  // beyond what any keeps, and no product leaves 64 bits
@@ -214,9 +228,12 @@ absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text) {
     optimizer.bytes_per_parameter = bytes;
     return optimizer;
   }
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage", absl::StrCat("unknown optimizer '", std::string(text), "'"),
-                     {absl::StrCat("known: ", absl::StrJoin(OptimizerNames(), ", "),
-                                   ", or a number: bytes of state per parameter")});
+  std::vector<std::string> details;
+  if (std::string hint = DidYouMean(text, OptimizerNames()); !hint.empty()) details.push_back(std::move(hint));
+  details.push_back(absl::StrCat("known: ", absl::StrJoin(OptimizerNames(), ", "),
+                                 ", or a number: bytes of state per parameter"));
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+                     absl::StrCat("unknown optimizer '", std::string(text), "'"), std::move(details));
 }
 
 MemoryProgram WithOptimizer(const MemoryProgram& trace, const std::vector<TrainedParameter>& parameters,

@@ -8,6 +8,19 @@
 #include "absl/strings/str_join.h"
 
 namespace onnx_mem {
+namespace {
+
+// The letters and digits of `word`, lower case.
+std::string Plain(std::string_view word) {
+  std::string plain;
+  for (char byte : word) {
+    if (std::string_view("-_. ").find(byte) != std::string_view::npos) continue;
+    plain += absl::ascii_tolower(static_cast<unsigned char>(byte));
+  }
+  return plain;
+}
+
+}  // namespace
 
 size_t EditDistance(std::string_view a, std::string_view b, size_t limit) {
   const size_t difference = a.size() > b.size() ? a.size() - b.size() : b.size() - a.size();
@@ -41,6 +54,17 @@ std::vector<std::string> Suggest(std::string_view word, const std::vector<std::s
     if (names.size() < count && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
+}
+
+bool SameWord(std::string_view a, std::string_view b) { return Plain(a) == Plain(b); }
+
+bool HasWord(std::string_view words, std::string_view word) {
+  while (!words.empty()) {
+    const std::string_view first = words.substr(0, words.find(' '));
+    if (!first.empty() && SameWord(first, word)) return true;
+    words.remove_prefix(std::min(words.size(), first.size() + 1));
+  }
+  return false;
 }
 
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& known) {

@@ -20,6 +20,14 @@ size_t EditDistance(std::string_view a, std::string_view b, size_t limit);
 // order given; at most `count`.
 std::vector<std::string> Suggest(std::string_view word, const std::vector<std::string>& known, size_t count = 2);
 
+// Whether two words are the same to someone who types them: case, '-', '_', '.' and spaces do not tell words apart.
+//
+//   SameWord("Cross_Entropy", "cross-entropy")
+bool SameWord(std::string_view a, std::string_view b);
+
+// Whether `word` is the same as one of `words`, which spaces separate.
+bool HasWord(std::string_view words, std::string_view word);
+
 // "did you mean: a, b", or "" when nothing is near.
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& known);
 

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "analyzer/graph/suggest.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -23,13 +25,9 @@ const FormatRow* FormatNamed(std::string_view name) {
   return nullptr;
 }
 
-const FormatRow* FormatOfExtension(std::string_view extension) {
+const FormatRow* FormatMeant(std::string_view word) {
   for (const FormatRow& row : kRows) {
-    for (std::string_view rest = row.extensions; !rest.empty();) {
-      const std::string_view word = rest.substr(0, rest.find(' '));
-      if (word == extension) return &row;
-      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-    }
+    if (SameWord(word, row.name) || HasWord(row.extensions, word)) return &row;
   }
   return nullptr;
 }

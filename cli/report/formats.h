@@ -24,7 +24,8 @@ absl::Span<const FormatRow> FormatRows();
 
 // nullptr when there is none.
 const FormatRow* FormatNamed(std::string_view name);
-const FormatRow* FormatOfExtension(std::string_view extension);
+// By its name or an extension of its files, in any case.
+const FormatRow* FormatMeant(std::string_view word);
 std::vector<std::string> FormatNames();
 
 std::string RenderText(const Report& report, const Screen& screen);

@@ -48,6 +48,7 @@ PartSummary SummarizePart(const RunFigures& figures, const Clock* clock) {
   part.phases = SpansOf(figures.program);
   if (clock != nullptr && clock->unknown.empty()) {
     part.time = EstimateTime(figures.program, clock->card, clock->measured, clock->micro_steps);
+    if (part.time->step_ns == 0) part.time.reset();  // a session's steps say nothing of what they compute
   }
   return part;
 }

@@ -181,7 +181,9 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
   }
   text += block.Text(
       TotalLine(run, "allocated", &PartSummary::allocated_peak_bytes,
-                torch ? "torch.cuda.max_memory_allocated()" : "with the allocator's rounding, and workspace"));
+                torch                ? "torch.cuda.max_memory_allocated()"
+                : allocator == "exact" ? "without an allocator's rounding"
+                                       : "with the allocator's rounding, and workspace"));
   if (torch && Largest(run, &PartSummary::workspace_bytes) > 0) {
     text += block.Text(TotalLine(run, "(cuBLAS workspace)", &PartSummary::workspace_bytes,
                                  "in allocated, while a matrix product runs"));

@@ -4,7 +4,9 @@
 
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "analyzer/allocators/allocator.h"
+#include "analyzer/graph/diagnostic.h"
 #include "cli/commands.h"
 #include "cli/report/formats.h"
 
@@ -34,6 +36,61 @@ TEST(OptionRows, NothingElseIsTakenWhereOnlyChoicesAreShown) {
     Options options;
     EXPECT_FALSE(row.apply("nonsense", options).ok()) << row.long_name;
   }
+}
+
+// Every enumeration: in any case, and with a suggestion for what is nearly a choice.
+TEST(OptionRows, ChoicesAreTakenInAnyCaseAndTyposAreTold) {
+  for (const OptionRow& row : OptionRows()) {
+    for (const std::string& choice : ChoicesOf(row)) {
+      if (row.long_name == "--units") continue;  // sizes tell GB from GiB in their own way
+      Options options;
+      EXPECT_TRUE(row.apply(absl::AsciiStrToUpper(choice), options).ok()) << row.long_name << " " << choice;
+      if (choice.size() < 4 || row.value.find("REGEX") != std::string_view::npos) continue;
+      const absl::Status status = row.apply(choice + "x", options);
+      ASSERT_FALSE(status.ok()) << row.long_name << " " << choice;
+      const std::vector<std::string> details = DiagnosticOf(status).details;
+      ASSERT_FALSE(details.empty()) << row.long_name << " " << choice;
+      EXPECT_NE(details.front().find("did you mean: "), std::string::npos) << row.long_name;
+      EXPECT_NE(details.front().find(choice), std::string::npos) << row.long_name;
+    }
+  }
+}
+
+TEST(OptionRows, TakeWhatFrameworksCallIt) {
+  const auto applied = [](std::string_view name, std::string_view value) {
+    Options options;
+    EXPECT_TRUE(RowNamed(name).apply(value, options).ok()) << name << " " << value;
+    return options;
+  };
+  for (const char* text : {"fp16", "FP16", "float16", "half", "torch.float16"}) {
+    EXPECT_EQ(applied("--dtype", text).workload.run.dtype, DType::kFloat16) << text;
+    EXPECT_EQ(applied("--amp", text).workload.run.autocast, DType::kFloat16) << text;
+  }
+  for (const char* text : {"bfloat16", "BF16"}) {
+    EXPECT_EQ(applied("--dtype", text).workload.run.dtype, DType::kBFloat16) << text;
+  }
+  for (const char* text : {"float32", "float", "FP32"}) {
+    EXPECT_EQ(applied("--dtype", text).workload.run.dtype, DType::kFloat32) << text;
+  }
+  for (const char* text : {"CrossEntropy", "cross_entropy", "ce", "CrossEntropyLoss"}) {
+    EXPECT_EQ(applied("--loss", text).workload.run.loss, LossKind::kCrossEntropy) << text;
+  }
+  EXPECT_EQ(applied("--optimizer", "AdamW").workload.optimizer.name, "adamw");
+  EXPECT_EQ(applied("--optimizer", "torch.optim.SGD").workload.optimizer.name, "sgd");
+  EXPECT_EQ(applied("--optimizer", "sgd_momentum").workload.optimizer.name, "momentum");
+  EXPECT_EQ(applied("--mode", "training").workload.mode, Mode::kTraining);
+  EXPECT_EQ(applied("--mode", "inference").workload.mode, Mode::kInference);
+  EXPECT_EQ(applied("--attention", "Flash_Attention").workload.run.attention, AttentionKernel::kFlash);
+  EXPECT_EQ(applied("--attention", "mem_efficient").workload.run.attention, AttentionKernel::kEfficient);
+  EXPECT_EQ(applied("--format", "markdown").format, "md");
+  EXPECT_EQ(applied("--export", "Markdown=r.txt").exports.front().format, "md");
+  EXPECT_EQ(applied("--export", "R.JSON").exports.front().format, "json");
+  EXPECT_EQ(applied("--inplace", "None").workload.run.inplace, "none");
+  EXPECT_EQ(applied("--dropout", "File").workload.run.dropout, 0.0);
+  Options options;
+  const std::vector<std::string> details = DiagnosticOf(RowNamed("--optimizer").apply("adamx", options)).details;
+  ASSERT_FALSE(details.empty());
+  EXPECT_EQ(details.front(), "did you mean: adam, adamw");
 }
 
 TEST(OptionRows, NamesAreUnique) {
