@@ -14,6 +14,7 @@
 #include "analyzer/lower/generated_weights.h"
 #include "analyzer/lower/inplace.h"
 #include "analyzer/lower/lost_tensors.h"
+#include "analyzer/lower/merged_weights.h"
 #include "analyzer/lower/ops.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/residence.h"
@@ -199,7 +200,9 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   const LostTensors lost = FindLostTensors(source);
   const Graph& whole = lost.graph ? *lost.graph : source;
   const std::optional<Graph> with_weights = StoreGeneratedWeights(whole);
-  const Graph& graph = with_weights ? *with_weights : whole;
+  const Graph& stored = with_weights ? *with_weights : whole;
+  const std::optional<Graph> split = SplitMergedWeights(stored);
+  const Graph& graph = split ? *split : stored;
   const Residence residence = FindResidence(graph);
   Draft draft(graph);
   if (run.dtype) ChangeDtype(draft, *run.dtype);
