@@ -68,6 +68,11 @@ bool IsComputedWeight(const Graph& graph, TensorId id) {
          });
 }
 
+struct Merge {
+  NodeId node;
+  TensorId same;  // the tensor that it is after all; invalid: one of its own
+};
+
 class Splitter {
  public:
   explicit Splitter(const Graph& graph) : graph_(graph), modules_(graph.nodes.size()) {
@@ -76,25 +81,24 @@ class Splitter {
       modules_[static_cast<size_t>(id.value())] = scopes.Of(graph.nodes[id]).module;
   }
 
-  std::vector<NodeId> Merges() {
-    std::vector<NodeId> merges;
+  std::vector<Merge> Merges() {
+    std::vector<Merge> merges;
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
-      if (IsMerge(graph_, graph_.nodes[id]) && IsOwn(graph_.nodes[id])) merges.push_back(id);
+      if (IsMerge(graph_, graph_.nodes[id])) merges.push_back({id, SameAs(graph_.nodes[id])});
     }
     return merges;
   }
 
  private:
-  bool IsOwn(const Node& merge) {
+  // The tensor that `merge` gives under another name; invalid if it is another tensor with the same numbers.
+  TensorId SameAs(const Node& merge) {
     const TensorId kept = merge.inputs[0], merged = merge.outputs[0];
-    if (!IsExporterName(graph_.tensors[merged].name)) return !MayBeTied(graph_, kept, merged);
-    if (!IsComputedWeight(graph_, merged)) return false;
-    auto [owners, fresh] = owners_.try_emplace(kept);
-    if (fresh && IsExporterName(graph_.tensors[kept].name)) owners->second.push_back(OwnerOf(kept));
-    const std::string owner = OwnerOf(merged);
-    if (std::find(owners->second.begin(), owners->second.end(), owner) != owners->second.end()) return false;
-    owners->second.push_back(owner);
-    return true;
+    if (!IsExporterName(graph_.tensors[merged].name)) return MayBeTied(graph_, kept, merged) ? kept : TensorId();
+    if (!IsComputedWeight(graph_, merged)) return kept;
+    const auto [owners, fresh] = owners_.try_emplace(kept);
+    if (fresh && IsExporterName(graph_.tensors[kept].name)) owners->second.emplace(OwnerOf(kept), kept);
+    const auto [same, is_first] = owners->second.emplace(OwnerOf(merged), merged);
+    return is_first ? TensorId() : same->second;
   }
 
   // The module that reads it, or, in a file without modules, the weight that stands beside it.
@@ -114,19 +118,22 @@ class Splitter {
 
   const Graph& graph_;
   std::vector<std::string> modules_;  // by node
-  std::map<TensorId, std::vector<std::string>> owners_;  // of what the exporter computed, by the tensor that is kept
+  // By the tensor that is kept and the owner: what the exporter computed.
+  std::map<TensorId, std::map<std::string, TensorId>> owners_;
 };
 
 }  // namespace
 
 std::optional<Graph> SplitMergedWeights(const Graph& graph) {
-  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return IsMerge(graph, node); });
-  if (!any) return std::nullopt;
-  const std::vector<NodeId> merges = Splitter(graph).Merges();
-  if (merges.empty()) return std::nullopt;
+  const auto merges = [&](const Node& node) { return IsMerge(graph, node); };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), merges)) return std::nullopt;
   Graph split = graph;
-  for (NodeId id : merges) {
-    Node& node = split.nodes[id];
+  for (const Merge& merge : Splitter(graph).Merges()) {
+    Node& node = split.nodes[merge.node];
+    if (merge.same.valid()) {
+      node.inputs[0] = merge.same;
+      continue;
+    }
     Tensor& own = split.tensors[node.outputs[0]];
     own.role = TensorRole::kInitializer;
     own.value = split.tensors[node.inputs[0]].value;

@@ -19,7 +19,11 @@ bool HasOneElement(const Tensor& tensor) {
   return std::all_of(tensor.shape.dims.begin(), tensor.shape.dims.end(), [](int64_t d) { return d == 1; });
 }
 
-bool ReadsShapeOnly(const Node& node) { return node.op == "Shape" || node.op == "Size"; }
+// Shape, Size, and the operand of CastLike that gives the type: the scale of an unoptimised attention is made so of
+// shapes alone.
+bool ReadsContents(const Node& node, size_t slot) {
+  return node.op != "Shape" && node.op != "Size" && (node.op != "CastLike" || slot != 1);
+}
 
 // What forward propagation knows of a tensor.
 struct Origin {
@@ -53,8 +57,9 @@ Origin FindOrigin(const Graph& graph) {
     if (node.op == "Constant") continue;
     const bool creator = std::find(kCreators.begin(), kCreators.end(), node.op) != kCreators.end();
     bool python = !creator && node.subgraphs.empty(), from_data = !node.subgraphs.empty();
-    for (TensorId input : node.inputs) {
-      if (!input.valid() || ReadsShapeOnly(node)) continue;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId input = node.inputs[i];
+      if (!input.valid() || !ReadsContents(node, i)) continue;
       python = python && origin.python[input];
       from_data = from_data || origin.from_data[input];
     }
