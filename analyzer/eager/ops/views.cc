@@ -39,6 +39,16 @@ void EnactPermute(Machine& m, const Call& call, Outputs& out) {
 
 void EnactExpand(Machine& m, const Call& call, Outputs& out) { out[0] = Expand(m, call.input(0), call.output_dims()); }
 
+// at::alias, which x[:] gives (torch/csrc/autograd/python_variable_indexing.cpp): a view with the gradient of what it
+// views, a parameter's too.
+TensorRef Alias(Machine& m, const TensorRef& t) {
+  NodeRef node = m.MakeNode("AliasBackward0", {t});
+  TensorRef view = m.Alias(t, t->dims, t->strides);
+  node.Output(view);
+  node.Formula([](Backward& b) { b.result(0, b.grad()); });
+  return view;
+}
+
 void EnactSlice(Machine& m, const Call& call, Outputs& out) {
   const auto axes = IntsAttribute(call.node, "axes"), starts = IntsAttribute(call.node, "starts"),
              steps = IntsAttribute(call.node, "steps");
@@ -47,14 +57,10 @@ void EnactSlice(Machine& m, const Call& call, Outputs& out) {
     const auto axis = static_cast<size_t>(axes[i]);
     const int64_t count = call.output_dims()[axis];
     const int64_t step = i < steps.size() ? steps[i] : 1;
-    if (count == t->dims[axis] && step == 1) continue;  // x[:] of everything makes no operator
+    if (count == t->dims[axis] && step == 1) continue;  // x[:] of everything makes no slice
     t = SliceView(m, t, axes[i], starts[i], count, step);
   }
-  out[0] = t == call.input(0) ? m.Alias(t, t->dims, t->strides) : t;
-  if (t == call.input(0)) {
-    out[0]->requires_grad = t->requires_grad;
-    out[0]->grad_edge = t->grad_edge;
-  }
+  out[0] = t == call.input(0) ? Alias(m, t) : t;
 }
 
 void EnactSelect(Machine& m, const Call& call, Outputs& out) {
