@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/transformer_parts.h"
 
 namespace onnx_mem {
 namespace {
-
-constexpr int64_t kLargeVocabulary = 16'000;
 
 constexpr auto kNonlinear =
     std::to_array<std::string_view>({"gelu", "relu", "tanh", "erf", "silu", "sigmoid", "mish", "elu", "selu"});
@@ -64,6 +65,20 @@ bool IsScaledTable(const Draft& draft, const Node& head, TensorId table) {
   return head.inputs.size() == 2 && std::all_of(readers.begin(), readers.end(), is_scaled);
 }
 
+// wte, wpe and lm_head: GPT-2 ties them (transformers modeling_gpt2.py, _tied_weights_keys), and so does nanoGPT's
+// model.py, which took the names over. GPT-J and CodeGen, which do not, have no table of positions and a bias.
+bool HasNamesOfGpt2(const Draft& draft, const Node& head, TensorId table) {
+  const std::string& name = draft.tensor(table).name;
+  if (head.inputs.size() != 2 || !absl::EndsWith(name, "wte.weight") || !absl::EndsWith(head.module, "lm_head"))
+    return false;
+  const std::string positions = name.substr(0, name.size() - std::string_view("wte.weight").size()) + "wpe.weight";
+  const std::vector<NodeId> nodes = draft.InOrder();
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    const Node& node = draft.node(id);
+    return node.op == "embedding" && draft.tensor(node.inputs[0]).name == positions;
+  });
+}
+
 }  // namespace
 
 TensorId RowForBias(const Draft& draft, NodeId head) {
@@ -78,11 +93,11 @@ TensorId RowForBias(const Draft& draft, NodeId head) {
 
 std::string_view WhyTied(const Draft& draft, NodeId head, TensorId table) {
   const Node& node = draft.node(head);
-  if (draft.tensor(node.inputs[1]).shape.dims[1] > kLargeVocabulary) return "by the size of the vocabulary";
   if (IsMaskedHead(draft, node)) return "as heads of masked language models (BERT) do";
   if (IsScaledByWidth(draft, node)) return "as T5 does, which scales what it reads by width ** -0.5";
   if (IsScaledTable(draft, node, table)) return "as models do that scale what they look up by sqrt(width) (Gemma)";
   if (RowForBias(draft, head).valid()) return "as BART and its like do, whose head adds a row to the logits";
+  if (HasNamesOfGpt2(draft, node, table)) return "as GPT-2 does, whose names these are";
   if (HasPositionsFromTwo(draft)) return "as models ported from fairseq (OPT) do, whose positions begin at 2";
   return "";
 }

@@ -8,9 +8,10 @@
 //   sum with a stored row [1, V]     BART, mBART, Pegasus, Marian: final_logits_bias, a buffer
 //   rows scaled by sqrt(width)       what they are read from is shared with a head without a bias: Gemma, M2M100, XGLM
 //   positions that begin at 2        models ported from fairseq, whose decoders share: OPT, BART, XGLM
-//   a large vocabulary               a layer of so many features that is no vocabulary is unlikely
+//   named wte, wpe and lm_head       GPT-2, and nanoGPT after it
 //
-// None is a proof; whoever counts on one says so.
+// None is a proof; whoever counts on one says so. The size of a vocabulary tells nothing: Llama and Qwen of 128,000 and
+// 152,000 tokens keep their head apart in the larger models and share it in the smaller.
 #ifndef ONNX_MEM_ANALYZER_LOWER_TIED_HEAD_H_
 #define ONNX_MEM_ANALYZER_LOWER_TIED_HEAD_H_
 
