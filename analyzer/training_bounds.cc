@@ -25,6 +25,11 @@ void Share(Run& run) { run.tied = TiedMode::kYes; }
 void WriteNothingOver(Run& run) { run.inplace = "none"; }
 void WriteOverAll(Run& run) { run.inplace = "all"; }
 void SpellOutSilu(Run& run) { run.disabled_rewrites.emplace_back("silu"); }
+void SpellOutHardswish(Run& run) { run.disabled_rewrites.emplace_back("hardswish"); }
+void SpellOutMish(Run& run) { run.disabled_rewrites.emplace_back("mish"); }
+void SpellOutGlu(Run& run) { run.disabled_rewrites.emplace_back("glu"); }
+void SpellOutFunctions(Run& run) { run.disabled_rewrites.emplace_back("custom-function"); }
+void KeepNothingInFunctions(Run& run) { run.functions_save_nothing = true; }
 void KeepApart(Run& run) { run.tied = TiedMode::kNo; }
 
 struct Alternative {
@@ -43,7 +48,12 @@ constexpr auto kAlternatives = std::to_array<Alternative>({
     {"maybe-tied", Share, "with --tied yes"},
     {"inplace-assumed", WriteNothingOver, "with --inplace none"},
     {"inplace-possible", WriteOverAll, "with --inplace all"},
-    {"silu-assumed", SpellOutSilu, "with --no-rewrite silu"},
+    {"silu-assumed", SpellOutSilu, "with --no-rewrite silu", false},
+    {"hardswish-assumed", SpellOutHardswish, "with --no-rewrite hardswish", false},
+    {"mish-assumed", SpellOutMish, "with --no-rewrite mish", false},
+    {"glu-assumed", SpellOutGlu, "with --no-rewrite glu", false},
+    {"custom-function", SpellOutFunctions, "with --no-rewrite custom-function"},
+    {"custom-function", KeepNothingInFunctions, "where they save nothing", false},
 });
 
 struct Measured {

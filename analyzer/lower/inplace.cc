@@ -39,6 +39,7 @@ constexpr auto kSavesOutput = std::to_array<std::string_view>({
     "sigmoid", "tanh", "exp",  "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax", "relu",      "leaky_relu",
     "elu",     "selu", "celu", "tan",  "prod",  "amax",       "amin",    "norm",        "logsumexp", "pow",
     "cumprod", "sdpa", "lstm", "gru",  "rnn",   "std",        "cumsum",  "max_pool",    "assumed",   "opaque",
+    "exp2",    "expm1", "logcumsumexp", "inverse", "det", "custom_function",
 });
 
 // Producers after which model zoos write `inplace=True`.
@@ -130,15 +131,33 @@ bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId produc
   return false;
 }
 
-// True for an activation behind a layer that may or may not write over what it read: code has nn.ELU(inplace=True) as
-// often as nn.ELU(), and backward needs the result alone.
+// Before its views, what made the storage that `id` would overwrite keeps no result of its own for backward, and nobody
+// but `id` reads any of it.
+bool IsFreeBelowViews(const Draft& draft, NodeId id) {
+  constexpr auto kViews = std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "identity"});
+  constexpr auto kPieces = std::to_array<std::string_view>({"slice", "select", "split", "unbind", "expand", "diagonal"});
+  NodeId maker = Overwritable(draft, id);
+  while (maker.valid() && Contains(kViews, draft.node(maker).op)) {
+    const TensorId base = draft.node(maker).inputs[0];
+    if (draft.OnlyReader(base) != maker) return false;
+    maker = draft.producer(base);
+  }
+  return maker.valid() && !Contains(kSavesOutput, draft.node(maker).op) && !Contains(kPieces, draft.node(maker).op);
+}
+
+// True for an activation that may legally write over what it read, of which no source line tells. ReLU and its like
+// (torch/nn/modules/activation.py, dropout.py) have inplace=True; code has it as often as not.
 bool MayWriteOver(const Draft& draft, NodeId id) {
-  constexpr auto kEitherWay = std::to_array<std::string_view>({"elu", "selu", "celu"});
   const Node& node = draft.node(id);
-  if (!Contains(kEitherWay, node.op) || node.attributes.contains("inplace")) return false;
-  const NodeId producer = Overwritable(draft, id);
-  return producer.valid() && Contains(kBeforeActivation, draft.node(producer).op) &&
-         IsOwnModule(node, draft.node(producer));
+  const InPlaceRow* row = Find(node.op);
+  if (row == nullptr || row->habit == Habit::kIntoZeros || node.attributes.contains("inplace")) return false;
+  return IsFreeBelowViews(draft, id);
+}
+
+// Of these, the ones that keep their result for backward if they write in place and what they read if they do not.
+bool KeepsLessInPlace(std::string_view op) {
+  constexpr auto kEitherWay = std::to_array<std::string_view>({"leaky_relu", "elu", "selu", "celu"});
+  return Contains(kEitherWay, op);
 }
 
 // What a residual block adds to its branch came into the block from outside, perhaps through a projection. A sum of two
@@ -226,7 +245,7 @@ void MarkAllInPlace(Graph& graph) {
 
 std::vector<NodeId> PossiblyInPlace(const Draft& draft) {
   std::vector<NodeId> found = draft.InOrder();
-  std::erase_if(found, [&](NodeId id) { return !MayWriteOver(draft, id); });
+  std::erase_if(found, [&](NodeId id) { return !KeepsLessInPlace(draft.node(id).op) || !MayWriteOver(draft, id); });
   return found;
 }
 
@@ -241,9 +260,13 @@ absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
   if (run.inplace == "auto" || run.inplace.empty()) return MarkByHabit(draft, run);
   if (run.inplace == "all") {
     const int64_t habits = MarkByHabit(draft, run);
-    const std::vector<NodeId> others = PossiblyInPlace(draft);
-    for (NodeId id : others) draft.mutable_node(id).attributes["inplace"] = int64_t{1};
-    return habits + static_cast<int64_t>(others.size());
+    int64_t others = 0;
+    for (NodeId id : draft.InOrder()) {
+      if (!MayWriteOver(draft, id)) continue;
+      draft.mutable_node(id).attributes["inplace"] = int64_t{1};
+      ++others;
+    }
+    return habits + others;
   }
   std::optional<std::regex> pattern;
   try {

@@ -2,9 +2,11 @@
 // Mish (tanh of softplus), when the parts ran in one module call; and GLU, one half of x times the sigmoid of the
 // other.
 #include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
@@ -23,12 +25,67 @@ std::vector<NodeId> GateNodes(const Draft& draft, TensorId gate, TensorId x, std
   return {inner, outer};
 }
 
-int64_t FuseGated(Draft& draft, std::string_view gate_op, std::string_view fused_op) {
+// What is taken for one function of the framework and may be code of its own, which saves more.
+struct Guess {
+  std::string_view code;      // of the diagnostic
+  std::string_view rewrite;   // that takes it so
+  std::string_view spelled;   // in the file
+  std::string_view function;  // that it is taken for
+  std::string_view saved;     // for backward too, if it was written by hand
+};
+constexpr Guess kSilu = {"silu-assumed", "silu", "x * sigmoid(x)", "nn.SiLU", "sigmoid(x)"};
+constexpr Guess kHardswish = {"hardswish-assumed", "hardswish", "x * hardsigmoid(x)", "nn.Hardswish", "hardsigmoid(x)"};
+constexpr Guess kMish = {"mish-assumed", "mish", "x * tanh(softplus(x))", "nn.Mish", "softplus(x) and its tanh"};
+constexpr Guess kGlu = {"glu-assumed", "glu", "a * sigmoid(b)", "nn.GLU", "sigmoid(b)"};
+
+// nn.SiLU's operators are those of F.silu and of code that spells it out: TorchScript exports of all three are alike
+// (torch/onnx symbolic_opset9.py). A module that does nothing else is nearly always the framework's own; in the code of
+// a larger one it is either.
+void ReportGuess(Lowering& lowering, const Guess& guess, const std::vector<NodeId>& fused) {
+  if (!lowering.run.training || fused.empty()) return;
+  const Draft& draft = lowering.draft;
+  const absl::flat_hash_set<NodeId> own(fused.begin(), fused.end());
+  std::map<std::string_view, int64_t> nodes;  // other ones, by module
+  int64_t made_bytes = 0;
+  const auto bytes_of = [&](const Node& node) {
+    const Tensor& result = draft.tensor(node.outputs[0]);
+    return NumBytes(result.shape, result.dtype).value_or(0);
+  };
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    if (!own.contains(id)) ++nodes[node.module];
+    if (!node.outputs.empty() && node.outputs[0].valid()) made_bytes += bytes_of(node);
+  }
+  int64_t bytes = 0, bytes_in_code = 0;
+  for (NodeId id : fused) {
+    const Node& node = draft.node(id);
+    bytes += bytes_of(node);
+    if (node.module.empty() || nodes.contains(node.module)) bytes_in_code += bytes_of(node);
+  }
+  constexpr int64_t kNoticeable = 100;  // one part in
+  const auto count = static_cast<int64_t>(fused.size());
+  lowering.diagnostics.push_back(
+      {std::string(guess.code),
+       bytes_in_code * kNoticeable > made_bytes ? Severity::kWarning : Severity::kNote,
+       count,
+       absl::StrCat(count, " ", std::string(guess.spelled), " are taken for ", std::string(guess.function)),
+       {absl::StrCat("why: a module or function of your own that spells it out keeps ", std::string(guess.saved),
+                     " for backward too, ", bytes, " B in all"),
+        absl::StrCat("try: --no-rewrite ", std::string(guess.rewrite), " if it does")},
+       bytes});
+}
+
+// `gate_last`: the gate is the second operand, as the exporters write it for the framework's own
+// function; sigmoid(x) * x is code (torch/onnx symbolic_opset9.py, silu; onnxscript's aten_silu).
+int64_t FuseGated(Lowering& lowering, std::string_view gate_op, std::string_view fused_op, bool gate_last,
+                  const Guess& guess) {
+  Draft& draft = lowering.draft;
+  std::vector<NodeId> made;
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
     if (draft.node(id).op != "mul") continue;
     const std::vector<TensorId> operands = draft.node(id).inputs;
-    for (size_t i = 0; i < 2; ++i) {
+    for (size_t i = 0; i < (gate_last ? 1 : 2); ++i) {
       const TensorId x = operands[i], gate = operands[1 - i];
       if (!gate.valid() || draft.OnlyReader(gate) != id) continue;
       std::vector<NodeId> nodes = GateNodes(draft, gate, x, gate_op);
@@ -36,36 +93,15 @@ int64_t FuseGated(Draft& draft, std::string_view gate_op, std::string_view fused
       nodes.push_back(id);
       Node fused = MakeNode(fused_op, {x}, draft.node(id).outputs);
       const Rank rank = draft.rank(id);
-      Replace(draft, nodes, std::move(fused), rank);
+      const bool is_told = !draft.node(id).framework_op.empty();  // by the exporter's metadata
+      const NodeId replaced = Replace(draft, nodes, std::move(fused), rank);
+      if (!is_told) made.push_back(replaced);
       ++count;
       break;
     }
   }
+  ReportGuess(lowering, guess, made);
   return count;
-}
-
-// x * sigmoid(x) that a module of its own gives is nn.SiLU. In the code of a larger one it is F.silu or written by
-// hand, where sigmoid(x) is kept too: TorchScript exports of both are alike.
-void ReportInCode(Lowering& lowering) {
-  const Draft& draft = lowering.draft;
-  std::map<std::string_view, int64_t> nodes;  // by module
-  const std::vector<NodeId> order = draft.InOrder();
-  for (NodeId id : order) ++nodes[draft.node(id).module];
-  int64_t count = 0, bytes = 0;
-  for (NodeId id : order) {
-    const Node& node = draft.node(id);
-    if (node.op != "silu" || !node.framework_op.empty() || nodes[node.module] < 2) continue;
-    ++count;
-    const Tensor& result = draft.tensor(node.outputs[0]);
-    bytes += NumBytes(result.shape, result.dtype).value_or(0);
-  }
-  if (count == 0) return;
-  lowering.diagnostics.push_back(
-      {"silu-assumed", Severity::kNote, count,
-       absl::StrCat(count, " products x * sigmoid(x) in the code of modules are taken for F.silu"),
-       {absl::StrCat("why: written by hand they keep sigmoid(x) for backward too, ", bytes, " B in all"),
-        "try: --no-rewrite silu if they are"},
-       bytes});
 }
 
 // split of x into two halves a, b: a * sigmoid(b) is glu(x), which saves x alone (torch/onnx symbolic_opset9, glu).
@@ -83,6 +119,7 @@ bool IsGlu(const Draft& draft, NodeId mul, NodeId sigmoid, NodeId split) {
 int64_t FuseGlu(Lowering& lowering) {
   Draft& draft = lowering.draft;
   int64_t count = 0;
+  std::vector<NodeId> made;
   for (NodeId id : draft.InOrder()) {
     if (draft.node(id).op != "mul") continue;
     const NodeId sigmoid = draft.ProducerIf(draft.node(id).inputs[1], "sigmoid");
@@ -92,19 +129,17 @@ int64_t FuseGlu(Lowering& lowering) {
     Node glu = MakeNode("glu", {draft.node(split).inputs[0]}, draft.node(id).outputs);
     glu.attributes["axis"] = IntAttribute(draft.node(split), "axis", 0);
     const Rank rank = draft.rank(id);
-    Replace(draft, {split, sigmoid, id}, std::move(glu), rank);
+    const bool is_told = !draft.node(id).framework_op.empty();
+    const NodeId replaced = Replace(draft, {split, sigmoid, id}, std::move(glu), rank);
+    if (!is_told) made.push_back(replaced);
     ++count;
   }
+  ReportGuess(lowering, kGlu, made);
   return count;
 }
 
-int64_t FuseSilu(Lowering& lowering) {
-  const int64_t count = FuseGated(lowering.draft, "sigmoid", "silu");
-  if (count > 0 && lowering.run.training) ReportInCode(lowering);
-  return count;
-}
-
-int64_t FuseHardswish(Lowering& lowering) { return FuseGated(lowering.draft, "hardsigmoid", "hardswish"); }
-int64_t FuseMish(Lowering& lowering) { return FuseGated(lowering.draft, "tanh", "mish"); }
+int64_t FuseSilu(Lowering& lowering) { return FuseGated(lowering, "sigmoid", "silu", true, kSilu); }
+int64_t FuseHardswish(Lowering& lowering) { return FuseGated(lowering, "hardsigmoid", "hardswish", false, kHardswish); }
+int64_t FuseMish(Lowering& lowering) { return FuseGated(lowering, "tanh", "mish", false, kMish); }
 
 }  // namespace onnx_mem

@@ -18,6 +18,7 @@ int64_t RestoreLostCalls(Lowering& lowering);
 namespace {
 
 constexpr auto kRewrites = std::to_array<Rewrite>({
+    {"custom-function", "calls of autograd.Functions run as one operator", JoinCustomFunctions, Told::kByItself},
     {"folded-weight", "weights that the exporter computed are computed in every step", ComputeFoldedWeights,
      Told::kByCheck},
     {"bn-unfold", "BatchNorms that the exporter folded into convolutions put back", UnfoldBatchNorm, Told::kByItself},

@@ -89,6 +89,25 @@ bool IsPositionBias(const Draft& draft, TensorId id, int depth = 0) {
                      [&](TensorId input) { return IsPositionBias(draft, input, depth + 1); });
 }
 
+// True if beside `parent`linear1 stand the other parts of nn.TransformerEncoderLayer and its decoder
+// (torch/nn/modules/transformer.py): norms called norm1 and norm2, and a self_attn that multiplies with its weights
+// itself, as nn.MultiheadAttention does, of which in_proj_weight is a parameter and out_proj is never called
+// (torch/nn/functional.py, multi_head_attention_forward). linear1 and linear2 alone are anybody's names (MONAI's MLP).
+bool IsTorchLayer(const Draft& draft, std::string_view parent) {
+  constexpr auto kParts = std::to_array<std::string_view>({"self_attn", "norm1", "norm2"});
+  std::array<bool, kParts.size()> found = {};
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    const std::string_view module = node.module;
+    if (!module.starts_with(parent)) continue;
+    const auto part = std::find(kParts.begin(), kParts.end(), module.substr(parent.size()));
+    if (part == kParts.end()) continue;
+    const auto at = static_cast<size_t>(part - kParts.begin());
+    found[at] |= at == 0 ? IsLinear(node) : IsNorm(node);
+  }
+  return std::all_of(found.begin(), found.end(), [](bool there) { return there; });
+}
+
 }  // namespace
 
 bool IsLinear(const Node& node) { return node.op == "linear" || node.op == "addmm"; }
@@ -186,7 +205,7 @@ bool IsTorchFeedForward(const Draft& draft, NodeId activation) {
   if (!first.ends_with(kFirst) || !second.ends_with(kSecond)) return false;
   first.remove_suffix(kFirst.size());
   second.remove_suffix(kSecond.size());
-  return first == second;
+  return first == second && IsTorchLayer(draft, first);
 }
 
 }  // namespace onnx_mem

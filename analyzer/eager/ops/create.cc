@@ -1,5 +1,7 @@
 // Factories: a new tensor, no gradient. And the rule for an operator that has none.
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "analyzer/eager/ops/families.h"
 
@@ -51,6 +53,32 @@ void EnactAssumed(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// A torch.autograd.Function: forward() runs without autograd, with temporaries of its own, which its backward() makes
+// again from what was saved.
+void EnactCustomFunction(Machine& m, const Call& call, Outputs& out) {
+  const bool saves = StringAttribute(call.node, "saves", "inputs") == "inputs";
+  const int64_t workspace_bytes = IntAttribute(call.node, "workspace_bytes", 0);
+  NodeRef node = m.MakeNode("CustomFunctionBackward", call.inputs);
+  for (const TensorRef& input : call.inputs) {
+    if (saves) node.Save(input);
+  }
+  m.BeginStep(call.node.op);
+  const TensorRef workspace = m.Allocate(Dims{workspace_bytes}, DType::kUInt8);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!call.node.outputs[i].valid()) continue;
+    out[i] = m.Allocate(call.output_dims(i), call.output(i).dtype);
+    if (IsFloating(out[i]->dtype)) node.Output(out[i]);
+  }
+  std::vector<std::pair<Dims, DType>> kinds;
+  for (const TensorRef& input : call.inputs) kinds.emplace_back(input->dims, input->dtype);
+  node.Formula([kinds, workspace_bytes](Backward& b) {
+    const TensorRef again = b.m.New("custom_function_backward", Dims{workspace_bytes}, DType::kUInt8);
+    for (size_t i = 0; i < kinds.size(); ++i) {
+      if (b.needs(i)) b.result(i, b.m.New("custom_function_backward", kinds[i].first, kinds[i].second));
+    }
+  });
+}
+
 }  // namespace
 
 std::span<const OpRow> CreateOps() {
@@ -67,6 +95,7 @@ std::span<const OpRow> CreateOps() {
 std::span<const OpRow> DefaultOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"assumed", EnactAssumed, 0},
+      {"custom_function", EnactCustomFunction, 0},
       {"opaque", EnactOpaque, 0},
   });
   return kRows;

@@ -117,7 +117,7 @@ TEST(FindOpTest, EveryNameOfTheContractHasARow) {
         "sort", "nonzero", "unique", "one_hot", "triu", "tril", "cat", "stack", "pad", "upsample", "pixel_shuffle",
         "pixel_unshuffle", "roll", "repeat", "flip", "im2col", "col2im", "grid_sample", "affine_grid", "arange", "full",
         "empty", "zeros_like", "random", "sdpa", "dropout", "feature_dropout", "lstm", "gru", "rnn", "quantize",
-        "dequantize", "fake_quantize", "nll_loss", "opaque", "assumed"}) {
+        "dequantize", "fake_quantize", "nll_loss", "custom_function", "opaque", "assumed"}) {
     EXPECT_NE(FindOp(op), nullptr) << op;
   }
 }

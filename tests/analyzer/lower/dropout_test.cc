@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -222,9 +224,33 @@ std::string Named(std::string_view first, std::string_view second) {
                                                           {"/l1.u/", absl::StrCat("/l1.", std::string(second), "/")}});
 }
 
+// The layers as children of nn.TransformerEncoderLayer are called, whose attention multiplies with its weights itself.
+std::string AsTorchLayers(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const char* layer : {"/l0.", "/l1."}) {
+    for (const char* part : {"q", "k", "v", "o"})
+      names.emplace_back(absl::StrCat(layer, part, "/"), absl::StrCat(layer, "self_attn/"));
+    names.emplace_back(absl::StrCat(layer, "n1/"), absl::StrCat(layer, "norm1/"));
+    names.emplace_back(absl::StrCat(layer, "n2/"), absl::StrCat(layer, "norm2/"));
+  }
+  return absl::StrReplaceAll(text, names);
+}
+
 TEST(DropoutRecipe, TheFrameworksOwnLayersDropWhereverTheirNormsAre) {  // norm_first=True
-  EXPECT_EQ(Dropouts(Named("linear1", "linear2"), Eager()), 8);
-  EXPECT_EQ(Dropouts(Named("fc1", "fc2"), Eager()), 0);
+  EXPECT_EQ(Dropouts(AsTorchLayers(Named("linear1", "linear2")), Eager()), 8);
+  EXPECT_EQ(Dropouts(AsTorchLayers(Named("fc1", "fc2")), Eager()), 0);
+}
+
+// MONAI's MLP blocks have children of those names too, in layers of another build.
+TEST(DropoutRecipe, TwoLinearsCalledAsTheFrameworksAreNoProof) {
+  const std::string alone = Named("linear1", "linear2");
+  EXPECT_EQ(Dropouts(alone, Eager()), 0);
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(alone), Eager());
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_NE(Find(*lowered, "eval-dropout"), nullptr);
+  const std::string other_attention =
+      absl::StrReplaceAll(AsTorchLayers(alone), {{"/l0.self_attn/", "/l0.self_attn.proj/"}, {"/l1.self_attn/", "/l1.self_attn.proj/"}});
+  EXPECT_EQ(Dropouts(other_attention, Eager()), 0) << "nn.MultiheadAttention calls no modules";
 }
 
 // Megatron-BERT: BERT's names and probabilities, norms ahead of the layers. A model of images has those names too.

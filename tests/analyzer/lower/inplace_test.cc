@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_replace.h"
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -271,6 +272,65 @@ TEST(InPlace, AnEluBehindANormMayBe) {
   all.inplace = "all";
   EXPECT_NE(LowerText(kText).find("elu(d) -> e [b.2]\n"), std::string::npos) << LowerText(kText);
   EXPECT_NE(LowerText(kText, all).find("elu(d) -> e [b.2] inplace\n"), std::string::npos) << LowerText(kText, all);
+}
+
+// `text` with `what` in the place of OP, all in place that may be.
+std::string AllInPlace(std::string_view what) {
+  onnx_mem::Run all;
+  all.inplace = "all";
+  const std::string text = absl::StrReplaceAll(R"(
+    input x float32 2x4x8
+    weight c.weight float32 4x4x1
+    /c/Conv = Conv(x, c.weight) -> c float32 2x4x8
+    /Add = Add(c, x) -> s float32 2x4x8
+    /OP = OP(s) -> e float32 2x4x8
+    /last/Sin = Sin(e) -> y float32 2x4x8
+    output y
+  )",
+                                               {{"OP", std::string(what)}});
+  return LowerText(text, all);
+}
+
+TEST(InPlace, AllMeansEveryActivationThatMay) {
+  for (const char* op : {"Relu", "LeakyRelu", "Elu", "Selu", "Celu", "HardSwish", "HardSigmoid", "Mish", "Sigmoid"}) {
+    EXPECT_NE(AllInPlace(op).find("(s) -> e inplace\n"), std::string::npos) << AllInPlace(op);
+  }
+  EXPECT_EQ(AllInPlace("Gelu").find("inplace\n"), std::string::npos) << "gelu has no such form in code";
+}
+
+TEST(InPlace, NeverWhereABackwardNeedsWhatIsWrittenOver) {
+  onnx_mem::Run all;
+  all.inplace = "all";
+  const std::string text = LowerText(R"(
+    input x float32 2x4x8
+    weight c.weight float32 4x4x1
+    /c/Conv = Conv(x, c.weight) -> c float32 2x4x8
+    /a/Sigmoid = Sigmoid(c) -> s float32 2x4x8
+    /Reshape = Flatten(s) -> r float32 2x32 {axis: 1}
+    /b/LeakyRelu = LeakyRelu(r) -> e float32 2x32
+    /last/Sin = Sin(e) -> y float32 2x32
+    output y
+  )",
+                                     all);
+  EXPECT_NE(text.find("-> s [a] inplace\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("-> e [b] inplace\n"), std::string::npos) << text << "it is the sigmoid's result";
+}
+
+// nn.LeakyReLU behind a sum: auto takes it to make a new tensor, and says so.
+TEST(InPlace, ALeakyReluBehindASumMayBe) {
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(R"(
+    input x float32 2x4x8
+    weight c.weight float32 4x4x1
+    /c/Conv = Conv(x, c.weight) -> c float32 2x4x8
+    /Add = Add(c, x) -> s float32 2x4x8
+    /act/LeakyRelu = LeakyRelu(s) -> e float32 2x4x8 {alpha: 0.2}
+    /last/Sin = Sin(e) -> y float32 2x4x8
+    output y
+  )"),
+                                                {});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_TRUE(std::any_of(lowered->diagnostics.begin(), lowered->diagnostics.end(),
+                          [](const Diagnostic& d) { return d.code == "inplace-possible"; }));
 }
 
 }  // namespace

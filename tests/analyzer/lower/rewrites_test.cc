@@ -78,6 +78,73 @@ TEST(GatedActivations, SiluHardswishMish) {
             "silu(x) -> y [a]\nhardswish(y) -> z [b]\nmish(z) -> u [c]\n");
 }
 
+const Diagnostic* Said(const Lowered& lowered, std::string_view code) {
+  const auto it = std::find_if(lowered.diagnostics.begin(), lowered.diagnostics.end(),
+                               [&](const Diagnostic& d) { return d.code == code; });
+  return it == lowered.diagnostics.end() ? nullptr : &*it;
+}
+
+// nn.SiLU and a Swish class are alike in a TorchScript export; a module called twice is as likely nn.SiLU as one called
+// once.
+TEST(GatedActivations, AModuleOfItsOwnIsTakenForTheFrameworksAndSaidToBe) {
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(R"(
+    input x float32 2x8
+    /act/Sigmoid = Sigmoid(x) -> s float32 2x8
+    /act/Mul = Mul(x, s) -> y float32 2x8
+    /act_1/Sigmoid = Sigmoid(y) -> t float32 2x8
+    /act_1/Mul = Mul(y, t) -> z float32 2x8
+    output z
+  )"),
+                                                 {});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const Diagnostic* said = Said(*lowered, "silu-assumed");
+  ASSERT_NE(said, nullptr);
+  EXPECT_EQ(said->count, 2);
+  EXPECT_EQ(said->bytes, 2 * 2 * 8 * 4);
+  EXPECT_EQ(said->severity, Severity::kNote);
+}
+
+TEST(GatedActivations, InTheCodeOfALargerModuleItIsEither) {
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(R"(
+    input x float32 2x8
+    /conv/Sigmoid = Sigmoid(x) -> s float32 2x8
+    /conv/Mul = Mul(x, s) -> y float32 2x8
+    /conv/Sin = Sin(y) -> z float32 2x8
+    output z
+  )"),
+                                                 {});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const Diagnostic* said = Said(*lowered, "silu-assumed");
+  ASSERT_NE(said, nullptr);
+  EXPECT_EQ(said->severity, Severity::kWarning);
+}
+
+// No exporter writes nn.SiLU with the sigmoid ahead.
+TEST(GatedActivations, ASigmoidTimesItsArgumentIsCode) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 2x8
+    /act/Sigmoid = Sigmoid(x) -> s float32 2x8
+    /act/Mul = Mul(s, x) -> y float32 2x8
+    output y
+  )"),
+            "sigmoid(x) -> s [act]\nmul(s, x) -> y [act]\n");
+}
+
+TEST(GatedActivations, WhatTheExporterNamesIsCertain) {
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(R"(
+    input x float32 2x8
+    node_sigmoid = Sigmoid(x) -> s float32 2x8
+    @ namespace : Net/act: torch.nn.modules.activation.SiLU/silu: aten.silu.default
+    node_mul = Mul(x, s) -> y float32 2x8
+    @ namespace : Net/act: torch.nn.modules.activation.SiLU/silu: aten.silu.default
+    output y
+  )"),
+                                                 {});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_EQ(DumpLowered(*lowered), "silu(x) -> y [act]\n");
+  EXPECT_EQ(Said(*lowered, "silu-assumed"), nullptr);
+}
+
 constexpr std::string_view kSharedIndex = R"(
     input x float32 2x64x8
     weight blocks.0.table float32 9x8
