@@ -37,7 +37,6 @@ struct Run {
   std::optional<double> dropout;  // of removed dropouts; 0: as in the file; nullopt: as models of its build have
   std::string dropout_behind;                // with dropout: regex over node names and module paths; "": usual places
   bool dropout_everywhere = false;           // with dropout: behind every activation too, for an upper bound
-  bool functions_save_nothing = false;       // autograd.Functions of the model keep nothing, for a lower bound
   TiedMode tied = TiedMode::kAuto;           // --tied: output projections stored beside an embedding of their transpose
   std::string inplace = "auto";              // auto, none, or a regex over node names and module paths
   std::vector<std::string> freeze;           // regexes over parameter names

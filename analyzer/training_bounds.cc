@@ -29,7 +29,7 @@ void SpellOutHardswish(Run& run) { run.disabled_rewrites.emplace_back("hardswish
 void SpellOutMish(Run& run) { run.disabled_rewrites.emplace_back("mish"); }
 void SpellOutGlu(Run& run) { run.disabled_rewrites.emplace_back("glu"); }
 void SpellOutFunctions(Run& run) { run.disabled_rewrites.emplace_back("custom-function"); }
-void KeepNothingInFunctions(Run& run) { run.functions_save_nothing = true; }
+void KeepNothingInFunctions(Run& run) { run.disabled_rewrites.emplace_back("function-inputs"); }
 void KeepApart(Run& run) { run.tied = TiedMode::kNo; }
 
 struct Alternative {
@@ -53,7 +53,7 @@ constexpr auto kAlternatives = std::to_array<Alternative>({
     {"mish-assumed", SpellOutMish, "with --no-rewrite mish", false},
     {"glu-assumed", SpellOutGlu, "with --no-rewrite glu", false},
     {"custom-function", SpellOutFunctions, "with --no-rewrite custom-function"},
-    {"custom-function", KeepNothingInFunctions, "where they save nothing", false},
+    {"custom-function", KeepNothingInFunctions, "with --no-rewrite function-inputs", false},
 });
 
 struct Measured {

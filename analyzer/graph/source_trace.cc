@@ -1,7 +1,5 @@
 #include "analyzer/graph/source_trace.h"
 
-#include <algorithm>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -30,17 +28,6 @@ bool ParseFrame(absl::string_view text, Frame& frame) {
   frame.file = text.substr(kFile.size(), line - kFile.size());
   frame.function = text.substr(in + kIn.size());
   return absl::SimpleAtoi(text.substr(line + kLine.size(), in - line - kLine.size()), &frame.line);
-}
-
-// The name before `.apply(`, "" where there is none: "return x + ops.Swish.apply(x)" gives "ops.Swish".
-std::string AppliedName(absl::string_view text) {
-  constexpr absl::string_view kApply = ".apply(";
-  const size_t end = text.find(kApply);
-  if (end == absl::string_view::npos) return "";
-  size_t begin = end;
-  while (begin > 0 && (absl::ascii_isalnum(text[begin - 1]) || text[begin - 1] == '_' || text[begin - 1] == '.'))
-    --begin;
-  return std::string(text.substr(begin, end - begin));
 }
 
 SourceLines ReadTrace(std::string_view trace, std::map<std::string, std::shared_ptr<const SourceLine>>& known) {
@@ -74,37 +61,6 @@ const SourceLines& SourceTraceReader::Read(const Node& node) {
   auto it = traces_.find(entry->second);
   if (it == traces_.end()) it = traces_.emplace(entry->second, ReadTrace(entry->second, lines_)).first;
   return it->second.size() == node.calls.size() + 1 ? it->second : kNone;
-}
-
-std::optional<FunctionCall> CalledFunction(const Node& node) {
-  const auto entry = node.metadata.find(kSourceTrace);
-  if (entry == node.metadata.end() || !absl::StrContains(entry->second, ".apply(")) return std::nullopt;
-  const absl::string_view trace = entry->second;
-  struct Row {
-    size_t begin;
-    Frame frame;
-    absl::string_view text;
-  };
-  std::vector<Row> rows;
-  for (size_t at = trace.find(kFile); at != absl::string_view::npos; at = trace.find(kFile, at + 1)) {
-    const absl::string_view rest = trace.substr(at, trace.find(kFile, at + 1) - at);
-    const std::vector<absl::string_view> lines = absl::StrSplit(rest, absl::MaxSplits('\n', 1));
-    Row row{at, {}, lines.size() > 1 ? lines[1] : absl::string_view()};
-    if (ParseFrame(absl::StripAsciiWhitespace(lines[0]), row.frame) && row.frame.function == "forward")
-      rows.push_back(row);
-  }
-  // Frames without a call: of Functions, and of modules whose forward() was called directly.
-  size_t without_call = rows.size() - std::min(rows.size(), node.calls.size() + 1);
-  size_t called = 0;  // rows[called] is the frame of the outermost Function
-  for (size_t i = rows.size(); i-- > 1 && without_call > 0;) {
-    const absl::string_view caller = rows[i - 1].text;
-    const bool is_function = !AppliedName(caller).empty();
-    if (is_function || absl::StrContains(caller, ".forward(")) --without_call;
-    if (is_function) called = i;
-  }
-  if (called == 0) return std::nullopt;
-  return FunctionCall{AppliedName(rows[called - 1].text), std::string(trace.substr(0, rows[called].begin)),
-                      rows[called].frame.line};
 }
 
 void KeepSourceTrace(const Node& from, Node& to) {

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,22 +42,6 @@ class SourceTraceReader {
   std::map<std::string, SourceLines, std::less<>> traces_;
   std::map<std::string, std::shared_ptr<const SourceLine>> lines_;  // by file, line and text
 };
-
-// The call of a torch.autograd.Function that a lowered node ran in:
-//
-//   File "net.py", line 15, in forward         ->  {"SwishFunction", the first two rows, 7}
-//     return SwishFunction.apply(x)
-//   File "net.py", line 7, in forward
-//     return x * torch.sigmoid(x)
-//
-// A Function is no module, so its forward() is a frame for which `node.calls` has no call. That frame is what tells:
-// `self.fc(F.apply(x))` stands above the fc's own operators too, and `model.apply(f)` runs no forward().
-struct FunctionCall {
-  std::string name;   // as the source line has it, "ops.SwishFunction" too
-  std::string trace;  // down to the line that calls it
-  int64_t line = 0;   // of the Function's file, from which the node comes
-};
-std::optional<FunctionCall> CalledFunction(const Node& node);
 
 // Keeps the trace of the file's node on an operator that it became, and that of an operator on another.
 void KeepSourceTrace(const Node& from, Node& to);

@@ -5,7 +5,7 @@
 //
 //   sigmoid, mul under `return SwishFunction.apply(x)`  ->  custom_function(x)
 //
-// Source: torch/autograd/function.py; the frames of dynamo's stack traces (graph/source_trace.h).
+// Source: torch/autograd/function.py; the frames of dynamo's stack traces (graph/function_call.h).
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,11 +17,16 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/graph/function_call.h"
 #include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 
 namespace onnx_mem {
+
+int64_t JoinCustomFunctions(Lowering& lowering);
+int64_t SaveFunctionInputs(Lowering& lowering);
+
 namespace {
 
 struct Call {
@@ -111,7 +116,7 @@ bool IsReadAfterwards(const Draft& draft, TensorId id, const absl::flat_hash_set
 }
 
 // Puts the one operator in the place of those of `call`; false where they give nothing, or not at once.
-bool MakeOne(Draft& draft, const Run& run, const Call& call, int64_t& saved_bytes) {
+bool MakeOne(Draft& draft, const Call& call, int64_t& saved_bytes) {
   const absl::flat_hash_set<NodeId> members(call.nodes.begin(), call.nodes.end());
   const Rank last = draft.rank(call.nodes.back());
   std::vector<TensorId> inputs, outputs;
@@ -134,7 +139,7 @@ bool MakeOne(Draft& draft, const Run& run, const Call& call, int64_t& saved_byte
   for (TensorId input : inputs) saved_bytes += draft.producer(input).valid() ? BytesOf(draft, input) : 0;
   Node one = MakeNode("custom_function", inputs, outputs);
   one.attributes["workspace_bytes"] = TemporaryBytes(draft, call.nodes, outputs);
-  one.attributes["saves"] = std::string(run.functions_save_nothing ? "nothing" : "inputs");
+  one.attributes["saves"] = std::string("nothing");
   const NodeId id = Replace(draft, call.nodes, std::move(one), last);
   Node& made = draft.mutable_node(id);
   made.calls = call.calls;
@@ -151,7 +156,7 @@ int64_t JoinCustomFunctions(Lowering& lowering) {
   int64_t count = 0, bytes = 0;
   std::map<std::string, int64_t> names;
   for (const Call& call : FindCalls(lowering.draft)) {
-    if (!MakeOne(lowering.draft, lowering.run, call, bytes)) continue;
+    if (!MakeOne(lowering.draft, call, bytes)) continue;
     ++count;
     ++names[call.function.name];
   }
@@ -166,8 +171,19 @@ int64_t JoinCustomFunctions(Lowering& lowering) {
                     " of an autograd.Function written by hand, taken to save what it is given: ", list),
        {absl::StrCat("why: what it keeps for backward stands in its code, not in the file; its inputs are ", bytes,
                      " B in all"),
-        "try: --no-rewrite custom-function to count what autograd would keep of the operators in it, or measure it"},
+        "try: --no-rewrite custom-function to count what autograd would keep of the operators in it, --no-rewrite "
+        "function-inputs if it keeps nothing"},
        bytes});
+  return count;
+}
+
+int64_t SaveFunctionInputs(Lowering& lowering) {
+  int64_t count = 0;
+  for (NodeId id : lowering.draft.InOrder()) {
+    if (lowering.draft.node(id).op != "custom_function") continue;
+    lowering.draft.mutable_node(id).attributes["saves"] = std::string("inputs");
+    ++count;
+  }
   return count;
 }
 

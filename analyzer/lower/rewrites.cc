@@ -11,6 +11,9 @@
 
 namespace onnx_mem {
 
+// rewrite_custom_functions.cc: torch.autograd.Function
+int64_t JoinCustomFunctions(Lowering& lowering);
+int64_t SaveFunctionInputs(Lowering& lowering);
 // rewrite_cache_update.cc, rewrite_lost_calls.cc
 int64_t RestoreCacheUpdates(Lowering& lowering);
 int64_t RestoreLostCalls(Lowering& lowering);
@@ -19,6 +22,7 @@ namespace {
 
 constexpr auto kRewrites = std::to_array<Rewrite>({
     {"custom-function", "calls of autograd.Functions run as one operator", JoinCustomFunctions, Told::kByItself},
+    {"function-inputs", "autograd.Functions that save what they are given", SaveFunctionInputs, Told::kByItself},
     {"folded-weight", "weights that the exporter computed are computed in every step", ComputeFoldedWeights,
      Told::kByCheck},
     {"bn-unfold", "BatchNorms that the exporter folded into convolutions put back", UnfoldBatchNorm, Told::kByItself},

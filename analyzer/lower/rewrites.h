@@ -96,8 +96,6 @@ int64_t FuseLayerNorm(Lowering& lowering);
 int64_t FuseCosineSimilarity(Lowering& lowering);
 // rewrite_tied_weights.cc
 int64_t TieWeights(Lowering& lowering);
-// rewrite_custom_functions.cc: torch.autograd.Function
-int64_t JoinCustomFunctions(Lowering& lowering);
 // rewrite_dropout.cc: --dropout P
 int64_t RestoreDropout(Lowering& lowering);
 // rewrite_attention.cc: scaled_dot_product_attention

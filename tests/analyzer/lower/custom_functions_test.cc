@@ -11,7 +11,7 @@ namespace onnx_mem {
 namespace {
 
 // act(x) of a module whose forward() has CALL; BODY is the frame below it.
-constexpr std::string_view kModule = R"(
+constexpr char kModule[] = R"(
     input x float32 2x8
     node_sin = Sin(x) -> i float32 2x8
     @ namespace : Net/sin: aten.sin.default

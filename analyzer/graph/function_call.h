@@ -1,0 +1,31 @@
+// The stack trace that dynamo's exporter writes to each node -> the call of a torch.autograd.Function around it.
+#ifndef ONNX_MEM_ANALYZER_GRAPH_FUNCTION_CALL_H_
+#define ONNX_MEM_ANALYZER_GRAPH_FUNCTION_CALL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "analyzer/graph/graph.h"
+
+namespace onnx_mem {
+
+// The call of a torch.autograd.Function that a lowered node ran in:
+//
+//   File "net.py", line 15, in forward         ->  {"SwishFunction", the first two rows, 7}
+//     return SwishFunction.apply(x)
+//   File "net.py", line 7, in forward
+//     return x * torch.sigmoid(x)
+//
+// A Function is no module, so its forward() is a frame for which `node.calls` has no call. That frame is what tells:
+// `self.fc(F.apply(x))` stands above the fc's own operators too, and `model.apply(f)` runs no forward().
+struct FunctionCall {
+  std::string name;   // as the source line has it, "ops.SwishFunction" too
+  std::string trace;  // down to the line that calls it
+  int64_t line = 0;   // of the Function's file, from which the node comes
+};
+std::optional<FunctionCall> CalledFunction(const Node& node);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_GRAPH_FUNCTION_CALL_H_
