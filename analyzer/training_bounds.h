@@ -7,8 +7,10 @@
 //   tied-weights      weights of their own (--tied no)
 //   maybe-tied        shared (--tied yes)
 //   inplace-assumed   not in place (--inplace none)
-//   inplace-possible  ELU and its like in place too (--inplace all)
-//   silu-assumed      written by hand (--no-rewrite silu)
+//   inplace-possible  every activation in place that may be (--inplace all)
+//   silu-assumed      written by hand (--no-rewrite silu); likewise hardswish-, mish- and glu-assumed
+//   custom-function   all that autograd would keep (--no-rewrite custom-function); nothing
+//                     (--no-rewrite function-inputs)
 #ifndef ONNX_MEM_ANALYZER_TRAINING_BOUNDS_H_
 #define ONNX_MEM_ANALYZER_TRAINING_BOUNDS_H_
 

@@ -61,6 +61,7 @@
 //   matrices     det logdet inverse
 //   detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?)
 //   default      opaque {workspace_bytes} (a loop or branch run as one step)
+//                custom_function {saves: inputs|nothing, workspace_bytes} (an autograd.Function of the model's code)
 //                "assumed": new outputs, saves its inputs, one gradient per input; label `assumed`
 #ifndef ONNX_MEM_ANALYZER_EAGER_OP_TABLE_H_
 #define ONNX_MEM_ANALYZER_EAGER_OP_TABLE_H_

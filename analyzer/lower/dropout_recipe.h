@@ -6,7 +6,8 @@
 //   weights kept as [in, out]                  0.1   Conv1D of transformers: GPT, GPT-2 (resid_pdrop, attn_pdrop,
 //                                                    embd_pdrop)
 //   positions that begin at 2                  0.1   ports of fairseq's decoders: OPT; the residual branches alone
-//   linear1 and linear2 of one layer           0.1   nn.TransformerEncoderLayer(norm_first=True) and its decoder
+//   linear1, linear2, norm1, norm2 and an      0.1   nn.TransformerEncoderLayer(norm_first=True) and its decoder
+//   nn.MultiheadAttention self_attn
 //   tokens, attention.self, attention.output   0.1   configurations of transformers that follow BERT's, with norms
 //                                                    ahead of their layers: Megatron-BERT, ESM
 //   embedding_hidden_mapping_in                none  configuration_albert.py, configuration_rembert.py

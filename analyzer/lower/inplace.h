@@ -29,12 +29,14 @@ bool HasInPlaceForm(std::string_view op);
 //          convolution, BatchNorm, sum or linear; LeakyReLU as a module of its own there; `out += identity` before a
 //          ReLU; in inference also the other activations after BatchNorm
 //   norms  as auto, and BatchNorm together with the activation that alone reads it, as inplace_abn does
-//   all    as auto, and ELU and its like behind a layer, which code writes either way
+//   all    as auto, and every other activation and dropout that may legally: LeakyReLU and ELU wherever they stand,
+//          functions too; SiLU and its like, which save a copy of what they write over
 //   none   nothing
 //   REGEX  every operator that can, by node name or module path. Error: InvalidArgument (usage) for a bad pattern.
 absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run);
 
-// The activations that `all` adds: what auto takes to make a new tensor and may as well not.
+// Of the activations that `all` adds those that keep less for backward then: what auto takes to make a new tensor and
+// may as well not.
 std::vector<NodeId> PossiblyInPlace(const Draft& draft);
 
 // Sets "inplace" = 1 on every activation and sum of a lowered graph that can write in place and of which no source line

@@ -175,7 +175,8 @@ void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics
       {"inplace-possible",
        Severity::kNote,
        count,
-       absl::StrCat(count, " LeakyReLUs, ELUs and their like are taken to give tensors of their own, as half of all code has it"),
+       absl::StrCat(count, " LeakyReLUs, ELUs and their like are taken to give tensors of their own, as half of all "
+                           "code has it"),
        {absl::StrCat("why: with inplace=True they write over what they read, and backward keeps ", bytes, " B less"),
         "try: --inplace all if they do, or a pattern of their modules"},
        bytes});

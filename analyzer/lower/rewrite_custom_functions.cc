@@ -161,8 +161,9 @@ int64_t JoinCustomFunctions(Lowering& lowering) {
     ++names[call.function.name];
   }
   if (count == 0) return 0;
-  const std::string list = absl::StrJoin(
-      names, ", ", [](std::string* out, const auto& entry) { absl::StrAppend(out, entry.first, " (x", entry.second, ")"); });
+  const std::string list = absl::StrJoin(names, ", ", [](std::string* out, const auto& entry) {
+    absl::StrAppend(out, entry.first, " (x", entry.second, ")");
+  });
   lowering.diagnostics.push_back(
       {"custom-function",
        Severity::kWarning,

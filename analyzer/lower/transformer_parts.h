@@ -22,7 +22,7 @@ NodeId ReaderAfterViews(const Draft& draft, TensorId id);
 NodeId ResidualSum(const Draft& draft, TensorId id);
 
 // nn.TransformerEncoderLayer and nn.TransformerDecoderLayer, whatever their norms: the activation between their linear1
-// and linear2.
+// and linear2, beside which their self_attn, norm1 and norm2 stand.
 bool IsTorchFeedForward(const Draft& draft, NodeId activation);
 
 // A softmax whose result, and nothing else, is multiplied with the values. Of a linear's result it makes the kernels of

@@ -249,7 +249,8 @@ TEST(DropoutRecipe, TwoLinearsCalledAsTheFrameworksAreNoProof) {
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   EXPECT_NE(Find(*lowered, "eval-dropout"), nullptr);
   const std::string other_attention =
-      absl::StrReplaceAll(AsTorchLayers(alone), {{"/l0.self_attn/", "/l0.self_attn.proj/"}, {"/l1.self_attn/", "/l1.self_attn.proj/"}});
+      absl::StrReplaceAll(AsTorchLayers(alone),
+                          {{"/l0.self_attn/", "/l0.self_attn.proj/"}, {"/l1.self_attn/", "/l1.self_attn.proj/"}});
   EXPECT_EQ(Dropouts(other_attention, Eager()), 0) << "nn.MultiheadAttention calls no modules";
 }
 
