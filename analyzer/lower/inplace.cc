@@ -135,7 +135,8 @@ bool IsHabit(const Draft& draft, const InPlaceRow& row, NodeId id, NodeId produc
 // but `id` reads any of it.
 bool IsFreeBelowViews(const Draft& draft, NodeId id) {
   constexpr auto kViews = std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "identity"});
-  constexpr auto kPieces = std::to_array<std::string_view>({"slice", "select", "split", "unbind", "expand", "diagonal"});
+  constexpr auto kPieces =
+      std::to_array<std::string_view>({"slice", "select", "split", "unbind", "expand", "diagonal"});
   NodeId maker = Overwritable(draft, id);
   while (maker.valid() && Contains(kViews, draft.node(maker).op)) {
     const TensorId base = draft.node(maker).inputs[0];

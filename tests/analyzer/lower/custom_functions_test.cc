@@ -38,7 +38,7 @@ const Diagnostic* Said(const Lowered& lowered) {
 TEST(CustomFunction, ACallIsOneOperatorThatSavesItsInput) {
   const std::string text = Module("return SwishFunction.apply(x)", kBody);
   EXPECT_EQ(LowerText(text, {}, "workspace_bytes saves"),
-            "sin(x) -> i\ncustom_function(i) -> y [act] {workspace_bytes 64, saves inputs}\n");
+            "sin(x) -> i\ncustom_function(i) -> y [act] workspace_bytes=64 saves=inputs\n");
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), {});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   const Diagnostic* said = Said(*lowered);
