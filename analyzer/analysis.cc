@@ -1,13 +1,18 @@
 #include "analyzer/analysis.h"
 
 #include <algorithm>
+#include <array>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/allocators/offset_packing.h"
 #include "analyzer/allocators/replay.h"
 #include "analyzer/devices/overhead.h"
+#include "analyzer/eager/output_loss.h"
 #include "analyzer/eager/workspace.h"
 #include "analyzer/graph/source_trace.h"
 #include "analyzer/graph/status_macros.h"
@@ -104,7 +109,51 @@ std::string NameOf(BatchNormMode mode) {
   return "auto";
 }
 
-// Everything that the file does not say and this run took for granted, by the name of its option.
+struct Unit {
+  double size;
+  const char* name;
+};
+
+// "0.2 of 44.6 M parameters"; "12.3 K of 44.6 M parameters" where it is less than a tenth of the unit.
+std::string TrainedText(int64_t trained, int64_t all) {
+  constexpr std::array<Unit, 4> kUnits = {{{1e9, " G"}, {1e6, " M"}, {1e3, " K"}, {1, ""}}};
+  const auto unit_of = [&](int64_t count) {
+    return std::find_if(kUnits.begin(), kUnits.end() - 1, [&](const Unit& u) { return static_cast<double>(count) >= u.size; });
+  };
+  const auto text = [](int64_t count, const Unit& unit) {
+    return unit.size > 1 ? absl::StrFormat("%.1f", static_cast<double>(count) / unit.size) : absl::StrCat(count);
+  };
+  const Unit& whole = *unit_of(all);
+  const bool alike = trained == 0 || static_cast<double>(trained) >= whole.size / 10;
+  const Unit& part = alike ? whole : *unit_of(trained);
+  return absl::StrFormat("%s%s of %s%s parameters", trained == 0 ? "0" : text(trained, part), alike ? "" : part.name,
+                         text(all, whole), whole.name);
+}
+
+int64_t TrainedCount(const std::vector<Parameter>& parameters) {
+  int64_t count = 0;
+  for (const Parameter& p : parameters) count += p.trainable ? NumElements(Shape(p.dims)).value_or(0) : 0;
+  return count;
+}
+
+void WarnIfNothingIsTrained(const Run& run, const Enacted& enacted, std::vector<Diagnostic>& diagnostics) {
+  const bool any = TrainedCount(enacted.parameters) > 0 || enacted.parameter_count == 0;
+  if (run.freeze.empty() || any) return;
+  Diagnostic warning{.code = "nothing-trained", .severity = Severity::kWarning};
+  warning.message = "--freeze matches every parameter: the step trains nothing";
+  warning.details = {"why: a pattern freezes what it matches; what is trained must not match",
+                     "try: onnx-mem MODEL --by tensor -n 0   lists the names"};
+  diagnostics.push_back(std::move(warning));
+}
+
+// The words behind `prefix` of the assumption that starts so; "" without it.
+std::string SettledWords(const Enacted& enacted, std::string_view prefix) {
+  for (absl::string_view words : enacted.assumptions) {
+    if (absl::ConsumePrefix(&words, absl::string_view(prefix.data(), prefix.size()))) return std::string(words);
+  }
+  return "";
+}
+
 // onnxruntime's arena belongs to a session, which plans before it runs; eager figures in it would be nobody's.
 bool RunsSessions(std::string_view allocator) { return allocator == "ort"; }
 
@@ -134,6 +183,7 @@ void AddCommonAssumptions(const Workload& workload, std::vector<std::pair<std::s
   AddIf(!run.disabled_rewrites.empty(), "no-rewrite", absl::StrJoin(run.disabled_rewrites, ","), list);
 }
 
+// Everything that the file does not say and this run took for granted, by the name of its option.
 void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis) {
   const Run& run = workload.run;
   auto& list = analysis.assumptions;
@@ -145,7 +195,13 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
   }
   if (workload.optimizer.weight_decay) list.emplace_back("weight-decay", "added to the gradients");
   if (run.accumulate > 1) list.emplace_back("accumulate", absl::StrCat(run.accumulate));
+  if (!run.freeze.empty()) {
+    list.emplace_back("trains", TrainedText(TrainedCount(enacted.parameters), enacted.parameter_count));
+  }
   list.emplace_back("loss", NameOf(enacted.loss));
+  if (std::string over = SettledWords(enacted, eager::kLossOver); !over.empty()) {
+    list.emplace_back("loss-over", std::move(over));
+  }
   AddIf(!run.freeze.empty(), "freeze", absl::StrJoin(run.freeze, "|"), list);
   AddIf(!run.requires_grad.empty(), "requires-grad", absl::StrJoin(run.requires_grad, ","), list);
   AddIf(!run.checkpointed.empty(), "checkpointed", absl::StrJoin(run.checkpointed, "|"), list);
@@ -205,6 +261,7 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analy
     figures.peak_low_bytes = bounds.low_bytes;
     figures.peak_high_bytes = bounds.high_bytes;
   }
+  WarnIfNothingIsTrained(run, enacted, analysis.diagnostics);
   FillAssumptions(workload, enacted, analysis);
   analysis.training = std::move(figures);
   return absl::OkStatus();
@@ -313,6 +370,23 @@ absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, const Enacted& e
   return figures;
 }
 
+namespace {
+
+// The imported graph's tensors get the names that the parameters are told by.
+void GivePaths(const std::vector<Parameter>& parameters, Graph& graph) {
+  absl::flat_hash_map<absl::string_view, const std::string*> paths;
+  for (const Parameter& p : parameters) {
+    if (p.name != p.file_name) paths.emplace(p.file_name, &p.name);
+  }
+  if (paths.empty()) return;
+  for (Tensor& tensor : graph.tensors) {
+    const auto found = paths.find(tensor.name);
+    if (found != paths.end()) tensor.path = *found->second;
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& workload) {
   Analysis analysis;
   analysis.info = std::move(model.info);
@@ -321,6 +395,7 @@ absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& wo
   if (workload.mode != Mode::kInference) RETURN_IF_ERROR(AnalyzeTraining(model.graph, workload, analysis));
   if (workload.mode != Mode::kTraining) RETURN_IF_ERROR(AnalyzeInference(model.graph, workload, analysis));
   analysis.graph = std::move(model.graph);
+  GivePaths(analysis.parameters, analysis.graph);
   return analysis;
 }
 

@@ -198,7 +198,7 @@ void AllocateStatics(Executor& executor, const Setting& setting) {
   executor.AllocateStatics(
       [&](TensorId id) {
         return !setting.lowered.frozen.contains(id) &&
-               !MatchesAny(setting.frozen, setting.lowered.graph.tensors[id].name);
+               !MatchesAny(setting.frozen, ShownName(setting.lowered.graph.tensors[id]));
       },
       [&](const Tensor& t) {
         return run.training &&
@@ -213,8 +213,10 @@ void Parameters(const Machine& m, const Executor& executor, const Graph& graph, 
     const Tensor& tensor = graph.tensors[id];
     const TensorRef& t = executor.value(id);
     Parameter parameter;
-    parameter.name = tensor.name;
-    parameter.module = tensor.name.substr(0, tensor.name.rfind('.') == std::string::npos ? 0 : tensor.name.rfind('.'));
+    parameter.name = ShownName(tensor);
+    parameter.file_name = tensor.name;
+    const size_t dot = parameter.name.rfind('.');
+    parameter.module = parameter.name.substr(0, dot == std::string::npos ? 0 : dot);
     parameter.dims = t->dims;
     parameter.dtype = t->dtype;
     parameter.bytes = t->storage->bytes;
@@ -344,6 +346,10 @@ absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
   result.diagnostics = lowered.diagnostics;
   result.plain_rewrites = lowered.plain_rewrites;
   result.assumptions = lowered.assumptions;
+  if (const int64_t tokens = eager::TokensOfLoss(run.loss, lowered.graph, setting.loss_outputs); tokens > 0) {
+    result.assumptions.push_back(absl::StrCat(absl::string_view(eager::kLossOver.data(), eager::kLossOver.size()),
+                                              tokens, " tokens"));
+  }
   return result;
 }
 

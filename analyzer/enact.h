@@ -18,7 +18,8 @@ namespace onnx_mem {
 
 // A parameter of the model, as the optimizer sees it.
 struct Parameter {
-  std::string name;
+  std::string name;       // of the module's attribute, as far as the file tells
+  std::string file_name;  // of the tensor in the file, where there is one
   std::string module;
   Dims dims;
   DType dtype = DType::kUnknown;

@@ -131,6 +131,7 @@ absl::StatusOr<Answer> RunAnalyze(const Options& options) {
   ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(file, workload, options, clock));
 
   RETURN_IF_ERROR(CheckNames(options.workload.run, sweep.first->graph));
+  RETURN_IF_ERROR(CheckFreeze(options.workload.run, *sweep.first));
   for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, *sweep.first)) {
     sweep.first->diagnostics.push_back(std::move(warning));
   }

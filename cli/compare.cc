@@ -16,6 +16,7 @@
 #include "cli/report/comparison.h"
 #include "cli/report/present.h"
 #include "cli/saved_report.h"
+#include "cli/unmatched.h"
 
 namespace onnx_mem {
 namespace {
@@ -131,6 +132,7 @@ absl::StatusOr<Answer> RunCompare(const Options& options) {
   std::optional<ModelFile> base_file;
   Answer answer;
   Workload workload = options.workload;
+  std::vector<std::vector<Parameter>> models;
   std::optional<int64_t> saved_batch;  // a model without a batch of its own takes that of a report before it
   for (SideRequest& request : requests) {
     if (absl::EndsWith(request.path, ".json")) {
@@ -148,9 +150,11 @@ absl::StatusOr<Answer> RunCompare(const Options& options) {
     ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(request.path));
     ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeSide(file, request, workload));
     sides.push_back(ComparedOf(analysis));
+    models.push_back(analysis.parameters);
     if (sides.size() == 1) base_file = std::move(file);
   }
   for (size_t i = 1; i < sides.size(); ++i) RETURN_IF_ERROR(CheckSameAssumptions(sides.front(), sides[i]));
+  if (!models.empty()) RETURN_IF_ERROR(CheckFreeze(options.workload.run, models));
   answer.warnings = WarningsOf(sides);
   ComparedSide base = std::move(sides.front());
   sides.erase(sides.begin());

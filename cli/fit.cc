@@ -90,6 +90,7 @@ absl::StatusOr<Report> StartReport(const ModelFile& file, const Options& options
   workload.mode = PartsOf(workload.mode).front();
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
   RETURN_IF_ERROR(CheckNames(options.workload.run, analysis.graph));
+  RETURN_IF_ERROR(CheckFreeze(options.workload.run, analysis));
   Report report;
   report.command = options.command;
   report.model = SummarizeModel(analysis);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "analyzer/analysis.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/option_values.h"
@@ -10,6 +12,7 @@
 #include "cli/report/formats.h"
 #include "cli/report/present.h"
 #include "cli/report/tables.h"
+#include "cli/unmatched.h"
 
 namespace onnx_mem {
 namespace {
@@ -72,6 +75,14 @@ void AddRows(const Analysis& analysis, const std::vector<Limit>& limits, Table& 
   }
 }
 
+// What is said of a model alone is said of each, or not here.
+void TellOfAll(const std::vector<std::string>& trained, std::vector<std::pair<std::string, std::string>>& assumptions) {
+  std::erase_if(assumptions, [](const auto& entry) { return entry.first == "loss-over"; });
+  for (auto& [name, value] : assumptions) {
+    if (name == "trains") value = absl::StrJoin(trained, " and ");
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> AnalyzeModels(const Options& options, const std::vector<Limit>& limits) {
@@ -87,6 +98,8 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& options, const std::vector<L
   Table models = ModelsTable(), layers = LayersTable();
   Answer answer;
   std::string lines;
+  std::vector<std::vector<Parameter>> parameters;
+  std::vector<std::string> trained;  // with --freeze, a part for each model
   for (const std::string& path : options.operands) {
     ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(path));
     ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
@@ -98,7 +111,13 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& options, const std::vector<L
       answer.warnings.back().message.insert(0, BaseName(path) + ": ");
     }
     if (report.assumptions.empty()) report.assumptions = analysis.assumptions;
+    for (const auto& [name, value] : analysis.assumptions) {
+      if (name == "trains") trained.push_back(absl::StrCat(value, " (", BaseName(path), ")"));
+    }
+    parameters.push_back(analysis.parameters);
   }
+  RETURN_IF_ERROR(CheckFreeze(workload.run, parameters));
+  TellOfAll(trained, report.assumptions);
   const bool over = std::any_of(models.rows.begin(), models.rows.end(), [&](const Row& row) {
     return std::get<std::string>(CellAt(models, row, "fits")) == "no";
   });

@@ -308,7 +308,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--accumulate", "N", OptionGroup::kFramework, kSteps, "batches per optimizer step, whose gradients add up (1)",
      ApplyAccumulate},
     {"", "--loss", "auto|sum|mean|cross-entropy|mse|none", OptionGroup::kFramework, kSteps,
-     "the loss; auto: cross-entropy for 2-D floating logits, else the mean (auto)",
+     "the loss; auto: cross-entropy for 2-D logits and those over a model's tokens, else the mean (auto)",
      [](std::string_view text, Options& options) { return Choose(text, kLosses, options.workload.run.loss); }},
     {"", "--freeze", "REGEX", OptionGroup::kFramework, kSteps,
      "parameters that are not trained: no gradient, no optimizer state",

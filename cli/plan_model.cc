@@ -101,6 +101,7 @@ absl::StatusOr<Answer> PlanModel(const Options& options) {
   ASSIGN_OR_RETURN(const ImportedModel model, file.Import(workload.bindings));
   ASSIGN_OR_RETURN(Analysis baseline, AnalyzeImported(model, workload));
   RETURN_IF_ERROR(CheckNames(options.workload.run, baseline.graph));
+  RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
 
   ASSIGN_OR_RETURN(part.answer, PlanModel(model, workload, request));
   if (!options.emit.empty() && part.answer.chosen) return EmitChosen(model, workload, part.answer, options.emit);

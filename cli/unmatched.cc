@@ -51,11 +51,78 @@ Diagnostic NoMatch(std::string_view option, const std::string& pattern, std::str
 absl::Status CheckNames(const Run& run, const Graph& graph) {
   if (run.hold.empty() && run.requires_grad.empty()) return absl::OkStatus();
   std::vector<std::string> tensors, inputs;
-  for (const Tensor& tensor : graph.tensors) tensors.push_back(tensor.name);
+  for (const Tensor& tensor : graph.tensors) {
+    tensors.push_back(tensor.name);
+    if (!tensor.path.empty()) tensors.push_back(tensor.path);
+  }
   for (TensorId input : graph.inputs) inputs.push_back(graph.tensors[input].name);
   for (const std::string& name : run.hold) RETURN_IF_ERROR(CheckName("--hold", "unknown-tensor", name, tensors));
   for (const std::string& name : run.requires_grad) {
     RETURN_IF_ERROR(CheckName("--requires-grad", "unknown-input", name, inputs));
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+
+// What a pattern spells, without the signs of its grammar: "^layer\\.4" -> "layer.4".
+std::string WordsOf(const std::string& pattern) {
+  std::string words;
+  for (char c : pattern) {
+    if (std::string_view("^$\\()[]{}?*+|!=<:").find(c) == std::string_view::npos) words.push_back(c);
+  }
+  const size_t first = words.find_first_not_of('.');
+  if (first == std::string::npos) return "";
+  return words.substr(first, words.find_last_not_of('.') - first + 1);
+}
+
+// Parameters, their modules, and the parts of both: what a pattern may have meant.
+std::vector<std::string> PartsOf(std::span<const std::vector<Parameter>> models) {
+  std::vector<std::string> parts;
+  std::set<std::string> seen;
+  const auto add = [&](std::string part) {
+    if (seen.insert(part).second) parts.push_back(std::move(part));
+  };
+  for (const std::vector<Parameter>& parameters : models) {
+    for (const Parameter& parameter : parameters) {
+      add(parameter.name);
+      for (size_t dot = parameter.name.find('.'), begin = 0;; dot = parameter.name.find('.', begin)) {
+        add(parameter.name.substr(begin, dot - begin));
+        if (dot == std::string::npos) break;
+        add(parameter.name.substr(0, dot));
+        begin = dot + 1;
+      }
+    }
+  }
+  return parts;
+}
+
+absl::Status NothingToFreeze(const std::string& pattern, std::span<const std::vector<Parameter>> models) {
+  constexpr size_t kNames = 3;
+  std::vector<std::string> details;
+  if (std::string hint = DidYouMean(WordsOf(pattern), PartsOf(models)); !hint.empty()) {
+    details.push_back(std::move(hint));
+  } else {
+    std::string names;
+    const std::vector<Parameter>& first = models.front();
+    for (size_t i = 0; i < std::min(kNames, first.size()); ++i) names += (i == 0 ? "" : ", ") + first[i].name;
+    if (!names.empty()) details.push_back("why: its parameters are " + names + (first.size() > kNames ? " ..." : ""));
+  }
+  details.push_back("try: onnx-mem MODEL --by tensor -n 0   lists the names");
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "no-match",
+                     absl::StrFormat("--freeze '%s' matches no parameter", pattern), std::move(details));
+}
+
+}  // namespace
+
+absl::Status CheckFreeze(const Run& run, std::span<const std::vector<Parameter>> models) {
+  for (const std::string& pattern : run.freeze) {
+    const std::regex regex(pattern);
+    const bool matched = std::any_of(models.begin(), models.end(), [&](const std::vector<Parameter>& parameters) {
+      return std::any_of(parameters.begin(), parameters.end(),
+                         [&](const Parameter& p) { return std::regex_search(p.name, regex); });
+    });
+    if (!matched) return NothingToFreeze(pattern, models);
   }
   return absl::OkStatus();
 }
@@ -84,12 +151,6 @@ std::vector<Diagnostic> UnmatchedPatterns(const Run& run, const Analysis& analys
                                               run.inplace);
   }
   if (!analysis.training) return warnings;
-  for (const std::string& pattern : run.freeze) {
-    const std::regex regex(pattern);
-    const bool matched = std::any_of(analysis.parameters.begin(), analysis.parameters.end(),
-                                     [&](const Parameter& p) { return std::regex_search(p.name, regex); });
-    if (!matched) warnings.push_back(NoMatch("--freeze", pattern, "parameter", "--by tensor -n 0"));
-  }
   if (run.checkpointed.empty()) return warnings;
   const std::set<std::string> modules = ModulesOf(analysis.training->program);
   for (const std::string& pattern : run.checkpointed) {

@@ -60,8 +60,8 @@ void Executor::AllocateStatics(const std::function<bool(TensorId)>& trainable,
       t->dims = tensor.shape.dims;
       t->strides = ContiguousStrides(t->dims);
       t->dtype = tensor.dtype;
-      t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), tensor.name, DenseBytes(t->dims, t->dtype), t->dims,
-                                                t->dtype);
+      t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), ShownName(tensor),
+                                                DenseBytes(t->dims, t->dtype), t->dims, t->dtype);
       t->requires_grad = IsFloating(t->dtype) && ((kind == TensorKind::kParameter && trainable(id)) ||
                                                   (kind == TensorKind::kInput && wants_grad(tensor)));
       t->is_leaf_parameter = t->requires_grad;

@@ -1,6 +1,10 @@
 #include "analyzer/eager/output_loss.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <span>
+#include <string_view>
 
 #include "analyzer/eager/loss.h"
 
@@ -21,12 +25,69 @@ size_t ClassAxis(const Graph& graph, TensorId output) {
   return 1;
 }
 
+bool IsOneOf(std::string_view op, std::span<const std::string_view> ops) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+// What models do to logits before they hand them out: a bias of its own, a scale, a bound (Gemma: tanh(x / c) * c), the
+// last positions, a wider type.
+constexpr auto kBehindHead = std::to_array<std::string_view>(
+    {"add", "add_scalar", "cast", "clone", "contiguous", "div", "div_scalar", "mul", "mul_scalar", "permute", "reshape",
+     "slice", "squeeze", "tanh", "transpose", "unsqueeze", "view"});
+constexpr auto kLinear = std::to_array<std::string_view>({"linear", "matmul", "addmm"});
+
+// The operand that a node made; else the first.
+TensorId MadeOperand(const Graph& graph, const Node& node) {
+  const auto made = std::find_if(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
+    return id.valid() && graph.tensors[id].producer.valid();
+  });
+  if (made != node.inputs.end()) return *made;
+  return node.inputs.empty() ? TensorId() : node.inputs.front();
+}
+
+bool IsMadeByLinear(const Graph& graph, TensorId id) {
+  constexpr int kDeepest = 16;
+  for (int i = 0; i < kDeepest && id.valid() && graph.tensors[id].producer.valid(); ++i) {
+    const Node& node = graph.nodes[graph.tensors[id].producer];
+    if (IsOneOf(node.op, kLinear)) return true;
+    if (!IsOneOf(node.op, kBehindHead)) return false;
+    id = MadeOperand(graph, node);
+  }
+  return false;
+}
+
+// Integers that the caller feeds, whatever is done to their shape (or to the mark of those without a token).
+bool IsFed(const Graph& graph, TensorId id) {
+  constexpr int kDeepest = 16;
+  for (int i = 0; i < kDeepest && id.valid(); ++i) {
+    const Tensor& tensor = graph.tensors[id];
+    if (!tensor.producer.valid()) return tensor.role == TensorRole::kInput && !IsFloating(tensor.dtype);
+    const Node& node = graph.nodes[tensor.producer];
+    id = node.inputs.empty() ? TensorId() : node.inputs.front();
+  }
+  return false;
+}
+
 }  // namespace
+
+int64_t TokensOfLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs) {
+  if (asked != LossKind::kAuto || outputs.empty()) return 0;
+  const Dims& dims = graph.tensors[outputs.front()].shape.dims;
+  if (dims.size() != 3 || !IsMadeByLinear(graph, outputs.front())) return 0;
+  const bool is_vocabulary = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    if (node.op != "embedding" || node.inputs.size() < 2 || !node.inputs[0].valid()) return false;
+    const Dims& table = graph.tensors[node.inputs[0]].shape.dims;
+    return !table.empty() && table[0] == dims[2] && IsFed(graph, node.inputs[1]);
+  });
+  return is_vocabulary ? dims[2] : 0;
+}
 
 LossKind ResolveLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs) {
   if (asked != LossKind::kAuto) return asked;
   if (outputs.empty()) return LossKind::kNone;
-  return graph.tensors[outputs.front()].shape.rank() == 2 ? LossKind::kCrossEntropy : LossKind::kMean;
+  const bool are_logits =
+      graph.tensors[outputs.front()].shape.rank() == 2 || TokensOfLoss(asked, graph, outputs) > 0;
+  return are_logits ? LossKind::kCrossEntropy : LossKind::kMean;
 }
 
 int64_t TargetBytes(LossKind loss, const Graph& graph, TensorId output, bool autocast) {

@@ -3,6 +3,7 @@
 #define ONNX_MEM_ANALYZER_EAGER_OUTPUT_LOSS_H_
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/eager/machine.h"
@@ -11,7 +12,16 @@
 
 namespace onnx_mem::eager {
 
-// What kAuto stands for: cross entropy where the first of `outputs` is [rows, classes], else the mean.
+// Where kAuto takes cross entropy over the tokens of a language: how many they are. The first of `outputs` is [batch,
+// sequence, tokens], made by a linear layer, and tokens that are given to the model are looked up in as many rows. Hidden
+// states are not: nothing projects them to the vocabulary. 0: it is no such output.
+int64_t TokensOfLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs);
+
+// Starts the assumption that says so: "loss over 32000 tokens".
+inline constexpr std::string_view kLossOver = "loss over ";
+
+// What kAuto stands for: cross entropy where the first of `outputs` is [rows, classes] or has TokensOfLoss, else the
+// mean.
 LossKind ResolveLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs);
 
 // Bytes of the target: class numbers (int64) for cross entropy, a tensor of the output's shape for MSE, else 0.

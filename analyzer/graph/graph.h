@@ -51,7 +51,8 @@ enum class TensorRole : uint8_t {
 std::string_view NameOf(TensorRole role);
 
 struct Tensor {
-  std::string name;
+  std::string name;  // as in the file
+  std::string path;  // of a parameter whose name an exporter made up: as the module has it; filled by analyzer/lower
   DType dtype = DType::kUnknown;
   Shape shape;
   TensorRole role = TensorRole::kActivation;
@@ -93,6 +94,9 @@ struct Graph {
   std::vector<TensorId> initializers;
   ProgramSignature signature;  // of the program that was exported; empty where the file has none
 };
+
+// The name that reports show and patterns match: the path in the module where the file's name is none.
+inline const std::string& ShownName(const Tensor& tensor) { return tensor.path.empty() ? tensor.name : tensor.path; }
 
 // Attribute of `node`, or `fallback` when it is absent or of another type.
 int64_t IntAttribute(const Node& node, std::string_view name, int64_t fallback);

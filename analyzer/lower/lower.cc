@@ -16,6 +16,7 @@
 #include "analyzer/lower/lost_tensors.h"
 #include "analyzer/lower/merged_weights.h"
 #include "analyzer/lower/ops.h"
+#include "analyzer/lower/parameter_paths.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/residence.h"
 #include "analyzer/lower/rewrites.h"
@@ -231,6 +232,7 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   Draft::Finished finished = std::move(draft).Finish();
   lowered.graph = std::move(finished.graph);
   lowered.kinds = std::move(finished.kinds);
+  NameParameters(graph.signature, lowered.kinds, lowered.graph);
   lowered.frozen = std::move(lowering.frozen);
   lowered.hidden_buffer_bytes = lowering.hidden_buffer_bytes;
   lowered.training_form = lowering.training_form;

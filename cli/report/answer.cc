@@ -81,10 +81,21 @@ std::string LargestProofText(const CardFit::Part& part, ByteUnit units) {
                          FormatBytesIn(*part.beyond_bytes, units));
 }
 
+std::string TrainsText(const Report& report) {
+  for (const auto& [name, value] : report.assumptions) {
+    if (name == "trains") return value;
+  }
+  return "";
+}
+
 std::string AssumptionsText(const Report& report) {
   std::string text;
   for (const auto& [name, value] : report.assumptions) {
     if (value == "file" || (value == "none" && name == "amp")) continue;  // nothing was changed
+    if (name == "loss-over") {  // a part of what stands before it
+      text += " over " + value;
+      continue;
+    }
     text += text.empty() ? "Assumes " : ", ";
     text += name;
     if (!value.empty()) text += " " + value;

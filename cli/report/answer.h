@@ -34,6 +34,8 @@ std::string LargestText(const CardFit::Part& part);
 
 // What LargestText stands on: "(14.7 GiB; one more 14.8 GiB)", or "".
 std::string LargestProofText(const CardFit::Part& part, ByteUnit units);
+// "0.2 of 44.6 M parameters" of a step that --freeze leaves in part; "" of any other.
+std::string TrainsText(const Report& report);
 
 // "Assumes optimizer adam, loss cross-entropy."
 std::string AssumptionsText(const Report& report);

@@ -32,7 +32,17 @@ inline bool MadeByAStep(const Buffer& buffer) {
 class Modules {
  public:
   explicit Modules(const std::vector<Parameter>& parameters) {
-    for (const Parameter& parameter : parameters) of_parameter_.emplace(parameter.name, parameter.module);
+    for (const Parameter& parameter : parameters) {
+      of_parameter_.emplace(parameter.name, parameter.module);
+      if (parameter.file_name != parameter.name) file_names_.emplace(parameter.name, parameter.file_name);
+    }
+  }
+
+  // What the file calls a parameter that is shown under its path in the module; "" for all else.
+  const std::string& FileNameOf(const Buffer& buffer) const {
+    static const std::string* const kNone = new std::string();
+    const auto found = file_names_.find(buffer.name);
+    return buffer.category == Category::kParameters && found != file_names_.end() ? found->second : *kNone;
   }
 
   // The module, or the node where there is none; "" for neither (inputs, the loss).
@@ -53,7 +63,7 @@ class Modules {
   }
 
  private:
-  absl::flat_hash_map<std::string, std::string> of_parameter_;
+  absl::flat_hash_map<std::string, std::string> of_parameter_, file_names_;
 };
 
 }  // namespace onnx_mem

@@ -1,6 +1,9 @@
 #include "cli/report/run_table.h"
 
+#include <string>
 #include <utility>
+
+#include "cli/report/answer.h"
 
 namespace onnx_mem {
 
@@ -24,6 +27,8 @@ Table RunTable(const Report& report) {
     add("training_first_step_peak_bytes", "step 1 peak");
     add("saved_activation_bytes", "saved activations");
   }
+  const std::string trains = TrainsText(report);
+  if (!trains.empty()) table.columns.push_back({"trains", "trains"});
   for (const RunSummary& run : report.runs) {
     Row& row = table.rows.emplace_back(Row{run.batch});
     for (const std::optional<PartSummary>* part : {&run.training, &run.inference}) {
@@ -32,6 +37,7 @@ Table RunTable(const Report& report) {
                              (*part)->device_bytes});
     }
     if (training) row.insert(row.end(), {run.training->first_step_peak_bytes, run.saved_activation_bytes});
+    if (!trains.empty()) row.emplace_back(trains);
   }
   return table;
 }

@@ -67,7 +67,8 @@ Table TensorTable(const Graph& graph) {
                {"role", "role"},
                {"bytes", "bytes", ColumnKind::kBytes},
                {"producer", "made by", ColumnKind::kText, Show::kDetail},
-               {"module", "module", ColumnKind::kText, Show::kDetail}},
+               {"module", "module", ColumnKind::kText, Show::kDetail},
+               {"file_name", "in the file", ColumnKind::kText, Show::kDetail}},
               {},
               4};
   table.rows.reserve(graph.tensors.size());
@@ -77,7 +78,7 @@ Table TensorTable(const Graph& graph) {
     const Node* owner = maker ? maker : reader;
     Row& row = table.rows.emplace_back();
     row.reserve(table.columns.size());
-    row.emplace_back(tensor.name);
+    row.emplace_back(ShownName(tensor));
     row.emplace_back(std::string(NameOf(tensor.dtype)));
     row.emplace_back(tensor.shape);
     row.emplace_back(std::string(NameOf(tensor.role)));
@@ -88,6 +89,7 @@ Table TensorTable(const Graph& graph) {
       row.emplace_back(maker->name.empty() ? Describe(graph, tensor.producer) : maker->name);
     }
     row.push_back(owner ? Cell(owner->module) : Cell());
+    row.emplace_back(tensor.name);
   }
   return table;
 }
@@ -107,7 +109,8 @@ Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most)
                {"begin", "from step", ColumnKind::kStep, Show::kData},
                {"end", "until step", ColumnKind::kStep, Show::kData},
                {"until", "", ColumnKind::kText, Show::kDetail},
-               {"op", "operator", ColumnKind::kText, Show::kData}},
+               {"op", "operator", ColumnKind::kText, Show::kData},
+               {"file_name", "in the file", ColumnKind::kText, Show::kDetail}},
               {},
               2};
   for (BufferId id : LiveAt(program, figures.timeline.peak_step)) {
@@ -133,6 +136,8 @@ Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most)
     row.emplace_back(int64_t{buffer.end.value()});
     row.emplace_back(UntilText(program, buffer.end));
     row.emplace_back(MadeByAStep(buffer) ? program.steps[buffer.begin].op : std::string());
+    const std::string& file_name = modules.FileNameOf(buffer);
+    row.push_back(file_name.empty() ? Cell() : Cell(file_name));
   }
   return table;
 }

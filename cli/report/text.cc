@@ -121,11 +121,20 @@ std::string TablesText(const Report& report, const Screen& screen) {
   return text;
 }
 
+// Of reports that do not list what they assume.
+std::string TrainsLine(const Report& report, const Screen& screen) {
+  const std::string trains = TrainsText(report);
+  if (trains.empty()) return "";
+  return "\n" + Wrapped(absl::StrFormat("Trains %s.", trains), screen.width, kIndent, kIndent) + "\n";
+}
+
 std::string RenderText(const Report& report, const Screen& screen) {
   if (report.comparison) return CompareText(*report.comparison, report, screen);
   const Table* shown = TableNamed(report, report.shown_table);
-  if (report.runs.empty() && TableNamed(report, "models")) return ModelsText(report, screen);
-  if (report.runs.empty()) return TablesText(report, screen);
+  if (report.runs.empty()) {
+    const bool models = TableNamed(report, "models") != nullptr;
+    return (models ? ModelsText(report, screen) : TablesText(report, screen)) + TrainsLine(report, screen);
+  }
   std::vector<std::string> parts = {HeadingText(report, screen)};
   if (report.plan) {
     parts.push_back(PlanText(report, screen));

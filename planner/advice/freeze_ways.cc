@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -37,22 +38,34 @@ Names TrainedNames(const Enacted& enacted) {
   return names;
 }
 
-std::vector<std::string> TrainedInputs(const Graph& graph, const Node& node, const Names& trained) {
+// Names in the file -> names in the module.
+using FileNames = absl::flat_hash_map<std::string, std::string>;
+
+FileNames TrainedInFile(const Enacted& enacted) {
+  FileNames names;
+  for (const Parameter& parameter : enacted.parameters) {
+    if (parameter.has_gradient) names.emplace(parameter.file_name, parameter.name);
+  }
+  return names;
+}
+
+std::vector<std::string> TrainedInputs(const Graph& graph, const Node& node, const FileNames& trained) {
   std::vector<std::string> names;
   for (TensorId id : node.inputs) {
-    if (id.valid() && trained.contains(graph.tensors[id].name)) names.push_back(graph.tensors[id].name);
+    const auto found = id.valid() ? trained.find(graph.tensors[id].name) : trained.end();
+    if (found != trained.end()) names.push_back(found->second);
   }
   return names;
 }
 
 // Trained parameters of the module that runs last: those that the last node reads, their neighbours by name, and
 // those of the nodes beside it (a linear layer over three dimensions is two nodes, "/fc/MatMul" and "/fc/Add").
-Names HeadOf(const Graph& graph, const Names& trained) {
+Names HeadOf(const Graph& graph, const Names& trained, const FileNames& in_file) {
   Names head;
   std::string_view place;
   for (int32_t i = static_cast<int32_t>(graph.nodes.size()) - 1; i >= 0; --i) {
     const Node& node = graph.nodes[NodeId(i)];
-    const std::vector<std::string> names = TrainedInputs(graph, node, trained);
+    const std::vector<std::string> names = TrainedInputs(graph, node, in_file);
     if (names.empty()) continue;
     if (!head.empty() && (place.empty() || Before(node.name, '/') != place)) break;
     if (head.empty()) place = Before(node.name, '/');
@@ -88,7 +101,7 @@ Proposal Frozen(const Situation& s, std::string what, std::string pattern, std::
 std::vector<Proposal> ProposeFrozenPrefix(const Situation& s) {
   if (s.workload.mode != Mode::kTraining) return {};
   const Names trained = TrainedNames(s.enacted);
-  const Names head = HeadOf(s.model.graph, trained);
+  const Names head = HeadOf(s.model.graph, trained, TrainedInFile(s.enacted));
   if (head.empty() || head.size() == trained.size()) return {};
   if (const std::string module = ModuleOf(head, trained); !module.empty()) {
     return {Frozen(s, absl::StrCat("train ", module, " alone"), absl::StrCat("^(?!", Escaped(module), "\\.)"),
