@@ -68,18 +68,24 @@ bool IsFed(const Graph& graph, TensorId id) {
   return false;
 }
 
+// Rows of the largest table that fed integers are looked up in: kinds of segments and positions are fewer. 0: none.
+int64_t Vocabulary(const Graph& graph) {
+  int64_t rows = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.op != "embedding" || node.inputs.size() < 2 || !node.inputs[0].valid()) continue;
+    const Dims& table = graph.tensors[node.inputs[0]].shape.dims;
+    if (!table.empty() && table[0] > rows && IsFed(graph, node.inputs[1])) rows = table[0];
+  }
+  return rows;
+}
+
 }  // namespace
 
 int64_t TokensOfLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs) {
   if (asked != LossKind::kAuto || outputs.empty()) return 0;
   const Dims& dims = graph.tensors[outputs.front()].shape.dims;
   if (dims.size() != 3 || !IsMadeByLinear(graph, outputs.front())) return 0;
-  const bool is_vocabulary = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    if (node.op != "embedding" || node.inputs.size() < 2 || !node.inputs[0].valid()) return false;
-    const Dims& table = graph.tensors[node.inputs[0]].shape.dims;
-    return !table.empty() && table[0] == dims[2] && IsFed(graph, node.inputs[1]);
-  });
-  return is_vocabulary ? dims[2] : 0;
+  return Vocabulary(graph) == dims[2] ? dims[2] : 0;
 }
 
 LossKind ResolveLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs) {

@@ -101,21 +101,19 @@ class Namer {
     }
   }
 
-  // What the signature spells comes first, so that what is made up here does not take such a name.
+  // What is certain comes first, so that nothing else takes such a name.
   void Run() {
-    for (TensorId id : parameters_) NameBySignature(id);
+    for (TensorId id : parameters_) NameBySignature(id, &Namer::ExactlyLost);
+    for (TensorId id : parameters_) NameBySignature(id, &Namer::OnlyLost);
     for (TensorId id : parameters_) NameByReader(id);
   }
 
  private:
-  void NameBySignature(TensorId id) {
+  void NameBySignature(TensorId id, std::string (Namer::*find)(const Derived&, const Use&) const) {
     Tensor& tensor = graph_.tensors[id];
     const Derived derived = SplitDerived(tensor.name);
-    if (lost_.empty() || signature_.FindTarget(derived.base) != nullptr) return;
-    const Use use = UseOf(graph_, id);
-    const std::string exact = Within(use.module, use.word);
-    std::string path = lost_.contains(exact) ? exact : "";
-    if (path.empty() && IsMadeUp(derived.base)) path = OnlyLost(use, derived.what);
+    if (lost_.empty() || !tensor.path.empty() || signature_.FindTarget(derived.base) != nullptr) return;
+    std::string path = (this->*find)(derived, UseOf(graph_, id));
     if (path.empty()) return;
     lost_.erase(path);
     Take(tensor, std::move(path));
@@ -134,17 +132,24 @@ class Namer {
     return module.empty() ? std::string(name) : absl::StrCat(module, ".", View(name));
   }
 
-  // The one parameter that left the file and that the module, or else what is inside it, may read in that part: of
-  // nn.MultiheadAttention's in_proj_weight, of a table whose module is no call.
-  std::string OnlyLost(const Use& use, std::string_view what) const {
+  std::string ExactlyLost(const Derived&, const Use& use) const {
+    std::string path = Within(use.module, use.word);
+    return lost_.contains(path) ? path : "";
+  }
+
+  // The one parameter that left the file and that the module, or else what is inside it, may read in that part:
+  // in_proj_weight of nn.MultiheadAttention, a table whose module is no call.
+  std::string OnlyLost(const Derived& derived, const Use& use) const {
+    if (!IsMadeUp(derived.base)) return "";
     const std::string prefix = use.module.empty() ? std::string() : use.module + ".";
-    const std::string word(what.empty() ? std::string_view(use.word) : what);
+    const std::string word(derived.what.empty() ? std::string_view(use.word) : derived.what);
     std::vector<std::string_view> own, own_of_word, inside;
     for (auto it = lost_.lower_bound(prefix); it != lost_.end() && absl::StartsWith(*it, prefix); ++it) {
-      const bool has_word = absl::StrContains(it->substr(it->rfind('.') + 1), word);
+      const std::string leaf = it->substr(it->rfind('.') + 1);
+      const bool has_word = absl::StrContains(leaf, word);
       if (it->find('.', prefix.size()) == std::string::npos) {
-        own.push_back(*it);
         if (has_word) own_of_word.push_back(*it);
+        if (leaf != "weight" && leaf != "bias") own.push_back(*it);  // those are known by their part
       } else if (has_word) {
         inside.push_back(*it);
       }
