@@ -118,7 +118,8 @@ struct Unit {
 std::string TrainedText(int64_t trained, int64_t all) {
   constexpr std::array<Unit, 4> kUnits = {{{1e9, " G"}, {1e6, " M"}, {1e3, " K"}, {1, ""}}};
   const auto unit_of = [&](int64_t count) {
-    return std::find_if(kUnits.begin(), kUnits.end() - 1, [&](const Unit& u) { return static_cast<double>(count) >= u.size; });
+    return std::find_if(kUnits.begin(), kUnits.end() - 1,
+                        [&](const Unit& u) { return static_cast<double>(count) >= u.size; });
   };
   const auto text = [](int64_t count, const Unit& unit) {
     return unit.size > 1 ? absl::StrFormat("%.1f", static_cast<double>(count) / unit.size) : absl::StrCat(count);

@@ -15,8 +15,8 @@ namespace onnx_mem {
 // Errors: unknown-tensor (--hold) and unknown-input (--requires-grad), with suggestions.
 absl::Status CheckNames(const Run& run, const Graph& graph);
 
-// Errors: no-match for a pattern of --freeze that matches a parameter of none of the models, with the nearest names. What
-// it was to freeze would be trained, without a word.
+// Errors: no-match for a pattern of --freeze that matches a parameter of none of the models, with the nearest names.
+// What it was to freeze would be trained, without a word.
 absl::Status CheckFreeze(const Run& run, std::span<const std::vector<Parameter>> models);
 inline absl::Status CheckFreeze(const Run& run, const Analysis& analysis) {
   return CheckFreeze(run, std::span(&analysis.parameters, 1));

@@ -13,8 +13,8 @@
 namespace onnx_mem::eager {
 
 // Where kAuto takes cross entropy over the tokens of a language: how many they are. The first of `outputs` is [batch,
-// sequence, tokens], made by a linear layer, and tokens that are given to the model are looked up in as many rows. Hidden
-// states are not: nothing projects them to the vocabulary. 0: it is no such output.
+// sequence, tokens], made by a linear layer, and the tokens that are fed to the model are looked up in as many rows.
+// Hidden states are not: nothing projects them to the vocabulary. 0: it is no such output.
 int64_t TokensOfLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs);
 
 // Starts the assumption that says so: "loss over 32000 tokens".

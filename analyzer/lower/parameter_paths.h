@@ -1,4 +1,4 @@
-// Parameters under names that an exporter made up -> their paths in the module (Tensor::path), for reports and patterns.
+// Parameters under names that an exporter made up -> their paths in the module (Tensor::path), for reports, patterns.
 //
 //   val_152, read by the linear of layers.0.attn.q_proj           ->  layers.0.attn.q_proj.weight
 //   onnx::MatMul_243, read by /encoder/fc/MatMul                  ->  encoder.fc.weight

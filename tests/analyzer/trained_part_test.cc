@@ -16,8 +16,9 @@ namespace {
 // A model of a language with `tail` behind its layers: h float[2,16,32], 100 tokens.
 std::string Language(std::string_view output, std::string_view weights, std::string_view tail) {
   return absl::StrCat("m (int64[2,16] ids) => (float[2,16,", std::string(output), R"(] y)
-      <float[100,32] wte.weight = ["location": "none"], float[32,32] w = ["location": "none"])", std::string(weights), R"(>
-      { e = Gather(wte.weight, ids)  g = MatMul(e, w)  h = Relu(g) )", std::string(tail), " }");
+      <float[100,32] wte.weight = ["location": "none"], float[32,32] w = ["location": "none"])",
+                      std::string(weights), "> { e = Gather(wte.weight, ids)  g = MatMul(e, w)  h = Relu(g)  ",
+                      std::string(tail), " }");
 }
 
 std::string LossOf(std::string_view text) {
@@ -43,7 +44,8 @@ TEST(LossOfTokens, ATiedHeadIsOne) {
 
 // BERT's decoder has a bias of its own; Gemma bounds its logits.
 TEST(LossOfTokens, WhatFollowsTheHeadIsSeenThrough) {
-  EXPECT_EQ(LossOf(Language("100", R"(, float[32,100] head = ["location": "none"], float[100] b = ["location": "none"])",
+  EXPECT_EQ(LossOf(Language("100",
+                            R"(, float[32,100] head = ["location": "none"], float[100] b = ["location": "none"])",
                             "l = MatMul(h, head)  s = Add(b, l)  t = Tanh(s)  c = Constant <value = float {30.0}> ()  "
                             "y = Mul(t, c)")),
             "cross-entropy, loss over 100 tokens");

@@ -54,7 +54,8 @@ Parameter Named(const char* name) {
 
 std::string FreezeText(const std::string& pattern) {
   const std::vector<std::vector<Parameter>> models = {
-      {Named("layers.0.q_proj.lora_A.weight"), Named("layers.0.q_proj.weight"), Named("head.weight")}, {Named("stem.w")}};
+      {Named("layers.0.q_proj.lora_A.weight"), Named("layers.0.q_proj.weight"), Named("head.weight")},
+      {Named("stem.w")}};
   onnx_mem::Run run;
   run.freeze = {"weight", pattern};
   const absl::Status status = CheckFreeze(run, models);
@@ -67,8 +68,8 @@ TEST(CheckFreeze, RefusesPatternsThatMatchNothing) {
   EXPECT_EQ(FreezeText("^layers\\.1\\."), "no-match: --freeze '^layers\\.1\\.' matches no parameter | did you mean: "
                                           "layers.0, layers");
   EXPECT_EQ(FreezeText("encoder"),
-            "no-match: --freeze 'encoder' matches no parameter | why: its parameters are layers.0.q_proj.lora_A.weight, "
-            "layers.0.q_proj.weight, head.weight");
+            "no-match: --freeze 'encoder' matches no parameter | why: its parameters are "
+            "layers.0.q_proj.lora_A.weight, layers.0.q_proj.weight, head.weight");
 }
 
 TEST(CheckFreeze, OneOfSeveralModelsMayHaveIt) { EXPECT_EQ(FreezeText("^stem"), "ok"); }
