@@ -65,7 +65,7 @@ class Finder {
     for (const CallNodes& call : calls_) {
       for (NodeId id : call.nodes) lost.biases += RestoreBias(call, id);
     }
-    lost.unknown = Unknown();
+    if (!calls_.empty()) lost.unknown = Unknown();  // without calls, what is folded looks like what is not there
     if (lost.merged + lost.biases > 0) {
       LinkTensors(graph_);
       lost.graph = std::move(graph_);

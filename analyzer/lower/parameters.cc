@@ -172,13 +172,15 @@ bool IsMarked(const Graph& graph, TensorId id, std::string_view mark) {
 
 // Where the file has the signature of the exported program, that names every parameter. A stored tensor of another name
 // is what the exporter computed of one only if a call that reads it reads a parameter too. All else are
-// numbers of the code: the probability of a stochastic depth, in a tensor of its own.
+// numbers of the code: the probability of a stochastic depth, in a tensor of its own. Of more than one element it may be
+// what was computed of a parameter by several calls.
 bool IsNumberOfCode(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   if (graph.signature.empty() || graph.signature.FindTarget(tensor.name) != nullptr) return false;
-  return std::none_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
+  if (std::any_of(tensor.shape.dims.begin(), tensor.shape.dims.end(), [](int64_t d) { return d != 1; })) return false;
+  return !tensor.consumers.empty() && std::none_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
     const auto fx = graph.nodes[reader].metadata.find(kFxNode);
-    if (fx == graph.nodes[reader].metadata.end()) return false;
+    if (fx == graph.nodes[reader].metadata.end()) return true;  // it may be one for all we know
     const FxCall call = ParseFxCall(fx->second);
     return std::any_of(call.args.begin(), call.args.end(), [&](const std::string& arg) {
       const SignatureEntry* entry = graph.signature.FindPlaceholder(arg);
