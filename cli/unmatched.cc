@@ -129,7 +129,7 @@ absl::Status CheckFreeze(const Run& run, std::span<const std::vector<Parameter>>
 
 namespace {
 
-// --inplace takes words and a pattern over nodes and modules alike: "Auto" is a pattern.
+// --inplace takes words, in any case, and a pattern over nodes and modules alike.
 bool MatchesInPlace(const std::string& pattern, const Analysis& analysis) {
   if (pattern.empty() || !InPlaceWord(pattern).empty()) return true;
   const std::regex regex(pattern);
