@@ -89,7 +89,7 @@ Table TensorTable(const Graph& graph) {
       row.emplace_back(maker->name.empty() ? Describe(graph, tensor.producer) : maker->name);
     }
     row.push_back(owner ? Cell(owner->module) : Cell());
-    row.emplace_back(tensor.name);
+    row.push_back(tensor.path.empty() ? Cell() : Cell(tensor.name));
   }
   return table;
 }

@@ -16,8 +16,8 @@ namespace {
 // A model of a language with `tail` behind its layers: h float[2,16,32], 100 tokens.
 std::string Language(std::string_view output, std::string_view weights, std::string_view tail) {
   return absl::StrCat("m (int64[2,16] ids) => (float[2,16,", std::string(output), R"(] y)
-      <float[100,32] wte.weight = ["location": "none"], float[32,32] w = ["location": "none"])",
-                      std::string(weights), "> { e = Gather(wte.weight, ids)  g = MatMul(e, w)  h = Relu(g)  ",
+      <float[100,32] wte = ["location": "none"], float[32,32] w = ["location": "none"])",
+                      std::string(weights), "> { e = Gather(wte, ids)  g = MatMul(e, w)  h = Relu(g)  ",
                       std::string(tail), " }");
 }
 
@@ -38,7 +38,7 @@ TEST(LossOfTokens, LogitsOverTheVocabularyAreTrainedByCrossEntropy) {
 }
 
 TEST(LossOfTokens, ATiedHeadIsOne) {
-  EXPECT_EQ(LossOf(Language("100", "", "t = Transpose <perm = [1, 0]> (wte.weight)  y = MatMul(h, t)")),
+  EXPECT_EQ(LossOf(Language("100", "", "t = Transpose <perm = [1, 0]> (wte)  y = MatMul(h, t)")),
             "cross-entropy, loss over 100 tokens");
 }
 
@@ -55,8 +55,8 @@ TEST(LossOfTokens, HiddenStatesAreNoLogits) {
   EXPECT_EQ(LossOf(Language("32", "", "y = Identity(h)")), "mean");
   // As wide as the vocabulary is large, but not projected to it.
   EXPECT_EQ(LossOf(R"(m (int64[2,16] ids) => (float[2,16,32] y)
-      <float[32,32] wte.weight = ["location": "none"], float[32,32] w = ["location": "none"]>
-      { e = Gather(wte.weight, ids)  g = MatMul(e, w)  y = Relu(g) })"),
+      <float[32,32] wte = ["location": "none"], float[32,32] w = ["location": "none"]>
+      { e = Gather(wte, ids)  g = MatMul(e, w)  y = Relu(g) })"),
             "mean");
 }
 
@@ -74,25 +74,26 @@ TEST(LossOfTokens, SignalsOfConvolutionsStay) {
 // Positions are looked up too, by numbers that nobody feeds.
 TEST(LossOfTokens, PositionsAreNoTokens) {
   EXPECT_EQ(LossOf(R"(m (int64[2,16] ids) => (float[2,16,16] y)
-      <float[100,32] wte.weight = ["location": "none"], float[16,32] wpe.weight = ["location": "none"],
+      <float[100,32] wte = ["location": "none"], float[16,32] wpe = ["location": "none"],
        int64[1,16] positions = ["location": "none"], float[32,16] w = ["location": "none"]>
-      { e = Gather(wte.weight, ids)  p = Gather(wpe.weight, positions)  s = Add(e, p)  y = MatMul(s, w) })"),
+      { e = Gather(wte, ids)  p = Gather(wpe, positions)  s = Add(e, p)  y = MatMul(s, w) })"),
             "mean");
 }
 
 // The choice is the one that could be asked for: no byte differs.
 TEST(LossOfTokens, IsWhatTheOptionGives) {
   const std::string text = Language("100", R"(, float[32,100] head = ["location": "none"])", "y = MatMul(h, head)");
-  Run asked;
+  onnx_mem::Run asked;
   asked.loss = LossKind::kCrossEntropy;
-  const absl::StatusOr<Enacted> chosen = Enact(ParseGraph(text), Run()), given = Enact(ParseGraph(text), asked);
+  const absl::StatusOr<Enacted> chosen = Enact(ParseGraph(text), onnx_mem::Run());
+  const absl::StatusOr<Enacted> given = Enact(ParseGraph(text), asked);
   ASSERT_TRUE(chosen.ok() && given.ok());
   EXPECT_EQ(DumpProgram(chosen->program), DumpProgram(given->program));
 }
 
 absl::StatusOr<Analysis> Frozen(const std::string& pattern) {
-  const std::string text = Language("100", R"(, float[32,100] head.weight = ["location": "none"])",
-                                    "y = MatMul(h, head.weight)");
+  const std::string text = Language("100", R"(, float[32,100] head = ["location": "none"])",
+                                    "y = MatMul(h, head)");
   absl::StatusOr<ImportedModel> model = ImportText(text);
   if (!model.ok()) return model.status();
   Workload workload;
