@@ -30,6 +30,7 @@ void SpellOutMish(Run& run) { run.disabled_rewrites.emplace_back("mish"); }
 void SpellOutGlu(Run& run) { run.disabled_rewrites.emplace_back("glu"); }
 void SpellOutFunctions(Run& run) { run.disabled_rewrites.emplace_back("custom-function"); }
 void KeepNothingInFunctions(Run& run) { run.disabled_rewrites.emplace_back("function-inputs"); }
+void UnfoldAll(Run& run) { run.batch_norm = BatchNormMode::kUnfold; }
 void KeepApart(Run& run) { run.tied = TiedMode::kNo; }
 
 struct Alternative {
@@ -46,6 +47,7 @@ constexpr auto kAlternatives = std::to_array<Alternative>({
     {"eval-dropout", DropEverywhere, "with one behind every activation as well", false},
     {"tied-weights", KeepApart, "with --tied no"},
     {"maybe-tied", Share, "with --tied yes"},
+    {"bn-undecided", UnfoldAll, "with --bn unfold"},
     {"inplace-assumed", WriteNothingOver, "with --inplace none"},
     {"inplace-possible", WriteOverAll, "with --inplace all"},
     {"silu-assumed", SpellOutSilu, "with --no-rewrite silu", false},

@@ -261,6 +261,79 @@ bool IsOnlyCompared(const Graph& graph, TensorId id, int depth) {
   });
 }
 
+// Numbers, lists of them, and words of Python: no value of the program.
+bool IsSpelledOut(std::string_view argument) {
+  if (argument == "None" || argument == "True" || argument == "False") return true;
+  const bool is_list = argument.starts_with('[') || argument.starts_with('(');
+  if (is_list) return !absl::StrContains(View(argument), "%");
+  return argument.find_first_not_of("+-.0123456789e") == std::string_view::npos || absl::StartsWith(View(argument), "torch.");
+}
+
+// True if the call of the framework that `node` became of reads an activation and nothing else that is computed or
+// trained: what stands beside the activation is a buffer, a constant of the code, or what the exporter made up where
+// the module has no parameter (the scale of BatchNorm2d(affine=False), torch_lib/ops/core.py aten_native_batch_norm).
+bool CallReadsNoParameter(const Graph& graph, const Node& node) {
+  const auto text = node.metadata.find(kFxNode);
+  if (graph.signature.empty() || text == node.metadata.end()) return false;
+  const FxCall call = ParseFxCall(text->second);
+  if (call.name.empty() || call.args.empty()) return false;
+  const auto is_value = [&](std::string_view argument) {
+    if (IsSpelledOut(argument)) return false;
+    const SignatureEntry* entry = graph.signature.FindPlaceholder(argument);
+    return entry == nullptr || entry->kind == SignatureKind::kParameter;
+  };
+  if (graph.signature.FindPlaceholder(call.args[0]) != nullptr) return false;
+  return std::none_of(call.args.begin() + 1, call.args.end(), is_value);
+}
+
+// Of a dynamo export, whose every node carries its call.
+bool NoReaderNamesParameter(const Graph& graph, TensorId id) {
+  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  return IsExporterName(graph.tensors[id].name) && !readers.empty() &&
+         std::all_of(readers.begin(), readers.end(),
+                     [&](NodeId reader) { return CallReadsNoParameter(graph, graph.nodes[reader]); });
+}
+
+// CONSTANT_TENSOR of the exported program's signature: a tensor that the code made, which nothing registers.
+bool IsConstantOfProgram(const Graph& graph, TensorId id) {
+  const SignatureEntry* entry = graph.signature.FindTarget(graph.tensors[id].name);
+  return entry != nullptr && entry->kind == SignatureKind::kConstant;
+}
+
+// An input of the graph, in another type or multiplied by a number of the code.
+bool IsRawInput(const Graph& graph, TensorId id, int depth = 0) {
+  constexpr int kDeepest = 4;
+  const Tensor& tensor = graph.tensors[id];
+  if (tensor.role == TensorRole::kInput) return true;
+  if (!tensor.producer.valid() || depth == kDeepest) return false;
+  const Node& maker = graph.nodes[tensor.producer];
+  if (maker.op == "Cast") return IsRawInput(graph, maker.inputs[0], depth + 1);
+  if (maker.op != "Mul" && maker.op != "Div") return false;
+  return IsRawInput(graph, maker.inputs[0], depth + 1) && NumElements(graph.tensors[maker.inputs[1]].shape) == 1;
+}
+
+// (x - mean) of an input, of which the first operand is `id`'s counterpart.
+bool IsCentered(const Graph& graph, TensorId id) {
+  const NodeId producer = graph.tensors[id].producer;
+  if (!producer.valid()) return false;
+  const Node& maker = graph.nodes[producer];
+  return maker.op == "Sub" && IsRawInput(graph, maker.inputs[0]) &&
+         graph.tensors[maker.inputs[1]].role != TensorRole::kActivation;
+}
+
+// (x - mean) / std of what the model is fed: statistics of the data, which nobody trains. Sums are left out: positions
+// that are learned are added to an input of features.
+bool NormalisesInput(const Graph& graph, TensorId id) {
+  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const Node& node = graph.nodes[reader];
+    if (node.inputs.size() != 2 || node.inputs[1] != id || !node.inputs[0].valid()) return false;
+    if (node.op == "Sub") return IsRawInput(graph, node.inputs[0]);
+    if (node.op == "Div") return IsRawInput(graph, node.inputs[0]) || IsCentered(graph, node.inputs[0]);
+    return node.op == "Mul" && IsCentered(graph, node.inputs[0]);
+  });
+}
+
 }  // namespace
 
 bool IsLayerWeight(const Graph& graph, TensorId id) {
@@ -309,8 +382,12 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
   if (!IsFloating(tensor.dtype) || IsInBufferSlot(graph, id) || IsQuantizationScale(graph, id)) {
     return TensorKind::kBuffer;
   }
+  if (IsConstantOfProgram(graph, id) || NoReaderNamesParameter(graph, id)) return TensorKind::kBuffer;
+  // torch.onnx stores every parameter as an initializer: its Constant nodes, which it names itself, are tensors that the
+  // code makes (a matrix of a transform, the scale that a norm without parameters is given).
+  if (tensor.role == TensorRole::kConstant && IsExporterName(tensor.name)) return TensorKind::kBuffer;
   if (IsLayerWeight(graph, id)) return TensorKind::kParameter;
-  if (tensor.role != TensorRole::kInitializer) return TensorKind::kBuffer;
+  if (tensor.role != TensorRole::kInitializer || NormalisesInput(graph, id)) return TensorKind::kBuffer;
   if (IsResultName(tensor.name) && IsRelativeTable(graph, id)) return TensorKind::kParameter;
   if (std::find(kTableCalls.begin(), kTableCalls.end(), CallOf(tensor.name)) != kTableCalls.end())
     return TensorKind::kBuffer;

@@ -31,7 +31,9 @@ bool IsLayerWeight(const Graph& graph, TensorId id);
 // kParameter or kBuffer for a stored or constant tensor that lives on the device.
 //   integers, running statistics, masks, tables      buffer
 //   floating weights                                 parameter
-//   floating Constant nodes                          buffer, unless they are a layer's weight
+//   floating Constant nodes                          buffer, unless they are a layer's weight and have a name of its own
+//   what the exported program calls a constant       buffer
+//   what an input is normalised with                 buffer
 TensorKind KindOfStored(const Graph& graph, TensorId id);
 
 }  // namespace onnx_mem

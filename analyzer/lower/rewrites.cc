@@ -73,6 +73,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"crop", "images whose padding is cut off are copied", CopyCrops, Told::kByCheck},
     {"bias-cache", "position biases that attentions keep in evaluation mode", MarkCachedBiases, Told::kByCheck},
     {"token-map", "images made of tokens are copied into the layout of images", InsertTokenMapCopy},
+    {"bn-undecided", "BatchNorms of which no trace is left", TellUndecidedNorms, Told::kByItself},
     {"frozen-tables", "tables of positions that are not trained", FreezeTables, Told::kByItself},
     {"direct-calls", "attentions whose forward was called directly run in a call of their own", NameDirectCalls,
      Told::kByCheck},

@@ -34,6 +34,8 @@ absl::Status CheckRewriteNames(const std::vector<std::string>& names);
 int64_t ComputeFoldedWeights(Lowering& lowering);
 // rewrite_folded_batch_norm.cc: a BatchNorm that the exporter folded into a convolution is put back.
 int64_t UnfoldBatchNorm(Lowering& lowering);
+// undecided_norms.cc: tells where nothing shows whether one was folded
+int64_t TellUndecidedNorms(Lowering& lowering);
 // rewrite_linear_bias.cc: MatMul and Add of one module are one addmm.
 int64_t FuseLinearBias(Lowering& lowering);
 // rewrite_rsqrt.cc: 1 / sqrt(x) is rsqrt.

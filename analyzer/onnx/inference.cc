@@ -331,6 +331,24 @@ const onnx::TypeProto* InferencePass::TypeFromValueInfo(const onnx::GraphProto& 
   return nullptr;
 }
 
+namespace {
+
+// Reads a stored list of integers, a shape or axes, whose contents are not in the file.
+bool LacksContents(const NodeSite& site) {
+  for (size_t i = 0; i < site.inputs.size(); ++i) {
+    Value* input = site.inputs[i];
+    if (input == nullptr || MayHaveContents(*input) || !IsFullyKnown(input->type)) continue;
+    const auto& type = input->type->tensor_type();
+    if (!IsIntegral(DTypeOf(type.elem_type())) || type.shape().dim_size() > 1) continue;
+    const std::string& name = site.node.input(static_cast<int>(i));
+    const auto& stored = site.graph.initializer();
+    if (std::any_of(stored.begin(), stored.end(), [&](const auto& tensor) { return tensor.name() == name; })) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void InferencePass::BindOutputs(NodeSite& site, const NodeOutputs& outputs) {
   const bool any_unknown =
       std::any_of(outputs.begin(), outputs.end(), [](const onnx::TypeProto* type) { return !IsFullyKnown(type); });
@@ -350,7 +368,7 @@ void InferencePass::BindOutputs(NodeSite& site, const NodeOutputs& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     Value value;
     const bool filled = i < results.size() && Fill(results[i], *outputs[i]);
-    if (!site.op.inferred && !IsFullyKnown(outputs[i])) {
+    if ((!site.op.inferred || LacksContents(site)) && !IsFullyKnown(outputs[i])) {
       const onnx::TypeProto* stored = TypeFromValueInfo(site.graph, site.node.output(static_cast<int>(i)));
       if (stored != nullptr && outputs[i]->value_case() == onnx::TypeProto::VALUE_NOT_SET) *outputs[i] = *stored;
       if (stored != nullptr) Fill({stored->tensor_type().elem_type(), ShapeOfType(stored)}, *outputs[i]);

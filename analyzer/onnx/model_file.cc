@@ -29,6 +29,7 @@
 #include "analyzer/onnx/tied_weights.h"
 #include "analyzer/onnx/traced_batch.h"
 #include "analyzer/onnx/unroll.h"
+#include "analyzer/onnx/weightless.h"
 
 namespace onnx_mem {
 namespace {
@@ -199,6 +200,7 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   }
   if (model->opset_import().empty()) model->add_opset_import()->set_version(1);  // IR 1 and 2 had no other
   info = InfoOf(*model, path, bytes.size());
+  RETURN_IF_ERROR(RestoreWeights(*model, path, diagnostics));
   if (const int64_t joined = JoinTiedWeights(*model, bytes, path); joined > 0) {
     diagnostics.push_back(
         {.code = "tied-weights",

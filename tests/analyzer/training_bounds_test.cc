@@ -81,6 +81,24 @@ TEST(TrainingBounds, ASharedHeadLowersIt) {
   EXPECT_TRUE(absl::StrContains(RangeOf(bounded, "maybe-tied"), "with --tied yes")) << RangeOf(bounded, "maybe-tied");
 }
 
+// Two convolutions whose names tell nothing, with activations behind them.
+constexpr char kUntold[] = R"(g (float[8,8,16,16] x) => (float[8,8,16,16] y)
+    <float[8,8,3,3] wa = ["location": "none"], float[8] ba = ["location": "none"],
+     float[8,8,3,3] wb = ["location": "none"], float[8] bb = ["location": "none"]>
+    { c = Conv <pads = [1, 1, 1, 1]> (x, wa, ba)
+      r = Relu(c)
+      d = Conv <pads = [1, 1, 1, 1]> (r, wb, bb)
+      y = Relu(d) })";
+
+TEST(TrainingBounds, ABatchNormThatMayHaveBeenFoldedRaisesIt) {
+  const Bounded bounded = Bound(ParseGraph(kUntold));
+  EXPECT_GE(bounded.bounds.high_bytes, bounded.peak_bytes + 8 * 8 * 16 * 16 * 4);
+  EXPECT_TRUE(absl::StrContains(RangeOf(bounded, "bn-undecided"), "with --bn unfold"));
+  Workload workload;
+  workload.run.batch_norm = BatchNormMode::kAsIs;
+  EXPECT_EQ(RangeOf(Bound(ParseGraph(kUntold), workload), "bn-undecided"), "");
+}
+
 // A bias [4, 16, 16] of positions, computed by the exporter.
 constexpr char kBiased[] = R"(g (float[2,4,16,16] x) => (float[2,4,16,16] y)
     <float[4,16,16] table = ["location": "none"]>

@@ -102,5 +102,17 @@ TEST(GroupNorm, SavesASliceOfChannelsAsItIs) {
   EXPECT_EQ(y->strides, ContiguousStrides(y->dims));
 }
 
+// x + self.pos_embedding[:, :n] where n is all of it: the parameter gets its gradient through the alias.
+TEST(Slice, AllOfAParameterHandsItsGradientOn) {
+  OperatorRun run;
+  const TensorRef table = run.Static({{1, 4, 8}});
+  const TensorRef all = run.One("slice", {table}, {1, 4, 8},
+                                {{"axes", std::vector<int64_t>{1}}, {"starts", std::vector<int64_t>{0}}});
+  EXPECT_EQ(all->storage, table->storage);
+  EXPECT_TRUE(all->requires_grad);
+  EXPECT_EQ(run.Backward(run.One("neg", {all}, {1, 4, 8})), "neg:128");
+  EXPECT_EQ(run.machine().gradients().size(), 1u);
+}
+
 }  // namespace
 }  // namespace onnx_mem::eager

@@ -130,5 +130,27 @@ TEST(TiedWeights, PositionsFromTwoAreOfModelsThatShare) {
   EXPECT_FALSE(IsTied(absl::StrReplaceAll(text, {{"scalar = 2", "scalar = 1"}})));
 }
 
+// GPT-2's names, of which transformers and nanoGPT tie the head's; without its table of positions they are GPT-J's.
+TEST(TiedWeights, NamesOfGpt2Share) {
+  const std::string text = absl::StrReplaceAll(Model(R"(
+    weight positions.weight float32 32x16
+    input i int64 2x8
+    /positions/Gather = Gather(positions.weight, i) -> p float32 2x8x16
+    /Add = Add(e, p) -> h float32 2x8x16
+)"), {{"embed.weight", "wte.weight"}, {"/head/", "/lm_head/"}});
+  const auto is_tied = [](const std::string& model) {
+    return LowerText(model).find("linear(h, wte.weight) -> y") != std::string::npos;
+  };
+  EXPECT_TRUE(is_tied(absl::StrReplaceAll(text, {{"positions.weight", "wpe.weight"}})));
+  EXPECT_FALSE(is_tied(text));
+}
+
+// Models of 128,000 tokens and more do both.
+TEST(TiedWeights, ALargeVocabularyShowsNothing) {
+  const std::string text = absl::StrReplaceAll(Model(kPlain), {{"2000", "200000"}});
+  EXPECT_FALSE(IsTied(text));
+  EXPECT_NE(DiagnosticsOf(text).find("maybe-tied"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -1,0 +1,100 @@
+// What of a file's stored tensors is trained, and where nothing shows whether a BatchNorm was.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/analyzer/lower/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+bool Has(const std::string& text, std::string_view line) { return text.find(line) != std::string::npos; }
+
+std::string DiagnosticsOf(const std::string& text) {
+  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), Run());
+  std::string codes;
+  for (const Diagnostic& d : lowered->diagnostics) absl::StrAppend(&codes, d.code, " ");
+  return codes;
+}
+
+// x @ torch.tensor(...): parameters are initializers in an export of torch.onnx.
+TEST(StoredKinds, AConstantOfTheCodeIsNoWeight) {
+  const std::string text = LowerText(R"(
+    input x float32 2x3x2
+    const /Constant_output_0 float32 2x2 = 1 2 3 4
+    /MatMul = MatMul(x, /Constant_output_0) -> y float32 2x3x2
+    output y
+  )");
+  EXPECT_TRUE(Has(text, "buffer /Constant_output_0")) << text;
+}
+
+TEST(StoredKinds, WhatAnInputIsNormalisedWithIsNotTrained) {
+  const std::string text = LowerText(R"(
+    input x float32 2x3x8x8
+    weight shift float32 1x3x1x1
+    weight scale float32 1x3x1x1
+    weight pos float32 1x3x8x8
+    /Sub = Sub(x, shift) -> a float32 2x3x8x8
+    /Div = Div(a, scale) -> b float32 2x3x8x8
+    /Add = Add(b, pos) -> y float32 2x3x8x8
+    output y
+  )");
+  EXPECT_TRUE(Has(text, "buffer shift")) << text;
+  EXPECT_TRUE(Has(text, "buffer scale")) << text;
+  EXPECT_TRUE(Has(text, "parameter pos")) << text;
+}
+
+// The scale of an unoptimised attention: made of shapes, in the type of the queries.
+TEST(StoredKinds, TheTypeOperandOfCastLikeGivesNoContents) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8x4
+    const two int64 scalar = 2
+    /Shape = Shape(x) -> s int64 3 = 2 8 4
+    /Gather = Gather(s, two) -> n int64 scalar = 4
+    /CastLike = CastLike(n, x) -> f float32 scalar = 4
+    /Sqrt = Sqrt(f) -> r float32 scalar = 2
+    /Mul = Mul(x, r) -> y float32 2x8x4
+    output y
+  )");
+  EXPECT_TRUE(Has(text, "mul_scalar(x) -> y")) << text;
+  EXPECT_FALSE(Has(text, "sqrt")) << text;
+}
+
+// Two convolutions whose weights are called `name` and a number.
+std::string Convolutions(std::string_view name) {
+  return absl::StrReplaceAll(R"(
+    input x float32 2x8x4x4
+    weight NAME1 float32 8x8x3x3
+    weight b1 float32 8
+    weight NAME2 float32 8x8x3x3
+    weight b2 float32 8
+    c1 = Conv(x, NAME1, b1) -> h float32 2x8x4x4 {kernel_shape: [3, 3], pads: [1, 1, 1, 1]}
+    r1 = Relu(h) -> r float32 2x8x4x4
+    c2 = Conv(r, NAME2, b2) -> g float32 2x8x4x4 {kernel_shape: [3, 3], pads: [1, 1, 1, 1]}
+    r2 = Relu(g) -> y float32 2x8x4x4
+    output y
+)", {{"NAME1", absl::StrCat("1", std::string(name))}, {"NAME2", absl::StrCat("2", std::string(name))}});
+}
+
+TEST(UndecidedNorms, ConvolutionsWhoseNamesTellNothingMayHaveHadNorms) {
+  EXPECT_TRUE(Has(DiagnosticsOf(Convolutions("_w")), "bn-undecided"));
+}
+
+// torch.onnx would have renamed the weight with which a norm was folded.
+TEST(UndecidedNorms, NamesOfModulesSettleIt) {
+  EXPECT_FALSE(Has(DiagnosticsOf(Convolutions(".weight")), "bn-undecided"));
+}
+
+TEST(UndecidedNorms, ANormInTheFileSettlesIt) {
+  const std::string text = absl::StrReplaceAll(Convolutions("_w"), {{"output y", R"(weight s float32 8
+    weight t float32 8
+    n = InstanceNormalization(y, s, t) -> z float32 2x8x4x4
+    output z)"}});
+  EXPECT_FALSE(Has(DiagnosticsOf(text), "bn-undecided"));
+}
+
+}  // namespace
+}  // namespace onnx_mem
