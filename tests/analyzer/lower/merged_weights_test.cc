@@ -68,8 +68,8 @@ TEST(MergedWeights, AFoldedBiasThatEqualsAnothersShowsItsBatchNorm) {
     Identity_0 = Identity(fc.bias) -> onnx::Conv_2 float32 8
     Identity_1 = Identity(fc.bias) -> onnx::Conv_4 float32 8
     Identity_2 = Identity(onnx::Conv_1) -> onnx::Conv_3 float32 8x8x3x3
-    /c/Conv = Conv(x, onnx::Conv_1, onnx::Conv_2) -> h float32 2x8x4x4 {kernel_shape: [3, 3], pads: [1, 1, 1, 1]}
-    /c_1/Conv = Conv(h, onnx::Conv_3, onnx::Conv_4) -> g float32 2x8x4x4 {kernel_shape: [3, 3], pads: [1, 1, 1, 1]}
+    /c/Conv = Conv(x, onnx::Conv_1, onnx::Conv_2) -> h float32 2x8x4x4 {kernel_shape: [3 3], pads: [1 1 1 1]}
+    /c_1/Conv = Conv(h, onnx::Conv_3, onnx::Conv_4) -> g float32 2x8x4x4 {kernel_shape: [3 3], pads: [1 1 1 1]}
     /Add = Add(g, x) -> y float32 2x8x4x4
     output y
   )");
@@ -84,7 +84,7 @@ TEST(MergedWeights, AHeadKeepsTheEmbeddingsTable) {
     weight embed.weight float32 50x16
     Identity_0 = Identity(embed.weight) -> head.weight float32 50x16
     /embed/Gather = Gather(embed.weight, ids) -> e float32 2x8x16
-    /head/Transpose = Transpose(head.weight) -> t float32 16x50 {perm: [1, 0]}
+    /head/Transpose = Transpose(head.weight) -> t float32 16x50 {perm: [1 0]}
     /head/MatMul = MatMul(e, t) -> y float32 2x8x50
     output y
   )");
