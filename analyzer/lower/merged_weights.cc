@@ -4,12 +4,12 @@
 //   Identity_7: features.norm2.bias = Identity(features.norm1.bias)   ->   an initializer features.norm2.bias
 //
 // Which of them were one tensor of the model, and which were two with the same numbers:
-//   a module's name     Two. What the traced module stores comes into the graph once for each parameter or buffer object
-//                       (torch/jit/_trace.py, _unique_state_dict), under the first of its names, so a tensor that is
-//                       shared has no second name. But for an embedding's table beside a projection of its shape, which
-//                       a scripted module names twice.
-//   an exporter's name  What the exporter computed: a folded convolution's bias, a linear's transposed weight. Each call
-//                       has one, so the calls of one module share a tensor, and other modules have others.
+//   a module's name     Two. What the traced module stores comes into the graph once for each parameter or buffer
+//                       object (torch/jit/_trace.py, _unique_state_dict), under the first of its names, so a tensor
+//                       that is shared has no second name. But for an embedding's table beside a projection of its
+//                       shape, which a scripted module names twice.
+//   an exporter's name  What the exporter computed: a folded convolution's bias, a linear's transposed weight. Each
+//                       call has one, so the calls of one module share a tensor, and other modules have others.
 #include "analyzer/lower/merged_weights.h"
 
 #include <algorithm>

@@ -266,7 +266,8 @@ bool IsSpelledOut(std::string_view argument) {
   if (argument == "None" || argument == "True" || argument == "False") return true;
   const bool is_list = argument.starts_with('[') || argument.starts_with('(');
   if (is_list) return !absl::StrContains(View(argument), "%");
-  return argument.find_first_not_of("+-.0123456789e") == std::string_view::npos || absl::StartsWith(View(argument), "torch.");
+  return argument.find_first_not_of("+-.0123456789e") == std::string_view::npos ||
+         absl::StartsWith(View(argument), "torch.");
 }
 
 // True if the call of the framework that `node` became of reads an activation and nothing else that is computed or
@@ -383,8 +384,8 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
     return TensorKind::kBuffer;
   }
   if (IsConstantOfProgram(graph, id) || NoReaderNamesParameter(graph, id)) return TensorKind::kBuffer;
-  // torch.onnx stores every parameter as an initializer: its Constant nodes, which it names itself, are tensors that the
-  // code makes (a matrix of a transform, the scale that a norm without parameters is given).
+  // torch.onnx stores every parameter as an initializer: its Constant nodes, which it names itself, are tensors that
+  // the code makes (a matrix of a transform, the scale that a norm without parameters is given).
   if (tensor.role == TensorRole::kConstant && IsExporterName(tensor.name)) return TensorKind::kBuffer;
   if (IsLayerWeight(graph, id)) return TensorKind::kParameter;
   if (tensor.role != TensorRole::kInitializer || NormalisesInput(graph, id)) return TensorKind::kBuffer;

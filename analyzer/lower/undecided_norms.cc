@@ -5,10 +5,10 @@
 //   conv(x, "W3", "B3") -> relu,  no norm anywhere   ->   bn-undecided
 //
 // What settles it:
-//   the signature of the exported program       names every parameter
-//   the names of torch.onnx's tracer            a convolution's weight has its module's name, ending in ".weight", as long
-//                                               as nobody computed a new one (torch/csrc/jit/passes/onnx/eval_peephole.cpp)
-//   a norm in the file                          an optimizer that folds would have folded it, or it is no BatchNorm
+//   the signature of the exported program   names every parameter
+//   the names of torch.onnx's tracer        a convolution's weight has its module's name, ending in ".weight", while
+//                                           nobody has computed a new one (torch/csrc/jit/passes/onnx/eval_peephole.cpp)
+//   a norm in the file                      an optimizer that folds would have folded it, or it is no BatchNorm
 #include <algorithm>
 #include <array>
 #include <string>
@@ -68,8 +68,8 @@ int64_t TellUndecidedNorms(Lowering& lowering) {
       {"bn-undecided",
        Severity::kNote,
        possible,
-       absl::StrCat(possible, " convolutions may have had a BatchNorm that was folded into them: the file does not show "
-                              "whether, and they are counted as they stand"),
+       absl::StrCat(possible, " convolutions may have had a BatchNorm that was folded into them: the file does not "
+                              "show whether, and they are counted as they stand"),
        {"why: a BatchNorm saves its input for backward",
         "try: --bn unfold if the model has BatchNorms, --bn as-is if it has none; an export in training mode shows it"},
        {}});

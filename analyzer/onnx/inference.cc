@@ -342,7 +342,8 @@ bool LacksContents(const NodeSite& site) {
     if (!IsIntegral(DTypeOf(type.elem_type())) || type.shape().dim_size() > 1) continue;
     const std::string& name = site.node.input(static_cast<int>(i));
     const auto& stored = site.graph.initializer();
-    if (std::any_of(stored.begin(), stored.end(), [&](const auto& tensor) { return tensor.name() == name; })) return true;
+    const auto is_it = [&](const auto& tensor) { return tensor.name() == name; };
+    if (std::any_of(stored.begin(), stored.end(), is_it)) return true;
   }
   return false;
 }

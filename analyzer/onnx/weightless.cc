@@ -48,7 +48,8 @@ Names ReadAsWeight(const onnx::GraphProto& graph) {
     const onnx::NodeProto& node = graph.node(i);
     for (const Slots& slots : kWeightSlots) {
       if (node.op_type() != slots.op) continue;
-      for (int slot = slots.first; slot <= slots.last && slot < node.input_size(); ++slot) names.insert(node.input(slot));
+      const int end = std::min(slots.last + 1, node.input_size());
+      for (int slot = slots.first; slot < end; ++slot) names.insert(node.input(slot));
     }
     const bool layout = std::find(kChangesOfLayout.begin(), kChangesOfLayout.end(), node.op_type()) !=
                         kChangesOfLayout.end();
@@ -76,7 +77,8 @@ bool IsFixed(const onnx::ValueInfoProto& info) {
   const auto& type = info.type().tensor_type();
   const auto& dims = type.shape().dim();
   return info.type().has_tensor_type() && type.has_shape() && type.elem_type() != 0 &&
-         std::all_of(dims.begin(), dims.end(), [](const auto& dim) { return dim.has_dim_value() && dim.dim_value() >= 0; });
+         std::all_of(dims.begin(), dims.end(),
+                     [](const auto& dim) { return dim.has_dim_value() && dim.dim_value() >= 0; });
 }
 
 bool IsFloat(const onnx::ValueInfoProto& info) {
@@ -94,7 +96,8 @@ void AddWithoutContents(onnx::GraphProto& graph, const onnx::ValueInfoProto& inf
 
 ProgramSignature SignatureOf(const onnx::GraphProto& graph) {
   for (const auto& entry : graph.metadata_props()) {
-    if (entry.key() == "pkg.torch.export.ExportedProgram.graph_signature") return ProgramSignature::Parse(entry.value());
+    if (entry.key() != "pkg.torch.export.ExportedProgram.graph_signature") continue;
+    return ProgramSignature::Parse(entry.value());
   }
   return {};
 }
@@ -107,8 +110,8 @@ Names WeightsAmongInputs(const onnx::GraphProto& graph) {
   for (const auto& tensor : graph.initializer()) stored.insert(tensor.name());
   const Names read = ReadAsWeight(graph);
   const bool any = std::any_of(graph.input().begin(), graph.input().end(), [&](const auto& input) {
-    return IsFixed(input) && IsNamedLikeWeight(input.name()) && !IsCache(input.name()) && !stored.contains(input.name()) &&
-           read.contains(input.name());
+    return IsFixed(input) && IsNamedLikeWeight(input.name()) && !IsCache(input.name()) &&
+           !stored.contains(input.name()) && read.contains(input.name());
   });
   if (!any) return weights;
   const ProgramSignature signature = SignatureOf(graph);
@@ -131,12 +134,14 @@ void StoreInputs(onnx::GraphProto& graph, const Names& weights, std::vector<Diag
   inputs.erase(std::remove_if(inputs.begin(), inputs.end(),
                               [&](const auto& input) { return weights.contains(input.name()); }),
                inputs.end());
-  Diagnostic note{.code = "weights-as-inputs", .severity = Severity::kWarning, .count = static_cast<int64_t>(weights.size())};
+  const auto count = static_cast<int64_t>(weights.size());
+  Diagnostic note{.code = "weights-as-inputs", .severity = Severity::kWarning, .count = count};
   note.message = absl::StrCat(weights.size(), weights.size() == 1 ? " input is" : " inputs are",
                               " counted as the model's weights, as '", *weights.begin(), "'");
-  note.details = {"why: their names are those of module parameters, and operators read them as weights: the model was "
-                  "exported without its weights",
-                  "try: export with export_params=True (dynamo: save with its initializers) if one of them is an input"};
+  note.details = {
+      "why: their names are those of module parameters, and operators read them as weights: the model was exported "
+      "without its weights",
+      "try: export with export_params=True (dynamo: save with its initializers) if one of them is an input"};
   diagnostics.push_back(std::move(note));
 }
 
@@ -175,8 +180,10 @@ absl::Status RestoreWeights(onnx::ModelProto& model, const std::string& path, st
       absl::StatusCode::kInvalidArgument, "no-weights",
       absl::StrCat("'", path, "' was saved without its weights, and their shapes are not in it either: ", unmade.size(),
                    unmade.size() == 1 ? " value" : " values", ", such as '", *weight, "'"),
-      {"try: onnx_program.save(path, include_initializers=False, keep_initializers_as_inputs=True), which keeps the shapes",
-       "try: onnx_program.save(path, external_data=True): the second file, which holds the weights, need not be there"});
+      {"try: onnx_program.save(path, include_initializers=False, keep_initializers_as_inputs=True), which keeps the "
+       "shapes",
+       "try: onnx_program.save(path, external_data=True): the second file, which holds the weights, need not be "
+       "there"});
 }
 
 }  // namespace onnx_mem
