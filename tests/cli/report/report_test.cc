@@ -120,7 +120,8 @@ TEST(RenderJson, ListsEveryTensorOfTheGraph) {
   ASSERT_EQ(json["tensors"].size(), 4u);
   EXPECT_EQ(
       json["tensors"][0].dump(),
-      R"({"name":"x","dtype":"float32","shape":[75],"role":"input","bytes":300,"producer":null,"module":"a.conv"})");
+      R"({"name":"x","dtype":"float32","shape":[75],"role":"input","bytes":300,"producer":null,"module":"a.conv",)"
+      R"("file_name":null})");
   EXPECT_EQ(json["tensors"][2]["shape"].dump(), "[null,250]");
   EXPECT_TRUE(json["tensors"][2]["bytes"].is_null());
   EXPECT_EQ(json["live_at_peak"].size(), 7u);
