@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/assume/names/releases.h"
 #include "analyzer/eager/accumulate.h"
 #include "analyzer/eager/autograd.h"
 #include "analyzer/eager/executor.h"
@@ -154,8 +155,6 @@ struct Setting {
   std::vector<eager::NodeRange> ranges = {};
   LossKind loss = LossKind::kNone;
   std::vector<TensorId> loss_outputs = {};
-  // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
-  eager::FrameRules frames = eager::FrameRules::kLocals;
 };
 
 // The gradient that a micro-step left to the next one.
@@ -266,7 +265,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   Enacted result;
   result.loss = setting.loss;
   Machine m(run);
-  Executor executor(m, graph, setting.lowered.kinds, setting.frames, run.hold);
+  Executor executor(m, setting.lowered, run.hold);
   AllocateStatics(executor, setting);
   std::vector<std::shared_ptr<eager::Storage>> extra;
   if (setting.lowered.hidden_buffer_bytes > 0) {
@@ -321,6 +320,8 @@ absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
 absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run) {
   ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, run));
   RETURN_IF_ERROR(SettleShapes(lowered));
+  // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
+  lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kLocals);
   return lowered;
 }
 
@@ -387,10 +388,12 @@ absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run
   const bool by_habit = run.inplace.empty() || run.inplace == "auto";
   Lowered together = lowered;
   if (by_habit) MarkAllInPlace(together.graph);
-  const Setting unnamed{.lowered = together, .run = run, .frames = eager::FrameRules::kArguments};
+  together.releases = names::ReleaseAfter(together.graph, names::NameRules::kArguments);
+  const Setting unnamed{.lowered = together, .run = run};
   ASSIGN_OR_RETURN(const Enacted least, RunStep(unnamed, gradients));
-  const Lowered apart = by_habit ? OutOfPlace(lowered) : lowered;
-  const Setting named{.lowered = apart, .run = run, .frames = eager::FrameRules::kEveryName};
+  Lowered apart = by_habit ? OutOfPlace(lowered) : lowered;
+  apart.releases = names::ReleaseAfter(apart.graph, names::NameRules::kEveryName);
+  const Setting named{.lowered = apart, .run = run};
   ASSIGN_OR_RETURN(const Enacted most, RunStep(named, gradients));
   bounds.low_bytes = ComputeTimeline(least.program).peak_bytes - ComputedBytes(lowered);
   bounds.high_bytes = ComputeTimeline(most.program).peak_bytes;

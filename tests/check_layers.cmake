@@ -6,7 +6,7 @@
 # listed here; main's own rule, that libraries link downwards only, says the same to the linker.
 cmake_minimum_required(VERSION 3.25)
 
-set(layers analyzer/graph analyzer/compare analyzer/onnx analyzer/run analyzer/lower analyzer/memory analyzer/eager analyzer/allocators
+set(layers analyzer/graph analyzer/compare analyzer/onnx analyzer/run analyzer/assume/names analyzer/lower analyzer/memory analyzer/eager analyzer/allocators
     analyzer/devices analyzer/module_nodes analyzer/segments analyzer/enact analyzer/training_bounds analyzer/planned_runs
     analyzer/library_workspace analyzer/analysis analyzer/check planner planner/schedule planner/bound planner/exact
     planner/edit planner/model planner/advice cli)
@@ -14,6 +14,7 @@ set(below_analyzer/graph)
 set(below_analyzer/compare analyzer/graph)
 set(below_analyzer/onnx analyzer/graph)
 set(below_analyzer/run analyzer/graph)
+set(below_analyzer/assume/names analyzer/graph)
 set(below_analyzer/lower analyzer/graph analyzer/run)
 set(below_analyzer/memory analyzer/graph)
 set(below_analyzer/eager analyzer/graph analyzer/run analyzer/memory)
@@ -21,7 +22,7 @@ set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)
 set(below_analyzer/module_nodes analyzer/graph)
 set(below_analyzer/segments analyzer/graph analyzer/run analyzer/eager analyzer/module_nodes)
-set(below_analyzer/enact analyzer/graph analyzer/run analyzer/memory analyzer/lower analyzer/eager analyzer/segments)
+set(below_analyzer/enact analyzer/assume/names analyzer/graph analyzer/run analyzer/memory analyzer/lower analyzer/eager analyzer/segments)
 set(below_analyzer/training_bounds analyzer/graph analyzer/run analyzer/memory analyzer/enact)
 set(below_analyzer/planned_runs analyzer/graph analyzer/memory analyzer/lower)
 set(below_analyzer/library_workspace analyzer/graph analyzer/memory analyzer/eager analyzer/devices)
@@ -54,7 +55,7 @@ set(operators "(Conv|ConvTranspose|Gemm|MatMul|Relu|LeakyRelu|PRelu|Sigmoid|Tanh
 BatchNormalization|LayerNormalization|InstanceNormalization|GroupNormalization|RMSNormalization|MaxPool|AveragePool|\
 GlobalAveragePool|Reshape|Transpose|Squeeze|Unsqueeze|Flatten|Concat|Split|Slice|Gather|GatherElements|Expand|Resize|\
 ReduceMean|ReduceSum|LSTM|GRU|Attention|Einsum|Clip|Cast|Pad|Mul|Div|Sqrt|Pow)")
-set(operator_places "^(analyzer/(onnx|lower|eager)/|tests/|bench/|fuzz/)")
+set(operator_places "^(analyzer/(onnx|lower|assume|eager)/|tests/|bench/|fuzz/)")
 
 set(drawer "(^|/)(utils?|helpers?|misc|common|types)(_test)?(/|\\.(h|cc)$)")
 

@@ -34,18 +34,17 @@ bool FitsAsMade(const OpRow& row, const Call& call) {
 
 }  // namespace
 
-Executor::Executor(Machine& machine, const Graph& graph, const IdVector<TensorId, TensorKind>& kinds, FrameRules rules,
-                   std::span<const std::string> held)
+Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std::string> held)
     : m_(machine),
-      graph_(graph),
-      kinds_(kinds),
-      release_after_(ReleaseAfter(graph, rules)),
-      dropped_after_(graph.nodes.size() + 1),
-      values_(graph.tensors.size()) {
-  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
-    if (kinds[id] != TensorKind::kActivation || release_after_[id] < 0) continue;
-    const bool named = std::find(held.begin(), held.end(), graph.tensors[id].name) != held.end();
-    if (named) release_after_[id] = static_cast<int32_t>(graph.nodes.size());
+      graph_(lowered.graph),
+      kinds_(lowered.kinds),
+      release_after_(lowered.releases),
+      dropped_after_(graph_.nodes.size() + 1),
+      values_(graph_.tensors.size()) {
+  for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    if (kinds_[id] != TensorKind::kActivation || release_after_[id] < 0) continue;
+    const bool named = std::find(held.begin(), held.end(), graph_.tensors[id].name) != held.end();
+    if (named) release_after_[id] = static_cast<int32_t>(graph_.nodes.size());
     dropped_after_[static_cast<size_t>(release_after_[id])].push_back(id);
   }
 }

@@ -11,11 +11,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "analyzer/eager/frames.h"
 #include "analyzer/eager/machine.h"
 #include "analyzer/eager/op_table.h"
-#include "analyzer/graph/graph.h"
-#include "analyzer/graph/tensor_kind.h"
+#include "analyzer/graph/lowered.h"
 
 namespace onnx_mem::eager {
 
@@ -28,10 +26,9 @@ struct NodeRange {
 
 class Executor {
  public:
-  // `graph` is lowered and fully known in shape; both references must outlive the executor. Tensors called one of
-  // `held` are kept by a variable until the step ends.
-  Executor(Machine& machine, const Graph& graph, const IdVector<TensorId, TensorKind>& kinds, FrameRules rules,
-           std::span<const std::string> held = {});
+  // `lowered` is fully known in shape; both references must outlive the executor. Tensors called one of `held` are
+  // kept by a variable until the step ends.
+  Executor(Machine& machine, const Lowered& lowered, std::span<const std::string> held = {});
 
   // Parameters, buffers and inputs, in this order. `trainable` decides which parameters, `wants_grad` which inputs
   // require a gradient.

@@ -17,7 +17,7 @@ double DropoutProbability(const Site& s) {
 }
 
 // Notes on a softmax who drops its result, a function of its own module or a module inside: in inference the dropout is
-// gone, but not what it says about the code (eager/kept_results.h).
+// gone, but not what it says about the code (assume/names/kept_results.h).
 void NoteDroppedSoftmax(Site& s, TensorId dropped) {
   const NodeId producer = dropped.valid() ? s.draft().producer(dropped) : NodeId();
   if (!producer.valid() || s.draft().node(producer).op != "softmax") return;

@@ -3,7 +3,7 @@
 //
 //   self.attention_bias_cache[device] = self.attention_biases[:, self.attention_bias_idxs]
 //
-// [heads, distances] indexed along its second axis. The mark tells the frames (eager/kept_results.h).
+// [heads, distances] indexed along its second axis. The mark tells the frames (assume/names/kept_results.h).
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
 

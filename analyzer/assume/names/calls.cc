@@ -1,0 +1,147 @@
+#include "analyzer/assume/names/calls.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+namespace onnx_mem::names {
+namespace {
+
+// A module that is called again and again, with modules inside, is numbered by the exporter where its code goes on
+// after a call, but not inside, and not at all if it has no operators of its own: "group/layer/query_2",
+// "group/layer_1", "group/layer/dense_2". The modules inside say which call it is.
+class CallNumbers {
+ public:
+  explicit CallNumbers(const Graph& graph) {
+    for (const Node& node : graph.nodes) {
+      for (size_t i = 0; i < node.calls.size(); ++i) {
+        const auto [plain, number] = SplitCallNumber(node.calls[i]);
+        Module& module = modules_[plain];
+        module.numbers.insert(number);
+        if (i + 1 < node.calls.size()) module.inside.insert(SplitCallNumber(node.calls[i + 1]).first);
+        if (i + 1 == node.calls.size()) module.inside.insert("");
+      }
+    }
+  }
+
+  std::vector<std::string> Corrected(const std::vector<std::string>& path) const {
+    std::vector<std::string> corrected = path;
+    for (size_t i = path.size(); i-- > 1;) {
+      const std::string_view outer = SplitCallNumber(path[i - 1]).first;
+      const auto [inner, number] = SplitCallNumber(corrected[i]);
+      if (inner.size() <= outer.size() || !inner.starts_with(outer) || inner[outer.size()] != '.') continue;
+      const Module &around = modules_.at(outer), &within = modules_.at(inner);
+      if (!within.numbers.contains("")) continue;  // a name that ends in a number: "layers.layer_0"
+      const bool is_numbered = around.numbers.size() > 1 && around.numbers == within.numbers;
+      const bool only_passes_on = around.numbers.size() == 1 && around.inside.size() == 1;
+      if (is_numbered || only_passes_on) corrected[i - 1] = std::string(outer) + std::string(number);
+    }
+    return corrected;
+  }
+
+ private:
+  struct Module {
+    std::set<std::string_view> numbers;  // of its calls
+    std::set<std::string_view> inside;   // modules that it calls, "" where it has operators of its own
+  };
+  std::map<std::string_view, Module> modules_;
+};
+
+}  // namespace
+
+std::string WithoutElementNumbers(std::string_view name) {
+  std::string plain;
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find('.', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    if (part.find_first_not_of("0123456789") != std::string_view::npos) plain.append(part);
+    plain.push_back('.');
+    begin = end + 1;
+  }
+  return plain;
+}
+
+bool IsElement(std::string_view name) {
+  const std::string_view path = WithoutCallNumber(name);
+  const size_t dot = path.rfind('.');
+  const std::string_view last = dot == std::string_view::npos ? path : path.substr(dot + 1);
+  return !last.empty() && last.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+Calls::Calls(const Graph& graph) {
+  const CallNumbers numbers(graph);
+  std::vector<int32_t> open;
+  std::vector<std::string> open_path;
+  for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
+    const std::vector<std::string> path = numbers.Corrected(graph.nodes[NodeId(i)].calls);
+    if (path.empty()) {
+      of_node_.emplace_back();
+      continue;
+    }
+    size_t common = 0;
+    while (common < path.size() && common < open.size() && path[common] == open_path[common]) ++common;
+    open.resize(common);
+    for (size_t depth = common; depth < path.size(); ++depth) {
+      open.push_back(static_cast<int32_t>(spans_.size()));
+      spans_.push_back({path[depth], i, i});
+    }
+    for (int32_t call : open) spans_[static_cast<size_t>(call)].end = i;
+    open_path = path;
+    of_node_.push_back(open);
+  }
+  // A node that an optimizer put in says no path; it runs inside the calls that go on around it.
+  for (size_t i = 1; i < of_node_.size(); ++i) {
+    if (!graph.nodes[NodeId(static_cast<int32_t>(i))].calls.empty()) continue;
+    for (int32_t call : of_node_[i - 1]) {
+      if (spans_[static_cast<size_t>(call)].end <= static_cast<int32_t>(i)) break;
+      of_node_[i].push_back(call);
+    }
+  }
+}
+
+std::span<const int32_t> Calls::of_node(int32_t node) const {
+  if (node < 0 || node >= static_cast<int32_t>(of_node_.size())) return {};
+  return of_node_[static_cast<size_t>(node)];
+}
+
+size_t Calls::CommonDepth(const Graph& graph, TensorId id) const {
+  const Tensor& tensor = graph.tensors[id];
+  const std::span<const int32_t> maker = of_node(tensor.producer.value());
+  size_t depth = maker.size();
+  for (NodeId reader : tensor.consumers) {
+    const std::span<const int32_t> inside = of_node(reader.value());
+    size_t common = 0;
+    while (common < depth && common < inside.size() && inside[common] == maker[common]) ++common;
+    depth = common;
+  }
+  return depth;
+}
+
+std::optional<int32_t> Calls::EndOfCallEntered(int32_t maker, int32_t reader) const {
+  const std::span<const int32_t> inside = of_node(reader), outside = of_node(maker);
+  for (size_t depth = 0; depth < inside.size(); ++depth) {
+    if (depth < outside.size() && outside[depth] == inside[depth]) continue;
+    return span(inside[depth]).end;
+  }
+  return std::nullopt;
+}
+
+int32_t Calls::EndOfFrame(int32_t node) const { return EndOfFrameAt(node, of_node(node).size()); }
+
+int32_t Calls::UnitCall(int32_t node, size_t depth) const {
+  const std::span<const int32_t> inside = of_node(node);
+  return depth < inside.size() ? inside[depth] : -1;
+}
+
+int32_t Calls::UnitEnd(int32_t node, size_t depth) const {
+  const int32_t call = UnitCall(node, depth);
+  return call < 0 ? node : span(call).end;
+}
+
+int32_t Calls::EndOfFrameAt(int32_t node, size_t depth) const {
+  if (depth == 0) return static_cast<int32_t>(of_node_.size()) - 1;
+  return span(of_node(node)[depth - 1]).end;
+}
+
+}  // namespace onnx_mem::names

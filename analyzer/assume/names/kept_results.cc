@@ -1,0 +1,287 @@
+#include "analyzer/assume/names/kept_results.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "analyzer/graph/source_trace.h"
+
+namespace onnx_mem::names {
+namespace {
+
+bool IsProduct(const Node& node) { return node.op == "matmul" || node.op == "bmm" || node.op == "sdpa"; }
+
+const Node* Producer(const Graph& graph, TensorId id) {
+  const NodeId producer = id.valid() ? graph.tensors[id].producer : NodeId();
+  return producer.valid() ? &graph.nodes[producer] : nullptr;
+}
+
+// A linear layer that runs in `outer`, outside `inner`.
+bool HasOtherLinear(const Graph& graph, const CallSpan& outer, const CallSpan& inner) {
+  for (int32_t i = outer.begin; i <= outer.end; ++i) {
+    if (i >= inner.begin && i <= inner.end) continue;
+    const std::string& op = graph.nodes[NodeId(i)].op;
+    if (op == "linear" || op == "addmm" || op == "matmul") return true;
+  }
+  return false;
+}
+
+// A model that looks tokens up.
+bool ReadsTokens(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == "embedding"; });
+}
+
+// softmax(q k^T * scale + mask), all in one function: the scale comes after the product, as in transformers'
+// eager_attention_forward, which drops weights by a function. timm, torchvision and most other code scale q or drop
+// weights by a module, and hand none back. Language models whose attention is their own divide, q k^T / sqrt(d), drop
+// by a module and hand weights back as well (modeling_gptj.py, modeling_big_bird.py, modeling_roformer.py); models of
+// images that were written that way do so only where asked (modeling_maskformer_swin.py, modeling_vilt.py).
+bool ScalesTheProduct(const Graph& graph, const Node& softmax) {
+  constexpr int kMostSteps = 4;  // mask, position bias, view
+  TensorId scores = softmax.inputs[0];
+  bool scaled = false, looks_up = false;
+  const bool by_module = StringAttribute(softmax, "dropout", "") == "module";
+  for (int step = 0; step < kMostSteps; ++step) {
+    const Node* maker = Producer(graph, scores);
+    if (maker == nullptr || maker->calls != softmax.calls) return false;
+    if (IsProduct(*maker)) return scaled && (!by_module || ReadsTokens(graph));
+    // q k^T * scale + self.biases[:, self.indices]: code of its own, not eager_attention_forward (modeling_levit.py)
+    const Node* bias = maker->op == "add" ? Producer(graph, maker->inputs[1]) : nullptr;
+    looks_up |= bias != nullptr && bias->op == "index" && bias->calls == softmax.calls;
+    if (looks_up && maker->op == "mul_scalar") return false;
+    scaled |= (maker->op == "mul_scalar" && !by_module) || maker->op == "div_scalar";
+    if (maker->inputs.empty()) return false;
+    scores = maker->inputs[0];
+  }
+  return false;
+}
+
+// "transformer.h.3": blocks that descend from GPT-2's hand weights on to the loop over them, outputs = block(x); x =
+// outputs[0] (modeling_gptj.py, modeling_falcon.py, modeling_bloom.py, modeling_codegen.py, modeling_gpt_neo.py).
+bool IsGptBlock(std::string_view name) {
+  const std::string_view list = name.substr(0, name.rfind('.'));
+  return list == "h" || list.ends_with(".h");
+}
+
+// "layer.0.attention.self" of three projections and q k^T / sqrt(d): BERT's first code, whose layers hand weights on to
+// the loop over them, layer_outputs = layer_module(x); hidden_states = layer_outputs[0] (modeling_megatron_bert.py,
+// modeling_rembert.py, modeling_roformer.py, modeling_canine.py, modeling_luke.py, modeling_tapas.py). Later code
+// multiplies, and its layers return their result alone.
+bool IsFirstBertAttention(const Graph& graph, const Calls& calls, int32_t node) {
+  const CallSpan& attention = calls.span(calls.FrameOf(node));
+  if (!attention.name.ends_with(".self")) return false;
+  constexpr int kProjections = 3;
+  int linears = 0;
+  bool divides = false;
+  for (int32_t i = attention.begin; i <= attention.end; ++i) {
+    const std::string& op = graph.nodes[NodeId(i)].op;
+    linears += op == "linear";
+    divides |= op == "div_scalar";
+  }
+  return linears == kProjections && divides;
+}
+
+// Whether the loop that runs the layer at `depth` around `node` holds its weights. Source lines may show that it gets
+// none: hidden_states = block(x).
+bool IsNamedInLoop(const Graph& graph, const Calls& calls, int32_t node, size_t depth) {
+  if (!IsGptBlock(calls.span(calls.of_node(node)[depth]).name) && !IsFirstBertAttention(graph, calls, node))
+    return false;
+  SourceTraceReader reader;
+  const SourceLines& lines = reader.Read(graph.nodes[NodeId(node)]);
+  if (depth >= lines.size() || lines[depth] == nullptr) return true;
+  const std::vector<std::string>& targets = lines[depth]->statement.targets;
+  return targets.size() != 1 || absl::EndsWith(targets[0], "outputs");
+}
+
+// The end of the call after the one at `depth` that `node` runs in, if it is the next element of its list; else that of
+// the function around.
+int32_t EndOfNextElement(const Calls& calls, int32_t node, size_t depth) {
+  const int32_t around = calls.EndOfFrameAt(node, depth);
+  const int32_t next = calls.span(calls.of_node(node)[depth]).end + 1;
+  const int32_t call = next <= around ? calls.UnitCall(next, depth) : -1;
+  return call >= 0 && IsElement(calls.span(call).name) ? calls.span(call).end : around;
+}
+
+// The end of the layer that an attention module's weights are handed up to, the innermost element of a stack around it
+// that has linear layers beside the attention's own; or, if sooner, of the next attention there, which takes over the
+// name: x, _ = self.self_attn(x); x, _ = self.cross_attn(x, memory). -1 if the attention is not a module of its own.
+int32_t EndOfWeights(const Graph& graph, const Calls& calls, int32_t node) {
+  const std::span<const int32_t> inside = calls.of_node(node);
+  if (inside.size() < 2 || IsElement(calls.span(inside.back()).name)) return -1;
+  const CallSpan& attention = calls.span(inside.back());
+  for (size_t depth = inside.size() - 1; depth-- > 0;) {
+    const CallSpan& layer = calls.span(inside[depth]);
+    if (!IsElement(layer.name) || !HasOtherLinear(graph, layer, attention)) continue;
+    for (int32_t i = attention.end + 1; i <= layer.end; ++i) {
+      if (HandsWeightsBack(graph, graph.nodes[NodeId(i)])) return calls.UnitEnd(i, depth + 1);
+    }
+    return IsNamedInLoop(graph, calls, node, depth) ? EndOfNextElement(calls, node, depth) : layer.end;
+  }
+  return -1;
+}
+
+int32_t KeptAsWeights(const Graph& graph, const Calls& calls, TensorId id) {
+  const Node* maker = Producer(graph, id);
+  if (maker->op == "dropout") maker = Producer(graph, maker->inputs[0]);  // in training
+  if (maker == nullptr || !HandsWeightsBack(graph, *maker)) return -1;
+  const Node& softmax = *maker;
+  const auto& readers = graph.tensors[id].consumers;
+  const bool weighs = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return IsProduct(graph.nodes[reader]) && graph.nodes[reader].calls == softmax.calls;
+  });
+  return weighs ? EndOfWeights(graph, calls, graph.tensors[id].producer.value()) : -1;
+}
+
+// torch.cat([keys so far, key], dim=-2), where there are none so far: the file is left with one operand.
+bool IsFirstCacheUpdate(const Graph& graph, TensorId id) {
+  const Node& node = *Producer(graph, id);
+  return node.op == "cat" && node.inputs.size() == 1 && graph.tensors[id].shape.rank() == 4 &&
+         IntAttribute(node, "axis", 0) == 2;
+}
+
+// The first layer of a stack, "layers.0", with layers inside and one after it.
+bool IsFirstLayer(const Calls& calls, int32_t call, size_t depth) {
+  const CallSpan& span = calls.span(call);
+  if (!absl::EndsWith(span.name, ".0")) return false;
+  const std::span<const int32_t> next = calls.of_node(span.end + 1);
+  const std::string second = span.name.substr(0, span.name.size() - 1) + "1";
+  if (depth >= next.size() || calls.span(next[depth]).name != second) return false;
+  for (int32_t i = span.begin; i <= span.end; ++i) {
+    if (calls.of_node(i).size() > depth + 1) return true;
+  }
+  return false;
+}
+
+// Depth of the innermost frame around the maker of `id` and all its readers.
+size_t DepthAround(const Graph& graph, const Calls& calls, TensorId id) {
+  const std::span<const int32_t> made = calls.of_node(graph.tensors[id].producer.value());
+  size_t depth = made.size();
+  for (NodeId reader : graph.tensors[id].consumers) {
+    const std::span<const int32_t> read = calls.of_node(reader.value());
+    depth = std::min(depth, read.size());
+    while (depth > 0 && read[depth - 1] != made[depth - 1]) --depth;
+  }
+  return depth;
+}
+
+// hidden = embeds + self.positions(ids), which enters the first of a stack of layers: its terms have names of their
+// own.
+bool IsPositionedInput(const Graph& graph, const Calls& calls, const Node& sum, size_t depth) {
+  if (sum.op != "add" || sum.inputs.size() != 2 || !sum.outputs[0].valid()) return false;
+  const bool looks_up = std::any_of(sum.inputs.begin(), sum.inputs.end(), [&](TensorId term) {
+    const Node* maker = Producer(graph, term);
+    if (maker == nullptr) return term.valid() && absl::StartsWith(graph.tensors[term].name, "onnx::");  // folded
+    return maker->op == "embedding";
+  });
+  const auto& readers = graph.tensors[sum.outputs[0]].consumers;
+  return looks_up && std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+           const int32_t call = calls.UnitCall(reader.value(), depth);
+           return call >= 0 && IsFirstLayer(calls, call, depth);
+         });
+}
+
+// hidden = frames + self.positions(ids), where the other term is no embedding: looked up in the expression.
+bool IsLookedUpInSum(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  if (graph.nodes[tensor.producer].op != "embedding" || tensor.consumers.size() != 1) return false;
+  const Node& sum = graph.nodes[tensor.consumers[0]];
+  if (sum.op != "add" || sum.inputs[1] != id || tensor.producer.value() + 1 != tensor.consumers[0].value())
+    return false;
+  const Node* other = Producer(graph, sum.inputs[0]);
+  return other != nullptr && other->op == "permute";
+}
+
+// In the forward of a base model, which a head calls: names of what its embeddings make last until it returns.
+int32_t KeptAsEmbedding(const Graph& graph, const Calls& calls, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  const int32_t maker = tensor.producer.value();
+  if (tensor.consumers.empty() || IsLookedUpInSum(graph, id)) return -1;
+  const size_t depth = DepthAround(graph, calls, id);
+  if (depth == 0 || IsElement(calls.span(calls.of_node(maker)[depth - 1]).name)) return -1;  // a stage is no base model
+  const bool is_term = std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
+    return calls.of_node(reader.value()).size() == depth && IsPositionedInput(graph, calls, graph.nodes[reader], depth);
+  });
+  if (is_term) return calls.EndOfFrameAt(maker, depth);
+  const auto first = std::min_element(tensor.consumers.begin(), tensor.consumers.end());
+  const int32_t reading = calls.UnitCall(first->value(), depth);
+  // hidden = embeds + positions; for layer in self.layers: hidden = ... rebinds the sum's own name, and so does
+  // hidden = self.projection(hidden).
+  const bool enters = reading >= 0 && calls.UnitCall(maker, depth) >= 0 && IsFirstLayer(calls, reading, depth) &&
+                      graph.nodes[tensor.producer].op != "linear";
+  if (!enters && graph.nodes[tensor.producer].op != "embedding") return -1;
+  return calls.EndOfFrameAt(maker, depth);
+}
+
+// A call that embeds tokens and has a stack of layers: a language model that a head is put on.
+bool IsBaseModel(const Graph& graph, const Calls& calls, const CallSpan& span, size_t depth) {
+  if (IsElement(span.name)) return false;  // a layer with a position bias of its own (T5)
+  bool embeds = false, stacks = false;
+  for (int32_t i = span.begin; i <= span.end && !(embeds && stacks); ++i) {
+    embeds |= graph.nodes[NodeId(i)].op == "embedding";
+    for (int32_t call : calls.of_node(i).subspan(std::min(depth + 1, calls.of_node(i).size()))) {
+      stacks |= IsElement(calls.span(call).name);
+    }
+  }
+  return embeds && stacks;
+}
+
+// What a base model hands to its head: the head's forward holds the whole output object.
+int32_t KeptAsModelOutput(const Graph& graph, const Calls& calls, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  const int32_t maker = tensor.producer.value();
+  const size_t depth = DepthAround(graph, calls, id);
+  const int32_t call = calls.UnitCall(maker, depth);
+  if (tensor.consumers.empty() || call < 0 || !IsBaseModel(graph, calls, calls.span(call), depth)) return -1;
+  return calls.EndOfFrameAt(maker, depth);
+}
+
+// The output object of an encoder and a decoder has what the encoder made, which every layer of the decoder attends to;
+// the head's forward holds it.
+int32_t KeptAsMemory(const Graph& graph, const Calls& calls, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  const int32_t maker = tensor.producer.value();
+  const size_t depth = DepthAround(graph, calls, id);
+  const int32_t encoder = calls.UnitCall(maker, depth);
+  if (depth == 0 || tensor.consumers.size() < 2 || encoder < 0) return -1;
+  const int32_t decoder = calls.UnitCall(tensor.consumers[0].value(), depth);
+  const bool only_decoder = std::all_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
+    return calls.UnitCall(reader.value(), depth) == decoder;
+  });
+  if (decoder < 0 || !only_decoder) return -1;
+  if (!IsBaseModel(graph, calls, calls.span(encoder), depth) || !IsBaseModel(graph, calls, calls.span(decoder), depth))
+    return -1;
+  return calls.EndOfFrameAt(maker, depth - 1);
+}
+
+// torch.nn.utils.weight_norm (the older one, with parameters weight_g and weight_v): a hook before forward sets the
+// module's attribute `weight`, which holds the result until the next forward. A parametrization's result is a value of
+// forward's own (parametrizations.weight.original0, original1).
+bool IsKeptByHook(const Graph& graph, TensorId id) {
+  const Node& node = *Producer(graph, id);
+  return node.op == "weight_norm" && node.inputs.size() == 2 && node.inputs[0].valid() && node.inputs[1].valid() &&
+         absl::EndsWith(graph.tensors[node.inputs[0]].name, "_v") &&
+         absl::EndsWith(graph.tensors[node.inputs[1]].name, "_g");
+}
+
+// self.attention_bias_cache[device] = self.attention_biases[:, positions] (lower/rewrite_bias_cache.cc)
+bool IsCachedBias(const Graph& graph, TensorId id) { return IntAttribute(*Producer(graph, id), "cached", 0) != 0; }
+
+}  // namespace
+
+bool HandsWeightsBack(const Graph& graph, const Node& node) {
+  return node.op == "softmax" && ScalesTheProduct(graph, node);
+}
+
+int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known) {
+  if (!graph.tensors[id].producer.valid()) return -1;
+  if (IsFirstCacheUpdate(graph, id) || IsKeptByHook(graph, id) || IsCachedBias(graph, id))
+    return static_cast<int32_t>(graph.nodes.size()) - 1;
+  const int32_t handed_on = std::max(KeptAsWeights(graph, calls, id), KeptAsMemory(graph, calls, id));
+  if (names_known) return handed_on;
+  return std::max({handed_on, KeptAsEmbedding(graph, calls, id), KeptAsModelOutput(graph, calls, id)});
+}
+
+}  // namespace onnx_mem::names

@@ -1,0 +1,184 @@
+// The part of locals.h about statements: which calls and functions stand in one, x = F.relu(self.bn(self.conv(x))), and
+// what has a name until it is done.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "analyzer/assume/names/locals.h"
+
+namespace onnx_mem::names {
+namespace {
+
+template <class Range>
+bool Contains(const Range& range, std::string_view op) {
+  return std::find(range.begin(), range.end(), op) != range.end();
+}
+
+// Functions that are written around the call whose result they take: F.relu(self.conv(x)).
+constexpr auto kWrapping = std::to_array<std::string_view>({
+    "relu",  "leaky_relu", "relu6",       "elu",       "selu",    "celu",       "gelu",       "silu",
+    "mish",  "hardswish",  "hardsigmoid", "sigmoid",   "tanh",    "softplus",   "max_pool",   "avg_pool",
+    "slice", "reshape",    "permute",     "unsqueeze", "squeeze", "mul_scalar", "div_scalar",
+});
+// Functions that are written inside the argument list of a call: self.conv(F.interpolate(x)).
+constexpr auto kPreparing = std::to_array<std::string_view>({"upsample", "cat", "pad"});
+// Layers whose call stands inside another call's argument list: F.relu(self.bn(self.conv(x))).
+constexpr auto kNorms =
+    std::to_array<std::string_view>({"batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"});
+
+}  // namespace
+
+// Norms whose result a function takes: F.relu(self.bn1(self.conv1(x))).
+void Locals::FindWrappedNorms() {
+  for (const CallSpan& call : calls_.spans()) {
+    if (call.begin != call.end || !Contains(kNorms, graph_.nodes[NodeId(call.begin)].op)) continue;
+    const TensorId result = graph_.nodes[NodeId(call.begin)].outputs[0];
+    const size_t depth = calls_.of_node(call.begin).size() - 1;
+    const Home home = HomeOf(result);
+    const auto& readers = graph_.tensors[result].consumers;
+    if (home.depth != depth || readers.size() != 1 || !Wraps(readers[0].value(), depth)) continue;
+    wrapped_norms_.insert({home.frame, WithoutDigits(call.name)});
+  }
+}
+
+// out = F.relu(self.bn1(self.conv1(x))); out = self.bn2(self.conv2(out)): code that nests one layer nests the others.
+bool Locals::IsWrappedElsewhere(int32_t norm, const Home& home) const {
+  const std::string& name = calls_.span(calls_.UnitCall(norm, home.depth)).name;
+  return wrapped_norms_.contains({home.frame, WithoutDigits(name)});
+}
+
+// A function, rather than a module, that the code of the frame calls on the result of `unit`.
+bool Locals::Wraps(int32_t unit, size_t depth) const {
+  return calls_.UnitCall(unit, depth) < 0 && Contains(kWrapping, graph_.nodes[NodeId(unit)].op);
+}
+
+// x = torch.cat([token, x], 1) with a learned token is a statement of its own.
+bool Locals::Prepares(int32_t unit, size_t depth) const {
+  const Node& node = graph_.nodes[NodeId(unit)];
+  if (calls_.UnitCall(unit, depth) >= 0 || !Contains(kPreparing, node.op)) return false;
+  return !takes_token_[NodeId(unit)];
+}
+
+// The unit of `home` that goes on with the only result of `unit`, and with no other statement in between; -1 if none.
+int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
+  const auto only_reader = [&](int32_t of) {
+    const TensorId result = OnlyResult(of, home.depth);
+    if (!result.valid() || HomeOf(result).frame != home.frame) return -1;
+    const std::vector<int32_t> readers = ReadingUnits(result, home);
+    return readers.size() == 1 ? readers[0] : -1;
+  };
+  const auto is_call = [&](int32_t of) { return of >= 0 && calls_.UnitCall(of, home.depth) >= 0; };
+  const int32_t next = only_reader(unit);
+  if (next < 0) return -1;
+  const auto is_product = [&](int32_t of) {
+    return calls_.UnitCall(of, home.depth) < 0 && IsProduct(graph_.nodes[NodeId(of)]);
+  };
+  if (is_call(unit)) {
+    if (Wraps(next, home.depth)) return next;
+    if (is_product(next)) return StandsInProduct(OnlyResult(unit, home.depth), next) ? next : -1;
+    if (Prepares(next, home.depth)) {
+      return !NamesItsParts(next, unit, home) && is_call(only_reader(next)) ? next : -1;
+    }
+    if (ActivatesBesideAttention(unit, next, home)) return next;
+    if (!is_call(next) || !Contains(kNorms, graph_.nodes[NodeId(next)].op)) return -1;
+    const int32_t after = only_reader(next);
+    return (after >= 0 && Wraps(after, home.depth)) || IsWrappedElsewhere(next, home) ? next : -1;
+  }
+  if (Prepares(unit, home.depth)) return is_call(next) ? next : -1;
+  return (is_product(unit) || Wraps(unit, home.depth)) && Wraps(next, home.depth) ? next : -1;
+}
+
+// x = torch.cat(parts, 1); x = F.relu(self.bn(self.conv(x))): a statement that wraps so much already joins nothing.
+bool Locals::IsJoinedApart(TensorId id, int32_t reader, const Home& home) const {
+  const NodeId maker = graph_.tensors[id].producer;
+  if (graph_.nodes[maker].op != "cat" || calls_.UnitCall(maker.value(), home.depth) >= 0) return false;
+  const int32_t next = NextInStatement(reader, home);
+  return next >= 0 && calls_.UnitCall(next, home.depth) >= 0;
+}
+
+// x = F.interpolate(x); x = torch.cat([skip, x], 1), or one inside the other: no name of the scaled value is left beside
+// a value of the encoder. What was made for the occasion is named, x = F.interpolate(x); self.f(torch.cat([x, low], 1)).
+bool Locals::IsScaledForSkip(int32_t maker, int32_t reader, const Home& home) const {
+  if (!Prepares(maker, home.depth) || !Prepares(reader, home.depth)) return false;
+  const Node& cat = graph_.nodes[NodeId(reader)];
+  const TensorId scaled = graph_.nodes[NodeId(maker)].outputs[0];
+  if (cat.op != "cat" || cat.inputs.size() != 2 || cat.inputs[1] != scaled) return false;
+  return cat.inputs[0].valid() && graph_.tensors[cat.inputs[0]].consumers.size() >= 2;
+}
+
+// `x = F.relu(self.conv(F.interpolate(x)))`: x has its name until the whole right-hand side is done. What is made on
+// the way has none.
+int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
+  if (units.empty() || FeedsGaussian(id) || popped_.contains(id)) return -1;
+  if (units.size() == 1 && IsScaledForSkip(maker, units[0], home)) return -1;
+  if (units.size() == 1 && NextInStatement(maker, home) == units[0] && !IsJoinedApart(id, units[0], home)) return -1;
+  if (StandsInList(id, graph_.nodes[NodeId(units[0])]) || IsRebound(id, graph_.nodes[NodeId(units.back())]) ||
+      TakesInSkip(id, graph_.nodes[NodeId(units[0])])) {
+    return -1;
+  }
+  int32_t end = -1;
+  for (int32_t unit = units.back(); unit >= 0; unit = NextInStatement(unit, home)) {
+    if (calls_.UnitCall(unit, home.depth) < 0 && !Prepares(unit, home.depth) && end < 0) return -1;
+    end = unit;
+  }
+  return end;
+}
+
+// joined = torch.cat(features, 1); return self.conv(self.relu(self.norm(joined))): a joined list has a name, and the
+// layer that is normalized before it is convolved stands in one statement. The end of that statement, -1 if there is
+// none.
+int32_t Locals::EndOfPreactivation(TensorId id, const Home& home) const {
+  const NodeId maker = graph_.tensors[id].producer;
+  if (graph_.nodes[maker].op != "cat" || calls_.UnitCall(maker.value(), home.depth) >= 0) return -1;
+  const auto next = [&](TensorId value) {
+    const std::vector<int32_t> units = value.valid() ? ReadingUnits(value, home) : std::vector<int32_t>();
+    return units.size() == 1 && calls_.UnitCall(units[0], home.depth) >= 0 ? units[0] : -1;
+  };
+  int32_t unit = next(id);
+  if (unit < 0) return -1;
+  const int32_t call = calls_.UnitCall(unit, home.depth);
+  const CallSpan& norm = calls_.span(call);  // perhaps with its activation; no block that begins with one
+  if (!Contains(kNorms, graph_.nodes[NodeId(norm.begin)].op) || norm.end > norm.begin + 1) return -1;
+  unit = next(OnlyResult(unit, home.depth));
+  if (unit >= 0 && Contains(kWrapping, graph_.nodes[NodeId(unit)].op)) unit = next(OnlyResult(unit, home.depth));
+  return unit >= 0 && graph_.nodes[NodeId(unit)].op == "conv" ? unit : -1;
+}
+
+// y = self.a(x); z = self.b(x); return self.act(y) * z: what waits for another call before a call reads it alone has a
+// name. The name goes on only where that call's result waits as well: y = self.act(y).
+int32_t Locals::HeldAcrossCall(TensorId id, const Home& home) const {
+  const int32_t maker = graph_.tensors[id].producer.value();
+  const auto begin = [&](int32_t unit) {
+    const int32_t call = calls_.UnitCall(unit, home.depth);
+    return call < 0 ? unit : calls_.span(call).begin;
+  };
+  if (calls_.UnitCall(maker, home.depth) < 0) return -1;
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  if (units.size() != 1 || begin(units[0]) == calls_.UnitEnd(maker, home.depth) + 1) return -1;
+  if (calls_.UnitCall(units[0], home.depth) < 0 || begin(units[0]) != units[0]) return -1;
+  const TensorId result = OnlyResult(units[0], home.depth);
+  const std::vector<int32_t> next = result.valid() ? ReadingUnits(result, home) : std::vector<int32_t>();
+  if (next.size() != 1 || begin(next[0]) != units[0] + 1) return -1;
+  return UntilRebound(id, home);
+}
+
+// The end of the norms and activations that follow the call which ends at `unit`, if all may stand in one statement.
+int32_t Locals::EndOfNestedCalls(int32_t unit, const Home& home) const {
+  constexpr int kMostCalls = 2;  // self.relu(self.bn(...))
+  for (int step = 0; step < kMostCalls; ++step) {
+    const TensorId result = OnlyResult(unit, home.depth);
+    if (!result.valid() || HomeOf(result).frame != home.frame) break;
+    const std::vector<int32_t> units = ReadingUnits(result, home);
+    const int32_t call = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
+    if (call < 0 || calls_.span(call).begin != unit + 1 || calls_.span(call).begin != calls_.span(call).end) break;
+    const std::string& op = graph_.nodes[NodeId(units[0])].op;
+    if (!Contains(kNorms, op) && !Contains(kWrapping, op)) break;
+    unit = units[0];
+  }
+  return unit;
+}
+
+}  // namespace onnx_mem::names

@@ -1,0 +1,94 @@
+// The part of locals.h about sums: x = x + self.f(x) takes over a name, out += identity leaves one, self.norm(a + b)
+// holds two.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/string_view.h"
+#include "analyzer/assume/names/locals.h"
+
+namespace onnx_mem::names {
+namespace {
+
+template <class Range>
+bool Contains(const Range& range, std::string_view op) {
+  return std::find(range.begin(), range.end(), op) != range.end();
+}
+
+// Layers whose call stands inside another call's argument list: F.relu(self.bn(self.conv(x))).
+constexpr auto kNorms =
+    std::to_array<std::string_view>({"batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"});
+
+// "output.LayerNorm", "input_layernorm", "norm2": a norm by its name, whatever operators it runs.
+bool IsNorm(std::string_view call) {
+  const size_t dot = call.rfind('.');
+  const std::string name = absl::AsciiStrToLower(absl::string_view(call.data(), call.size()));
+  return name.find("norm", dot == std::string_view::npos ? 0 : dot) != std::string::npos;
+}
+
+// x.mean(-1), x - mean: a norm that is written by hand reads it.
+bool IsSpelledOutNorm(const Graph& graph, const std::vector<NodeId>& readers) {
+  if (readers.size() < 2 || graph.nodes[readers[0]].op != "mean") return false;
+  const auto subtracts = [&](NodeId reader) {
+    const Node& node = graph.nodes[reader];
+    return node.op == "sub" && node.inputs[1] == graph.nodes[readers[0]].outputs[0];
+  };
+  return std::all_of(readers.begin() + 1, readers.end(), subtracts);
+}
+
+}  // namespace
+
+// x = x + f(x), x = x + self.position: the sum takes over the name of its operand.
+bool Locals::IsResidual(NodeId sum) const {
+  const Node& node = graph_.nodes[sum];
+  for (size_t i : {0, 1}) {
+    const TensorId x = node.inputs[i], branch = node.inputs[1 - i];
+    if (!x.valid() || !branch.valid() || !graph_.tensors[x].producer.valid()) return true;
+    const int32_t made = graph_.tensors[branch].producer.value();
+    const auto& readers = graph_.tensors[x].consumers;
+    const auto is_before = [&](NodeId reader) { return reader < sum && reader.value() <= made; };
+    if (std::any_of(readers.begin(), readers.end(), is_before)) return true;
+  }
+  return false;
+}
+
+// LayerNorm(a + b): the operands of a sum that is itself the argument of the next module call.
+int32_t Locals::HeldBySumInCall(TensorId id) const {
+  int32_t last = -1;
+  for (NodeId reader : graph_.tensors[id].consumers) {
+    const Node& node = graph_.nodes[reader];
+    if (node.op != "add" || !node.outputs[0].valid()) continue;
+    const std::vector<NodeId>& next = graph_.tensors[node.outputs[0]].consumers;
+    const bool is_spelled_out = IsSpelledOutNorm(graph_, next);
+    if (next.size() != 1 && !is_spelled_out) continue;
+    const std::span<const int32_t> outer = calls_.of_node(reader.value()), inner = calls_.of_node(next[0].value());
+    if (inner.size() < outer.size() || !std::equal(outer.begin(), outer.end(), inner.begin())) continue;
+    const int32_t call = calls_.UnitCall(next[0].value(), outer.size());
+    const bool is_norm = is_spelled_out || Contains(kNorms, graph_.nodes[next[0]].op) ||
+                         (call >= 0 && IsNorm(calls_.span(call).name));
+    if (IsResidual(reader) && !is_norm) continue;
+    last = std::max(last, calls_.EndOfCallEntered(reader.value(), next[0].value()).value_or(-1));
+  }
+  return last;
+}
+
+// x = self.head(x); out = self.body(x); out += x; return self.tail(out): the sum takes over the name of its first
+// operand, the second keeps its own. -1 for sums that a loop makes again and again.
+int32_t Locals::HeldBySum(TensorId id, const Home& home) const {
+  for (NodeId reader : graph_.tensors[id].consumers) {
+    const Node& node = graph_.nodes[reader];
+    if (node.op != "add" || calls_.of_node(reader.value()).size() != home.depth || !node.outputs[0].valid()) continue;
+    const TensorId other = node.inputs[0];
+    if (!other.valid() || other == id || !graph_.tensors[other].producer.valid()) continue;
+    if (graph_.tensors[other].producer < graph_.tensors[id].producer) continue;
+    if (graph_.tensors[other].shape != graph_.tensors[id].shape || HomeOf(other).frame != home.frame) continue;
+    const Home sum_home = HomeOf(node.outputs[0]);
+    auto it = makers_.find({sum_home.frame, Signature(node.outputs[0], sum_home.depth, 1)});
+    if (it != makers_.end() && it->second.size() == 1) return calls_.EndOfFrameAt(reader.value(), home.depth);
+  }
+  return -1;
+}
+
+}  // namespace onnx_mem::names

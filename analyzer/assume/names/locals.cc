@@ -1,0 +1,299 @@
+#include "analyzer/assume/names/locals.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "absl/hash/hash.h"
+#include "analyzer/assume/names/expressions.h"
+
+namespace onnx_mem::names {
+namespace {
+
+template <class Range>
+bool Contains(const Range& range, std::string_view op) {
+  return std::find(range.begin(), range.end(), op) != range.end();
+}
+
+// A result that takes over the name of its operand: x = x + f(x), x = x.masked_fill(x == 0, y).
+constexpr auto kRebinding =
+    std::to_array<std::string_view>({"add", "sub", "mul", "div", "cat", "mul_scalar", "compare", "where"});
+
+}  // namespace
+
+Locals::Locals(const Graph& graph, const Calls& calls)
+    : graph_(graph),
+      calls_(calls),
+      needs_name_(NeedNames(graph, calls)),
+      output_number_(graph.tensors.size(), 0),
+      takes_token_(graph.nodes.size(), false) {
+  for (NodeId node(0); graph.nodes.contains(node); node = NodeId(node.value() + 1)) {
+    const auto& inputs = graph.nodes[node].inputs;
+    takes_token_[node] = std::any_of(inputs.begin(), inputs.end(), [&](TensorId input) { return IsToken(input); });
+    int32_t number = 0;
+    for (TensorId output : graph.nodes[node].outputs) {
+      if (output.valid()) output_number_[output] = number;
+      ++number;
+    }
+  }
+  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    if (!graph.tensors[id].producer.valid()) continue;
+    const Home home = HomeOf(id);
+    makers_[{home.frame, Signature(id, home.depth, 1)}].push_back(graph.tensors[id].producer.value());
+    statements_[{home.frame, StatementSignature(id, home.depth)}].push_back(graph.tensors[id].producer.value());
+  }
+  for (auto& [key, nodes] : makers_) std::sort(nodes.begin(), nodes.end());
+  for (auto& [key, nodes] : statements_) std::sort(nodes.begin(), nodes.end());
+  FindWrappedNorms();
+  for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
+    // Who writes einsum projects what a norm made in the same expression, self.to_qkv(self.norm(x)), as often as not.
+    if (IsProduct(graph.nodes[NodeId(i)]) && graph.nodes[NodeId(i)].op != "einsum") products_.push_back(i);
+  }
+  FindNumberedJoins();
+  FindSkipFrames();
+  FindPoppedSkips();
+  FindHelpers();
+}
+
+Locals::Home Locals::HomeOf(TensorId id) const {
+  const std::span<const int32_t> maker = calls_.of_node(graph_.tensors[id].producer.value());
+  const size_t depth = calls_.CommonDepth(graph_, id);
+  return {depth, depth == 0 ? -1 : maker[depth - 1]};
+}
+
+// What made the value, as seen from the frame at `depth`, and what made the first operand of that.
+size_t Locals::Signature(TensorId id, size_t depth, int levels) const {
+  const NodeId producer = graph_.tensors[id].producer;
+  if (!producer.valid()) return 0;
+  const Node& node = graph_.nodes[producer];
+  const int32_t call = calls_.UnitCall(producer.value(), depth);
+  size_t hash =
+      absl::HashOf(node.op, call < 0 ? std::string() : WithoutDigits(WithoutCallNumber(calls_.span(call).name)));
+  hash = absl::HashOf(hash, output_number_[id]);
+  if (levels > 0 && !node.inputs.empty() && node.inputs[0].valid()) {
+    hash = absl::HashOf(hash, Signature(node.inputs[0], depth, levels - 1));
+  }
+  return hash;
+}
+
+// A name of the frame ends when the same statement assigns it again, else when the frame returns.
+int32_t Locals::UntilRebound(TensorId id, const Home& home) const {
+  const Tensor& tensor = graph_.tensors[id];
+  int32_t last = tensor.producer.value();
+  for (NodeId reader : tensor.consumers) last = std::max(last, reader.value());
+  const int32_t end = calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
+  auto it = makers_.find({home.frame, Signature(id, home.depth, 1)});
+  if (it == makers_.end()) return end;
+  // x = x + f(x): what reads it last may be what assigns it.
+  auto next = last > tensor.producer.value() ? std::lower_bound(it->second.begin(), it->second.end(), last)
+                                             : std::upper_bound(it->second.begin(), it->second.end(), last);
+  return next == it->second.end() ? end : std::min(end, *next);
+}
+
+// What made the value in the code of the frame at `depth`, back to the call that the statement began with: the name of
+// that call tells q from k and v, where its number (self.layers[i].q) does not tell one round of a loop from the next.
+size_t Locals::StatementSignature(TensorId id, size_t depth) const {
+  constexpr int kMostSteps = 8;
+  size_t hash = 0;
+  for (int step = 0; step < kMostSteps && id.valid() && graph_.tensors[id].producer.valid(); ++step) {
+    const int32_t maker = graph_.tensors[id].producer.value();
+    const Node& node = graph_.nodes[NodeId(maker)];
+    hash = absl::HashOf(hash, node.op, output_number_[id]);
+    if (calls_.of_node(maker).size() < depth) break;
+    const int32_t call = calls_.UnitCall(maker, depth);
+    if (call >= 0) return absl::HashOf(hash, WithoutElementNumbers(WithoutCallNumber(calls_.span(call).name)));
+    id = node.inputs.empty() ? TensorId() : node.inputs[0];
+  }
+  return hash;
+}
+
+// for layer in self.layers: q, k = layer.q(x), layer.k(x); x = softmax(q @ k) @ ...: where the next round of a loop in
+// the function assigns the name anew, after the node `last`; else where the function returns.
+int32_t Locals::EndOfRound(TensorId id, int32_t last, const Home& home) const {
+  const int32_t end = calls_.EndOfFrameAt(last, home.depth);
+  const auto rounds = statements_.find({home.frame, StatementSignature(id, home.depth)});
+  if (rounds == statements_.end()) return end;
+  const auto next = std::upper_bound(rounds->second.begin(), rounds->second.end(), last);
+  return next == rounds->second.end() ? end : std::min(end, *next);
+}
+
+std::vector<int32_t> Locals::ReadingUnits(TensorId id, const Home& home) const {
+  std::vector<int32_t> units;
+  const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
+  for (NodeId reader : graph_.tensors[id].consumers) {
+    const int32_t unit = calls_.UnitEnd(reader.value(), home.depth);
+    if (unit != maker) units.push_back(unit);
+  }
+  std::sort(units.begin(), units.end());
+  units.erase(std::unique(units.begin(), units.end()), units.end());
+  return units;
+}
+
+// The one value that the unit which ends at `unit_end` hands to the frame at `depth`; invalid if none or several.
+TensorId Locals::OnlyResult(int32_t unit_end, size_t depth) const {
+  const int32_t call = calls_.UnitCall(unit_end, depth);
+  const int32_t begin = call < 0 ? unit_end : calls_.span(call).begin;
+  TensorId result;
+  for (int32_t i = begin; i <= unit_end; ++i) {
+    for (TensorId output : graph_.nodes[NodeId(i)].outputs) {
+      if (!output.valid()) continue;
+      const auto& readers = graph_.tensors[output].consumers;
+      if (std::none_of(readers.begin(), readers.end(), [&](NodeId r) { return r.value() > unit_end; })) continue;
+      if (result.valid()) return TensorId();
+      result = output;
+    }
+  }
+  return result;
+}
+
+// x = torch.bmm(x.transpose(1, 2), transform).transpose(1, 2): the result of a change of coordinates, turned back, takes
+// over the name (PointNet).
+bool Locals::IsTurnedForProduct(TensorId id, int32_t product) const {
+  const Node& node = graph_.nodes[NodeId(product)];
+  const auto& readers = graph_.tensors[node.outputs[0]].consumers;
+  if (node.inputs[0] != id || graph_.tensors[id].shape.rank() != 3 || readers.size() != 1) return false;
+  const Node& maker = graph_.nodes[graph_.tensors[id].producer];
+  const Node& back = graph_.nodes[readers[0]];
+  return maker.op == "permute" && maker.calls == node.calls && back.op == "permute" && back.calls == node.calls;
+}
+
+// adjacency @ self.linear(x): what a call hands straight to the product needs no name.
+bool Locals::StandsInProduct(TensorId id, int32_t product) const {
+  if (IsNormalized(id) || IsScaledInProduct(id) || IsTurnedForProduct(id, product)) return true;
+  if (IsSoftmaxOfSum(id)) return false;
+  const int32_t maker = graph_.tensors[id].producer.value();
+  const size_t depth = calls_.of_node(product).size();
+  return calls_.UnitCall(maker, depth) >= 0 && calls_.UnitEnd(maker, depth) + 1 == product;
+}
+
+// logvar -> exp(0.5 * logvar): the deviation of a Gaussian.
+bool Locals::IsExponentiated(TensorId id) const {
+  constexpr int kMostSteps = 2;
+  for (int step = 0; step < kMostSteps && id.valid() && graph_.tensors[id].consumers.size() == 1; ++step) {
+    const Node& reader = graph_.nodes[graph_.tensors[id].consumers[0]];
+    if (reader.op == "exp") return true;
+    if (reader.op != "mul_scalar" && reader.op != "div_scalar") return false;
+    id = reader.outputs[0];
+  }
+  return false;
+}
+
+// What the two heads of a variational encoder read, one of which is exponentiated.
+bool Locals::FeedsGaussian(TensorId id) const {
+  const auto& readers = graph_.tensors[id].consumers;
+  if (readers.size() != 2) return false;
+  const TensorId mean = graph_.nodes[readers[0]].outputs[0], spread = graph_.nodes[readers[1]].outputs[0];
+  return mean.valid() && spread.valid() && graph_.tensors[mean].shape == graph_.tensors[spread].shape &&
+         (IsExponentiated(mean) || IsExponentiated(spread));
+}
+
+// mu, logvar = self.encode(x); z = self.reparameterize(mu, logvar); return self.decode(z): names of the model's
+// forward, while what the heads read was one of encode(), a method that has returned (pytorch/examples/vae).
+bool Locals::IsGaussianName(TensorId id) const {
+  const Node& node = graph_.nodes[graph_.tensors[id].producer];
+  if (node.op == "add") {
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+      return input.valid() && graph_.tensors[input].producer.valid() &&
+             graph_.nodes[graph_.tensors[input].producer].op != "add" && IsGaussianName(input);
+    });
+  }
+  return !node.inputs.empty() && node.inputs[0].valid() && node.inputs[0] != id && FeedsGaussian(node.inputs[0]);
+}
+
+// A call that reads one value of the frame alone.
+bool Locals::IsLayer(int32_t unit, const Home& home) const {
+  const int32_t call = calls_.UnitCall(unit, home.depth);
+  if (call < 0) return false;
+  const CallSpan& span = calls_.span(call);
+  TensorId argument;
+  for (int32_t i = span.begin; i <= span.end; ++i) {
+    for (TensorId input : graph_.nodes[NodeId(i)].inputs) {
+      const NodeId maker = input.valid() ? graph_.tensors[input].producer : NodeId();
+      if (!maker.valid() || maker.value() >= span.begin || input == argument) continue;
+      if (argument.valid()) return false;
+      argument = input;
+    }
+  }
+  return true;
+}
+
+// Several statements read it, and the last does not assign its name anew.
+bool Locals::IsNamed(TensorId id, const Home& home) const {
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  if (units.size() < 2 || FeedsGaussian(id) || IsEncodingArgument(id)) return false;
+  if (IsSkip(id, home, units)) return true;
+  const TensorId last = OnlyResult(units.back(), home.depth), other = OnlyResult(units[units.size() - 2], home.depth);
+  if (!last.valid() || !other.valid()) return false;
+  if (Contains(kRebinding, graph_.nodes[NodeId(units.back())].op)) return false;
+  // x = self.conv(x), the last of several: a layer's result takes the name over. What makes something of another shape
+  // of it, and is no layer, does not.
+  if (graph_.tensors[last].shape != graph_.tensors[id].shape && !IsLayer(units.back(), home)) return true;
+  return graph_.tensors[last].shape == graph_.tensors[other].shape;
+}
+
+int32_t Locals::HeldUntil(TensorId id) const {
+  const Tensor& tensor = graph_.tensors[id];
+  if (!tensor.producer.valid()) return -1;
+  const Home home = HomeOf(id);
+  int32_t last = HeldBySumInCall(id);
+  last = std::max(last, HeldBySum(id, home));
+  if (IsSplitPiece(id)) {
+    const size_t depth = calls_.of_node(tensor.producer.value()).size();
+    last = std::max(last, UntilRebound(id, {depth, calls_.FrameOf(tensor.producer.value())}));
+  }
+  for (NodeId reader : tensor.consumers) {
+    const Node& node = graph_.nodes[reader];
+    const bool is_operand = IsProduct(node) && !StandsInProduct(id, reader.value());
+    const bool is_own = calls_.of_node(reader.value()).size() == home.depth;
+    if (is_operand)
+      last = std::max(last, is_own ? EndOfRound(id, reader.value(), home) : calls_.EndOfFrame(reader.value()));
+    if (node.op == "cat" && IsNamedPart(id, node)) last = std::max(last, EndOfList(id, reader));
+    if (node.op == "cat") last = std::max(last, HeldByCallersList(reader));
+  }
+  if (IsGaussianName(id) || IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
+  last = std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home),
+                   HeldOutOfOrder(id, home), HeldByHead(id, home), HeldByProjection(id, home),
+                   HeldAsScores(id, home), HeldAsNormalized(id, home), HeldByWeightedSum(id, home),
+                   HeldByLongOperands(id, home), HeldAsPreactivation(id, home), HeldAsTrunk(id, home),
+                   HeldAsUnpacked(id, home), HeldBesideSkip(id, home), HeldByNewName(id, home),
+                   HeldAsGatedSkip(id, home), HeldAsDeepest(id, home), HeldByNumbers(id, home), HeldByLevel(id, home)});
+  for (int32_t end : {EndOfAttentionMethod(id, home), EndOfHelper(id)}) {
+    if (end >= 0) last = std::min(last, end);
+  }
+  return last;
+}
+
+// A container (Sequential) passes values from element to element and names none: "m.0" called by m itself, where a loop
+// over a ModuleList calls it from the frame around.
+bool Locals::IsPassedOn(int32_t call, const Home& home) const {
+  const std::string_view name = calls_.span(call).name;
+  if (!IsElement(name)) return false;
+  const size_t dot = name.rfind('.');
+  const std::string_view owner = dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
+  return WithoutCallNumber(owner) ==
+         WithoutCallNumber(home.frame < 0 ? std::string_view() : calls_.span(home.frame).name);
+}
+
+int32_t Locals::NamedUntil(TensorId id) const {
+  const Tensor& tensor = graph_.tensors[id];
+  if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
+  const Home home = HomeOf(id);
+  const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
+  if (call >= 0 && IsPassedOn(call, home)) return -1;
+  // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested,
+  // x = self.relu(self.bn(self.conv(x))).
+  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
+  const bool adjacent = call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1;
+  if (!skip_frames_.contains(home.frame)) {
+    if (!adjacent) return UntilRebound(id, home);
+    int32_t end = EndOfNestedCalls(units[0], home);
+    for (int32_t next = NextInStatement(end, home); next >= 0; next = NextInStatement(end, home)) end = next;
+    return end;  // x = self.conv(x); x = F.relu(self.bn(x))
+  }
+  // d1 = self.d1(x); d2 = self.d2(d1); u1 = self.u1(d2, d1): code that needs several names may name all.
+  return calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
+}
+
+}  // namespace onnx_mem::names

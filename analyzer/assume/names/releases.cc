@@ -1,0 +1,63 @@
+#include "analyzer/assume/names/releases.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "analyzer/assume/names/calls.h"
+#include "analyzer/assume/names/kept_results.h"
+#include "analyzer/assume/names/locals.h"
+#include "analyzer/assume/names/source_names.h"
+#include "analyzer/assume/names/window_names.h"
+
+namespace onnx_mem::names {
+
+namespace {
+
+// True if the value is one on the way of a framework operator that the exporter wrote as several nodes: no name holds
+// it.
+bool IsInsideOperator(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  const std::string& call = graph.nodes[tensor.producer].framework_op;
+  return !call.empty() && std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
+    return graph.nodes[reader].framework_op == call;
+  });
+}
+
+}  // namespace
+
+IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules) {
+  IdVector<TensorId, int32_t> release(graph.tensors.size(), -1);
+  const Calls calls(graph);
+  std::optional<Locals> locals;
+  std::optional<SourceNames> names;
+  IdVector<TensorId, int32_t> windows;
+  if (rules != NameRules::kStraightLine) names.emplace(graph, calls);
+  if (rules == NameRules::kLocals || rules == NameRules::kEveryName) {
+    locals.emplace(graph, calls);
+    windows = HeldAsWindows(graph, calls);
+  }
+  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const Tensor& tensor = graph.tensors[id];
+    int32_t last = tensor.producer.value();
+    for (NodeId reader : tensor.consumers) {
+      last = std::max(last, reader.value());
+      if (rules == NameRules::kStraightLine) continue;
+      last = std::max(last, calls.EndOfCallEntered(tensor.producer.value(), reader.value()).value_or(-1));
+    }
+    if (rules != NameRules::kStraightLine && tensor.producer.valid() && IsInsideOperator(graph, id)) {
+      release[id] = last;
+      continue;
+    }
+    const std::optional<int32_t> told = names ? names->HeldUntil(id) : std::nullopt;
+    if (told) last = std::max(last, *told);
+    if (locals) last = std::max(last, KeptUntil(graph, calls, id, told.has_value()));
+    if (locals && !told) last = std::max({last, locals->HeldUntil(id), windows[id]});
+    if (rules == NameRules::kEveryName && !told) last = std::max(last, locals->NamedUntil(id));
+    release[id] = last;
+  }
+  for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());
+  return release;
+}
+
+}  // namespace onnx_mem::names

@@ -1,0 +1,27 @@
+// How long Python keeps a value: the frame of a module call holds its arguments until the call returns, so a value that
+// is made outside a call and read inside it outlives its last reader there.
+// Source: torch/nn/modules/module.py (_call_impl keeps args); measured in reference/rules.md 2.6.
+#ifndef ONNX_MEM_ANALYZER_ASSUME_NAMES_RELEASES_H_
+#define ONNX_MEM_ANALYZER_ASSUME_NAMES_RELEASES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/graph/graph.h"
+
+namespace onnx_mem::names {
+
+enum class NameRules {
+  kStraightLine,  // a value goes after its last reader
+  kArguments,     // and is held by the calls that it was passed into: certain
+  kLocals,        // and by local variables as forward code is usually written: likely
+  kEveryName,     // and by a name of its own in the function that made it, unless modules pass it straight on: possible
+};
+
+// For each tensor the index of the node after which the last Python reference goes; -1 where no node reads or makes it.
+// Graph outputs: the number of nodes (they are held to the end).
+IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules);
+
+}  // namespace onnx_mem::names
+
+#endif  // ONNX_MEM_ANALYZER_ASSUME_NAMES_RELEASES_H_

@@ -1,0 +1,159 @@
+// Which node is the last at which a variable holds a value, as the source lines show.
+#include "analyzer/assume/names/source_names.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/analyzer/assume/names/lowered_program.h"
+
+namespace onnx_mem::names {
+namespace {
+
+// Forward code of a model without a line for what happens inside of the modules that it calls.
+class Code : public LoweredProgram {
+ public:
+  // An operator in the code itself.
+  TensorId Op(std::string_view op, std::vector<TensorId> inputs, const std::string& line) {
+    const TensorId id = Run(op, std::move(inputs));
+    OnLines(id, {line});
+    return id;
+  }
+  // A module with one operator.
+  TensorId Call(std::string_view module, std::vector<TensorId> inputs, const std::string& line) {
+    const TensorId id = Run("conv", std::move(inputs), module);
+    OnLines(id, {line, "return F.conv2d("});
+    return id;
+  }
+  std::optional<int32_t> HeldUntil(TensorId id) const {
+    const Calls calls(graph());
+    return SourceNames(graph(), calls).HeldUntil(id);
+  }
+};
+
+TEST(SourceNames, ANameGoesWhenItIsAssignedAnew) {
+  Code p;
+  const TensorId a = p.Call("conv1", {p.input()}, "x = self.conv1(x)");  // 0
+  const TensorId b = p.Call("conv2", {a}, "y = self.conv2(x)");          // 1
+  const TensorId c = p.Call("conv3", {b}, "x = self.conv3(y)");          // 2
+  p.Op("add", {c, b}, "z = x + y");                                      // 3
+  p.Call("last", {c}, "return self.last(x)");                            // 4
+  EXPECT_EQ(p.HeldUntil(a), 2);
+  EXPECT_EQ(p.HeldUntil(b), 4) << "until the function returns";
+}
+
+TEST(SourceNames, WhatAStatementUsesUpHasNoName) {
+  Code p;
+  const TensorId a = p.Call("conv", {p.input()}, "x = F.relu(self.bn(self.conv(x)))");  // 0
+  const TensorId b = p.Call("bn", {a}, "x = F.relu(self.bn(self.conv(x)))");            // 1
+  const TensorId c = p.Op("relu", {b}, "x = F.relu(self.bn(self.conv(x)))");            // 2
+  p.Call("last", {c}, "x = self.last(x)");                                              // 3
+  EXPECT_EQ(p.HeldUntil(a), -1);
+  EXPECT_EQ(p.HeldUntil(b), -1);
+  EXPECT_EQ(p.HeldUntil(c), 3);
+}
+
+// residual = x between the first and the second line runs no operator.
+TEST(SourceNames, AnAliasShowsWhereItIsRead) {
+  Code p;
+  const TensorId a = p.Call("embed", {p.input()}, "x = self.embed(ids)");  // 0
+  const TensorId b = p.Call("norm", {a}, "x = self.norm(x)");              // 1
+  const TensorId c = p.Op("add", {a, b}, "x = residual + x");              // 2
+  const TensorId d = p.Call("norm2", {c}, "x = self.norm2(x)");            // 3
+  const TensorId e = p.Op("add", {c, d}, "x = residual + x");              // 4
+  p.Call("last", {e}, "return self.last(x)");                              // 5
+  EXPECT_EQ(p.HeldUntil(a), 2) << "the second sum reads another residual";
+  EXPECT_EQ(p.HeldUntil(b), 2);
+  EXPECT_EQ(p.HeldUntil(c), 5) << "nothing takes the name again";
+}
+
+TEST(SourceNames, RoundsOfALoopOnOneLine) {
+  Code p;
+  const TensorId a = p.Call("stem", {p.input()}, "x = self.stem(x)");  // 0
+  const TensorId b = p.Call("layer.0", {a}, "x = layer(x)");           // 1
+  const TensorId c = p.Call("layer.1", {b}, "x = layer(x)");           // 2
+  const TensorId d = p.Call("layer.2", {c}, "x = layer(x)");           // 3
+  p.Call("head", {d}, "return self.head(x)");                          // 4
+  EXPECT_EQ(p.HeldUntil(a), 1) << "the first round assigns x anew";
+  EXPECT_EQ(p.HeldUntil(b), -1);
+}
+
+TEST(SourceNames, NamesOfSeveralResults) {
+  Code p;
+  const TensorId a = p.Call("layer", {p.input()}, "h, _ = self.layer(x)");  // 0
+  const TensorId b = p.Call("norm", {a}, "h = self.norm(h)");               // 1
+  const TensorId c = p.Call("fc", {b}, "y = self.fc(h)");                   // 2
+  p.Call("last", {c}, "return self.last(y)");                               // 3
+  EXPECT_EQ(p.HeldUntil(a), 1);
+  EXPECT_EQ(p.HeldUntil(b), 3);
+}
+
+TEST(SourceNames, LinesThatDoNotTell) {
+  Code p;
+  const TensorId a = p.Call("a", {p.input()}, "x = self.features(x)");  // a helper function's body
+  const TensorId b = p.Op("mul", {a}, "x = self.features(x)");
+  const TensorId c = p.Call("c", {b}, "x = self.features(x)");
+  const TensorId d = p.Call("d", {c}, "self.d(x),");  // part of a longer statement
+  const TensorId e = p.Call("e", {d}, "y = self.e(");
+  const TensorId f = p.Run("conv", {e}, "f");
+  p.Run("conv", {f}, "g");
+  EXPECT_EQ(p.HeldUntil(a), std::nullopt);
+  EXPECT_EQ(p.HeldUntil(b), std::nullopt);
+  EXPECT_EQ(p.HeldUntil(d), std::nullopt);
+  EXPECT_EQ(p.HeldUntil(f), std::nullopt) << "no line at all";
+}
+
+// One module called several times in a row: the file does not say where a call ends, and its names with it.
+TEST(SourceNames, CallsThatAreNotToldApart) {
+  Code p;
+  TensorId x = p.Run("conv", {p.input()}, "stem");
+  p.OnLines(x, {"x = self.stem(x)", "return F.conv2d("});
+  const TensorId first = x;
+  for (int round = 0; round < 2; ++round) {
+    const TensorId a = p.Run("conv", {x}, "layer > layer.a");
+    p.OnLines(a, {"x = self.layer(", "y = self.a(x)", "return F.conv2d("});
+    x = p.Run("conv", {a}, "layer > layer.b");
+    p.OnLines(x, {"x = self.layer(", "return self.b(y)", "return F.conv2d("});
+  }
+  const TensorId last = p.Run("conv", {x}, "head");
+  p.OnLines(last, {"return self.head(x)", "return F.conv2d("});
+  EXPECT_EQ(p.HeldUntil(first), std::nullopt);
+}
+
+// A name that a reader does not mention, beside several that it does.
+TEST(SourceNames, WhatMayBeOneOfSeveralAliasesIsNotTold) {
+  Code p;
+  const TensorId a = p.Call("a", {p.input()}, "x = self.a(x)");
+  const TensorId b = p.Call("b", {a}, "x = self.b(x)");
+  const TensorId c = p.Call("c", {b}, "x = self.c(x)");
+  p.Op("cat", {a, c}, "return torch.cat([first, second], 1)");
+  EXPECT_EQ(p.HeldUntil(a), std::nullopt);
+}
+
+TEST(SourceNames, AListThatPopsLetsGo) {
+  Code p;
+  const TensorId a = p.Call("a", {p.input()}, "x = self.a(x)");           // 0
+  const TensorId b = p.Call("b", {a}, "x = self.b(x)");                   // 1
+  const TensorId c = p.Op("cat", {b, a}, "x = self.cat[i](x, skips.pop())");  // 2
+  const TensorId d = p.Call("d", {c}, "x = self.d(x)");                   // 3
+  p.Call("e", {d}, "return self.e(x)");
+  EXPECT_EQ(p.HeldUntil(a), 1);
+  EXPECT_EQ(p.HeldUntil(b), 2);
+}
+
+TEST(SourceNames, TheLinesOverruleHabits) {
+  Code p;
+  const TensorId q = p.Call("q", {p.input()}, "q = self.q(x)");                       // 0
+  const TensorId k = p.Call("k", {p.input()}, "k = self.k(x)");                       // 1
+  const TensorId scores = p.Op("matmul", {q, k}, "q = torch.matmul(q, k)");           // 2
+  const TensorId y = p.Call("out", {scores}, "k = self.out(q)");                      // 3
+  p.Call("last", {y}, "return self.last(k)");                                         // 4
+  EXPECT_EQ(p.Release(q).first, 2) << "factors of a product usually keep their names";
+  EXPECT_EQ(p.Release(k).first, 3);
+}
+
+}  // namespace
+}  // namespace onnx_mem::names
