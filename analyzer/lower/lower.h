@@ -10,8 +10,8 @@
 
 namespace onnx_mem {
 
-// `graph` as imported, every shape known where it can be. Never fails for an unknown operator: it becomes "assumed". Releases are
-// left to the caller (assume/names/releases.h).
+// `graph` as imported, every shape known where it can be. Never fails for an unknown operator: it becomes "assumed".
+// Releases are left to the caller (assume/names/releases.h).
 // Errors: InvalidArgument "unknown-rewrite" for a name in run.disabled_rewrites.
 absl::StatusOr<Lowered> Lower(const Graph& graph, const Run& run);
 
