@@ -367,11 +367,11 @@ Lowered OutOfPlace(Lowered lowered) {
   return lowered;
 }
 
-// Values that an evaluation export computed (a table of position biases, a mask, a rotary table). They are counted as
+// Values that the exporter computed (a table of position biases, a mask, a rotary table). They are counted as
 // buffers, which live from the start; code that keeps none makes each where it is read, of what is smaller.
 int64_t ComputedBytes(const Lowered& lowered) {
   int64_t bytes = 0;
-  for (TensorId id(0); !lowered.training_form && lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+  for (TensorId id(0); lowered.folds_values && lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = lowered.graph.tensors[id];
     if (lowered.kinds[id] != TensorKind::kBuffer || tensor.producer.valid()) continue;
     const bool is_made_up = IsExporterName(tensor.name) || !FoldedCall(tensor.name).empty();

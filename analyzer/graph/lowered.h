@@ -25,6 +25,7 @@ struct Lowered {
   // makes it, the number of nodes where the caller holds it (an output of the model).
   IdVector<TensorId, int32_t> releases;
   bool training_form = false;  // exported in training mode: its dropouts are in the file
+  bool folds_values = false;   // the exporter computed what it could: in evaluation, and dynamo's in either mode
   std::vector<Diagnostic> diagnostics;
   std::vector<Diagnostic> plain_rewrites;  // applied, but told by a check of the file alone
   std::vector<std::string> assumptions;

@@ -23,19 +23,10 @@
 #include "analyzer/lower/scopes.h"
 #include "analyzer/lower/site.h"
 #include "analyzer/lower/table.h"
+#include "analyzer/lower/training_form.h"
 
 namespace onnx_mem {
 namespace {
-
-// An export in training mode shows it on its BatchNorms and Dropouts.
-bool IsTrainingForm(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    if (node.op == "BatchNormalization") return IntAttribute(node, "training_mode", 0) != 0;
-    if (node.op != "Dropout" || node.inputs.size() < 3 || !node.inputs[2].valid()) return false;
-    const LiteralPtr& mode = graph.tensors[node.inputs[2]].value;
-    return mode != nullptr && mode->ints() != nullptr && mode->ints()->size() == 1 && mode->ints()->front() != 0;
-  });
-}
 
 // A node all of whose operands are numbers makes its result from them.
 bool HasOnlyNumbers(const Site& site, const TableRow& row) {
@@ -236,6 +227,7 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   lowered.frozen = std::move(lowering.frozen);
   lowered.hidden_buffer_bytes = lowering.hidden_buffer_bytes;
   lowered.training_form = lowering.training_form;
+  lowered.folds_values = !lowering.training_form || !graph.signature.empty();
   return lowered;
 }
 

@@ -485,5 +485,56 @@ TEST(DropoutRecipe, ScoresMaskedByANumberAreLookedThrough) {
   EXPECT_EQ(dropouts(masked), dropouts(plain));
 }
 
+// An attention, whose dropout would be missed, beside something that tells the mode of the export.
+bool SaysTraining(const std::string& beside) {
+  const std::string attention = absl::StrReplaceAll(std::string(kAttention), {{"    output y\n", ""}});
+  const absl::StatusOr<Lowered> lowered =
+      Lower(ParseGraph(absl::StrCat(attention, beside, "    output y\n    output z\n")), Eager());
+  EXPECT_EQ(Find(*lowered, "eval-dropout") == nullptr, lowered->training_form);
+  return lowered->training_form;
+}
+
+// Stochastic depth and F.dropout2d of an export in training mode: random numbers below p, divided by p.
+std::string Noise(std::string_view divisor) {
+  return absl::StrCat(R"(
+    input x float32 2x4x8x8
+    const like float32 2x4x1x1 = 0 0 0 0 0 0 0 0
+    const p float32 scalar = 0.8
+    const q float32 scalar = 0.8
+    const two float32 scalar = 2
+    /RandomUniformLike = RandomUniformLike(like) -> r float32 2x4x1x1
+    /Less = Less(r, p) -> l bool 2x4x1x1
+    /Cast = Cast(l) -> c float32 2x4x1x1 {to: 1}
+    /Div = Div(c, )", std::string(divisor), R"() -> n float32 2x4x1x1
+    /Mul = Mul(x, n) -> z float32 2x4x8x8
+)");
+}
+
+TEST(TrainingForm, ScaledNoiseTellsIt) {
+  EXPECT_TRUE(SaysTraining(Noise("p")));
+  EXPECT_TRUE(SaysTraining(Noise("q")));
+  EXPECT_FALSE(SaysTraining(Noise("two"))) << "numbers that the model draws in either mode";
+}
+
+// dynamo folds a BatchNorm into its convolution, which keeps the norm's call.
+std::string FoldedNorm(std::string_view call) {
+  return absl::StrCat(R"(
+    input x float32 2x4x8x8
+    weight conv.weight float32 4x4x1x1
+    @ pkg.torch.onnx.fx_node %norm : [num_users=1] = call_function[target=torch.ops.aten.)", std::string(call), R"(, kwargs = {})
+    /Conv = Conv(x, conv.weight) -> z float32 2x4x8x8
+)");
+}
+
+TEST(TrainingForm, CallsThatWereFoldedTellIt) {
+  const std::string args = "(args = (%conv2d, %p_bn_weight, %p_bn_bias, %b_bn_running_mean, %b_bn_running_var, ";
+  EXPECT_TRUE(SaysTraining(FoldedNorm(
+      absl::StrCat("_native_batch_norm_legit_functional.default]", args, "True, 0.1, 1e-05)"))));
+  EXPECT_FALSE(SaysTraining(FoldedNorm(
+      absl::StrCat("_native_batch_norm_legit_functional.default]", args, "False, 0.1, 1e-05)"))));
+  EXPECT_FALSE(SaysTraining(FoldedNorm(
+      absl::StrCat("_native_batch_norm_legit_no_training.default]", args, "0.1, 1e-05)"))));
+}
+
 }  // namespace
 }  // namespace onnx_mem
