@@ -65,8 +65,9 @@ class Finder {
     for (const CallNodes& call : calls_) {
       for (NodeId id : call.nodes) lost.biases += RestoreBias(call, id);
     }
+    for (const CallNodes& call : calls_) lost.merged += SettleFolded(call);
     if (!calls_.empty()) lost.unknown = Unknown();  // without calls, what is folded looks like what is not there
-    if (lost.merged + lost.biases > 0) {
+    if (lost.merged + lost.biases > 0 || joins_) {
       LinkTensors(graph_);
       lost.graph = std::move(graph_);
     }
@@ -158,6 +159,66 @@ class Finder {
            std::any_of(tensor.shape.dims.begin(), tensor.shape.dims.end(), [](int64_t d) { return d != 1; });
   }
 
+  // A slot of a node of the call, and the parameter that the call reads there.
+  struct FoldedRead {
+    NodeId node;
+    size_t slot;
+    const SignatureEntry* parameter;
+  };
+
+  // Where the nodes of the call read what the exporter computed of one parameter each. Of a call without a row: its only
+  // parameter, where its nodes read only one such tensor.
+  std::vector<FoldedRead> FoldedReads(const CallNodes& call) const {
+    const auto parameter = [&](size_t i) -> const SignatureEntry* {
+      const SignatureEntry* entry = i < call.call.args.size() ? graph_.signature.FindPlaceholder(call.call.args[i]) : nullptr;
+      return entry != nullptr && entry->kind == SignatureKind::kParameter && !IsInFile(*entry) ? entry : nullptr;
+    };
+    const bool is_linear = absl::StartsWith(call.call.target, "aten.linear");
+    const bool is_group_norm = absl::StartsWith(call.call.target, "aten.group_norm");
+    std::vector<const SignatureEntry*> parameters;
+    for (size_t i = 0; i < call.call.args.size(); ++i) {
+      if (const SignatureEntry* entry = parameter(i)) parameters.push_back(entry);
+    }
+    std::vector<FoldedRead> reads;
+    for (NodeId id : call.nodes) {
+      const Node& node = graph_.nodes[id];
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!IsStored(node.inputs[i]) || Entry(node.inputs[i]) != nullptr || !IsFoldedTensor(node.inputs[i])) continue;
+        const SignatureEntry* read = nullptr;
+        if (is_linear) {
+          read = IsLinearLayer(node) && i == 1 ? parameter(1) : nullptr;
+        } else if (is_group_norm) {  // torch_lib/ops/core.py, aten_group_norm: a norm without scale, then scale and shift
+          read = node.op == "Mul" ? parameter(2) : node.op == "Add" ? parameter(3) : nullptr;
+        } else if (parameters.size() == 1) {
+          read = parameters[0];
+        }
+        if (read != nullptr) reads.push_back({id, i, read});
+      }
+    }
+    if (!is_linear && !is_group_norm && reads.size() > 1) reads.clear();
+    return reads;
+  }
+
+  // What the exporter computed of a parameter (its transpose) is one tensor for each parameter: a module that runs twice
+  // has one for each run, and what it computed of two parameters of equal contents was made one.
+  int64_t SettleFolded(const CallNodes& call) {
+    int64_t count = 0;
+    for (const FoldedRead& read : FoldedReads(call)) {
+      const TensorId folded = graph_.nodes[read.node].inputs[read.slot];
+      const auto [copy, is_first] = copies_.try_emplace(read.parameter->target, folded);
+      if (!is_first) {
+        const bool is_alike = graph_.tensors[copy->second].shape == graph_.tensors[folded].shape;
+        if (copy->second == folded || !is_alike) continue;
+        graph_.nodes[read.node].inputs[read.slot] = copy->second;
+        joins_ = true;
+      } else if (!owned_.insert(folded).second) {
+        count += Give(read.node, read.slot, *read.parameter, graph_.tensors[folded].dtype, graph_.tensors[folded].shape);
+        copy->second = graph_.nodes[read.node].inputs[read.slot];
+      }
+    }
+    return count;
+  }
+
   // The name of the bias that the layer's call reads, or that stands beside the weight of a layer whose call is the
   // folded norm's.
   const SignatureEntry* BiasOf(const CallNodes& call, const Node& node) const {
@@ -224,6 +285,9 @@ class Finder {
   std::map<std::string, size_t> places_;       // in calls_, by the result's name
   absl::flat_hash_set<std::string> present_;   // names of the signature that the file or this pass has
   absl::flat_hash_map<std::string, TensorId> restored_;
+  absl::flat_hash_map<std::string, TensorId> copies_;  // what the exporter computed of a parameter
+  absl::flat_hash_set<TensorId> owned_;                // the tensors of copies_ that the file has
+  bool joins_ = false;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/graph/program_signature.h"
 #include "analyzer/graph/tied_weight_mark.h"
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/rewrites.h"
@@ -57,6 +58,25 @@ std::vector<Head> FindHeads(const Lowering& lowering) {
   return heads;
 }
 
+enum class Tied { kUntold, kYes, kNo };
+
+// What the exported program says: the call that the head became of names the parameter that it reads, and the file's
+// tensors have the names of the signature's.
+Tied ToldBySignature(const Lowering& lowering, const Head& head) {
+  const Draft& draft = lowering.draft;
+  const Node& source = lowering.source.nodes[NodeId(draft.rank(head.linear).source)];
+  const auto text = source.metadata.find(kFxNode);
+  if (text == source.metadata.end()) return Tied::kUntold;
+  Tied told = Tied::kUntold;
+  for (const std::string& argument : ParseFxCall(text->second).args) {
+    const SignatureEntry* entry = lowering.source.signature.FindPlaceholder(argument);
+    if (entry == nullptr || entry->kind != SignatureKind::kParameter) continue;
+    if (entry->target == draft.tensor(head.table).name) return Tied::kYes;
+    told = Tied::kNo;
+  }
+  return told;
+}
+
 int64_t WeightBytes(const Draft& draft, const Head& head) {
   const Tensor& weight = draft.tensor(draft.node(head.linear).inputs[1]);
   return NumBytes(weight.shape, weight.dtype).value_or(0);
@@ -101,6 +121,12 @@ int64_t TieWeights(Lowering& lowering) {
   int64_t possible = 0, possible_bytes = 0, tied = 0, tied_bytes = 0;
   std::set<std::string> reasons;
   for (const Head& head : FindHeads(lowering)) {
+    const Tied told = mode == TiedMode::kAuto ? ToldBySignature(lowering, head) : Tied::kUntold;
+    if (told == Tied::kNo) continue;
+    if (told == Tied::kYes) {
+      Tie(lowering.draft, head);
+      continue;
+    }
     const int64_t bytes = WeightBytes(lowering.draft, head);
     const std::string why(mode == TiedMode::kYes ? "as --tied says" : WhyTied(lowering.draft, head.linear, head.table));
     if (why.empty()) {
