@@ -40,6 +40,7 @@ struct Run {
   TiedMode tied = TiedMode::kAuto;           // --tied: output projections stored beside an embedding of their transpose
   std::string inplace = "auto";              // auto, none, or a regex over node names and module paths
   std::vector<std::string> freeze;           // regexes over parameter names
+  bool freeze_scales = false;                // single numbers that scale activations are not trained, for a lower bound
   std::vector<std::string> requires_grad;    // names of inputs that need a gradient
   std::vector<std::string> hold;             // tensors that a Python variable keeps until the step ends
   std::vector<std::string> checkpointed;     // regexes over module paths: checkpointed in the user's code

@@ -31,6 +31,7 @@ void SpellOutGlu(Run& run) { run.disabled_rewrites.emplace_back("glu"); }
 void SpellOutFunctions(Run& run) { run.disabled_rewrites.emplace_back("custom-function"); }
 void KeepNothingInFunctions(Run& run) { run.disabled_rewrites.emplace_back("function-inputs"); }
 void UnfoldAll(Run& run) { run.batch_norm = BatchNormMode::kUnfold; }
+void FreezeScales(Run& run) { run.freeze_scales = true; }
 void KeepApart(Run& run) { run.tied = TiedMode::kNo; }
 
 struct Alternative {
@@ -48,6 +49,7 @@ constexpr auto kAlternatives = std::to_array<Alternative>({
     {"tied-weights", KeepApart, "with --tied no"},
     {"maybe-tied", Share, "with --tied yes"},
     {"bn-undecided", UnfoldAll, "with --bn unfold"},
+    {"trained-undecided", FreezeScales, "with these frozen", false},
     {"inplace-assumed", WriteNothingOver, "with --inplace none"},
     {"inplace-possible", WriteOverAll, "with --inplace all"},
     {"silu-assumed", SpellOutSilu, "with --no-rewrite silu", false},

@@ -7,6 +7,7 @@
 //   tied-weights      weights of their own (--tied no)
 //   maybe-tied        shared (--tied yes)
 //   bn-undecided      with a BatchNorm behind every convolution that has a bias (--bn unfold)
+//   trained-undecided  with single numbers that scale activations frozen
 //   inplace-assumed   not in place (--inplace none)
 //   inplace-possible  every activation in place that may be (--inplace all)
 //   silu-assumed      written by hand (--no-rewrite silu); likewise hardswish-, mish- and glu-assumed

@@ -75,6 +75,7 @@ constexpr auto kRewrites = std::to_array<Rewrite>({
     {"token-map", "images made of tokens are copied into the layout of images", InsertTokenMapCopy},
     {"bn-undecided", "BatchNorms of which no trace is left", TellUndecidedNorms, Told::kByItself},
     {"frozen-tables", "tables of positions that are not trained", FreezeTables, Told::kByItself},
+    {"fixed-scales", "parameters of one number that may not be trained", SettleScales, Told::kByItself},
     {"direct-calls", "attentions whose forward was called directly run in a call of their own", NameDirectCalls,
      Told::kByCheck},
     {"dropout", "dropouts put back", RestoreDropout, Told::kByItself},

@@ -108,6 +108,8 @@ int64_t WidenSoftmax(Lowering& lowering);
 int64_t NameDirectCalls(Lowering& lowering);
 // rewrite_frozen_tables.cc
 int64_t FreezeTables(Lowering& lowering);
+// undecided_scales.cc: single numbers that are trained or fixed
+int64_t SettleScales(Lowering& lowering);
 // rewrite_traced_mask.cc: masks that exist only under tracing
 int64_t DropTracedMasks(Lowering& lowering);
 

@@ -133,5 +133,22 @@ TEST(InferenceBounds, WhatTheExporterComputedMayNotBeKept) {
   EXPECT_EQ(BoundsOfInference(kBiased, "table", "attn.bias").first, 0);
 }
 
+// Scores times a number of the module's: nn.Parameter(.., requires_grad=False) in some code, trained in other.
+TEST(TrainingBounds, ANumberThatScalesMayBeFixed) {
+  constexpr char kScaled[] = R"(g (float[4,64,8] q, float[4,8,64] k) => (float[4,64,64] y)
+      <float[8,8] w = ["location": "none"], float[] attn.scale = ["location": "none"]>
+      { h = MatMul(q, w)
+        s = MatMul(h, k)
+        t = Mul(s, attn.scale)
+        y = Softmax <axis=-1> (t) })";
+  const Bounded bounded = Bound(ParseGraph(kScaled));
+  EXPECT_LT(bounded.bounds.low_bytes, bounded.peak_bytes);
+  EXPECT_EQ(bounded.bounds.high_bytes, bounded.peak_bytes);
+  EXPECT_NE(RangeOf(bounded, "trained-undecided"), "");
+  Workload frozen;
+  frozen.run.freeze = {"scale"};
+  EXPECT_EQ(Bound(ParseGraph(kScaled), frozen).peak_bytes, bounded.bounds.low_bytes);
+}
+
 }  // namespace
 }  // namespace onnx_mem

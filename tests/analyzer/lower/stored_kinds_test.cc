@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "analyzer/graph/program_signature.h"
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -95,6 +96,52 @@ TEST(UndecidedNorms, ANormInTheFileSettlesIt) {
     n = InstanceNormalization(y, s, t) -> z float32 2x8x4x4
     output z)"}});
   EXPECT_FALSE(Has(DiagnosticsOf(text), "bn-undecided"));
+}
+
+// Two linears of one parameter or of two, whose transposes an exporter stored.
+std::string ParametersOf(std::string_view nodes, std::string_view signature) {
+  Graph graph = ParseGraph(nodes);
+  graph.signature = ProgramSignature::Parse(signature);
+  const absl::StatusOr<Lowered> lowered = Lower(graph, Run());
+  if (!lowered.ok()) return lowered.status().ToString();
+  const std::string text = DumpLowered(*lowered);
+  const size_t at = text.find("parameter ");
+  return at == std::string::npos ? "" : text.substr(at);
+}
+
+constexpr std::string_view kTwoSignature =
+    "# inputs\np_a_weight: PARAMETER target='a.weight'\np_b_weight: PARAMETER target='b.weight'\nx: USER_INPUT\n";
+
+std::string TwoLinears(std::string_view first, std::string_view second, std::string_view second_parameter) {
+  return absl::StrCat("input x float32 2x8\nweight val_1 float32 8x8\nweight val_2 float32 8x8\n",
+                      "@ pkg.torch.onnx.fx_node %linear : [num_users=1] = "
+                      "call_function[target=torch.ops.aten.linear.default](args = (%x, %p_a_weight), kwargs = {})\n",
+                      "/a/MatMul = MatMul(x, ", std::string(first), ") -> linear float32 2x8\n",
+                      "@ pkg.torch.onnx.fx_node %linear_1 : [num_users=1] = "
+                      "call_function[target=torch.ops.aten.linear.default](args = (%linear, %",
+                      std::string(second_parameter), "), kwargs = {})\n",
+                      "/b/MatMul = MatMul(linear, ", std::string(second), ") -> y float32 2x8\noutput y\n");
+}
+
+int CountOf(const std::string& text, std::string_view what) {
+  int count = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(FoldedCopies, OneForEachRunOfAModuleAreOneParameter) {
+  const std::string text = ParametersOf(TwoLinears("val_1", "val_2", "p_a_weight"), kTwoSignature);
+  EXPECT_EQ(CountOf(text, "parameter "), 1) << text;
+}
+
+TEST(FoldedCopies, OneOfTwoEqualParametersIsTwo) {
+  const std::string text = ParametersOf(TwoLinears("val_1", "val_1", "p_b_weight"), kTwoSignature);
+  EXPECT_EQ(CountOf(text, "parameter "), 2) << text;
+}
+
+TEST(FoldedCopies, OfTwoParametersStayTwo) {
+  const std::string text = ParametersOf(TwoLinears("val_1", "val_2", "p_b_weight"), kTwoSignature);
+  EXPECT_EQ(CountOf(text, "parameter "), 2) << text;
 }
 
 }  // namespace
