@@ -66,6 +66,18 @@ absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_st
   return absl::OkStatus();
 }
 
+// Lowering tells the bytes of what one batch makes, and does not know the batch.
+std::vector<Diagnostic> WithBatchNamed(std::vector<Diagnostic> diagnostics, int64_t batch) {
+  constexpr auto kOfOneBatch = std::to_array<std::string_view>(
+      {"eval-dropout", "dropout-assumed", "silu-assumed", "custom-function", "inplace-assumed", "inplace-possible"});
+  for (Diagnostic& d : diagnostics) {
+    if (std::find(kOfOneBatch.begin(), kOfOneBatch.end(), d.code) == kOfOneBatch.end() || d.details.empty()) continue;
+    const bool in_message = d.code == "eval-dropout" && d.severity == Severity::kNote;
+    absl::StrAppend(in_message ? &d.message : &d.details.front(), " at batch ", batch);
+  }
+  return diagnostics;
+}
+
 void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
   analysis.parameters = enacted.parameters;
   analysis.parameter_count = enacted.parameter_count;
@@ -73,7 +85,8 @@ void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
   analysis.buffer_bytes = enacted.buffer_bytes;
   analysis.forward_flops = enacted.forward_flops;
   analysis.batch_statistics = enacted.batch_statistics;
-  analysis.diagnostics.insert(analysis.diagnostics.end(), enacted.diagnostics.begin(), enacted.diagnostics.end());
+  for (Diagnostic& d : WithBatchNamed(enacted.diagnostics, analysis.batch))
+    analysis.diagnostics.push_back(std::move(d));
   analysis.plain_rewrites = enacted.plain_rewrites;
 }
 

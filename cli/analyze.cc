@@ -8,6 +8,7 @@
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/advice_tables.h"
+#include "cli/batch_dim.h"
 #include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/local_card.h"
@@ -109,6 +110,7 @@ Diagnostic NoAdviceNote(const Graph& graph) {
 Table SavingsOf(const ModelFile& file, Workload workload, const Options& options, const Gpu* card) {
   constexpr int64_t kPlanIterations = 12;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  workload.bindings = WithBatchOption(file, workload.bindings);
   if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
   Meter meter(file);
   const auto savings = RankSavings(meter, workload, {card, kPlanIterations});

@@ -8,6 +8,7 @@
 #include "analyzer/check/findings.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/bytes.h"
+#include "cli/batch_dim.h"
 #include "cli/commands.h"
 #include "cli/option_values.h"
 #include "cli/report/present.h"
@@ -88,10 +89,9 @@ Diagnostic BudgetFinding(const Analysis& analysis, const Options& options) {
 }
 
 // The batch at which effects are told, and where it comes from.
-Diagnostic BatchNote(const Analysis& analysis, const Options& options) {
+Diagnostic BatchNote(const ModelFile& file, const Bindings& bindings, const Analysis& analysis) {
   Diagnostic note{.code = "batch", .severity = Severity::kNote};
-  const bool asked = !options.batches.empty() || !options.workload.bindings.dims.empty() ||
-                     !options.workload.bindings.inputs.empty();
+  const bool asked = !bindings.inputs.empty() || WithBatchOption(file, bindings).batch;
   note.message = absl::StrFormat("effects are told at batch %d%s", analysis.batch,
                                  asked                ? ""
                                  : analysis.batch > 1 ? ", the file's"
@@ -115,7 +115,7 @@ absl::StatusOr<Answer> RunCheck(const Options& options) {
   report.tables = {CoverageTable(analysis)};
   report.shown_table = "coverage";
   report.notes = CheckExport(file, workload, analysis);
-  report.notes.push_back(BatchNote(analysis, options));
+  report.notes.push_back(BatchNote(file, workload.bindings, analysis));
   if (options.budget_bytes) report.notes.insert(report.notes.begin(), BudgetFinding(analysis, options));
   const bool errors = std::any_of(report.notes.begin(), report.notes.end(),
                                   [](const Diagnostic& d) { return d.severity == Severity::kError; });

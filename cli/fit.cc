@@ -8,6 +8,7 @@
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/advice_tables.h"
+#include "cli/batch_dim.h"
 #include "cli/commands.h"
 #include "cli/local_card.h"
 #include "cli/option_values.h"
@@ -109,6 +110,7 @@ absl::StatusOr<Answer> RunFit(const Options& options) {
   ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
   Workload workload = options.workload;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  workload.bindings = WithBatchOption(file, workload.bindings);
   ASSIGN_OR_RETURN(Report report, StartReport(file, options, workload));
   Meter meter(file);
   bool fits = true;

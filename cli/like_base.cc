@@ -80,7 +80,8 @@ std::vector<std::string> WaysOut(const ComparedSide& base, const ComparedSide& h
   const std::string why = "why: the difference would be that of the assumptions, not of the models";
   if (!head.saved) return {why, "try: --like base, to analyze the model as the base was, or the same options"};
   const std::string& again = base.saved ? head.report.model.path : base.report.model.path;
-  return {why, absl::StrFormat("try: %s with the same options%s", base.saved ? "save " + again + " again" : "analyze " + again,
+  return {why, absl::StrFormat("try: %s with the same options%s",
+                               base.saved ? "save " + again + " again" : "analyze " + again,
                                base.saved ? ", or compare the models themselves" : " as the report was saved with")};
 }
 

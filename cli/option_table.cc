@@ -47,25 +47,26 @@ constexpr auto kBatchNormModes = std::to_array<Choice<BatchNormMode>>(
     {{"auto", BatchNormMode::kAuto}, {"as-is", BatchNormMode::kAsIs, "file"}, {"unfold", BatchNormMode::kUnfold}});
 constexpr auto kTiedModes = std::to_array<Choice<TiedMode>>(
     {{"auto", TiedMode::kAuto}, {"yes", TiedMode::kYes, "true on"}, {"no", TiedMode::kNo, "false off"}});
-constexpr auto kAllocators =
-    std::to_array<Choice<std::string_view>>({{"pytorch", "pytorch", "torch"},
-                                             {"pytorch-expandable", "pytorch-expandable", "expandable expandable-segments"},
-                                             {"ort", "ort", "onnxruntime"},
-                                             {"exact", "exact"}});
+constexpr auto kAllocators = std::to_array<Choice<std::string_view>>(
+    {{"pytorch", "pytorch", "torch"},
+     {"pytorch-expandable", "pytorch-expandable", "expandable expandable-segments"},
+     {"ort", "ort", "onnxruntime"},
+     {"exact", "exact"}});
 constexpr auto kBys = std::to_array<Choice<By>>({{"layer", By::kLayer, "layers module modules"},
                                                  {"op", By::kOp, "ops operator operators"},
                                                  {"tensor", By::kTensor, "tensors"},
                                                  {"shape", By::kShape, "shapes"},
                                                  {"category", By::kCategory, "categories"}});
-constexpr auto kEmitted = std::to_array<Choice<std::string_view>>({{"pytorch", "pytorch", "torch python"}, {"json", "json"}});
+constexpr auto kEmitted =
+    std::to_array<Choice<std::string_view>>({{"pytorch", "pytorch", "torch python"}, {"json", "json"}});
 constexpr auto kMethods = std::to_array<Choice<std::string_view>>({{"auto", "auto"},
                                                                    {"none", "none"},
                                                                    {"sqrt", "sqrt"},
                                                                    {"chen", "chen"},
                                                                    {"chain", "chain"},
                                                                    {"dag", "dag"}});
-constexpr auto kBudgetLines =
-    std::to_array<Choice<BudgetLine>>({{"device", BudgetLine::kDevice, "gpu card"}, {"live", BudgetLine::kLive, "alive"}});
+constexpr auto kBudgetLines = std::to_array<Choice<BudgetLine>>(
+    {{"device", BudgetLine::kDevice, "gpu card"}, {"live", BudgetLine::kLive, "alive"}});
 constexpr auto kGranularities = std::to_array<Choice<Granularity>>(
     {{"module", Granularity::kModule, "modules layer"}, {"op", Granularity::kOp, "ops operator"}});
 constexpr auto kCostLines = std::to_array<Choice<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
@@ -78,7 +79,8 @@ constexpr auto kColors = std::to_array<Choice<ColorChoice>>({{"auto", ColorChoic
 
 // A choice of element type, where the first choice means "as it is".
 template <size_t n>
-absl::Status ChooseDType(std::string_view text, const std::array<Choice<DType>, n>& names, std::optional<DType>& field) {
+absl::Status ChooseDType(std::string_view text, const std::array<Choice<DType>, n>& names,
+                         std::optional<DType>& field) {
   DType dtype = DType::kUnknown;
   RETURN_IF_ERROR(Choose(text, names, dtype));
   field = dtype == DType::kUnknown ? std::nullopt : std::optional<DType>(dtype);
@@ -232,8 +234,10 @@ constexpr CommandSet kSteps = kRuns | kPlanCommand;  // and those that plan its 
 constexpr auto kRows = std::to_array<OptionRow>({
     {"-b", "--batch", "N[,N...]", OptionGroup::kWorkload, kSteps | kCheckCommand,
      "batch: dim 0 of the inputs; 1,8,64 or 1..8 gives a row each (the file's, else 1)", ApplyBatch},
-    {"-d", "--dim", "NAME=N", OptionGroup::kWorkload, kSteps | kCheckCommand, "size of a symbolic dimension", ApplyDim, true},
-    {"", "--input", "NAME=1x3x224x224", OptionGroup::kWorkload, kSteps | kCheckCommand, "whole shape of an input, or of a weight", ApplyInput,
+    {"-d", "--dim", "NAME=N", OptionGroup::kWorkload, kSteps | kCheckCommand,
+     "size of a symbolic dimension", ApplyDim, true},
+    {"", "--input", "NAME=1x3x224x224", OptionGroup::kWorkload, kSteps | kCheckCommand,
+     "whole shape of an input, or of a weight", ApplyInput,
      true},
     {"-m", "--mode", "both|train|infer", OptionGroup::kWorkload, kRuns, "what to analyze (both)",
      [](std::string_view text, Options& options) { return Choose(text, kModes, options.workload.mode); }},
@@ -264,7 +268,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
      "how to look for a plan; auto: every way, until the plan is proven best or time is up (auto)",
      [](std::string_view text, Options& options) { return ChooseName(text, kMethods, options.method); }},
     {"", "--granularity", "module|op", OptionGroup::kPlan, kPlanCommand,
-     "op: a module may also keep the results of its convolutions and matrix products (selective checkpointing) (module)",
+     "op: a module may also keep the results of its convolutions and matrix products (selective checkpointing) "
+     "(module)",
      [](std::string_view text, Options& options) { return Choose(text, kGranularities, options.granularity); }},
     {"", "--emit", "pytorch|json", OptionGroup::kPlan, kPlanCommand,
      "print the plan as Python that applies it, or as a file for --plan, in place of the report",
@@ -273,13 +278,15 @@ constexpr auto kRows = std::to_array<OptionRow>({
      "what --budget limits: memory on the card, or the bytes alive alone (device)",
      [](std::string_view text, Options& options) { return Choose(text, kBudgetLines, options.budget_line); }},
     {"", "--cost-in", "flops|time", OptionGroup::kPlan, kPlanCommand,
-     "what a second run costs: FLOPs, or estimated time, in which normalisations and activations count too (flops; time "
+     "what a second run costs: FLOPs, or estimated time, in which normalisations and activations count too (flops; "
+     "time "
      "with --cost)",
      [](std::string_view text, Options& options) {
        options.cost_line_given = true;
        return Choose(text, kCostLines, options.cost_line);
      }},
-    {"", "--max-slowdown", "P%", OptionGroup::kPlan, kPlanCommand, "take at most this much more FLOPs or time (--cost-in): 10%",
+    {"", "--max-slowdown", "P%", OptionGroup::kPlan, kPlanCommand,
+     "take at most this much more FLOPs or time (--cost-in): 10%",
      ApplyMaxSlowdown},
     {"", "--max-batch", "", OptionGroup::kPlan, kPlanCommand,
      "plan the largest batch that a plan brings within the budget, and say which is proven impossible",
@@ -332,7 +339,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--segment", "MODULE[,MODULE...]", OptionGroup::kFramework, kRuns,
      "neighbouring modules that run under one torch.utils.checkpoint call", ApplySegment, true},
     {"", "--inplace", "auto|norms|all|none|REGEX", OptionGroup::kFramework, kSteps | kCheckCommand,
-     "which ops ran in place; auto: activations right after Conv, BatchNorm, Add; norms: BatchNorms too; all: ELU and its like too (auto)", ApplyInplace},
+     "which ops ran in place; auto: activations right after Conv, BatchNorm, Add; norms: BatchNorms too; all: ELU and "
+     "its like too (auto)", ApplyInplace},
     {"", "--attention", "auto|eager|math|flash|efficient", OptionGroup::kFramework, kSteps | kCheckCommand,
      "the kernel that ran an attention which the file spells out (auto)",
      [](std::string_view text, Options& options) {
@@ -344,18 +352,21 @@ constexpr auto kRows = std::to_array<OptionRow>({
        return Choose(text, kBatchNormModes, options.workload.run.batch_norm);
      }},
     {"", "--dropout", "auto|P[:REGEX]|file", OptionGroup::kFramework, kSteps,
-     "dropouts that an evaluation export lost: as if all were back with probability P, or those behind modules or nodes that "
-     "match REGEX; auto: where the model's build tells, as BERT's (auto)", ApplyDropout},
+     "dropouts that an evaluation export lost: as if all were back with probability P, or those behind modules or "
+     "nodes that match REGEX; auto: where the model's build tells, as BERT's (auto)", ApplyDropout},
     {"", "--tied", "auto|yes|no", OptionGroup::kFramework, kSteps | kCheckCommand,
-     "output projections that an export stored apart from the token embedding share its weight; auto: where the model's "
-     "build tells (auto)",
+     "output projections that an export stored apart from the token embedding share its weight; auto: where the "
+     "model's build tells (auto)",
      [](std::string_view text, Options& options) { return Choose(text, kTiedModes, options.workload.run.tied); }},
     {"", "--no-rewrite", "NAME[,NAME...]", OptionGroup::kFramework, kSteps | kCheckCommand,
-     "take these operators as the file spells them: gelu, attention ... (check lists those that ran)", ApplyNoRewrite, true},
+     "take these operators as the file spells them: gelu, attention ... (check lists those that ran)",
+     ApplyNoRewrite, true},
 
-    {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand, "a card, \"RTX 4090\", or local: does it fit? (onnx-mem gpus)",
+    {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand,
+     "a card, \"RTX 4090\", or local: does it fit? (onnx-mem gpus)",
      ApplyGpu, true},
-    {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand, "memory of a card that is not in the table",
+    {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand,
+     "memory of a card that is not in the table",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.gpu_memory_bytes); }},
     {"", "--cost", "FILE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand,
      "measured times instead of estimates: csv with node or module, phase, microseconds",
@@ -385,20 +396,23 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kAnalyzeCommand | kCompareCommand,
      "list what holds the memory at the peak",
      [](std::string_view text, Options& options) { return Choose(text, kBys, options.by); }},
-    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand | kPlanCommand, "of the report (table)",
+    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand | kPlanCommand,
+     "of the report (table)",
      [](std::string_view text, Options& options) { return ChooseName(text, kFormats, options.format); }},
     {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kSteps | kCheckCommand | kGpusCommand,
      "also write the whole report to a file, its format by extension", ApplyExport, true},
     {"", "--units", "auto|B|KiB|MiB|GiB|MB|GB", OptionGroup::kOutput, kSteps | kGpusCommand,
      "of the table; json and csv are always in bytes (auto)", ApplyUnits},
-    {"", "--color", "auto|always|never", OptionGroup::kOutput, kSteps | kCheckCommand | kGpusCommand, "(auto: on a terminal)",
+    {"", "--color", "auto|always|never", OptionGroup::kOutput, kSteps | kCheckCommand | kGpusCommand,
+     "(auto: on a terminal)",
      [](std::string_view text, Options& options) { return Choose(text, kColors, options.color); }},
     {"-q", "--quiet", "", OptionGroup::kOutput, kSteps, "one line of bytes per batch, no warnings",
      [](std::string_view, Options& options) {
        options.quiet = true;
        return absl::OkStatus();
      }},
-    {"-v", "--verbose", "", OptionGroup::kOutput, kAnalyzeCommand | kPlanCommand | kGpusCommand, "more columns: who made it, who keeps it, until when",
+    {"-v", "--verbose", "", OptionGroup::kOutput, kAnalyzeCommand | kPlanCommand | kGpusCommand,
+     "more columns: who made it, who keeps it, until when",
      [](std::string_view, Options& options) {
        options.verbose = true;
        return absl::OkStatus();

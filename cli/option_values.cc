@@ -84,12 +84,15 @@ std::string_view InPlaceWord(std::string_view text) {
 }
 
 absl::StatusOr<int64_t> ParseSize(std::string_view text) {
-  constexpr int64_t kLeastBare = int64_t{1} << 20;
   ASSIGN_OR_RETURN(const int64_t bytes, ParseBytes(text));
   const bool bare = text.find_first_not_of(" .0123456789") == std::string_view::npos;
-  if (!bare || bytes == 0 || bytes >= kLeastBare) return bytes;
-  return UsageError(absl::StrFormat("'%s' is a number without a unit", text),
-                    {absl::StrFormat("did you mean: %sGiB      (bytes: %sB)", text, text)});
+  if (!bare || bytes == 0) return bytes;
+  // A card has up to some hundred GiB, nvidia-smi tells it in MiB, and what is larger than both is a number of bytes.
+  constexpr int64_t kMostGiB = int64_t{1} << 10, kMostMiB = int64_t{1} << 20;
+  const std::string meant = bytes >= kMostMiB ? absl::StrFormat("did you mean: %sB      (%s)", text, FormatBytes(bytes))
+                                              : absl::StrFormat("did you mean: %s%s      (bytes: %sB)", text,
+                                                                bytes < kMostGiB ? "GiB" : "MiB", text);
+  return UsageError(absl::StrFormat("'%s' is a number without a unit", text), {meant});
 }
 
 absl::StatusOr<int64_t> ParseCount(std::string_view text, int64_t least) {

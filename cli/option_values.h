@@ -43,8 +43,8 @@ absl::StatusOr<std::pair<std::string, int64_t>> ParseDimBinding(std::string_view
 // "x=1x3x224x224"; "x=scalar" for a scalar.
 absl::StatusOr<std::pair<std::string, Dims>> ParseInputShape(std::string_view text);
 
-// A size with its unit. A number alone is refused below 1 MiB, since nobody means so few bytes ("--budget 4" is 4 GiB
-// to who writes it).
+// A size with its unit, which is B for bytes. A number alone is refused unless it is 0: "--budget 4" is 4 GiB to who
+// writes it, and "--gpu-memory 24564" MiB.
 absl::StatusOr<int64_t> ParseSize(std::string_view text);
 
 // A probability in [0, 1).

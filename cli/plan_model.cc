@@ -5,6 +5,7 @@
 #include "analyzer/analysis.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "cli/batch_dim.h"
 #include "cli/clock.h"
 #include "cli/local_card.h"
 #include "cli/option_values.h"
@@ -92,6 +93,7 @@ absl::StatusOr<Answer> PlanModel(const Options& options) {
   ASSIGN_OR_RETURN(const PlanRequest request, RequestOf(options));
   ASSIGN_OR_RETURN(Workload workload, WorkloadOf(options));
   ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
+  workload.bindings = WithBatchOption(file, workload.bindings);
   PlanPart part;
   part.request = request;
   if (options.max_batch) {

@@ -49,7 +49,7 @@ def check(binary, model, args, folder):
     budgets = sorted((random.randint(floor, base["baseline"][line]) for _ in range(args.budgets)), reverse=True)
     kinds, wrong, before, slowest = Counter(), [], 0, seconds
     for i, budget in enumerate(budgets):
-        answer, seconds = ask(binary, plan_words + ["--budget", str(budget)])
+        answer, seconds = ask(binary, plan_words + ["--budget", f"{budget}B"])
         slowest = max(slowest, seconds)
         if answer["chosen"] is None:
             before = float("inf")

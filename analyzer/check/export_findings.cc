@@ -148,9 +148,10 @@ std::optional<Diagnostic> Fp32Islands(const CheckedExport& checked) {
   finding.message =
       absl::StrCat(Number(finding.count, "operator computes", "operators compute"), " in float32 in a model of ",
                    std::string(NameOf(half->dtype)), names.empty() ? "" : ": ", names);
-  finding.details = {absl::StrCat("effect: at batch ", checked.analysis.batch, " their results take ", FormatBytes(bytes), ", and ",
-                                  Number(casts, "cast", "casts"), " round them ", FormatBytes(cast_bytes)),
-                     "try: model.half() before the export, or the converter's list of operators that stay in float32"};
+  finding.details = {
+      absl::StrCat("effect: at batch ", checked.analysis.batch, " their results take ", FormatBytes(bytes), ", and ",
+                   Number(casts, "cast", "casts"), " round them ", FormatBytes(cast_bytes)),
+      "try: model.half() before the export, or the converter's list of operators that stay in float32"};
   return finding;
 }
 

@@ -32,7 +32,8 @@ absl::Status CheckNode(const Graph& graph, NodeId id) {
     return absl::UnimplementedError(absl::StrCat(Describe(graph, id), ": framework operator without a row"));
   }
   if (!Fits(*row, ShapeOfCall(graph, node))) {
-    return absl::InvalidArgumentError(absl::StrCat(Describe(graph, id), ": its inputs are not what the operator takes"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe(graph, id), ": its inputs are not what the operator takes"));
   }
   return absl::OkStatus();
 }

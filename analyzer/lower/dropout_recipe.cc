@@ -98,7 +98,8 @@ std::optional<DropoutRecipe> TransformerRecipe(const Draft& draft, const Dropout
     return DropoutRecipe{kUsual, "as decoders ported from fairseq (OPT) train", OnLinears(draft, spots), true};
   }
   if (AreConv1D(draft, linears)) return DropoutRecipe{kUsual, "as GPT-2 and its like train", spots.usual, true};
-  if (AreTorchLayers(draft, spots)) return DropoutRecipe{kUsual, "as layers of nn.Transformer train", spots.usual, true};
+  if (AreTorchLayers(draft, spots))
+    return DropoutRecipe{kUsual, "as layers of nn.Transformer train", spots.usual, true};
   if (AreNamedAsBert(draft)) return DropoutRecipe{kUsual, "as BERT and its like train", spots.usual, true};
   return std::nullopt;
 }

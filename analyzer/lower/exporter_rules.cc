@@ -93,7 +93,8 @@ bool IsOneCall(const Graph& graph, const Node& node) {
 
 using Counts = std::map<std::string, int64_t>;
 
-Diagnostic Report(std::string_view code, const Counts& counts, std::string_view text, std::vector<std::string> details) {
+Diagnostic Report(std::string_view code, const Counts& counts, std::string_view text,
+                  std::vector<std::string> details) {
   int64_t total = 0;
   for (const auto& [rule, count] : counts) total += count;
   const std::string rules = absl::StrJoin(counts, ", ", [](std::string* out, const auto& entry) {

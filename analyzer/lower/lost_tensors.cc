@@ -116,7 +116,8 @@ class Finder {
       if (const SignatureEntry* entry = graph_.signature.FindPlaceholder(arg)) entries.push_back(entry);
     }
     // addmm(bias, x, weight) is x * weight + bias.
-    if (absl::StartsWith(call.target, "aten.addmm") && entries.size() > 1) std::rotate(entries.begin(), entries.begin() + 1, entries.end());
+    if (absl::StartsWith(call.target, "aten.addmm") && entries.size() > 1)
+      std::rotate(entries.begin(), entries.begin() + 1, entries.end());
     return entries;
   }
 
@@ -227,7 +228,9 @@ class Finder {
       const auto [module, last] = SplitPath(graph_.tensors[node.inputs[1]].name);
       return last == "weight" ? graph_.signature.FindTarget(absl::StrCat(std::string(module), ".bias")) : nullptr;
     }
-    const auto argument = [&](size_t i) { return i < fx.args.size() ? graph_.signature.FindPlaceholder(fx.args[i]) : nullptr; };
+    const auto argument = [&](size_t i) {
+      return i < fx.args.size() ? graph_.signature.FindPlaceholder(fx.args[i]) : nullptr;
+    };
     if (absl::StartsWith(fx.target, "aten.addmm")) return argument(0);
     if (absl::StartsWith(fx.target, "aten.linear") || absl::StartsWith(fx.target, "aten.conv")) return argument(2);
     return nullptr;
@@ -261,7 +264,8 @@ class Finder {
       const std::string module(ModuleOf(graph_.nodes[call.nodes[0]]));
       for (const SignatureEntry* entry : ArgumentsOf(call.call)) {
         const auto [owner, last] = SplitPath(entry->target);
-        if (owner != module) shared.insert(module.empty() ? std::string(last) : absl::StrCat(module, ".", std::string(last)));
+        if (owner != module)
+          shared.insert(module.empty() ? std::string(last) : absl::StrCat(module, ".", std::string(last)));
       }
     }
     return shared;

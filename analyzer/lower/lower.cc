@@ -24,6 +24,7 @@
 #include "analyzer/lower/site.h"
 #include "analyzer/lower/table.h"
 #include "analyzer/lower/training_form.h"
+#include "analyzer/memory/bytes.h"
 
 namespace onnx_mem {
 namespace {
@@ -126,8 +127,8 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
   if (lost.unknown.empty()) return;
   constexpr size_t kNamed = 5;
   const auto count = static_cast<int64_t>(lost.unknown.size());
-  std::vector<std::string> named(lost.unknown.begin(), lost.unknown.begin() + static_cast<int64_t>(
-                                                                                  std::min(kNamed, lost.unknown.size())));
+  std::vector<std::string> named(lost.unknown.begin(),
+                                 lost.unknown.begin() + static_cast<int64_t>(std::min(kNamed, lost.unknown.size())));
   if (lost.unknown.size() > kNamed) named.emplace_back("...");
   lowered.diagnostics.push_back(
       {"parameter-unread", Severity::kWarning, count,
@@ -152,7 +153,7 @@ void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
        Severity::kNote,
        count,
        absl::StrCat(count, " LeakyReLUs are taken to write over what they read, as they usually do behind a layer"),
-       {absl::StrCat("why: otherwise what they read is kept for backward too, ", bytes, " B in all"),
+       {absl::StrCat("why: otherwise what they read is kept for backward too, ", FormatBytes(bytes), " in all"),
         "try: --inplace none if they do not"},
        bytes});
 }
@@ -169,7 +170,8 @@ void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics
        count,
        absl::StrCat(count, " LeakyReLUs, ELUs and their like are taken to give tensors of their own, as half of all "
                            "code has it"),
-       {absl::StrCat("why: with inplace=True they write over what they read, and backward keeps ", bytes, " B less"),
+       {absl::StrCat("why: with inplace=True they write over what they read, and backward keeps ", FormatBytes(bytes),
+                     " less"),
         "try: --inplace all if they do, or a pattern of their modules"},
        bytes});
 }

@@ -58,7 +58,8 @@ std::vector<int64_t> PaddingOfCall(const Site& s, size_t spatial) {
   if (text.size() < 2 || text.front() != '[') return padding;
   const std::vector<std::string> numbers = absl::StrSplit(text.substr(1, text.size() - 2), ", ");
   for (size_t i = 0; i < spatial; ++i) {
-    if (!absl::SimpleAtoi(numbers[std::min(i, numbers.size() - 1)], &padding[i])) return std::vector<int64_t>(spatial, 0);
+    if (!absl::SimpleAtoi(numbers[std::min(i, numbers.size() - 1)], &padding[i]))
+      return std::vector<int64_t>(spatial, 0);
   }
   return padding;
 }

@@ -178,15 +178,16 @@ bool IsNumberOfCode(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   if (graph.signature.empty() || graph.signature.FindTarget(tensor.name) != nullptr) return false;
   if (std::any_of(tensor.shape.dims.begin(), tensor.shape.dims.end(), [](int64_t d) { return d != 1; })) return false;
-  return !tensor.consumers.empty() && std::none_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
-    const auto fx = graph.nodes[reader].metadata.find(kFxNode);
-    if (fx == graph.nodes[reader].metadata.end()) return true;  // it may be one for all we know
-    const FxCall call = ParseFxCall(fx->second);
-    return std::any_of(call.args.begin(), call.args.end(), [&](const std::string& arg) {
-      const SignatureEntry* entry = graph.signature.FindPlaceholder(arg);
-      return entry != nullptr && entry->kind == SignatureKind::kParameter;
-    });
-  });
+  return !tensor.consumers.empty() &&
+         std::none_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
+           const auto fx = graph.nodes[reader].metadata.find(kFxNode);
+           if (fx == graph.nodes[reader].metadata.end()) return true;  // it may be one for all we know
+           const FxCall call = ParseFxCall(fx->second);
+           return std::any_of(call.args.begin(), call.args.end(), [&](const std::string& arg) {
+             const SignatureEntry* entry = graph.signature.FindPlaceholder(arg);
+             return entry != nullptr && entry->kind == SignatureKind::kParameter;
+           });
+         });
 }
 
 // A table of a module that has parameters which no tensor of the file is, in a layout of the exporter's, picked from by

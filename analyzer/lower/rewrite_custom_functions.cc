@@ -21,6 +21,7 @@
 #include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
+#include "analyzer/memory/bytes.h"
 
 namespace onnx_mem {
 
@@ -170,8 +171,8 @@ int64_t JoinCustomFunctions(Lowering& lowering) {
        count,
        absl::StrCat(count, count == 1 ? " call" : " calls",
                     " of an autograd.Function written by hand, taken to save what it is given: ", list),
-       {absl::StrCat("why: what it keeps for backward stands in its code, not in the file; its inputs are ", bytes,
-                     " B in all"),
+       {absl::StrCat("why: what it keeps for backward stands in its code, not in the file; its inputs are ",
+                     FormatBytes(bytes), " in all"),
         "try: --no-rewrite custom-function to count what autograd would keep of the operators in it, --no-rewrite "
         "function-inputs if it keeps nothing"},
        bytes});

@@ -15,6 +15,7 @@
 #include "analyzer/lower/dropout_recipe.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
+#include "analyzer/memory/bytes.h"
 
 namespace onnx_mem {
 namespace {
@@ -32,10 +33,6 @@ void InsertAfter(Draft& draft, NodeId id, double p) {
   dropout.calls = before.calls;
   KeepSourceTrace(before, dropout);
   draft.Add(std::move(dropout), draft.rank(id));
-}
-
-std::string InMebibytes(int64_t bytes) {
-  return bytes < (int64_t{1} << 20) ? absl::StrCat(bytes, " B") : absl::StrCat((bytes + (1 << 19)) >> 20, " MiB");
 }
 
 // Bytes of everything that the operators make: what a share of the model is measured against.
@@ -56,7 +53,7 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
   if (spots.attentions == 0 && !noticeable) return;
   Diagnostic d{.code = "eval-dropout"};
   d.bytes = spots.usual_bytes;
-  const std::string usual = InMebibytes(spots.usual_bytes), most = InMebibytes(spots.most_bytes);
+  const std::string usual = FormatBytes(spots.usual_bytes), most = FormatBytes(spots.most_bytes);
   const bool more = spots.most_bytes > spots.usual_bytes;
   if (spots.attentions > 0) {
     d.severity = Severity::kWarning;
@@ -92,7 +89,7 @@ void ReportAssumed(Lowering& lowering, const DropoutRecipe& recipe) {
        count,
        absl::StrCat("an evaluation export does not show Dropout: ", count, " with probability ", recipe.probability,
                     " counted, ", std::string(recipe.why)),
-       {absl::StrCat("why: their masks and dropped results are saved for backward, about ", InMebibytes(bytes)),
+       {absl::StrCat("why: their masks and dropped results are saved for backward, about ", FormatBytes(bytes)),
         "try: --dropout file if the model trains without, --dropout P:REGEX if it drops elsewhere, or export it in "
         "training mode"},
        bytes});

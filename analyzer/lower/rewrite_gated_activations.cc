@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/lower/match.h"
 #include "analyzer/lower/rewrites.h"
+#include "analyzer/memory/bytes.h"
 
 namespace onnx_mem {
 namespace {
@@ -70,7 +71,7 @@ void ReportGuess(Lowering& lowering, const Guess& guess, const std::vector<NodeI
        count,
        absl::StrCat(count, " ", std::string(guess.spelled), " are taken for ", std::string(guess.function)),
        {absl::StrCat("why: a module or function of your own that spells it out keeps ", std::string(guess.saved),
-                     " for backward too, ", bytes, " B in all"),
+                     " for backward too, ", FormatBytes(bytes), " in all"),
         absl::StrCat("try: --no-rewrite ", std::string(guess.rewrite), " if it does")},
        bytes});
 }

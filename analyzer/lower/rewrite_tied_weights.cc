@@ -15,6 +15,7 @@
 #include "analyzer/lower/parameters.h"
 #include "analyzer/lower/rewrites.h"
 #include "analyzer/lower/tied_head.h"
+#include "analyzer/memory/bytes.h"
 
 namespace onnx_mem {
 namespace {
@@ -87,7 +88,7 @@ void SayMayBeTied(Lowering& lowering, int64_t count, int64_t bytes) {
   warning.message = absl::StrCat(
       "an output projection may share the token embedding's weight, which a folded export does not "
       "show: it is counted apart, ",
-      bytes, " B of parameters");
+      FormatBytes(bytes), " of parameters");
   warning.details = {
       "why: gradients and optimizer states come on top of them",
       "try: --tied yes if they are shared, --tied no if not; exports in training mode or with dynamo show it"};

@@ -58,7 +58,7 @@ std::optional<int64_t> BytesOfUnit(std::string_view unit) {
 absl::Status NotASize(std::string_view text, std::string_view why) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
                      absl::StrCat("'", std::string(text), "' is not a size: ", std::string(why)),
-                     {"try: 24GiB, 8GB, 1.5GiB, 512MiB or a number of bytes"});
+                     {"try: 24GiB, 8GB, 1.5GiB, 512MiB or 8589934592B"});
 }
 
 std::string_view Trimmed(std::string_view text) {

@@ -109,6 +109,8 @@ class Binder {
   absl::Status BindOverrides();
   absl::Status BindOverride(const DeclaredInput& input, const Dims& dims);
   absl::Status BindBatch();
+  absl::Status CheckOneBatch() const;
+  std::string MainBatchSymbol() const;
   absl::Status CheckAllBound() const;
   absl::Status FillShapes();
   absl::Status Assign(const std::string& symbol, int64_t value, const std::string& by);
@@ -229,10 +231,15 @@ absl::Status Binder::BindBatch() {
   const std::string option = bindings_.batch ? absl::StrCat("--batch ", *bindings_.batch) : "the default";
   const int64_t batch = bindings_.batch.value_or(1);
   if (batch < 1) return BindError("bad-shape", absl::StrCat(option, ": a batch has at least one sample"));
+  RETURN_IF_ERROR(CheckOneBatch());
   for (const std::string& symbol : batch_symbols_) {
     const bool named = bindings_.dims.count(symbol) > 0;  // the more particular option wins
     if (named || (!bindings_.batch && bound_.dims.count(symbol) > 0)) continue;
     RETURN_IF_ERROR(Assign(symbol, batch, option));
+  }
+  if (!bindings_.batch && !batch_symbols_.empty()) {
+    const std::string main = MainBatchSymbol();
+    if (bound_.dims.at(main) > 0) bound_.file_batch = bound_.dims.at(main);
   }
   if (!bindings_.batch || symbolic_batch_ || !batch_symbols_.empty()) return absl::OkStatus();
   if (std::none_of(inputs_.begin(), inputs_.end(), [&](const auto& input) { return StaticallyBatched(input); })) {
@@ -240,6 +247,35 @@ absl::Status Binder::BindBatch() {
                      {"try: --input NAME=SHAPE, or drop --batch"});
   }
   return absl::OkStatus();
+}
+
+// Nothing would be left for --batch to change where other options give every batch, and every row of a sweep would say
+// the same.
+absl::Status Binder::CheckOneBatch() const {
+  if (!bindings_.batch) return absl::OkStatus();
+  const auto conflict = [&](const std::string& other, int64_t theirs) {
+    return BindError("dim-conflict", absl::StrCat("--batch ", *bindings_.batch, " and ", other, " give two batches, ",
+                                                  *bindings_.batch, " and ", theirs),
+                     {absl::StrCat("try: without ", other)});
+  };
+  for (const auto& [name, dims] : bindings_.inputs) {
+    const auto input = std::find_if(inputs_.begin(), inputs_.end(), [&](const auto& i) { return i.name == name; });
+    if (input == inputs_.end() || !StaticallyBatched(*input) || dims.front() == *bindings_.batch) continue;
+    return conflict(absl::StrCat("--input ", name, "=", ToString(Shape(dims))), dims.front());
+  }
+  const bool all_named = std::all_of(batch_symbols_.begin(), batch_symbols_.end(), [&](const std::string& symbol) {
+    const auto given = bindings_.dims.find(symbol);
+    return given != bindings_.dims.end() && given->second != *bindings_.batch;
+  });
+  if (batch_symbols_.empty() || !all_named) return absl::OkStatus();
+  const std::string main = MainBatchSymbol();
+  return conflict(absl::StrCat("--dim ", main, "=", bindings_.dims.at(main)), bindings_.dims.at(main));
+}
+
+// Of the symbols that --batch means, the one that reports call the batch.
+std::string Binder::MainBatchSymbol() const {
+  const auto named = std::find_if(batch_symbols_.begin(), batch_symbols_.end(), NamedLikeBatch);
+  return named != batch_symbols_.end() ? *named : *batch_symbols_.begin();
 }
 
 std::optional<int64_t> Binder::SizeOf(const DeclaredInput& input, size_t dim) const {

@@ -37,7 +37,7 @@ struct DimChange {
 struct BoundInputs {
   absl::flat_hash_map<std::string, Shape> shapes;  // as asked for; tensor inputs without initializers
   std::map<std::string, int64_t> dims;             // every symbolic dimension
-  int64_t file_batch = 1;                          // the fixed dim 0 of the batched inputs; 1 where it is symbolic
+  int64_t file_batch = 1;  // without --batch: the inputs' fixed dim 0; where it is symbolic, what it is bound to
   std::vector<DimChange> changes;                  // empty: the file can be inferred as it is
 };
 

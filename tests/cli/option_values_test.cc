@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "analyzer/graph/diagnostic.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -43,10 +45,28 @@ TEST(ParseInputShape, DimsBetweenX) {
   for (const char* text : {"x", "x=", "=3", "x=1x", "x=axb", "x=1x-3"}) EXPECT_FALSE(ParseInputShape(text).ok());
 }
 
+TEST(ParseSize, WantsAUnit) {
+  EXPECT_EQ(*ParseSize("8589934592B"), int64_t{8} << 30);
+  EXPECT_EQ(*ParseSize("8GiB"), int64_t{8} << 30);
+  EXPECT_EQ(*ParseSize("0"), 0);
+  const std::vector<std::pair<std::string, std::string>> bare = {
+      {"4", "did you mean: 4GiB      (bytes: 4B)"},
+      {"1.5", "did you mean: 1.5GiB      (bytes: 1.5B)"},
+      {"24564", "did you mean: 24564MiB      (bytes: 24564B)"},
+      {"8589934592", "did you mean: 8589934592B      (8.00 GiB)"},
+  };
+  for (const auto& [text, hint] : bare) {
+    const Diagnostic error = DiagnosticOf(ParseSize(text).status());
+    EXPECT_EQ(error.message, "'" + text + "' is a number without a unit");
+    EXPECT_EQ(error.details, std::vector<std::string>{hint});
+  }
+}
+
 TEST(ParseProbability, FromZeroToLessThanOne) {
   EXPECT_EQ(*ParseProbability("0.1"), 0.1);
   EXPECT_EQ(*ParseProbability("0"), 0);
-  for (const char* text : {"1", "-0.1", "-0.0", "nan", "inf", "1e400", "0x0.1", "10%", "p", "", "0.1x"}) EXPECT_FALSE(ParseProbability(text).ok()) << text;
+  for (const char* text : {"1", "-0.1", "-0.0", "nan", "inf", "1e400", "0x0.1", "10%", "p", "", "0.1x"})
+    EXPECT_FALSE(ParseProbability(text).ok()) << text;
 }
 
 TEST(ParseExport, NeedsAKnownFormat) {

@@ -25,7 +25,8 @@ constexpr std::string_view kCrop = R"(
 
 TEST(Crop, PaddingIsCutOffIntoACopy) {
   const std::string text = LowerText(kCrop);
-  EXPECT_NE(text.find("slice(s) -> t [b]\ncontiguous(t) -> t/contiguous [b]\nsin(t/contiguous) -> y"), std::string::npos)
+  EXPECT_NE(text.find("slice(s) -> t [b]\ncontiguous(t) -> t/contiguous [b]\nsin(t/contiguous) -> y"),
+            std::string::npos)
       << text;
 }
 

@@ -41,6 +41,23 @@ TEST(BindInputs, ALengthBesideABatchIsNoBatch) {
   EXPECT_EQ(Shapes("float[seq_len, batch, 4] x", {.batch = 8, .dims = {{"seq_len", 16}}}), "x=16x8x4");
 }
 
+// Nothing would be left for --batch to change: every row of a sweep would say the same.
+TEST(BindInputs, TwoBatchesAreAConflict) {
+  const Diagnostic dim =
+      DiagnosticOf(Bind("float[batch, seq] x", {.batch = 2, .dims = {{"batch", 8}, {"seq", 4}}}).status());
+  EXPECT_EQ(dim.code + ": " + dim.message, "dim-conflict: --batch 2 and --dim batch=8 give two batches, 2 and 8");
+  const Diagnostic input = DiagnosticOf(Bind("float[8, 3] x", {.batch = 2, .inputs = {{"x", {4, 3}}}}).status());
+  EXPECT_EQ(input.code + ": " + input.message, "dim-conflict: --batch 2 and --input x=4x3 give two batches, 2 and 4");
+  EXPECT_EQ(Shapes("float[batch, seq] x", {.batch = 8, .dims = {{"batch", 8}, {"seq", 4}}}), "x=8x4");
+  EXPECT_EQ(Shapes("float[8, 3] x", {.batch = 4, .inputs = {{"x", {4, 3}}}}), "x=4x3");
+}
+
+TEST(BindInputs, ADimensionThatIsTheBatchIsTold) {
+  EXPECT_EQ(Bind("float[batch, seq] x", {.dims = {{"batch", 8}, {"seq", 4}}})->file_batch, 8);
+  EXPECT_EQ(Bind("float[batch, seq] x", {.dims = {{"seq", 4}}})->file_batch, 1);
+  EXPECT_EQ(Bind("int64[seq_len, batch] x", {.dims = {{"seq_len", 16}, {"batch", 3}}})->file_batch, 3);
+}
+
 TEST(BindInputs, InputGivesAWholeShapeAndItsSymbols) {
   const auto bound = Bind("int64[batch, seq] x, int64[batch, seq] mask", {.inputs = {{"x", {8, 128}}}});
   ASSERT_TRUE(bound.ok()) << bound.status();
