@@ -60,8 +60,8 @@ absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
 
 // How far apart the peaks of one inference can be for what a file does not say: the names that forward code gives to
 // values (at least arguments of calls are held, at most every value that a function makes has a name of its own), and
-// what a folded export does not tell: whether an output projection shares the embedding's weight, and whether code keeps
-// what the exporter computed.
+// what a folded export does not tell: whether an output projection shares the embedding's weight, and whether code
+// keeps what the exporter computed.
 struct PeakBounds {
   int64_t low_bytes = 0;
   int64_t high_bytes = 0;

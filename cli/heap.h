@@ -4,8 +4,8 @@
 
 namespace onnx_mem {
 
-// Freed memory stays with the program. One enactment frees what the next asks for again; what went back to the system in
-// between comes back a page fault at a time, a fifth of the run of a large graph.
+// Freed memory stays with the program. One enactment frees what the next asks for again; what went back to the system
+// in between comes back a page fault at a time, a fifth of the run of a large graph.
 void KeepFreedMemory();
 
 }  // namespace onnx_mem

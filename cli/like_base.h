@@ -10,7 +10,7 @@
 namespace onnx_mem {
 
 // Error other-assumptions where a side is a saved report and `head` assumes something else than `base`, or another
-// version of the program wrote it; both values are named. What only concerns training is left out where a side has none.
+// version of the program wrote it; both values are named. What is of training alone is left out where a side has none.
 absl::Status CheckSameAssumptions(const ComparedSide& base, const ComparedSide& head);
 
 // Sets the options of `options` that `base` tells of, as if they had been typed. Error: other-assumptions for what no

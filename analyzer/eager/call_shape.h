@@ -1,5 +1,5 @@
-// What an operator's call looks like before it runs: the dims of its inputs and of its result. An operator's row says by
-// them whether its own rule can take the call; what it cannot take, the default rule does (op_table.h).
+// What an operator's call looks like before it runs: the dims of its inputs and of its result. An operator's row says
+// by them whether its own rule can take the call; what it cannot take, the default rule does (op_table.h).
 //
 //   addmm of a [8,64] and a bias [32]   the row asks for two matrices: enacted as "assumed"
 #ifndef ONNX_MEM_ANALYZER_EAGER_CALL_SHAPE_H_

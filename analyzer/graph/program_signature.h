@@ -7,7 +7,7 @@
 //   x: USER_INPUT
 //
 //   %addmm : [num_users=1] = call_function[target=torch.ops.aten.addmm.default](args = (%p_fc_bias, %view_2), ...)
-//                                                                ->   {"addmm", "aten.addmm.default", {"p_fc_bias", ...}}
+//                                                              ->   {"addmm", "aten.addmm.default", {"p_fc_bias", ...}}
 //
 // Sources: torch/export/graph_signature.py (ExportGraphSignature.__str__), torch/fx/node.py (Node.format_node).
 #ifndef ONNX_MEM_ANALYZER_GRAPH_PROGRAM_SIGNATURE_H_

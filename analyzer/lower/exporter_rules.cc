@@ -82,8 +82,8 @@ const RuleRow* FindRule(absl::string_view name) {
   return row == kRules.end() ? nullptr : row;
 }
 
-// A call of which several nodes were made (clamp: Max, then Min) and one again: nothing is lost, and what the call reads
-// is what the node reads.
+// A call of which several nodes were made (clamp: Max, then Min) and one again: nothing is lost, and what the call
+// reads is what the node reads.
 bool IsOneCall(const Graph& graph, const Node& node) {
   const auto fx = node.metadata.find(kFxNode);
   const FxCall call = fx == node.metadata.end() ? FxCall() : ParseFxCall(fx->second);

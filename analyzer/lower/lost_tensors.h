@@ -1,8 +1,8 @@
 // Tensors of the module that dynamo's optimizer took out of the file -> the graph with them, as far as the exported
-// program's signature and the calls on the nodes tell (graph/program_signature.h). A model that was just made is full of
-// tensors with equal contents, all ones or all zeros:
+// program's signature and the calls on the nodes tell (graph/program_signature.h). A model that was just made is full
+// of tensors with equal contents, all ones or all zeros:
 //
-//   layer_norm(x, ones, zeros)  layer_norm(y, ones)   one tensor for all of equal contents (onnx_ir, DeduplicateInitializers)
+//   layer_norm(x, ones, zeros)  layer_norm(y, ones)   one for all of equal contents (onnx_ir, DeduplicateInitializers)
 //   conv(x, w)                                        no bias of zeros (onnxscript, RemoveOptionalBiasFrom...)
 //
 // What no operator reads any more is told apart: parameters that are another parameter under a second name, and those

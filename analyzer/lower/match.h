@@ -42,7 +42,7 @@ void CopyResult(Draft& draft, NodeId id);
 // An operator that runs in the same call as `of` and by the same source lines, under its name.
 Node MakeNodeInCallOf(const Node& of, std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs);
 
-// What a slice along one axis by steps of 1 takes, [start, end) of `of`; `of` is invalid for any other node, and for none.
+// What a slice along one axis by steps of 1 takes, [start, end) of `of`; `of` is invalid for any other node, or none.
 struct Piece {
   TensorId of;
   int64_t axis = -1, start = 0, end = 0;

@@ -65,8 +65,8 @@ std::vector<int64_t> PaddingOfCall(const Site& s, size_t spatial) {
 }
 
 // The framework's convolution pads both sides alike. Sides that differ were a pad of its own (TensorFlow's "same"),
-// which dynamo's optimizer folds into the convolution, as it does with a pad of sides that are alike, by its word. `pads`
-// is left with what the convolution pads. Gives the padded input.
+// which dynamo's optimizer folds into the convolution, as it does with a pad of sides that are alike, by its word.
+// `pads` is left with what the convolution pads. Gives the padded input.
 TensorId PaddedApart(Site& s, size_t spatial, std::vector<int64_t>& pads) {
   const TensorId x = s.Materialized(0);
   const Shape& shape = s.InShape(0);

@@ -172,8 +172,8 @@ bool IsMarked(const Graph& graph, TensorId id, std::string_view mark) {
 
 // Where the file has the signature of the exported program, that names every parameter. A stored tensor of another name
 // is what the exporter computed of one only if a call that reads it reads a parameter too. All else are
-// numbers of the code: the probability of a stochastic depth, in a tensor of its own. Of more than one element it may be
-// what was computed of a parameter by several calls.
+// numbers of the code: the probability of a stochastic depth, in a tensor of its own. Of more than one element it may
+// be what was computed of a parameter by several calls.
 bool IsNumberOfCode(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   if (graph.signature.empty() || graph.signature.FindTarget(tensor.name) != nullptr) return false;

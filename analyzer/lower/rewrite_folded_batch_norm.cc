@@ -7,9 +7,9 @@
 //
 // Two operators, so that x may go before the batch_norm allocates. What shows it:
 //   TorchScript   the folded weight and the new bias are named after their operator: "onnx::Conv_193", "onnx::Conv_194"
-//   dynamo        the new bias is named "<weight>_bias", and the node belongs to an ATen batch norm. Of a model that was
-//                 just made the shift is 0 and the bias gone too (lost_tensors.h). The call that the node carries and
-//                 the program's signature name the norm's parameters and buffers, as far as it has them:
+//   dynamo        the new bias is named "<weight>_bias", and the node belongs to an ATen batch norm. Of a model that
+//                 was just made the shift is 0 and the bias gone too (lost_tensors.h). The call that the node carries
+//                 and the program's signature name the norm's parameters and buffers, as far as it has them:
 //
 //   %_native_batch_norm_legit_functional : ...(args = (%conv2d, %p_bn1_weight, %p_bn1_bias, %b_bn1_running_mean, ...
 #include <algorithm>

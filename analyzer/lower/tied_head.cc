@@ -52,7 +52,8 @@ bool IsScaledByWidth(const Draft& draft, const Node& head) {
 }
 
 // embed(ids) * sqrt(width), the scale that goes with a shared weight (Vaswani et al., 2017, section 3.4), under a head
-// without a bias. Heads that have one are written beside it: the Annotated Transformer and PyTorch's tutorial scale, too.
+// without a bias. Heads that have one are written beside it: the Annotated Transformer and PyTorch's tutorial scale,
+// too.
 bool IsScaledTable(const Draft& draft, const Node& head, TensorId table) {
   const double root = std::sqrt(static_cast<double>(draft.tensor(table).shape.dims[1]));
   const auto is_scaled = [&](NodeId reader) {

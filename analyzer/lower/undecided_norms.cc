@@ -7,7 +7,7 @@
 // What settles it:
 //   the signature of the exported program   names every parameter
 //   the names of torch.onnx's tracer        a convolution's weight has its module's name, ending in ".weight", while
-//                                           nobody has computed a new one (torch/csrc/jit/passes/onnx/eval_peephole.cpp)
+//                                           nobody computed a new one (torch/csrc/jit/passes/onnx/eval_peephole.cpp)
 //   a norm in the file                      an optimizer that folds would have folded it, or it is no BatchNorm
 #include <algorithm>
 #include <array>

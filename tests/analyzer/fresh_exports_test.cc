@@ -1,5 +1,5 @@
-// Default exports of modules that were just made (testdata/fresh): the exporter's optimizer folds every BatchNorm, drops
-// biases of zeros and merges equal tensors. What the module has is counted all the same. Peaks were measured with
+// Default exports of modules that were just made (testdata/fresh): the exporter's optimizer folds every BatchNorm,
+// drops biases of zeros and merges equal tensors. What the module has is counted all the same. Peaks were measured with
 // PyTorch: a batch of 4, the sum of the output as loss, Adam.
 #include <gtest/gtest.h>
 

@@ -185,8 +185,8 @@ bool Locals::IsRebound(TensorId id, const Node& cat) const {
 }
 
 // d1 = self.up(d2); d1 = torch.cat([d1, e1], 1); d1 = self.decode(d1): a module's result that stands before an older
-// value hands its name on (brain-segmentation-pytorch, segmentation_models_pytorch, nnU-Net). Beside a skip from a stack
-// it stands in the next call, h = self.block(torch.cat([h, hs.pop()], 1)), as often as not.
+// value hands its name on (brain-segmentation-pytorch, segmentation_models_pytorch, nnU-Net). Beside a skip from a
+// stack it stands in the next call, h = self.block(torch.cat([h, hs.pop()], 1)), as often as not.
 bool Locals::TakesInSkip(TensorId id, const Node& cat) const {
   if (cat.op != "cat" || cat.inputs.size() != 2 || cat.inputs[0] != id || !cat.inputs[1].valid()) return false;
   if (popped_.contains(cat.inputs[1])) return false;

@@ -97,8 +97,9 @@ bool Locals::IsJoinedApart(TensorId id, int32_t reader, const Home& home) const 
   return next >= 0 && calls_.UnitCall(next, home.depth) >= 0;
 }
 
-// x = F.interpolate(x); x = torch.cat([skip, x], 1), or one inside the other: no name of the scaled value is left beside
-// a value of the encoder. What was made for the occasion is named, x = F.interpolate(x); self.f(torch.cat([x, low], 1)).
+// x = F.interpolate(x); x = torch.cat([skip, x], 1), or one inside the other: no name of the scaled value is left
+// beside a value of the encoder. What was made for the occasion is named: x = F.interpolate(x);
+// self.f(torch.cat([x, low], 1)).
 bool Locals::IsScaledForSkip(int32_t maker, int32_t reader, const Home& home) const {
   if (!Prepares(maker, home.depth) || !Prepares(reader, home.depth)) return false;
   const Node& cat = graph_.nodes[NodeId(reader)];

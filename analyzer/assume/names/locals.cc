@@ -147,8 +147,8 @@ TensorId Locals::OnlyResult(int32_t unit_end, size_t depth) const {
   return result;
 }
 
-// x = torch.bmm(x.transpose(1, 2), transform).transpose(1, 2): the result of a change of coordinates, turned back, takes
-// over the name (PointNet).
+// x = torch.bmm(x.transpose(1, 2), transform).transpose(1, 2): the result of a change of coordinates, turned back,
+// takes over the name (PointNet).
 bool Locals::IsTurnedForProduct(TensorId id, int32_t product) const {
   const Node& node = graph_.nodes[NodeId(product)];
   const auto& readers = graph_.tensors[node.outputs[0]].consumers;

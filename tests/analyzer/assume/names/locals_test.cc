@@ -126,8 +126,8 @@ TEST(Locals, PiecesOfAChunkGoWhenTheLoopAssignsThemAgain) {
   }
 }
 
-// v = self.factors(i); square = v.sum(1) ** 2; ...; self.mlp(v.flatten(1)): nothing takes the name of v over. The result
-// of a layer does, y = self.skip(x); x = self.conv(x).
+// v = self.factors(i); square = v.sum(1) ** 2; ...; self.mlp(v.flatten(1)): nothing takes the name of v over. The
+// result of a layer does, y = self.skip(x); x = self.conv(x).
 TEST(Locals, WhatSeveralReadKeepsItsNameUnlessALayerTakesItOver) {
   for (const bool layer : {false, true}) {
     Program p;
