@@ -136,10 +136,10 @@ TEST(InferenceBounds, WhatTheExporterComputedMayNotBeKept) {
 // Scores times a number of the module's: nn.Parameter(.., requires_grad=False) in some code, trained in other.
 TEST(TrainingBounds, ANumberThatScalesMayBeFixed) {
   constexpr char kScaled[] = R"(g (float[4,64,8] q, float[4,8,64] k) => (float[4,64,64] y)
-      <float[8,8] w = ["location": "none"], float[] attn.scale = ["location": "none"]>
+      <float[8,8] w = ["location": "none"], float[1] attn_scale = ["location": "none"]>
       { h = MatMul(q, w)
         s = MatMul(h, k)
-        t = Mul(s, attn.scale)
+        t = Mul(s, attn_scale)
         y = Softmax <axis=-1> (t) })";
   const Bounded bounded = Bound(ParseGraph(kScaled));
   EXPECT_LT(bounded.bounds.low_bytes, bounded.peak_bytes);

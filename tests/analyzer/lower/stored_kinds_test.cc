@@ -113,14 +113,13 @@ constexpr std::string_view kTwoSignature =
     "# inputs\np_a_weight: PARAMETER target='a.weight'\np_b_weight: PARAMETER target='b.weight'\nx: USER_INPUT\n";
 
 std::string TwoLinears(std::string_view first, std::string_view second, std::string_view second_parameter) {
+  const std::string call = "call_function[target=torch.ops.aten.linear.default](args = (";
   return absl::StrCat("input x float32 2x8\nweight val_1 float32 8x8\nweight val_2 float32 8x8\n",
-                      "@ pkg.torch.onnx.fx_node %linear : [num_users=1] = "
-                      "call_function[target=torch.ops.aten.linear.default](args = (%x, %p_a_weight), kwargs = {})\n",
                       "/a/MatMul = MatMul(x, ", std::string(first), ") -> linear float32 2x8\n",
-                      "@ pkg.torch.onnx.fx_node %linear_1 : [num_users=1] = "
-                      "call_function[target=torch.ops.aten.linear.default](args = (%linear, %",
-                      std::string(second_parameter), "), kwargs = {})\n",
-                      "/b/MatMul = MatMul(linear, ", std::string(second), ") -> y float32 2x8\noutput y\n");
+                      "@ pkg.torch.onnx.fx_node %linear : [num_users=1] = ", call, "%x, %p_a_weight), kwargs = {})\n",
+                      "/b/MatMul = MatMul(linear, ", std::string(second), ") -> y float32 2x8\n",
+                      "@ pkg.torch.onnx.fx_node %linear_1 : [num_users=1] = ", call, "%linear, %",
+                      std::string(second_parameter), "), kwargs = {})\noutput y\n");
 }
 
 int CountOf(const std::string& text, std::string_view what) {
