@@ -2,7 +2,7 @@
 #ifndef ONNX_MEM_BENCH_STEP_GRAPHS_H_
 #define ONNX_MEM_BENCH_STEP_GRAPHS_H_
 
-#include "planner/schedule/problem.h"
+#include "planner/schedules/problem/problem.h"
 
 namespace onnx_mem {
 

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/suggest.h"
-#include "cli/help.h"
-#include "cli/report/json_writer.h"
-#include "cli/report/report.h"
+#include "cli/commands/help.h"
+#include "cli/report/analyze/report.h"
+#include "cli/report/parts/json_writer.h"
 
 namespace onnx_mem {
 namespace {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/help.h"
 #include "cli/error_text.h"
 #include "cli/heap.h"
-#include "cli/help.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 namespace onnx_mem {
 namespace {

@@ -1,5 +1,5 @@
 # Writes OUTPUT: one row SCHEMA_ROW(domain, name, version, class) per operator version that the ONNX headers declare, in
-# order of domain, name and version. analyzer/onnx/schemas.cc builds a schema from its row when a model first needs it.
+# order of domain, name and version. analyzer/onnx/infer/schemas.cc builds a schema from its row when a model first needs it.
 function(onnx_mem_write_schema_table output)
   get_target_property(includes ONNX::onnx INTERFACE_INCLUDE_DIRECTORIES)
   set(rows)

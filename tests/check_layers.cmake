@@ -2,50 +2,58 @@
 #
 #   cmake -DROOT=DIR -P tests/check_layers.cmake
 #
-# A layer is a folder, or a file at the root of analyzer/ without its extension. Each may include itself and what is
-# listed here; main's own rule, that libraries link downwards only, says the same to the linker.
+# A layer is a folder with everything below it that is no layer of its own. Each may include itself and what is listed
+# here; main's own rule, that libraries link downwards only, says the same to the linker. A folder that holds folders
+# does not include them, nor they it: shared ground is a folder of its own.
 cmake_minimum_required(VERSION 3.25)
 
-set(layers analyzer/graph analyzer/compare analyzer/onnx analyzer/run analyzer/assume/names analyzer/lower analyzer/memory analyzer/eager analyzer/allocators
-    analyzer/devices analyzer/module_nodes analyzer/segments analyzer/enact analyzer/training_bounds analyzer/planned_runs
-    analyzer/library_workspace analyzer/analysis analyzer/check planner planner/schedule planner/bound planner/exact
-    planner/edit planner/model planner/advice cli)
+set(layers analyzer/graph analyzer/run analyzer/compare analyzer/onnx analyzer/lower/draft analyzer/lower/facts
+    analyzer/lower/operators analyzer/lower/fuse analyzer/lower/exporters analyzer/assume/choices analyzer/assume/names
+    analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/check
+    planner/schedules/problem planner/schedules/bound planner/schedules/exact planner/schedules/edit
+    planner/schedules/methods planner/plans/measure planner/plans/code planner/plans/search planner/plans/advice
+    cli)
 set(below_analyzer/graph)
+set(below_analyzer/run analyzer/graph)
 set(below_analyzer/compare analyzer/graph)
 set(below_analyzer/onnx analyzer/graph)
-set(below_analyzer/run analyzer/graph)
-set(below_analyzer/assume/names analyzer/graph)
-set(below_analyzer/lower analyzer/graph analyzer/run analyzer/memory)
 set(below_analyzer/memory analyzer/graph)
+set(below_analyzer/lower/draft analyzer/graph analyzer/run)
+set(below_analyzer/lower/facts analyzer/graph analyzer/run analyzer/lower/draft)
+set(below_analyzer/lower/operators ${below_analyzer/lower/facts} analyzer/lower/facts)
+set(below_analyzer/lower/fuse ${below_analyzer/lower/operators} analyzer/lower/operators)
+set(below_analyzer/lower/exporters ${below_analyzer/lower/operators} analyzer/lower/operators)
+set(below_analyzer/assume/choices ${below_analyzer/lower/operators} analyzer/lower/operators)
+set(below_analyzer/assume/names analyzer/graph)
+set(below_analyzer/prepare ${below_analyzer/lower/operators} analyzer/lower/operators analyzer/assume/choices
+    analyzer/assume/names)
 set(below_analyzer/eager analyzer/graph analyzer/run analyzer/memory)
 set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)
-set(below_analyzer/module_nodes analyzer/graph)
-set(below_analyzer/segments analyzer/graph analyzer/run analyzer/eager analyzer/module_nodes)
-set(below_analyzer/enact analyzer/assume/names analyzer/graph analyzer/run analyzer/memory analyzer/lower analyzer/eager analyzer/segments)
-set(below_analyzer/training_bounds analyzer/graph analyzer/run analyzer/memory analyzer/enact)
-set(below_analyzer/planned_runs analyzer/graph analyzer/memory analyzer/lower)
-set(below_analyzer/library_workspace analyzer/graph analyzer/memory analyzer/eager analyzer/devices)
-set(below_analyzer/analysis analyzer/graph analyzer/run analyzer/memory analyzer/eager analyzer/onnx analyzer/allocators
-    analyzer/devices analyzer/enact analyzer/training_bounds analyzer/planned_runs analyzer/library_workspace)
-set(below_analyzer/check analyzer/graph analyzer/compare analyzer/run analyzer/memory analyzer/lower analyzer/onnx
-    analyzer/enact analyzer/analysis)
-set(below_planner/schedule analyzer/graph)
-set(below_planner/bound analyzer/graph planner/schedule)
-set(below_planner/exact analyzer/graph planner/schedule planner/bound)
-set(below_planner/edit analyzer/graph planner/schedule)
-set(below_planner analyzer/graph planner/schedule planner/bound planner/exact planner/edit)
-set(below_planner/model analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/allocators analyzer/devices
-    analyzer/module_nodes analyzer/segments analyzer/enact analyzer/library_workspace analyzer/analysis planner planner/schedule)
-set(below_planner/advice ${below_planner/model} planner/model)
-set(below_cli ${below_planner/advice} analyzer/check analyzer/compare analyzer/eager planner/advice)
+set(below_analyzer/analysis analyzer/graph analyzer/run analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
+    analyzer/allocators analyzer/devices analyzer/lower/draft analyzer/lower/facts analyzer/lower/operators analyzer/assume/choices
+    analyzer/assume/names)
+set(below_analyzer/check analyzer/graph analyzer/compare analyzer/run analyzer/memory analyzer/lower/facts analyzer/lower/operators
+    analyzer/prepare analyzer/onnx analyzer/analysis)
+set(below_planner/schedules/problem analyzer/graph)
+set(below_planner/schedules/bound analyzer/graph planner/schedules/problem)
+set(below_planner/schedules/exact analyzer/graph planner/schedules/problem planner/schedules/bound)
+set(below_planner/schedules/edit analyzer/graph planner/schedules/problem)
+set(below_planner/schedules/methods analyzer/graph planner/schedules/problem planner/schedules/bound
+    planner/schedules/exact planner/schedules/edit)
+set(below_planner/plans/measure analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/prepare
+    analyzer/allocators analyzer/devices analyzer/analysis planner/schedules/problem planner/schedules/methods)
+set(below_planner/plans/code ${below_planner/plans/measure} planner/plans/measure)
+set(below_planner/plans/search ${below_planner/plans/code} planner/plans/code)
+set(below_planner/plans/advice ${below_planner/plans/search} planner/plans/search)
+set(below_cli ${below_planner/plans/advice} analyzer/check analyzer/compare analyzer/eager planner/plans/advice)
 
 # Headers of other projects that stay behind one door: a pattern of the header, who may include it.
 set(doors onnx cli11 json)
 set(door_onnx_header "^(onnx|google/protobuf)/")
 set(door_onnx_places "^(analyzer/onnx/|tests/analyzer/onnx/|tests/graph_text\\.cc$|bench/|fuzz/)")
 set(door_cli11_header "^CLI/")
-set(door_cli11_places "^cli/options\\.cc$")
+set(door_cli11_places "^cli/options/options\\.cc$")
 set(door_json_header "^nlohmann/")
 set(door_json_places "\\.cc$")
 
@@ -73,8 +81,9 @@ endfunction()
 function(layer_of path result)
   set(${result} "" PARENT_SCOPE)
   foreach(layer IN LISTS layers)
-    if(path MATCHES "^${layer}(/|\\.(h|cc)$)")
+    if(path MATCHES "^${layer}/")
       set(${result} ${layer} PARENT_SCOPE)
+      return()
     endif()
   endforeach()
 endfunction()
@@ -82,6 +91,31 @@ endfunction()
 foreach(folder analyzer planner cli tests bench fuzz)
   file(GLOB_RECURSE found RELATIVE ${ROOT} ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cc)
   list(APPEND files ${found})
+endforeach()
+
+# A room shows what is in it at a glance, and stands beside those that it uses, not around them.
+set(most_files 30)
+foreach(file IN LISTS files)
+  cmake_path(GET file PARENT_PATH room)
+  list(APPEND rooms ${room})
+endforeach()
+set(each_room ${rooms})
+list(REMOVE_DUPLICATES each_room)
+foreach(room IN LISTS each_room)
+  if(NOT room MATCHES "^(analyzer|planner|cli)")
+    continue()
+  endif()
+  set(in_room ${rooms})
+  list(FILTER in_room INCLUDE REGEX "^${room}$")
+  list(LENGTH in_room count)
+  if(count GREATER most_files)
+    fault("${room}: ${count} files; more than ${most_files} in one folder show nothing")
+  endif()
+  set(below ${each_room})
+  list(FILTER below INCLUDE REGEX "^${room}/")
+  if(below AND NOT room STREQUAL cli)
+    fault("${room}: holds files and folders; give its files a folder of their own")
+  endif()
 endforeach()
 
 foreach(file IN LISTS files)

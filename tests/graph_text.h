@@ -17,7 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/graph/graph.h"
-#include "analyzer/onnx/import.h"
+#include "analyzer/onnx/build/import.h"
 
 namespace onnx {
 class ModelProto;

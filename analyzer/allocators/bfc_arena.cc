@@ -16,22 +16,22 @@
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/allocators/block_heap.h"
+#include "analyzer/allocators/rounding.h"
 
 namespace onnx_mem {
 namespace {
 
 constexpr int64_t kMinAllocationBytes = 256;
 constexpr int64_t kLeastRegionBytes = 8 * 1024;
-constexpr int64_t kLargestRequestBytes = int64_t{1} << 60;
 
-int64_t RoundUp(int64_t bytes) { return (bytes + kMinAllocationBytes - 1) / kMinAllocationBytes * kMinAllocationBytes; }
+int64_t Rounded(int64_t bytes) { return RoundUp(bytes, kMinAllocationBytes); }
 
 class BfcArena final : public Allocator {
  public:
   explicit BfcArena(const AllocatorOptions& options)
       : options_(options.arena),
         capacity_bytes_(options.capacity_bytes),
-        next_region_bytes_(RoundUp(std::max(options.arena.initial_chunk_bytes, int64_t{1}))) {}
+        next_region_bytes_(Rounded(std::max(options.arena.initial_chunk_bytes, int64_t{1}))) {}
 
   bool Alloc(int64_t id, int64_t bytes) override {
     assert(!chunks_.contains(id));
@@ -40,7 +40,7 @@ class BfcArena final : public Allocator {
       return true;
     }
     if (bytes > kLargestRequestBytes) return false;
-    const int64_t rounded = RoundUp(bytes);
+    const int64_t rounded = Rounded(bytes);
     BlockId chunk = heap_.BestFit(rounded);
     if (!chunk.valid()) chunk = Extend(rounded);
     if (!chunk.valid()) return false;
@@ -108,7 +108,7 @@ class BfcArena final : public Allocator {
     int64_t region_bytes = std::min(NextRegionBytes(bytes), limit_left);
     while (region_bytes > DeviceLeft()) {
       ++retries_;
-      region_bytes = RoundUp(static_cast<int64_t>(static_cast<float>(region_bytes) * 0.9f));
+      region_bytes = Rounded(static_cast<int64_t>(static_cast<float>(region_bytes) * 0.9f));
       if (region_bytes < bytes || region_bytes < kLeastRegionBytes) return BlockId();
     }
     ++device_allocations_;

@@ -4,12 +4,10 @@
 #include <bit>
 #include <cassert>
 
+#include "analyzer/allocators/rounding.h"
+
 namespace onnx_mem {
 namespace {
-
-constexpr int64_t kLargestRequestBytes = int64_t{1} << 60;  // no device has it, and rounding it cannot overflow
-
-int64_t RoundUp(int64_t bytes, int64_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
 }  // namespace
 

@@ -4,12 +4,12 @@
 #include <optional>
 #include <vector>
 
+#include "analyzer/allocators/rounding.h"
+
 namespace onnx_mem {
 namespace {
 
 constexpr int64_t kAlignmentBytes = 256;
-
-int64_t RoundUp(int64_t bytes) { return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes; }
 
 struct Placed {
   BufferId id;
@@ -64,7 +64,7 @@ MemoryPattern TracePattern(const MemoryProgram& program, const std::function<boo
     std::erase_if(alive, [&](const Placed& placed) {
       return static_cast<size_t>(program.buffers[placed.id].end.value()) <= step;
     });
-    for (BufferId id : begins[step]) Place(id, RoundUp(program.buffers[id].bytes), alive, pattern.block_bytes);
+    for (BufferId id : begins[step]) Place(id, RoundUp(program.buffers[id].bytes, kAlignmentBytes), alive, pattern.block_bytes);
   }
   if (pattern.block_bytes > 0) {
     Buffer block;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analyzer/allocators/packing_search.h"
+#include "analyzer/allocators/rounding.h"
 
 namespace onnx_mem {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 constexpr size_t kMostBuffersSearched = 2000;
 // Heights tried between the bound and what greedy found, when the bound itself is not reached.
 constexpr int kHeightsTried = 4;
-
-int64_t RoundUp(int64_t bytes, int64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
 
 int64_t MostAliveAtOnce(std::span<const LiveRange> ranges) {
   std::vector<std::pair<int64_t, int64_t>> changes;  // step, bytes; ends sort before begins of the same step

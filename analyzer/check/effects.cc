@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "analyzer/check/rules.h"
-#include "analyzer/memory/bytes.h"
+#include "analyzer/graph/bytes.h"
 
 namespace onnx_mem {
 namespace {
@@ -74,7 +74,7 @@ std::optional<Effect> UntiedWeights(const CheckedExport& checked) {
   return Effect{*more, absl::StrCat("shared (--tied yes) the ", checked.peak_name, " is ", Size(*more), " less")};
 }
 
-constexpr auto kRows = std::to_array<EffectRow>({
+constexpr auto kEffectRows = std::to_array<EffectRow>({
     {"bn-folded", FoldedBatchNorms},
     {"eval-dropout", MissingDropout},
     {"dropout-assumed", AssumedDropout},
@@ -86,7 +86,7 @@ constexpr auto kRows = std::to_array<EffectRow>({
 
 }  // namespace
 
-absl::Span<const EffectRow> EffectRows() { return kRows; }
+absl::Span<const EffectRow> EffectRows() { return kEffectRows; }
 
 std::optional<Effect> EffectOfRewrite(const CheckedExport& checked, std::string_view code) {
   absl::string_view name(code.data(), code.size());

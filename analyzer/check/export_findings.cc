@@ -7,8 +7,8 @@
 #include "analyzer/check/rules.h"
 #include "analyzer/compare/half_precision.h"
 #include "analyzer/graph/dtype.h"
-#include "analyzer/lower/parameters.h"
-#include "analyzer/memory/bytes.h"
+#include "analyzer/lower/facts/parameters.h"
+#include "analyzer/graph/bytes.h"
 
 namespace onnx_mem {
 namespace {
@@ -171,7 +171,7 @@ std::optional<Diagnostic> InPlaceTaken(const CheckedExport& checked) {
   return finding;
 }
 
-constexpr auto kRows = std::to_array<FindingRow>({
+constexpr auto kFindingRows = std::to_array<FindingRow>({
     {"baked-batch", BakedBatch},
     {"module-paths", MissingModules},
     {"weight-names", LostNames},
@@ -182,6 +182,6 @@ constexpr auto kRows = std::to_array<FindingRow>({
 
 }  // namespace
 
-absl::Span<const FindingRow> FindingRows() { return kRows; }
+absl::Span<const FindingRow> FindingRows() { return kFindingRows; }
 
 }  // namespace onnx_mem

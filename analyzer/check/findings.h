@@ -10,9 +10,9 @@
 
 #include <vector>
 
-#include "analyzer/analysis.h"
+#include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/onnx/import.h"
+#include "analyzer/onnx/build/import.h"
 
 namespace onnx_mem {
 

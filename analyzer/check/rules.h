@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "absl/types/span.h"
-#include "analyzer/analysis.h"
+#include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/diagnostic.h"
-#include "analyzer/onnx/import.h"
+#include "analyzer/onnx/build/import.h"
 
 namespace onnx_mem {
 

@@ -36,6 +36,8 @@ struct Gpu {
   std::optional<double> fp16_tflops;
   std::optional<double> bf16_tflops;
   std::string source;
+
+  int64_t memory_bytes() const { return memory_mib << 20; }  // as nvidia-smi shows it
 };
 
 // Rows as gpus.csv has them, under a header that names their columns. Lines that begin with # and empty ones count for

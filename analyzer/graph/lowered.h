@@ -15,7 +15,7 @@
 namespace onnx_mem {
 
 struct Lowered {
-  Graph graph;  // nodes are framework operators (eager/op_table.h) in the order in which they ran; no dead nodes
+  Graph graph;  // nodes are framework operators (engine/op_table.h) in the order in which they ran; no dead nodes
   IdVector<TensorId, TensorKind> kinds;
   // Parameters and buffers that no tensor of the graph shows but the module has (a BatchNorm's 8-byte counter): extra
   // static bytes, by category.

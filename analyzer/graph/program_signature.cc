@@ -7,11 +7,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "analyzer/graph/absl_view.h"
 
 namespace onnx_mem {
 namespace {
-
-absl::string_view View(std::string_view s) { return absl::string_view(s.data(), s.size()); }
 
 // `p_conv1_weight: PARAMETER target='conv1.weight'` -> its entry; without a target for any other line.
 SignatureEntry EntryOf(absl::string_view line) {

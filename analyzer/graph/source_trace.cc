@@ -9,7 +9,7 @@
 namespace onnx_mem {
 namespace {
 
-constexpr absl::string_view kFile = "File \"";
+constexpr absl::string_view kFrameStart = "File \"";
 constexpr absl::string_view kContainers = "torch/nn/modules/container.py";
 
 struct Frame {
@@ -21,11 +21,11 @@ struct Frame {
 // `File "models/net.py", line 93, in forward`; false for any other line.
 bool ParseFrame(absl::string_view text, Frame& frame) {
   constexpr absl::string_view kLine = "\", line ", kIn = ", in ";
-  if (text.substr(0, kFile.size()) != kFile) return false;
+  if (text.substr(0, kFrameStart.size()) != kFrameStart) return false;
   const size_t line = text.find(kLine);
   const size_t in = line == absl::string_view::npos ? line : text.find(kIn, line + kLine.size());
   if (in == absl::string_view::npos) return false;
-  frame.file = text.substr(kFile.size(), line - kFile.size());
+  frame.file = text.substr(kFrameStart.size(), line - kFrameStart.size());
   frame.function = text.substr(in + kIn.size());
   return absl::SimpleAtoi(text.substr(line + kLine.size(), in - line - kLine.size()), &frame.line);
 }
@@ -74,7 +74,7 @@ void MoveCall(Node& node, size_t kept, size_t depth) {
   if (it == node.metadata.end()) return;
   std::string& trace = it->second;
   std::vector<size_t> frames;
-  for (size_t at = trace.find(kFile.data()); at != std::string::npos; at = trace.find(kFile.data(), at + 1))
+  for (size_t at = trace.find(kFrameStart.data()); at != std::string::npos; at = trace.find(kFrameStart.data(), at + 1))
     frames.push_back(at);
   if (frames.size() <= kept) return;
   const size_t end = kept + 1 < frames.size() ? frames[kept + 1] : trace.size();

@@ -1,4 +1,4 @@
-#include "cli/clock.h"
+#include "cli/commands/clock.h"
 
 #include <gtest/gtest.h>
 

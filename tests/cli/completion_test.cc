@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 
 namespace onnx_mem {
 namespace {

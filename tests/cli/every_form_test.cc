@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "analyzer/graph/diagnostic.h"
-#include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/commands/commands.h"
+#include "cli/options/options.h"
 
 namespace onnx_mem {
 namespace {

@@ -1,11 +1,11 @@
-#include "cli/help.h"
+#include "cli/commands/help.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <sstream>
 
-#include "cli/report/layout.h"
+#include "cli/report/parts/layout.h"
 
 namespace onnx_mem {
 namespace {

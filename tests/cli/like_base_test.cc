@@ -1,12 +1,12 @@
 // A model beside a saved report is analyzed as the report was: what is not taken over shows in the bytes.
-#include "cli/like_base.h"
+#include "cli/commands/like_base.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis.h"
+#include "analyzer/analysis/analysis.h"
 
 namespace onnx_mem {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/models.h"
+#include "cli/commands/models.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/option_table.h"
+#include "cli/options/option_table.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include "absl/strings/ascii.h"
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/graph/diagnostic.h"
-#include "cli/commands.h"
-#include "cli/report/formats.h"
+#include "cli/commands/commands.h"
+#include "cli/report/parts/formats.h"
 
 namespace onnx_mem {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/option_values.h"
+#include "cli/options/option_values.h"
 
 #include <gtest/gtest.h>
 

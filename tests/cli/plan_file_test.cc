@@ -1,4 +1,4 @@
-#include "cli/plan_file.h"
+#include "cli/files/plan_file.h"
 
 #include <gtest/gtest.h>
 

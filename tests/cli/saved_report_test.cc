@@ -1,9 +1,9 @@
-#include "cli/saved_report.h"
+#include "cli/files/saved_report.h"
 
 #include <gtest/gtest.h>
 
 #include "analyzer/graph/diagnostic.h"
-#include "cli/report/formats.h"
+#include "cli/report/parts/formats.h"
 #include "tests/cli/report/sample_analysis.h"
 
 namespace onnx_mem {

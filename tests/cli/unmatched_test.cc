@@ -1,4 +1,4 @@
-#include "cli/unmatched.h"
+#include "cli/commands/unmatched.h"
 
 #include <gtest/gtest.h>
 

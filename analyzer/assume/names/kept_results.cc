@@ -266,7 +266,7 @@ bool IsKeptByHook(const Graph& graph, TensorId id) {
          absl::EndsWith(graph.tensors[node.inputs[1]].name, "_g");
 }
 
-// self.attention_bias_cache[device] = self.attention_biases[:, positions] (lower/rewrite_bias_cache.cc)
+// self.attention_bias_cache[device] = self.attention_biases[:, positions] (fuse/bias_cache.cc)
 bool IsCachedBias(const Graph& graph, TensorId id) { return IntAttribute(*Producer(graph, id), "cached", 0) != 0; }
 
 }  // namespace

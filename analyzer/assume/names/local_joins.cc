@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "analyzer/assume/names/contains.h"
 #include "analyzer/assume/names/locals.h"
 
 namespace onnx_mem::names {
@@ -10,14 +11,9 @@ namespace {
 
 constexpr auto kViews = std::to_array<std::string_view>({"reshape", "permute", "unsqueeze", "squeeze"});
 constexpr auto kReductions = std::to_array<std::string_view>({"sum", "mean"});
-constexpr auto kNorms = std::to_array<std::string_view>({"batch_norm", "group_norm", "layer_norm"});
+constexpr auto kActivatedNorms = std::to_array<std::string_view>({"batch_norm", "group_norm", "layer_norm"});
 constexpr auto kActivations =
     std::to_array<std::string_view>({"relu", "leaky_relu", "relu6", "elu", "gelu", "silu", "mish", "hardswish"});
-
-template <class Range>
-bool Contains(const Range& range, std::string_view op) {
-  return std::find(range.begin(), range.end(), op) != range.end();
-}
 
 }  // namespace
 
@@ -104,7 +100,7 @@ int32_t Locals::HeldAsPreactivation(TensorId id, const Home& home) const {
   if (call < 0 || home.frame < 0) return -1;
   const CallSpan& norm = calls_.span(call);
   if (norm.begin + 1 != norm.end || norm.begin != calls_.span(home.frame).begin) return -1;
-  const bool activates = Contains(kNorms, graph_.nodes[NodeId(norm.begin)].op) &&
+  const bool activates = Contains(kActivatedNorms, graph_.nodes[NodeId(norm.begin)].op) &&
                          Contains(kActivations, graph_.nodes[NodeId(norm.end)].op);
   if (!activates) return -1;
   const TensorId argument = graph_.nodes[NodeId(norm.begin)].inputs[0];

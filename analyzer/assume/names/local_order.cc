@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_set.h"
+#include "analyzer/assume/names/contains.h"
 #include "analyzer/assume/names/locals.h"
 
 namespace onnx_mem::names {
@@ -21,11 +22,6 @@ constexpr auto kShapingViews = std::to_array<std::string_view>({"reshape", "perm
 // Operators that join the parts of an expression.
 constexpr auto kArithmetic = std::to_array<std::string_view>({"add", "sub", "mul", "div"});
 constexpr auto kJoining = std::to_array<std::string_view>({"add", "sub", "mul", "div", "cat"});
-
-template <class Range>
-bool Contains(const Range& range, std::string_view op) {
-  return std::find(range.begin(), range.end(), op) != range.end();
-}
 
 }  // namespace
 

@@ -5,15 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/assume/names/contains.h"
 #include "analyzer/assume/names/locals.h"
 
 namespace onnx_mem::names {
 namespace {
-
-template <class Range>
-bool Contains(const Range& range, std::string_view op) {
-  return std::find(range.begin(), range.end(), op) != range.end();
-}
 
 // Functions that are written around the call whose result they take: F.relu(self.conv(x)).
 constexpr auto kWrapping = std::to_array<std::string_view>({
@@ -23,9 +19,6 @@ constexpr auto kWrapping = std::to_array<std::string_view>({
 });
 // Functions that are written inside the argument list of a call: self.conv(F.interpolate(x)).
 constexpr auto kPreparing = std::to_array<std::string_view>({"upsample", "cat", "pad"});
-// Layers whose call stands inside another call's argument list: F.relu(self.bn(self.conv(x))).
-constexpr auto kNorms =
-    std::to_array<std::string_view>({"batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"});
 
 }  // namespace
 

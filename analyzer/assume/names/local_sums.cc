@@ -7,19 +7,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/assume/names/contains.h"
 #include "analyzer/assume/names/locals.h"
 
 namespace onnx_mem::names {
 namespace {
 
-template <class Range>
-bool Contains(const Range& range, std::string_view op) {
-  return std::find(range.begin(), range.end(), op) != range.end();
-}
-
-// Layers whose call stands inside another call's argument list: F.relu(self.bn(self.conv(x))).
-constexpr auto kNorms =
-    std::to_array<std::string_view>({"batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"});
 
 // "output.LayerNorm", "input_layernorm", "norm2": a norm by its name, whatever operators it runs.
 bool IsNorm(std::string_view call) {

@@ -6,15 +6,11 @@
 #include <string_view>
 
 #include "absl/hash/hash.h"
+#include "analyzer/assume/names/contains.h"
 #include "analyzer/assume/names/expressions.h"
 
 namespace onnx_mem::names {
 namespace {
-
-template <class Range>
-bool Contains(const Range& range, std::string_view op) {
-  return std::find(range.begin(), range.end(), op) != range.end();
-}
 
 // A result that takes over the name of its operand: x = x + f(x), x = x.masked_fill(x == 0, y).
 constexpr auto kRebinding =

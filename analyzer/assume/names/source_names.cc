@@ -8,14 +8,10 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/assume/names/contains.h"
 
 namespace onnx_mem::names {
 namespace {
-
-template <class Range, class Value>
-bool Contains(const Range& range, const Value& value) {
-  return std::find(range.begin(), range.end(), value) != range.end();
-}
 
 // The argument of the one call of `module` on the line: a name, or "" for an expression that calls something; nullopt
 // if the line has no such call, or several.

@@ -203,7 +203,7 @@ Outputs BitwiseXor(const Call& call) {
   return BinaryBits(call, Known([](int64_t a, int64_t b) { return a ^ b; }));
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kArithmeticRows = std::to_array<Row>({
     {"Add", Add, Needs::kPartial},
     {"BitShift", BitShift, Needs::kPartial},
     {"BitwiseAnd", BitwiseAnd, Needs::kPartial},
@@ -222,6 +222,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> ArithmeticRows() { return kRows; }
+absl::Span<const Row> ArithmeticRows() { return kArithmeticRows; }
 
 }  // namespace onnx_mem::fold

@@ -115,7 +115,7 @@ Outputs Where(const Call& call) {
   return Floats(x->dtype, *dims, *std::move(chosen));
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kComparisonRows = std::to_array<Row>({
     {"And", And, Needs::kPartial},
     {"Equal", Equal, Needs::kPartial},
     {"Greater", Greater, Needs::kPartial},
@@ -132,6 +132,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> ComparisonRows() { return kRows; }
+absl::Span<const Row> ComparisonRows() { return kComparisonRows; }
 
 }  // namespace onnx_mem::fold

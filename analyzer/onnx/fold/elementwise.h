@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analyzer/onnx/fold/fold.h"
-#include "analyzer/onnx/tensor_literal.h"
+#include "analyzer/onnx/read/tensor_literal.h"
 
 namespace onnx_mem::fold {
 

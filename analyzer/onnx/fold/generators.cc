@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "analyzer/onnx/fold/fold.h"
-#include "analyzer/onnx/tensor_literal.h"
+#include "analyzer/onnx/read/tensor_literal.h"
 
 namespace onnx_mem::fold {
 namespace {
@@ -137,7 +137,7 @@ Outputs EyeLike(const Call& call) {
   return ZeroOne(dtype, dims, *count, [&](int64_t i) { return i % dims[1] - i / dims[1] == diagonal; });
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kGeneratorsRows = std::to_array<Row>({
     {"Constant", Constant, Needs::kTypes},
     {"ConstantOfShape", ConstantOfShape},
     {"EyeLike", EyeLike, Needs::kTypes},
@@ -148,6 +148,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> GeneratorRows() { return kRows; }
+absl::Span<const Row> GeneratorRows() { return kGeneratorsRows; }
 
 }  // namespace onnx_mem::fold

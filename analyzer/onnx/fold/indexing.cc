@@ -215,7 +215,7 @@ Outputs ScatterND(const Call& call) {
   return Write(x, *starts, Count(tail).value_or(0), *call.value(2), call.string_attribute("reduction", "none"));
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kIndexingRows = std::to_array<Row>({
     {"Gather", Gather, Needs::kPartial0},
     {"GatherElements", GatherElements, Needs::kPartial0},
     {"GatherND", GatherND, Needs::kPartial0},
@@ -227,6 +227,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> IndexingRows() { return kRows; }
+absl::Span<const Row> IndexingRows() { return kIndexingRows; }
 
 }  // namespace onnx_mem::fold

@@ -257,7 +257,7 @@ Outputs Split(const Call& call) {
   return outputs;
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kLayoutRows = std::to_array<Row>({
     {"Concat", Concat, Needs::kPartial},
     {"Dropout", Dropout, Needs::kPartial0},
     {"Expand", Expand, Needs::kPartial0},
@@ -273,6 +273,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> LayoutRows() { return kRows; }
+absl::Span<const Row> LayoutRows() { return kLayoutRows; }
 
 }  // namespace onnx_mem::fold

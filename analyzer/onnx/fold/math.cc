@@ -138,7 +138,7 @@ Outputs CastLike(const Call& call) {
   return CastTo(*call.value(0), DTypeOf(call.type(1)->tensor_type().elem_type()));
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kMathRows = std::to_array<Row>({
     {"Abs", Abs},
     {"Acos", Float<std::acos>},
     {"Asin", Float<std::asin>},
@@ -170,6 +170,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> MathRows() { return kRows; }
+absl::Span<const Row> MathRows() { return kMathRows; }
 
 }  // namespace onnx_mem::fold

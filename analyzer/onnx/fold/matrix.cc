@@ -2,7 +2,7 @@
 #include <array>
 
 #include "analyzer/onnx/fold/fold.h"
-#include "analyzer/onnx/tensor_literal.h"
+#include "analyzer/onnx/read/tensor_literal.h"
 
 namespace onnx_mem::fold {
 namespace {
@@ -81,12 +81,12 @@ Outputs MatMul(const Call& call) {
   return Integers(a.dtype, problem->dims, std::move(result));
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kMatrixRows = std::to_array<Row>({
     {"MatMul", MatMul},
 });
 
 }  // namespace
 
-absl::Span<const Row> MatrixRows() { return kRows; }
+absl::Span<const Row> MatrixRows() { return kMatrixRows; }
 
 }  // namespace onnx_mem::fold

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "analyzer/onnx/fold/fold.h"
-#include "analyzer/onnx/tensor_literal.h"
+#include "analyzer/onnx/read/tensor_literal.h"
 
 namespace onnx_mem::fold {
 namespace {
@@ -71,13 +71,13 @@ Outputs QuantizeLinear(const Call& call) {
   return Integers(to, x.dims, std::move(result));
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kQuantizeRows = std::to_array<Row>({
     {"DequantizeLinear", DequantizeLinear},
     {"QuantizeLinear", QuantizeLinear},
 });
 
 }  // namespace
 
-absl::Span<const Row> QuantizeRows() { return kRows; }
+absl::Span<const Row> QuantizeRows() { return kQuantizeRows; }
 
 }  // namespace onnx_mem::fold

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "analyzer/onnx/fold/fold.h"
-#include "analyzer/onnx/tensor_literal.h"
+#include "analyzer/onnx/read/tensor_literal.h"
 
 namespace onnx_mem::fold {
 namespace {
@@ -209,7 +209,7 @@ Outputs CumSum(const Call& call) {
   return {};
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kReductionRows = std::to_array<Row>({
     {"ArgMax", ArgMax},
     {"ArgMin", ArgMin},
     {"CumSum", CumSum},
@@ -226,6 +226,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> ReductionRows() { return kRows; }
+absl::Span<const Row> ReductionRows() { return kReductionRows; }
 
 }  // namespace onnx_mem::fold

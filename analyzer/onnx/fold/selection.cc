@@ -301,7 +301,7 @@ Outputs Pad(const Call& call) {
   return Taken(source, std::move(dims), offsets);
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kSelectionRows = std::to_array<Row>({
     {"Compress", Compress},
     {"NonZero", NonZero},
     {"OneHot", OneHot},
@@ -313,6 +313,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> SelectionRows() { return kRows; }
+absl::Span<const Row> SelectionRows() { return kSelectionRows; }
 
 }  // namespace onnx_mem::fold

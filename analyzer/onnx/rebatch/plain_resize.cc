@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/infer/shapes.h"
 #include "analyzer/onnx/rebatch/rule.h"
 #include "analyzer/onnx/rebatch/scaling_hook.h"
-#include "analyzer/onnx/shapes.h"
 
 namespace onnx_mem {
 namespace {

@@ -3,7 +3,7 @@
 #define ONNX_MEM_ANALYZER_ONNX_REBATCH_PLAIN_RESIZE_H_
 
 #include "absl/status/status.h"
-#include "analyzer/onnx/bind.h"
+#include "analyzer/onnx/build/bind.h"
 
 namespace onnx {
 class ModelProto;

@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/onnx/shapes.h"
+#include "analyzer/onnx/infer/shapes.h"
 
 namespace onnx_mem {
 namespace {

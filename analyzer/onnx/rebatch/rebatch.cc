@@ -61,12 +61,16 @@ class ReplayHook : public ScalingHook {
 };
 
 
+}  // namespace
+
 // The changes as variables: one for all dims 0 that change alike, one for all others that do.
 struct Grouping {
   Variables variables;
   TraceMap inputs;
   ShapeMap exported;  // input shapes with the changes undone
 };
+
+namespace {
 
 bool ChangesAlike(const DimChange& a, const DimChange& b) {
   return (a.dim == 0) == (b.dim == 0) && a.from == b.from && a.to == b.to;

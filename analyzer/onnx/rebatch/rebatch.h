@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "analyzer/onnx/bind.h"
-#include "analyzer/onnx/build_graph.h"
-#include "analyzer/onnx/shapes.h"
+#include "analyzer/onnx/build/bind.h"
+#include "analyzer/onnx/build/build_graph.h"
+#include "analyzer/onnx/infer/shapes.h"
 
 namespace onnx_mem {
 

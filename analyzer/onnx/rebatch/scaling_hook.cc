@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "analyzer/onnx/tensor_literal.h"
+#include "analyzer/onnx/read/tensor_literal.h"
 
 namespace onnx_mem {
 namespace {

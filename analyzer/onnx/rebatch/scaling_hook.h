@@ -9,9 +9,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "analyzer/onnx/infer/inference.h"
 #include "analyzer/onnx/rebatch/rule.h"
 #include "analyzer/onnx/rebatch/trace.h"
-#include "analyzer/onnx/inference.h"
 
 namespace onnx_mem {
 

@@ -142,7 +142,7 @@ Results RemovePadding(const Call& call) {
           {kInt32, Shape({1})}};
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kAttentionRows = std::to_array<Row>({
     {"com.microsoft", "Attention", Attention},
     {"com.microsoft", "DecoderMaskedMultiHeadAttention", DecoderMaskedMultiHeadAttention},
     {"com.microsoft", "EmbedLayerNormalization", EmbedLayerNormalization},
@@ -161,6 +161,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> AttentionRows() { return kRows; }
+absl::Span<const Row> AttentionRows() { return kAttentionRows; }
 
 }  // namespace onnx_mem::rules

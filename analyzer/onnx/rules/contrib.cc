@@ -11,8 +11,6 @@ namespace {
 
 using fold::Call;
 
-constexpr int kFloat = onnx::TensorProto::FLOAT;
-constexpr int kInt32 = onnx::TensorProto::INT32;
 constexpr int kUInt8 = onnx::TensorProto::UINT8;
 
 // Output, and statistics with one value where `axis` and all after it were normalized.
@@ -162,7 +160,7 @@ Results MurmurHash3(const Call& call) {
 // ids, scores: the scores with repeated n-grams forbidden.
 Results NGramRepeatBlock(const Call& call) { return {{TypeOf(call, 1), ShapeOf(call, 1)}}; }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kContribRows = std::to_array<Row>({
     {"", "LayerNormalization", LayerNorm},
     {"", "SimplifiedLayerNormalization", LayerNorm},
     {"com.microsoft", "BiasAdd", SameAsFirst},
@@ -211,7 +209,7 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> ContribRows() { return kRows; }
+absl::Span<const Row> ContribRows() { return kContribRows; }
 
 bool IsStandardElsewhere(std::string_view domain, std::string_view op) {
   constexpr auto kOps = std::to_array<std::string_view>({"GatherND", "GridSample", "Pad", "Range", "Trilu", "Unique"});

@@ -123,7 +123,7 @@ Results UpsampleBlocks(const Call& call) {
   return {{TypeOf(call, 0), x}};
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kConvolutionRows = std::to_array<Row>({
     {"com.microsoft", "FusedConv", FusedConv},
     {"com.microsoft", "NhwcConv", NhwcConv},
     {"com.microsoft", "NhwcFusedConv", NhwcConv},
@@ -143,6 +143,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> ConvolutionRows() { return kRows; }
+absl::Span<const Row> ConvolutionRows() { return kConvolutionRows; }
 
 }  // namespace onnx_mem::rules

@@ -105,7 +105,7 @@ Results MaxUnpool(const Call& call) {
   return {{TypeOf(call, 0), Shape(Dims(shape->ints()->begin(), shape->ints()->end()))}};
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kDataDependentRows = std::to_array<Row>({
     {"", "Compress", Compress},
     {"", "Dropout", Dropout},
     {"", "MaxUnpool", MaxUnpool},
@@ -118,6 +118,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> DataDependentRows() { return kRows; }
+absl::Span<const Row> DataDependentRows() { return kDataDependentRows; }
 
 }  // namespace onnx_mem::rules

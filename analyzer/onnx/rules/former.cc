@@ -2,8 +2,8 @@
 // WinML, CNTK and Core ML converters wrote and that left the standard with version 1.5.
 #include <array>
 
+#include "analyzer/onnx/read/tensor_literal.h"
 #include "analyzer/onnx/rules/rule.h"
-#include "analyzer/onnx/tensor_literal.h"
 #include "onnx/onnx_pb.h"
 
 namespace onnx_mem::rules {
@@ -140,7 +140,7 @@ Results Comparison(const Call& call) {
   return {{onnx::TensorProto::BOOL, Broadcast(ShapeOf(call, 0), ShapeOf(call, 1))}};
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kFormerRows = std::to_array<Row>({
     {"", "Abs", SameAsFirst},
     {"", "Add", SameAsFirst},  // version 1 broadcasts the second operand to the first
     {"", "Affine", SameAsFirst},
@@ -192,6 +192,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> FormerRows() { return kRows; }
+absl::Span<const Row> FormerRows() { return kFormerRows; }
 
 }  // namespace onnx_mem::rules

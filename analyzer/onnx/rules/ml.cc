@@ -11,7 +11,6 @@ namespace {
 
 using fold::Call;
 
-constexpr int kFloat = onnx::TensorProto::FLOAT;
 
 // A vector is one sample.
 int64_t Samples(const Call& call) { return ShapeOf(call, 0).rank() == 1 ? 1 : DimOf(call, 0, 0); }
@@ -31,7 +30,7 @@ Results FeatureVectorizer(const Call& call) {
   return {{kFloat, Shape({Samples(call), total})}};
 }
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kMlRows = std::to_array<Row>({
     {"ai.onnx.ml", "FeatureVectorizer", FeatureVectorizer},
     {"ai.onnx.ml", "Imputer", SameAsFirst},
     {"ai.onnx.ml", "LinearRegressor", LinearRegressor},
@@ -43,6 +42,6 @@ constexpr auto kRows = std::to_array<Row>({
 
 }  // namespace
 
-absl::Span<const Row> MlRows() { return kRows; }
+absl::Span<const Row> MlRows() { return kMlRows; }
 
 }  // namespace onnx_mem::rules

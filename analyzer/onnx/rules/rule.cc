@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "analyzer/onnx/scope.h"
+#include "analyzer/onnx/infer/scope.h"
 
 namespace onnx_mem::rules {
 namespace {

@@ -16,6 +16,9 @@
 
 namespace onnx_mem::rules {
 
+inline constexpr int kFloat = onnx::TensorProto::FLOAT;
+inline constexpr int kInt32 = onnx::TensorProto::INT32;
+
 struct Result {
   int element_type = 0;  // onnx.TensorProto.DataType; UNDEFINED where the rule cannot say
   Shape shape;

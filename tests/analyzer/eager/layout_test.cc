@@ -1,6 +1,6 @@
 // Memory formats that operators hand on: channels-last images stay so, permuted ones are copied where the framework
 // copies.
-#include "analyzer/eager/ops/layout.h"
+#include "analyzer/eager/views/layout.h"
 
 #include <gtest/gtest.h>
 

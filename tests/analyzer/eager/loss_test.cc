@@ -1,4 +1,4 @@
-#include "analyzer/eager/loss.h"
+#include "analyzer/eager/engine/loss.h"
 
 #include <gtest/gtest.h>
 

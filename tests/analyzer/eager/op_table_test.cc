@@ -1,4 +1,4 @@
-#include "analyzer/eager/op_table.h"
+#include "analyzer/eager/engine/op_table.h"
 
 #include <gtest/gtest.h>
 

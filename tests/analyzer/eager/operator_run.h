@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "analyzer/eager/loss.h"
-#include "analyzer/eager/machine.h"
-#include "analyzer/eager/op_table.h"
+#include "analyzer/eager/engine/loss.h"
+#include "analyzer/eager/engine/machine.h"
+#include "analyzer/eager/engine/op_table.h"
 
 namespace onnx_mem::eager {
 

@@ -1,5 +1,5 @@
 // optimizer.step() against what PyTorch took: testdata/measured/optimizers.json, written by measure_optimizers.py.
-#include "analyzer/eager/optimizer.h"
+#include "analyzer/eager/optimizer/optimizer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/eager/workspace.h"
+#include "analyzer/eager/engine/workspace.h"
 
 #include "analyzer/allocators/replay.h"
 #include "analyzer/memory/timeline.h"

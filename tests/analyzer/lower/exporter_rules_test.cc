@@ -1,5 +1,5 @@
 // What lowering says of the exporter's rewrites.
-#include "analyzer/lower/exporter_rules.h"
+#include "analyzer/lower/facts/exporter_rules.h"
 
 #include <gtest/gtest.h>
 

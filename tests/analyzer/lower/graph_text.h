@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "analyzer/graph/graph.h"
-#include "analyzer/lower/lower.h"
+#include "analyzer/prepare/lower.h"
 
 namespace onnx_mem {
 

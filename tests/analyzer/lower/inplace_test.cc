@@ -1,4 +1,4 @@
-#include "analyzer/lower/inplace.h"
+#include "analyzer/assume/choices/inplace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Parameters under names of the exporter's making get the path that the module has them at.
-#include "analyzer/lower/parameter_paths.h"
+#include "analyzer/lower/facts/parameter_paths.h"
 
 #include <gtest/gtest.h>
 

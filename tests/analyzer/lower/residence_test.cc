@@ -1,4 +1,4 @@
-#include "analyzer/lower/residence.h"
+#include "analyzer/lower/operators/residence.h"
 
 #include <gtest/gtest.h>
 

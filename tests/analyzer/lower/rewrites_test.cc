@@ -1,5 +1,5 @@
 // One case per form that exporters write, and one that looks like it and is not.
-#include "analyzer/lower/rewrites.h"
+#include "analyzer/prepare/rewrites.h"
 
 #include <gtest/gtest.h>
 

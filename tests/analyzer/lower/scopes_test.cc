@@ -1,4 +1,4 @@
-#include "analyzer/lower/scopes.h"
+#include "analyzer/lower/facts/scopes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // In-place writes that source lines show.
-#include "analyzer/lower/source_inplace.h"
+#include "analyzer/lower/draft/source_inplace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Operators that exporters spell out, each as the exporter writes it, and one that only looks like it.
-#include "analyzer/lower/spelled_out.h"
+#include "analyzer/lower/draft/spelled_out.h"
 
 #include <gtest/gtest.h>
 

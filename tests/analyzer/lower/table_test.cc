@@ -1,4 +1,4 @@
-#include "analyzer/lower/table.h"
+#include "analyzer/lower/operators/table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/onnx/bind.h"
+#include "analyzer/onnx/build/bind.h"
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"

@@ -1,5 +1,5 @@
 // What the signature of an exported program says of stored tensors.
-#include "analyzer/onnx/graph_signature.h"
+#include "analyzer/onnx/build/graph_signature.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "analyzer/onnx/import.h"
+#include "analyzer/onnx/build/import.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/onnx/import.h"
+#include "analyzer/onnx/build/import.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
 #include "tests/graph_text.h"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "analyzer/onnx/fold/fold.h"
-#include "analyzer/onnx/shapes.h"
-#include "analyzer/onnx/tensor_literal.h"
+#include "analyzer/onnx/infer/shapes.h"
+#include "analyzer/onnx/read/tensor_literal.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/onnx/shapes.h"
+#include "analyzer/onnx/infer/shapes.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "onnx/inliner/inliner.h"

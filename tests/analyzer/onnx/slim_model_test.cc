@@ -1,4 +1,4 @@
-#include "analyzer/onnx/slim_model.h"
+#include "analyzer/onnx/read/slim_model.h"
 
 #include <unistd.h>
 

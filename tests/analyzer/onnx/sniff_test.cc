@@ -1,4 +1,4 @@
-#include "analyzer/onnx/sniff.h"
+#include "analyzer/onnx/read/sniff.h"
 
 #include "analyzer/graph/diagnostic.h"
 #include "gtest/gtest.h"

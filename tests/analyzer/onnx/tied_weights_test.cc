@@ -1,4 +1,4 @@
-#include "analyzer/onnx/tied_weights.h"
+#include "analyzer/onnx/read/tied_weights.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/tied_weight_mark.h"
-#include "analyzer/onnx/import.h"
+#include "analyzer/onnx/build/import.h"
 #include "onnx/onnx_pb.h"
 #include "tests/graph_text.h"
 

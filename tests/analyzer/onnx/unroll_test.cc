@@ -1,5 +1,5 @@
 // Loops whose number of iterations is known run as their bodies, one after the other.
-#include "analyzer/onnx/unroll.h"
+#include "analyzer/onnx/build/unroll.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/onnx/import.h"
+#include "analyzer/onnx/build/import.h"
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
 

@@ -1,5 +1,5 @@
 // Models that were saved without their weights.
-#include "analyzer/onnx/weightless.h"
+#include "analyzer/onnx/read/weightless.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The arithmetic of comparisons, on models of testdata and, where they are at hand, of a developer's ../shared.
-#include "cli/report/comparison.h"
+#include "cli/report/compare/comparison.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/report/figures.h"
+#include "cli/report/parts/figures.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/report/json_writer.h"
+#include "cli/report/parts/json_writer.h"
 
 #include <gtest/gtest.h>
 

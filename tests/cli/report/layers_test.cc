@@ -1,4 +1,4 @@
-#include "cli/report/layers.h"
+#include "cli/report/parts/layers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/report/layout.h"
+#include "cli/report/parts/layout.h"
 
 #include <gtest/gtest.h>
 

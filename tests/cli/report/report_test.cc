@@ -1,4 +1,4 @@
-#include "cli/report/report.h"
+#include "cli/report/analyze/report.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/report/formats.h"
-#include "cli/report/layout.h"
+#include "cli/report/parts/formats.h"
+#include "cli/report/parts/layout.h"
 #include "tests/cli/report/sample_analysis.h"
 
 namespace onnx_mem {

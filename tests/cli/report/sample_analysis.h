@@ -17,7 +17,7 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/analysis.h"
+#include "analyzer/analysis/analysis.h"
 
 namespace onnx_mem {
 

@@ -1,10 +1,10 @@
-#include "cli/report/skips.h"
+#include "cli/report/parts/skips.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "analyzer/analysis.h"
+#include "analyzer/analysis/analysis.h"
 
 namespace onnx_mem {
 namespace {

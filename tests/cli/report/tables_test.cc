@@ -1,4 +1,4 @@
-#include "cli/report/tables.h"
+#include "cli/report/analyze/tables.h"
 
 #include <gtest/gtest.h>
 

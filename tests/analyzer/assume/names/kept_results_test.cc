@@ -251,7 +251,7 @@ TEST(KeptResults, TheLoopOverBertsLayersHoldsTheWeightsOfTheLastOne) {
   }
 }
 
-// self.attention_bias_cache[device] = self.attention_biases[:, positions], which lower/rewrite_bias_cache.cc marks.
+// self.attention_bias_cache[device] = self.attention_biases[:, positions], which fuse/bias_cache.cc marks.
 TEST(KeptResults, CachedBiasesStayWithTheModule) {
   LoweredProgram p;
   const TensorId bias = p.Run("index", {p.Stored("attention_biases"), p.Stored("positions")}, "attn");

@@ -1,0 +1,421 @@
+#include "analyzer/analysis/analysis.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "analyzer/allocators/memory_pattern.h"
+#include "analyzer/allocators/offset_packing.h"
+#include "analyzer/allocators/replay.h"
+#include "analyzer/analysis/library_workspace.h"
+#include "analyzer/analysis/planned_runs.h"
+#include "analyzer/analysis/training_bounds.h"
+#include "analyzer/devices/overhead.h"
+#include "analyzer/eager/engine/output_loss.h"
+#include "analyzer/eager/engine/workspace.h"
+#include "analyzer/graph/source_trace.h"
+#include "analyzer/graph/status_macros.h"
+
+namespace onnx_mem {
+namespace {
+
+std::vector<TrainedParameter> Trained(const std::vector<Parameter>& parameters) {
+  std::vector<TrainedParameter> trained;
+  for (const Parameter& p : parameters) {
+    if (!p.has_gradient) continue;
+    trained.push_back({p.name, p.bytes, *NumElements(Shape(p.dims)), p.dims, p.dtype});
+  }
+  return trained;
+}
+
+// The most that workspaces can take beside what was replayed: an earlier version's, kept per handle, on Hopper; and
+// cuDNN's, of the order of the patches of one image.
+int64_t MostWorkspaceBytes(const MemoryProgram& program) {
+  return MatmulHandles(program) * kCublasWorkspaceHopperBytes + LargestPatchBytes(program);
+}
+
+// The peak of figures.program, and what the allocator makes of `repeated`, the steady state, after `first_step`, whose
+// segments stay cached (nullptr: there is none).
+absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_step, const MemoryProgram& repeated,
+                         RunFigures& figures) {
+  figures.timeline = ComputeTimeline(figures.program);
+  figures.peak_bytes = figures.timeline.peak_bytes;
+  ReplayOptions options;
+  options.allocator = workload.allocator;
+  options.first_step = first_step;
+  const bool libraries = ServesLibraries(workload.allocator);
+  MemoryProgram first_with, repeated_with;
+  if (libraries) {
+    repeated_with = WithLibraryWorkspace(repeated);
+    if (first_step != nullptr) first_with = WithLibraryWorkspace(*first_step);
+    if (first_step != nullptr) options.first_step = &first_with;
+    if (MatmulHandles(repeated) > 0) figures.workspace_bytes = kCublasWorkspaceBytes;
+  }
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(libraries ? repeated_with : repeated, options));
+  figures.allocated_peak_bytes = usage.peak_allocated_bytes;
+  figures.reserved_peak_bytes = usage.peak_reserved_bytes;
+  figures.context_bytes = kCudaContext.bytes;
+  figures.device_bytes = usage.peak_reserved_bytes + kCudaContext.bytes;
+  figures.device_low_bytes = usage.peak_allocated_bytes + kCudaContext.low_bytes;
+  figures.device_high_bytes = usage.peak_reserved_bytes + kCudaContext.high_bytes;
+  if (libraries) figures.device_high_bytes += MostWorkspaceBytes(repeated);
+  return absl::OkStatus();
+}
+
+// Lowering tells the bytes of what one batch makes, and does not know the batch.
+std::vector<Diagnostic> WithBatchNamed(std::vector<Diagnostic> diagnostics, int64_t batch) {
+  constexpr auto kOfOneBatch = std::to_array<std::string_view>(
+      {"eval-dropout", "dropout-assumed", "silu-assumed", "custom-function", "inplace-assumed", "inplace-possible"});
+  for (Diagnostic& d : diagnostics) {
+    if (std::find(kOfOneBatch.begin(), kOfOneBatch.end(), d.code) == kOfOneBatch.end() || d.details.empty()) continue;
+    const bool in_message = d.code == "eval-dropout" && d.severity == Severity::kNote;
+    absl::StrAppend(in_message ? &d.message : &d.details.front(), " at batch ", batch);
+  }
+  return diagnostics;
+}
+
+void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
+  analysis.parameters = enacted.parameters;
+  analysis.parameter_count = enacted.parameter_count;
+  analysis.parameter_bytes = enacted.parameter_bytes;
+  analysis.buffer_bytes = enacted.buffer_bytes;
+  analysis.forward_flops = enacted.forward_flops;
+  analysis.batch_statistics = enacted.batch_statistics;
+  for (Diagnostic& d : WithBatchNamed(enacted.diagnostics, analysis.batch))
+    analysis.diagnostics.push_back(std::move(d));
+  analysis.plain_rewrites = enacted.plain_rewrites;
+}
+
+std::string NameOf(LossKind loss) {
+  switch (loss) {
+    case LossKind::kAuto: return "auto";
+    case LossKind::kSum: return "sum";
+    case LossKind::kMean: return "mean";
+    case LossKind::kCrossEntropy: return "cross-entropy";
+    case LossKind::kMse: return "mse";
+    case LossKind::kNone: return "none";
+  }
+  return "none";
+}
+
+std::string NameOf(AttentionKernel kernel) {
+  switch (kernel) {
+    case AttentionKernel::kAuto: return "auto";
+    case AttentionKernel::kEager: return "eager";
+    case AttentionKernel::kMath: return "math";
+    case AttentionKernel::kFlash: return "flash";
+    case AttentionKernel::kEfficient: return "efficient";
+  }
+  return "auto";
+}
+
+std::string NameOf(BatchNormMode mode) {
+  switch (mode) {
+    case BatchNormMode::kAuto: return "auto";
+    case BatchNormMode::kAsIs: return "as-is";
+    case BatchNormMode::kUnfold: return "unfold";
+  }
+  return "auto";
+}
+
+struct Unit {
+  double size;
+  const char* name;
+};
+
+// "0.2 of 44.6 M parameters"; "12.3 K of 44.6 M parameters" where it is less than a tenth of the unit.
+std::string TrainedText(int64_t trained, int64_t all) {
+  constexpr std::array<Unit, 4> kUnits = {{{1e9, " G"}, {1e6, " M"}, {1e3, " K"}, {1, ""}}};
+  const auto unit_of = [&](int64_t count) {
+    return std::find_if(kUnits.begin(), kUnits.end() - 1,
+                        [&](const Unit& u) { return static_cast<double>(count) >= u.size; });
+  };
+  const auto text = [](int64_t count, const Unit& unit) {
+    return unit.size > 1 ? absl::StrFormat("%.1f", static_cast<double>(count) / unit.size) : absl::StrCat(count);
+  };
+  const Unit& whole = *unit_of(all);
+  const bool alike = trained == 0 || static_cast<double>(trained) >= whole.size / 10;
+  const Unit& part = alike ? whole : *unit_of(trained);
+  return absl::StrFormat("%s%s of %s%s parameters", trained == 0 ? "0" : text(trained, part), alike ? "" : part.name,
+                         text(all, whole), whole.name);
+}
+
+int64_t TrainedCount(const std::vector<Parameter>& parameters) {
+  int64_t count = 0;
+  for (const Parameter& p : parameters) count += p.trainable ? NumElements(Shape(p.dims)).value_or(0) : 0;
+  return count;
+}
+
+void WarnIfNothingIsTrained(const Run& run, const Enacted& enacted, std::vector<Diagnostic>& diagnostics) {
+  const bool any = TrainedCount(enacted.parameters) > 0 || enacted.parameter_count == 0;
+  if (run.freeze.empty() || any) return;
+  Diagnostic warning{.code = "nothing-trained", .severity = Severity::kWarning};
+  warning.message = "--freeze matches every parameter: the step trains nothing";
+  warning.details = {"why: a pattern freezes what it matches; what is trained must not match",
+                     "try: onnx-mem MODEL --by tensor -n 0   lists the names"};
+  diagnostics.push_back(std::move(warning));
+}
+
+// The words behind `prefix` of the assumption that starts so; "" without it.
+std::string SettledWords(const Enacted& enacted, std::string_view prefix) {
+  for (absl::string_view words : enacted.assumptions) {
+    if (absl::ConsumePrefix(&words, absl::string_view(prefix.data(), prefix.size()))) return std::string(words);
+  }
+  return "";
+}
+
+// onnxruntime's arena belongs to a session, which plans before it runs; eager figures in it would be nobody's.
+bool RunsSessions(std::string_view allocator) { return allocator == "ort"; }
+
+// Segments as --segment takes them, calls apart by "; "; nodes and what selective checkpointing keeps have no option.
+std::string SegmentsText(const std::vector<Segment>& segments) {
+  std::vector<std::string> calls;
+  for (const Segment& segment : segments) {
+    std::string call = absl::StrJoin(segment.modules.empty() ? segment.nodes : segment.modules, ",");
+    if (!segment.keep.empty()) absl::StrAppend(&call, " keeping ", absl::StrJoin(segment.keep, ","));
+    calls.push_back(std::move(call));
+  }
+  return absl::StrJoin(calls, "; ");
+}
+
+void AddIf(bool given, std::string name, std::string value, std::vector<std::pair<std::string, std::string>>& list) {
+  if (given) list.emplace_back(std::move(name), std::move(value));
+}
+
+// What holds for training and inference alike.
+void AddCommonAssumptions(const Workload& workload, std::vector<std::pair<std::string, std::string>>& list) {
+  const Run& run = workload.run;
+  list.emplace_back("dtype", run.dtype ? std::string(onnx_mem::NameOf(*run.dtype)) : "file");
+  list.emplace_back("amp", run.autocast ? std::string(onnx_mem::NameOf(*run.autocast)) : "none");
+  list.emplace_back("allocator", workload.allocator);
+  AddIf(run.tied != TiedMode::kAuto, "tied", run.tied == TiedMode::kYes ? "yes" : "no", list);
+  AddIf(!run.hold.empty(), "hold", absl::StrJoin(run.hold, ","), list);
+  AddIf(!run.disabled_rewrites.empty(), "no-rewrite", absl::StrJoin(run.disabled_rewrites, ","), list);
+}
+
+// Everything that the file does not say and this run took for granted, by the name of its option.
+void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis) {
+  const Run& run = workload.run;
+  auto& list = analysis.assumptions;
+  list.emplace_back("optimizer", workload.optimizer.name == "bytes"
+                                     ? absl::StrCat(workload.optimizer.bytes_per_parameter, " bytes per parameter")
+                                     : workload.optimizer.name);
+  if (workload.optimizer.implementation != OptimizerImplementation::kForeach) {
+    list.emplace_back("optimizer-impl", std::string(NameOf(workload.optimizer.implementation)));
+  }
+  if (workload.optimizer.weight_decay) list.emplace_back("weight-decay", "added to the gradients");
+  if (run.accumulate > 1) list.emplace_back("accumulate", absl::StrCat(run.accumulate));
+  if (!run.freeze.empty()) {
+    list.emplace_back("trains", TrainedText(TrainedCount(enacted.parameters), enacted.parameter_count));
+  }
+  list.emplace_back("loss", NameOf(enacted.loss));
+  if (std::string over = SettledWords(enacted, eager::kLossOver); !over.empty()) {
+    list.emplace_back("loss-over", std::move(over));
+  }
+  AddIf(!run.freeze.empty(), "freeze", absl::StrJoin(run.freeze, "|"), list);
+  AddIf(!run.requires_grad.empty(), "requires-grad", absl::StrJoin(run.requires_grad, ","), list);
+  AddIf(!run.checkpointed.empty(), "checkpointed", absl::StrJoin(run.checkpointed, "|"), list);
+  AddIf(!run.segments.empty(), "segment", SegmentsText(run.segments), list);
+  AddIf(run.dropout.has_value(), "dropout",
+        run.dropout == 0.0
+            ? "file"
+            : absl::StrCat(run.dropout.value_or(0), run.dropout_behind.empty() ? "" : ":", run.dropout_behind),
+        list);
+  list.emplace_back("inplace", run.inplace);
+  const auto& settled = enacted.assumptions;
+  if (std::find(settled.begin(), settled.end(), kNamesBySource) != settled.end()) {
+    list.emplace_back("names", "from the file's source lines");
+  }
+  list.emplace_back("attention", NameOf(run.attention));
+  list.emplace_back("bn", NameOf(run.batch_norm));
+  AddCommonAssumptions(workload, list);
+}
+
+// Of an inference without a training step beside it.
+void FillInferenceAssumptions(const Workload& workload, Analysis& analysis) {
+  auto& list = analysis.assumptions;
+  // A session runs the file's own operators: no framework's choices are in its figures.
+  if (!RunsSessions(workload.allocator)) {
+    list.emplace_back("inplace", workload.run.inplace);
+    list.emplace_back("attention", NameOf(workload.run.attention));
+  }
+  AddCommonAssumptions(workload, list);
+}
+
+// Diagnostics after which a figure is a lower bound: sizes or whole operators are missing from the sum.
+bool IsLowerBound(const std::vector<Diagnostic>& diagnostics) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(), [](const Diagnostic& d) {
+    return d.code == "shape-unknown" || d.code == "custom-op" || d.code == "unknown-size";
+  });
+}
+
+// A body that runs several times saves something in each run, of which one is counted.
+bool HasOpaqueBodies(const std::vector<Diagnostic>& diagnostics) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(),
+                     [](const Diagnostic& d) { return d.code == "opaque-subgraph"; });
+}
+
+absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analysis& analysis) {
+  Run run = workload.run;
+  run.training = true;
+  ASSIGN_OR_RETURN(Enacted enacted, Enact(graph, run));
+  CopyModelFacts(enacted, analysis);
+  analysis.end_of_forward_bytes = enacted.end_of_forward_bytes;
+  analysis.saved_activation_bytes = enacted.saved_activation_bytes;
+  analysis.backward_flops = enacted.backward_flops;
+  analysis.recompute_flops = enacted.recompute_flops;
+  ASSIGN_OR_RETURN(RunFigures figures, TrainingFigures(enacted, workload));
+  figures.at_least = IsLowerBound(analysis.diagnostics) || HasOpaqueBodies(analysis.diagnostics);
+  if (workload.training_bounds) {
+    ASSIGN_OR_RETURN(const PeakBounds bounds, TrainingRange(graph, workload, figures.peak_bytes, analysis.diagnostics));
+    figures.peak_low_bytes = bounds.low_bytes;
+    figures.peak_high_bytes = bounds.high_bytes;
+  }
+  WarnIfNothingIsTrained(run, enacted, analysis.diagnostics);
+  FillAssumptions(workload, enacted, analysis);
+  analysis.training = std::move(figures);
+  return absl::OkStatus();
+}
+
+// One arena for everything that comes and goes, every address planned. nullopt: too many buffers to plan in passing.
+std::optional<int64_t> ArenaBytes(const MemoryProgram& program) {
+  constexpr size_t kMostBuffers = 3000;
+  constexpr int64_t kAlignmentBytes = 256;
+  constexpr int64_t kWork = 500;  // a few milliseconds
+  const std::vector<LiveRange> ranges = TransientRanges(program);
+  if (ranges.size() > kMostBuffers) return std::nullopt;
+  return PackOffsets(ranges, {.alignment_bytes = kAlignmentBytes, .work = kWork}).height_bytes;
+}
+
+absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Analysis& analysis) {
+  Run run = workload.run;
+  run.training = false;
+  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(graph, run));
+  ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(lowered, run));
+  if (workload.mode == Mode::kInference) {
+    CopyModelFacts(enacted, analysis);
+    FillInferenceAssumptions(workload, analysis);
+  }
+  ASSIGN_OR_RETURN(RunFigures figures, InferenceFigures(graph, enacted, workload));
+  if (!RunsSessions(workload.allocator)) {
+    ASSIGN_OR_RETURN(const PeakBounds bounds, BoundInference(lowered, run));
+    figures.peak_low_bytes = std::min(bounds.low_bytes, figures.peak_bytes);
+    figures.peak_high_bytes = std::max(bounds.high_bytes, figures.peak_bytes);
+  }
+  const MemoryProgram planned = PlanStatically(graph);
+  if (VerifyProgram(planned).ok()) {
+    figures.ideal_peak_bytes = ComputeTimeline(planned).peak_bytes;
+    figures.ideal_arena_bytes = ArenaBytes(planned);
+  }
+  figures.at_least = IsLowerBound(analysis.diagnostics);
+  analysis.inference = std::move(figures);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload) {
+  const std::vector<TrainedParameter> trained = Trained(enacted.parameters);
+  RunFigures figures;
+  const MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
+  figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
+  figures.program = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
+  RETURN_IF_ERROR(FillFigures(workload, &first, figures.program, figures));
+  return figures;
+}
+
+int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
+  return ComputeTimeline(
+             WithOptimizer(enacted.program, Trained(enacted.parameters), workload.optimizer, /*first_step=*/false))
+      .peak_bytes;
+}
+
+absl::StatusOr<PeakBounds> TrainingRange(const Graph& graph, const Workload& workload, int64_t peak_bytes,
+                                         std::vector<Diagnostic>& diagnostics) {
+  constexpr size_t kMostNodes = 20'000;  // a second's work
+  if (graph.nodes.size() > kMostNodes) return PeakBounds{peak_bytes, peak_bytes};
+  Run asked = workload.run;
+  asked.training = true;
+  const auto peak_of = [&](const Run& run) -> absl::StatusOr<int64_t> {
+    ASSIGN_OR_RETURN(const Enacted enacted, Enact(graph, run));
+    return TrainingPeak(enacted, workload);
+  };
+  return BoundTraining(asked, peak_bytes, peak_of, diagnostics);
+}
+
+absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload,
+                                                         int64_t device_bytes) {
+  constexpr int kStepsToSettle = 3;
+  if (device_bytes < kCudaContext.bytes) return std::nullopt;
+  const std::vector<TrainedParameter> trained = Trained(enacted.parameters);
+  MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
+  MemoryProgram later = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
+  if (ServesLibraries(workload.allocator)) {
+    first = WithLibraryWorkspace(first);
+    later = WithLibraryWorkspace(later);
+  }
+  ReplayOptions options;
+  options.allocator = workload.allocator;
+  options.first_step = &first;
+  options.repetitions = kStepsToSettle;
+  options.options.capacity_bytes = device_bytes - kCudaContext.bytes;
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(later, options));
+  if (usage.out_of_memory) return std::nullopt;
+  return LimitedRun{usage.peak_reserved_bytes + kCudaContext.bytes, usage.retries - usage.last_retries,
+                    usage.last_retries};
+}
+
+absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, const Enacted& enacted, const Workload& workload) {
+  RunFigures figures;
+  if (RunsSessions(workload.allocator)) {
+    figures.program = PlanSessionRun(graph);
+    RETURN_IF_ERROR(VerifyProgram(figures.program));
+    const MemoryProgram later = TracePattern(figures.program, IsTracedBySessions).program;
+    const MemoryProgram first = figures.program;
+    RETURN_IF_ERROR(FillFigures(workload, &first, later, figures));
+  } else {
+    figures.program = enacted.program;
+    RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures.program, figures));
+  }
+  return figures;
+}
+
+namespace {
+
+// The imported graph's tensors get the names that the parameters are told by.
+void GivePaths(const std::vector<Parameter>& parameters, Graph& graph) {
+  absl::flat_hash_map<absl::string_view, const std::string*> paths;
+  for (const Parameter& p : parameters) {
+    if (p.name != p.file_name) paths.emplace(p.file_name, &p.name);
+  }
+  if (paths.empty()) return;
+  for (Tensor& tensor : graph.tensors) {
+    const auto found = paths.find(tensor.name);
+    if (found != paths.end()) tensor.path = *found->second;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& workload) {
+  Analysis analysis;
+  analysis.info = std::move(model.info);
+  analysis.diagnostics = std::move(model.diagnostics);
+  analysis.batch = workload.bindings.batch.value_or(analysis.info.file_batch);
+  if (workload.mode != Mode::kInference) RETURN_IF_ERROR(AnalyzeTraining(model.graph, workload, analysis));
+  if (workload.mode != Mode::kTraining) RETURN_IF_ERROR(AnalyzeInference(model.graph, workload, analysis));
+  analysis.graph = std::move(model.graph);
+  GivePaths(analysis.parameters, analysis.graph);
+  return analysis;
+}
+
+absl::StatusOr<Analysis> Analyze(const ModelFile& file, const Workload& workload) {
+  ASSIGN_OR_RETURN(ImportedModel model, file.Import(workload.bindings));
+  return AnalyzeImported(std::move(model), workload);
+}
+
+}  // namespace onnx_mem

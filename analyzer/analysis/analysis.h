@@ -1,0 +1,107 @@
+// The whole line for one workload: imported graph + options -> the figures that every command reports.
+// A batch sweep, a comparison, a fit search or an advice row is a loop over Analyze.
+#ifndef ONNX_MEM_ANALYZER_ANALYSIS_ANALYSIS_H_
+#define ONNX_MEM_ANALYZER_ANALYSIS_ANALYSIS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/analysis/enact.h"
+#include "analyzer/eager/optimizer/optimizer.h"
+#include "analyzer/memory/program.h"
+#include "analyzer/memory/timeline.h"
+#include "analyzer/onnx/build/import.h"
+#include "analyzer/run/run.h"
+
+namespace onnx_mem {
+
+enum class Mode { kBoth, kTraining, kInference };
+
+struct Workload {
+  Bindings bindings;
+  Mode mode = Mode::kBoth;
+  Run run;               // `training` is set by Analyze
+  Optimizer optimizer;
+  std::string allocator = "pytorch";  // a row of analyzer/allocators
+  bool training_bounds = false;       // measure too what the training peak may be, given what an export does not show
+};
+
+// Figures of one run (training or inference) of one workload. Bytes.
+struct RunFigures {
+  MemoryProgram program;  // training: the steady step (2 and later)
+  Timeline timeline;
+  int64_t peak_bytes = 0;             // exact sizes, each storage once
+  int64_t first_step_peak_bytes = 0;  // training only: step 1, in which optimizer state first appears
+  int64_t allocated_peak_bytes = 0;   // with the allocator's rounding and with workspace
+  int64_t reserved_peak_bytes = 0;
+  int64_t device_bytes = 0;           // with the CUDA context: what nvidia-smi shows
+  int64_t device_low_bytes = 0;
+  int64_t device_high_bytes = 0;
+  int64_t workspace_bytes = 0;        // of cuBLAS, within the allocated bytes while a matrix product runs
+  int64_t context_bytes = 0;          // of CUDA, within the device bytes
+  // Inference: the peak if nothing is held but arguments, and if every value that forward code makes has a name.
+  // Training, where Workload::training_bounds asks for them: training_bounds.h. 0 where they are not known.
+  int64_t peak_low_bytes = 0;
+  int64_t peak_high_bytes = 0;
+  int64_t ideal_peak_bytes = 0;       // inference only: a runtime that plans ahead, no Python frames
+  std::optional<int64_t> ideal_arena_bytes;  // inference only: its activations in one arena with planned offsets
+  bool at_least = false;              // something could not be known: the figures are lower bounds
+};
+
+struct Analysis {
+  ModelInfo info;
+  std::vector<Parameter> parameters;
+  int64_t parameter_count = 0;
+  int64_t parameter_bytes = 0;
+  int64_t buffer_bytes = 0;
+  int64_t batch = 1;
+  std::optional<RunFigures> training;
+  std::optional<RunFigures> inference;
+  int64_t end_of_forward_bytes = 0;
+  int64_t saved_activation_bytes = 0;
+  int64_t forward_flops = 0;
+  int64_t backward_flops = 0;
+  int64_t recompute_flops = 0;
+  bool batch_statistics = false;  // some layer normalizes over the batch
+  Graph graph;  // as imported: the file's tensors with their shapes
+  std::vector<Diagnostic> diagnostics;
+  std::vector<Diagnostic> plain_rewrites;  // of lower.h: for a check of the file
+  std::vector<std::pair<std::string, std::string>> assumptions;  // ("optimizer", "adam"), ("loss", "cross-entropy")
+};
+
+absl::StatusOr<Analysis> Analyze(const ModelFile& file, const Workload& workload);
+
+// The same for a model whose dimensions are bound already: `workload.bindings` says how they were. For loops that vary
+// the run and not the shapes (advice, comparison), which import once.
+absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& workload);
+
+// The figures of a training step that was enacted, with `workload`'s optimizer and allocator: what Analyze reports as
+// `training`. For planners, which enact the same model again and again.
+absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload);
+
+// The exact peak of the steady training step alone, and its range (training_bounds.h), which `diagnostics` are told
+// about.
+int64_t TrainingPeak(const Enacted& enacted, const Workload& workload);
+absl::StatusOr<PeakBounds> TrainingRange(const Graph& graph, const Workload& workload, int64_t peak_bytes,
+                                         std::vector<Diagnostic>& diagnostics);
+
+// The same step on a card that has no more than `device_bytes` for the process (or with
+// set_per_process_memory_fraction): where memory runs out, the allocator gives back what it has cached and tries again.
+// nullopt: it runs out all the same.
+struct LimitedRun {
+  int64_t device_bytes = 0;        // with the CUDA context, at most the limit
+  int64_t first_retries = 0;       // in the first steps, until the cache has settled
+  int64_t retries_per_step = 0;    // in every later one: each waits for the card and costs time
+};
+absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload,
+                                                         int64_t device_bytes);
+
+// The same for an inference of `graph` that was enacted; without what a runtime that plans ahead would need.
+absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, const Enacted& enacted, const Workload& workload);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ANALYSIS_ANALYSIS_H_

@@ -1,0 +1,413 @@
+#include "analyzer/analysis/enact.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <regex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/analysis/segments.h"
+#include "analyzer/assume/choices/inplace.h"
+#include "analyzer/assume/names/releases.h"
+#include "analyzer/eager/engine/accumulate.h"
+#include "analyzer/eager/engine/autograd.h"
+#include "analyzer/eager/engine/executor.h"
+#include "analyzer/eager/engine/loss.h"
+#include "analyzer/eager/engine/machine.h"
+#include "analyzer/eager/engine/op_table.h"
+#include "analyzer/eager/engine/output_loss.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/lower/draft/inplace_form.h"
+#include "analyzer/lower/facts/parameters.h"
+#include "analyzer/memory/timeline.h"
+#include "analyzer/prepare/lower.h"
+
+namespace onnx_mem {
+namespace {
+
+using eager::Executor;
+using eager::Machine;
+using eager::TensorRef;
+
+// Operators are enacted by the default rule where a tensor's number of dimensions is not known, or where their own rule
+// cannot take what they are given; the latter is told.
+void AssumeWhatDoesNotFit(Lowered& lowered) {
+  Graph& graph = lowered.graph;
+  const auto shapeless = [&](TensorId id) { return id.valid() && !graph.tensors[id].shape.has_rank; };
+  int64_t misfits = 0;
+  std::string first;
+  for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    Node& node = graph.nodes[id];
+    const eager::OpRow* row = eager::FindOp(node.op);
+    if (row == nullptr || node.op == "assumed" || node.op == "opaque") continue;
+    const bool ranked = std::none_of(node.inputs.begin(), node.inputs.end(), shapeless) &&
+                        std::none_of(node.outputs.begin(), node.outputs.end(), shapeless);
+    if (ranked && eager::Fits(*row, eager::ShapeOfCall(graph, node))) continue;
+    if (ranked && ++misfits == 1) first = Describe(graph, id);
+    node.attributes = {{"onnx_op", node.op}};
+    node.op = "assumed";
+  }
+  if (misfits == 0) return;
+  Diagnostic diagnostic{.code = "assumed-op", .severity = Severity::kWarning, .count = misfits};
+  diagnostic.message = misfits == 1
+                           ? absl::StrCat(first, " is given what the operator does not take")
+                           : absl::StrCat(misfits, " nodes are given what their operators do not take, first ", first);
+  diagnostic.details.push_back("why: counted as new outputs that save their inputs, one gradient per input");
+  lowered.diagnostics.push_back(std::move(diagnostic));
+}
+
+// Sizes that the file does not determine count as 1 per unknown dimension: a lower bound, and said so. Sizes beyond
+// 64 bits are refused.
+absl::Status SettleShapes(Lowered& lowered) {
+  AssumeWhatDoesNotFit(lowered);
+  int64_t unknown = 0;
+  for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    Tensor& tensor = lowered.graph.tensors[id];
+    if (lowered.kinds[id] == TensorKind::kHost) continue;
+    if (tensor.dtype == DType::kUnknown) tensor.dtype = DType::kFloat32;
+    if (!tensor.shape.known()) {
+      ++unknown;
+      tensor.shape.has_rank = true;
+      for (int64_t& dim : tensor.shape.dims) dim = std::max<int64_t>(dim, 1);
+    }
+    const std::optional<int64_t> bytes = NumBytes(tensor.shape, tensor.dtype);
+    if (!bytes || *bytes > (int64_t{1} << 56)) {
+      return ErrorStatus(absl::StatusCode::kOutOfRange, "too-large",
+                         absl::StrCat("tensor '", tensor.name, "' of shape ", ToString(tensor.shape),
+                                      " is larger than any memory"),
+                         {"try: a smaller --batch or --dim"});
+    }
+  }
+  if (unknown > 0) {
+    Diagnostic diagnostic{.code = "shape-unknown", .severity = Severity::kWarning, .count = unknown};
+    diagnostic.message = absl::StrCat(unknown, " tensors have sizes that depend on data or on unknown operators; "
+                                      "the result is a lower bound");
+    lowered.diagnostics.push_back(std::move(diagnostic));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::regex>> CompileAll(const std::vector<std::string>& patterns, std::string_view option) {
+  std::vector<std::regex> compiled;
+  for (const std::string& pattern : patterns) {
+    try {
+      compiled.emplace_back(pattern, std::regex::ECMAScript | std::regex::optimize);
+    } catch (const std::regex_error&) {
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+                         absl::StrCat(std::string(option), ": '", pattern, "' is not a regular expression"));
+    }
+  }
+  return compiled;
+}
+
+bool MatchesAny(const std::vector<std::regex>& patterns, const std::string& text) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::regex& r) { return std::regex_search(text, r); });
+}
+
+// Floating outputs that the loss is computed on.
+std::vector<TensorId> LossOutputs(const Lowered& lowered) {
+  std::vector<TensorId> outputs;
+  for (TensorId id : lowered.graph.outputs) {
+    const bool activation = lowered.kinds[id] == TensorKind::kActivation;
+    if (activation && IsFloating(lowered.graph.tensors[id].dtype)) outputs.push_back(id);
+  }
+  return outputs;
+}
+
+TensorRef ComputeLoss(Machine& m, LossKind kind, const Graph& graph, const Executor& executor,
+                      const std::vector<TensorId>& outputs) {
+  m.recorder().SetPhase(Phase::kLoss);
+  m.SetOrigin(nullptr);
+  TensorRef loss;
+  for (TensorId id : outputs) {
+    TensorRef one = eager::LossOfOutput(m, kind, graph, id, executor.value(id));
+    loss = loss == nullptr ? one : eager::AddLosses(m, loss, one);
+  }
+  return loss;
+}
+
+int64_t SavedBytes(const MemoryProgram& program) {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.category == Category::kSavedActivations && !buffer.end.valid()) bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+void SumFlops(const MemoryProgram& program, Enacted& result) {
+  for (const Step& step : program.steps) {
+    if (step.recompute) {
+      result.recompute_flops += step.flops;
+    } else if (step.phase == Phase::kBackward) {
+      result.backward_flops += step.flops;
+    } else {
+      result.forward_flops += step.flops;
+    }
+  }
+}
+
+// Everything that is fixed while one enactment runs.
+struct Setting {
+  const Lowered& lowered;
+  const Run& run;
+  std::vector<std::regex> frozen = {};
+  std::vector<eager::NodeRange> ranges = {};
+  LossKind loss = LossKind::kNone;
+  std::vector<TensorId> loss_outputs = {};
+};
+
+// The gradient that a micro-step left to the next one.
+struct KeptGradient {
+  TensorId parameter;
+  std::string name;
+  int64_t bytes = 0;  // of its storage
+  Dims dims;
+  DType dtype = DType::kUnknown;
+};
+
+std::vector<KeptGradient> KeptGradients(Machine& m, const Executor& executor) {
+  std::vector<KeptGradient> kept;
+  std::unordered_map<const eager::EagerTensor*, std::vector<TensorId>> ids;
+  for (TensorId id : executor.parameters()) ids[executor.value(id).get()].push_back(id);
+  for (const auto& [parameter, grad] : m.gradients()) {
+    for (TensorId id : ids[parameter]) {
+      const std::string& name = m.recorder().program().buffers[grad->storage->buffer].name;
+      kept.push_back({id, name, grad->storage->bytes, grad->dims, grad->dtype});
+    }
+  }
+  return kept;
+}
+
+// Gives the parameters their gradients of an earlier micro-step.
+void TakeOver(const std::vector<KeptGradient>& gradients, Machine& m, const Executor& executor) {
+  for (const KeptGradient& gradient : gradients) {
+    auto t = std::make_shared<eager::EagerTensor>();
+    t->dims = gradient.dims;
+    t->strides = eager::ContiguousStrides(t->dims);
+    t->dtype = gradient.dtype;
+    t->storage =
+        m.recorder().AllocateStatic(Category::kGradients, gradient.name, gradient.bytes, gradient.dims, gradient.dtype);
+    m.HasGradient(executor.value(gradient.parameter), std::move(t));
+  }
+}
+
+void AllocateStatics(Executor& executor, const Setting& setting) {
+  const Run& run = setting.run;
+  executor.AllocateStatics(
+      [&](TensorId id) {
+        return !setting.lowered.frozen.contains(id) &&
+               !MatchesAny(setting.frozen, ShownName(setting.lowered.graph.tensors[id]));
+      },
+      [&](const Tensor& t) {
+        return run.training &&
+               std::find(run.requires_grad.begin(), run.requires_grad.end(), t.name) != run.requires_grad.end();
+      });
+}
+
+void Parameters(const Machine& m, const Executor& executor, const Graph& graph, Enacted& result) {
+  std::unordered_set<const eager::EagerTensor*> with_gradient;
+  for (const auto& [parameter, grad] : m.gradients()) with_gradient.insert(parameter);
+  for (TensorId id : executor.parameters()) {
+    const Tensor& tensor = graph.tensors[id];
+    const TensorRef& t = executor.value(id);
+    Parameter parameter;
+    parameter.name = ShownName(tensor);
+    parameter.file_name = tensor.name;
+    const size_t dot = parameter.name.rfind('.');
+    parameter.module = parameter.name.substr(0, dot == std::string::npos ? 0 : dot);
+    parameter.dims = t->dims;
+    parameter.dtype = t->dtype;
+    parameter.bytes = t->storage->bytes;
+    parameter.trainable = t->requires_grad;
+    parameter.has_gradient = with_gradient.contains(t.get());
+    result.parameter_count += eager::NumElements(t->dims);
+    result.parameter_bytes += parameter.bytes;
+    result.parameters.push_back(std::move(parameter));
+  }
+}
+
+void Observe(Machine& m, Executor& executor, std::vector<NodeTrace>& nodes) {
+  executor.SetObserver([&m, &nodes](int32_t node, std::span<const TensorRef> inputs, std::span<const TensorRef> outputs,
+                                    StepId before) {
+    NodeTrace trace{.node = node, .begin = StepId(before.value() + 1), .end = m.recorder().program().steps.next_id(),
+                    .reads = {}, .writes = {}};
+    for (const TensorRef& t : inputs) {
+      if (t != nullptr) trace.reads.push_back(t->storage->buffer);
+    }
+    for (const TensorRef& t : outputs) {
+      if (t != nullptr) trace.writes.push_back(t->storage->buffer);
+    }
+    nodes.push_back(std::move(trace));
+  });
+}
+
+std::vector<SavedTrace> SavedByNodes(Machine& m, const Graph& graph) {
+  std::vector<SavedTrace> saved;
+  for (int32_t i = 0; i < static_cast<int32_t>(m.num_nodes()); ++i) {
+    const eager::AutogradNode& node = m.node(i);
+    SavedTrace trace;
+    if (node.origin != nullptr) trace.node = static_cast<int32_t>(node.origin - &*graph.nodes.begin());
+    for (const eager::SavedTensor& entry : node.saved) {
+      if (entry.tensor != nullptr) trace.buffers.push_back(entry.tensor->storage->buffer);
+    }
+    if (trace.node >= 0 || !trace.buffers.empty()) saved.push_back(std::move(trace));
+  }
+  return saved;
+}
+
+// `gradients`: those of an earlier micro-step, on return those that the next one finds. `trace`, if given, gets all but
+// what is returned.
+absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient>& gradients,
+                                StepTrace* trace = nullptr) {
+  const Graph& graph = setting.lowered.graph;
+  const Run& run = setting.run;
+  Enacted result;
+  result.loss = setting.loss;
+  Machine m(run);
+  Executor executor(m, setting.lowered, run.hold);
+  AllocateStatics(executor, setting);
+  std::vector<std::shared_ptr<eager::Storage>> extra;
+  if (setting.lowered.hidden_buffer_bytes > 0) {
+    extra.push_back(m.recorder().AllocateStatic(Category::kBuffers, "counters of the batch norms",
+                                                setting.lowered.hidden_buffer_bytes, {}, DType::kInt64));
+  }
+  if (run.training) {
+    for (TensorId id : setting.loss_outputs) {
+      const int64_t bytes = eager::TargetBytes(setting.loss, graph, id, run.autocast.has_value());
+      if (bytes > 0)
+        extra.push_back(m.recorder().AllocateStatic(Category::kInputs, "target", bytes, {}, DType::kInt64));
+    }
+  }
+  TakeOver(gradients, m, executor);
+  m.SetGradEnabled(run.training);
+  m.SetAutocast(run.autocast);
+  if (trace != nullptr) Observe(m, executor, trace->forward);
+  RETURN_IF_ERROR(executor.RunForward(setting.ranges));
+  executor.ReleaseLocals();
+  result.end_of_forward_bytes = m.recorder().live_bytes();
+  result.saved_activation_bytes = SavedBytes(m.recorder().program());
+  TensorRef loss;
+  if (run.training && setting.loss != LossKind::kNone) {
+    loss = ComputeLoss(m, setting.loss, graph, executor, setting.loss_outputs);
+  }
+  m.SetAutocast(std::nullopt);
+  if (trace != nullptr) trace->saved = SavedByNodes(m, graph);
+  if (loss != nullptr) RunBackward(m, loss);
+  m.SetOrigin(nullptr);
+  m.BeginStep(loss != nullptr ? "end of backward" : "end of forward");
+  Parameters(m, executor, graph, result);
+  gradients = KeptGradients(m, executor);
+  for (const Buffer& buffer : m.recorder().program().buffers) {
+    if (buffer.category == Category::kBuffers) result.buffer_bytes += buffer.bytes;
+  }
+  result.program = m.recorder().Finish();
+  SumFlops(result.program, result);
+  return result;
+}
+
+absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
+  Setting setting{.lowered = lowered, .run = run};
+  ASSIGN_OR_RETURN(setting.frozen, CompileAll(run.freeze, "--freeze"));
+  ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
+  setting.loss_outputs = LossOutputs(lowered);
+  setting.loss = eager::ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
+  return setting;
+}
+
+}  // namespace
+
+absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run) {
+  ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, run));
+  RETURN_IF_ERROR(SettleShapes(lowered));
+  // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
+  lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kLocals);
+  return lowered;
+}
+
+absl::StatusOr<StepTrace> TraceStep(const Lowered& lowered, const Run& run) {
+  ASSIGN_OR_RETURN(const Setting setting, SettingOf(lowered, run));
+  std::vector<KeptGradient> gradients;
+  StepTrace trace;
+  ASSIGN_OR_RETURN(trace.enacted, RunStep(setting, gradients, &trace));
+  RETURN_IF_ERROR(VerifyProgram(trace.enacted.program));
+  return trace;
+}
+
+absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
+  ASSIGN_OR_RETURN(const Setting setting, SettingOf(lowered, run));
+  std::vector<KeptGradient> gradients;
+  ASSIGN_OR_RETURN(Enacted result, RunStep(setting, gradients));
+  if (run.training && run.accumulate > 1) {
+    ASSIGN_OR_RETURN(const Enacted later, RunStep(setting, gradients));
+    result.program = WithLaterMicroStep(std::move(result.program), later.program);
+  }
+  result.batch_statistics = lowered.hidden_buffer_bytes > 0;
+  RETURN_IF_ERROR(VerifyProgram(result.program));
+  result.diagnostics = lowered.diagnostics;
+  result.plain_rewrites = lowered.plain_rewrites;
+  result.assumptions = lowered.assumptions;
+  if (const int64_t tokens = eager::TokensOfLoss(run.loss, lowered.graph, setting.loss_outputs); tokens > 0) {
+    result.assumptions.push_back(absl::StrCat(absl::string_view(eager::kLossOver.data(), eager::kLossOver.size()),
+                                              tokens, " tokens"));
+  }
+  return result;
+}
+
+namespace {
+
+// The same operators, each of which makes a new tensor: which ones wrote in place is a habit, unless a source line says
+// it.
+Lowered OutOfPlace(Lowered lowered) {
+  for (NodeId id(0); lowered.graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    if (IntAttribute(lowered.graph.nodes[id], "inplace", 0) != kInPlaceBySource) {
+      lowered.graph.nodes[id].attributes.erase("inplace");
+    }
+  }
+  return lowered;
+}
+
+// Values that the exporter computed (a table of position biases, a mask, a rotary table). They are counted as
+// buffers, which live from the start; code that keeps none makes each where it is read, of what is smaller.
+int64_t ComputedBytes(const Lowered& lowered) {
+  int64_t bytes = 0;
+  for (TensorId id(0); lowered.folds_values && lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const Tensor& tensor = lowered.graph.tensors[id];
+    if (lowered.kinds[id] != TensorKind::kBuffer || tensor.producer.valid()) continue;
+    const bool is_made_up = IsExporterName(tensor.name) || !FoldedCall(tensor.name).empty();
+    if (is_made_up) bytes += NumBytes(tensor.shape, tensor.dtype).value_or(0);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run) {
+  PeakBounds bounds;
+  std::vector<KeptGradient> gradients;
+  const bool by_habit = run.inplace.empty() || run.inplace == "auto";
+  Lowered together = lowered;
+  if (by_habit) MarkAllInPlace(together.graph);
+  together.releases = names::ReleaseAfter(together.graph, names::NameRules::kArguments);
+  const Setting unnamed{.lowered = together, .run = run};
+  ASSIGN_OR_RETURN(const Enacted least, RunStep(unnamed, gradients));
+  Lowered apart = by_habit ? OutOfPlace(lowered) : lowered;
+  apart.releases = names::ReleaseAfter(apart.graph, names::NameRules::kEveryName);
+  const Setting named{.lowered = apart, .run = run};
+  ASSIGN_OR_RETURN(const Enacted most, RunStep(named, gradients));
+  bounds.low_bytes = ComputeTimeline(least.program).peak_bytes - ComputedBytes(lowered);
+  bounds.high_bytes = ComputeTimeline(most.program).peak_bytes;
+  for (const Diagnostic& d : lowered.diagnostics) {  // weights are there from the first step to the last
+    if (d.code == "maybe-tied") bounds.low_bytes -= d.bytes.value_or(0);
+    if (d.code == "tied-weights") bounds.high_bytes += d.bytes.value_or(0);
+  }
+  return bounds;
+}
+
+absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run) {
+  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(graph, run));
+  return EnactLowered(lowered, run);
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,95 @@
+// Lowered graph + Run -> MemoryProgram: the one place where lower (what the framework ran) and eager (what it does to
+// memory) meet.
+#ifndef ONNX_MEM_ANALYZER_ANALYSIS_ENACT_H_
+#define ONNX_MEM_ANALYZER_ANALYSIS_ENACT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/graph.h"
+#include "analyzer/memory/program.h"
+#include "analyzer/prepare/lower.h"
+#include "analyzer/run/run.h"
+
+namespace onnx_mem {
+
+// A parameter of the model, as the optimizer sees it.
+struct Parameter {
+  std::string name;       // of the module's attribute, as far as the file tells
+  std::string file_name;  // of the tensor in the file, where there is one
+  std::string module;
+  Dims dims;
+  DType dtype = DType::kUnknown;
+  int64_t bytes = 0;
+  bool trainable = true;     // false: frozen
+  bool has_gradient = false;  // it got one in backward
+};
+
+// One forward, loss and backward (training), or one forward (inference), without any optimizer. Where gradients are
+// accumulated, `program` has the first micro-step and, after it, one with the gradients there already: all later ones
+// are like that one. FLOPs and what the forward holds are those of one micro-step.
+struct Enacted {
+  MemoryProgram program;  // parameters, buffers and inputs live throughout
+  std::vector<Parameter> parameters;
+  int64_t parameter_count = 0;
+  int64_t parameter_bytes = 0;
+  int64_t buffer_bytes = 0;  // running statistics and other tensors that are not trained
+  int64_t saved_activation_bytes = 0;  // held for backward when the model's forward ends, each storage once
+  int64_t end_of_forward_bytes = 0;    // alive when the model's forward ends
+  int64_t forward_flops = 0;   // multiply-add counts 2, as torch.utils.flop_counter
+  int64_t backward_flops = 0;
+  int64_t recompute_flops = 0;  // of checkpointed segments
+  bool batch_statistics = false;  // some layer normalizes over the batch: its size changes what is computed
+  LossKind loss = LossKind::kNone;  // what kAuto became
+  std::vector<Diagnostic> diagnostics;
+  std::vector<Diagnostic> plain_rewrites;  // of lower.h
+  std::vector<std::string> assumptions;  // "in-place ReLU", for the report's last line
+};
+
+// `graph` as imported (analyzer/onnx). Errors: Unimplemented for constructs that are refused, Internal for our bugs.
+absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
+
+// The same in two halves, so that many runs that differ in checkpoint segments alone (a planner's) lower the graph
+// once: Enact(graph, run) == EnactLowered(*Prepare(graph, run), run). `run` may differ between the halves in
+// `segments`, `checkpointed`, `freeze`, `requires_grad`, `hold` and `loss`; everything else is settled by Prepare.
+absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run);
+absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
+
+// How far apart the peaks of one inference can be for what a file does not say: the names that forward code gives to
+// values (at least arguments of calls are held, at most every value that a function makes has a name of its own), and
+// what a folded export does not tell: whether an output projection shares the embedding's weight, and whether code
+// keeps what the exporter computed.
+struct PeakBounds {
+  int64_t low_bytes = 0;
+  int64_t high_bytes = 0;
+};
+absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run);
+
+// What a planner that may run anything again must know beside the program: which buffers each node of the forward reads
+// and makes, and what its backward needs of them.
+struct NodeTrace {
+  int32_t node = -1;  // of the lowered graph
+  StepId begin;       // its steps: [begin, end), none for a view
+  StepId end;
+  std::vector<BufferId> reads;   // storages of its inputs
+  std::vector<BufferId> writes;  // storages of its outputs; also among `reads` where it is a view or works in place
+};
+struct SavedTrace {
+  int32_t node = -1;  // whose forward made this autograd node; -1: the loss
+  std::vector<BufferId> buffers;
+};
+struct StepTrace {
+  Enacted enacted;
+  std::vector<NodeTrace> forward;
+  std::vector<SavedTrace> saved;  // one per autograd node of the forward or the loss, first made first
+};
+
+// As EnactLowered, with `run` training, one micro-step and no checkpoint segments.
+absl::StatusOr<StepTrace> TraceStep(const Lowered& lowered, const Run& run);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ANALYSIS_ENACT_H_

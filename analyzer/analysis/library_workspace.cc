@@ -1,0 +1,14 @@
+#include "analyzer/analysis/library_workspace.h"
+
+#include "analyzer/devices/overhead.h"
+#include "analyzer/eager/engine/workspace.h"
+
+namespace onnx_mem {
+
+bool ServesLibraries(std::string_view allocator) { return allocator.starts_with("pytorch"); }
+
+MemoryProgram WithLibraryWorkspace(const MemoryProgram& program) {
+  return WithMatmulWorkspace(program, kCublasWorkspaceBytes);
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,47 @@
+#include "analyzer/analysis/planned_runs.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+#include "analyzer/lower/facts/parameters.h"
+#include "analyzer/lower/facts/planned_runtime.h"
+#include "analyzer/memory/liveness.h"
+#include "analyzer/memory/session_plan.h"
+
+namespace onnx_mem {
+namespace {
+
+// What the file's weights are to a runtime: parameters, buffers, or (shapes, axes) nothing that takes device memory.
+std::function<std::optional<Category>(const Tensor&)> WeightCategories(const Graph& graph) {
+  auto ids = std::make_shared<absl::flat_hash_map<std::string_view, TensorId>>();
+  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1))
+    ids->emplace(graph.tensors[id].name, id);
+  return [ids, &graph](const Tensor& tensor) -> std::optional<Category> {
+    if (!IsFloating(tensor.dtype) && tensor.value != nullptr) return std::nullopt;
+    const TensorKind kind = KindOfStored(graph, ids->at(tensor.name));
+    return kind == TensorKind::kParameter ? Category::kParameters : Category::kBuffers;
+  };
+}
+
+}  // namespace
+
+MemoryProgram PlanStatically(const Graph& graph) {
+  LivenessRules rules;
+  rules.is_view = SharesItsInput;
+  rules.may_overwrite = MayOverwriteItsInput;
+  rules.weight_category = WeightCategories(graph);
+  return ComputeLiveness(graph, rules);
+}
+
+MemoryProgram PlanSessionRun(const Graph& graph) {
+  SessionRules rules;
+  rules.is_view = SharesItsInput;
+  rules.overwritable = SessionOverwrites;
+  rules.weight_category = WeightCategories(graph);
+  return PlanSession(graph, rules);
+}
+
+}  // namespace onnx_mem

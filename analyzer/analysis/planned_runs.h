@@ -1,0 +1,21 @@
+// Graph as imported -> MemoryProgram of one inference in a runtime that plans memory ahead, instead of an eager
+// framework: what facts/planned_runtime.h says of the operators, given to the liveness of memory/.
+#ifndef ONNX_MEM_ANALYZER_ANALYSIS_PLANNED_RUNS_H_
+#define ONNX_MEM_ANALYZER_ANALYSIS_PLANNED_RUNS_H_
+
+#include "analyzer/graph/graph.h"
+#include "analyzer/memory/program.h"
+
+namespace onnx_mem {
+
+// One inference by a runtime that plans ahead: every tensor lives from its maker to its last reader, views share,
+// activations and arithmetic write over an operand that nobody reads any more. One step per node of the file.
+MemoryProgram PlanStatically(const Graph& graph);
+
+// The first run of the same inference in an onnxruntime session, node by node as the file has them (no fusions), with
+// the session's own sharing of buffers (memory/session_plan.h).
+MemoryProgram PlanSessionRun(const Graph& graph);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ANALYSIS_PLANNED_RUNS_H_

@@ -1,0 +1,84 @@
+#include "analyzer/assume/choices/dropout_gaps.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/numbers.h"
+#include "analyzer/lower/draft/transformer_parts.h"
+
+namespace onnx_mem {
+namespace {
+
+struct Child {
+  NodeId first, last;
+};
+// Of a module: its numbered children that have operators, by number.
+using Children = std::map<int, Child>;
+
+// Enters `id` for every numbered module that its path runs through: blocks.3.mlp.1 is of child 3 of blocks and of child
+// 1 of blocks.3.mlp.
+void Enter(const std::string& path, NodeId id, std::map<std::string, Children, std::less<>>& modules) {
+  for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+    const size_t end = std::min(path.find('.', dot + 1), path.size());
+    int number = 0;
+    if (!absl::SimpleAtoi(absl::string_view(path.data() + dot + 1, end - dot - 1), &number)) continue;
+    Child& child = modules[path.substr(0, dot)][number];
+    if (!child.first.valid()) child.first = id;
+    child.last = id;
+  }
+}
+
+bool MayHoldBatchNorm(const Node& node) {
+  return IsLinear(node) || node.op == "conv" || node.op == "conv_transpose" || node.op == "batch_norm";
+}
+
+// The node whose result `next` reads across the gap; invalid if it is no chain there.
+NodeId DroppedNode(const Draft& draft, const Child* before, const Child& next) {
+  const TensorId x = draft.node(next.first).inputs.empty() ? TensorId() : draft.node(next.first).inputs[0];
+  const NodeId maker = x.valid() ? draft.producer(x) : NodeId();
+  if (!maker.valid() || draft.OnlyReader(x) != next.first || MayHoldBatchNorm(draft.node(maker))) return NodeId();
+  return before == nullptr || before->last == maker ? maker : NodeId();
+}
+
+// The number of a child, "mlp.1" -> 1; nullopt for modules without one.
+std::optional<int> NumberOf(const std::string& module) {
+  int number = 0;
+  const size_t dot = module.rfind('.');
+  if (dot == std::string::npos || !absl::SimpleAtoi(module.substr(dot + 1), &number)) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+bool IsFollowedAtOnce(const Draft& draft, NodeId id) {
+  const NodeId reader = ReaderAfterViews(draft, draft.node(id).outputs[0]);
+  if (!reader.valid()) return false;
+  const std::string &module = draft.node(id).module, &next = draft.node(reader).module;
+  const std::optional<int> number = NumberOf(module), next_number = NumberOf(next);
+  return number && next_number && *next_number == *number + 1 &&
+         module.substr(0, module.rfind('.')) == next.substr(0, next.rfind('.'));
+}
+
+std::vector<NodeId> FindSequentialGaps(const Draft& draft) {
+  std::map<std::string, Children, std::less<>> modules;
+  for (NodeId id : draft.InOrder()) Enter(draft.node(id).module, id, modules);
+  std::vector<NodeId> dropped;
+  for (const auto& [path, children] : modules) {
+    int expected = 0;
+    const Child* before = nullptr;
+    for (const auto& [number, child] : children) {
+      const NodeId node = number == expected + 1 ? DroppedNode(draft, before, child) : NodeId();
+      if (node.valid()) dropped.push_back(node);
+      expected = number + 1;
+      before = &child;
+    }
+  }
+  std::sort(dropped.begin(), dropped.end(), [&](NodeId a, NodeId b) { return draft.rank(a) < draft.rank(b); });
+  dropped.erase(std::unique(dropped.begin(), dropped.end()), dropped.end());
+  return dropped;
+}
+
+}  // namespace onnx_mem

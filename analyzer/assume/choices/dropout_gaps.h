@@ -1,0 +1,27 @@
+// The children of an nn.Sequential are numbered, and an evaluation export keeps no operator of its dropouts: a number
+// that no operator bears is where one was.
+//
+//   classifier.0 Gemm, classifier.1 Relu, classifier.3 Gemm     classifier.2 is lost: a dropout behind the Relu
+//   classifier.1 Conv                                           classifier.0 is lost: a dropout ahead of the Conv
+//   head.0 Conv, head.2 Relu                                    head.1 is a BatchNorm, folded into the Conv
+//   mlp.1 Relu, mlp.2 Gemm                                      no dropout between them
+#ifndef ONNX_MEM_ANALYZER_ASSUME_CHOICES_DROPOUT_GAPS_H_
+#define ONNX_MEM_ANALYZER_ASSUME_CHOICES_DROPOUT_GAPS_H_
+
+#include <vector>
+
+#include "analyzer/lower/draft/draft.h"
+
+namespace onnx_mem {
+
+// The nodes whose results were dropped, in running order. What follows a convolution or a linear is left out: a folded
+// BatchNorm leaves the same gap.
+std::vector<NodeId> FindSequentialGaps(const Draft& draft);
+
+// True if what reads the result of `id`, and nothing else does, is the next child of the same nn.Sequential: nothing
+// ran between the two.
+bool IsFollowedAtOnce(const Draft& draft, NodeId id);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ASSUME_CHOICES_DROPOUT_GAPS_H_

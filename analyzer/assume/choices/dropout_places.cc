@@ -1,0 +1,279 @@
+#include "analyzer/assume/choices/dropout_places.h"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+#include <string_view>
+#include <unordered_set>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/assume/choices/dropout_gaps.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/lower/draft/match.h"
+#include "analyzer/lower/draft/transformer_parts.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr auto kActivations =
+    std::to_array<std::string_view>({"relu", "relu6", "leaky_relu", "prelu", "elu", "selu", "celu", "gelu", "silu",
+                                     "mish", "hardswish", "tanh", "sigmoid"});
+constexpr auto kNorms =
+    std::to_array<std::string_view>({"batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"});
+// Between the last layer and the model's output.
+constexpr auto kAfterLastLayer = std::to_array<std::string_view>(
+    {"relu", "sigmoid", "softmax", "log_softmax", "mean", "adaptive_avg_pool", "avg_pool", "upsample"});
+
+// True for the sums, the scaling by a number and the norm that an embedding's rows go through. Stored positions, sliced
+// to the length, may be added.
+bool IsEmbeddingSum(const Draft& draft, NodeId id, int depth = 0) {
+  // Models add a token, a position and a type embedding; a longer chain of sums is none of them. A norm reads its scale
+  // and bias too.
+  constexpr int kMostSums = 6;
+  constexpr size_t kMostInputs = 3;
+  const Node& node = draft.node(id);
+  if (node.op != "add" && node.op != "layer_norm" && node.op != "mul_scalar") return false;
+  if (depth == kMostSums || node.inputs.size() > kMostInputs) return false;
+  bool embedding = false;
+  for (TensorId input : node.inputs) {
+    const NodeId maker = input.valid() ? MakerBeforeViews(draft, input) : NodeId();
+    if (!maker.valid()) continue;
+    if (draft.node(maker).op != "embedding" && !IsEmbeddingSum(draft, maker, depth + 1)) return false;
+    embedding = true;
+  }
+  return embedding;
+}
+
+bool IsLastEmbeddingSum(const Draft& draft, NodeId id) {
+  if (draft.node(id).op == "mul_scalar" || !IsEmbeddingSum(draft, id)) return false;
+  for (NodeId reader : draft.readers(draft.node(id).outputs[0])) {
+    if (IsEmbeddingSum(draft, reader)) return false;
+  }
+  return true;
+}
+
+// A feed-forward layer of T5, without biases: relu between two linears, and a dropout behind it.
+bool IsPlainFeedForward(const Draft& draft, NodeId relu) {
+  const Node& node = draft.node(relu);
+  if (node.op != "relu") return false;
+  const NodeId before = draft.ProducerIf(node.inputs[0], "linear"),
+               after = OnlyReaderIf(draft, node.outputs[0], "linear");
+  return before.valid() && after.valid() && draft.node(before).inputs.size() == 2 &&
+         draft.node(after).inputs.size() == 2;
+}
+
+// What makes the input of the layer that makes `output`.
+NodeId BeforeLastLayer(const Draft& draft, TensorId output) {
+  NodeId id = MakerBeforeViews(draft, output);
+  while (id.valid() && IsOneOf(kAfterLastLayer, draft.node(id).op))
+    id = MakerBeforeViews(draft, draft.node(id).inputs[0]);
+  if (!id.valid() || (!IsLinear(draft.node(id)) && draft.node(id).op != "conv")) return NodeId();
+  const TensorId x = draft.node(id).inputs[0];
+  return draft.OnlyReader(x) == id ? draft.producer(x) : NodeId();
+}
+
+bool IsHiddenActivation(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (!IsOneOf(kActivations, node.op) || draft.tensor(node.outputs[0]).shape.rank() > 3) return false;
+  const NodeId reader = ReaderAfterViews(draft, node.outputs[0]);
+  NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
+  if (!reader.valid() || !maker.valid()) return false;
+  const bool sequence = draft.tensor(node.outputs[0]).shape.rank() == 3;
+  const std::string_view next = draft.node(reader).op;
+  if (sequence) return draft.node(maker).op == "conv" && (next == "conv" || next == "add");
+  if (IsOneOf(kNorms, draft.node(maker).op)) maker = MakerBeforeViews(draft, draft.node(maker).inputs[0]);
+  return maker.valid() && IsLinear(draft.node(maker)) && IsLinear(draft.node(reader));
+}
+
+// The feed-forward layer of nn.TransformerEncoderLayer, whose activation is a relu unless it is told otherwise: a
+// dropout behind it. BERT's, with a gelu, has none there.
+bool IsPostNormFeedForward(const Draft& draft, NodeId relu) {
+  if (draft.node(relu).op != "relu") return false;
+  const NodeId after = OnlyReaderIf(draft, draft.node(relu).outputs[0], "linear");
+  return after.valid() && IsPostNormSum(draft, ResidualSum(draft, draft.node(after).outputs[0]));
+}
+
+// nn.Transformer's, by the names of its layers.
+bool IsNamedFeedForward(const Draft& draft, NodeId id) {
+  return IsOneOf(kActivations, draft.node(id).op) && IsTorchFeedForward(draft, id);
+}
+
+// The rows of an embedding that nothing is added to before the first block: T5, whose positions are in its scores.
+bool IsPlainStackInput(const Draft& draft, NodeId id) {
+  if (draft.node(id).op != "embedding") return false;
+  const std::vector<NodeId>& readers = draft.readers(draft.node(id).outputs[0]);
+  return readers.size() > 1 && std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+           return draft.node(reader).op == "add" && !IsEmbeddingSum(draft, reader);
+         });
+}
+
+// Of transformers.
+void AddTransformerSpot(const Draft& draft, NodeId id, DropoutSpots& spots) {
+  const Node& node = draft.node(id);
+  if (node.op == "sdpa" || IsAttentionWeight(draft, id)) {
+    ++spots.attentions;
+    spots.usual.push_back({id, node.op == "sdpa" ? DropoutPlace::kKernel : DropoutPlace::kMaskAndResult, true});
+  } else if (IsPlainFeedForward(draft, id) || IsPostNormFeedForward(draft, id) || IsNamedFeedForward(draft, id)) {
+    spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
+  } else if ((IsProjection(draft, id) && ResidualSum(draft, node.outputs[0]).valid()) ||
+             IsLastEmbeddingSum(draft, id) || IsPlainStackInput(draft, id)) {
+    spots.usual.push_back({id, DropoutPlace::kMask});
+  }
+}
+
+// mT5's feed-forward layer, gelu(wi_0(x)) * wi_1(x): the product is dropped. Llama's looks alike and drops nothing, so
+// this is asked of models alone that have T5's position bias.
+bool IsGatedFeedForward(const Draft& draft, NodeId product) {
+  const Node& node = draft.node(product);
+  if (node.op != "mul" || node.inputs.size() != 2) return false;
+  const NodeId after = OnlyReaderIf(draft, node.outputs[0], "linear");
+  const bool gated = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+    const NodeId maker = draft.ProducerIf(input, "linear");
+    return maker.valid() && draft.node(maker).inputs.size() == 2;
+  });
+  return gated && after.valid() && draft.node(after).inputs.size() == 2;
+}
+
+// The norm under which a residual stream ends, weight * (x * rsqrt(mean(x ** 2))): nothing adds to x any more. T5's
+// stacks drop what theirs gives.
+bool EndsStream(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (node.op != "mul" || node.inputs.size() != 2) return false;
+  const size_t scale = draft.kind(node.inputs[0]) == TensorKind::kParameter ? 0 : 1;
+  if (draft.kind(node.inputs[scale]) != TensorKind::kParameter) return false;
+  const NodeId normed = draft.ProducerIf(node.inputs[1 - scale], "mul");
+  if (!normed.valid()) return false;
+  const TensorId x = draft.node(normed).inputs[0];
+  const NodeId sum = draft.ProducerIf(x, "add");
+  const std::vector<NodeId>& readers = draft.readers(x);
+  return sum.valid() && readers.size() == 2 && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+           return reader == normed || draft.node(reader).op == "pow_scalar";
+         });
+}
+
+void AddSpotsOfT5(const Draft& draft, DropoutSpots& spots) {
+  const bool positions = std::any_of(spots.usual.begin(), spots.usual.end(), [&](const DropoutSpot& spot) {
+    return spot.attention && HasPositionBias(draft, spot.node);
+  });
+  if (!positions) return;
+  for (NodeId id : draft.InOrder()) {
+    if (IsGatedFeedForward(draft, id)) spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
+    if (EndsStream(draft, id)) spots.usual.push_back({id, DropoutPlace::kMask});
+  }
+}
+
+// BART, Pegasus and Marian, encoder-decoders after fairseq, drop what their layers give and leave attention weights
+// alone, as Vaswani et al. (2017, 5.4) do; nn.Transformer, told by its relu, and T5 drop those too.
+bool LeavesAttentionWeights(const Draft& draft, const DropoutSpots& spots) {
+  bool cross = false, post_norm = false;
+  for (const DropoutSpot& spot : spots.usual) {
+    const Node& node = draft.node(spot.node);
+    if (node.op == "relu") return false;
+    if (spot.attention) {
+      cross = cross || IsCrossAttention(draft, spot.node);
+    } else if (IsProjection(draft, spot.node)) {
+      post_norm = post_norm || IsPostNormSum(draft, ResidualSum(draft, node.outputs[0]));
+    }
+  }
+  return cross && post_norm;
+}
+
+std::unordered_set<int32_t> NodesOf(const std::vector<DropoutSpot>& spots) {
+  std::unordered_set<int32_t> nodes;
+  for (const DropoutSpot& spot : spots) nodes.insert(spot.node.value());
+  return nodes;
+}
+
+// Of models without attention.
+void AddOtherSpots(const Draft& draft, const std::vector<TensorId>& outputs, DropoutSpots& spots) {
+  std::vector<NodeId> found = FindSequentialGaps(draft);
+  for (TensorId output : outputs) found.push_back(BeforeLastLayer(draft, output));
+  const std::unordered_set<int32_t> usual = NodesOf(spots.usual);
+  for (NodeId id : draft.InOrder()) {
+    const bool known = usual.contains(id.value());
+    const bool last = std::find(found.begin(), found.end(), id) != found.end();
+    if (!known && (last || IsHiddenActivation(draft, id))) spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
+  }
+}
+
+// Attention weights that a kernel keeps, and drops one by one: those of `math`; the fused ones make them again.
+int64_t Weights(const Draft& draft, const Node& sdpa) {
+  if (StringAttribute(sdpa, "kernel", "math") != "math") return 0;
+  const Dims &q = draft.tensor(sdpa.inputs[0]).shape.dims, &k = draft.tensor(sdpa.inputs[1]).shape.dims;
+  const int64_t elements = NumElements(draft.tensor(sdpa.inputs[0]).shape).value_or(0);
+  return q.size() < 2 || q.back() <= 0 || k.size() < 2 ? 0 : elements / q.back() * k[k.size() - 2];
+}
+
+int64_t SavedBytes(const Draft& draft, const DropoutSpot& spot) {
+  const Node& node = draft.node(spot.node);
+  const Tensor& result = draft.tensor(node.outputs[0]);
+  const bool kernel = spot.place == DropoutPlace::kKernel;
+  const int64_t elements = kernel ? Weights(draft, node) : NumElements(result.shape).value_or(0);
+  return elements * (spot.place == DropoutPlace::kMask ? 1 : 1 + RowOf(result.dtype).bits / 8);
+}
+
+// Activations behind which some model may drop.
+bool IsPossible(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (!IsOneOf(kActivations, node.op)) return false;
+  const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
+  if (!maker.valid()) return false;
+  const Node& before = draft.node(maker);
+  return IsLinear(before) || before.op == "conv" || IsOneOf(kNorms, before.op);
+}
+
+// True if `node` or its module matches and what it makes is read outside of that module.
+bool LeavesMatch(const Draft& draft, const Node& node, const std::regex& pattern) {
+  if (std::regex_search(node.name, pattern)) return true;
+  if (node.module.empty() || !std::regex_search(node.module, pattern)) return false;
+  const std::vector<NodeId>& readers = draft.readers(node.outputs[0]);
+  return draft.IsOutput(node.outputs[0]) || std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+           return !std::regex_search(draft.node(reader).module, pattern);
+         });
+}
+
+}  // namespace
+
+DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& outputs) {
+  DropoutSpots spots;
+  for (NodeId id : draft.InOrder()) AddTransformerSpot(draft, id, spots);
+  if (spots.attentions == 0) AddOtherSpots(draft, outputs, spots);
+  AddSpotsOfT5(draft, spots);
+  if (LeavesAttentionWeights(draft, spots)) {
+    std::erase_if(spots.usual, [](const DropoutSpot& spot) { return spot.attention; });
+  }
+  std::erase_if(spots.usual, [&](const DropoutSpot& spot) { return IsFollowedAtOnce(draft, spot.node); });
+  spots.usual_bytes = DropoutBytes(draft, spots.usual);
+  const std::unordered_set<int32_t> usual = NodesOf(spots.usual);
+  for (NodeId id : draft.InOrder()) {
+    const bool known = usual.contains(id.value());
+    if (!known && IsPossible(draft, id)) spots.possible.push_back({id, DropoutPlace::kMaskAndResult});
+  }
+  spots.most_bytes = spots.usual_bytes + DropoutBytes(draft, spots.possible);
+  return spots;
+}
+
+absl::StatusOr<std::vector<DropoutSpot>> DropoutSpotsBehind(const Draft& draft, const std::string& pattern) {
+  std::regex regex;
+  try {
+    regex.assign(pattern, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error&) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+                       absl::StrCat("--dropout: '", pattern, "' is not a regular expression"));
+  }
+  std::vector<DropoutSpot> spots;
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    if (node.outputs.empty() || !node.outputs[0].valid() || !IsFloating(draft.tensor(node.outputs[0]).dtype)) continue;
+    if (LeavesMatch(draft, node, regex)) spots.push_back({id, DropoutPlace::kMaskAndResult});
+  }
+  return spots;
+}
+
+int64_t DropoutBytes(const Draft& draft, const std::vector<DropoutSpot>& spots) {
+  int64_t bytes = 0;
+  for (const DropoutSpot& spot : spots) bytes += SavedBytes(draft, spot);
+  return bytes;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,293 @@
+#include "analyzer/assume/choices/inplace.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <regex>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/lower/draft/inplace_form.h"
+#include "analyzer/lower/draft/source_inplace.h"
+
+namespace onnx_mem {
+namespace {
+
+// When `auto` writes in place.
+enum class Habit { kAlways, kAsModule, kInference, kIntoZeros, kNever };
+
+struct HabitRow {
+  std::string_view op;
+  Habit habit;
+};
+
+// What `auto` does with the operators that have an in-place form: never write, but for these. ReLU's output is all that
+// its backward needs, so models write it in place; SiLU and its like save a copy of the input then, which leaves
+// training memory as it was.
+constexpr auto kHabits = std::to_array<HabitRow>({
+    {"relu", Habit::kAlways},     {"leaky_relu", Habit::kAsModule}, {"relu6", Habit::kInference},
+    {"silu", Habit::kInference},  {"hardswish", Habit::kInference},
+    // torch.zeros(n, d).index_add_(0, target, messages), as graph networks write it
+    {"scatter", Habit::kIntoZeros}, {"scatter_add", Habit::kIntoZeros}, {"index_add", Habit::kIntoZeros},
+    {"index_copy", Habit::kIntoZeros}, {"index_put", Habit::kIntoZeros},
+});
+
+// Producers whose backward reads their own output: it must stay as it is.
+constexpr auto kSavesOutput = std::to_array<std::string_view>({
+    "sigmoid", "tanh", "exp",  "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax", "relu",      "leaky_relu",
+    "elu",     "selu", "celu", "tan",  "prod",  "amax",       "amin",    "norm",        "logsumexp", "pow",
+    "cumprod", "sdpa", "lstm", "gru",  "rnn",   "std",        "cumsum",  "max_pool",    "assumed",   "opaque",
+    "exp2",    "expm1", "logcumsumexp", "inverse", "det", "custom_function",
+});
+
+// Producers after which model zoos write `inplace=True`.
+constexpr auto kBeforeActivation = std::to_array<std::string_view>(
+    {"conv", "conv_transpose", "batch_norm", "add", "add_scalar", "linear", "addmm", "instance_norm", "group_norm"});
+
+template <class Range>
+bool Contains(const Range& range, std::string_view op) {
+  return std::find(range.begin(), range.end(), op) != range.end();
+}
+
+// nullopt: the operator has no in-place form.
+std::optional<Habit> HabitOf(std::string_view op) {
+  if (!HasInPlaceForm(op)) return std::nullopt;
+  auto it = std::find_if(kHabits.begin(), kHabits.end(), [&](const HabitRow& row) { return row.op == op; });
+  return it == kHabits.end() ? Habit::kNever : it->habit;
+}
+
+// The node whose result `id` would overwrite, if it may.
+NodeId Overwritable(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (node.inputs.empty() || !node.inputs[0].valid() || draft.OnlyReader(node.inputs[0]) != id) return NodeId();
+  const NodeId producer = draft.producer(node.inputs[0]);
+  if (!producer.valid() || Contains(kSavesOutput, draft.node(producer).op)) return NodeId();
+  const Tensor& input = draft.tensor(node.inputs[0]);
+  const Tensor& output = draft.tensor(node.outputs[0]);
+  return input.shape == output.shape && input.dtype == output.dtype ? producer : NodeId();
+}
+
+// True if the activation is a module of its own rather than a function called in the module of its producer.
+bool IsOwnModule(const Node& activation, const Node& producer) {
+  if (activation.calls.empty()) return producer.calls.empty();
+  if (activation.calls.size() > producer.calls.size()) return true;
+  return !std::equal(activation.calls.begin(), activation.calls.end(), producer.calls.begin());
+}
+
+// A linear layer over [batch, tokens, features] belongs to a transformer, whose ReLU is not in place
+// (torch/nn/modules/transformer.py, transformers/activations.py), nor is that of a perceptron; classifiers behind
+// convolutions are 2-D.
+bool IsBeforeActivation(const Draft& draft, const Node& before, bool convolutional) {
+  if (!Contains(kBeforeActivation, before.op)) return false;
+  // Behind an instance norm writing in place costs memory, for the result is a view. Code that trains the norm's scale
+  // writes a new tensor (fast neural style), code without scale writes in place all the same (CycleGAN, pix2pix).
+  if (before.op == "instance_norm" && before.inputs.size() > 1) return false;
+  const bool linear = before.op == "linear" || before.op == "addmm";
+  return !linear || (convolutional && draft.tensor(before.outputs[0]).shape.rank() <= 2);
+}
+
+bool StartsWith(const std::vector<std::string>& calls, const std::vector<std::string>& frame) {
+  return calls.size() >= frame.size() && std::equal(frame.begin(), frame.end(), calls.begin());
+}
+
+// x = self.bn(self.conv(x)); return F.relu(x, inplace=True): a layer that is a module of its own
+// (torchvision/models/googlenet.py, inception.py, BasicConv2d). Elsewhere a function makes a new tensor, its default.
+bool EndsALayer(const Draft& draft, NodeId activation, NodeId norm) {
+  const std::vector<std::string>& frame = draft.node(activation).calls;
+  if (draft.node(norm).op != "batch_norm" || frame.empty()) return false;
+  const NodeId conv = draft.producer(draft.node(norm).inputs[0]);
+  if (!conv.valid() || draft.node(conv).op != "conv" || !StartsWith(draft.node(conv).calls, frame)) return false;
+  const NodeId before = draft.producer(draft.node(conv).inputs[0]);
+  if (before.valid() && StartsWith(draft.node(before).calls, frame)) return false;
+  const std::vector<NodeId>& readers = draft.readers(draft.node(activation).outputs[0]);
+  return std::none_of(readers.begin(), readers.end(),
+                      [&](NodeId reader) { return StartsWith(draft.node(reader).calls, frame); });
+}
+
+// nn.LeakyReLU() with its default slope was given no arguments, inplace=True neither. Only a norm that activates by
+// itself gives its activation that alone (timm/layers/norm_act.py).
+bool HasOnlyDefaults(const Node& activation, const Node& before) {
+  constexpr double kDefaultSlope = 0.01, kTolerance = 1e-6;
+  const bool is_default = std::abs(FloatAttribute(activation, "alpha", kDefaultSlope) - kDefaultSlope) < kTolerance;
+  return is_default && (before.calls.empty() || !StartsWith(activation.calls, before.calls));
+}
+
+bool IsHabit(const Draft& draft, Habit habit, NodeId id, NodeId producer, const Run& run,
+             bool convolutional) {
+  const Node& before = draft.node(producer);
+  if (IntAttribute(draft.node(id), kOverwrites, 0) != 0) return true;
+  switch (habit) {
+    case Habit::kAlways:
+      return IsBeforeActivation(draft, before, convolutional) &&
+             (IsOwnModule(draft.node(id), before) || EndsALayer(draft, id, producer));
+    case Habit::kAsModule:
+      return Contains(kBeforeActivation, before.op) && before.op != "add" && IsOwnModule(draft.node(id), before) &&
+             !HasOnlyDefaults(draft.node(id), before);
+    case Habit::kInference:
+      return !run.training && (before.op == "batch_norm" || before.op == "add") && IsOwnModule(draft.node(id), before);
+    case Habit::kIntoZeros: return before.op == "full";
+    case Habit::kNever: return false;
+  }
+  return false;
+}
+
+// Before its views, what made the storage that `id` would overwrite keeps no result of its own for backward, and nobody
+// but `id` reads any of it.
+bool IsFreeBelowViews(const Draft& draft, NodeId id) {
+  constexpr auto kViews = std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "identity"});
+  constexpr auto kPieces =
+      std::to_array<std::string_view>({"slice", "select", "split", "unbind", "expand", "diagonal"});
+  NodeId maker = Overwritable(draft, id);
+  while (maker.valid() && Contains(kViews, draft.node(maker).op)) {
+    const TensorId base = draft.node(maker).inputs[0];
+    if (draft.OnlyReader(base) != maker) return false;
+    maker = draft.producer(base);
+  }
+  return maker.valid() && !Contains(kSavesOutput, draft.node(maker).op) && !Contains(kPieces, draft.node(maker).op);
+}
+
+// True for an activation that may legally write over what it read, of which no source line tells. ReLU and its like
+// (torch/nn/modules/activation.py, dropout.py) have inplace=True; code has it as often as not.
+bool MayWriteOver(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  const std::optional<Habit> habit = HabitOf(node.op);
+  if (!habit || *habit == Habit::kIntoZeros || node.attributes.contains("inplace")) return false;
+  return IsFreeBelowViews(draft, id);
+}
+
+// Of these, the ones that keep their result for backward if they write in place and what they read if they do not.
+bool KeepsLessInPlace(std::string_view op) {
+  constexpr auto kEitherWay = std::to_array<std::string_view>({"leaky_relu", "elu", "selu", "celu"});
+  return Contains(kEitherWay, op);
+}
+
+// What a residual block adds to its branch came into the block from outside, perhaps through a projection. A sum of two
+// branches of a value that the block itself made (RepVGG, RepGhost) is a new tensor.
+bool AddsWhatCameIn(const Draft& draft, NodeId sum) {
+  constexpr int kMostSteps = 8;
+  const std::vector<std::string>& frame = draft.node(sum).calls;
+  TensorId id = draft.node(sum).inputs[1];
+  for (int step = 0; step < kMostSteps && !frame.empty() && id.valid(); ++step) {
+    const NodeId maker = draft.producer(id);
+    if (!maker.valid() || !StartsWith(draft.node(maker).calls, frame)) return true;
+    if (draft.readers(id).size() > 1) return false;
+    id = draft.node(maker).inputs.empty() ? TensorId() : draft.node(maker).inputs[0];
+  }
+  return true;
+}
+
+// `out += identity; out = relu(out)`: the sum may overwrite the branch's BatchNorm output.
+bool MarkSum(Draft& draft, SourceInPlace& source, NodeId sum) {
+  if (source.Writes(sum)) return false;
+  if (draft.node(sum).op != "add" || Overwritable(draft, sum) == NodeId()) return false;
+  if (draft.node(Overwritable(draft, sum)).op != "batch_norm" || !AddsWhatCameIn(draft, sum)) return false;
+  draft.mutable_node(sum).attributes["inplace"] = int64_t{1};
+  return true;
+}
+
+int64_t MarkByHabit(Draft& draft, const Run& run) {
+  int64_t count = 0;
+  SourceInPlace source(draft);
+  const std::vector<NodeId> order = draft.InOrder();
+  const bool convolutional =
+      std::any_of(order.begin(), order.end(), [&](NodeId id) { return draft.node(id).op == "conv"; });
+  for (NodeId id : order) {
+    const std::string& op = draft.node(id).op;
+    const std::optional<Habit> habit = HabitOf(op);
+    if (const std::optional<bool> told = source.Writes(id)) {
+      draft.mutable_node(id).attributes["inplace"] = *told ? kInPlaceBySource : int64_t{0};
+      if (!*told) continue;
+      const NodeId sum = op == "relu" ? Overwritable(draft, id) : NodeId();
+      if (sum.valid() && MarkSum(draft, source, sum)) ++count;
+      continue;
+    }
+    if (!habit) continue;
+    const NodeId producer = Overwritable(draft, id);
+    if (!producer.valid() || !IsHabit(draft, *habit, id, producer, run, convolutional)) continue;
+    draft.mutable_node(id).attributes["inplace"] = int64_t{1};
+    ++count;
+    if (op == "relu" && MarkSum(draft, source, producer)) ++count;
+  }
+  return count;
+}
+
+// BatchNorms that write over their input and keep the result of the activation behind them in its place, from which the
+// backward works the input out again (Rota Bulo, Porzi, Kontschieder, "In-Place Activated BatchNorm", 2018).
+int64_t MarkNorms(Draft& draft) {
+  constexpr auto kActivations = std::to_array<std::string_view>({"relu", "leaky_relu", "elu"});
+  int64_t count = 0;
+  for (NodeId id : draft.InOrder()) {
+    if (draft.node(id).op != "batch_norm" || !Overwritable(draft, id).valid()) continue;
+    const NodeId activation = draft.OnlyReader(draft.node(id).outputs[0]);
+    if (!activation.valid() || !Contains(kActivations, draft.node(activation).op)) continue;
+    if (Overwritable(draft, activation) != id) continue;
+    draft.mutable_node(id).attributes["inplace"] = int64_t{1};
+    draft.mutable_node(activation).attributes["inplace"] = int64_t{1};
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+void MarkAllInPlace(Graph& graph) {
+  for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    Node& node = graph.nodes[id];
+    const std::optional<Habit> habit = HabitOf(node.op);
+    if (node.op != "add" && (!habit || *habit == Habit::kIntoZeros)) continue;
+    if (node.attributes.contains("inplace") || node.inputs.empty() || !node.inputs[0].valid()) continue;
+    const Tensor &input = graph.tensors[node.inputs[0]], &output = graph.tensors[node.outputs[0]];
+    if (!input.producer.valid() || input.consumers.size() != 1 ||
+        Contains(kSavesOutput, graph.nodes[input.producer].op))
+      continue;
+    if (std::find(graph.outputs.begin(), graph.outputs.end(), node.inputs[0]) != graph.outputs.end()) continue;
+    if (input.shape == output.shape && input.dtype == output.dtype) node.attributes["inplace"] = int64_t{1};
+  }
+}
+
+std::vector<NodeId> PossiblyInPlace(const Draft& draft) {
+  std::vector<NodeId> found = draft.InOrder();
+  std::erase_if(found, [&](NodeId id) { return !KeepsLessInPlace(draft.node(id).op) || !MayWriteOver(draft, id); });
+  return found;
+}
+
+absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
+  if (run.inplace == "none") return 0;
+  if (run.inplace == "norms") {
+    const int64_t activations = MarkByHabit(draft, run);
+    return activations + MarkNorms(draft);
+  }
+  if (run.inplace == "auto" || run.inplace.empty()) return MarkByHabit(draft, run);
+  if (run.inplace == "all") {
+    const int64_t habits = MarkByHabit(draft, run);
+    int64_t others = 0;
+    for (NodeId id : draft.InOrder()) {
+      if (!MayWriteOver(draft, id)) continue;
+      draft.mutable_node(id).attributes["inplace"] = int64_t{1};
+      ++others;
+    }
+    return habits + others;
+  }
+  std::optional<std::regex> pattern;
+  try {
+    pattern.emplace(run.inplace, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error&) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+                       absl::StrCat("--inplace: '", run.inplace, "' is not a regular expression"));
+  }
+  int64_t count = 0;
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    if (!HasInPlaceForm(node.op) && node.op != "add" && node.op != "mul") continue;
+    if (!std::regex_search(node.name, *pattern) && !std::regex_search(node.module, *pattern)) continue;
+    if (!Overwritable(draft, id).valid()) continue;
+    draft.mutable_node(id).attributes["inplace"] = int64_t{1};
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,148 @@
+// Folding unties weights: a language model's head shares its weight with the token embedding, but an evaluation export
+// stores the head's transpose as a tensor of its own. Import joins the two where it can read their contents
+// (analyzer/onnx/read/tied_weights.h); without them the head's build can tell (tied_head.h): [D, V] beside an embedding
+// [V, D]. Where it does not, the two are counted apart, and a warning says what sharing would change. --tied settles
+// it.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/assume/choices/tied_head.h"
+#include "analyzer/graph/program_signature.h"
+#include "analyzer/graph/tied_weight_mark.h"
+#include "analyzer/lower/facts/parameters.h"
+#include "analyzer/graph/bytes.h"
+#include "analyzer/lower/operators/site.h"
+
+namespace onnx_mem {
+namespace {
+
+// Below this a layer of so many features is as likely.
+constexpr int64_t kSmallestPossible = 1'000;
+
+// Import has seen that the contents are no embedding's.
+bool IsKnownToBeOwn(const Graph& source, TensorId weight) {
+  if (!source.tensors.contains(weight)) return false;
+  const std::vector<NodeId>& readers = source.tensors[weight].consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const auto mark = source.nodes[reader].metadata.find(kOwnWeight);
+    return mark != source.nodes[reader].metadata.end() && mark->second == source.tensors[weight].name;
+  });
+}
+
+struct Head {
+  NodeId linear;
+  TensorId table;
+};
+
+// Linears whose weight an exporter stored under a name of its own, each with the embedding that it is the transpose of.
+std::vector<Head> FindHeads(const Lowering& lowering) {
+  const Draft& draft = lowering.draft;
+  std::map<std::pair<int64_t, int64_t>, TensorId> tables;  // by rows and columns
+  std::vector<Head> heads;
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    if (node.op == "embedding") {
+      const Dims& dims = draft.tensor(node.inputs[0]).shape.dims;
+      if (dims.size() == 2 && dims[0] >= kSmallestPossible) tables.emplace(std::pair(dims[0], dims[1]), node.inputs[0]);
+      continue;
+    }
+    if (node.op != "linear" || IntAttribute(node, "transposed", 0) == 0) continue;
+    const Tensor& weight = draft.tensor(node.inputs[1]);
+    if (!IsExporterName(weight.name) || IsKnownToBeOwn(lowering.source, node.inputs[1])) continue;
+    const auto table = tables.find({weight.shape.dims[1], weight.shape.dims[0]});
+    if (table != tables.end()) heads.push_back({id, table->second});
+  }
+  return heads;
+}
+
+enum class Tied { kUntold, kYes, kNo };
+
+// What the exported program says: the call that the head became of names the parameter that it reads, and the file's
+// tensors have the names of the signature's.
+Tied ToldBySignature(const Lowering& lowering, const Head& head) {
+  const Draft& draft = lowering.draft;
+  const Node& source = lowering.source.nodes[NodeId(draft.rank(head.linear).source)];
+  const auto text = source.metadata.find(kFxNode);
+  if (text == source.metadata.end()) return Tied::kUntold;
+  Tied told = Tied::kUntold;
+  for (const std::string& argument : ParseFxCall(text->second).args) {
+    const SignatureEntry* entry = lowering.source.signature.FindPlaceholder(argument);
+    if (entry == nullptr || entry->kind != SignatureKind::kParameter) continue;
+    if (entry->target == draft.tensor(head.table).name) return Tied::kYes;
+    told = Tied::kNo;
+  }
+  return told;
+}
+
+int64_t WeightBytes(const Draft& draft, const Head& head) {
+  const Tensor& weight = draft.tensor(draft.node(head.linear).inputs[1]);
+  return NumBytes(weight.shape, weight.dtype).value_or(0);
+}
+
+void SayMayBeTied(Lowering& lowering, int64_t count, int64_t bytes) {
+  Diagnostic warning{.code = "maybe-tied", .severity = Severity::kWarning, .count = count};
+  warning.message = absl::StrCat(
+      "an output projection may share the token embedding's weight, which a folded export does not "
+      "show: it is counted apart, ",
+      FormatBytes(bytes), " of parameters");
+  warning.details = {
+      "why: gradients and optimizer states come on top of them",
+      "try: --tied yes if they are shared, --tied no if not; exports in training mode or with dynamo show it"};
+  warning.bytes = bytes;
+  lowering.diagnostics.push_back(std::move(warning));
+}
+
+void SayTied(Lowering& lowering, int64_t count, const std::set<std::string>& reasons, int64_t bytes) {
+  Diagnostic d{.code = "tied-weights", .severity = Severity::kWarning, .count = count};
+  d.message = absl::StrCat(count, " output projections are counted as sharing the token embedding's weight, ",
+                           absl::StrJoin(reasons, ", "));
+  d.details = {"why: the exporter stored its transpose, and the file does not show whether the two are one parameter",
+               "try: --tied no if they are not"};
+  d.bytes = bytes;
+  lowering.diagnostics.push_back(std::move(d));
+}
+
+void Tie(Draft& draft, const Head& head) {
+  if (const TensorId row = RowForBias(draft, head.linear); row.valid()) draft.SetKind(row, TensorKind::kBuffer);
+  std::vector<TensorId> inputs = draft.node(head.linear).inputs;
+  inputs[1] = head.table;
+  draft.SetInputs(head.linear, std::move(inputs));
+  draft.mutable_node(head.linear).attributes["transposed"] = int64_t{0};
+}
+
+}  // namespace
+
+int64_t TieWeights(Lowering& lowering) {
+  const TiedMode mode = lowering.run.tied;
+  if (mode == TiedMode::kNo) return 0;
+  int64_t possible = 0, possible_bytes = 0, tied = 0, tied_bytes = 0;
+  std::set<std::string> reasons;
+  for (const Head& head : FindHeads(lowering)) {
+    const Tied told = mode == TiedMode::kAuto ? ToldBySignature(lowering, head) : Tied::kUntold;
+    if (told == Tied::kNo) continue;
+    if (told == Tied::kYes) {
+      Tie(lowering.draft, head);
+      continue;
+    }
+    const int64_t bytes = WeightBytes(lowering.draft, head);
+    const std::string why(mode == TiedMode::kYes ? "as --tied says" : WhyTied(lowering.draft, head.linear, head.table));
+    if (why.empty()) {
+      ++possible;
+      possible_bytes += bytes;
+      continue;
+    }
+    Tie(lowering.draft, head);
+    reasons.insert(why);
+    ++tied;
+    tied_bytes += bytes;
+  }
+  if (tied > 0 && mode == TiedMode::kAuto) SayTied(lowering, tied, reasons, tied_bytes);
+  if (possible > 0) SayMayBeTied(lowering, possible, possible_bytes);
+  return tied;
+}
+
+}  // namespace onnx_mem

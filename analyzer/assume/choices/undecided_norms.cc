@@ -1,0 +1,79 @@
+// A BatchNorm that was folded into a convolution leaves a convolution with a bias, and one that has just been made (no
+// shift, a scale of one) leaves one without. Where the file's names tell (exporters/folded_batch_norm.cc) it is put back;
+// where nothing tells whether there was one, the network is taken as it stands and the range is told.
+//
+//   conv(x, "W3", "B3") -> relu,  no norm anywhere   ->   bn-undecided
+//
+// What settles it:
+//   the signature of the exported program   names every parameter
+//   the names of torch.onnx's tracer        a convolution's weight has its module's name, ending in ".weight", while
+//                                           nobody computed a new one (torch/csrc/jit/passes/onnx/eval_peephole.cpp)
+//   a norm in the file                      an optimizer that folds would have folded it, or it is no BatchNorm
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/lower/draft/match.h"
+#include "analyzer/lower/facts/parameters.h"
+#include "analyzer/lower/operators/site.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr auto kNormsPut = std::to_array<std::string_view>(
+    {"batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"});
+
+// What stands behind a BatchNorm, and in networks without norms behind the convolution.
+constexpr auto kBehindNorms =
+    std::to_array<std::string_view>({"add", "clamp", "elu", "gelu", "hardswish", "leaky_relu", "max_pool2d", "mish",
+                                     "mul", "prelu", "relu", "relu6", "selu", "sigmoid", "silu", "softplus", "tanh"});
+
+bool IsConvolution(const Node& node) { return node.op == "conv" || node.op == "conv_transpose"; }
+
+// A stored weight whose name tells nothing of the module that has it.
+bool HasUntoldWeight(const Draft& draft, const Node& conv) {
+  const TensorId weight = conv.inputs.size() > 1 ? conv.inputs[1] : TensorId();
+  if (!weight.valid() || draft.producer(weight).valid()) return false;
+  const std::string& name = draft.tensor(weight).name;
+  return !absl::EndsWith(name, ".weight") && !IsFoldedOperand(name, "Conv");
+}
+
+bool MayHaveHadNorm(const Draft& draft, const Node& conv) {
+  const std::vector<NodeId>& readers = draft.readers(conv.outputs[0]);
+  return HasUntoldWeight(draft, conv) && !readers.empty() &&
+         std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+           return IsOneOf(kBehindNorms, draft.node(reader).op);
+         });
+}
+
+}  // namespace
+
+int64_t TellUndecidedNorms(Lowering& lowering) {
+  constexpr int64_t kFewest = 2;  // one convolution is the stem of a network of another kind
+  const Draft& draft = lowering.draft;
+  if (lowering.run.batch_norm != BatchNormMode::kAuto || !lowering.run.training || lowering.training_form) return 0;
+  if (!lowering.source.signature.empty()) return 0;
+  int64_t possible = 0;
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    if (IsOneOf(kNormsPut, node.op)) return 0;
+    possible += IsConvolution(node) && MayHaveHadNorm(draft, node);
+  }
+  if (possible < kFewest) return 0;
+  lowering.diagnostics.push_back(
+      {"bn-undecided",
+       Severity::kNote,
+       possible,
+       absl::StrCat(possible, " convolutions may have had a BatchNorm that was folded into them: the file does not "
+                              "show whether, and they are counted as they stand"),
+       {"why: a BatchNorm saves its input for backward",
+        "try: --bn unfold if the model has BatchNorms, --bn as-is if it has none; an export in training mode shows it"},
+       {}});
+  return 0;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,95 @@
+// The autograd graph and its engine, re-enacted: which node runs next, what it allocates, when the incoming gradient
+// and the saved tensors are dropped, how gradients meet.
+// Sources: torch/csrc/autograd/engine.cpp, input_buffer.cpp, functions/accumulate_grad.h, saved_variable.cpp.
+//
+// One node's turn, in this order (reference/rules.md 2.0, 5):
+//   formula    temporaries and results are allocated while the incoming gradient and all saved tensors live
+//   validate   a result of another shape than the forward input is summed, of another dtype is cast: a new tensor each
+//   drop       the incoming gradient goes (its bytes go too, unless a result aliases it)
+//   release    all that the node saved goes
+//   hand on    results go to the consumers in edge order, meeting what has already arrived there
+#ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_AUTOGRAD_H_
+#define ONNX_MEM_ANALYZER_EAGER_ENGINE_AUTOGRAD_H_
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/eager/engine/tensor.h"
+#include "analyzer/graph/graph.h"
+
+namespace onnx_mem::eager {
+
+class Machine;
+class Backward;
+
+using Formula = std::function<void(Backward&)>;
+
+// A tensor held for backward; under checkpointing a numbered slot that the recomputation will fill.
+struct SavedTensor {
+  TensorRef tensor;
+  int32_t segment = -1;
+  int32_t slot = -1;
+};
+
+struct TensorMeta {
+  Dims dims;
+  DType dtype = DType::kFloat32;
+};
+
+struct AutogradNode {
+  std::string_view name;           // "ConvolutionBackward0"; empty for the accumulation node of a parameter
+  const Node* origin = nullptr;    // the lowered node whose forward made it
+  std::vector<Edge> edges;         // per differentiable argument; node < 0 where no gradient is wanted
+  std::vector<SavedTensor> saved;
+  std::vector<TensorMeta> outputs;  // of the forward outputs, what incoming gradients must look like
+  Formula formula;
+  TensorRef parameter;             // of an accumulation node
+  std::optional<TensorMeta> view;  // of a CopySlices node: what its operator wrote over (copy_slices.h)
+
+  // Accumulation nodes come before everything else, others last made first.
+  int64_t Priority(int32_t index) const {
+    return parameter != nullptr ? std::numeric_limits<int64_t>::max() : index;
+  }
+};
+
+// What a formula sees of its node's turn.
+class Backward {
+ public:
+  Backward(Machine& machine, AutogradNode& node, const std::vector<TensorRef>& grads)
+      : m(machine), node_(node), grads_(grads), results_(node.edges.size()) {}
+
+  Machine& m;
+  // Gradient of forward output `i`; null where nothing arrived.
+  const TensorRef& grad(size_t i = 0) const { return grads_[i]; }
+  // The i-th saved tensor. Under checkpointing the first call re-runs the segment.
+  TensorRef saved(size_t i);
+  const TensorMeta& output_meta(size_t i = 0) const { return node_.outputs[i]; }
+  bool needs(size_t edge) const { return node_.edges[edge].node >= 0; }
+  // The gradient of argument `edge`; dropped at once where none is wanted.
+  void result(size_t edge, TensorRef grad) {
+    if (needs(edge)) results_[edge] = std::move(grad);
+  }
+  std::vector<TensorRef>& results() { return results_; }
+  // What `formula` makes of `grads` at this node.
+  std::vector<TensorRef> ResultsOf(const Formula& formula, const std::vector<TensorRef>& grads) {
+    Backward other(m, node_, grads);
+    formula(other);
+    return std::move(other.results_);
+  }
+
+ private:
+  AutogradNode& node_;
+  const std::vector<TensorRef>& grads_;
+  std::vector<TensorRef> results_;
+};
+
+// Runs backward from `loss`, with a gradient of ones that lives until the end.
+void RunBackward(Machine& m, const TensorRef& loss);
+
+}  // namespace onnx_mem::eager
+
+#endif  // ONNX_MEM_ANALYZER_EAGER_ENGINE_AUTOGRAD_H_

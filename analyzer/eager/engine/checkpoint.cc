@@ -1,0 +1,72 @@
+// Checkpointed segments: numbered slots instead of saved tensors, one re-run of the segment's forward at the first
+// slot that is asked for, stopped as soon as the last slot is filled. Source: torch/utils/checkpoint.py
+// (non-reentrant).
+#include <algorithm>
+
+#include "analyzer/eager/engine/machine.h"
+
+namespace onnx_mem::eager {
+
+int32_t Machine::BeginSegment() {
+  segments_.emplace_back();
+  active_segment_ = static_cast<int32_t>(segments_.size()) - 1;
+  return active_segment_;
+}
+
+// What the first run kept of `op`, while the segment runs again; null otherwise.
+TensorRef Machine::TakeKept(std::string_view op) {
+  if (recomputing_ < 0) return nullptr;
+  auto& kept = segment(recomputing_).kept;
+  const auto results = kept.find(op);
+  if (results == kept.end() || results->second.empty()) return nullptr;
+  TensorRef t = std::move(results->second.front());
+  results->second.pop_front();
+  return t;
+}
+
+void Machine::Keep(std::string_view op, const TensorRef& t) {
+  if (active_segment_ < 0 || recomputing_ >= 0) return;
+  Segment& seg = segment(active_segment_);
+  if (std::find(seg.keep.begin(), seg.keep.end(), op) == seg.keep.end()) return;
+  seg.kept[std::string(op)].push_back(Alias(t, t->dims, t->strides, t->is_view));
+  recorder_.MarkSaved(t->storage->buffer, "selective checkpointing");
+}
+
+TensorRef Machine::Unpack(const SavedTensor& saved) {
+  if (saved.segment < 0) return saved.tensor;
+  if (!segment(saved.segment).recomputed) Recompute(saved.segment);
+  return segment(saved.segment).tensors[static_cast<size_t>(saved.slot)];
+}
+
+void Machine::Recompute(int32_t index) {
+  const Node* origin = origin_;
+  const bool grad_enabled = grad_enabled_;
+  const Phase phase = recorder_.phase();
+  segment(index).recomputed = true;
+  recomputing_ = index;
+  grad_enabled_ = true;
+  recorder_.SetRecompute(true);
+  try {
+    segment(index).rerun();
+  } catch (const StopRecomputation&) {
+  }
+  recorder_.SetRecompute(false);
+  recorder_.SetPhase(phase);
+  recomputing_ = -1;
+  grad_enabled_ = grad_enabled;
+  SetOrigin(origin);
+}
+
+void Machine::Release(std::vector<SavedTensor>& saved) {
+  for (const SavedTensor& entry : saved) {
+    if (entry.segment < 0) continue;
+    Segment& seg = segment(entry.segment);
+    if (seg.recomputed) seg.tensors[static_cast<size_t>(entry.slot)].reset();
+    if (--seg.unreleased > 0) continue;
+    seg.rerun = nullptr;  // the frame goes, and with it the segment's inputs
+    seg.kept.clear();
+  }
+  saved.clear();
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,194 @@
+#include "analyzer/eager/engine/executor.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+Category CategoryOf(TensorKind kind) {
+  if (kind == TensorKind::kParameter) return Category::kParameters;
+  return kind == TensorKind::kBuffer ? Category::kBuffers : Category::kInputs;
+}
+
+// Bytes of the outputs that an in-place operator wrote over one of its inputs: nothing was allocated for them.
+int64_t OverwrittenBytes(const std::vector<TensorRef>& inputs, const Outputs& outputs) {
+  int64_t bytes = 0;
+  for (const TensorRef& output : outputs) {
+    const bool overwrites = output != nullptr && std::any_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
+      return input != nullptr && input->storage == output->storage;
+    });
+    if (overwrites) bytes += DenseBytes(output->dims, output->dtype);
+  }
+  return bytes;
+}
+
+// Whether `row` can take the call with the tensors that are there: what a graph says of their shapes may be wrong.
+bool FitsAsMade(const OpRow& row, const Call& call) {
+  CallShape shape{.node = call.node, .inputs = {}};
+  for (const TensorRef& input : call.inputs) shape.inputs.push_back(input != nullptr ? &input->dims : nullptr);
+  shape.output = &call.output_dims();
+  return Fits(row, shape);
+}
+
+}  // namespace
+
+Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std::string> held)
+    : m_(machine),
+      graph_(lowered.graph),
+      kinds_(lowered.kinds),
+      release_after_(lowered.releases),
+      dropped_after_(graph_.nodes.size() + 1),
+      values_(graph_.tensors.size()) {
+  for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    if (kinds_[id] != TensorKind::kActivation || release_after_[id] < 0) continue;
+    const bool named = std::find(held.begin(), held.end(), graph_.tensors[id].name) != held.end();
+    if (named) release_after_[id] = static_cast<int32_t>(graph_.nodes.size());
+    dropped_after_[static_cast<size_t>(release_after_[id])].push_back(id);
+  }
+}
+
+void Executor::AllocateStatics(const std::function<bool(TensorId)>& trainable,
+                               const std::function<bool(const Tensor&)>& wants_grad) {
+  for (TensorKind kind : {TensorKind::kParameter, TensorKind::kBuffer, TensorKind::kInput}) {
+    for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
+      if (kinds_[id] != kind) continue;
+      const Tensor& tensor = graph_.tensors[id];
+      auto t = std::make_shared<EagerTensor>();
+      t->dims = tensor.shape.dims;
+      t->strides = ContiguousStrides(t->dims);
+      t->dtype = tensor.dtype;
+      t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), ShownName(tensor),
+                                                DenseBytes(t->dims, t->dtype), t->dims, t->dtype);
+      t->requires_grad = IsFloating(t->dtype) && ((kind == TensorKind::kParameter && trainable(id)) ||
+                                                  (kind == TensorKind::kInput && wants_grad(tensor)));
+      t->is_leaf_parameter = t->requires_grad;
+      if (kind == TensorKind::kParameter) parameters_.push_back(id);
+      values_[id] = std::move(t);
+    }
+  }
+}
+
+// What a Python number stood for in lowering, but an operator's rule wants on the device, is made for the call.
+void Executor::MakeMissingInputs(Call& call) {
+  const auto required = static_cast<size_t>(FindOp(call.node.op)->inputs);
+  for (size_t i = 0; i < required; ++i) {
+    if (call.inputs[i] != nullptr) continue;
+    const Tensor& tensor = graph_.tensors[call.node.inputs[i]];
+    call.inputs[i] = m_.New("tensor", tensor.shape.dims, tensor.dtype);
+  }
+}
+
+void Executor::NoteHolder(TensorId id, const EagerTensor& value) {
+  const int32_t until = release_after_[id];
+  if (until == static_cast<int32_t>(graph_.nodes.size())) {
+    const bool output = std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end();
+    m_.recorder().MarkHeld(value.storage->buffer, output ? "an output of the model" : "held by name");
+    return;
+  }
+  const auto& readers = graph_.tensors[id].consumers;
+  if (until < 0 || std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return r.value() >= until; })) return;
+  const Node& last = graph_.nodes[NodeId(until)];
+  const std::string& place = last.module.empty() ? last.name : last.module;
+  m_.recorder().MarkHeld(value.storage->buffer, absl::StrCat("held by forward code until ", place, " is done"));
+}
+
+void Executor::RunNode(int32_t index, const std::function<TensorRef(TensorId)>& read,
+                       const std::function<void(TensorId, TensorRef)>& write) {
+  const Node& node = graph_.nodes[NodeId(index)];
+  m_.SetOrigin(&node);
+  Outputs outputs(node.outputs.size());
+  const StepId before = m_.recorder().current_step();
+  std::vector<TensorRef> observed;
+  {
+    Call call{graph_, node, {}};
+    call.inputs.reserve(node.inputs.size());
+    for (TensorId id : node.inputs) call.inputs.push_back(id.valid() ? read(id) : nullptr);
+    MakeMissingInputs(call);
+    const StepId before_call = m_.recorder().current_step();
+    const OpRow& row = *FindOp(node.op);
+    (FitsAsMade(row, call) ? row : *FindOp("assumed")).enact(m_, call, outputs);
+    if (m_.recorder().current_step() != before_call) {
+      m_.recorder().AddMovedBytes(TotalBytes(call.inputs) + OverwrittenBytes(call.inputs, outputs));
+    }
+    if (observer_) observed = std::move(call.inputs);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!node.outputs[i].valid()) continue;
+    // An output that the operator's rule does not know is a tensor of its own.
+    if (outputs[i] == nullptr) {
+      const Tensor& tensor = graph_.tensors[node.outputs[i]];
+      outputs[i] = m_.New(node.op, tensor.shape.dims, tensor.dtype);
+    }
+    m_.recorder().SetName(outputs[i]->storage->buffer, graph_.tensors[node.outputs[i]].name);
+    NoteHolder(node.outputs[i], *outputs[i]);
+  }
+  if (observer_) observer_(index, observed, outputs, before);
+  observed.clear();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (node.outputs[i].valid()) write(node.outputs[i], std::move(outputs[i]));
+  }
+}
+
+void Executor::DropAfter(int32_t index) {
+  for (TensorId id : dropped_after_[static_cast<size_t>(index)]) values_[id].reset();
+}
+
+absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
+  if (absl::Status status = CheckOperators(graph_); !status.ok()) return status;
+  m_.recorder().SetPhase(Phase::kForward);
+  size_t next_range = 0;
+  const auto count = static_cast<int32_t>(graph_.nodes.size());
+  for (int32_t i = 0; i < count; ++i) {
+    if (next_range < checkpointed.size() && checkpointed[next_range].first == i) {
+      RunSegment(checkpointed[next_range]);
+      i = checkpointed[next_range++].last;
+      continue;
+    }
+    RunNode(i, [&](TensorId id) { return values_[id]; },
+            [&](TensorId id, TensorRef t) { values_[id] = std::move(t); });
+    DropAfter(i);
+  }
+  return absl::OkStatus();
+}
+
+void Executor::RunSegment(const NodeRange& range) {
+  Values inputs;
+  for (int32_t i = range.first; i <= range.last; ++i) {
+    for (TensorId id : graph_.nodes[NodeId(i)].inputs) {
+      if (id.valid() && values_[id] != nullptr) inputs.emplace(id, values_[id]);
+    }
+  }
+  const int32_t segment = m_.BeginSegment();
+  m_.segment(segment).keep = range.keep;
+  for (int32_t i = range.first; i <= range.last; ++i) {
+    RunNode(i, [&](TensorId id) { return values_[id]; },
+            [&](TensorId id, TensorRef t) { values_[id] = std::move(t); });
+    DropAfter(i);
+  }
+  m_.EndSegment();
+  if (m_.segment(segment).slots == 0) return;
+  m_.segment(segment).rerun = [this, range, inputs = std::move(inputs)] { Rerun(range, inputs); };
+}
+
+void Executor::Rerun(const NodeRange& range, Values values) {
+  for (int32_t i = range.first; i <= range.last; ++i) {
+    RunNode(i,
+            [&](TensorId id) {
+              auto it = values.find(id);
+              return it == values.end() ? TensorRef() : it->second;
+            },
+            [&](TensorId id, TensorRef t) { values[id] = std::move(t); });
+    for (TensorId id : dropped_after_[static_cast<size_t>(i)]) values.erase(id);
+  }
+}
+
+void Executor::ReleaseLocals() {
+  for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const bool is_output = release_after_[id] == static_cast<int32_t>(graph_.nodes.size());
+    if (kinds_[id] == TensorKind::kActivation && !is_output) values_[id].reset();
+  }
+}
+
+}  // namespace onnx_mem::eager

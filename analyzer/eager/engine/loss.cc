@@ -1,0 +1,80 @@
+#include "analyzer/eager/engine/loss.h"
+
+#include <array>
+#include <string>
+
+#include "analyzer/eager/operators/binary.h"
+#include "analyzer/eager/operators/families.h"
+#include "analyzer/eager/operators/pointwise.h"
+#include "analyzer/eager/operators/reduce.h"
+#include "analyzer/eager/operators/softmax.h"
+#include "analyzer/eager/views/views.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+// nll_loss and nll_loss2d: the loss and the sum of the weights, 4 bytes each; backward makes the whole [N, C, ...].
+// `loss_dims`: empty, unless every element keeps its own loss.
+TensorRef NllLoss(Machine& m, const TensorRef& log_probabilities, const Dims& loss_dims = {}) {
+  const TensorRef x = m.AutocastHigh(log_probabilities);
+  const bool is_2d = x->dims.size() == 4;
+  NodeRef node = m.MakeNode(is_2d ? "NllLoss2DBackward0" : "NllLossBackward0", {x});
+  node.Save(x);
+  TensorRef loss = m.New(is_2d ? "nll_loss2d_forward" : "nll_loss_forward", loss_dims, x->dtype);
+  node.Save(m.Allocate(Dims{}, x->dtype));
+  node.Output(loss);
+  node.Formula([is_2d, dims = x->dims](Backward& b) {
+    b.result(0, b.m.New(is_2d ? "nll_loss2d_backward" : "nll_loss_backward", dims, b.grad()->dtype));
+  });
+  return loss;
+}
+
+// A loss inside the graph. Inputs: log-probabilities, target.
+void EnactNllLoss(Machine& m, const Call& call, Outputs& out) {
+  out[0] = NllLoss(m, call.input(0), call.output_dims());
+}
+
+}  // namespace
+
+TensorRef CrossEntropy(Machine& m, const TensorRef& logits, size_t class_axis) {
+  TensorRef x = logits;
+  const size_t rank = x->dims.size();
+  if (rank > 2 && class_axis + 1 == rank) {
+    x = Reshape(m, x, Dims{NumElements(x->dims) / x->dims.back(), x->dims.back()});
+  }
+  // The composite names the dtype, so autocast does not widen: log_softmax runs in half, and nll_loss gets a cast copy.
+  TensorRef log_probabilities = Softmax(m, "_log_softmax", x, x->dtype);
+  const size_t flat_rank = log_probabilities->dims.size();
+  if (flat_rank == 3 || flat_rank > 4) {  // nll_loss_nd: as an image
+    const Dims& dims = log_probabilities->dims;
+    const int64_t positions = NumElements(dims) / (dims[0] * dims[1]);
+    log_probabilities = View(m, log_probabilities, Dims{dims[0], dims[1], 1, positions});
+  }
+  return NllLoss(m, log_probabilities);
+}
+
+TensorRef MseLoss(Machine& m, const TensorRef& output) {
+  const TensorRef x = m.AutocastHigh(output);
+  NodeRef node = m.MakeNode("MseLossBackward0", {x});
+  node.Save(x);
+  TensorRef loss = m.New("mse_loss", Dims{}, x->dtype);
+  node.Output(loss);
+  node.Formula([](Backward& b) {
+    const TensorRef x = b.saved(0);
+    b.result(0, b.m.NewLike("mse_loss_backward", *x));
+  });
+  return loss;
+}
+
+TensorRef SumLoss(Machine& m, const TensorRef& output) { return Sum(m, output, {}, /*keep_dims=*/false); }
+
+TensorRef MeanLoss(Machine& m, const TensorRef& output) { return Mean(m, output, {}, /*keep_dims=*/false); }
+
+TensorRef AddLosses(Machine& m, const TensorRef& a, const TensorRef& b) { return Add(m, a, b); }
+
+std::span<const OpRow> LossOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({{"nll_loss", EnactNllLoss}});
+  return kRows;
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,192 @@
+#include "analyzer/eager/engine/machine.h"
+
+#include <algorithm>
+
+#include "analyzer/eager/engine/copy_slices.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+// torch/csrc/autograd/utils/grad_layout_contract.h: a gradient is stolen only if it is laid out as its parameter.
+bool ObeysLayoutContract(const EagerTensor& grad, const EagerTensor& parameter) {
+  if (!IsNonOverlappingAndDense(parameter)) return IsContiguous(grad);
+  for (size_t i = 0; i < grad.dims.size(); ++i) {
+    if (grad.dims[i] == 1 ? grad.strides[i] == 0 : grad.strides[i] != parameter.strides[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void NodeRef::Save(const TensorRef& t) {
+  if (m_ != nullptr) m_->Save(index_, t);
+}
+
+void NodeRef::SaveScalar(int64_t bytes) {
+  if (m_ == nullptr) return;
+  // Not a dispatched operator: the wrapper is made while the arguments are packed. Its bytes belong to the next step
+  // of the program, so it needs one of its own.
+  m_->Save(index_, m_->New("wrapped_number", Dims{bytes}, DType::kUInt8));
+}
+
+void NodeRef::Output(const TensorRef& t) {
+  if (m_ == nullptr) return;
+  if (t->view_edge.node >= 0) return RebaseHistory(*m_, index_, t);
+  AutogradNode& node = m_->node(index_);
+  t->grad_edge = Edge{index_, static_cast<int32_t>(node.outputs.size())};
+  t->requires_grad = true;
+  node.outputs.push_back({t->dims, t->dtype});
+}
+
+void NodeRef::Formula(onnx_mem::eager::Formula formula) {
+  if (m_ == nullptr) return;
+  AutogradNode& node = m_->node(index_);
+  node.formula = node.view ? ThroughView(std::move(formula), node.outputs[0], *node.view) : std::move(formula);
+}
+
+bool NodeRef::needs(size_t edge) const { return m_ != nullptr && m_->node(index_).edges[edge].node >= 0; }
+
+TensorRef Machine::New(std::string_view op, const Dims& dims, DType dtype, int64_t flops) {
+  return New(op, dims, dtype, ContiguousStrides(dims), flops);
+}
+
+TensorRef Machine::New(std::string_view op, const Dims& dims, DType dtype, const Dims& strides, int64_t flops) {
+  if (TensorRef kept = TakeKept(op)) return kept;
+  BeginStep(op, flops);
+  TensorRef t = Allocate(dims, dtype, strides);
+  Keep(op, t);
+  return t;
+}
+
+TensorRef Machine::NewLike(std::string_view op, const EagerTensor& t) { return NewLike(op, t, t.dtype); }
+
+TensorRef Machine::NewLike(std::string_view op, const EagerTensor& t, DType dtype) {
+  return New(op, t.dims, dtype, LikeStrides(t));
+}
+
+TensorRef Machine::Allocate(const Dims& dims, DType dtype) { return Allocate(dims, dtype, ContiguousStrides(dims)); }
+
+TensorRef Machine::Allocate(const Dims& dims, DType dtype, const Dims& strides) {
+  auto t = std::make_shared<EagerTensor>();
+  t->dims = dims;
+  t->strides = strides;
+  t->dtype = dtype;
+  t->storage = recorder_.Allocate(DenseBytes(dims, dtype), dims, dtype);
+  return t;
+}
+
+TensorRef Machine::Alias(const TensorRef& t, const Dims& dims, const Dims& strides, bool is_view) {
+  auto alias = std::make_shared<EagerTensor>();
+  alias->storage = t->storage;
+  alias->dims = dims;
+  alias->strides = strides;
+  alias->dtype = t->dtype;
+  alias->is_view = is_view;
+  // In inference a view of a parameter still says that it wants a gradient, and the matrix product asks.
+  alias->requires_grad = !run_.training && t->requires_grad;
+  return alias;
+}
+
+bool Machine::NeedsGrad(std::initializer_list<const TensorRef*> inputs) const {
+  if (!grad_enabled_) return false;
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](const TensorRef* t) { return *t != nullptr && (*t)->requires_grad; });
+}
+
+NodeRef Machine::MakeNode(std::string_view name, std::initializer_list<TensorRef> arguments) {
+  return MakeNode(name, std::vector<TensorRef>(arguments));
+}
+
+NodeRef Machine::MakeNode(std::string_view name, const std::vector<TensorRef>& arguments) {
+  if (!grad_enabled_) return {};
+  if (std::none_of(arguments.begin(), arguments.end(),
+                   [](const TensorRef& t) { return t != nullptr && t->requires_grad; })) {
+    return {};
+  }
+  AutogradNode node;
+  node.name = name;
+  node.origin = origin_;
+  for (const TensorRef& argument : arguments) {
+    if (argument == nullptr || !argument->requires_grad) {
+      node.edges.push_back({});
+      continue;
+    }
+    if (argument->is_leaf_parameter && argument->grad_edge.node < 0) {
+      AutogradNode accumulate;
+      accumulate.parameter = argument;
+      accumulate.outputs.push_back({argument->dims, argument->dtype});
+      argument->grad_edge = Edge{static_cast<int32_t>(nodes_.size()), 0};
+      nodes_.push_back(std::move(accumulate));
+    }
+    node.edges.push_back(argument->grad_edge);
+  }
+  nodes_.push_back(std::move(node));
+  return NodeRef(this, static_cast<int32_t>(nodes_.size()) - 1);
+}
+
+void Machine::SetOrigin(const Node* origin) {
+  origin_ = origin;
+  if (origin != nullptr) {
+    recorder_.SetNode(origin->name, origin->module);
+  } else {
+    recorder_.SetNode("", "");
+  }
+}
+
+// "conv layer1.0.conv2 for its weight gradient".
+std::string Machine::Saver(int32_t index, const TensorRef& t) {
+  const Node* origin = node(index).origin;
+  std::string who = "the loss";
+  if (origin != nullptr) who = absl::StrCat(origin->op, " ", origin->module.empty() ? origin->name : origin->module);
+  const auto is = [&](std::string_view prefix) { return node(index).name.starts_with(prefix); };
+  if (is("Convolution") || is("Addmm") || is("MmBackward")) {
+    const bool weight = recorder_.category(t->storage->buffer) == Category::kParameters;
+    return absl::StrCat(who, weight ? " for its input's gradient" : " for its weight gradient");
+  }
+  const bool product = is("Bmm") || is("ScaledDotProduct");
+  return absl::StrCat(who, product ? " for its operands' gradients" : " for its gradient");
+}
+
+void Machine::Save(int32_t index, const TensorRef& t) {
+  SavedTensor saved;
+  if (t == nullptr) {
+    node(index).saved.push_back(saved);
+    return;
+  }
+  if (recomputing_ >= 0) {
+    Segment& seg = segment(recomputing_);
+    seg.tensors.push_back(Alias(t, t->dims, t->strides, t->is_view));
+    recorder_.MarkSaved(t->storage->buffer, Saver(index, t));
+    if (static_cast<int32_t>(seg.tensors.size()) == seg.slots) throw StopRecomputation{};
+    return;
+  }
+  if (active_segment_ >= 0) {
+    Segment& seg = segment(active_segment_);
+    saved.segment = active_segment_;
+    saved.slot = seg.slots++;
+    ++seg.unreleased;
+  } else {
+    // A saved variable holds a detached alias: the storage, not the tensor with its history.
+    saved.tensor = Alias(t, t->dims, t->strides, t->is_view);
+    recorder_.MarkSaved(t->storage->buffer, Saver(index, t));
+  }
+  node(index).saved.push_back(std::move(saved));
+}
+
+void Machine::AccumulateGrad(const TensorRef& parameter, TensorRef grad) {
+  auto it = std::find_if(gradients_.begin(), gradients_.end(),
+                         [&](const auto& entry) { return entry.first == parameter.get(); });
+  if (it != gradients_.end()) {  // accumulated in place; `grad` goes
+    BeginStep("add_");
+    recorder_.AddMovedBytes(3 * DenseBytes(grad->dims, grad->dtype));
+    return;
+  }
+  if (grad.use_count() > 1 || !ObeysLayoutContract(*grad, *parameter)) {
+    grad = New("clone", parameter->dims, grad->dtype, LikeStrides(*parameter));
+  }
+  recorder_.SetCategory(grad->storage->buffer, Category::kGradients);
+  recorder_.MarkHeld(grad->storage->buffer, "kept for the optimizer");
+  gradients_.emplace_back(parameter.get(), std::move(grad));
+}
+
+}  // namespace onnx_mem::eager

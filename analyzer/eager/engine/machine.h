@@ -1,0 +1,147 @@
+// The framework's state while a step is re-enacted: the recorder, the autograd graph, autocast, checkpoint segments.
+// Operators (eager/ops) are functions on it; they read like the framework's own:
+//
+//   void Relu(Machine& m, const Call& call, Outputs& out) {
+//     NodeRef node = m.MakeNode("ReluBackward0", {x});   // nothing without a gradient to compute
+//     TensorRef y = m.NewLike("relu", *x);               // one dispatched step, one buffer
+//     node.Save(y);                                      // inputs are saved before the kernel, outputs after it
+//     node.Output(y);
+//     node.Formula([](Backward& b) { b.result(0, b.m.NewLike("threshold_backward", *b.grad())); });
+//   }
+#ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_MACHINE_H_
+#define ONNX_MEM_ANALYZER_EAGER_ENGINE_MACHINE_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "analyzer/eager/engine/autograd.h"
+#include "analyzer/eager/engine/recorder.h"
+#include "analyzer/eager/engine/tensor.h"
+#include "analyzer/run/run.h"
+
+namespace onnx_mem::eager {
+
+// Handle on an autograd node under construction. Invalid (all calls do nothing) when no argument needs a gradient.
+class NodeRef {
+ public:
+  NodeRef() = default;
+  NodeRef(Machine* m, int32_t index) : m_(m), index_(index) {}
+  explicit operator bool() const { return m_ != nullptr; }
+  // Holds `t` for backward; saved(i) of the formula counts calls. Null tensors keep their number.
+  void Save(const TensorRef& t);
+  // A small constant that the framework saves as a tensor of its own (a wrapped Python scalar: 8 bytes).
+  void SaveScalar(int64_t bytes = 8);
+  // `t` is the next output of the node.
+  void Output(const TensorRef& t);
+  void Formula(onnx_mem::eager::Formula formula);
+  bool needs(size_t edge) const;
+
+ private:
+  Machine* m_ = nullptr;
+  int32_t index_ = -1;
+};
+
+// Thrown inside a segment's recomputation when the last wanted tensor is there, as PyTorch itself stops the re-run
+// (torch/utils/checkpoint.py, _StopRecomputationError). Never leaves eager.
+struct StopRecomputation {};
+
+class Machine {
+ public:
+  explicit Machine(const Run& run) : run_(run) {}
+
+  const Run& run() const { return run_; }
+  Recorder& recorder() { return recorder_; }
+
+  // --- tensors
+  // Dispatches `op` and allocates its one result. Dense; contiguous unless `strides` are given.
+  TensorRef New(std::string_view op, const Dims& dims, DType dtype, int64_t flops = 0);
+  TensorRef New(std::string_view op, const Dims& dims, DType dtype, const Dims& strides, int64_t flops = 0);
+  // As `t` in shape and memory order; dtype of `t` unless given.
+  TensorRef NewLike(std::string_view op, const EagerTensor& t);
+  TensorRef NewLike(std::string_view op, const EagerTensor& t, DType dtype);
+  void BeginStep(std::string_view op, int64_t flops = 0) { recorder_.BeginStep(op, flops); }
+  // A further result of the current step.
+  TensorRef Allocate(const Dims& dims, DType dtype);
+  TensorRef Allocate(const Dims& dims, DType dtype, const Dims& strides);
+  // Another tensor on the same storage, without history.
+  TensorRef Alias(const TensorRef& t, const Dims& dims, const Dims& strides, bool is_view = true);
+
+  // --- autograd
+  void SetGradEnabled(bool enabled) { grad_enabled_ = enabled; }
+  bool grad_enabled() const { return grad_enabled_; }
+  bool NeedsGrad(std::initializer_list<const TensorRef*> inputs) const;
+  // One edge per argument, in the framework's order of arguments.
+  NodeRef MakeNode(std::string_view name, std::initializer_list<TensorRef> arguments);
+  NodeRef MakeNode(std::string_view name, const std::vector<TensorRef>& arguments);
+  void SetOrigin(const Node* origin);
+  AutogradNode& node(int32_t index) { return nodes_[static_cast<size_t>(index)]; }
+  size_t num_nodes() const { return nodes_.size(); }
+  void Save(int32_t node, const TensorRef& t);
+
+  // --- gradients that parameters got (AccumulateGrad)
+  void AccumulateGrad(const TensorRef& parameter, TensorRef grad);
+  // `parameter` has a gradient from an earlier micro-step: what arrives is added to it in place.
+  void HasGradient(const TensorRef& parameter, TensorRef grad) {
+    gradients_.emplace_back(parameter.get(), std::move(grad));
+  }
+  const std::vector<std::pair<EagerTensor*, TensorRef>>& gradients() const { return gradients_; }
+
+  // --- checkpoint segments (engine/checkpoint.cc)
+  struct Segment {
+    int32_t slots = 0;        // tensors that the forward would have saved
+    int32_t unreleased = 0;   // of those, not yet released by their nodes
+    bool recomputed = false;
+    std::vector<TensorRef> tensors;  // by slot, once recomputed
+    std::function<void()> rerun;     // the segment's forward; holds its inputs
+    // Selective checkpointing (create_selective_checkpoint_contexts): operators whose results are kept in the first
+    // run, and by operator those results, first made first. The second run takes them from there.
+    std::vector<std::string> keep;
+    std::map<std::string, std::deque<TensorRef>, std::less<>> kept;
+  };
+  int32_t BeginSegment();
+  void EndSegment() { active_segment_ = -1; }
+  Segment& segment(int32_t index) { return segments_[static_cast<size_t>(index)]; }
+  TensorRef Unpack(const SavedTensor& saved);
+  void Release(std::vector<SavedTensor>& saved);
+  bool recomputing() const { return recomputing_ >= 0; }
+
+  // --- autocast (engine/autocast.cc)
+  // `t` as an operator of the low-precision list gets it: cast, once per parameter and context, or as it is.
+  TensorRef AutocastLow(const TensorRef& t);
+  // `t` as an operator of the fp32 list gets it.
+  TensorRef AutocastHigh(const TensorRef& t);
+  void SetAutocast(std::optional<DType> dtype);
+  std::optional<DType> autocast() const { return autocast_; }
+
+ private:
+  // Who saves `t` for the autograd node, and what for.
+  std::string Saver(int32_t index, const TensorRef& t);
+  void Recompute(int32_t index);
+  TensorRef TakeKept(std::string_view op);
+  void Keep(std::string_view op, const TensorRef& t);
+
+  Run run_;
+  Recorder recorder_;
+  std::deque<AutogradNode> nodes_;
+  absl::flat_hash_map<const EagerTensor*, int32_t> accumulators_;
+  std::vector<std::pair<EagerTensor*, TensorRef>> gradients_;
+  const Node* origin_ = nullptr;
+  bool grad_enabled_ = true;
+  std::deque<Segment> segments_;
+  int32_t active_segment_ = -1;
+  int32_t recomputing_ = -1;
+  std::optional<DType> autocast_;
+  absl::flat_hash_map<const EagerTensor*, TensorRef> autocast_cache_;
+};
+
+}  // namespace onnx_mem::eager
+
+#endif  // ONNX_MEM_ANALYZER_EAGER_ENGINE_MACHINE_H_

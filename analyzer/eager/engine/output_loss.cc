@@ -1,0 +1,118 @@
+#include "analyzer/eager/engine/output_loss.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "analyzer/eager/engine/loss.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+// Classes stand last in the output of a linear layer over [B, T, features], in dim 1 of what a convolution made.
+size_t ClassAxis(const Graph& graph, TensorId output) {
+  const size_t rank = graph.tensors[output].shape.rank();
+  if (rank != 3) return rank > 1 ? 1 : 0;
+  TensorId id = output;
+  while (graph.tensors[id].producer.valid()) {
+    const Node& node = graph.nodes[graph.tensors[id].producer];
+    if (node.op == "linear" || node.op == "matmul" || node.op == "addmm") return 2;
+    if (node.op == "conv" || node.op == "conv_transpose" || node.inputs.empty() || !node.inputs[0].valid()) break;
+    id = node.inputs[0];
+  }
+  return 1;
+}
+
+bool IsOneOf(std::string_view op, std::span<const std::string_view> ops) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+// What models do to logits before they hand them out: a bias of its own, a scale, a bound (Gemma: tanh(x / c) * c), the
+// last positions, a wider type.
+constexpr auto kBehindHead = std::to_array<std::string_view>(
+    {"add", "add_scalar", "cast", "clone", "contiguous", "div", "div_scalar", "mul", "mul_scalar", "permute", "reshape",
+     "slice", "squeeze", "tanh", "transpose", "unsqueeze", "view"});
+constexpr auto kLinear = std::to_array<std::string_view>({"linear", "matmul", "addmm"});
+
+// The operand that a node made; else the first.
+TensorId MadeOperand(const Graph& graph, const Node& node) {
+  const auto made = std::find_if(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
+    return id.valid() && graph.tensors[id].producer.valid();
+  });
+  if (made != node.inputs.end()) return *made;
+  return node.inputs.empty() ? TensorId() : node.inputs.front();
+}
+
+bool IsMadeByLinear(const Graph& graph, TensorId id) {
+  constexpr int kDeepest = 16;
+  for (int i = 0; i < kDeepest && id.valid() && graph.tensors[id].producer.valid(); ++i) {
+    const Node& node = graph.nodes[graph.tensors[id].producer];
+    if (IsOneOf(node.op, kLinear)) return true;
+    if (!IsOneOf(node.op, kBehindHead)) return false;
+    id = MadeOperand(graph, node);
+  }
+  return false;
+}
+
+// Integers that the caller feeds, whatever is done to their shape (or to the mark of those without a token).
+bool IsFed(const Graph& graph, TensorId id) {
+  constexpr int kDeepest = 16;
+  for (int i = 0; i < kDeepest && id.valid(); ++i) {
+    const Tensor& tensor = graph.tensors[id];
+    if (!tensor.producer.valid()) return tensor.role == TensorRole::kInput && !IsFloating(tensor.dtype);
+    const Node& node = graph.nodes[tensor.producer];
+    id = node.inputs.empty() ? TensorId() : node.inputs.front();
+  }
+  return false;
+}
+
+// Rows of the largest table that fed integers are looked up in: kinds of segments and positions are fewer. 0: none.
+int64_t Vocabulary(const Graph& graph) {
+  int64_t rows = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.op != "embedding" || node.inputs.size() < 2 || !node.inputs[0].valid()) continue;
+    const Dims& table = graph.tensors[node.inputs[0]].shape.dims;
+    if (!table.empty() && table[0] > rows && IsFed(graph, node.inputs[1])) rows = table[0];
+  }
+  return rows;
+}
+
+}  // namespace
+
+int64_t TokensOfLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs) {
+  if (asked != LossKind::kAuto || outputs.empty()) return 0;
+  const Dims& dims = graph.tensors[outputs.front()].shape.dims;
+  if (dims.size() != 3 || !IsMadeByLinear(graph, outputs.front())) return 0;
+  return Vocabulary(graph) == dims[2] ? dims[2] : 0;
+}
+
+LossKind ResolveLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs) {
+  if (asked != LossKind::kAuto) return asked;
+  if (outputs.empty()) return LossKind::kNone;
+  const bool are_logits =
+      graph.tensors[outputs.front()].shape.rank() == 2 || TokensOfLoss(asked, graph, outputs) > 0;
+  return are_logits ? LossKind::kCrossEntropy : LossKind::kMean;
+}
+
+int64_t TargetBytes(LossKind loss, const Graph& graph, TensorId output, bool autocast) {
+  const Tensor& tensor = graph.tensors[output];
+  const int64_t elements = NumElements(tensor.shape.dims);
+  if (loss == LossKind::kMse) return elements * (autocast ? 4 : RowOf(tensor.dtype).bits / 8);
+  if (loss != LossKind::kCrossEntropy || tensor.shape.rank() == 0) return 0;
+  const int64_t classes = tensor.shape.dims[ClassAxis(graph, output)];
+  return classes > 0 ? elements / classes * 8 : 0;
+}
+
+TensorRef LossOfOutput(Machine& m, LossKind kind, const Graph& graph, TensorId id, const TensorRef& value) {
+  if (value->dims.empty()) return value;
+  switch (kind) {
+    case LossKind::kMean: return MeanLoss(m, value);
+    case LossKind::kCrossEntropy: return CrossEntropy(m, value, ClassAxis(graph, id));
+    case LossKind::kMse: return MseLoss(m, value);
+    default: return SumLoss(m, value);
+  }
+}
+
+}  // namespace onnx_mem::eager

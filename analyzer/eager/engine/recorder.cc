@@ -1,0 +1,94 @@
+#include "analyzer/eager/engine/recorder.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+Category CategoryOf(Phase phase) {
+  return phase == Phase::kBackward ? Category::kActivationGradients : Category::kTransientActivations;
+}
+
+}  // namespace
+
+void Recorder::BeginStep(std::string_view op, int64_t flops) {
+  Step step = context_;
+  step.op = op;
+  step.flops = flops;
+  program_.steps.Add(std::move(step));
+}
+
+void Recorder::AddMovedBytes(int64_t bytes) {
+  if (!program_.steps.empty()) program_.steps[current_step()].moved_bytes += bytes;
+}
+
+void Recorder::AllowTf32() {
+  if (!program_.steps.empty()) program_.steps[current_step()].tf32 = true;
+}
+
+std::shared_ptr<Storage> Recorder::Allocate(int64_t bytes, const Dims& dims, DType dtype) {
+  Buffer buffer;
+  buffer.category = context_.recompute ? Category::kTransientActivations : CategoryOf(context_.phase);
+  buffer.bytes = bytes;
+  buffer.begin = current_step();
+  buffer.dims = dims;
+  buffer.dtype = dtype;
+  buffer.module = context_.module;
+  buffer.assumed = assumed_;
+  AddMovedBytes(bytes);  // written once
+  if (!program_.steps.empty() && IsFloating(dtype)) {
+    Step& step = program_.steps[current_step()];
+    if (step.dtype == DType::kUnknown) step.dtype = dtype;
+  }
+  live_bytes_ += bytes;
+  const BufferId id = program_.buffers.Add(std::move(buffer));
+  return std::make_shared<Storage>(this, id, bytes);
+}
+
+std::shared_ptr<Storage> Recorder::AllocateStatic(Category category, std::string_view name, int64_t bytes,
+                                                  const Dims& dims, DType dtype) {
+  Buffer buffer;
+  buffer.name = name;
+  buffer.category = category;
+  buffer.bytes = bytes;
+  buffer.begin = StepId(0);
+  buffer.dims = dims;
+  buffer.dtype = dtype;
+  live_bytes_ += bytes;
+  const BufferId id = program_.buffers.Add(std::move(buffer));
+  return std::make_shared<Storage>(this, id, bytes);
+}
+
+void Recorder::Free(BufferId id) {
+  if (finished_) return;
+  Buffer& buffer = program_.buffers[id];
+  buffer.end = program_.steps.next_id();
+  live_bytes_ -= buffer.bytes;
+}
+
+void Recorder::SetName(BufferId id, std::string_view name) {
+  std::string& current = program_.buffers[id].name;
+  if (current.empty()) current = name;
+}
+
+void Recorder::MarkSaved(BufferId id, std::string_view by) {
+  Buffer& buffer = program_.buffers[id];
+  if (buffer.category == Category::kTransientActivations) buffer.category = Category::kSavedActivations;
+  constexpr std::string_view kSaved = "saved by ";
+  if (!buffer.kept_by.starts_with(kSaved)) buffer.kept_by = absl::StrCat(std::string(kSaved), std::string(by));
+}
+
+void Recorder::MarkHeld(BufferId id, std::string_view why) {
+  std::string& kept_by = program_.buffers[id].kept_by;
+  if (kept_by.empty()) kept_by = why;
+}
+
+MemoryProgram Recorder::Finish() {
+  for (Buffer& buffer : program_.buffers) {
+    if (!buffer.end.valid()) buffer.end = program_.steps.next_id();
+  }
+  finished_ = true;
+  return std::move(program_);
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,72 @@
+// Writes the MemoryProgram while the framework is re-enacted: steps as they are dispatched, buffers as they are
+// allocated, and their ends when the last reference goes.
+#ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_RECORDER_H_
+#define ONNX_MEM_ANALYZER_EAGER_ENGINE_RECORDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "analyzer/eager/engine/tensor.h"
+#include "analyzer/memory/program.h"
+
+namespace onnx_mem::eager {
+
+class Recorder {
+ public:
+  // Context of the steps that follow.
+  void SetPhase(Phase phase) { context_.phase = phase; }
+  void SetNode(std::string_view node, std::string_view module) {
+    context_.node = node;
+    context_.module = module;
+  }
+  void SetRecompute(bool recompute) { context_.recompute = recompute; }
+  void SetAssumed(bool assumed) { assumed_ = assumed; }
+  Phase phase() const { return context_.phase; }
+  bool recompute() const { return context_.recompute; }
+  const std::string& node() const { return context_.node; }
+  const std::string& module() const { return context_.module; }
+
+  // The framework dispatches `op`. Buffers allocated until the next step belong to it.
+  void BeginStep(std::string_view op, int64_t flops = 0);
+  // Traffic of the current step beside what it allocates, which counts as written once.
+  void AddMovedBytes(int64_t bytes);
+  // The current step is a convolution: torch.backends.cudnn.allow_tf32 is on by default, the switch for matrix
+  // products is off.
+  void AllowTf32();
+
+  // A dense buffer of the current step; its category follows from the phase.
+  std::shared_ptr<Storage> Allocate(int64_t bytes, const Dims& dims, DType dtype);
+  // A buffer that is there before the first step and stays to the last (parameters, buffers, inputs).
+  std::shared_ptr<Storage> AllocateStatic(Category category, std::string_view name, int64_t bytes, const Dims& dims,
+                                          DType dtype);
+
+  void Free(BufferId id);
+  void SetCategory(BufferId id, Category category) { program_.buffers[id].category = category; }
+  Category category(BufferId id) const { return program_.buffers[id].category; }
+  void SetName(BufferId id, std::string_view name);
+  // An autograd node saved it: a forward buffer becomes a saved activation. `by` says who and what for. The first
+  // that saves is the last that lets go, since backward runs the other way.
+  void MarkSaved(BufferId id, std::string_view by);
+  // Something else than an operator keeps it: `why`, unless an autograd node does as well.
+  void MarkHeld(BufferId id, std::string_view why);
+
+  StepId current_step() const { return StepId(static_cast<int32_t>(program_.steps.size()) - 1); }
+  const MemoryProgram& program() const { return program_; }
+  int64_t live_bytes() const { return live_bytes_; }
+
+  // Ends all buffers that still live with the last step, and hands the program out. Storages may die afterwards.
+  MemoryProgram Finish();
+
+ private:
+  MemoryProgram program_;
+  Step context_;
+  int64_t live_bytes_ = 0;
+  bool assumed_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace onnx_mem::eager
+
+#endif  // ONNX_MEM_ANALYZER_EAGER_ENGINE_RECORDER_H_

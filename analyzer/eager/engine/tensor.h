@@ -1,0 +1,80 @@
+// Tensors without data: a storage (the bytes that live or die) and a strided window on it. Strides decide whether a
+// reshape is a view or a copy, and a view keeps its whole storage alive; both decide memory.
+// Sources: c10/core/TensorImpl.h, aten/src/ATen/TensorUtils.cpp (computeStride), aten/src/ATen/TensorIterator.cpp.
+#ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_TENSOR_H_
+#define ONNX_MEM_ANALYZER_EAGER_ENGINE_TENSOR_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "analyzer/graph/dtype.h"
+#include "analyzer/graph/shape.h"
+#include "analyzer/memory/program.h"
+
+namespace onnx_mem::eager {
+
+class Recorder;
+
+// Bytes that the allocator handed out. Dies, and says so to the recorder, with the last tensor on it.
+struct Storage {
+  Storage(Recorder* r, BufferId b, int64_t n) : recorder(r), buffer(b), bytes(n) {}
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  Recorder* recorder;
+  BufferId buffer;
+  int64_t bytes;
+};
+
+// Where a tensor's gradient goes: output `output_nr` of autograd node `node`; node < 0: it has none.
+struct Edge {
+  int32_t node = -1;
+  int32_t output_nr = 0;
+};
+
+struct EagerTensor {
+  std::shared_ptr<Storage> storage;
+  Dims dims;
+  Dims strides;  // in elements
+  DType dtype = DType::kFloat32;
+  bool is_view = false;        // made by a view operator: its base stays alive with it
+  bool requires_grad = false;
+  bool is_leaf_parameter = false;
+  Edge grad_edge;
+  Edge view_edge;  // of what an in-place operator made of a view: the view's own edge (copy_slices.h)
+};
+// The framework's reference counts decide when bytes die and whether a gradient may be stolen or added in place, so
+// tensors are shared pointers and use_count() is meaningful: copy a TensorRef only where the framework holds one.
+using TensorRef = std::shared_ptr<EagerTensor>;
+
+int64_t NumElements(const Dims& dims);          // no unknown dims, no overflow (checked at import)
+int64_t DenseBytes(const Dims& dims, DType dtype);
+
+// Of all elements of all tensors, null ones skipped: what an operator that reads them moves.
+int64_t TotalBytes(std::span<const TensorRef> tensors);
+
+Dims ContiguousStrides(const Dims& dims);
+Dims ChannelsLastStrides(const Dims& dims);     // NHWC or NDHWC; rank 4 or 5
+bool IsContiguous(const EagerTensor& t);
+bool IsChannelsLast(const EagerTensor& t);      // rank 4 or 5 and strided so, and not also contiguous
+bool IsNonOverlappingAndDense(const EagerTensor& t);
+
+// Strides of a view of `t` with shape `dims` (same element count), or nullopt where only a copy can have that shape.
+std::optional<Dims> ViewStrides(const EagerTensor& t, const Dims& dims);
+// Strides of `t` broadcast to `dims` (stride 0 where expanded).
+Dims ExpandStrides(const EagerTensor& t, const Dims& dims);
+Dims BroadcastDims(const Dims& a, const Dims& b);
+
+// Strides that an elementwise result of shape `dims` gets: dense, in the memory order of the operands.
+Dims ElementwiseStrides(const Dims& dims, std::initializer_list<const EagerTensor*> operands);
+Dims ElementwiseStrides(const Dims& dims, std::span<const EagerTensor* const> operands);
+// Strides of empty_like(t): those of t if dense and non-overlapping, else dense in t's memory order.
+Dims LikeStrides(const EagerTensor& t);
+
+}  // namespace onnx_mem::eager
+
+#endif  // ONNX_MEM_ANALYZER_EAGER_ENGINE_TENSOR_H_

@@ -1,0 +1,60 @@
+// Dropout. On CUDA a fused kernel makes the result and a mask of one byte per element. In place, and for whole feature
+// maps, the mask is a tensor of the input's type that a multiplication saves.
+// Sources: aten/src/ATen/native/Dropout.cpp, native/cuda/Dropout.cu.
+#include "analyzer/eager/operators/dropout.h"
+
+#include <array>
+
+#include "analyzer/eager/operators/binary.h"
+#include "analyzer/eager/operators/families.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+bool Drops(const Machine& m, double p) { return m.run().training && p > 0.0; }
+
+double ProbabilityOf(const Call& call) { return FloatAttribute(call.node, "p", 0.5); }
+
+void EnactDropout(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const double p = ProbabilityOf(call);
+  if (call.inplace() && Drops(m, p)) {
+    out[0] = Mul(m, x, m.NewLike("bernoulli_", *x), /*in_place=*/true);
+  } else {
+    out[0] = Dropout(m, x, p);
+  }
+}
+
+// One random number per feature map.
+void EnactFeatureDropout(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  if (!Drops(m, ProbabilityOf(call))) {
+    out[0] = x;
+    return;
+  }
+  Dims noise(x->dims.size(), 1);
+  for (size_t d = 0; d < noise.size() && d < 2; ++d) noise[d] = x->dims[d];
+  out[0] = Mul(m, x, m.New("bernoulli_", noise, x->dtype), call.inplace());
+}
+
+}  // namespace
+
+TensorRef Dropout(Machine& m, const TensorRef& x, double p) {
+  if (!Drops(m, p)) return x;
+  NodeRef node = m.MakeNode("NativeDropoutBackward0", {x});
+  TensorRef y = m.NewLike("native_dropout", *x);
+  node.Save(m.Allocate(y->dims, DType::kBool, y->strides));
+  node.Output(y);
+  node.Formula([](Backward& b) { b.result(0, b.m.NewLike("native_dropout_backward", *b.grad())); });
+  return y;
+}
+
+std::span<const OpRow> DropoutOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({
+      {"dropout", EnactDropout},
+      {"feature_dropout", EnactFeatureDropout},
+  });
+  return kRows;
+}
+
+}  // namespace onnx_mem::eager

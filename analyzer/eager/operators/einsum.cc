@@ -1,0 +1,179 @@
+// einsum: operands are permuted to one order of labels (output labels, then summed ones) and contracted pairwise by one
+// bmm each; a copy where the groups of labels do not merge.
+// Source: aten/src/ATen/native/Linear.cpp (einsum, sumproduct_pair).
+//
+//   bhid,bhjd->bhij   labels b h i j | d   left [b h i 1 d] -> [b*h, i, d]   right [b h 1 j d] -> [b*h, d, j]
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "analyzer/eager/operators/binary.h"
+#include "analyzer/eager/operators/families.h"
+#include "analyzer/eager/operators/matmul.h"
+#include "analyzer/eager/operators/reduce.h"
+#include "analyzer/eager/views/views.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+struct Equation {
+  std::vector<std::string> operands;
+  std::string order;   // output labels, then the summed ones in order of appearance
+  size_t outputs = 0;  // how many of `order` are output labels
+};
+
+// An ellipsis stands for as many leading labels as the operand of that rank lacks; they are named by digits.
+std::string ExpandEllipsis(const std::string& labels, size_t rank) {
+  const size_t at = labels.find("...");
+  if (at == std::string::npos) return labels;
+  const size_t named = labels.size() - 3;
+  std::string dots;
+  for (size_t i = rank > named ? rank - named : 0; i-- > 0;) dots.push_back(static_cast<char>('0' + i));
+  return labels.substr(0, at) + dots + labels.substr(at + 3);
+}
+
+Equation Parse(std::string text, const std::vector<TensorRef>& inputs) {
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  const size_t arrow = text.find("->");
+  std::string left = text.substr(0, arrow);
+  Equation equation;
+  size_t most_dots = 0;
+  for (const TensorRef& input : inputs) {
+    const size_t comma = left.find(',');
+    const std::string labels = left.substr(0, comma);
+    left = comma == std::string::npos ? "" : left.substr(comma + 1);
+    equation.operands.push_back(ExpandEllipsis(labels, input->dims.size()));
+    if (labels.find("...") != std::string::npos)
+      most_dots = std::max(most_dots, input->dims.size() - (labels.size() - 3));
+  }
+  std::string all;
+  for (const std::string& operand : equation.operands) all += operand;
+  if (arrow == std::string::npos) {  // implicit: labels that appear once, in alphabetical order
+    for (char c : all) {
+      if (std::count(all.begin(), all.end(), c) == 1) equation.order.push_back(c);
+    }
+    std::sort(equation.order.begin(), equation.order.end());
+  } else {
+    const std::string right = text.substr(arrow + 2);
+    const bool dots = right.find("...") != std::string::npos;
+    equation.order = ExpandEllipsis(right, dots ? right.size() - 3 + most_dots : right.size());
+  }
+  equation.outputs = equation.order.size();
+  for (char c : all) {
+    if (equation.order.find(c) == std::string::npos) equation.order.push_back(c);
+  }
+  return equation;
+}
+
+// The operand with one dimension per label of `order`, 1 where it lacks the label.
+TensorRef Aligned(Machine& m, const TensorRef& t, const std::string& labels, const std::string& order) {
+  Dims dims = t->dims;
+  dims.resize(order.size(), 1);
+  const TensorRef wide = View(m, t, dims, "UnsqueezeBackward0");
+  Dims perm;
+  size_t next = labels.size();
+  for (char c : order) {
+    const size_t at = labels.find(c);
+    perm.push_back(static_cast<int64_t>(at == std::string::npos ? next++ : at));
+  }
+  return Permute(m, wide, perm);
+}
+
+// Which dimensions both have, one has, or are summed.
+struct Groups {
+  Dims both, left, right, summed;
+};
+
+int64_t SizeOf(const TensorRef& t, const Dims& axes) {
+  int64_t size = 1;
+  for (int64_t axis : axes) size *= t->dims[static_cast<size_t>(axis)];
+  return size;
+}
+
+Dims Joined(std::initializer_list<const Dims*> parts) {
+  Dims all;
+  for (const Dims* part : parts) all.insert(all.end(), part->begin(), part->end());
+  return all;
+}
+
+TensorRef Product(Machine& m, const TensorRef& a, const TensorRef& b, const Groups& g) {
+  const int64_t batch = SizeOf(a, g.both), rows = SizeOf(a, g.left), columns = SizeOf(b, g.right);
+  const int64_t inner = SizeOf(a, g.summed);
+  const TensorRef left =
+      Reshape(m, Permute(m, a, Joined({&g.both, &g.left, &g.summed, &g.right})), Dims{batch, rows, inner});
+  const TensorRef right =
+      Reshape(m, Permute(m, b, Joined({&g.both, &g.summed, &g.right, &g.left})), Dims{batch, inner, columns});
+  Dims out;
+  for (int64_t axis : g.both) out.push_back(a->dims[static_cast<size_t>(axis)]);
+  for (int64_t axis : g.left) out.push_back(a->dims[static_cast<size_t>(axis)]);
+  out.insert(out.end(), g.summed.size(), 1);
+  for (int64_t axis : g.right) out.push_back(b->dims[static_cast<size_t>(axis)]);
+  const Dims order = Joined({&g.both, &g.left, &g.summed, &g.right});
+  Dims inverse(order.size());
+  for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return Permute(m, View(m, Bmm(m, left, right), out), inverse);
+}
+
+// `last`: no later operand has the summed labels, so they are contracted now.
+TensorRef Contract(Machine& m, TensorRef a, TensorRef b, size_t outputs, const std::vector<bool>& needed_later) {
+  Groups groups;
+  Dims a_sums, b_sums;
+  for (size_t d = 0; d < a->dims.size(); ++d) {
+    const bool in_a = a->dims[d] != 1, in_b = b->dims[d] != 1;
+    const bool ends = d >= outputs && !needed_later[d];
+    const auto axis = static_cast<int64_t>(d);
+    if (ends && in_a && !in_b) a_sums.push_back(axis);
+    if (ends && in_b && !in_a) b_sums.push_back(axis);
+    if (ends && in_a == in_b) {
+      groups.summed.push_back(axis);
+    } else if (in_a && in_b) {
+      groups.both.push_back(axis);
+    } else if (in_b) {
+      groups.right.push_back(axis);
+    } else {
+      groups.left.push_back(axis);
+    }
+  }
+  const bool sums = !groups.summed.empty() || !a_sums.empty() || !b_sums.empty();
+  if (!sums) return Mul(m, a, b);  // an outer product, or elements
+  if (!a_sums.empty()) a = Sum(m, a, a_sums, /*keep_dims=*/true);
+  if (!b_sums.empty()) b = Sum(m, b, b_sums, /*keep_dims=*/true);
+  return Product(m, a, b, groups);
+}
+
+TensorRef Contracted(Machine& m, const Equation& equation, const std::vector<TensorRef>& operands) {
+  TensorRef result = operands[0];
+  for (size_t i = 1; i < operands.size(); ++i) {
+    std::vector<bool> needed_later(equation.order.size(), false);
+    for (size_t later = i + 1; later < operands.size(); ++later) {
+      for (size_t d = 0; d < needed_later.size(); ++d) {
+        needed_later[d] = needed_later[d] || equation.operands[later].find(equation.order[d]) != std::string::npos;
+      }
+    }
+    result = Contract(m, result, operands[i], equation.outputs, needed_later);
+  }
+  return result;
+}
+
+void EnactEinsum(Machine& m, const Call& call, Outputs& out) {
+  std::vector<TensorRef> inputs;
+  for (const TensorRef& input : call.inputs) inputs.push_back(m.AutocastLow(input));
+  const Equation equation = Parse(StringAttribute(call.node, "equation", ""), inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = Aligned(m, inputs[i], equation.operands[i], equation.order);
+  TensorRef result = Contracted(m, equation, inputs);
+  if (inputs.size() == 1 && equation.order.size() > equation.outputs) {
+    Dims axes;
+    for (size_t d = equation.outputs; d < equation.order.size(); ++d) axes.push_back(static_cast<int64_t>(d));
+    result = Sum(m, result, axes, /*keep_dims=*/false);
+  }
+  out[0] = result->dims == call.output_dims() ? result : View(m, result, call.output_dims());
+}
+
+}  // namespace
+
+std::span<const OpRow> EinsumOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({{"einsum", EnactEinsum}});
+  return kRows;
+}
+
+}  // namespace onnx_mem::eager

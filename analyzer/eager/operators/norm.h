@@ -1,0 +1,15 @@
+// Batch norm as a building block: instance norm is one over [1, N * C, ...].
+#ifndef ONNX_MEM_ANALYZER_EAGER_OPERATORS_NORM_H_
+#define ONNX_MEM_ANALYZER_EAGER_OPERATORS_NORM_H_
+
+#include "analyzer/eager/engine/machine.h"
+
+namespace onnx_mem::eager {
+
+// aten::batch_norm on CUDA; weight and bias may be null. `training`: by batch statistics, which are saved.
+TensorRef BatchNorm(Machine& m, const TensorRef& x, const TensorRef& weight, const TensorRef& bias, bool training,
+                    bool in_place = false);
+
+}  // namespace onnx_mem::eager
+
+#endif  // ONNX_MEM_ANALYZER_EAGER_OPERATORS_NORM_H_

@@ -1,0 +1,276 @@
+// LSTM, GRU and RNN as PyTorch's native CUDA path runs them: one product with the input and one with the state per
+// step, and one fused cell. Every step's gates, workspace and state are saved. (cuDNN keeps a reserve of its own
+// instead, whose size only cuDNN knows.) Source: aten/src/ATen/native/RNN.cpp, cuda/RNN.cu,
+// tools/autograd/derivatives.yaml.
+//
+//   lstm step   mm [B, 4H], mm [B, 4H], cell: h [B, H], c [B, H], workspace [B, 4H]
+//   gru step    mm [B, 3H], mm [B, 3H], cell: h [B, H], workspace [B, 5H]
+//   rnn step    addmm [B, H], addmm [B, H] (added in place), tanh
+#include <algorithm>
+#include <array>
+
+#include "analyzer/eager/operators/binary.h"
+#include "analyzer/eager/operators/families.h"
+#include "analyzer/eager/operators/matmul.h"
+#include "analyzer/eager/operators/unary.h"
+#include "analyzer/eager/views/shape.h"
+#include "analyzer/eager/views/views.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+// Parameters of one direction: [gates * H, I], [gates * H, H], [gates * H] each; biases may be null.
+struct Weights {
+  TensorRef ih, hh, bias_ih, bias_hh;
+};
+
+struct State {
+  TensorRef h, c;
+};
+
+struct Layer {
+  std::string_view kind;  // "lstm", "gru", "rnn"
+  int64_t gates = 1;
+  int64_t hidden = 0;
+  size_t directions = 1;
+  std::vector<Weights> weights;  // by direction
+};
+
+// `count` equal parts of a parameter that the file stores in one piece. Gradients are put together again.
+std::vector<TensorRef> Parts(Machine& m, const TensorRef& t, size_t count, const Dims& dims) {
+  if (count == 1) return {t->dims == dims ? t : View(m, t, dims)};
+  NodeRef node = m.MakeNode("SplitBackward0", {t});
+  std::vector<TensorRef> parts(count);
+  for (TensorRef& part : parts) {
+    part = m.Alias(t, dims, ContiguousStrides(dims));
+    node.Output(part);
+  }
+  node.Formula(
+      [meta = TensorMeta{t->dims, t->dtype}](Backward& b) { b.result(0, b.m.New("cat", meta.dims, meta.dtype)); });
+  return parts;
+}
+
+// The parts that `stored` tensors from `next` on give together, `count` of them.
+std::vector<TensorRef> Take(Machine& m, const std::vector<TensorRef>& stored, size_t& next, size_t count,
+                            const Dims& dims) {
+  std::vector<TensorRef> parts;
+  while (parts.size() < count && next < stored.size()) {
+    const auto held = static_cast<size_t>(NumElements(stored[next]->dims) / std::max<int64_t>(NumElements(dims), 1));
+    for (TensorRef& part : Parts(m, stored[next], std::clamp<size_t>(held, 1, count), dims))
+      parts.push_back(std::move(part));
+    ++next;
+  }
+  parts.resize(count);
+  return parts;
+}
+
+// Stored tensors stand in the order input weights, state weights, biases; each may be split by direction or not.
+Layer LayerOf(Machine& m, const Call& call, int64_t input_size) {
+  Layer layer;
+  layer.kind = call.node.op == "lstm" ? "lstm" : (call.node.op == "gru" ? "gru" : "rnn");
+  layer.gates = layer.kind == "lstm" ? 4 : (layer.kind == "gru" ? 3 : 1);
+  layer.hidden = IntAttribute(call.node, "hidden", 0);
+  layer.directions = IntAttribute(call.node, "bidirectional", 0) != 0 ? 2 : 1;
+  const auto count = static_cast<size_t>(IntAttribute(call.node, "weights", 3));
+  std::vector<TensorRef> stored;
+  for (size_t i = 1; i <= count && i < call.inputs.size(); ++i) {
+    if (call.inputs[i] != nullptr) stored.push_back(call.inputs[i]);
+  }
+  const int64_t rows = layer.gates * layer.hidden;
+  size_t next = 0;
+  const std::vector<TensorRef> ih = Take(m, stored, next, layer.directions, Dims{rows, input_size});
+  const std::vector<TensorRef> hh = Take(m, stored, next, layer.directions, Dims{rows, layer.hidden});
+  const std::vector<TensorRef> biases = Take(m, stored, next, 2 * layer.directions, Dims{rows});
+  for (size_t d = 0; d < layer.directions; ++d) {
+    layer.weights.push_back({ih[d], hh[d], biases[2 * d], biases[2 * d + 1]});
+  }
+  return layer;
+}
+
+// x times weight.t(), cast under autocast: the transposed weight is no leaf, so every step makes its own copy.
+TensorRef Gates(Machine& m, const TensorRef& x, const TensorRef& weight) {
+  const TensorRef weight_t = m.AutocastLow(Transpose(m, weight, 0, 1));
+  return Mm(m, m.AutocastLow(x), weight_t);
+}
+
+State LstmCell(Machine& m, const Layer& layer, const Weights& w, const TensorRef& x, const State& state) {
+  const TensorRef input_gates = Gates(m, x, w.ih), hidden_gates = Gates(m, state.h, w.hh);
+  const TensorRef bias_hh = m.AutocastLow(w.bias_hh), bias_ih = m.AutocastLow(w.bias_ih), c = m.AutocastLow(state.c);
+  NodeRef node = m.MakeNode("ThnnFusedLstmCellBackward0", {input_gates, hidden_gates, c, bias_ih, bias_hh});
+  for (const TensorRef& t : {c, bias_hh, hidden_gates, bias_ih, input_gates}) node.Save(t);
+  const Dims state_dims{x->dims[0], layer.hidden}, gate_dims = input_gates->dims;
+  const DType dtype = input_gates->dtype;
+  State next;
+  next.h = m.New("_thnn_fused_lstm_cell", state_dims, dtype);
+  next.c = m.Allocate(state_dims, dtype);
+  const TensorRef workspace = m.Allocate(gate_dims, dtype);
+  node.Save(next.c);
+  node.Save(workspace);
+  node.Output(next.h);
+  node.Output(next.c);
+  node.Formula([state_dims, gate_dims, dtype, biased = bias_ih != nullptr](Backward& b) {
+    b.m.BeginStep("_thnn_fused_lstm_cell_backward_impl");
+    const TensorRef gates = b.m.Allocate(gate_dims, dtype);
+    TensorRef c = b.m.Allocate(state_dims, dtype);
+    b.result(0, gates);
+    b.result(1, gates);
+    b.result(2, std::move(c));
+    if (!biased) return;
+    const TensorRef bias = b.m.Allocate(Dims{gate_dims[1]}, dtype);
+    b.result(3, bias);
+    b.result(4, bias);
+  });
+  return next;
+}
+
+State GruCell(Machine& m, const Layer& layer, const Weights& w, const TensorRef& x, const State& state) {
+  const TensorRef input_gates = Gates(m, x, w.ih), hidden_gates = Gates(m, state.h, w.hh);
+  const TensorRef bias_hh = m.AutocastLow(w.bias_hh), bias_ih = m.AutocastLow(w.bias_ih), h = m.AutocastLow(state.h);
+  NodeRef node = m.MakeNode("ThnnFusedGruCellBackward0", {input_gates, hidden_gates, h, bias_ih, bias_hh});
+  for (const TensorRef& t : {bias_hh, hidden_gates, h, bias_ih, input_gates}) node.Save(t);
+  const Dims state_dims{x->dims[0], layer.hidden}, gate_dims = input_gates->dims;
+  const DType dtype = input_gates->dtype;
+  State next;
+  next.h = m.New("_thnn_fused_gru_cell", state_dims, dtype);
+  const TensorRef workspace = m.Allocate(Dims{state_dims[0], 5 * layer.hidden}, dtype);
+  node.Save(workspace);
+  node.Output(next.h);
+  node.Formula([state_dims, gate_dims, dtype, biased = bias_ih != nullptr](Backward& b) {
+    b.m.BeginStep("_thnn_fused_gru_cell_backward");
+    b.result(0, b.m.Allocate(gate_dims, dtype));
+    b.result(1, b.m.Allocate(gate_dims, dtype));
+    b.result(2, b.m.Allocate(state_dims, dtype));
+    for (size_t edge : {3, 4}) {
+      if (biased) b.result(edge, b.m.Allocate(Dims{gate_dims[1]}, dtype));
+    }
+  });
+  return next;
+}
+
+TensorRef LinearOf(Machine& m, const TensorRef& x, const TensorRef& weight, const TensorRef& bias) {
+  const TensorRef b = m.AutocastLow(bias), w = m.AutocastLow(weight), a = m.AutocastLow(x);
+  return Linear(m, a, Transpose(m, w, 0, 1), b);
+}
+
+State RnnCell(Machine& m, const Weights& w, const TensorRef& x, const State& state) {
+  const TensorRef from_state = LinearOf(m, state.h, w.hh, w.bias_hh);
+  const TensorRef from_input = LinearOf(m, x, w.ih, w.bias_ih);
+  return {Unary(m, "tanh", Add(m, from_state, from_input, /*in_place=*/true)), nullptr};
+}
+
+State Cell(Machine& m, const Layer& layer, const Weights& w, const TensorRef& x, const State& state) {
+  if (layer.kind == "lstm") return LstmCell(m, layer, w, x, state);
+  if (layer.kind == "gru") return GruCell(m, layer, w, x, state);
+  return RnnCell(m, w, x, state);
+}
+
+// One direction over the steps of x [T, B, I]: the results stacked [T, B, H], and the last state. `results` gets those
+// of each step.
+TensorRef RunDirection(Machine& m, const Layer& layer, size_t direction, const std::vector<TensorRef>& steps,
+                       State& state, std::vector<TensorRef>& results) {
+  results.resize(steps.size());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const size_t t = direction == 0 ? i : steps.size() - 1 - i;
+    state = Cell(m, layer, layer.weights[direction], steps[t], state);
+    results[t] = state.h;
+  }
+  return Stack(m, results, 0);
+}
+
+// The initial state number `which` (0: h, 1: c) of every direction: given, or zeros.
+std::vector<TensorRef> InitialStates(Machine& m, const Call& call, const Layer& layer, const TensorRef& x,
+                                     size_t which) {
+  const size_t at = 1 + static_cast<size_t>(IntAttribute(call.node, "weights", 3)) + which;
+  TensorRef all = call.input(at);
+  const auto directions = static_cast<int64_t>(layer.directions);
+  if (all == nullptr) all = m.New("zeros", Dims{directions, x->dims[1], layer.hidden}, x->dtype);
+  std::vector<TensorRef> states;
+  for (int64_t d = 0; d < directions; ++d) states.push_back(SelectView(m, all, 0, d));
+  return states;
+}
+
+// [T, B, D * H] as the file's operator gives it: [T, D, B, H], or [B, T, D, H] when the batch stands first.
+TensorRef FileLayout(Machine& m, const TensorRef& y, const Layer& layer, bool batch_first) {
+  const Dims dims{y->dims[0], y->dims[1], static_cast<int64_t>(layer.directions), layer.hidden};
+  return Permute(m, View(m, y, dims), batch_first ? Dims{1, 0, 2, 3} : Dims{0, 2, 1, 3});
+}
+
+// Steps to run, and states [directions, B, H]; what a malformed file has else is left to what it says of the results.
+bool IsRecurrence(const Call& call, const TensorRef& x) {
+  constexpr int64_t kMostFeatures = int64_t{1} << 31;
+  const int64_t hidden = IntAttribute(call.node, "hidden", 0);
+  if (x->dims[0] < 1 || hidden < 1 || hidden > kMostFeatures || x->dims[2] > kMostFeatures) return false;
+  const auto states = 1 + static_cast<size_t>(IntAttribute(call.node, "weights", 3));
+  for (size_t i = states; i < call.inputs.size(); ++i) {
+    if (call.inputs[i] != nullptr && call.inputs[i]->dims.size() != 3) return false;
+  }
+  return true;
+}
+
+// Inputs: x, the weights (attribute "weights" counts them), initial states. Outputs: all h, last h, last c.
+void EnactRecurrent(Machine& m, const Call& call, Outputs& out) {
+  const bool batch_first = IntAttribute(call.node, "batch_first", 0) != 0;
+  const TensorRef x = batch_first ? Transpose(m, call.input(0), 0, 1) : call.input(0);
+  if (!IsRecurrence(call, x)) return;
+  const Layer layer = LayerOf(m, call, x->dims[2]);
+  const bool complete = std::all_of(layer.weights.begin(), layer.weights.end(),
+                                    [](const Weights& w) { return w.ih != nullptr && w.hh != nullptr; });
+  if (!complete) return;
+  const std::vector<TensorRef> h = InitialStates(m, call, layer, x, 0);
+  const std::vector<TensorRef> c =
+      layer.kind == "lstm" ? InitialStates(m, call, layer, x, 1) : std::vector<TensorRef>(layer.directions);
+  const std::vector<TensorRef> steps = Unbind(m, x, 0);
+  std::vector<TensorRef> results, last_h, last_c;
+  // FullBidirectionalLayer keeps what both directions gave per step until it has joined them; FullLayer returns the
+  // stack.
+  std::vector<std::vector<TensorRef>> of_steps(layer.directions);
+  for (size_t d = 0; d < layer.directions; ++d) {
+    State state{h[d], c[d]};
+    results.push_back(RunDirection(m, layer, d, steps, state, of_steps[d]));
+    last_h.push_back(state.h);
+    last_c.push_back(state.c);
+  }
+  TensorRef y = layer.directions == 1 ? results[0] : Cat(m, results, 2);
+  results.clear();
+  of_steps.clear();
+  out[0] = FileLayout(m, y, layer, batch_first);
+  const TensorRef h_n = Stack(m, last_h, 0);
+  const TensorRef c_n = layer.kind == "lstm" ? Stack(m, last_c, 0) : nullptr;
+  if (out.size() > 1) out[1] = batch_first ? Transpose(m, h_n, 0, 1) : h_n;
+  if (out.size() > 2 && c_n != nullptr) out[2] = batch_first ? Transpose(m, c_n, 0, 1) : c_n;
+}
+
+// nn.LSTMCell, nn.GRUCell: one step. Inputs: x, h, c (or null), input weight, state weight, input bias, state bias.
+void EnactCell(Machine& m, const Call& call, Outputs& out) {
+  Layer layer;
+  layer.kind = call.node.op == "lstm_cell" ? "lstm" : "gru";
+  layer.hidden = call.input(1)->dims[1];
+  const Weights weights{call.input(3), call.input(4), call.input(5), call.input(6)};
+  const State next = Cell(m, layer, weights, call.input(0), {call.input(1), call.input(2)});
+  out[0] = next.h;
+  if (out.size() > 1) out[1] = next.c;
+}
+
+}  // namespace
+
+namespace {
+
+// x and h [B, ...], weights [gates * H, ...].
+bool HasWeights(const CallShape& call) {
+  return call.rank(0) == 2 && call.rank(1) == 2 && call.rank(3) == 2 && call.rank(4) == 2;
+}
+
+}  // namespace
+
+std::span<const OpRow> RecurrentOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({
+      {"gru", EnactRecurrent, 1, 3},
+      {"gru_cell", EnactCell, 2, 2, HasWeights},
+      {"lstm", EnactRecurrent, 1, 3},
+      {"lstm_cell", EnactCell, 3, 2, HasWeights},
+      {"rnn", EnactRecurrent, 1, 3},
+  });
+  return kRows;
+}
+
+}  // namespace onnx_mem::eager

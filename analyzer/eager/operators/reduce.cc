@@ -1,0 +1,375 @@
+// Reductions. The gradient of a sum is a view with strides 0; everything else materialises it.
+// Sources: tools/autograd/derivatives.yaml, torch/csrc/autograd/FunctionsManual.cpp (sum_backward,
+// scale_grad_by_count, prod_backward, std_backward, linalg_vector_norm_backward).
+#include "analyzer/eager/operators/reduce.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analyzer/eager/operators/families.h"
+#include "analyzer/eager/operators/pointwise.h"
+#include "analyzer/eager/views/views.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+struct Reduction {
+  Dims x;     // of the input
+  Dims kept;  // of the output with the reduced axes as 1
+  DType x_dtype;
+};
+
+Reduction ReductionOf(const EagerTensor& x, const Dims& axes) {
+  return {x.dims, ReducedDims(x.dims, axes, /*keep_dims=*/true), x.dtype};
+}
+
+// The gradient with its reduced axes back (a view), and expanded over the input's shape (strides 0).
+TensorRef Restored(Backward& b, const Reduction& r) { return View(b.m, b.grad(), r.kept); }
+TensorRef Expanded(Backward& b, const Reduction& r) { return Expand(b.m, Restored(b, r), r.x); }
+
+struct Arguments {
+  Dims axes;
+  bool keep_dims;
+};
+
+Arguments ArgumentsOf(const Call& call) {
+  const auto rank = static_cast<int64_t>(call.input(0)->dims.size());
+  Arguments arguments;
+  for (int64_t axis : IntsAttribute(call.node, "axes")) arguments.axes.push_back(axis < 0 ? axis + rank : axis);
+  if (call.node.attributes.contains("axis")) {
+    const int64_t axis = IntAttribute(call.node, "axis", 0);
+    arguments.axes.push_back(axis < 0 ? axis + rank : axis);
+  }
+  arguments.keep_dims = call.output_dims().size() == call.input(0)->dims.size();
+  return arguments;
+}
+
+Dims OutputDims(const EagerTensor& x, const Arguments& a) { return ReducedDims(x.dims, a.axes, a.keep_dims); }
+
+// Under autocast: run in float32 by an argument of the kernel, without a copy of the input.
+DType WideType(const Machine& m, const EagerTensor& x) {
+  return m.autocast() && IsHalf(x.dtype) ? DType::kFloat32 : x.dtype;
+}
+
+void EnactSum(Machine& m, const Call& call, Outputs& out) {
+  const Arguments a = ArgumentsOf(call);
+  out[0] = Sum(m, call.input(0), a.axes, a.keep_dims);
+}
+
+void EnactMean(Machine& m, const Call& call, Outputs& out) {
+  const Arguments a = ArgumentsOf(call);
+  out[0] = Mean(m, call.input(0), a.axes, a.keep_dims);
+}
+
+// Every element equal to the extremum gets its share: mask, count, quotient, product.
+void EnactExtremum(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const Arguments a = ArgumentsOf(call);
+  NodeRef node = m.MakeNode(call.node.op == "amax" ? "AmaxBackward0" : "AminBackward0", {x});
+  node.Save(x);
+  out[0] = m.New(call.node.op, OutputDims(*x, a), x->dtype);
+  node.Save(out[0]);
+  node.Output(out[0]);
+  node.Formula([r = ReductionOf(*x, a.axes)](Backward& b) {
+    const TensorRef x = b.saved(0);
+    const TensorRef mask = b.m.NewLike("eq", *x, DType::kBool);
+    const TensorRef count = b.m.New("sum", r.kept, DType::kInt64);
+    const TensorRef share = b.m.New("div", r.kept, b.grad()->dtype);
+    b.result(0, NewPointwise(b.m, "mul", {share, mask}));
+  });
+}
+
+// Values and indices; the gradient is scattered into zeros, in place.
+void EnactMaxDim(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const Dims dims = OutputDims(*x, ArgumentsOf(call));
+  NodeRef node = m.MakeNode("MaxBackward0", {x});
+  out[0] = m.New("max", dims, x->dtype);
+  TensorRef indices = m.Allocate(dims, DType::kInt64);
+  node.Save(indices);
+  node.Output(out[0]);
+  if (out.size() > 1) out[1] = indices;
+  node.Formula([dims = x->dims](Backward& b) {
+    const TensorRef zeros = b.m.New("new_zeros", dims, b.grad()->dtype);
+    b.result(0, OverwriteUnlessObserved(b.m, "scatter_", zeros));
+  });
+}
+
+void ProdBackward(Backward& b, const Reduction& r, const Dims& axes) {
+  const DType dtype = b.grad()->dtype;
+  const TensorRef x = ToCopy(b.m, b.saved(0), dtype);
+  const bool whole = axes.empty();
+  const size_t axis = whole ? 0 : static_cast<size_t>(axes[0]);
+  Dims dims = whole ? Dims{NumElements(r.x)} : r.x;
+  Dims one = dims, rest = dims;
+  one[axis] = 1;
+  rest[axis] = std::max<int64_t>(dims[axis] - 1, 0);
+  const TensorRef ones = b.m.New("ones", one, dtype);
+  const TensorRef before = b.m.New("cat", dims, dtype);
+  const TensorRef products = b.m.New("cumprod", dims, dtype);
+  TensorRef after;
+  {
+    const TensorRef flipped = b.m.New("flip", rest, dtype);
+    after = b.m.New("cat", dims, dtype);
+  }
+  TensorRef reversed;
+  {
+    const TensorRef reverse_products = b.m.New("cumprod", dims, dtype);
+    reversed = b.m.New("flip", dims, dtype);
+  }
+  const TensorRef product = b.m.New("mul", dims, dtype);
+  b.result(0, View(b.m, b.m.New("mul", dims, dtype), r.x));
+}
+
+void EnactProd(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const Arguments a = ArgumentsOf(call);
+  NodeRef node = m.MakeNode("ProdBackward1", {x});
+  node.Save(x);
+  out[0] = m.New("prod", OutputDims(*x, a), WideType(m, *x));
+  node.Save(out[0]);
+  node.Output(out[0]);
+  node.Formula([r = ReductionOf(*x, a.axes), axes = a.axes](Backward& b) { ProdBackward(b, r, axes); });
+}
+
+void EnactNorm(Machine& m, const Call& call, Outputs& out) {
+  const Arguments a = ArgumentsOf(call);
+  out[0] = VectorNorm(m, call.input(0), FloatAttribute(call.node, "p", 2.0), a.axes, a.keep_dims);
+}
+
+void EnactLogSumExp(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef x = m.AutocastHigh(call.input(0));
+  const Arguments a = ArgumentsOf(call);
+  NodeRef node = m.MakeNode("LogsumexpBackward0", {x});
+  node.Save(x);
+  out[0] = m.New("logsumexp", OutputDims(*x, a), x->dtype);
+  node.Save(out[0]);
+  node.Output(out[0]);
+  node.Formula([](Backward& b) { b.result(0, RunPointwise(b.m, {"sub", "exp", "mul"}, {b.saved(0)})); });
+}
+
+void EnactCumSum(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("CumsumBackward0", {x});
+  out[0] = m.NewLike("cumsum", *x, WideType(m, *x));
+  node.Output(out[0]);
+  node.Formula([dtype = x->dtype](Backward& b) {
+    const TensorRef g = ToCopy(b.m, b.grad(), dtype);
+    b.result(0, RunPointwise(b.m, {"flip", "cumsum", "flip"}, {g}));
+  });
+}
+
+// grad * result, a look for zeros in the input, and without any the reversed sum of the products over the input.
+void CumProdBackward(Backward& b) {
+  const TensorRef x = b.saved(0);
+  const TensorRef products = NewPointwise(b.m, "mul", {b.saved(1), b.grad()});
+  const TensorRef zeros = b.m.NewLike("eq", *x, DType::kBool);
+  b.m.New("any", Dims{}, DType::kBool);
+  const TensorRef sums = RunPointwise(b.m, {"flip", "cumsum", "flip"}, {products});
+  b.result(0, NewPointwise(b.m, "div", {sums, x}));
+}
+
+void EnactCumProd(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("CumprodBackward0", {x});
+  node.Save(x);
+  out[0] = m.NewLike("cumprod", *x, WideType(m, *x));
+  node.Save(out[0]);
+  node.Output(out[0]);
+  node.Formula(CumProdBackward);
+}
+
+// log(exp(g).sum over what follows), for the positive and the negative part of g apart.
+void LogCumSumExpBackward(Backward& b) {
+  const TensorRef x = b.saved(0);
+  TensorRef parts[2];
+  {
+    TensorRef logarithm;
+    {
+      const TensorRef magnitude = b.m.NewLike("abs", *x);
+      logarithm = b.m.NewLike("log", *x);
+    }
+    for (size_t i = 0; i < 2; ++i) {
+      const TensorRef mask = b.m.NewLike(i == 0 ? "gt" : "lt", *x, DType::kBool);
+      parts[i] = b.m.NewLike("where", *x);
+    }
+    TensorRef sums[2];
+    for (TensorRef& sum : sums) {
+      const TensorRef difference = b.m.NewLike("sub", *x);
+      TensorRef reversed;
+      {
+        const TensorRef flipped = b.m.NewLike("flip", *x);
+        const TensorRef scanned = b.m.NewLike("logcumsumexp", *x);
+        reversed = b.m.NewLike("flip", *x);
+      }
+      const TensorRef exponent = b.m.NewLike("add", *x);
+      sum = b.m.NewLike("exp", *x);
+    }
+    b.result(0, b.m.NewLike("sub", *x));
+  }
+}
+
+void EnactLogCumSumExp(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef x = m.AutocastHigh(call.input(0));
+  NodeRef node = m.MakeNode("LogcumsumexpBackward0", {x});
+  node.Save(x);
+  out[0] = m.NewLike("logcumsumexp", *x);
+  node.Save(out[0]);
+  node.Output(out[0]);
+  node.Formula(LogCumSumExpBackward);
+}
+
+void VarianceBackward(Backward& b, const Reduction& r, const TensorRef& x) {
+  const TensorRef mean = b.m.New("mean", r.kept, x->dtype);
+  const TensorRef centred = NewPointwise(b.m, "sub", {x, mean});
+  const TensorRef scaled = b.m.New("mul", r.kept, x->dtype);
+  b.result(0, NewPointwise(b.m, "mul", {scaled, centred}));
+}
+
+void EnactVariance(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const bool is_std = call.node.op == "std";
+  const Arguments a = ArgumentsOf(call);
+  NodeRef node = m.MakeNode(is_std ? "StdBackward0" : "VarBackward0", {x});
+  node.Save(x);
+  out[0] = m.New(call.node.op, OutputDims(*x, a), x->dtype);
+  if (is_std) node.Save(out[0]);
+  node.Output(out[0]);
+  node.Formula([r = ReductionOf(*x, a.axes), is_std](Backward& b) {
+    TensorRef scaled;
+    if (is_std) {
+      const TensorRef twice = b.m.NewLike("mul", *b.grad());
+      scaled = b.m.NewLike("div", *b.grad());
+      const TensorRef zero = b.m.NewLike("eq", *b.grad(), DType::kBool);
+    }
+    VarianceBackward(b, r, b.saved(0));
+  });
+}
+
+// Indices and truth values: no gradient.
+void EnactIndices(Machine& m, const Call& call, Outputs& out) {
+  out[0] = m.New(call.node.op, call.output_dims(), DType::kInt64);
+}
+void EnactTruth(Machine& m, const Call& call, Outputs& out) {
+  out[0] = m.New(call.node.op, call.output_dims(), DType::kBool);
+}
+
+}  // namespace
+
+Dims ReducedDims(const Dims& x_dims, const Dims& axes, bool keep_dims) {
+  Dims dims;
+  for (size_t d = 0; d < x_dims.size(); ++d) {
+    const bool reduced = axes.empty() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end();
+    if (!reduced) {
+      dims.push_back(x_dims[d]);
+    } else if (keep_dims) {
+      dims.push_back(1);
+    }
+  }
+  return dims;
+}
+
+TensorRef Sum(Machine& m, const TensorRef& x, const Dims& axes, bool keep_dims) {
+  NodeRef node = m.MakeNode("SumBackward1", {x});
+  const DType dtype = IsFloating(x->dtype) ? WideType(m, *x) : DType::kInt64;
+  TensorRef y = m.New("sum", ReducedDims(x->dims, axes, keep_dims), dtype);
+  node.Output(y);
+  node.Formula([r = ReductionOf(*x, axes)](Backward& b) { b.result(0, Expanded(b, r)); });
+  return y;
+}
+
+TensorRef Mean(Machine& m, const TensorRef& x, const Dims& axes, bool keep_dims) {
+  NodeRef node = m.MakeNode("MeanBackward1", {x});
+  TensorRef y = m.New("mean", ReducedDims(x->dims, axes, keep_dims), x->dtype);
+  node.Output(y);
+  node.Formula([r = ReductionOf(*x, axes)](Backward& b) { b.result(0, b.m.NewLike("div", *Expanded(b, r))); });
+  return y;
+}
+
+namespace {
+
+// The elements equal to the largest share the gradient.
+TensorRef LargestNormBackward(Backward& b, const TensorRef& x, const Reduction& r) {
+  const TensorRef magnitude = b.m.NewLike("abs", *x);
+  TensorRef largest;
+  {
+    const TensorRef equal = b.m.NewLike("eq", *x, DType::kBool), undefined = b.m.NewLike("isnan", *x, DType::kBool);
+    largest = b.m.NewLike("logical_or", *x, DType::kBool);
+  }
+  const TensorRef count = b.m.New("sum", r.kept, DType::kInt64);
+  const TensorRef share = b.m.New("div", r.kept, x->dtype);
+  const TensorRef spread = b.m.NewLike("mul", *x), sign = b.m.NewLike("sgn", *x);
+  return b.m.NewLike("mul", *x);
+}
+
+// x * |x| ** (p - 2), scaled by the gradient over norm ** (p - 1).
+TensorRef PowerNormBackward(Backward& b, const TensorRef& x, const Reduction& r, double p) {
+  TensorRef powers;
+  {
+    const TensorRef magnitude = b.m.NewLike("abs", *x);
+    const TensorRef power = p == 3.0 ? nullptr : b.m.NewLike("pow", *x);
+    powers = b.m.NewLike("mul", *x);
+  }
+  const TensorRef power = b.m.New("pow", r.kept, x->dtype);
+  const TensorRef scale = b.m.New("div", r.kept, x->dtype);
+  const TensorRef zero = b.m.New("eq", r.kept, DType::kBool);
+  return b.m.NewLike("mul", *x);
+}
+
+}  // namespace
+
+TensorRef VectorNorm(Machine& m, const TensorRef& x, double p, const Dims& axes, bool keep_dims) {
+  NodeRef node = m.MakeNode("LinalgVectorNormBackward0", {x});
+  node.Save(x);
+  TensorRef y = m.New("linalg_vector_norm", ReducedDims(x->dims, axes, keep_dims), WideType(m, *x));
+  node.Save(y);
+  node.Output(y);
+  node.Formula([r = ReductionOf(*x, axes), p](Backward& b) {
+    const TensorRef x = b.saved(0), norm = View(b.m, b.saved(1), r.kept);
+    if (p == 1.0) {
+      b.result(0, RunPointwise(b.m, {"sgn", "mul"}, {x, norm}));
+      return;
+    }
+    if (std::isinf(p)) return b.result(0, LargestNormBackward(b, x, r));
+    if (p != 2.0) return b.result(0, PowerNormBackward(b, x, r, p));
+    const TensorRef direction = NewPointwise(b.m, "div", {x, norm});
+    const TensorRef zero = b.m.New("eq", r.kept, DType::kBool);
+    b.result(0, NewPointwise(b.m, "mul", {direction, norm}));
+  });
+  return y;
+}
+
+namespace {
+
+bool HasAxes(const CallShape& call) {
+  const bool all = !call.node.attributes.contains("axis");
+  return call.AxesWithin("axes", call.rank(0)) && (all || call.AxisWithin("axis", call.rank(0)));
+}
+
+}  // namespace
+
+std::span<const OpRow> ReduceOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({
+      {"all", EnactTruth},
+      {"amax", EnactExtremum},
+      {"amin", EnactExtremum},
+      {"any", EnactTruth},
+      {"argmax", EnactIndices},
+      {"argmin", EnactIndices},
+      {"cumprod", EnactCumProd},
+      {"cumsum", EnactCumSum},
+      {"logcumsumexp", EnactLogCumSumExp},
+      {"logsumexp", EnactLogSumExp},
+      {"max_dim", EnactMaxDim},
+      {"mean", EnactMean},
+      {"norm", EnactNorm},
+      {"prod", EnactProd, 1, 0, HasAxes},
+      {"std", EnactVariance},
+      {"sum", EnactSum},
+      {"var", EnactVariance},
+  });
+  return kRows;
+}
+
+}  // namespace onnx_mem::eager

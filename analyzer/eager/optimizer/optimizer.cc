@@ -1,0 +1,265 @@
+#include "analyzer/eager/optimizer/optimizer.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/eager/optimizer/optimizer_step.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/suggest.h"
+
+namespace onnx_mem {
+namespace {
+
+// State of one parameter, one entry per tensor that the optimizer keeps: bytes, and the name it has in state_dict().
+struct StateTensor {
+  std::string_view name;
+  int64_t bytes;
+};
+using StateFn = std::vector<StateTensor> (*)(const TrainedParameter&);
+
+constexpr int64_t kStepScalarBytes = 4;
+
+std::vector<StateTensor> NoState(const TrainedParameter&) { return {}; }
+std::vector<StateTensor> Momentum(const TrainedParameter& p) { return {{"momentum_buffer", p.bytes}}; }
+std::vector<StateTensor> TwoMoments(const TrainedParameter& p) {
+  return {{"step", kStepScalarBytes}, {"exp_avg", p.bytes}, {"exp_avg_sq", p.bytes}};
+}
+std::vector<StateTensor> ThreeMoments(const TrainedParameter& p) {
+  return {{"step", kStepScalarBytes}, {"exp_avg", p.bytes}, {"exp_avg_sq", p.bytes}, {"max_exp_avg_sq", p.bytes}};
+}
+std::vector<StateTensor> SquareAverage(const TrainedParameter& p) {
+  return {{"step", kStepScalarBytes}, {"square_avg", p.bytes}};
+}
+std::vector<StateTensor> SquareAverageAndMomentum(const TrainedParameter& p) {
+  return {{"step", kStepScalarBytes}, {"square_avg", p.bytes}, {"momentum_buffer", p.bytes}};
+}
+std::vector<StateTensor> SquareAverageAndMean(const TrainedParameter& p) {
+  return {{"step", kStepScalarBytes}, {"square_avg", p.bytes}, {"grad_avg", p.bytes}};
+}
+std::vector<StateTensor> SumOfSquares(const TrainedParameter& p) {
+  return {{"step", kStepScalarBytes}, {"sum", p.bytes}};
+}
+
+// torch/optim/_adafactor.py: a row and a column of second moments for matrices, a full one for vectors.
+std::vector<StateTensor> Factored(const TrainedParameter& p) {
+  if (p.dims.size() < 2) return {{"step", kStepScalarBytes}, {"variance", p.bytes}};
+  const FactorBytes factors = FactorsOf(p);
+  return {{"step", kStepScalarBytes}, {"row_var", factors.rows}, {"col_var", factors.columns}};
+}
+
+// bitsandbytes/optim/optimizer.py (0.50): two bytes of state per element in blocks of 256 with an fp32 maximum each;
+// tensors below 4,096 elements keep fp32 state.
+constexpr int64_t kSmallestEightBit = 4096;
+std::vector<StateTensor> EightBitMoments(const TrainedParameter& p) {
+  constexpr int64_t kBlock = 256;
+  if (p.elements < kSmallestEightBit) return {{"state1", 4 * p.elements}, {"state2", 4 * p.elements}};
+  const int64_t maxima = (p.elements + kBlock - 1) / kBlock * 4;
+  return {{"state1", p.elements}, {"state2", p.elements}, {"absmax1", maxima}, {"absmax2", maxima}};
+}
+
+// Passes: how often a step reads or writes as many bytes as the trained parameters have, one operator of the
+// framework's loop after another (_multi_tensor_adam: lerp 3, mul 2, addcmul 3, sqrt 2, div 2, add 2, addcdiv 4).
+struct OptimizerRow {
+  std::string_view name;
+  std::string_view description;
+  StateFn state;
+  StepFn foreach;
+  StepFn for_loop;
+  int passes;
+  bool has_fused = false;
+  bool state_at_construction = false;
+  std::string_view also = "";  // other names of it, separated by spaces
+};
+
+constexpr auto kOptimizers = std::to_array<OptimizerRow>({
+    {"adafactor", "factored second moments", Factored, ForeachAdafactor, LoopAdafactor, 16},
+    {"adagrad", "sum of squares, from construction on", SumOfSquares, ForeachAdagrad, LoopRootOfSquares, 13, true,
+     true},
+    {"adam", "two moments", TwoMoments, ForeachAdam, LoopAdam, 18, true},
+    {"adam8bit", "two moments of one byte (bitsandbytes)", EightBitMoments, NoTemporaries, NoTemporaries, 4},
+    {"adamw", "two moments, decoupled weight decay", TwoMoments, ForeachAdamW, LoopAdamW, 20, true},
+    {"amsgrad", "Adam with a third moment", ThreeMoments, ForeachAdam, LoopAdam, 21, true},
+    {"momentum", "SGD with momentum", Momentum, ForeachMomentum, LoopMomentum, 8, true, false, "sgd-momentum sgdm"},
+    {"nesterov", "SGD with Nesterov momentum", Momentum, ForeachMomentum, LoopNesterov, 11, true, false,
+     "sgd-nesterov"},
+    {"none", "no optimizer: forward and backward only", NoState, NoTemporaries, NoTemporaries, 0},
+    {"rmsprop", "one moment", SquareAverage, ForeachRmsProp, LoopRootOfSquares, 13},
+    {"rmsprop-centered", "one moment and the mean gradient", SquareAverageAndMean, ForeachRmsProp, LoopRootOfSquares,
+     17},
+    {"rmsprop-momentum", "one moment and momentum", SquareAverageAndMomentum, ForeachRmsProp, LoopRootOfSquares, 16},
+    {"sgd", "no state", NoState, ForeachSgd, LoopSgd, 3, true},
+});
+
+const OptimizerRow* FindRow(std::string_view name) {
+  auto it = std::find_if(kOptimizers.begin(), kOptimizers.end(), [&](const auto& row) { return row.name == name; });
+  return it == kOptimizers.end() ? nullptr : &*it;
+}
+
+// The row that someone means by "AdamW", "torch.optim.SGD" or "sgd_momentum".
+const OptimizerRow* RowOfWord(std::string_view word) {
+  constexpr std::string_view kModule = "torch.optim.";
+  if (word.starts_with(kModule)) word.remove_prefix(kModule.size());
+  const auto means = [&](const OptimizerRow& row) {
+    return SameWord(word, row.name) || HasWord(row.also, word);
+  };
+  const auto it = std::find_if(kOptimizers.begin(), kOptimizers.end(), means);
+  return it == kOptimizers.end() ? nullptr : &*it;
+}
+
+std::vector<StateTensor> StateOf(const Optimizer& optimizer, const OptimizerRow* row, const TrainedParameter& p) {
+  if (row != nullptr) return row->state(p);
+  return {{"state", std::llround(optimizer.bytes_per_parameter * static_cast<double>(p.elements))}};
+}
+
+// State that belongs to no parameter: two tables of 256 numbers say what 8-bit Adam's bytes stand for.
+std::vector<StateTensor> SharedState(const OptimizerRow* row, const std::vector<TrainedParameter>& parameters) {
+  if (row == nullptr || row->state != EightBitMoments) return {};
+  const bool needed = std::any_of(parameters.begin(), parameters.end(),
+                                  [](const TrainedParameter& p) { return p.elements >= kSmallestEightBit; });
+  if (!needed) return {};
+  return {{"qmap1", 1024}, {"qmap2", 1024}};
+}
+
+// The temporaries at the peak of a step, beside all of its state. Where state grows within the loop, part of it is
+// still missing when a temporary is largest: what is over the final state is the step's alone.
+std::vector<int64_t> Temporaries(const Optimizer& optimizer, const OptimizerRow* row,
+                                 const std::vector<TrainedParameter>& parameters, bool first_step) {
+  if (row == nullptr || optimizer.implementation == OptimizerImplementation::kFused) return {};
+  const bool in_lists = optimizer.implementation == OptimizerImplementation::kForeach;
+  StepLocals locals;
+  (in_lists ? row->foreach : row->for_loop)(parameters, {optimizer.weight_decay, first_step}, locals);
+  if (locals.kept_bytes() == 0) return locals.peak_tensors();
+  const int64_t bytes = locals.peak_bytes() - locals.kept_bytes();
+  return bytes > 0 ? std::vector<int64_t>{bytes} : std::vector<int64_t>{};
+}
+
+void AddState(MemoryProgram& program, const std::vector<TrainedParameter>& parameters, const Optimizer& optimizer,
+              const OptimizerRow* row, StepId begin) {
+  const auto add = [&](std::string name, int64_t bytes) -> Buffer* {
+    if (bytes == 0) return nullptr;
+    Buffer buffer;
+    buffer.name = std::move(name);
+    buffer.category = Category::kOptimizerState;
+    buffer.bytes = bytes;
+    buffer.begin = begin;
+    buffer.end = program.steps.next_id();
+    buffer.kept_by = "kept by the optimizer between steps";
+    return &program.buffers[program.buffers.Add(std::move(buffer))];
+  };
+  for (const StateTensor& shared : SharedState(row, parameters)) {
+    add(absl::StrCat(optimizer.name, ".", std::string(shared.name)), shared.bytes);
+  }
+  for (const TrainedParameter& p : parameters) {
+    for (const StateTensor& state : StateOf(optimizer, row, p)) {
+      Buffer* buffer = add(absl::StrCat(p.name, ".", std::string(state.name)), state.bytes);
+      if (buffer == nullptr || state.bytes != p.bytes) continue;
+      buffer->dims = p.dims;
+      buffer->dtype = p.dtype;
+    }
+  }
+}
+
+// A fused kernel reads parameter, gradient and state once and writes parameter and state once.
+int64_t MovedBytes(const Optimizer& optimizer, const OptimizerRow* row, const std::vector<TrainedParameter>& all) {
+  int64_t parameters = 0, state = 0;
+  for (const TrainedParameter& p : all) {
+    parameters += p.bytes;
+    for (const StateTensor& tensor : StateOf(optimizer, row, p)) state += tensor.bytes;
+  }
+  const bool fused = row == nullptr || optimizer.implementation == OptimizerImplementation::kFused;
+  return fused ? 3 * parameters + 2 * state : row->passes * parameters;
+}
+
+StepId AddOptimizerStep(MemoryProgram& program, std::string op) {
+  Step step;
+  step.op = std::move(op);
+  step.phase = Phase::kOptimizer;
+  return program.steps.Add(std::move(step));
+}
+
+}  // namespace
+
+std::vector<std::string> OptimizerNames() {
+  std::vector<std::string> names;
+  for (const OptimizerRow& row : kOptimizers) names.emplace_back(row.name);
+  return names;
+}
+
+std::string_view NameOf(OptimizerImplementation implementation) {
+  switch (implementation) {
+    case OptimizerImplementation::kForeach: return "foreach";
+    case OptimizerImplementation::kForLoop: return "for-loop";
+    case OptimizerImplementation::kFused: return "fused";
+  }
+  return "";
+}
+
+absl::Status CheckImplementation(const Optimizer& optimizer) {
+  const OptimizerRow* row = FindRow(optimizer.name);
+  if (optimizer.implementation != OptimizerImplementation::kFused || (row != nullptr && row->has_fused)) {
+    return absl::OkStatus();
+  }
+  std::vector<std::string> fused;
+  for (const OptimizerRow& other : kOptimizers) {
+    if (other.has_fused) fused.emplace_back(other.name);
+  }
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+                     absl::StrCat("--optimizer-impl: ", optimizer.name, " has no fused implementation"),
+                     {absl::StrCat("these have: ", absl::StrJoin(fused, ", "))});
+}
+
+absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text) {
+  Optimizer optimizer;
+  if (const OptimizerRow* row = RowOfWord(text); row != nullptr) {
+    optimizer.name = std::string(row->name);
+    return optimizer;
+  }
+  constexpr double kMostBytes = 4096;  // beyond what any keeps, and no product leaves 64 bits
+  double bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  if (error == std::errc() && end == text.data() + text.size() && bytes >= 0 && bytes <= kMostBytes) {
+    optimizer.name = "bytes";
+    optimizer.bytes_per_parameter = bytes;
+    return optimizer;
+  }
+  std::vector<std::string> details;
+  if (std::string hint = DidYouMean(text, OptimizerNames()); !hint.empty()) details.push_back(std::move(hint));
+  details.push_back(absl::StrCat("known: ", absl::StrJoin(OptimizerNames(), ", "),
+                                 ", or a number: bytes of state per parameter"));
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+                     absl::StrCat("unknown optimizer '", std::string(text), "'"), std::move(details));
+}
+
+MemoryProgram WithOptimizer(const MemoryProgram& trace, const std::vector<TrainedParameter>& parameters,
+                            const Optimizer& optimizer, bool first_step) {
+  MemoryProgram program = trace;
+  const OptimizerRow* row = FindRow(optimizer.name);
+  if (row != nullptr && row->name == "none") return program;
+  const StepId backward_end = trace.steps.next_id();
+  const StepId make_state = AddOptimizerStep(program, absl::StrCat(optimizer.name, " state"));
+  const StepId update = AddOptimizerStep(program, absl::StrCat(optimizer.name, " step"));
+  for (Buffer& buffer : program.buffers) {
+    if (buffer.end == backward_end) buffer.end = program.steps.next_id();
+  }
+  program.steps[update].moved_bytes = MovedBytes(optimizer, row, parameters);
+  const bool from_start = !first_step || (row != nullptr && row->state_at_construction);
+  AddState(program, parameters, optimizer, row, from_start ? StepId(0) : make_state);
+  for (const int64_t bytes : Temporaries(optimizer, row, parameters, first_step)) {
+    Buffer buffer;
+    buffer.name = absl::StrCat(optimizer.name, " temporaries");
+    buffer.category = Category::kOptimizerTemporaries;
+    buffer.bytes = bytes;
+    buffer.begin = update;
+    buffer.end = program.steps.next_id();
+    program.buffers.Add(std::move(buffer));
+  }
+  return program;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,140 @@
+// Elementwise choice: where, masked_fill, maximum and minimum, prelu, lerp. Source: tools/autograd/derivatives.yaml.
+#include <array>
+
+#include "analyzer/eager/operators/families.h"
+#include "analyzer/eager/operators/pointwise.h"
+#include "analyzer/eager/views/views.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+constexpr size_t kSelf = 0, kOther = 1;
+
+// One `where` per operand that wants a gradient; the zeros are a scalar tensor.
+void WhereBackward(Backward& b) {
+  const TensorRef condition = b.saved(0);
+  for (size_t edge : {kOther, kSelf}) {
+    if (!b.needs(edge)) continue;
+    const TensorRef zero = b.m.New("scalar_tensor", Dims{}, b.grad()->dtype);
+    b.result(edge, NewPointwise(b.m, "where", {condition, b.grad()}, b.grad()->dtype));
+  }
+}
+
+// Inputs: condition, a, b; a missing a or b was a Python number.
+void EnactWhere(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &condition = call.input(0), &a = call.input(1), &b = call.input(2);
+  const DType dtype = a == nullptr && b == nullptr ? call.output().dtype : ResultType({a, b});
+  TensorRef number;
+  if (a == nullptr || b == nullptr) number = m.New("scalar_tensor", Dims{}, dtype);
+  NodeRef node = m.MakeNode("WhereBackward0", {a, b});
+  node.Save(condition);
+  out[0] = NewPointwise(m, "where", {condition, a, b}, dtype);
+  node.Output(out[0]);
+  node.Formula(WhereBackward);
+}
+
+void EnactMaskedFill(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &mask = call.input(1);
+  NodeRef node = m.MakeNode("MaskedFillBackward0", {x});
+  node.Save(mask);
+  out[0] = call.inplace() ? InPlace(m, "masked_fill", x) : NewPointwise(m, "masked_fill", {x, mask}, x->dtype);
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    const TensorRef mask = b.saved(0);
+    b.result(0, NewPointwise(b.m, "masked_fill", {b.grad(), mask}, b.grad()->dtype));
+  });
+}
+
+// where(self == other, g / 2, g), then in place 0 where the other operand was chosen.
+TensorRef ExtremumGrad(Backward& b, const TensorRef& self, const TensorRef& other) {
+  const TensorRef chosen = NewPointwise(b.m, "gt", {self, other}, DType::kBool);
+  const TensorRef half = b.m.NewLike("div", *b.grad());
+  const TensorRef equal = NewPointwise(b.m, "eq", {self, other}, DType::kBool);
+  const TensorRef grad = NewPointwise(b.m, "where", {equal, half, b.grad()}, half->dtype);
+  return OverwriteUnlessObserved(b.m, "masked_fill_", grad);
+}
+
+void EnactExtremum(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &a = call.input(0), &b = call.input(1);
+  NodeRef node = m.MakeNode(call.node.op == "maximum" ? "MaximumBackward0" : "MinimumBackward0", {a, b});
+  node.Save(b);
+  node.Save(a);
+  out[0] = NewPointwise(m, call.node.op, {a, b});
+  node.Output(out[0]);
+  node.Formula([](Backward& back) {
+    const TensorRef other = back.saved(0), self = back.saved(1);
+    for (size_t edge : {kOther, kSelf}) {
+      if (back.needs(edge)) back.result(edge, ExtremumGrad(back, self, other));
+    }
+  });
+}
+
+// The slopes are viewed as [1, C, 1, ...]; one kernel makes dx and a slope gradient of x's size, which is summed.
+void EnactPrelu(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef x = m.AutocastLow(call.input(0));
+  TensorRef slope = m.AutocastLow(call.input(1));
+  Dims view(x->dims.size(), 1);
+  if (view.size() > 1) view[1] = NumElements(slope->dims);
+  if (slope->dims != view && NumElements(view) == NumElements(slope->dims)) slope = View(m, slope, view);
+  NodeRef node = m.MakeNode("PreluKernelBackward0", {x, slope});
+  node.Save(x);
+  node.Save(slope);
+  out[0] = NewPointwise(m, "_prelu_kernel", {x, slope});
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    const TensorRef x = b.saved(0);
+    TensorRef dx = NewPointwise(b.m, "_prelu_kernel_backward", {x, b.grad()});
+    TensorRef dslope = b.m.Allocate(dx->dims, dx->dtype, dx->strides);
+    b.result(0, dx);
+    b.result(1, dslope);
+  });
+}
+
+// lerp by a tensor: g * w for the end, g * (1 - w) for the start, g * (end - start) for the weight.
+TensorRef LerpByTensor(Machine& m, const TensorRef& start, const TensorRef& end, const TensorRef& weight) {
+  NodeRef node = m.MakeNode("LerpBackward1", {start, end, weight});
+  node.Save(node.needs(2) ? end : nullptr);
+  node.Save(node.needs(2) ? start : nullptr);
+  node.Save(weight);
+  TensorRef y = NewPointwise(m, "lerp", {start, end, weight});
+  node.Output(y);
+  node.Formula([](Backward& b) {
+    const TensorRef end = b.saved(0), start = b.saved(1), weight = b.saved(2);
+    if (b.needs(1)) b.result(1, NewPointwise(b.m, "mul", {b.grad(), weight}));
+    if (b.needs(0)) b.result(0, RunPointwise(b.m, {"rsub", "mul"}, {b.grad(), weight}));
+    if (b.needs(2)) b.result(2, RunPointwise(b.m, {"sub", "mul"}, {b.grad(), start, end}));
+  });
+  return y;
+}
+
+// lerp by a number: g * (1 - w) and g * w.
+void EnactLerp(Machine& m, const Call& call, Outputs& out) {
+  if (call.input(2) != nullptr) {
+    out[0] = LerpByTensor(m, call.input(0), call.input(1), call.input(2));
+    return;
+  }
+  NodeRef node = m.MakeNode("LerpBackward0", {call.input(0), call.input(1)});
+  out[0] = NewPointwise(m, "lerp", {call.input(0), call.input(1)});
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    for (size_t edge : {kOther, kSelf}) {
+      if (b.needs(edge)) b.result(edge, b.m.NewLike("mul", *b.grad()));
+    }
+  });
+}
+
+}  // namespace
+
+std::span<const OpRow> SelectionOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({
+      {"lerp", EnactLerp, 2},
+      {"masked_fill", EnactMaskedFill, 2},
+      {"maximum", EnactExtremum, 2},
+      {"minimum", EnactExtremum, 2},
+      {"prelu", EnactPrelu, 2},
+      {"where", EnactWhere},
+  });
+  return kRows;
+}
+
+}  // namespace onnx_mem::eager

@@ -1,0 +1,167 @@
+// Operators that move elements into a new tensor: cat, stack, padding, roll, repeat, flip. None saves more than shapes,
+// but for the paddings that keep their input.
+// Sources: tools/autograd/derivatives.yaml, torch/csrc/autograd/FunctionsManual.cpp (cat_tensors_backward,
+// repeat_backward), aten/src/ATen/native/TensorShape.cpp.
+#include "analyzer/eager/views/shape.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "analyzer/eager/operators/families.h"
+#include "analyzer/eager/operators/pointwise.h"
+#include "analyzer/eager/views/layout.h"
+#include "analyzer/eager/views/views.h"
+
+namespace onnx_mem::eager {
+namespace {
+
+size_t AxisOf(const Call& call, size_t rank) {
+  const int64_t axis = IntAttribute(call.node, "axis", 0);
+  return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+}
+
+// Operands of another dtype are cast first.
+std::vector<TensorRef> Promoted(Machine& m, const std::vector<TensorRef>& inputs) {
+  DType dtype = DType::kUnknown;
+  for (const TensorRef& t : inputs) {
+    if (t != nullptr) dtype = dtype == DType::kUnknown ? t->dtype : PromoteTypes(dtype, t->dtype);
+  }
+  std::vector<TensorRef> promoted;
+  for (const TensorRef& t : inputs) {
+    if (t != nullptr) promoted.push_back(ToCopy(m, t, dtype));
+  }
+  return promoted;
+}
+
+// The common memory format of the operands (compute_output_memory_format), else contiguous.
+Dims CatStrides(const std::vector<TensorRef>& inputs, const Dims& dims) {
+  for (const TensorRef& t : inputs) {
+    if (!SuggestsChannelsLast(*t)) return ContiguousStrides(dims);
+  }
+  return ChannelsLastStrides(dims);
+}
+
+// Tensors that have no such axis, which a malformed file may join, leave the result to what the file says.
+void EnactCat(Machine& m, const Call& call, Outputs& out) {
+  const size_t axis = AxisOf(call, call.output_dims().size());
+  const bool fits = std::all_of(call.inputs.begin(), call.inputs.end(),
+                                [axis](const TensorRef& t) { return t != nullptr && axis < t->dims.size(); });
+  if (fits) out[0] = Cat(m, call.inputs, axis);
+}
+
+void EnactStack(Machine& m, const Call& call, Outputs& out) {
+  out[0] = Stack(m, call.inputs, AxisOf(call, call.output_dims().size()));
+}
+
+// Constant padding keeps the memory format; the others give a contiguous result and save their input.
+void EnactPad(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const std::string mode = StringAttribute(call.node, "mode", "constant");
+  const bool constant = mode == "constant";
+  const bool channels_last = constant && SuggestsChannelsLast(*x);
+  NodeRef node = m.MakeNode(constant ? "ConstantPadNdBackward0" : "ReflectionPad2DBackward0", {x});
+  if (!constant) node.Save(x);
+  const Dims& dims = call.output_dims();
+  out[0] = m.New(constant ? "constant_pad_nd" : "reflection_pad", dims, x->dtype, ImageStrides(dims, channels_last));
+  node.Output(out[0]);
+  node.Formula([constant, dims = x->dims](Backward& b) {
+    const bool keeps = constant && SuggestsChannelsLast(*b.grad());
+    b.result(0, b.m.New(constant ? "constant_pad_nd" : "reflection_pad_backward", dims, b.grad()->dtype,
+                        ImageStrides(dims, keeps)));
+  });
+}
+
+// Rolls, flips and triangles: a new tensor each way. A roll is contiguous.
+void EnactRoll(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("RollBackward0", {x});
+  out[0] = m.New("roll", x->dims, x->dtype);
+  node.Output(out[0]);
+  node.Formula([](Backward& b) { b.result(0, b.m.New("roll", b.grad()->dims, b.grad()->dtype)); });
+}
+
+void EnactLike(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const std::string_view op = call.node.op == "flip" ? "flip" : (call.node.op == "triu" ? "triu" : "tril");
+  NodeRef node = m.MakeNode("FlipBackward0", {x});
+  out[0] = m.NewLike(op, *x);
+  node.Output(out[0]);
+  node.Formula([op](Backward& b) { b.result(0, b.m.NewLike(op, *b.grad())); });
+}
+
+// Tensor.repeat: new; backward sums the repeats.
+void EnactRepeat(Machine& m, const Call& call, Outputs& out) { out[0] = Repeat(m, call.input(0), call.output_dims()); }
+
+}  // namespace
+
+TensorRef Cat(Machine& m, const std::vector<TensorRef>& tensors, size_t axis) {
+  const std::vector<TensorRef> inputs = Promoted(m, tensors);
+  NodeRef node = m.MakeNode("CatBackward0", inputs);
+  Dims dims = inputs[0]->dims;
+  std::vector<int64_t> sizes;
+  for (const TensorRef& t : inputs) sizes.push_back(t->dims[axis]);
+  dims[axis] = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+  TensorRef y = m.New("cat", dims, inputs[0]->dtype, CatStrides(inputs, dims));
+  node.Output(y);
+  node.Formula([sizes, axis](Backward& b) {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (!b.needs(i)) continue;
+      b.result(i, SliceView(b.m, b.grad(), static_cast<int64_t>(axis), 0, sizes[i], 1));
+    }
+  });
+  return y;
+}
+
+TensorRef Stack(Machine& m, const std::vector<TensorRef>& tensors, size_t axis) {
+  const std::vector<TensorRef> inputs = Promoted(m, tensors);
+  NodeRef node = m.MakeNode("StackBackward0", inputs);
+  Dims dims = inputs[0]->dims;
+  dims.insert(dims.begin() + static_cast<int64_t>(axis), static_cast<int64_t>(inputs.size()));
+  TensorRef y = m.New("stack", dims, inputs[0]->dtype);
+  node.Output(y);
+  node.Formula([count = inputs.size(), axis](Backward& b) {
+    for (size_t i = 0; i < count; ++i) {
+      if (b.needs(i)) b.result(i, SelectView(b.m, b.grad(), static_cast<int64_t>(axis), static_cast<int64_t>(i)));
+    }
+  });
+  return y;
+}
+
+TensorRef Repeat(Machine& m, const TensorRef& x, const Dims& dims) {
+  NodeRef node = m.MakeNode("RepeatBackward0", {x});
+  TensorRef y = m.New("repeat", dims, x->dtype);
+  node.Output(y);
+  node.Formula([original = x->dims](Backward& b) {
+    if (NumElements(b.grad()->dims) == NumElements(original)) {
+      b.result(0, Reshape(b.m, b.grad(), original));
+    } else {
+      b.result(0, b.m.New("sum", original, b.grad()->dtype));
+    }
+  });
+  return y;
+}
+
+namespace {
+
+bool AddsAxis(const CallShape& call) {
+  return call.output_rank() == call.rank(0) + 1 && call.AxisWithin("axis", call.output_rank());
+}
+
+}  // namespace
+
+std::span<const OpRow> ShapeOps() {
+  static constexpr auto kRows = std::to_array<OpRow>({
+      {"cat", EnactCat, 1, 1},
+      {"flip", EnactLike},
+      {"pad", EnactPad},
+      {"repeat", EnactRepeat},
+      {"roll", EnactRoll},
+      {"stack", EnactStack, 1, 0, AddsAxis},
+      {"tril", EnactLike},
+      {"triu", EnactLike},
+  });
+  return kRows;
+}
+
+}  // namespace onnx_mem::eager

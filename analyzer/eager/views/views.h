@@ -1,0 +1,33 @@
+// View operators as building blocks: composites (linear, matmul, attention) are written with them, forward and
+// backward.
+#ifndef ONNX_MEM_ANALYZER_EAGER_VIEWS_VIEWS_H_
+#define ONNX_MEM_ANALYZER_EAGER_VIEWS_VIEWS_H_
+
+#include <vector>
+
+#include "analyzer/eager/engine/machine.h"
+
+namespace onnx_mem::eager {
+
+// Each returns a new tensor with history where one is due. In backward (grad disabled) they make plain views.
+TensorRef View(Machine& m, const TensorRef& t, const Dims& dims, std::string_view backward = "ViewBackward0");
+// aten::reshape: a view where the strides allow it, else a contiguous copy (clone, then _unsafe_view).
+TensorRef Reshape(Machine& m, const TensorRef& t, const Dims& dims);
+// As aten::_unsafe_view: shares the storage but is no view to the autograd engine.
+TensorRef UnsafeView(Machine& m, const TensorRef& t, const Dims& dims);
+TensorRef Permute(Machine& m, const TensorRef& t, const Dims& perm);
+TensorRef Transpose(Machine& m, const TensorRef& t, int64_t dim0, int64_t dim1);
+TensorRef Expand(Machine& m, const TensorRef& t, const Dims& dims);
+// One view per index of `axis`, without it. Backward stacks the gradients once, zeros where none arrived.
+std::vector<TensorRef> Unbind(Machine& m, const TensorRef& x, int64_t axis);
+TensorRef Contiguous(Machine& m, const TensorRef& t);  // the same tensor if it is contiguous
+TensorRef Clone(Machine& m, const TensorRef& t, bool contiguous);
+// One dimension: elements start, start+step, ... (count of them).
+TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t start, int64_t count, int64_t step);
+// Tensor.repeat to shape `dims`: a copy.
+TensorRef Repeat(Machine& m, const TensorRef& x, const Dims& dims);
+TensorRef SelectView(Machine& m, const TensorRef& t, int64_t axis, int64_t index);
+
+}  // namespace onnx_mem::eager
+
+#endif  // ONNX_MEM_ANALYZER_EAGER_VIEWS_VIEWS_H_

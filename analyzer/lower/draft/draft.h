@@ -1,0 +1,115 @@
+// The lowered graph in the making. The imported graph's tensors keep their ids; nodes are framework operators, added in
+// any order, each with a rank that says when it runs. Rewrites take nodes out and put others in; readers and producers
+// are right at every moment, and references to nodes and tensors stay good while others are added. Finish() gives the
+// graph with its nodes in the order in which they ran.
+//
+//   conv (rank 7.0)   relu (rank 9.0)     an inserted batch_norm with the conv's rank runs between them
+#ifndef ONNX_MEM_ANALYZER_LOWER_DRAFT_DRAFT_H_
+#define ONNX_MEM_ANALYZER_LOWER_DRAFT_DRAFT_H_
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/graph/graph.h"
+#include "analyzer/graph/id_deque.h"
+#include "analyzer/graph/tensor_kind.h"
+
+namespace onnx_mem {
+
+// When a node runs: the ONNX node that it comes from, then its place among the operators that this node became. Among
+// equals, the one that was added first runs first.
+struct Rank {
+  int32_t source = 0;
+  int32_t place = 0;
+  friend auto operator<=>(const Rank&, const Rank&) = default;
+};
+
+class Draft {
+ public:
+  // Takes over the tensors of `source`, without nodes: initializers and everything else start as kHost but for inputs.
+  explicit Draft(const Graph& source);
+
+  const Tensor& tensor(TensorId id) const { return tensors_[id]; }
+  Tensor& mutable_tensor(TensorId id) { return tensors_[id]; }
+  size_t num_tensors() const { return tensors_.size(); }
+  TensorKind kind(TensorId id) const { return kinds_[id]; }
+  void SetKind(TensorId id, TensorKind kind) { kinds_[id] = kind; }
+  TensorId NewTensor(std::string name, DType dtype, Dims dims, TensorKind kind = TensorKind::kActivation);
+
+  // `node`'s outputs become activations.
+  NodeId Add(Node node, Rank rank);
+  void Remove(NodeId id);
+  bool alive(NodeId id) const { return slots_[id].alive; }
+  const Node& node(NodeId id) const { return slots_[id].node; }
+  // For attributes, operator name and scope; inputs and outputs change through the functions below.
+  Node& mutable_node(NodeId id) { return slots_[id].node; }
+  Rank rank(NodeId id) const { return slots_[id].rank; }
+  void SetRank(NodeId id, Rank rank) {
+    slots_[id].rank = rank;
+    is_ordered_ = false;
+  }
+  void SetInputs(NodeId id, std::vector<TensorId> inputs);
+  // Every reader of `from`, the graph's outputs included, reads `to` instead.
+  void ReplaceReaders(TensorId from, TensorId to);
+  // The living nodes in the order in which they run.
+  std::vector<NodeId> InOrder() const;
+
+  // Invalid for what no node makes, and for an operand that a node does not have.
+  NodeId producer(TensorId id) const { return id.valid() ? uses_[id].producer : NodeId(); }
+  const std::vector<NodeId>& readers(TensorId id) const { return uses_[id].readers; }  // one entry per use
+  bool IsOutput(TensorId id) const { return uses_[id].outputs > 0; }
+  // The one node that reads `id`, if it is read once and is no output of the graph; else, or without `id`, invalid.
+  NodeId OnlyReader(TensorId id) const;
+  // Node that makes `id` if it is an operator `op`; else invalid.
+  NodeId ProducerIf(TensorId id, std::string_view op) const;
+
+  // `alias` is the very same tensor as `of` (Identity, Dropout in inference): later readers of it read `of`.
+  void Alias(TensorId alias, TensorId of);
+  TensorId Resolve(TensorId id) const;
+
+  // Marks a tensor that the host reads though no operator does (a size that depends on data): its maker stays.
+  void Keep(TensorId id) { uses_[id].kept = true; }
+  // Takes out the nodes that nobody reads.
+  void RemoveUnread();
+
+  struct Finished {
+    Graph graph;
+    IdVector<TensorId, TensorKind> kinds;
+  };
+  // The graph, linked, with nodes in running order; parameters and buffers that no node reads become kHost.
+  Finished Finish() &&;
+
+ private:
+  struct Slot {
+    Node node;
+    Rank rank;
+    bool alive = true;
+  };
+  struct Uses {
+    NodeId producer;
+    std::vector<NodeId> readers;
+    int32_t outputs = 0;
+    bool kept = false;
+  };
+  void Unread(TensorId id, NodeId reader);
+
+  std::string name_;
+  std::vector<TensorId> inputs_, outputs_, initializers_;
+  IdDeque<TensorId, Tensor> tensors_;
+  IdVector<TensorId, TensorKind> kinds_;
+  IdVector<TensorId, Uses> uses_;
+  IdVector<TensorId, TensorId> aliases_;
+  IdDeque<NodeId, Slot> slots_;
+  mutable std::vector<NodeId> order_;  // of the living nodes, while is_ordered_
+  mutable bool is_ordered_ = false;
+};
+
+// Bytes of everything that the operators make, what a share of the model is measured against; what has no known size
+// counts nothing.
+int64_t MadeBytes(const Draft& draft);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_DRAFT_DRAFT_H_

@@ -1,0 +1,79 @@
+#include "analyzer/lower/draft/match.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/source_trace.h"
+
+namespace onnx_mem {
+
+NodeId OnlyReaderIf(const Draft& draft, TensorId id, std::string_view op) {
+  const NodeId reader = draft.OnlyReader(id);
+  return reader.valid() && draft.node(reader).op == op ? reader : NodeId();
+}
+
+TensorId OtherOperand(const Node& node, TensorId one) {
+  if (node.inputs.size() != 2) return TensorId();
+  return node.inputs[0] == one ? node.inputs[1] : node.inputs[0];
+}
+
+std::optional<double> ScalarOf(const Node& node) {
+  auto it = node.attributes.find("scalar");
+  if (it == node.attributes.end()) return std::nullopt;
+  const auto* value = std::get_if<double>(&it->second);
+  return value ? std::optional<double>(*value) : std::nullopt;
+}
+
+bool IsScalarOp(const Node& node, std::string_view op, double scalar) {
+  const std::optional<double> value = node.op == op ? ScalarOf(node) : std::nullopt;
+  return value && std::abs(*value - scalar) <= 1e-3 * std::abs(scalar);
+}
+
+bool SameCall(const Node& a, const Node& b) { return a.calls == b.calls && a.framework_op == b.framework_op; }
+
+NodeId Replace(Draft& draft, const std::vector<NodeId>& nodes, Node fused, Rank rank) {
+  const Node& last = draft.node(nodes.back());
+  if (fused.name.empty()) fused.name = last.name;
+  fused.module = last.module;
+  fused.calls = last.calls;
+  KeepSourceTrace(last, fused);
+  fused.framework_op = last.framework_op;
+  for (NodeId id : nodes) draft.Remove(id);
+  return draft.Add(std::move(fused), rank);
+}
+
+void CopyResult(Draft& draft, NodeId id) {
+  const TensorId result = draft.node(id).outputs[0];
+  const Tensor& tensor = draft.tensor(result);
+  const TensorId copy = draft.NewTensor(absl::StrCat(tensor.name, "/contiguous"), tensor.dtype, tensor.shape.dims);
+  draft.ReplaceReaders(result, copy);
+  draft.Add(MakeNodeInCallOf(draft.node(id), "contiguous", {result}, {copy}), draft.rank(id));
+}
+
+Piece ReadPiece(const Draft& draft, NodeId slice) {
+  if (!slice.valid() || draft.node(slice).op != "slice") return {};
+  const Node& node = draft.node(slice);
+  const auto axes = IntsAttribute(node, "axes");
+  if (axes.size() != 1 || IntsAttribute(node, "steps") != std::vector<int64_t>{1}) return {};
+  return {node.inputs[0], axes[0], IntsAttribute(node, "starts")[0], IntsAttribute(node, "ends")[0]};
+}
+
+Node MakeNodeInCallOf(const Node& of, std::string_view op, std::vector<TensorId> inputs,
+                      std::vector<TensorId> outputs) {
+  Node node = MakeNode(op, std::move(inputs), std::move(outputs));
+  node.name = of.name;
+  node.module = of.module;
+  node.calls = of.calls;
+  KeepSourceTrace(of, node);
+  return node;
+}
+
+Node MakeNode(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
+  Node node;
+  node.op = std::string(op);
+  node.inputs = std::move(inputs);
+  node.outputs = std::move(outputs);
+  return node;
+}
+
+}  // namespace onnx_mem

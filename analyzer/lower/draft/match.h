@@ -1,0 +1,57 @@
+// Questions about drafted operators that rewrites ask when they look for a pattern, and the step that replaces it.
+#ifndef ONNX_MEM_ANALYZER_LOWER_DRAFT_MATCH_H_
+#define ONNX_MEM_ANALYZER_LOWER_DRAFT_MATCH_H_
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/lower/draft/draft.h"
+
+namespace onnx_mem {
+
+// True if `names` has `op`.
+template <class Names>
+bool IsOneOf(const Names& names, std::string_view op) {
+  return std::find(names.begin(), names.end(), op) != names.end();
+}
+
+// The one reader of `id` if it is an operator `op`; else invalid.
+NodeId OnlyReaderIf(const Draft& draft, TensorId id, std::string_view op);
+
+// The operand of a two-operand node that is not `one` (`one` itself if it is read twice); invalid for other nodes.
+TensorId OtherOperand(const Node& node, TensorId one);
+
+// The Python number of add_scalar, mul_scalar ... ; nullopt for other operators.
+std::optional<double> ScalarOf(const Node& node);
+
+// True if `id` is one of the scalar operators `op` by about `scalar`.
+bool IsScalarOp(const Node& node, std::string_view op, double scalar);
+
+// True if both ran in one module call and, where the file tells, in one call of a framework operator.
+bool SameCall(const Node& a, const Node& b);
+
+// Takes `nodes` out and puts `fused` in at `rank`, with the scope of the last of `nodes`. Gives its id.
+NodeId Replace(Draft& draft, const std::vector<NodeId>& nodes, Node fused, Rank rank);
+
+// Gives the readers of the first result of `id` a contiguous copy of it, made right after in the same call. For copies
+// that no export shows.
+void CopyResult(Draft& draft, NodeId id);
+
+// An operator that runs in the same call as `of` and by the same source lines, under its name.
+Node MakeNodeInCallOf(const Node& of, std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs);
+
+// What a slice along one axis by steps of 1 takes, [start, end) of `of`; `of` is invalid for any other node, or none.
+struct Piece {
+  TensorId of;
+  int64_t axis = -1, start = 0, end = 0;
+};
+Piece ReadPiece(const Draft& draft, NodeId slice);
+
+// An operator without attributes.
+Node MakeNode(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_DRAFT_MATCH_H_

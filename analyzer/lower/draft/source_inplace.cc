@@ -1,0 +1,134 @@
+#include "analyzer/lower/draft/source_inplace.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "analyzer/graph/absl_view.h"
+
+namespace onnx_mem {
+namespace {
+
+struct ArithmeticRow {
+  std::string_view op;
+  char sign;
+  std::string_view function;
+};
+constexpr auto kArithmetic = std::to_array<ArithmeticRow>({
+    {"add", '+', "add"},        {"sub", '-', "sub"},        {"mul", '*', "mul"},        {"div", '/', "div"},
+    {"add_scalar", '+', "add"}, {"sub_scalar", '-', "sub"}, {"mul_scalar", '*', "mul"}, {"div_scalar", '/', "div"},
+});
+
+// Framework operators whose functions take `inplace`, and the names of the functions.
+struct FunctionRow {
+  std::string_view op;
+  std::string_view function;
+};
+constexpr auto kFunctions = std::to_array<FunctionRow>({
+    {"relu", "relu"},       {"leaky_relu", "leaky_relu"}, {"relu6", "relu6"},     {"silu", "silu"},
+    {"hardswish", "hardswish"}, {"elu", "elu"},           {"selu", "selu"},       {"celu", "celu"},
+    {"hardsigmoid", "hardsigmoid"}, {"mish", "mish"},     {"dropout", "dropout"}, {"sigmoid", "sigmoid"},
+    {"tanh", "tanh"},       {"threshold", "threshold"},   {"clamp", "clamp"},
+});
+
+bool IsNamePart(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// Where `name(` stands in `text` as a function rather than as a module of the object; npos if nowhere or more than
+// once.
+size_t FindCall(std::string_view text, std::string_view name) {
+  size_t found = std::string_view::npos;
+  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at > 0 && IsNamePart(text[at - 1])) || end >= text.size() || text[end] != '(') continue;
+    if (at >= 5 && text.substr(at - 5, 5) == "self.") continue;
+    if (found != std::string_view::npos) return std::string_view::npos;
+    found = at;
+  }
+  return found;
+}
+
+// The arguments of the call whose bracket opens at `open`; nullopt if it does not close on the line.
+std::optional<std::string_view> Arguments(std::string_view text, size_t open) {
+  int depth = 0;
+  for (size_t i = open; i < text.size(); ++i) {
+    if (text[i] == '(' || text[i] == '[') ++depth;
+    if (text[i] == ')' || text[i] == ']') --depth;
+    if (depth == 0) return text.substr(open + 1, i - open - 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> ByFunction(std::string_view text, std::string_view function) {
+  if (FindCall(text, std::string(function) + "_") != std::string_view::npos) return true;
+  const size_t at = FindCall(text, function);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::optional<std::string_view> arguments = Arguments(text, at + function.size());
+  if (!arguments) return std::nullopt;
+  if (absl::StrContains(View(*arguments), "inplace")) {
+    if (absl::StrContains(View(*arguments), "inplace=True")) return true;
+    if (absl::StrContains(View(*arguments), "inplace=False")) return false;
+    return std::nullopt;
+  }
+  if (absl::StrContains(View(*arguments), "True")) return std::nullopt;
+  return false;
+}
+
+}  // namespace
+
+// Whether `other` runs on the line of `node`, in the same function or in a module that it calls there.
+bool SourceInPlace::IsOnTheSameLine(const Node& node, const Node& other) {
+  const size_t depth = node.calls.size();
+  const SourceLines &own = traces_.Read(node), &others = traces_.Read(other);
+  return others.size() > depth && others[depth] == own[depth] &&
+         std::equal(node.calls.begin(), node.calls.end(), other.calls.begin());
+}
+
+std::optional<bool> SourceInPlace::ReadsArithmetic(const Node& node, const SourceLine& line, char sign,
+                                                   std::string_view function) {
+  const Statement& statement = line.statement;
+  if (FindCall(line.text, std::string(function) + "_") != std::string_view::npos) return true;
+  if (statement.kind == StatementKind::kAugmented && statement.augmented_op == sign) {
+    const std::vector<NodeId>& readers = draft_.readers(node.outputs[0]);
+    const bool is_last = std::none_of(readers.begin(), readers.end(),
+                                      [&](NodeId reader) { return IsOnTheSameLine(node, draft_.node(reader)); });
+    const NodeId maker = node.inputs[0].valid() ? draft_.producer(node.inputs[0]) : NodeId();
+    if (!is_last || !maker.valid() || statement.targets.size() != 1 || statement.targets[0].empty())
+      return std::nullopt;
+    return !IsOnTheSameLine(node, draft_.node(maker));
+  }
+  if (statement.kind != StatementKind::kAssign && statement.kind != StatementKind::kReturn) return std::nullopt;
+  const bool spelled = absl::StrContains(line.text, sign) || FindCall(line.text, function) != std::string_view::npos;
+  return spelled ? std::optional<bool>(false) : std::nullopt;
+}
+
+std::optional<bool> SourceInPlace::Reads(NodeId id) {
+  const Node& node = draft_.node(id);
+  if (node.inputs.empty() || node.outputs.empty()) return std::nullopt;
+  const SourceLines& lines = traces_.Read(node);
+  if (lines.empty() || lines.back() == nullptr) return std::nullopt;
+  for (const FunctionRow& row : kFunctions) {
+    if (row.op == node.op) return ByFunction(lines.back()->text, row.function);
+  }
+  for (const ArithmeticRow& row : kArithmetic) {
+    if (row.op == node.op) return ReadsArithmetic(node, *lines.back(), row.sign, row.function);
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> SourceInPlace::Writes(NodeId id) {
+  const std::optional<bool> told = Reads(id);
+  if (!told || !*told) return told;
+  const Node& node = draft_.node(id);
+  if (!node.inputs[0].valid() || !draft_.producer(node.inputs[0]).valid()) return false;
+  const Tensor &input = draft_.tensor(node.inputs[0]), &output = draft_.tensor(node.outputs[0]);
+  const std::vector<NodeId>& readers = draft_.readers(node.inputs[0]);
+  const bool read_later = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return reader != id && draft_.rank(reader) > draft_.rank(id);
+  });
+  return !read_later && !draft_.IsOutput(node.inputs[0]) && input.shape == output.shape && input.dtype == output.dtype;
+}
+
+}  // namespace onnx_mem

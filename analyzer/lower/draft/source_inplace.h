@@ -1,0 +1,37 @@
+// What the source line of an operator says of writing in place.
+//
+//   out += identity              the sum writes over `out`
+//   x = F.relu(x, inplace=True)  and so does the ReLU
+//   x = x + y; F.relu(x)         a new tensor
+//   F.relu(x, inplace=self.inplace)   not told: the flag of a module
+#ifndef ONNX_MEM_ANALYZER_LOWER_DRAFT_SOURCE_INPLACE_H_
+#define ONNX_MEM_ANALYZER_LOWER_DRAFT_SOURCE_INPLACE_H_
+
+#include <optional>
+#include <string_view>
+
+#include "analyzer/graph/source_trace.h"
+#include "analyzer/lower/draft/draft.h"
+
+namespace onnx_mem {
+
+class SourceInPlace {
+ public:
+  // `draft` must outlive this.
+  explicit SourceInPlace(const Draft& draft) : draft_(draft) {}
+  // nullopt where the node has no line, or one that does not tell. What is told is also possible: an operator whose
+  // operand is read later, or that no operator made, makes a new tensor.
+  std::optional<bool> Writes(NodeId id);
+
+ private:
+  std::optional<bool> Reads(NodeId id);
+  std::optional<bool> ReadsArithmetic(const Node& node, const SourceLine& line, char sign, std::string_view function);
+  bool IsOnTheSameLine(const Node& node, const Node& other);
+
+  const Draft& draft_;
+  SourceTraceReader traces_;
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_DRAFT_SOURCE_INPLACE_H_

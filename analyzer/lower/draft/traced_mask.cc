@@ -1,0 +1,44 @@
+#include "analyzer/lower/draft/traced_mask.h"
+
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "analyzer/graph/source_trace.h"
+
+namespace onnx_mem {
+namespace {
+
+bool HasLineWith(const Node& node, absl::string_view call) {
+  const auto trace = node.metadata.find(kSourceTrace);
+  return trace != node.metadata.end() && absl::StrContains(trace->second, call);
+}
+
+}  // namespace
+
+TracedMask FindTracedMask(const Draft& draft, TensorId mask) {
+  constexpr size_t kMostTensors = 512;
+  TracedMask found = TracedMask::kNone;
+  absl::flat_hash_set<TensorId> seen = {mask};
+  std::vector<TensorId> open = {mask};
+  while (!open.empty()) {
+    const TensorId id = open.back();
+    open.pop_back();
+    const NodeId maker = draft.producer(id);
+    if (!maker.valid()) {
+      if (draft.kind(id) == TensorKind::kInput) return TracedMask::kNone;
+      continue;
+    }
+    const Node& node = draft.node(maker);
+    if (HasLineWith(node, " create_causal_mask(")) found = TracedMask::kCausal;
+    if (HasLineWith(node, " create_bidirectional_mask(")) found = TracedMask::kFull;
+    if (HasLineWith(node, " self._create_attention_masks(")) found = TracedMask::kFull;
+    for (TensorId input : node.inputs) {
+      if (input.valid() && seen.insert(input).second) open.push_back(input);
+    }
+    if (seen.size() > kMostTensors) return TracedMask::kNone;
+  }
+  return found;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,211 @@
+#include "analyzer/lower/draft/transformer_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "analyzer/lower/draft/match.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr auto kViews =
+    std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "slice", "contiguous"});
+// Between a projection and the product of queries and keys.
+constexpr auto kOnTheWayToScores =
+    std::to_array<std::string_view>({"reshape", "permute", "squeeze", "unsqueeze", "slice", "contiguous", "mul_scalar",
+                                     "div_scalar", "split", "select", "expand", "mul", "add", "cat", "neg"});
+// Between that product and the weights.
+constexpr auto kOnScores =
+    std::to_array<std::string_view>({"add", "mul_scalar", "div_scalar", "where", "masked_fill", "reshape", "cast"});
+// A chain longer than this is no attention that anybody writes.
+constexpr int kMostSteps = 12;
+
+bool IsNorm(const Node& node) { return node.op == "layer_norm" || node.op == "rms_norm"; }
+
+// The linear whose result `id` is, turned by a rotary embedding or not; invalid where there is none on the way.
+NodeId ProjectionBehind(const Draft& draft, TensorId id, int depth = 0) {
+  const NodeId maker = id.valid() ? draft.producer(id) : NodeId();
+  if (!maker.valid() || depth == kMostSteps) return NodeId();
+  const Node& node = draft.node(maker);
+  if (IsLinear(node)) return maker;
+  if (!IsOneOf(kOnTheWayToScores, node.op)) return NodeId();
+  for (TensorId input : node.inputs) {
+    const NodeId found = ProjectionBehind(draft, input, depth + 1);
+    if (found.valid()) return found;
+  }
+  return NodeId();
+}
+
+// What the projection behind `id` read, before views; invalid where no projection is found.
+TensorId SourceOfProjection(const Draft& draft, TensorId id) {
+  const NodeId linear = ProjectionBehind(draft, id);
+  if (!linear.valid()) return TensorId();
+  TensorId source = draft.node(linear).inputs[0];
+  for (NodeId view = draft.producer(source); view.valid() && IsOneOf(kViews, draft.node(view).op);
+       view = draft.producer(source)) {
+    source = draft.node(view).inputs[0];
+  }
+  return source;
+}
+
+// The product of queries and keys under a softmax; invalid if it is not found.
+NodeId ScoreProduct(const Draft& draft, const Node& softmax) {
+  TensorId id = softmax.inputs[0];
+  for (int step = 0; step < kMostSteps; ++step) {
+    const NodeId maker = id.valid() ? draft.producer(id) : NodeId();
+    if (!maker.valid() || draft.node(maker).op == "matmul") return maker;
+    const Node& node = draft.node(maker);
+    if (!IsOneOf(kOnScores, node.op)) return NodeId();
+    // where(mask, scores, low) and where(mask, low, scores): the scores are what was computed.
+    id = node.inputs[0];
+    if (node.op != "where") continue;
+    for (TensorId input : node.inputs) {
+      if (input.valid() && draft.tensor(input).dtype != DType::kBool && draft.producer(input).valid()) id = input;
+    }
+  }
+  return NodeId();
+}
+
+// Stored [1, H, T, S].
+bool IsStoredPerHead(const Draft& draft, TensorId id) {
+  if (!id.valid()) return false;
+  const Tensor& tensor = draft.tensor(id);
+  if (MakerBeforeViews(draft, id).valid() || !IsFloating(tensor.dtype)) return false;
+  const Dims& dims = tensor.shape.dims;
+  return dims.size() >= 3 && std::all_of(dims.end() - 3, dims.end(), [](int64_t size) { return size > 1; });
+}
+
+// True for a bias of positions, and for its sum with a mask.
+bool IsPositionBias(const Draft& draft, TensorId id, int depth = 0) {
+  constexpr int kMostSums = 3;
+  if (IsStoredPerHead(draft, id)) return true;
+  const NodeId maker = MakerBeforeViews(draft, id);
+  if (!maker.valid() || depth == kMostSums) return false;
+  const Node& node = draft.node(maker);
+  if (node.op == "embedding") return true;
+  if (node.op != "add" && node.op != "expand" && node.op != "cast") return false;
+  return std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [&](TensorId input) { return IsPositionBias(draft, input, depth + 1); });
+}
+
+// True if beside `parent`linear1 stand the other parts of nn.TransformerEncoderLayer and its decoder
+// (torch/nn/modules/transformer.py): norms called norm1 and norm2, and a self_attn that multiplies with its weights
+// itself, as nn.MultiheadAttention does, of which in_proj_weight is a parameter and out_proj is never called
+// (torch/nn/functional.py, multi_head_attention_forward). linear1 and linear2 alone are anybody's names (MONAI's MLP).
+bool IsTorchLayer(const Draft& draft, std::string_view parent) {
+  constexpr auto kParts = std::to_array<std::string_view>({"self_attn", "norm1", "norm2"});
+  std::array<bool, kParts.size()> found = {};
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    const std::string_view module = node.module;
+    if (!module.starts_with(parent)) continue;
+    const auto part = std::find(kParts.begin(), kParts.end(), module.substr(parent.size()));
+    if (part == kParts.end()) continue;
+    const auto at = static_cast<size_t>(part - kParts.begin());
+    found[at] |= at == 0 ? IsLinear(node) : IsNorm(node);
+  }
+  return std::all_of(found.begin(), found.end(), [](bool there) { return there; });
+}
+
+}  // namespace
+
+bool IsLinear(const Node& node) { return node.op == "linear" || node.op == "addmm"; }
+
+bool IsProjection(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (IsLinear(node)) return true;
+  if (node.op != "conv" || node.inputs.size() < 2) return false;
+  const Dims& weight = draft.tensor(node.inputs[1]).shape.dims;
+  return weight.size() == 3 && weight[2] == 1;
+}
+
+NodeId MakerBeforeViews(const Draft& draft, TensorId id) {
+  NodeId maker = id.valid() ? draft.producer(id) : NodeId();
+  while (maker.valid() && IsOneOf(kViews, draft.node(maker).op)) maker = draft.producer(draft.node(maker).inputs[0]);
+  return maker;
+}
+
+NodeId ReaderAfterViews(const Draft& draft, TensorId id) {
+  NodeId reader = draft.OnlyReader(id);
+  while (reader.valid() && IsOneOf(kViews, draft.node(reader).op))
+    reader = draft.OnlyReader(draft.node(reader).outputs[0]);
+  return reader;
+}
+
+NodeId ResidualSum(const Draft& draft, TensorId id) {
+  constexpr int kMostViews = 4;
+  for (int depth = 0; depth < kMostViews; ++depth) {
+    const NodeId reader = draft.OnlyReader(id);
+    if (!reader.valid()) return NodeId();
+    const Node& node = draft.node(reader);
+    if (node.op == "add") {
+      const TensorId other = OtherOperand(node, id);
+      return other.valid() && draft.producer(other).valid() ? reader : NodeId();
+    }
+    if (node.op != "reshape" && node.op != "permute") return NodeId();
+    id = node.outputs[0];
+  }
+  return NodeId();
+}
+
+bool IsAttentionWeight(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  if (node.op != "softmax" || !OnlyReaderIf(draft, node.outputs[0], "matmul").valid()) return false;
+  const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
+  return !maker.valid() || !IsLinear(draft.node(maker));
+}
+
+bool IsPostNormSum(const Draft& draft, NodeId sum) {
+  if (!sum.valid()) return false;
+  const NodeId reader = ReaderAfterViews(draft, draft.node(sum).outputs[0]);
+  if (!reader.valid() || !IsNorm(draft.node(reader))) return false;
+  return std::any_of(draft.node(sum).inputs.begin(), draft.node(sum).inputs.end(), [&](TensorId input) {
+    const NodeId maker = MakerBeforeViews(draft, input);
+    return maker.valid() && IsNorm(draft.node(maker));
+  });
+}
+
+bool IsCrossAttention(const Draft& draft, NodeId attention) {
+  const Node& node = draft.node(attention);
+  const bool fused = node.op == "sdpa";
+  const NodeId product = fused ? attention : ScoreProduct(draft, node);
+  if (!product.valid()) return false;
+  const Node& read = draft.node(product);
+  const TensorId queries = SourceOfProjection(draft, read.inputs[0]), keys = SourceOfProjection(draft, read.inputs[1]);
+  return queries.valid() && keys.valid() && queries != keys;
+}
+
+bool HasPositionBias(const Draft& draft, NodeId attention) {
+  const Node& node = draft.node(attention);
+  if (node.op == "sdpa")
+    return node.inputs.size() > 3 && node.inputs[3].valid() && IsPositionBias(draft, node.inputs[3]);
+  return IsPositionBias(draft, node.inputs[0]);
+}
+
+bool HasPositionsFromTwo(const Draft& draft) {
+  constexpr double kFirst = 2.0;
+  const std::vector<NodeId> nodes = draft.InOrder();
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    const Node& node = draft.node(id);
+    if (node.op != "embedding") return false;
+    const NodeId maker = MakerBeforeViews(draft, node.inputs[1]);
+    return maker.valid() && IsScalarOp(draft.node(maker), "add_scalar", kFirst);
+  });
+}
+
+bool IsTorchFeedForward(const Draft& draft, NodeId activation) {
+  const Node& node = draft.node(activation);
+  if (node.inputs.empty() || node.outputs.empty()) return false;
+  const NodeId before = draft.ProducerIf(node.inputs[0], "linear"),
+               after = OnlyReaderIf(draft, node.outputs[0], "linear");
+  if (!before.valid() || !after.valid()) return false;
+  constexpr std::string_view kFirst = "linear1", kSecond = "linear2";
+  std::string_view first = draft.node(before).module, second = draft.node(after).module;
+  if (!first.ends_with(kFirst) || !second.ends_with(kSecond)) return false;
+  first.remove_suffix(kFirst.size());
+  second.remove_suffix(kSecond.size());
+  return first == second && IsTorchLayer(draft, first);
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,152 @@
+// Calls that dynamo's optimizer takes out because they change no value, or because an equal one has run before. The
+// framework ran them, and the calls that read their results still name those (program_calls.h):
+//
+//   Conv(permute_1, w)     %conv2d_1 = aten.conv2d(args = (%clone, %p_w))    clone(permute_1) -> clone, right behind it
+//   Add(mul, mul_1)        %add_1 = aten.add(args = (%add, %mul_1))          0 + mul, a sum that began with 0
+//   Conv(relu, w)          %conv2d_9 = aten.conv2d(args = (%relu_3, %p_w))   relu_3 = relu(x) again, where relu had
+//                                                                            been
+//
+// A reshape that has to copy shows as a clone, too, with a view of it, and .contiguous() as one where it has to copy.
+// Whether they have to depends on how the device's kernels lay out their results, so that is left to them.
+//
+// A sum or product that is left out where its operand is one, too, may be x += 0, which makes nothing: it stays out.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/source_trace.h"
+#include "analyzer/lower/draft/match.h"
+#include "analyzer/lower/exporters/program_calls.h"
+#include "analyzer/lower/operators/site.h"
+
+namespace onnx_mem {
+namespace {
+
+// Calls that gave their operand's values in a new tensor, and the operator that does so.
+struct Copying {
+  std::string_view aten;
+  std::string_view framework;
+};
+constexpr auto kCopying = std::to_array<Copying>({{"add", "add_scalar"},
+                                                  {"clone", "contiguous"},
+                                                  {"constant_pad_nd", "clone"},
+                                                  {"div", "mul_scalar"},
+                                                  {"mul", "mul_scalar"},
+                                                  {"pad", "clone"},
+                                                  {"repeat", "clone"},
+                                                  {"sub", "add_scalar"}});
+
+// Calls that a BatchNorm behind them was folded into: their nodes have its name, and nothing is lost.
+constexpr auto kFoldedInto =
+    std::to_array<std::string_view>({"addmm", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+                                     "conv_transpose3d", "convolution", "linear"});
+
+// "relu_3" -> "relu".
+std::string_view AtenOf(std::string_view name) {
+  const size_t underscore = name.rfind('_');
+  const bool numbered = underscore != std::string_view::npos && underscore + 1 < name.size() &&
+                        name.find_first_not_of("0123456789", underscore + 1) == std::string_view::npos;
+  return numbered ? name.substr(0, underscore) : name;
+}
+
+// Values that the program was given, or that are numbers: "p_fc_weight", "b_mask", "c_lifted_tensor_0",
+// "sym_size_int_1".
+bool IsGiven(std::string_view name) {
+  constexpr auto kPrefixes = std::to_array<std::string_view>({"p_", "b_", "c_", "sym_"});
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view prefix) {
+    return absl::StartsWith(absl::string_view(name.data(), name.size()),
+                            absl::string_view(prefix.data(), prefix.size()));
+  });
+}
+
+class LostCalls {
+ public:
+  explicit LostCalls(Lowering& lowering) : lowering_(lowering), draft_(lowering.draft) {
+    for (const Tensor& tensor : lowering.source.tensors) known_.insert(tensor.name);
+    for (const Node& node : lowering.source.nodes) known_.insert(std::string(ResultOfProgramCall(node)));
+  }
+  // Runs the calls again whose results `call` reads.
+  void Restore(const ProgramCall& call);
+  int64_t count() const { return static_cast<int64_t>(restored_.size()); }
+
+ private:
+  TensorId Again(const std::string& name, TensorId result, const ProgramCall& reader);
+  TensorId Add(const std::string& name, TensorId like, Node node, const Node& place, Rank rank);
+
+  Lowering& lowering_;
+  Draft& draft_;
+  std::set<std::string> known_;
+  std::map<std::string, TensorId> restored_;
+};
+
+TensorId LostCalls::Add(const std::string& name, TensorId like, Node node, const Node& place, Rank rank) {
+  const Tensor tensor = draft_.tensor(like);
+  const TensorId result = draft_.NewTensor(name, tensor.dtype, tensor.shape.dims);
+  node.outputs = {result};
+  node.name = absl::StrCat(place.name, "/", name);
+  node.module = place.module;
+  node.calls = place.calls;
+  KeepSourceTrace(place, node);
+  draft_.Add(std::move(node), rank);
+  return restored_[name] = result;
+}
+
+// The result of the lost call `name`, in whose place the file has `result`; `result` where that is no other tensor.
+TensorId LostCalls::Again(const std::string& name, TensorId result, const ProgramCall& reader) {
+  if (const auto known = restored_.find(name); known != restored_.end()) return known->second;
+  const std::string_view aten = AtenOf(name);
+  if (std::find(kFoldedInto.begin(), kFoldedInto.end(), aten) != kFoldedInto.end()) return result;
+  const bool given = !draft_.producer(result).valid();
+  const NodeId maker = given ? reader.nodes.front() : draft_.producer(result);
+  const Node made = draft_.node(maker);
+  const auto row = std::find_if(kCopying.begin(), kCopying.end(), [&](const Copying& c) { return c.aten == aten; });
+  if (!given && AtenOperatorOf(made) == aten) {  // an equal call had run
+    if (row != kCopying.end() && row->framework != "contiguous") return result;
+    const Rank rank = draft_.rank(reader.nodes.front());
+    if (made.outputs.size() != 1) return result;
+    return Add(name, result, made, draft_.node(reader.nodes.front()), {rank.source, rank.place - 1});
+  }
+  if (row == kCopying.end()) return result;
+  Node node = MakeNode(row->framework, {result}, {});
+  if (node.op == "clone") node.attributes["contiguous"] = int64_t{1};
+  Rank rank = draft_.rank(maker);
+  if (given) --rank.place;
+  return Add(name, result, std::move(node), made, rank);
+}
+
+void LostCalls::Restore(const ProgramCall& call) {
+  if (AtenOperatorOf(draft_.node(call.nodes.front())) == "_unsafe_view") return;
+  std::vector<std::string> lost;
+  for (const std::string& name : call.reads) {
+    const bool seen = std::find(lost.begin(), lost.end(), name) != lost.end();
+    if (!seen && !IsGiven(name) && !known_.contains(name)) lost.push_back(name);
+  }
+  if (lost.empty()) return;
+  const std::vector<TensorId> unnamed = UnnamedReads(lowering_, call);
+  if (unnamed.size() != lost.size()) return;
+  for (size_t i = 0; i < lost.size(); ++i) {
+    const TensorId result = Again(lost[i], unnamed[i], call);
+    if (result == unnamed[i] || draft_.tensor(result).shape != draft_.tensor(unnamed[i]).shape) continue;
+    for (NodeId id : call.nodes) {
+      std::vector<TensorId> inputs = draft_.node(id).inputs;
+      std::replace(inputs.begin(), inputs.end(), unnamed[i], result);
+      if (inputs != draft_.node(id).inputs) draft_.SetInputs(id, std::move(inputs));
+    }
+  }
+}
+
+}  // namespace
+
+int64_t RestoreLostCalls(Lowering& lowering) {
+  LostCalls lost(lowering);
+  for (const ProgramCall& call : ProgramCalls(lowering)) lost.Restore(call);
+  return lost.count();
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,41 @@
+// Which tensors stored in a file the framework trains, which it keeps as buffers, and which names an exporter invented.
+#ifndef ONNX_MEM_ANALYZER_LOWER_FACTS_PARAMETERS_H_
+#define ONNX_MEM_ANALYZER_LOWER_FACTS_PARAMETERS_H_
+
+#include <string_view>
+
+#include "analyzer/graph/graph.h"
+#include "analyzer/graph/tensor_kind.h"
+#include "analyzer/lower/draft/draft.h"
+
+namespace onnx_mem {
+
+// True for names that an exporter makes up for constants and folded expressions ("onnx::MatMul_243", "val_35",
+// "/layer1/Constant_output_0"), false for names of module attributes ("layer1.0.conv1.weight").
+bool IsExporterName(std::string_view name);
+
+// True for folded expressions by the operator that reads them: "onnx::MatMul_243" for op "MatMul".
+bool IsFoldedOperand(std::string_view name, std::string_view op);
+
+// The ATen call whose result a dynamo exporter computed and stored under its name: "unsqueeze" for "unsqueeze_14"; ""
+// for other names.
+std::string_view FoldedCall(std::string_view name);
+
+// True for the bias of a convolution that an exporter made up with the weight. Of one channel it is a number of the
+// code by now, filled into a tensor.
+bool IsFoldedBias(const Draft& draft, TensorId id);
+
+// True if some operator reads the tensor in the slot of a layer's weight or bias.
+bool IsLayerWeight(const Graph& graph, TensorId id);
+
+// kParameter or kBuffer for a stored or constant tensor that lives on the device.
+//   integers, running statistics, masks, tables      buffer
+//   floating weights                                 parameter
+//   floating Constant nodes                          buffer, unless they are a layer's weight and have their own name
+//   what the exported program calls a constant       buffer
+//   what an input is normalised with                 buffer
+TensorKind KindOfStored(const Graph& graph, TensorId id);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_FACTS_PARAMETERS_H_

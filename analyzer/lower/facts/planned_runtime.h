@@ -1,0 +1,23 @@
+// What a runtime that plans ahead (onnxruntime, a static planner) does with ONNX operators, for static liveness, which
+// knows no operator by name.
+#ifndef ONNX_MEM_ANALYZER_LOWER_FACTS_PLANNED_RUNTIME_H_
+#define ONNX_MEM_ANALYZER_LOWER_FACTS_PLANNED_RUNTIME_H_
+
+#include <vector>
+
+#include "analyzer/graph/graph.h"
+
+namespace onnx_mem {
+
+// All outputs of the ONNX operator share the buffer of its first input.
+bool SharesItsInput(const Node& node);
+// The operator may write its output over its first input.
+bool MayOverwriteItsInput(const Node& node);
+
+// Inputs over which onnxruntime's kernel may write its first output, in the order in which it tries them: fewer than a
+// planner that is free to choose would overwrite.
+std::vector<int> SessionOverwrites(const Node& node);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_LOWER_FACTS_PLANNED_RUNTIME_H_

@@ -1,0 +1,257 @@
+// scaled_dot_product_attention, which every exporter spells out. What tells it from attention written by hand: q and k
+// are both multiplied by the square root of the scale before their product.
+//
+//   q * s, k^T * s -> matmul -> [+ mask] -> softmax -> [nan to 0] -> [dropout] -> matmul with v
+//
+// A bool mask shows as where(mask, 0, -inf); a causal call shows as a mask made of nothing but a triangle of ones.
+// Source: torch/onnx/_internal (symbolic_opset14.scaled_dot_product_attention), onnxscript aten_scaled_dot_product...
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/source_trace.h"
+#include "analyzer/lower/draft/match.h"
+#include "analyzer/lower/draft/traced_mask.h"
+#include "analyzer/lower/operators/attention_kernel.h"
+#include "analyzer/lower/operators/site.h"
+
+namespace onnx_mem {
+namespace {
+
+struct AttentionMatch {
+  std::vector<NodeId> nodes;  // the last one makes the result
+  TensorId q, scaled_k, v, mask;
+  double scale = 1.0, dropout = 0.0;
+  bool causal = false;
+};
+
+bool SameModule(const Draft& draft, NodeId a, NodeId b) { return SameCall(draft.node(a), draft.node(b)); }
+
+// The argument of a mul_scalar in the call of `near`, which it multiplies onto the scale; invalid if there is none.
+TensorId Unscaled(const Draft& draft, TensorId id, NodeId near, AttentionMatch& match) {
+  const NodeId scale = draft.ProducerIf(id, "mul_scalar");
+  if (!scale.valid() || draft.readers(id).size() != 1 || !SameModule(draft, scale, near)) return TensorId();
+  match.scale *= ScalarOf(draft.node(scale)).value_or(1.0);
+  match.nodes.push_back(scale);
+  return draft.node(scale).inputs[0];
+}
+
+bool NamesAttention(const Node& node) { return absl::StartsWith(node.framework_op, "scaled_dot_product_attention#"); }
+
+bool MatchScores(const Draft& draft, TensorId scores, NodeId near, AttentionMatch& match) {
+  const NodeId product = draft.ProducerIf(scores, "matmul");
+  if (!product.valid() || draft.readers(scores).size() != 1 || !SameModule(draft, product, near)) return false;
+  match.nodes.push_back(product);
+  const std::vector<TensorId> operands = draft.node(product).inputs;
+  match.q = Unscaled(draft, operands[0], near, match);
+  match.scaled_k = Unscaled(draft, operands[1], near, match);
+  if (match.q.valid() && match.scaled_k.valid()) return true;
+  // A scale of 1 leaves no products; a file that names the call needs none.
+  if (match.q.valid() || match.scaled_k.valid() || !NamesAttention(draft.node(near))) return false;
+  match.q = operands[0];
+  match.scaled_k = operands[1];
+  return true;
+}
+
+// True if nothing but numbers made `id`, with a triangle on the way. Collects its makers.
+bool IsTriangle(const Draft& draft, TensorId id, int depth, bool& triangle) {
+  const NodeId maker = draft.producer(id);
+  if (!maker.valid() || depth > 12) return false;
+  const Node& node = draft.node(maker);
+  if (node.op == "tril" || node.op == "triu") triangle = true;
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+    return !input.valid() || IsTriangle(draft, input, depth + 1, triangle);
+  });
+}
+
+// True if `where` is a part of the attention that `near` belongs to, or of the one whose result dynamo's optimizer lets
+// all layers share.
+bool MadeByAttention(const Draft& draft, NodeId where, NodeId near) {
+  return SameModule(draft, where, near) || (NamesAttention(draft.node(where)) && NamesAttention(draft.node(near)));
+}
+
+// Scores with or without a mask; fills in the mask as the framework got it.
+bool MatchMaskedScores(const Draft& draft, TensorId scores, NodeId near, AttentionMatch& match) {
+  const NodeId sum = draft.ProducerIf(scores, "add");
+  if (!sum.valid()) return MatchScores(draft, scores, near, match);
+  if (draft.readers(scores).size() != 1 || !SameModule(draft, sum, near)) return false;
+  for (TensorId operand : draft.node(sum).inputs) {
+    AttentionMatch with_mask = match;
+    with_mask.nodes.push_back(sum);
+    if (!MatchScores(draft, operand, near, with_mask)) continue;
+    TensorId mask = OtherOperand(draft.node(sum), operand);
+    bool triangle = false;
+    const NodeId where = draft.ProducerIf(mask, "where");
+    const bool made_here = where.valid() && MadeByAttention(draft, where, near);
+    if (made_here && IsTriangle(draft, mask, 0, triangle) && triangle) {
+      with_mask.causal = true;
+      mask = TensorId();
+    } else if (made_here && !draft.node(where).inputs[1].valid() && !draft.node(where).inputs[2].valid()) {
+      mask = draft.node(where).inputs[0];
+    }
+    if (const TracedMask traced = mask.valid() ? FindTracedMask(draft, mask) : TracedMask::kNone;
+        traced != TracedMask::kNone) {
+      with_mask.causal = traced == TracedMask::kCausal;
+      mask = TensorId();
+    }
+    with_mask.mask = mask;
+    match = std::move(with_mask);
+    return true;
+  }
+  return false;
+}
+
+// where(isnan(p), 0, p) of p = softmax: rows that are masked away. Gives its result, or p.
+TensorId AfterNanGuard(const Draft& draft, TensorId p, AttentionMatch& match) {
+  const std::vector<NodeId>& readers = draft.readers(p);
+  if (readers.size() != 2) return p;
+  for (size_t i = 0; i < 2; ++i) {
+    const Node& isnan = draft.node(readers[i]);
+    const Node& where = draft.node(readers[1 - i]);
+    if (isnan.op != "isnan" || where.op != "where" || where.inputs[0] != isnan.outputs[0]) continue;
+    match.nodes.push_back(readers[i]);
+    match.nodes.push_back(readers[1 - i]);
+    return where.outputs[0];
+  }
+  return p;
+}
+
+bool MatchAttention(const Draft& draft, NodeId softmax, AttentionMatch& match) {
+  const Node& node = draft.node(softmax);
+  const auto rank = static_cast<int64_t>(draft.tensor(node.outputs[0]).shape.rank());
+  if (IntAttribute(node, "axis", -1) != rank - 1) return false;
+  if (!MatchMaskedScores(draft, node.inputs[0], softmax, match)) return false;
+  match.nodes.push_back(softmax);
+  TensorId p = AfterNanGuard(draft, node.outputs[0], match);
+  if (const NodeId dropout = OnlyReaderIf(draft, p, "dropout"); dropout.valid()) {
+    if (!SameModule(draft, dropout, softmax)) return false;
+    match.dropout = FloatAttribute(draft.node(dropout), "p", 0.0);
+    match.nodes.push_back(dropout);
+    p = draft.node(dropout).outputs[0];
+  }
+  const NodeId product = OnlyReaderIf(draft, p, "matmul");
+  if (!product.valid() || draft.node(product).inputs[0] != p || !SameModule(draft, product, softmax)) return false;
+  match.v = draft.node(product).inputs[1];
+  match.nodes.push_back(product);
+  const TensorId operands[] = {match.q, match.scaled_k, match.v};
+  return std::all_of(std::begin(operands), std::end(operands),
+                     [&](TensorId operand) { return draft.tensor(operand).shape.rank() >= 2; });
+}
+
+// k from k^T: through the views that belong to the same operator call, then a transpose of the last two dims undone,
+// which exporters merge with the model's own permute.
+TensorId Untransposed(Draft& draft, TensorId id, NodeId near, Rank rank) {
+  const Node& last = draft.node(near);
+  bool transposed = true;
+  while (!last.framework_op.empty()) {
+    const NodeId maker = draft.producer(id);
+    if (!maker.valid() || draft.node(maker).framework_op != last.framework_op) break;
+    const std::string& op = draft.node(maker).op;
+    if (op == "permute") transposed = !transposed;
+    if (op != "permute" && op != "reshape" && op != "expand" && op != "unsqueeze") break;
+    id = draft.node(maker).inputs[0];
+  }
+  if (!transposed) return id;
+  const size_t dims = draft.tensor(id).shape.rank();
+  if (dims < 2) return id;
+  std::vector<int64_t> perm(dims);
+  for (size_t i = 0; i < dims; ++i) perm[i] = static_cast<int64_t>(i);
+  const NodeId permute = draft.ProducerIf(id, "permute");
+  if (permute.valid()) perm = IntsAttribute(draft.node(permute), "perm");
+  const TensorId base = permute.valid() ? draft.node(permute).inputs[0] : id;
+  std::swap(perm[dims - 1], perm[dims - 2]);
+  if (std::is_sorted(perm.begin(), perm.end())) return base;
+  const Tensor& from = draft.tensor(base);
+  Dims shape;
+  for (int64_t axis : perm) shape.push_back(from.shape.dims[static_cast<size_t>(axis)]);
+  const TensorId k = draft.NewTensor(absl::StrCat(draft.tensor(id).name, "/k"), from.dtype, shape);
+  Node node = MakeNode("permute", {base}, {k});
+  node.name = last.name;
+  node.module = last.module;
+  node.calls = last.calls;
+  KeepSourceTrace(last, node);
+  node.attributes["perm"] = perm;
+  draft.Add(std::move(node), rank);
+  return k;
+}
+
+// k with as many dimensions as q has: where dynamo's optimizer merged the reshape that parts batch and heads with the
+// transpose, the tensor before it has fewer.
+TensorId WithHeads(Draft& draft, TensorId k, TensorId scaled_k, NodeId near, Rank rank) {
+  Dims dims = draft.tensor(scaled_k).shape.dims;
+  if (draft.tensor(k).shape.rank() == dims.size()) return k;
+  std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  const bool same_elements = NumElements(draft.tensor(k).shape) == NumElements(Shape(dims));
+  Node view = MakeNode(same_elements ? "reshape" : "permute", {same_elements ? k : scaled_k}, {});
+  if (!same_elements) {
+    std::vector<int64_t> perm(dims.size());
+    std::iota(perm.begin(), perm.end(), 0);
+    std::swap(perm[dims.size() - 1], perm[dims.size() - 2]);
+    view.attributes["perm"] = std::move(perm);
+  }
+  const Node& last = draft.node(near);
+  view.outputs = {
+      draft.NewTensor(absl::StrCat(draft.tensor(k).name, "/heads"), draft.tensor(k).dtype, std::move(dims))};
+  const TensorId result = view.outputs[0];
+  view.name = last.name;
+  view.module = last.module;
+  view.calls = last.calls;
+  KeepSourceTrace(last, view);
+  draft.Add(std::move(view), rank);
+  return result;
+}
+
+// The tensor before the views (repeated heads) that belong to the operator's own call.
+TensorId BeforeOwnViews(const Draft& draft, TensorId id, NodeId near) {
+  const std::string& call = draft.node(near).framework_op;
+  while (!call.empty()) {
+    const NodeId maker = draft.producer(id);
+    if (!maker.valid() || draft.node(maker).framework_op != call) break;
+    const std::string& op = draft.node(maker).op;
+    if (op != "reshape" && op != "expand" && op != "unsqueeze" && op != "permute") break;
+    id = draft.node(maker).inputs[0];
+  }
+  return id;
+}
+
+int64_t QueryGroups(const Draft& draft, TensorId q, TensorId k) {
+  const Dims& q_dims = draft.tensor(q).shape.dims;
+  const Dims& k_dims = draft.tensor(k).shape.dims;
+  if (q_dims.size() != 4 || k_dims.size() != 4 || k_dims[1] <= 0) return 1;
+  return std::max<int64_t>(q_dims[1] / k_dims[1], 1);
+}
+
+}  // namespace
+
+int64_t FuseAttention(Lowering& lowering) {
+  if (lowering.run.attention == AttentionKernel::kEager) return 0;
+  Draft& draft = lowering.draft;
+  int64_t count = 0;
+  for (NodeId id : draft.InOrder()) {
+    if (!draft.alive(id) || draft.node(id).op != "softmax") continue;
+    AttentionMatch match;
+    if (!MatchAttention(draft, id, match)) continue;
+    const NodeId last = match.nodes.back();
+    const Rank rank = draft.rank(last);
+    const TensorId k = WithHeads(draft, Untransposed(draft, match.scaled_k, last, rank), match.scaled_k, last, rank);
+    TensorId v = BeforeOwnViews(draft, match.v, last);
+    if (draft.tensor(v).shape.rank() != draft.tensor(match.v).shape.rank()) v = match.v;
+    Node sdpa = MakeNode("sdpa", {match.q, k, v}, draft.node(last).outputs);
+    if (match.mask.valid()) sdpa.inputs.push_back(match.mask);
+    const DType dtype = draft.tensor(match.q).dtype;
+    sdpa.attributes["kernel"] = ChooseAttentionKernel(lowering.run, dtype, match.mask.valid());
+    sdpa.attributes["causal"] = static_cast<int64_t>(match.causal);
+    sdpa.attributes["scale"] = match.scale;
+    sdpa.attributes["dropout"] = match.dropout;
+    sdpa.attributes["gqa_groups"] = QueryGroups(draft, match.q, k);
+    Replace(draft, match.nodes, std::move(sdpa), rank);
+    ++count;
+  }
+  if (count > 0) draft.RemoveUnread();
+  return count;
+}
+
+}  // namespace onnx_mem

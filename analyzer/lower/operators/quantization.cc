@@ -1,0 +1,58 @@
+// Integer arithmetic and its borders. Scales and zero points are numbers to the framework.
+//
+// QuantizeLinear and DequantizeLinear behind each other are the framework's fake_quantize: quantization-aware training
+// exports it so, and its gradient passes through. A quantized tensor that anything else reads ends the gradient.
+#include <algorithm>
+
+#include "analyzer/lower/operators/ops.h"
+
+namespace onnx_mem {
+namespace {
+
+// The nodes that read q, if they only give it back as floats.
+std::vector<NodeId> OnlyDequantized(const Graph& graph, TensorId q) {
+  const std::vector<NodeId>& readers = graph.tensors[q].consumers;
+  const bool all = std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return graph.nodes[reader].op == "DequantizeLinear" && graph.nodes[reader].inputs[0] == q;
+  });
+  const bool output = std::find(graph.outputs.begin(), graph.outputs.end(), q) != graph.outputs.end();
+  return all && !output ? readers : std::vector<NodeId>{};
+}
+
+}  // namespace
+
+void LowerQuantize(Site& s) {
+  const std::vector<NodeId> readers = s.node().op == "QuantizeLinear" ? OnlyDequantized(s.source(), s.Out(0))
+                                                                      : std::vector<NodeId>{};
+  if (readers.empty()) {
+    s.Emit("quantize", {s.Materialized(0)}, s.node().outputs);
+    return;
+  }
+  const TensorId back = s.source().nodes[readers.front()].outputs[0];
+  s.Emit("fake_quantize", {s.Materialized(0)}, {back});
+  for (size_t i = 1; i < readers.size(); ++i) {
+    if (const TensorId copy = s.source().nodes[readers[i]].outputs[0]; copy != back) s.draft().Alias(copy, back);
+  }
+}
+
+void LowerDequantize(Site& s) {
+  const NodeId producer = s.Has(0) ? s.source().tensors[s.node().inputs[0]].producer : NodeId();
+  const bool faked = producer.valid() && s.source().nodes[producer].op == "QuantizeLinear" &&
+                     !OnlyDequantized(s.source(), s.node().inputs[0]).empty();
+  if (!faked) s.Emit("dequantize", {s.Materialized(0)}, {s.Out(0)});
+}
+
+// Products of integers: a new result, nothing saved, no gradient.
+void LowerIntegerProduct(Site& s) { s.Emit("empty", {}, s.node().outputs); }
+
+// x, weight in blocks of a few bits, scales, zero points?, group index?, bias?
+void LowerPackedWeightProduct(Site& s) {
+  const int64_t features = s.Int("N", 0), depth = s.Int("K", 0);
+  if (features <= 0 || depth <= 0) return s.Assume();
+  const TensorId product = s.Has(5) ? s.Temp(s.OutShape().dims, s.OutType()) : s.Out(0);
+  s.Emit("packed_linear", {s.Materialized(0), s.Materialized(1)}, {product},
+         {{"features", features}, {"depth", depth}});
+  if (s.Has(5)) s.Emit("add", {product, s.Materialized(5)}, {s.Out(0)});
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,62 @@
+// LSTM, GRU, RNN. Exporters join and reorder the framework's weights for ONNX (Slice, Concat, Unsqueeze of parameters);
+// the framework's operator takes the parameters themselves.
+//
+//   inputs of the lowered node: x, the weights (attribute "weights" says how many), then the initial states
+#include <algorithm>
+
+#include "analyzer/lower/operators/ops.h"
+
+namespace onnx_mem {
+namespace {
+
+// Appends the stored tensors that `id` was put together from, each once, in order.
+void CollectStored(Site& s, TensorId id, int depth, std::vector<TensorId>& stored) {
+  if (!id.valid() || depth > 12) return;
+  const Tensor& tensor = s.source().tensors[id];
+  if (tensor.role == TensorRole::kInitializer || tensor.role == TensorRole::kConstant) {
+    const TensorId found = s.draft().Resolve(id);
+    if (IsFloating(tensor.dtype) && std::find(stored.begin(), stored.end(), found) == stored.end())
+      stored.push_back(found);
+    return;
+  }
+  if (!tensor.producer.valid()) return;
+  const Node& producer = s.source().nodes[tensor.producer];
+  const size_t operands = producer.op == "Concat" ? producer.inputs.size() : 1;
+  for (size_t i = 0; i < std::min(operands, producer.inputs.size()); ++i) {
+    CollectStored(s, producer.inputs[i], depth + 1, stored);
+  }
+}
+
+}  // namespace
+
+// Every step is enacted: a length beyond any sequence (or none at all) and features that no shape gave are not.
+void LowerRecurrent(Site& s) {
+  constexpr size_t kRank = 3;
+  for (size_t slot : {0, 1, 2, 5, 6}) {
+    if (s.Has(slot) && s.InRank(slot) != kRank) return s.Assume();  // sizes that the file does not tell
+  }
+  constexpr int64_t kMostSteps = 100'000;
+  const int64_t steps = s.InShape(0).dims[s.Int("layout", 0) != 0 ? 1 : 0];
+  if (steps == 0 || steps > kMostSteps || s.Int("hidden_size", 0) < 1) return s.Assume();
+  std::vector<TensorId> inputs = {s.Materialized(0)};
+  for (size_t slot : {1, 2, 3}) {
+    if (!s.Has(slot)) continue;
+    std::vector<TensorId> stored;
+    CollectStored(s, s.node().inputs[slot], 0, stored);
+    if (stored.empty()) stored.push_back(s.Materialized(slot));
+    inputs.insert(inputs.end(), stored.begin(), stored.end());
+  }
+  const auto weights = static_cast<int64_t>(inputs.size()) - 1;
+  for (size_t slot : {5, 6}) {
+    if (s.Has(slot)) inputs.push_back(s.Materialized(slot));
+  }
+  std::vector<TensorId> outputs = s.node().outputs;
+  s.Emit(s.framework(), std::move(inputs), std::move(outputs),
+         {{"hidden", s.Int("hidden_size", 0)},
+          {"layers", int64_t{1}},
+          {"bidirectional", static_cast<int64_t>(s.String("direction", "forward") == "bidirectional")},
+          {"batch_first", s.Int("layout", 0)},
+          {"weights", weights}});
+}
+
+}  // namespace onnx_mem

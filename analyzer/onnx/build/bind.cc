@@ -1,0 +1,372 @@
+#include "analyzer/onnx/build/bind.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "onnx/onnx_pb.h"
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/suggest.h"
+#include "analyzer/onnx/build/dim_expression.h"
+#include "analyzer/onnx/read/tensor_literal.h"
+
+namespace onnx_mem {
+namespace {
+
+absl::Status BindError(std::string_view code, const std::string& message, std::vector<std::string> details = {}) {
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, code, message, std::move(details));
+}
+
+// A dimension as the file declares it: a size, or a formula of symbols ("" where it is dynamic without a name).
+struct DeclaredDim {
+  std::optional<int64_t> size;
+  std::string symbol;
+};
+
+struct DeclaredInput {
+  std::string name;
+  DType dtype = DType::kUnknown;
+  bool has_rank = false;
+  std::vector<DeclaredDim> dims;
+};
+
+// Names that people and exporters give to a batch dimension, and to what is surely none.
+bool NamedLikeBatch(std::string_view symbol) {
+  const std::string name = absl::AsciiStrToLower(absl::string_view(symbol.data(), symbol.size()));
+  return absl::StrContains(name, "batch") || name == "n" || name == "b" || name == "bs" || name == "bsz";
+}
+bool NamedLikeLength(std::string_view symbol) {
+  const std::string name = absl::AsciiStrToLower(absl::string_view(symbol.data(), symbol.size()));
+  constexpr auto kWords =
+      std::to_array<const char*>({"seq", "len", "time", "width", "height", "frames", "num_", "tokens"});
+  return name == "t" || name == "l" || name == "s" ||
+         std::any_of(kWords.begin(), kWords.end(), [&](const char* word) { return absl::StrContains(name, word); });
+}
+
+absl::StatusOr<DeclaredInput> Declare(const onnx::ValueInfoProto& info) {
+  const auto& type = info.type().tensor_type();
+  DeclaredInput input{
+      .name = info.name(), .dtype = DTypeOf(type.elem_type()), .has_rank = type.has_shape(), .dims = {}};
+  for (int i = 0; i < type.shape().dim_size(); ++i) {
+    const auto& dim = type.shape().dim(i);
+    DeclaredDim declared;
+    // Some exporters write -1, and for the batch 0, where a dimension is dynamic.
+    if (dim.has_dim_value() && dim.dim_value() < -1) {
+      return BindError("bad-model",
+                       absl::StrCat("input '", info.name(), "' has the negative dimension ", dim.dim_value()));
+    }
+    if (dim.has_dim_value() && dim.dim_value() >= (i == 0 && type.shape().dim_size() > 1 ? 1 : 0)) {
+      declared.size = dim.dim_value();
+    } else {
+      declared.symbol = dim.dim_param() == "?" ? "" : dim.dim_param();
+    }
+    input.dims.push_back(std::move(declared));
+  }
+  return input;
+}
+
+absl::StatusOr<std::vector<DeclaredInput>> DeclaredInputs(const onnx::GraphProto& graph) {
+  absl::flat_hash_set<std::string_view> initializers;
+  for (const auto& tensor : graph.initializer()) initializers.insert(tensor.name());
+  for (const auto& tensor : graph.sparse_initializer()) initializers.insert(tensor.values().name());
+  std::vector<DeclaredInput> inputs;
+  for (const auto& info : graph.input()) {
+    if (initializers.contains(info.name())) continue;  // IR 3 lists weights among the inputs
+    if (!info.type().has_tensor_type()) continue;      // a sequence, map or optional has no shape to bind
+    ASSIGN_OR_RETURN(DeclaredInput input, Declare(info));
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+class Binder {
+ public:
+  Binder(std::vector<DeclaredInput> inputs, const Bindings& bindings, const std::string& path)
+      : inputs_(std::move(inputs)), bindings_(bindings), path_(path) {}
+
+  absl::StatusOr<BoundInputs> Run() {
+    CollectSymbols();
+    RETURN_IF_ERROR(BindNamed());
+    RETURN_IF_ERROR(BindOverrides());
+    RETURN_IF_ERROR(BindBatch());
+    RETURN_IF_ERROR(CheckAllBound());
+    RETURN_IF_ERROR(FillShapes());
+    return std::move(bound_);
+  }
+
+ private:
+  void CollectSymbols();
+  absl::Status BindNamed();
+  absl::Status BindOverrides();
+  absl::Status BindOverride(const DeclaredInput& input, const Dims& dims);
+  absl::Status BindBatch();
+  absl::Status CheckOneBatch() const;
+  std::string MainBatchSymbol() const;
+  absl::Status CheckAllBound() const;
+  absl::Status FillShapes();
+  absl::Status Assign(const std::string& symbol, int64_t value, const std::string& by);
+  std::optional<int64_t> SizeOf(const DeclaredInput& input, size_t dim) const;
+  bool StaticallyBatched(const DeclaredInput& input) const;
+  std::string Text(const DeclaredInput& input) const;
+  std::string InputList() const;
+
+  std::vector<DeclaredInput> inputs_;
+  const Bindings& bindings_;
+  const std::string& path_;
+  BoundInputs bound_;
+  std::vector<std::string> symbols_;       // of all inputs, in order
+  std::set<std::string> batch_symbols_;    // those that --batch means
+  bool symbolic_batch_ = false;            // some dim 0 is symbolic
+  std::map<std::string, std::string> by_;  // symbol -> option that bound it
+};
+
+void Binder::CollectSymbols() {
+  std::vector<std::string> leading;
+  for (DeclaredInput& input : inputs_) {
+    for (size_t i = 0; i < input.dims.size(); ++i) {
+      if (input.dims[i].size) continue;
+      symbolic_batch_ |= i == 0;
+      for (const std::string& symbol : DimNames(input.dims[i].symbol)) {
+        if (symbol.empty()) continue;
+        if (std::find(symbols_.begin(), symbols_.end(), symbol) == symbols_.end()) symbols_.push_back(symbol);
+        if (i == 0) leading.push_back(symbol);
+      }
+    }
+  }
+  const bool some_named = std::any_of(symbols_.begin(), symbols_.end(), NamedLikeBatch);
+  for (const std::string& symbol : leading) {
+    if (!some_named || !NamedLikeLength(symbol)) batch_symbols_.insert(symbol);
+  }
+  // [seq, batch, features]: what is called batch is the batch though it is not dim 0.
+  for (const std::string& symbol : symbols_) {
+    if (absl::StrContains(absl::AsciiStrToLower(symbol), "batch")) batch_symbols_.insert(symbol);
+  }
+}
+
+absl::Status Binder::Assign(const std::string& symbol, int64_t value, const std::string& by) {
+  const auto [it, fresh] = bound_.dims.emplace(symbol, value);
+  if (fresh) by_[symbol] = by;
+  if (it->second == value) return absl::OkStatus();
+  return BindError("dim-conflict", absl::StrCat(by, " makes dimension '", symbol, "' ", value, ", but ", by_[symbol],
+                                                " makes it ", it->second));
+}
+
+absl::Status Binder::BindNamed() {
+  for (const auto& [symbol, value] : bindings_.dims) {
+    const std::string option = absl::StrCat("--dim ", symbol, "=", value);
+    if (std::find(symbols_.begin(), symbols_.end(), symbol) == symbols_.end()) {
+      const std::string near = DidYouMean(symbol, symbols_);
+      const std::string known = symbols_.empty() ? "all dimensions of the model's inputs are fixed"
+                                                 : absl::StrCat("the model has: ", absl::StrJoin(symbols_, ", "));
+      return BindError("unknown-dim", absl::StrCat(option, ": no such dimension"),
+                       {near.empty() ? known : absl::StrCat(known, ".  ", near)});
+    }
+    if (value < 0) return BindError("bad-shape", absl::StrCat(option, ": a dimension cannot be negative"));
+    RETURN_IF_ERROR(Assign(symbol, value, option));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Binder::BindOverrides() {
+  for (const auto& [name, dims] : bindings_.inputs) {
+    const auto input = std::find_if(inputs_.begin(), inputs_.end(), [&](const auto& i) { return i.name == name; });
+    if (input == inputs_.end()) {
+      std::vector<std::string> names;
+      for (const DeclaredInput& known : inputs_) names.push_back(known.name);
+      const std::string near = DidYouMean(name, names);
+      const std::string known = absl::StrCat("the model has: ", absl::StrJoin(names, ", "));
+      return BindError("unknown-input", absl::StrCat("--input ", name, "=", ToString(Shape(dims)), ": no such input"),
+                       {near.empty() ? known : absl::StrCat(known, ".  ", near)});
+    }
+    RETURN_IF_ERROR(BindOverride(*input, dims));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Binder::BindOverride(const DeclaredInput& input, const Dims& dims) {
+  const std::string option = absl::StrCat("--input ", input.name, "=", ToString(Shape(dims)));
+  if (std::any_of(dims.begin(), dims.end(), [](int64_t dim) { return dim < 0; })) {
+    return BindError("bad-shape", absl::StrCat(option, ": a dimension cannot be negative"));
+  }
+  if (!input.has_rank) return absl::OkStatus();
+  if (dims.size() != input.dims.size()) {
+    return BindError("bad-shape", absl::StrCat(option, " has ", dims.size(), " dimensions, the model's input has ",
+                                               input.dims.size(), ": ", Text(input)));
+  }
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const DeclaredDim& declared = input.dims[i];
+    // A formula of several symbols is checked, not solved, once they are known.
+    if (declared.size || declared.symbol.empty()) continue;
+    const std::vector<std::string> names = DimNames(declared.symbol);
+    if (names.size() == 1 && names[0] == declared.symbol) RETURN_IF_ERROR(Assign(names[0], dims[i], option));
+  }
+  return absl::OkStatus();
+}
+
+// Whether `input`'s fixed dim 0 is the batch. A lone number such as a sampling rate [1] is none; nor is any fixed dim
+// beside symbolic ones, which the exporter would have made symbolic too.
+bool Binder::StaticallyBatched(const DeclaredInput& input) const {
+  if (symbolic_batch_ || input.dims.empty() || input.dims[0].size != bound_.file_batch) return false;
+  return input.dims.size() > 1 || bound_.file_batch > 1 || inputs_.size() == 1;
+}
+
+absl::Status Binder::BindBatch() {
+  if (!symbolic_batch_) {
+    const auto batched = [](size_t rank) {
+      return [rank](const DeclaredInput& input) { return input.dims.size() >= rank && input.dims[0].size; };
+    };
+    auto first = std::find_if(inputs_.begin(), inputs_.end(), batched(2));
+    if (first == inputs_.end()) first = std::find_if(inputs_.begin(), inputs_.end(), batched(1));
+    if (first != inputs_.end()) bound_.file_batch = *first->dims[0].size;
+  }
+  const std::string option = bindings_.batch ? absl::StrCat("--batch ", *bindings_.batch) : "the default";
+  const int64_t batch = bindings_.batch.value_or(1);
+  if (batch < 1) return BindError("bad-shape", absl::StrCat(option, ": a batch has at least one sample"));
+  RETURN_IF_ERROR(CheckOneBatch());
+  for (const std::string& symbol : batch_symbols_) {
+    const bool named = bindings_.dims.count(symbol) > 0;  // the more particular option wins
+    if (named || (!bindings_.batch && bound_.dims.count(symbol) > 0)) continue;
+    RETURN_IF_ERROR(Assign(symbol, batch, option));
+  }
+  if (!bindings_.batch && !batch_symbols_.empty()) {
+    const std::string main = MainBatchSymbol();
+    if (bound_.dims.at(main) > 0) bound_.file_batch = bound_.dims.at(main);
+  }
+  if (!bindings_.batch || symbolic_batch_ || !batch_symbols_.empty()) return absl::OkStatus();
+  if (std::none_of(inputs_.begin(), inputs_.end(), [&](const auto& input) { return StaticallyBatched(input); })) {
+    return BindError("static-batch", absl::StrCat(option, ": no input of the model has a batch dimension"),
+                     {"try: --input NAME=SHAPE, or drop --batch"});
+  }
+  return absl::OkStatus();
+}
+
+// Nothing would be left for --batch to change where other options give every batch, and every row of a sweep would say
+// the same.
+absl::Status Binder::CheckOneBatch() const {
+  if (!bindings_.batch) return absl::OkStatus();
+  const auto conflict = [&](const std::string& other, int64_t theirs) {
+    return BindError("dim-conflict", absl::StrCat("--batch ", *bindings_.batch, " and ", other, " give two batches, ",
+                                                  *bindings_.batch, " and ", theirs),
+                     {absl::StrCat("try: without ", other)});
+  };
+  for (const auto& [name, dims] : bindings_.inputs) {
+    const auto input = std::find_if(inputs_.begin(), inputs_.end(), [&](const auto& i) { return i.name == name; });
+    if (input == inputs_.end() || !StaticallyBatched(*input) || dims.front() == *bindings_.batch) continue;
+    return conflict(absl::StrCat("--input ", name, "=", ToString(Shape(dims))), dims.front());
+  }
+  const bool all_named = std::all_of(batch_symbols_.begin(), batch_symbols_.end(), [&](const std::string& symbol) {
+    const auto given = bindings_.dims.find(symbol);
+    return given != bindings_.dims.end() && given->second != *bindings_.batch;
+  });
+  if (batch_symbols_.empty() || !all_named) return absl::OkStatus();
+  const std::string main = MainBatchSymbol();
+  return conflict(absl::StrCat("--dim ", main, "=", bindings_.dims.at(main)), bindings_.dims.at(main));
+}
+
+// Of the symbols that --batch means, the one that reports call the batch.
+std::string Binder::MainBatchSymbol() const {
+  const auto named = std::find_if(batch_symbols_.begin(), batch_symbols_.end(), NamedLikeBatch);
+  return named != batch_symbols_.end() ? *named : *batch_symbols_.begin();
+}
+
+std::optional<int64_t> Binder::SizeOf(const DeclaredInput& input, size_t dim) const {
+  if (const auto asked = bindings_.inputs.find(input.name); asked != bindings_.inputs.end()) return asked->second[dim];
+  const DeclaredDim& declared = input.dims[dim];
+  if (declared.size) return dim == 0 && bindings_.batch && StaticallyBatched(input) ? *bindings_.batch : *declared.size;
+  if (declared.symbol.empty()) return dim == 0 ? std::optional(bindings_.batch.value_or(1)) : std::nullopt;
+  return EvaluateDim(declared.symbol, bound_.dims);
+}
+
+std::string Binder::Text(const DeclaredInput& input) const {
+  if (!input.has_rank) return absl::StrCat(input.name, "  ", std::string(NameOf(input.dtype)), " (no shape)");
+  return absl::StrCat(
+      input.name, "  ", std::string(NameOf(input.dtype)), " [",
+      absl::StrJoin(input.dims, ", ",
+                    [](std::string* out, const DeclaredDim& dim) {
+                      absl::StrAppend(out, dim.size ? absl::StrCat(*dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
+                    }),
+      "]");
+}
+
+std::string Binder::InputList() const {
+  return absl::StrJoin(inputs_, "      ",
+                       [&](std::string* out, const DeclaredInput& input) { out->append(Text(input)); });
+}
+
+absl::Status Binder::CheckAllBound() const {
+  std::vector<std::string> unbound, commands;
+  const DeclaredInput* first = nullptr;
+  const auto want = [&](const DeclaredInput& input, const std::string& name, const std::string& option) {
+    if (std::find(unbound.begin(), unbound.end(), name) != unbound.end()) return;
+    if (first == nullptr) first = &input;
+    unbound.push_back(name);
+    if (std::find(commands.begin(), commands.end(), option) == commands.end()) commands.push_back(option);
+  };
+  for (const DeclaredInput& input : inputs_) {
+    if (!input.has_rank && bindings_.inputs.count(input.name) == 0) {
+      want(input, "all", absl::StrCat("--input ", input.name, "=1x3x224x224"));
+    }
+    for (size_t i = 0; i < input.dims.size(); ++i) {
+      if (SizeOf(input, i)) continue;
+      if (input.dims[i].symbol.empty()) {
+        want(input, "?",
+             absl::StrCat("--input ", input.name, "=", absl::StrJoin(std::vector<int>(input.dims.size(), 1), "x")));
+      }
+      for (const std::string& symbol : DimNames(input.dims[i].symbol)) {
+        if (!symbol.empty() && bound_.dims.count(symbol) == 0)
+          want(input, symbol, absl::StrCat("--dim ", symbol, "=512"));
+      }
+    }
+  }
+  if (unbound.empty()) return absl::OkStatus();
+  if (!bindings_.batch && !batch_symbols_.empty()) commands.insert(commands.begin(), "--batch 16");
+  return BindError("unbound-dim",
+                   absl::StrCat("input '", first->name, "' has unknown dimensions: ", absl::StrJoin(unbound, ", ")),
+                   {InputList(), absl::StrCat("try: onnx-mem ", path_, " ", absl::StrJoin(commands, " "))});
+}
+
+absl::Status Binder::FillShapes() {
+  for (const DeclaredInput& input : inputs_) {
+    Dims dims;
+    if (!input.has_rank) {
+      dims = bindings_.inputs.at(input.name);
+    }
+    for (size_t i = 0; i < input.dims.size(); ++i) {
+      const std::optional<int64_t> size = SizeOf(input, i);
+      if (!size || *size < 0) {
+        return BindError("bad-shape", absl::StrCat("dimension '", input.dims[i].symbol, "' of input '", input.name,
+                                                   "' cannot be computed from the sizes given"));
+      }
+      dims.push_back(*size);
+      if (input.dims[i].size && *input.dims[i].size != *size) {
+        bound_.changes.push_back({input.name, static_cast<int>(i), *input.dims[i].size, *size});
+      }
+    }
+    const Shape shape(std::move(dims));
+    if (!NumBytes(shape, input.dtype)) {
+      return BindError("bad-shape",
+                       absl::StrCat("input '", input.name, "' of shape ", ToString(shape), " is too large to count"));
+    }
+    bound_.shapes.emplace(input.name, shape);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<BoundInputs> BindInputs(const onnx::GraphProto& graph, const Bindings& bindings,
+                                       const std::string& path) {
+  ASSIGN_OR_RETURN(std::vector<DeclaredInput> inputs, DeclaredInputs(graph));
+  return Binder(std::move(inputs), bindings, path).Run();
+}
+
+}  // namespace onnx_mem

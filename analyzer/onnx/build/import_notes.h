@@ -1,0 +1,24 @@
+// What an import had to assume, and what it would have needed.
+#ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_IMPORT_NOTES_H_
+#define ONNX_MEM_ANALYZER_ONNX_BUILD_IMPORT_NOTES_H_
+
+#include "absl/status/status.h"
+#include "analyzer/onnx/build/import.h"
+
+namespace onnx {
+class ModelProto;
+}  // namespace onnx
+
+namespace onnx_mem {
+
+// ONNX's own inference accepts a Reshape whose element counts differ; a wrong batch then goes on unseen.
+// Errors (InvalidArgument): bad-shape naming the node.
+absl::Status CheckElementCounts(const Graph& graph);
+
+// Adds diagnostics custom-op (operators that no schema knows), no-data (contents in a file that is not read, where they
+// would have determined a shape), unknown-size (sizes that depend on data).
+void AddImportNotes(const onnx::ModelProto& model, ImportedModel& imported);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ONNX_BUILD_IMPORT_NOTES_H_

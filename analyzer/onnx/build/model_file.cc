@@ -1,0 +1,288 @@
+// Opening a file, and importing it as often as dimensions are bound.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "google/protobuf/arena.h"
+#include "onnx/onnx_pb.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/build/bind.h"
+#include "analyzer/onnx/build/build_graph.h"
+#include "analyzer/onnx/build/functions.h"
+#include "analyzer/onnx/build/import.h"
+#include "analyzer/onnx/build/import_notes.h"
+#include "analyzer/onnx/build/known_lists.h"
+#include "analyzer/onnx/build/order_nodes.h"
+#include "analyzer/onnx/build/traced_batch.h"
+#include "analyzer/onnx/build/unroll.h"
+#include "analyzer/onnx/infer/schemas.h"
+#include "analyzer/onnx/infer/shapes.h"
+#include "analyzer/onnx/read/byte_window.h"
+#include "analyzer/onnx/read/sinusoid_tables.h"
+#include "analyzer/onnx/read/slim_model.h"
+#include "analyzer/onnx/read/sniff.h"
+#include "analyzer/onnx/read/tensor_literal.h"
+#include "analyzer/onnx/read/tied_weights.h"
+#include "analyzer/onnx/read/weightless.h"
+#include "analyzer/onnx/rebatch/rebatch.h"
+
+namespace onnx_mem {
+namespace {
+
+absl::Status BadModel(const std::string& path, const std::string& what) {
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-model", absl::StrCat("'", path, "' ", what));
+}
+
+absl::Status CheckOpset(const ModelInfo& info) {
+  const int64_t newest = NewestOpset();
+  const auto opset = info.opsets.find("");
+  if (opset == info.opsets.end() || opset->second <= newest) return absl::OkStatus();
+  return ErrorStatus(
+      absl::StatusCode::kUnimplemented, "opset-too-new",
+      absl::StrCat("opset ", opset->second, " of domain '' is newer than this build knows (", newest, ")"),
+      {"try: a newer onnx-mem, or export with an older opset_version"});
+}
+
+// Sizes that no tensor has would pass for unknown ones later.
+absl::Status CheckTensor(const onnx::TensorProto& tensor, const std::string& path) {
+  const Shape shape(Dims(tensor.dims().begin(), tensor.dims().end()));
+  if (shape.known() && NumBytes(shape, DTypeOf(tensor.data_type()))) return absl::OkStatus();
+  return BadModel(path, absl::StrCat("holds the tensor '", tensor.name(), "' of impossible size [",
+                                     absl::StrJoin(tensor.dims(), ", "), "]"));
+}
+
+absl::Status CheckTensors(const onnx::GraphProto& graph, const std::string& path) {
+  for (const auto& tensor : graph.initializer()) RETURN_IF_ERROR(CheckTensor(tensor, path));
+  for (const auto& node : graph.node()) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_t()) RETURN_IF_ERROR(CheckTensor(attribute.t(), path));
+      if (attribute.has_g()) RETURN_IF_ERROR(CheckTensors(attribute.g(), path));
+      for (const auto& body : attribute.graphs()) RETURN_IF_ERROR(CheckTensors(body, path));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool HasScopes(const onnx::GraphProto& graph) {
+  for (const auto& node : graph.node()) {
+    for (const auto& entry : node.metadata_props()) {
+      if (entry.key() == "pkg.torch.onnx.name_scopes" || entry.key() == "namespace") return true;
+    }
+  }
+  return false;
+}
+
+ModelInfo InfoOf(const onnx::ModelProto& model, const std::string& path, int64_t file_bytes) {
+  ModelInfo info;
+  info.path = path;
+  info.producer = model.producer_name();
+  if (!model.producer_version().empty()) absl::StrAppend(&info.producer, " ", model.producer_version());
+  info.ir_version = model.ir_version();
+  info.file_bytes = file_bytes;
+  for (const auto& import : model.opset_import()) {
+    int64_t& version = info.opsets[import.domain() == "ai.onnx" ? "" : import.domain()];
+    version = std::max<int64_t>(version, import.version());
+  }
+  info.node_count = model.graph().node_size();
+  info.has_exporter_metadata = HasScopes(model.graph());
+  for (const auto& entry : model.metadata_props()) info.metadata[entry.key()] = entry.value();
+  for (const auto& entry : model.graph().metadata_props()) info.metadata[entry.key()] = entry.value();
+  return info;
+}
+
+google::protobuf::ArenaOptions LargeBlocks() {
+  google::protobuf::ArenaOptions options;
+  options.start_block_size = 64 << 10;
+  options.max_block_size = 1 << 20;
+  return options;
+}
+
+void NoteRebatched(const BoundInputs& bound, const Rebatched& rebatched, ImportedModel& imported) {
+  const DimChange& first = bound.changes.front();
+  Diagnostic note{.code = "rebatched", .severity = Severity::kNote, .count = rebatched.followed};
+  note.message = first.dim == 0 ? absl::StrCat("exported with a fixed batch of ", first.from,
+                                               "; read as if exported with ", first.to)
+                                : absl::StrCat("exported with a fixed size of ", first.from, " for '", first.input,
+                                               "'; read as if exported with ", first.to);
+  note.details.push_back(absl::StrCat("why: ", rebatched.followed,
+                                      rebatched.followed == 1 ? " constant or input" : " constants and inputs",
+                                      " that carry the size were made to follow it"));
+  if (!rebatched.unreached.empty()) {
+    const auto heavy = std::find_if(rebatched.unreached.begin(), rebatched.unreached.end(),
+                                    [](const auto& value) { return value.second; });
+    const bool computed = heavy != rebatched.unreached.end();
+    const auto count = static_cast<int64_t>(rebatched.unreached.size());
+    note.details.push_back(absl::StrCat("why: ", count, count == 1 ? " value" : " values", " that no input reaches ",
+                                        count == 1 ? "stays" : "stay", " at a batch of 1, such as '",
+                                        (computed ? heavy : rebatched.unreached.begin())->first, "'"));
+    if (computed) {
+      note.severity = Severity::kWarning;
+      note.details.push_back(
+          "try: export with a batch of 2 or more, or with dynamic shapes: a batch of 1 does not tell them apart");
+    }
+  }
+  imported.diagnostics.push_back(std::move(note));
+}
+
+// A copy of `model` in which weights have the shapes that `bindings.inputs` gives them, and those names taken out of
+// it; null where it names none. Their contents are then unknown.
+absl::StatusOr<std::unique_ptr<onnx::ModelProto>> WithWeightShapes(const onnx::ModelProto& model, Bindings& bindings) {
+  std::map<std::string, Dims> weights;
+  if (bindings.inputs.empty()) return std::unique_ptr<onnx::ModelProto>();
+  for (const onnx::TensorProto& tensor : model.graph().initializer()) {
+    auto asked = bindings.inputs.extract(tensor.name());
+    if (asked.empty()) continue;
+    if (static_cast<int>(asked.mapped().size()) != tensor.dims_size()) {
+      return ErrorStatus(
+          absl::StatusCode::kInvalidArgument, "bad-shape",
+          absl::StrCat("--input ", tensor.name(), ": the weight has ", tensor.dims_size(), " dimensions"));
+    }
+    weights.insert(std::move(asked));
+  }
+  if (weights.empty()) return std::unique_ptr<onnx::ModelProto>();
+  auto copy = std::make_unique<onnx::ModelProto>(model);
+  for (onnx::TensorProto& tensor : *copy->mutable_graph()->mutable_initializer()) {
+    const auto asked = weights.find(tensor.name());
+    if (asked == weights.end()) continue;
+    onnx::TensorProto shaped;
+    shaped.set_name(tensor.name());
+    shaped.set_data_type(tensor.data_type());
+    for (int64_t dim : asked->second) shaped.add_dims(dim);
+    tensor = std::move(shaped);
+  }
+  return copy;
+}
+
+// Loops inside loops that are unrolled, and lists that only then are known.
+constexpr int kDeepestLoop = 8;
+
+// The shapes of `model` with its inputs bound as `bound` says. Where they contradict a batch that the file holds as a
+// number, the changes that let it follow are added to `bound`. `rebatcher` has learnt about this very model.
+absl::StatusOr<Rebatched> Infer(const onnx::ModelProto& model, const Bindings& bindings, const std::string& path,
+                                Rebatcher& rebatcher, BoundInputs& bound) {
+  if (bound.changes.empty()) {
+    absl::StatusOr<InferredGraph> facts = InferShapes(model, {.input_shapes = &bound.shapes});
+    if (facts.ok()) return Rebatched{.facts = *std::move(facts), .rewrites = {}, .unreached = {}};
+    if (DiagnosticOf(facts.status()).code != "bad-shape") return facts.status();
+    std::optional<BoundInputs> changed = ChangesFromTracedBatch(model, bindings, bound, path);
+    if (!changed) return facts.status();
+    bound = *std::move(changed);
+  }
+  return rebatcher.Infer(model, bound);
+}
+
+}  // namespace
+
+struct ModelFile::Impl {
+  google::protobuf::Arena arena{LargeBlocks()};
+  onnx::ModelProto* model = nullptr;  // on the arena; functions inlined, nodes in order
+  ModelInfo info;                     // all but what bindings decide
+  std::vector<Diagnostic> diagnostics;
+  Rebatcher rebatcher;
+
+  absl::Status Load(ByteWindow bytes, const std::string& path);
+  absl::Status Prepare();
+};
+
+absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
+  const auto head = static_cast<size_t>(std::min<int64_t>(kSniffBytes, bytes.size()));
+  RETURN_IF_ERROR(CheckMagic(bytes.At(0, head), bytes.size(), path));
+  ASSIGN_OR_RETURN(const std::string slim, SlimModel(bytes, path));
+  model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
+  if (!model->ParseFromArray(slim.data(), static_cast<int>(slim.size()))) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, "damaged",
+                       absl::StrCat("'", path, "' is damaged: its protobuf message cannot be parsed"));
+  }
+  if (model->opset_import().empty()) model->add_opset_import()->set_version(1);  // IR 1 and 2 had no other
+  info = InfoOf(*model, path, bytes.size());
+  RETURN_IF_ERROR(RestoreWeights(*model, path, diagnostics));
+  if (const int64_t joined = JoinTiedWeights(*model, bytes, path); joined > 0) {
+    diagnostics.push_back(
+        {.code = "tied-weights",
+         .severity = Severity::kNote,
+         .count = joined,
+         .message = absl::StrCat(joined, joined == 1 ? " weight is" : " weights are",
+                                 " stored a second time: counted as sharing the token embedding's, whose "
+                                 "contents are the same")});
+  }
+  MarkSinusoidTables(*model, bytes, path);
+  return Prepare();
+}
+
+// Everything about the model that no binding changes.
+absl::Status ModelFile::Impl::Prepare() {
+  if (model->graph().node().empty()) return BadModel(info.path, "has no nodes");
+  RETURN_IF_ERROR(CheckOpset(info));
+  ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineFunctions(*model));
+  if (!inlined.other_opset.empty()) {
+    diagnostics.push_back(
+        {.code = "function-opset",
+         .severity = Severity::kWarning,
+         .count = static_cast<int64_t>(inlined.other_opset.size()),
+         .message = absl::StrCat("functions written for another opset than the model's are read with the model's: ",
+                                 absl::StrJoin(inlined.other_opset, ", "))});
+  }
+  RETURN_IF_ERROR(CheckTensors(model->graph(), info.path));
+  ASSIGN_OR_RETURN(const bool sorted, OrderNodes(*model->mutable_graph()));
+  if (sorted) {
+    diagnostics.push_back({.code = "node-order",
+                           .severity = Severity::kNote,
+                           .message = "the file's nodes are not in an order in which they can run; they were sorted"});
+  }
+  return absl::OkStatus();
+}
+
+ModelFile::ModelFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ModelFile::ModelFile(ModelFile&&) noexcept = default;
+ModelFile& ModelFile::operator=(ModelFile&&) noexcept = default;
+ModelFile::~ModelFile() = default;
+
+absl::StatusOr<ModelFile> ModelFile::Open(const std::string& path) {
+  ASSIGN_OR_RETURN(ByteWindow bytes, ByteWindow::OverFile(path));
+  auto impl = std::make_unique<Impl>();
+  RETURN_IF_ERROR(impl->Load(std::move(bytes), path));
+  return ModelFile(std::move(impl));
+}
+
+absl::StatusOr<ModelFile> ModelFile::Parse(std::string bytes, const std::string& name) {
+  auto impl = std::make_unique<Impl>();
+  RETURN_IF_ERROR(impl->Load(ByteWindow::OverMemory(bytes), name));
+  return ModelFile(std::move(impl));
+}
+
+absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
+  Bindings bindings = asked;
+  ASSIGN_OR_RETURN(const std::unique_ptr<onnx::ModelProto> reshaped, WithWeightShapes(*impl_->model, bindings));
+  const onnx::ModelProto& model = reshaped ? *reshaped : *impl_->model;
+  ASSIGN_OR_RETURN(BoundInputs bound, BindInputs(model.graph(), bindings, impl_->info.path));
+  ImportedModel imported{.graph = {}, .info = impl_->info, .diagnostics = impl_->diagnostics};
+  Rebatcher own;  // what the model's own one has learnt is of other weights
+  ASSIGN_OR_RETURN(Rebatched known, Infer(model, bindings, impl_->info.path, reshaped ? own : impl_->rebatcher, bound));
+  std::unique_ptr<onnx::ModelProto> unrolled;
+  for (int depth = 0; depth < kDeepestLoop; ++depth) {
+    auto next = UnrollLoops(unrolled ? *unrolled : model, known.facts);
+    if (next == nullptr) next = UnpackLists(unrolled ? *unrolled : model, known.facts);
+    if (next == nullptr) break;
+    unrolled = std::move(next);
+    Rebatcher once;
+    ASSIGN_OR_RETURN(known, Infer(*unrolled, bindings, impl_->info.path, once, bound));
+  }
+  ASSIGN_OR_RETURN(imported.graph, BuildGraph(unrolled ? *unrolled : model, known.facts, known.rewrites));
+  if (!bound.changes.empty()) NoteRebatched(bound, known, imported);
+  RETURN_IF_ERROR(CheckElementCounts(imported.graph));
+  imported.info.file_batch = bound.file_batch;
+  if (!bindings.batch && !bindings.inputs.empty()) {
+    const Dims& dims = bindings.inputs.begin()->second;
+    if (!dims.empty()) imported.info.file_batch = dims.front();
+  }
+  imported.info.bound_dims = std::move(bound.dims);
+  AddImportNotes(model, imported);
+  return imported;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,236 @@
+#include "analyzer/onnx/infer/misfit.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/onnx/rules/rule.h"
+
+namespace onnx_mem {
+namespace {
+
+using fold::Call;
+using rules::DimOf;
+using rules::ShapeOf;
+
+// "WHAT: A and B" where both are known and differ.
+std::string Different(const char* what, int64_t a, int64_t b) {
+  return a >= 0 && b >= 0 && a != b ? absl::StrCat(what, ": ", a, " and ", b) : std::string();
+}
+
+std::string MatMul(const Call& call) {
+  const Shape b = ShapeOf(call, 1);
+  if (b.rank() == 0) return {};
+  return Different("inner sizes differ", DimOf(call, 0, -1), DimOf(call, 1, b.rank() == 1 ? 0 : -2));
+}
+
+std::string Gemm(const Call& call) {
+  const int64_t a = DimOf(call, 0, call.int_attribute("transA", 0) != 0 ? 0 : 1);
+  return Different("inner sizes differ", a, DimOf(call, 1, call.int_attribute("transB", 0) != 0 ? 1 : 0));
+}
+
+// Weights [M,C/group,...] at input `w`.
+std::string ConvWith(const Call& call, size_t w) {
+  const int64_t group = call.int_attribute("group", 1);
+  if (group < 1) return absl::StrCat("group is ", group);
+  const Shape x = ShapeOf(call, 0);
+  const Shape weights = ShapeOf(call, w);
+  if (x.has_rank && weights.has_rank && x.rank() != weights.rank()) {
+    return Different("ranks of input and weights differ", static_cast<int64_t>(x.rank()),
+                     static_cast<int64_t>(weights.rank()));
+  }
+  std::string channels =
+      Different("channels of input and weights differ", DimOf(call, 0, 1), rules::Times(DimOf(call, w, 1), group));
+  if (channels.empty() && DimOf(call, w, 0) % group > 0) {
+    channels = absl::StrCat(DimOf(call, w, 0), " output channels do not divide into ", group, " groups");
+  }
+  return channels;
+}
+
+std::string Conv(const Call& call) { return ConvWith(call, 1); }
+std::string QLinearConv(const Call& call) { return ConvWith(call, 3); }
+
+// Weights [C,M/group,...].
+std::string ConvTranspose(const Call& call) {
+  return Different("channels of input and weights differ", DimOf(call, 0, 1), DimOf(call, 1, 0));
+}
+
+std::string InstanceNormalization(const Call& call) {
+  return Different("channels of input and scale differ", DimOf(call, 0, 1), DimOf(call, 1, 0));
+}
+
+std::string LayerNormalization(const Call& call) {
+  const Shape x = ShapeOf(call, 0);
+  const Shape scale = ShapeOf(call, 1);
+  for (size_t i = 1; i <= std::min(x.rank(), scale.rank()); ++i) {
+    const int64_t dim = scale.dims[scale.rank() - i];
+    if (dim == 1) continue;
+    std::string fault = Different("sizes of input and scale differ", x.dims[x.rank() - i], dim);
+    if (!fault.empty()) return fault;
+  }
+  return {};
+}
+
+std::string GroupNormalization(const Call& call) {
+  const int64_t groups = call.int_attribute("num_groups", 1);
+  const int64_t channels = DimOf(call, 0, 1);
+  if (groups < 1 || channels < 0 || channels % groups == 0) return {};
+  return absl::StrCat(channels, " channels do not divide into ", groups, " groups");
+}
+
+// LSTM, GRU, RNN: x [length,batch,features], w and r [directions,gates,features].
+std::string Recurrent(const Call& call) {
+  constexpr size_t kRank = 3;
+  for (size_t i = 0; i < kRank; ++i) {
+    const Shape shape = ShapeOf(call, i);
+    if (shape.has_rank && shape.rank() != kRank)
+      return absl::StrCat("input ", i, " has ", shape.rank(), " dimensions instead of 3");
+  }
+  if (DimOf(call, 0, call.int_attribute("layout", 0) != 0 ? 1 : 0) == 0) return "the sequence has no elements";
+  return Different("features of input and weights differ", DimOf(call, 0, 2), DimOf(call, 1, 2));
+}
+
+// data, indices [..., depth]: a position in `depth` of the data's dimensions behind the batch.
+std::string GatherNd(const Call& call) {
+  const Shape data = ShapeOf(call, 0), indices = ShapeOf(call, 1);
+  if (!data.has_rank || !indices.has_rank) return {};
+  const auto data_rank = static_cast<int64_t>(data.rank()), indices_rank = static_cast<int64_t>(indices.rank());
+  const int64_t batch = call.int_attribute("batch_dims", 0);
+  if (indices_rank == 0 || batch < 0 || batch >= std::min(data_rank, indices_rank)) {
+    return absl::StrCat("batch_dims is ", batch, " for data of ", data_rank, " and indices of ", indices_rank,
+                        " dimensions");
+  }
+  const int64_t depth = DimOf(call, 1, -1);
+  if (depth < 0 || (depth >= 1 && depth <= data_rank - batch)) return {};
+  return absl::StrCat("positions have ", depth, " numbers for data of ", data_rank - batch, " dimensions");
+}
+
+std::string DepthToSpace(const Call& call) {
+  const int64_t block = call.int_attribute("blocksize", 1);
+  if (block < 1 || block > 1 << 15) return absl::StrCat("blocksize is ", block);
+  const int64_t channels = DimOf(call, 0, 1);
+  if (channels < 0 || channels % (block * block) == 0) return {};
+  return absl::StrCat(channels, " channels do not divide into blocks of ", block * block);
+}
+
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// The equation without spaces; nullopt where it is not one. ONNX's own parser does not return from some of those.
+std::optional<std::string> EinsumEquation(const Call& call) {
+  std::string equation;
+  for (char c : call.string_attribute("equation", "")) {
+    if (c != ' ') equation.push_back(c);
+  }
+  bool arrow = false;
+  for (size_t i = 0; i < equation.size(); ++i) {
+    if (IsLetter(equation[i]) || (equation[i] == ',' && !arrow)) continue;
+    if (equation.compare(i, 3, "...") == 0) {
+      i += 2;
+    } else if (equation.compare(i, 2, "->") == 0 && !arrow) {
+      arrow = true;
+      i += 1;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return equation;
+}
+
+std::string Einsum(const Call& call) {
+  const std::optional<std::string> equation = EinsumEquation(call);
+  if (!equation) return "the equation is malformed";
+  std::map<char, int64_t> sizes;
+  size_t input = 0;
+  int64_t axis = 0;  // counted from the end behind an ellipsis
+  const std::string left = equation->substr(0, equation->find("->"));
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (left[i] == ',') {
+      ++input;
+      axis = 0;
+    } else if (left[i] == '.') {
+      i += 2;
+      const size_t end = std::min(left.find(',', i), left.size());
+      axis = -static_cast<int64_t>(end - i - 1);
+    } else {
+      const int64_t size = DimOf(call, input, axis++);
+      if (size < 0 || size == 1) continue;
+      auto [found, added] = sizes.try_emplace(left[i], size);
+      if (!added && found->second != size) {
+        return absl::StrCat("sizes of '", std::string(1, left[i]), "' differ: ", found->second, " and ", size);
+      }
+    }
+  }
+  return {};
+}
+
+struct InputRow {
+  std::string_view op;
+  InputCheck check;
+};
+
+constexpr auto kInputs = std::to_array<InputRow>({
+    {"Conv", Conv},
+    {"ConvInteger", Conv},
+    {"ConvTranspose", ConvTranspose},
+    {"DepthToSpace", DepthToSpace},
+    {"Einsum", Einsum},
+    {"GRU", Recurrent},
+    {"GatherND", GatherNd},
+    {"Gemm", Gemm},
+    {"GroupNormalization", GroupNormalization},
+    {"InstanceNormalization", InstanceNormalization},
+    {"LSTM", Recurrent},
+    {"LayerNormalization", LayerNormalization},
+    {"MatMul", MatMul},
+    {"MatMulInteger", MatMul},
+    {"QLinearConv", QLinearConv},
+    {"RNN", Recurrent},
+});
+
+// A window that is larger than what it slides over gives no element.
+std::string Sliding(const Call& call, const Shape& output) {
+  for (size_t i = 2; i < output.rank(); ++i) {
+    if (output.dims[i] == 0 && DimOf(call, 0, static_cast<int64_t>(i)) > 0) {
+      return absl::StrCat("the window is larger than the input (", ToString(ShapeOf(call, 0)), ") and its padding");
+    }
+  }
+  return {};
+}
+
+std::string Reshape(const Call& call, const Shape& output) {
+  const std::optional<int64_t> before = NumElements(ShapeOf(call, 0));
+  const std::optional<int64_t> after = NumElements(output);
+  if (!before || !after || *before == *after) return {};
+  return absl::StrCat("cannot reshape ", *before, " elements to ", ToString(output));
+}
+
+struct OutputRow {
+  std::string_view op;
+  OutputCheck check;
+};
+
+constexpr auto kOutputs = std::to_array<OutputRow>({
+    {"AveragePool", Sliding},
+    {"Conv", Sliding},
+    {"ConvInteger", Sliding},
+    {"LpPool", Sliding},
+    {"MaxPool", Sliding},
+    {"QLinearConv", Sliding},
+    {"Reshape", Reshape},
+});
+
+}  // namespace
+
+InputCheck FindInputCheck(std::string_view op) {
+  const auto row = std::find_if(kInputs.begin(), kInputs.end(), [op](const InputRow& r) { return r.op == op; });
+  return row != kInputs.end() ? row->check : nullptr;
+}
+
+OutputCheck FindOutputCheck(std::string_view op) {
+  const auto row = std::find_if(kOutputs.begin(), kOutputs.end(), [op](const OutputRow& r) { return r.op == op; });
+  return row != kOutputs.end() ? row->check : nullptr;
+}
+
+}  // namespace onnx_mem

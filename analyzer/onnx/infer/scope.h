@@ -1,0 +1,87 @@
+// What one graph (or body) knows about its values while shapes are inferred, and the graph around it.
+#ifndef ONNX_MEM_ANALYZER_ONNX_INFER_SCOPE_H_
+#define ONNX_MEM_ANALYZER_ONNX_INFER_SCOPE_H_
+
+#include <deque>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "analyzer/graph/graph.h"
+#include "analyzer/onnx/infer/shapes.h"
+#include "google/protobuf/arena.h"
+#include "onnx/onnx_pb.h"
+
+namespace onnx_mem {
+
+// One value. Messages belong to the model or to the pass's arena; contents are read only when someone asks.
+struct Value {
+  const onnx::TypeProto* type = nullptr;      // null: nothing is known
+  const onnx::TensorProto* tensor = nullptr;  // contents in the form that schemas read
+  LiteralPtr literal;                         // contents in the form that folding reads; may have unknown elements
+  const onnx::TensorShapeProto* symbolic = nullptr;  // a partly known integer vector, in the form that schemas read
+  bool partial = false;                              // `literal` has unknown elements
+  bool tensor_was_read = false;                      // whether `tensor` was tried as a literal
+  bool upper_bound = false;                          // the size depends on data; dims are the largest possible
+  bool contents_are_bounds = false;                  // likewise for the elements of `literal` (bounds.h)
+};
+
+// Whether the contents may be known: cheap, reads nothing.
+inline bool MayHaveContents(const Value& value) {
+  return value.literal != nullptr || (value.tensor != nullptr && !value.tensor_was_read);
+}
+
+// The contents as a literal, in part or whole; null where unknown.
+const Literal* ContentsOf(Value& value);
+// The complete contents as a tensor; null where any element is unknown.
+const onnx::TensorProto* TensorOf(Value& value, google::protobuf::Arena& arena);
+// A partly known scalar or vector of integers as dims, unknown elements without value; null where nothing is known.
+const onnx::TensorShapeProto* SymbolicOf(Value& value, google::protobuf::Arena& arena);
+
+// The shape of a type: no rank for whatever is not a tensor with a shape.
+Shape ShapeOfType(const onnx::TypeProto* type);
+// Whether the type is a tensor of which every dim is known.
+bool IsFullyKnown(const onnx::TypeProto* type);
+// A tensor type; a shape without rank leaves the type's shape unset.
+onnx::TypeProto* MakeType(int element_type, const Shape& shape, google::protobuf::Arena& arena);
+
+ValueFact FactOf(Value& value);
+
+// Values by name, searched outward. Names and messages outlive the scope; addresses of values are stable.
+class ValueScope {
+ public:
+  explicit ValueScope(ValueScope* outer = nullptr) : outer_(outer), depth_(outer == nullptr ? 0 : outer->depth_ + 1) {}
+  ValueScope(const ValueScope&) = delete;
+  ValueScope& operator=(const ValueScope&) = delete;
+
+  int depth() const { return depth_; }
+  void Reserve(size_t count) { by_name_.reserve(count); }
+
+  // Null where no graph has a value of that name (yet).
+  Value* Find(std::string_view name) {
+    for (ValueScope* scope = this; scope != nullptr; scope = scope->outer_) {
+      auto found = scope->by_name_.find(name);
+      if (found != scope->by_name_.end()) return found->second;
+    }
+    return nullptr;
+  }
+
+  // Binds `name`, which must outlive the scope; an empty name (an omitted output) is ignored.
+  void Set(std::string_view name, Value value) {
+    if (name.empty()) return;
+    values_.push_back(std::move(value));
+    by_name_.insert_or_assign(name, &values_.back());
+  }
+
+  const absl::flat_hash_map<std::string_view, Value*>& own() const { return by_name_; }
+
+ private:
+  ValueScope* outer_;
+  int depth_;
+  std::deque<Value> values_;
+  absl::flat_hash_map<std::string_view, Value*> by_name_;
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ONNX_INFER_SCOPE_H_

@@ -1,0 +1,237 @@
+#include "analyzer/prepare/lower.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/assume/choices/inplace.h"
+#include "analyzer/graph/source_trace.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/lower/draft/draft.h"
+#include "analyzer/lower/draft/dtype_change.h"
+#include "analyzer/lower/draft/inplace_form.h"
+#include "analyzer/lower/facts/exporter_rules.h"
+#include "analyzer/lower/facts/generated_weights.h"
+#include "analyzer/lower/facts/lost_tensors.h"
+#include "analyzer/lower/facts/merged_weights.h"
+#include "analyzer/lower/facts/parameter_paths.h"
+#include "analyzer/lower/facts/parameters.h"
+#include "analyzer/lower/facts/scopes.h"
+#include "analyzer/lower/facts/training_form.h"
+#include "analyzer/lower/operators/ops.h"
+#include "analyzer/lower/operators/residence.h"
+#include "analyzer/lower/operators/site.h"
+#include "analyzer/lower/operators/table.h"
+#include "analyzer/graph/bytes.h"
+#include "analyzer/prepare/rewrites.h"
+
+namespace onnx_mem {
+namespace {
+
+// A node all of whose operands are numbers makes its result from them.
+bool HasOnlyNumbers(const Site& site, const TableRow& row) {
+  bool any = false;
+  for (size_t i = 0; i < site.num_inputs(); ++i) {
+    if (!site.Has(i) || row.slots.kind(i) != SlotKind::kDevice) continue;
+    if (site.In(i).valid()) return false;
+    any = true;
+  }
+  return any && site.node().captures.empty() && site.node().subgraphs.empty();
+}
+
+void LowerNodes(Lowering& lowering) {
+  ScopeReader scopes(lowering.source);
+  for (NodeId id(0); lowering.source.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    const Node& node = lowering.source.nodes[id];
+    if (!lowering.residence.runs[id] || node.op == "Constant") continue;
+    const TableRow* row = FindRow(node);
+    Site site(lowering, id, row, scopes.Of(node));
+    if (row == nullptr) {
+      site.Assume();
+    } else if (HasOnlyNumbers(site, *row)) {
+      site.Emit("full", {}, node.outputs);
+    } else {
+      row->lower(site);
+    }
+  }
+  for (TensorId id : lowering.residence.read_back) lowering.draft.Keep(lowering.draft.Resolve(id));
+}
+
+void ApplyRewrites(Lowering& lowering, Lowered& lowered) {
+  for (const Rewrite& rewrite : AllRewrites()) {
+    const auto& disabled = lowering.run.disabled_rewrites;
+    if (std::find(disabled.begin(), disabled.end(), rewrite.name) != disabled.end()) continue;
+    const int64_t count = rewrite.apply(lowering);
+    if (count == 0 || rewrite.told == Told::kByItself) continue;
+    auto& notes = rewrite.told == Told::kAlways ? lowered.diagnostics : lowered.plain_rewrites;
+    notes.push_back({absl::StrCat("rewrite-", std::string(rewrite.name)), Severity::kNote, count,
+                     absl::StrCat(count, " ", std::string(rewrite.description)), {}, {}});
+  }
+}
+
+// Graph outputs that no node makes (a stored tensor handed out as it is) still have to be something.
+void SettleOutputs(Lowering& lowering) {
+  for (TensorId id : lowering.source.outputs) {
+    const TensorId tensor = lowering.draft.Resolve(id);
+    if (lowering.draft.kind(tensor) != TensorKind::kHost || lowering.draft.producer(tensor).valid()) continue;
+    if (lowering.source.tensors[id].role == TensorRole::kInitializer) {
+      lowering.draft.SetKind(tensor, KindOfStored(lowering.source, tensor));
+    }
+  }
+}
+
+void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostics) {
+  if (!lowering.assumed.empty()) {
+    int64_t total = 0;
+    for (const auto& [op, count] : lowering.assumed) total += count;
+    Diagnostic d{"assumed-op", Severity::kWarning, total, absl::StrCat("no memory rule for ", total, " nodes"), {}, {}};
+    d.details.push_back(
+        absl::StrCat("what: ", absl::StrJoin(lowering.assumed, ", ", [](std::string* out, const auto& entry) {
+                       absl::StrAppend(out, entry.first, " (x", entry.second, ")");
+                     })));
+    d.details.push_back("why: counted as new outputs that save their inputs, one gradient per input");
+    diagnostics.push_back(std::move(d));
+  }
+  if (lowering.data_dependent > 0) {
+    diagnostics.push_back({"opaque-subgraph", Severity::kWarning, lowering.data_dependent,
+                           absl::StrCat(lowering.data_dependent,
+                                        " If, Loop or Scan nodes are counted as the peak of one run of their body"),
+                           {}, {}});
+  }
+}
+
+int64_t ResultBytes(const Draft& draft, const std::vector<NodeId>& nodes) {
+  int64_t bytes = 0;
+  for (NodeId id : nodes) {
+    const Tensor& result = draft.tensor(draft.node(id).outputs[0]);
+    bytes += NumBytes(result.shape, result.dtype).value_or(0);
+  }
+  return bytes;
+}
+
+// Parameters that nothing reads have no gradient, but lie in memory.
+void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
+  if (lost.merged > 0) {
+    lowered.plain_rewrites.push_back({"merged-tensors", Severity::kNote, lost.merged,
+                                      absl::StrCat(lost.merged, " tensors that the exporter made one with others of "
+                                                                "equal contents are counted for themselves"),
+                                      {}, {}});
+  }
+  if (lost.biases > 0) {
+    lowered.plain_rewrites.push_back({"dropped-bias", Severity::kNote, lost.biases,
+                                      absl::StrCat(lost.biases, " biases that the exporter dropped because they are "
+                                                                "zero are counted and added"),
+                                      {}, {}});
+  }
+  if (lost.unknown.empty()) return;
+  constexpr size_t kNamed = 5;
+  const auto count = static_cast<int64_t>(lost.unknown.size());
+  std::vector<std::string> named(lost.unknown.begin(),
+                                 lost.unknown.begin() + static_cast<int64_t>(std::min(kNamed, lost.unknown.size())));
+  if (lost.unknown.size() > kNamed) named.emplace_back("...");
+  lowered.diagnostics.push_back(
+      {"parameter-unread", Severity::kWarning, count,
+       absl::StrCat(count, " parameters of the module are not in the file, and are not counted"),
+       {absl::StrCat("what: ", absl::StrJoin(named, ", ")),
+        "why: no operator reads them, and nothing tells how large they are; they have no gradient"},
+       {}});
+}
+
+// A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is
+// kept too. No export shows which.
+void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
+  std::vector<NodeId> nodes = draft.InOrder();
+  std::erase_if(nodes, [&](NodeId id) {
+    return draft.node(id).op != "leaky_relu" || IntAttribute(draft.node(id), "inplace", 0) != 1;
+  });
+  if (nodes.empty()) return;
+  const auto count = static_cast<int64_t>(nodes.size());
+  const int64_t bytes = ResultBytes(draft, nodes);
+  diagnostics.push_back(
+      {"inplace-assumed",
+       Severity::kNote,
+       count,
+       absl::StrCat(count, " LeakyReLUs are taken to write over what they read, as they usually do behind a layer"),
+       {absl::StrCat("why: otherwise what they read is kept for backward too, ", FormatBytes(bytes), " in all"),
+        "try: --inplace none if they do not"},
+       bytes});
+}
+
+// The same of activations that are written either way, which are taken not to.
+void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
+  const std::vector<NodeId> nodes = PossiblyInPlace(draft);
+  if (nodes.empty()) return;
+  const auto count = static_cast<int64_t>(nodes.size());
+  const int64_t bytes = ResultBytes(draft, nodes);
+  diagnostics.push_back(
+      {"inplace-possible",
+       Severity::kNote,
+       count,
+       absl::StrCat(count, " LeakyReLUs, ELUs and their like are taken to give tensors of their own, as half of all "
+                           "code has it"),
+       {absl::StrCat("why: with inplace=True they write over what they read, and backward keeps ", FormatBytes(bytes),
+                     " less"),
+        "try: --inplace all if they do, or a pattern of their modules"},
+       bytes});
+}
+
+// What the source lines of a dynamo export settle (graph/source_trace.h) is no guess, but a fact of that program.
+void AssumeSourceLines(const Draft& draft, std::vector<std::string>& assumptions) {
+  bool any = false;
+  int64_t in_place = 0;
+  for (NodeId id : draft.InOrder()) {
+    any |= draft.node(id).metadata.contains(kSourceTrace);
+    in_place += IntAttribute(draft.node(id), "inplace", 0) == kInPlaceBySource;
+  }
+  if (any) assumptions.emplace_back(kNamesBySource);
+  if (in_place > 0) assumptions.push_back(absl::StrCat("in-place writes that source lines show (", in_place, ")"));
+}
+
+}  // namespace
+
+absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
+  RETURN_IF_ERROR(CheckRewriteNames(run.disabled_rewrites));
+  const LostTensors lost = FindLostTensors(source);
+  const Graph& whole = lost.graph ? *lost.graph : source;
+  const std::optional<Graph> with_weights = StoreGeneratedWeights(whole);
+  const Graph& stored = with_weights ? *with_weights : whole;
+  const std::optional<Graph> split = SplitMergedWeights(stored);
+  const Graph& graph = split ? *split : stored;
+  const Residence residence = FindResidence(graph);
+  Draft draft(graph);
+  if (run.dtype) ChangeDtype(draft, *run.dtype);
+  Lowering lowering{graph, run, residence, draft};
+  lowering.training_form = IsTrainingForm(graph);
+  LowerNodes(lowering);
+  Lowered lowered;
+  draft.RemoveUnread();
+  ApplyRewrites(lowering, lowered);
+  SettleOutputs(lowering);
+  absl::StatusOr<int64_t> in_place = MarkInPlace(draft, run);
+  if (!in_place.ok()) return in_place.status();
+  if (*in_place > 0) lowered.assumptions.push_back(absl::StrCat("in-place activations (", *in_place, ")"));
+  if (run.training && run.inplace == "auto") {
+    ReportInPlace(draft, lowered.diagnostics);
+    ReportMaybeInPlace(draft, lowered.diagnostics);
+  }
+  AssumeSourceLines(draft, lowered.assumptions);
+  // What the file does not show comes before what it showed in pieces.
+  lowered.diagnostics.insert(lowered.diagnostics.begin(), std::make_move_iterator(lowering.diagnostics.begin()),
+                             std::make_move_iterator(lowering.diagnostics.end()));
+  for (Diagnostic& d : CheckExporterRules(source)) lowered.diagnostics.push_back(std::move(d));
+  ReportLostTensors(lost, lowered);
+  ReportAssumed(lowering, lowered.diagnostics);
+  Draft::Finished finished = std::move(draft).Finish();
+  lowered.graph = std::move(finished.graph);
+  lowered.kinds = std::move(finished.kinds);
+  NameParameters(graph.signature, lowered.kinds, lowered.graph);
+  lowered.frozen = std::move(lowering.frozen);
+  lowered.hidden_buffer_bytes = lowering.hidden_buffer_bytes;
+  lowered.training_form = lowering.training_form;
+  lowered.folds_values = !lowering.training_form || !graph.signature.empty();
+  return lowered;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,42 @@
+#include "analyzer/prepare/rewrites.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/suggest.h"
+
+namespace onnx_mem {
+
+#define ROW(function, name, description, told) int64_t function(Lowering& lowering);
+#include "analyzer/prepare/rewrite_table.inc"
+#undef ROW
+
+namespace {
+
+#define ROW(function, name, description, told) Rewrite{name, description, function, told},
+constexpr Rewrite kRewrites[] = {
+#include "analyzer/prepare/rewrite_table.inc"
+};
+#undef ROW
+
+}  // namespace
+
+std::span<const Rewrite> AllRewrites() { return kRewrites; }
+
+absl::Status CheckRewriteNames(const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  for (const Rewrite& rewrite : kRewrites) known.emplace_back(rewrite.name);
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::vector<std::string> details = {absl::StrCat("what: the rewrites are ", absl::StrJoin(known, ", "))};
+    if (const std::string near = DidYouMean(name, known); !near.empty()) details.push_back(near);
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, "unknown-rewrite", absl::StrCat("no rewrite '", name, "'"),
+                       std::move(details));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,35 @@
+// What the framework ran, where the table alone cannot tell: one row per rewrite, one file each. Rewrites work on the
+// drafted framework operators, in the order of the rows, each switchable by its name (Run.disabled_rewrites).
+#ifndef ONNX_MEM_ANALYZER_PREPARE_REWRITES_H_
+#define ONNX_MEM_ANALYZER_PREPARE_REWRITES_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "analyzer/lower/operators/site.h"
+
+namespace onnx_mem {
+
+// Which report tells that a rewrite applied: all of them, `check` alone (the plain meaning of the file), or none,
+// because the rewrite has a diagnostic of its own.
+enum class Told { kAlways, kByCheck, kByItself };
+
+struct Rewrite {
+  std::string_view name;
+  std::string_view description;          // what was found, for a report: "12 softmax attentions run as one operator"
+  int64_t (*apply)(Lowering& lowering);  // how many times it applied
+  Told told = Told::kAlways;
+};
+
+std::span<const Rewrite> AllRewrites();
+
+// InvalidArgument "unknown-rewrite" unless all of `names` are names of rows.
+absl::Status CheckRewriteNames(const std::vector<std::string>& names);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_PREPARE_REWRITES_H_

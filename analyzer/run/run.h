@@ -1,0 +1,55 @@
+// What the user asks about one model: a training step or an inference, and everything that the file does not say.
+// Plain options that lower, eager and enact read; each default is the program's stated default.
+#ifndef ONNX_MEM_ANALYZER_RUN_RUN_H_
+#define ONNX_MEM_ANALYZER_RUN_RUN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/graph/dtype.h"
+
+namespace onnx_mem {
+
+enum class LossKind { kAuto, kSum, kMean, kCrossEntropy, kMse, kNone };
+enum class AttentionKernel { kAuto, kEager, kMath, kFlash, kEfficient };
+enum class BatchNormMode { kAuto, kAsIs, kUnfold };
+enum class TiedMode { kAuto, kYes, kNo };
+
+// One torch.utils.checkpoint call (non-reentrant, early stop) over a run of modules or, without module names, nodes.
+struct Segment {
+  std::vector<std::string> modules;
+  std::vector<std::string> nodes;
+  // Selective checkpointing: results of these framework operators ("convolution", "addmm") are kept, not computed
+  // again.
+  std::vector<std::string> keep = {};
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+struct Run {
+  bool training = true;                      // false: evaluation mode under no_grad
+  std::optional<DType> dtype;                // --dtype: every float32 tensor in this type; nullopt: as in the file
+  std::optional<DType> autocast;             // --amp: fp16 or bf16
+  LossKind loss = LossKind::kAuto;
+  AttentionKernel attention = AttentionKernel::kAuto;
+  BatchNormMode batch_norm = BatchNormMode::kAuto;
+  std::optional<double> dropout;  // of removed dropouts; 0: as in the file; nullopt: as models of its build have
+  std::string dropout_behind;                // with dropout: regex over node names and module paths; "": usual places
+  bool dropout_everywhere = false;           // with dropout: behind every activation too, for an upper bound
+  TiedMode tied = TiedMode::kAuto;           // --tied: output projections stored beside an embedding of their transpose
+  std::string inplace = "auto";              // auto, none, or a regex over node names and module paths
+  std::vector<std::string> freeze;           // regexes over parameter names
+  bool freeze_scales = false;                // single numbers that scale activations are not trained, for a lower bound
+  std::vector<std::string> requires_grad;    // names of inputs that need a gradient
+  std::vector<std::string> hold;             // tensors that a Python variable keeps until the step ends
+  std::vector<std::string> checkpointed;     // regexes over module paths: checkpointed in the user's code
+  std::vector<Segment> segments;             // checkpoint plan
+  int64_t accumulate = 1;                    // forward and backward runs per optimizer step; gradients add up
+  std::vector<std::string> disabled_rewrites;  // names of rows in lower/rewrites.cc
+  friend bool operator==(const Run&, const Run&) = default;
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_RUN_RUN_H_

@@ -1,0 +1,62 @@
+#include "cli/commands/advice_tables.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+namespace onnx_mem {
+namespace {
+
+// "+5.5 % FLOPs; BatchNorm sees 32", "none".
+std::string CostOf(const Saving& saving) {
+  std::string cost;
+  if (saving.extra_compute > 0) cost = absl::StrFormat("+%.1f %% FLOPs", 100 * saving.extra_compute);
+  if (!saving.change.cost.empty()) cost += (cost.empty() ? "" : "; ") + saving.change.cost;
+  return cost.empty() ? "none" : cost;
+}
+
+Table EmptyTable(std::string key, std::string title) {
+  Table table{std::move(key),
+              std::move(title),
+              {{"change", "change"},
+               {"device_bytes", "on the GPU", ColumnKind::kBytes},
+               {"saves_bytes", "saves", ColumnKind::kBytes, Show::kData},
+               {"peak_bytes", "peak", ColumnKind::kBytes, Show::kData},
+               {"extra_compute", "extra compute", ColumnKind::kDecimal, Show::kData},
+               {"price", "paid with", ColumnKind::kText, Show::kData},
+               {"flags", "flags", ColumnKind::kText},
+               {"cost", "costs", ColumnKind::kText}},
+              {},
+              2};
+  table.has_total = false;
+  return table;
+}
+
+Row RowOf(const Saving& saving) {
+  return {saving.change.change,          saving.footprint.device_bytes, saving.saves_bytes, saving.footprint.peak_bytes,
+          saving.extra_compute,          std::string(NameOf(saving.change.price)),
+          saving.change.flags,           CostOf(saving)};
+}
+
+}  // namespace
+
+Table SavingsTable(const std::vector<Saving>& savings) {
+  Table table = EmptyTable("savings", "What would save most");
+  for (const Saving& saving : savings) table.rows.push_back(RowOf(saving));
+  return table;
+}
+
+Table WaysTable(const std::vector<FitWay>& ways, std::string_view card) {
+  Table table =
+      EmptyTable("ways", absl::StrFormat("Ways to make it fit%s%s, cheapest first", card.empty() ? "" : " ", card));
+  table.columns.insert(table.columns.begin() + 2, {"largest_batch", "largest batch", ColumnKind::kStep});
+  for (const FitWay& way : ways) {
+    Row row = RowOf(way.saving);
+    row.insert(row.begin() + 2, way.largest_batch ? Cell(*way.largest_batch) : Cell());
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace onnx_mem

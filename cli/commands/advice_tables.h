@@ -1,0 +1,22 @@
+// Advice -> the tables that reports show: what would save most, and the ways to make a batch fit.
+#ifndef ONNX_MEM_CLI_COMMANDS_ADVICE_TABLES_H_
+#define ONNX_MEM_CLI_COMMANDS_ADVICE_TABLES_H_
+
+#include <vector>
+
+#include <string_view>
+#include "cli/report/parts/table.h"
+#include "planner/plans/advice/fit.h"
+#include "planner/plans/advice/savings.h"
+
+namespace onnx_mem {
+
+// "savings", largest first.
+Table SavingsTable(const std::vector<Saving>& savings);
+
+// "ways", cheapest first; `card` names what they are for, "" where there is one alone.
+Table WaysTable(const std::vector<FitWay>& ways, std::string_view card);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_COMMANDS_ADVICE_TABLES_H_

@@ -1,0 +1,36 @@
+// --gpu and --cost -> what times are told by: a card's rates, and measured times that replace estimates.
+//
+//   node,phase,microseconds            module,phase,microseconds
+//   /conv1/Conv,forward,812.5          layer1,forward,4210
+//   /conv1/Conv,backward,1630          layer1,backward,8377
+//
+// The first column is "node" (a node of the file) or "module" (a module path, with all that is in it; "" is the
+// model); phases are those of the report: forward, loss, backward, optimizer.
+#ifndef ONNX_MEM_CLI_COMMANDS_CLOCK_H_
+#define ONNX_MEM_CLI_COMMANDS_CLOCK_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/devices/local_gpus.h"
+#include "analyzer/devices/roofline.h"
+#include "analyzer/graph/diagnostic.h"
+#include "cli/options/options.h"
+
+namespace onnx_mem {
+
+// Errors: those of FindGpu; not-found, bad-cost naming the file and the line. A card without known rates is no error:
+// the clock says why it tells no times. `local` is the card that "--gpu local" stands for.
+absl::StatusOr<Clock> ClockOf(const Options& options, const LocalGpu* local = nullptr);
+
+// `path` is for messages.
+absl::StatusOr<std::vector<MeasuredTime>> ParseCosts(std::string_view text, const std::string& path);
+
+// A warning where measured times name what the program does not run.
+std::vector<Diagnostic> UnmatchedTimes(const Clock& clock, const MemoryProgram& program);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_COMMANDS_CLOCK_H_

@@ -1,0 +1,51 @@
+// The commands: one row each, one file each. A command turns Options into an Answer; main.cc prints it.
+#ifndef ONNX_MEM_CLI_COMMANDS_COMMANDS_H_
+#define ONNX_MEM_CLI_COMMANDS_COMMANDS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "analyzer/graph/diagnostic.h"
+#include "cli/exit_code.h"
+#include "cli/options/option_table.h"
+#include "cli/options/options.h"
+
+namespace onnx_mem {
+
+struct Answer {
+  std::string text;                  // for stdout
+  std::vector<Diagnostic> warnings;  // for stderr
+  ExitCode exit_code = ExitCode::kYes;
+};
+
+struct CommandRow {
+  std::string_view name;
+  std::string_view operands;  // as --help shows them: "MODEL"
+  size_t least_operands;
+  size_t most_operands;
+  std::string_view summary;
+  std::string_view examples;  // lines "arguments|what it is for"
+  CommandSet bit;
+  absl::StatusOr<Answer> (*run)(const Options& options);
+};
+
+absl::Span<const CommandRow> CommandRows();
+
+// nullptr when there is no such command.
+const CommandRow* CommandNamed(std::string_view name);
+
+absl::StatusOr<Answer> RunAnalyze(const Options& options);
+absl::StatusOr<Answer> RunCompare(const Options& options);
+absl::StatusOr<Answer> RunFit(const Options& options);
+absl::StatusOr<Answer> RunCheck(const Options& options);
+absl::StatusOr<Answer> RunPlan(const Options& options);
+absl::StatusOr<Answer> RunGpus(const Options& options);
+absl::StatusOr<Answer> RunCompletion(const Options& options);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_COMMANDS_COMMANDS_H_

@@ -1,0 +1,29 @@
+// onnx-mem plan --instance FILE --budget N: the cheapest schedule found for a step graph, with its proof.
+#include "analyzer/graph/status_macros.h"
+#include "cli/commands/plan.h"
+#include "cli/options/option_values.h"
+#include "cli/report/plan/solution.h"
+#include "planner/schedules/methods/solution_json.h"
+#include "planner/schedules/methods/solve.h"
+#include "planner/schedules/problem/instance.h"
+
+namespace onnx_mem {
+
+absl::StatusOr<Answer> PlanInstance(const Options& options) {
+  if (!options.budget_bytes) return UsageError("--instance needs a --budget");
+  if (options.format != "table" && options.format != "json") {
+    return UsageError("a schedule is printed as table or json");
+  }
+  if (!options.exports.empty()) {
+    return UsageError("--export: a schedule is printed and not written", {"try: --format json > FILE"});
+  }
+  ASSIGN_OR_RETURN(const StepGraph graph, ReadInstance(options.instance_file));
+  const SolveOptions solve{options.method, options.time_limit_s, options.iteration_limit};
+  ASSIGN_OR_RETURN(const Solution solution, Solve(graph, *options.budget_bytes, solve));
+  const bool json = options.format == "json";
+  return Answer{json ? SolutionToJson(solution) + "\n" : SolutionText(graph, *options.budget_bytes, solution),
+                {},
+                solution.status == SolveStatus::kFeasible ? ExitCode::kYes : ExitCode::kNo};
+}
+
+}  // namespace onnx_mem

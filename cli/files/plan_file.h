@@ -1,0 +1,25 @@
+// --plan FILE: a plan report, or segments written by hand, -> the checkpoint segments of a run.
+//
+//   {"segments": [{"modules": ["layer1", "layer2.0"]}, {"nodes": ["/Relu_3", "/Conv_4"]}]}
+//   {"schema": "onnx-mem/1", "command": "plan", "chosen": 3, "plans": [{"id": 3, "segments": [...]}, ...]}
+#ifndef ONNX_MEM_CLI_FILES_PLAN_FILE_H_
+#define ONNX_MEM_CLI_FILES_PLAN_FILE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/run/run.h"
+
+namespace onnx_mem {
+
+// Errors: NotFound (not-found), InvalidArgument (bad-plan) naming `path`.
+absl::StatusOr<std::vector<Segment>> ReadPlanFile(const std::string& path);
+
+// The same from text; `path` is for messages.
+absl::StatusOr<std::vector<Segment>> ParsePlan(std::string_view text, const std::string& path);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_FILES_PLAN_FILE_H_

@@ -1,0 +1,479 @@
+#include "cli/options/option_table.h"
+
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/suggest.h"
+#include "cli/options/option_values.h"
+
+namespace onnx_mem {
+namespace {
+
+// The first name is the one that --help and messages show; the others are what frameworks and other tools call it.
+constexpr auto kModes = std::to_array<Choice<Mode>>({{"both", Mode::kBoth},
+                                                     {"train", Mode::kTraining, "training"},
+                                                     {"infer", Mode::kInference, "inference eval evaluation"}});
+constexpr std::string_view kFp32Names = "float32 float f32 single full torch.float32";
+constexpr std::string_view kFp16Names = "float16 half f16 torch.float16 torch.half";
+constexpr std::string_view kBf16Names = "bfloat16 bfloat torch.bfloat16";
+constexpr auto kDTypeChoices = std::to_array<Choice<DType>>({{"file", DType::kUnknown},
+                                                             {"fp32", DType::kFloat32, kFp32Names},
+                                                             {"fp16", DType::kFloat16, kFp16Names},
+                                                             {"bf16", DType::kBFloat16, kBf16Names}});
+constexpr auto kAutocastChoices = std::to_array<Choice<DType>>({{"none", DType::kUnknown, "off no"},
+                                                                {"fp16", DType::kFloat16, kFp16Names},
+                                                                {"bf16", DType::kBFloat16, kBf16Names}});
+constexpr auto kLosses =
+    std::to_array<Choice<LossKind>>({{"auto", LossKind::kAuto},
+                                     {"sum", LossKind::kSum},
+                                     {"mean", LossKind::kMean},
+                                     {"cross-entropy", LossKind::kCrossEntropy, "ce cross-entropy-loss"},
+                                     {"mse", LossKind::kMse, "mse-loss l2"},
+                                     {"none", LossKind::kNone}});
+constexpr auto kImplementations =
+    std::to_array<Choice<OptimizerImplementation>>({{"foreach", OptimizerImplementation::kForeach},
+                                                    {"for-loop", OptimizerImplementation::kForLoop, "loop"},
+                                                    {"fused", OptimizerImplementation::kFused}});
+constexpr auto kAttentionKernels = std::to_array<Choice<AttentionKernel>>(
+    {{"auto", AttentionKernel::kAuto, "sdpa"},
+     {"eager", AttentionKernel::kEager},
+     {"math", AttentionKernel::kMath, "sdpa-math"},
+     {"flash", AttentionKernel::kFlash, "flash-attention flash-attention-2 flash2 fa2"},
+     {"efficient", AttentionKernel::kEfficient, "mem-efficient memory-efficient efficient-attention xformers"}});
+constexpr auto kBatchNormModes = std::to_array<Choice<BatchNormMode>>(
+    {{"auto", BatchNormMode::kAuto}, {"as-is", BatchNormMode::kAsIs, "file"}, {"unfold", BatchNormMode::kUnfold}});
+constexpr auto kTiedModes = std::to_array<Choice<TiedMode>>(
+    {{"auto", TiedMode::kAuto}, {"yes", TiedMode::kYes, "true on"}, {"no", TiedMode::kNo, "false off"}});
+constexpr auto kAllocators = std::to_array<Choice<std::string_view>>(
+    {{"pytorch", "pytorch", "torch"},
+     {"pytorch-expandable", "pytorch-expandable", "expandable expandable-segments"},
+     {"ort", "ort", "onnxruntime"},
+     {"exact", "exact"}});
+constexpr auto kBys = std::to_array<Choice<By>>({{"layer", By::kLayer, "layers module modules"},
+                                                 {"op", By::kOp, "ops operator operators"},
+                                                 {"tensor", By::kTensor, "tensors"},
+                                                 {"shape", By::kShape, "shapes"},
+                                                 {"category", By::kCategory, "categories"}});
+constexpr auto kEmitted =
+    std::to_array<Choice<std::string_view>>({{"pytorch", "pytorch", "torch python"}, {"json", "json"}});
+constexpr auto kMethods = std::to_array<Choice<std::string_view>>({{"auto", "auto"},
+                                                                   {"none", "none"},
+                                                                   {"sqrt", "sqrt"},
+                                                                   {"chen", "chen"},
+                                                                   {"chain", "chain"},
+                                                                   {"dag", "dag"}});
+constexpr auto kBudgetLines = std::to_array<Choice<BudgetLine>>(
+    {{"device", BudgetLine::kDevice, "gpu card"}, {"live", BudgetLine::kLive, "alive"}});
+constexpr auto kGranularities = std::to_array<Choice<Granularity>>(
+    {{"module", Granularity::kModule, "modules layer"}, {"op", Granularity::kOp, "ops operator"}});
+constexpr auto kCostLines = std::to_array<Choice<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
+constexpr auto kFormats = std::to_array<Choice<std::string_view>>(
+    {{"table", "table", "text txt"}, {"json", "json"}, {"csv", "csv"}, {"md", "md", "markdown"}});
+constexpr auto kLikes = std::to_array<Choice<bool>>({{"base", true}});
+constexpr auto kColors = std::to_array<Choice<ColorChoice>>({{"auto", ColorChoice::kAuto},
+                                                             {"always", ColorChoice::kAlways, "yes on"},
+                                                             {"never", ColorChoice::kNever, "no off"}});
+
+// A choice of element type, where the first choice means "as it is".
+template <size_t n>
+absl::Status ChooseDType(std::string_view text, const std::array<Choice<DType>, n>& names,
+                         std::optional<DType>& field) {
+  DType dtype = DType::kUnknown;
+  RETURN_IF_ERROR(Choose(text, names, dtype));
+  field = dtype == DType::kUnknown ? std::nullopt : std::optional<DType>(dtype);
+  return absl::OkStatus();
+}
+
+template <size_t n>
+absl::Status ChooseName(std::string_view text, const std::array<Choice<std::string_view>, n>& names,
+                        std::string& field) {
+  std::string_view name;
+  RETURN_IF_ERROR(Choose(text, names, name));
+  field = std::string(name);
+  return absl::OkStatus();
+}
+
+absl::Status AddRegex(std::string_view text, std::vector<std::string>& patterns) {
+  RETURN_IF_ERROR(CheckRegex(text));
+  patterns.emplace_back(text);
+  return absl::OkStatus();
+}
+
+absl::Status ApplyBatch(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.batches, ParseBatches(text));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyDim(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(const auto binding, ParseDimBinding(text));
+  options.workload.bindings.dims[binding.first] = binding.second;
+  return absl::OkStatus();
+}
+
+absl::Status ApplyInput(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(const auto binding, ParseInputShape(text));
+  options.workload.bindings.inputs[binding.first] = binding.second;
+  return absl::OkStatus();
+}
+
+absl::Status ApplyOptimizer(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(Optimizer optimizer, ParseOptimizer(text));
+  optimizer.implementation = options.workload.optimizer.implementation;
+  optimizer.weight_decay = options.workload.optimizer.weight_decay;
+  options.workload.optimizer = std::move(optimizer);
+  return absl::OkStatus();
+}
+
+absl::Status ApplyAccumulate(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.workload.run.accumulate, ParseCount(text, 1));
+  return absl::OkStatus();
+}
+
+absl::Status ApplySegment(std::string_view text, Options& options) {
+  Segment segment;
+  ASSIGN_OR_RETURN(segment.modules, ParseNames(text));
+  options.workload.run.segments.push_back(std::move(segment));
+  return absl::OkStatus();
+}
+
+// One card for most commands, the last one; several for fit.
+absl::Status ApplyGpu(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseNames(text));
+  options.gpu = names.back();
+  options.gpus.insert(options.gpus.end(), names.begin(), names.end());
+  return absl::OkStatus();
+}
+
+absl::Status ApplyInplace(std::string_view text, Options& options) {
+  const std::string_view word = InPlaceWord(text);
+  if (word.empty()) RETURN_IF_ERROR(CheckRegex(text));
+  options.workload.run.inplace = std::string(word.empty() ? text : word);
+  return absl::OkStatus();
+}
+
+absl::Status ApplyDropout(std::string_view text, Options& options) {
+  options.workload.run.dropout.reset();
+  options.workload.run.dropout_behind.clear();
+  if (SameWord(text, "auto")) return absl::OkStatus();
+  if (HasWord("file none off", text)) {
+    options.workload.run.dropout = 0.0;
+    return absl::OkStatus();
+  }
+  const size_t colon = text.find(':');
+  ASSIGN_OR_RETURN(options.workload.run.dropout, ParseProbability(text.substr(0, colon)));
+  if (colon == std::string_view::npos) return absl::OkStatus();
+  const std::string_view behind = text.substr(colon + 1);
+  if (behind.empty()) {
+    return UsageError(absl::StrFormat("'%s' names no place behind its colon", text),
+                      {absl::StrFormat("try: --dropout %s behind everything, or --dropout %s:attn behind what matches",
+                                       text.substr(0, colon), text.substr(0, colon))});
+  }
+  RETURN_IF_ERROR(CheckRegex(behind));
+  options.workload.run.dropout_behind = std::string(behind);
+  return absl::OkStatus();
+}
+
+absl::Status ApplyNoRewrite(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseNames(text));
+  auto& disabled = options.workload.run.disabled_rewrites;
+  disabled.insert(disabled.end(), names.begin(), names.end());
+  return absl::OkStatus();
+}
+
+absl::Status ApplyTop(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.top, ParseCount(text, 0));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyTimeLimit(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.time_limit_s, ParseSeconds(text));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyMaxSlowdown(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(const double percent, ParsePercent(text));
+  options.max_slowdown = percent / 100;
+  return absl::OkStatus();
+}
+
+absl::Status ApplyIterations(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.iteration_limit, ParseCount(text, 0));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyExport(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(Export file, ParseExport(text));
+  options.exports.push_back(std::move(file));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyUnits(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.units, ParseByteUnit(text));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyBytes(std::string_view text, std::optional<int64_t>& field) {
+  ASSIGN_OR_RETURN(field, ParseSize(text));
+  return absl::OkStatus();
+}
+
+// A size; of a step graph it is a number in the graph's own units. Which of the two is known when all options are.
+absl::Status ApplyBudget(std::string_view text, Options& options) {
+  ASSIGN_OR_RETURN(options.budget_bytes, ParseBytes(text));
+  options.budget_status = ParseSize(text).status();
+  return absl::OkStatus();
+}
+
+// Commands that enact models: they take every option that describes the workload or the form of a report.
+constexpr CommandSet kRuns = kAnalyzeCommand | kCompareCommand | kFitCommand;
+constexpr CommandSet kSteps = kRuns | kPlanCommand;  // and those that plan its training step
+
+constexpr auto kRows = std::to_array<OptionRow>({
+    {"-b", "--batch", "N[,N...]", OptionGroup::kWorkload, kSteps | kCheckCommand,
+     "batch: dim 0 of the inputs; 1,8,64 or 1..8 gives a row each (the file's, else 1)", ApplyBatch},
+    {"-d", "--dim", "NAME=N", OptionGroup::kWorkload, kSteps | kCheckCommand,
+     "size of a symbolic dimension", ApplyDim, true},
+    {"", "--input", "NAME=1x3x224x224", OptionGroup::kWorkload, kSteps | kCheckCommand,
+     "whole shape of an input, or of a weight", ApplyInput,
+     true},
+    {"-m", "--mode", "both|train|infer", OptionGroup::kWorkload, kRuns, "what to analyze (both)",
+     [](std::string_view text, Options& options) { return Choose(text, kModes, options.workload.mode); }},
+    {"", "--dtype", "file|fp32|fp16|bf16", OptionGroup::kWorkload, kSteps,
+     "as if the model were converted to this type (file)",
+     [](std::string_view text, Options& options) {
+       return ChooseDType(text, kDTypeChoices, options.workload.run.dtype);
+     }},
+    {"", "--amp", "none|fp16|bf16", OptionGroup::kWorkload, kSteps,
+     "autocast: weights stay fp32, activations take this type (none)",
+     [](std::string_view text, Options& options) {
+       return ChooseDType(text, kAutocastChoices, options.workload.run.autocast);
+     }},
+    {"", "--plan", "FILE", OptionGroup::kWorkload, kAnalyzeCommand | kPlanCommand,
+     "apply the checkpoint segments of a plan report and measure again",
+     [](std::string_view text, Options& options) {
+       options.plan_file = std::string(text);
+       return absl::OkStatus();
+     }},
+
+    {"", "--instance", "FILE", OptionGroup::kPlan, kPlanCommand,
+     "plan a step graph in JSON in place of a model; --budget is then in its units",
+     [](std::string_view text, Options& options) {
+       options.instance_file = std::string(text);
+       return absl::OkStatus();
+     }},
+    {"", "--method", "auto|none|sqrt|chen|chain|dag", OptionGroup::kPlan, kPlanCommand,
+     "how to look for a plan; auto: every way, until the plan is proven best or time is up (auto)",
+     [](std::string_view text, Options& options) { return ChooseName(text, kMethods, options.method); }},
+    {"", "--granularity", "module|op", OptionGroup::kPlan, kPlanCommand,
+     "op: a module may also keep the results of its convolutions and matrix products (selective checkpointing) "
+     "(module)",
+     [](std::string_view text, Options& options) { return Choose(text, kGranularities, options.granularity); }},
+    {"", "--emit", "pytorch|json", OptionGroup::kPlan, kPlanCommand,
+     "print the plan as Python that applies it, or as a file for --plan, in place of the report",
+     [](std::string_view text, Options& options) { return ChooseName(text, kEmitted, options.emit); }},
+    {"", "--budget-on", "device|live", OptionGroup::kPlan, kPlanCommand,
+     "what --budget limits: memory on the card, or the bytes alive alone (device)",
+     [](std::string_view text, Options& options) { return Choose(text, kBudgetLines, options.budget_line); }},
+    {"", "--cost-in", "flops|time", OptionGroup::kPlan, kPlanCommand,
+     "what a second run costs: FLOPs, or estimated time, in which normalisations and activations count too (flops; "
+     "time "
+     "with --cost)",
+     [](std::string_view text, Options& options) {
+       options.cost_line_given = true;
+       return Choose(text, kCostLines, options.cost_line);
+     }},
+    {"", "--max-slowdown", "P%", OptionGroup::kPlan, kPlanCommand,
+     "take at most this much more FLOPs or time (--cost-in): 10%",
+     ApplyMaxSlowdown},
+    {"", "--max-batch", "", OptionGroup::kPlan, kPlanCommand,
+     "plan the largest batch that a plan brings within the budget, and say which is proven impossible",
+     [](std::string_view, Options& options) {
+       options.max_batch = true;
+       return absl::OkStatus();
+     }},
+    {"", "--time-limit", "SECONDS", OptionGroup::kPlan, kPlanCommand, "stop looking after this long, 0: never (2)",
+     ApplyTimeLimit},
+    {"", "--iterations", "N", OptionGroup::kPlan, kPlanCommand,
+     "stop each method after so many iterations, for the same plan on any machine; 0: no limit (0)", ApplyIterations},
+
+    {"", "--optimizer", "NAME", OptionGroup::kFramework, kSteps,
+     "none, sgd, momentum, adam, adamw ..., or a number: bytes of state per parameter (adam)", ApplyOptimizer},
+    {"", "--optimizer-impl", "foreach|for-loop|fused", OptionGroup::kFramework, kSteps,
+     "its step: all parameters in lists, one after another, or fused without temporaries (foreach)",
+     [](std::string_view text, Options& options) {
+       return Choose(text, kImplementations, options.workload.optimizer.implementation);
+     }},
+    {"", "--weight-decay", "", OptionGroup::kFramework, kSteps,
+     "the optimizer adds weight decay to the gradients, which it copies for it (AdamW does without)",
+     [](std::string_view, Options& options) {
+       options.workload.optimizer.weight_decay = true;
+       return absl::OkStatus();
+     }},
+    {"", "--accumulate", "N", OptionGroup::kFramework, kSteps, "batches per optimizer step, whose gradients add up (1)",
+     ApplyAccumulate},
+    {"", "--loss", "auto|sum|mean|cross-entropy|mse|none", OptionGroup::kFramework, kSteps,
+     "the loss; auto: cross-entropy for 2-D logits and those over a model's tokens, else the mean (auto)",
+     [](std::string_view text, Options& options) { return Choose(text, kLosses, options.workload.run.loss); }},
+    {"", "--freeze", "REGEX", OptionGroup::kFramework, kSteps,
+     "parameters that are not trained: no gradient, no optimizer state",
+     [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.freeze); }, true},
+    {"", "--requires-grad", "INPUT", OptionGroup::kFramework, kSteps, "an input that gets a gradient",
+     [](std::string_view text, Options& options) {
+       options.workload.run.requires_grad.emplace_back(text);
+       return absl::OkStatus();
+     },
+     true},
+    {"", "--hold", "TENSOR", OptionGroup::kFramework, kSteps,
+     "a tensor that a Python variable keeps until the step ends",
+     [](std::string_view text, Options& options) {
+       options.workload.run.hold.emplace_back(text);
+       return absl::OkStatus();
+     },
+     true},
+    {"", "--checkpointed", "REGEX", OptionGroup::kFramework, kSteps,
+     "modules that your code already runs under torch.utils.checkpoint",
+     [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.checkpointed); }, true},
+    {"", "--segment", "MODULE[,MODULE...]", OptionGroup::kFramework, kRuns,
+     "neighbouring modules that run under one torch.utils.checkpoint call", ApplySegment, true},
+    {"", "--inplace", "auto|norms|all|none|REGEX", OptionGroup::kFramework, kSteps | kCheckCommand,
+     "which ops ran in place; auto: activations right after Conv, BatchNorm, Add; norms: BatchNorms too; all: ELU and "
+     "its like too (auto)", ApplyInplace},
+    {"", "--attention", "auto|eager|math|flash|efficient", OptionGroup::kFramework, kSteps | kCheckCommand,
+     "the kernel that ran an attention which the file spells out (auto)",
+     [](std::string_view text, Options& options) {
+       return Choose(text, kAttentionKernels, options.workload.run.attention);
+     }},
+    {"", "--bn", "auto|as-is|unfold", OptionGroup::kFramework, kSteps | kCheckCommand,
+     "BatchNorms that the exporter folded into Conv: bring them back for training (auto)",
+     [](std::string_view text, Options& options) {
+       return Choose(text, kBatchNormModes, options.workload.run.batch_norm);
+     }},
+    {"", "--dropout", "auto|P[:REGEX]|file", OptionGroup::kFramework, kSteps,
+     "dropouts that an evaluation export lost: as if all were back with probability P, or those behind modules or "
+     "nodes that match REGEX; auto: where the model's build tells, as BERT's (auto)", ApplyDropout},
+    {"", "--tied", "auto|yes|no", OptionGroup::kFramework, kSteps | kCheckCommand,
+     "output projections that an export stored apart from the token embedding share its weight; auto: where the "
+     "model's build tells (auto)",
+     [](std::string_view text, Options& options) { return Choose(text, kTiedModes, options.workload.run.tied); }},
+    {"", "--no-rewrite", "NAME[,NAME...]", OptionGroup::kFramework, kSteps | kCheckCommand,
+     "take these operators as the file spells them: gelu, attention ... (check lists those that ran)",
+     ApplyNoRewrite, true},
+
+    {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand,
+     "a card, \"RTX 4090\", or local: does it fit? (onnx-mem gpus)",
+     ApplyGpu, true},
+    {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand,
+     "memory of a card that is not in the table",
+     [](std::string_view text, Options& options) { return ApplyBytes(text, options.gpu_memory_bytes); }},
+    {"", "--cost", "FILE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand,
+     "measured times instead of estimates: csv with node or module, phase, microseconds",
+     [](std::string_view text, Options& options) {
+       options.cost_file = std::string(text);
+       return absl::OkStatus();
+     }},
+    {"", "--budget", "SIZE", OptionGroup::kDevice, kSteps | kCheckCommand,
+     "exit with 1 when more than this is needed, for what --mode analyzes",
+     ApplyBudget},
+    {"", "--like", "base", OptionGroup::kDevice, kCompareCommand,
+     "analyze models under what the base's saved report assumes: its optimizer, loss, freeze, dtype ...",
+     [](std::string_view text, Options& options) { return Choose(text, kLikes, options.like_base); }},
+    {"", "--max-increase", "P%", OptionGroup::kDevice, kCompareCommand,
+     "exit with 1 when a peak or what is needed on the GPU grew by more than this",
+     [](std::string_view text, Options& options) -> absl::Status {
+       ASSIGN_OR_RETURN(options.max_increase_percent, ParsePercent(text));
+       return absl::OkStatus();
+     }},
+    {"", "--allocator", "pytorch|pytorch-expandable|ort|exact", OptionGroup::kDevice, kSteps,
+     "how memory is handed out (pytorch)",
+     [](std::string_view text, Options& options) {
+       return ChooseName(text, kAllocators, options.workload.allocator);
+     }},
+
+    {"-n", "--top", "N", OptionGroup::kOutput, kSteps, "rows of a list, 0 for all (8)", ApplyTop},
+    {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kAnalyzeCommand | kCompareCommand,
+     "list what holds the memory at the peak",
+     [](std::string_view text, Options& options) { return Choose(text, kBys, options.by); }},
+    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand | kPlanCommand,
+     "of the report (table)",
+     [](std::string_view text, Options& options) { return ChooseName(text, kFormats, options.format); }},
+    {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kSteps | kCheckCommand | kGpusCommand,
+     "also write the whole report to a file, its format by extension", ApplyExport, true},
+    {"", "--units", "auto|B|KiB|MiB|GiB|MB|GB", OptionGroup::kOutput, kSteps | kGpusCommand,
+     "of the table; json and csv are always in bytes (auto)", ApplyUnits},
+    {"", "--color", "auto|always|never", OptionGroup::kOutput, kSteps | kCheckCommand | kGpusCommand,
+     "(auto: on a terminal)",
+     [](std::string_view text, Options& options) { return Choose(text, kColors, options.color); }},
+    {"-q", "--quiet", "", OptionGroup::kOutput, kSteps, "one line of bytes per batch, no warnings",
+     [](std::string_view, Options& options) {
+       options.quiet = true;
+       return absl::OkStatus();
+     }},
+    {"-v", "--verbose", "", OptionGroup::kOutput, kAnalyzeCommand | kPlanCommand | kGpusCommand,
+     "more columns: who made it, who keeps it, until when",
+     [](std::string_view, Options& options) {
+       options.verbose = true;
+       return absl::OkStatus();
+     }},
+    {"", "--strict", "", OptionGroup::kOutput, kAnalyzeCommand,
+     "a warning about what the file does not tell becomes an error",
+     [](std::string_view, Options& options) {
+       options.strict = true;
+       return absl::OkStatus();
+     }},
+
+    {"-h", "", "", OptionGroup::kGeneral, kEveryCommand, "short help",
+     [](std::string_view, Options& options) {
+       options.short_help = true;
+       return absl::OkStatus();
+     }},
+    {"", "--help", "", OptionGroup::kGeneral, kEveryCommand, "this help",
+     [](std::string_view, Options& options) {
+       options.long_help = true;
+       return absl::OkStatus();
+     }},
+    {"-V", "--version", "", OptionGroup::kGeneral, kEveryCommand, "version and what it was built with",
+     [](std::string_view, Options& options) {
+       options.version = true;
+       return absl::OkStatus();
+     }},
+    {"", "--help-exit-codes", "", OptionGroup::kGeneral, kEveryCommand, "what the exit codes mean",
+     [](std::string_view, Options& options) {
+       options.exit_codes_help = true;
+       return absl::OkStatus();
+     }},
+});
+
+}  // namespace
+
+absl::Span<const OptionRow> OptionRows() { return kRows; }
+
+std::string_view TitleOf(OptionGroup group) {
+  switch (group) {
+    case OptionGroup::kWorkload: return "Workload";
+    case OptionGroup::kPlan: return "Plan";
+    case OptionGroup::kFramework: return "What the file does not tell";
+    case OptionGroup::kDevice: return "Device";
+    case OptionGroup::kOutput: return "Output";
+    case OptionGroup::kGeneral: return "General";
+  }
+  return "";
+}
+
+std::vector<std::string> ChoicesOf(const OptionRow& row) {
+  if (row.value.find('|') == std::string_view::npos) return {};
+  std::vector<std::string> choices;
+  for (size_t begin = 0; begin <= row.value.size();) {
+    const size_t end = std::min(row.value.find('|', begin), row.value.size());
+    const std::string_view word = row.value.substr(begin, end - begin);
+    // A word all in capitals stands for anything; "MiB" and "B" are words to type.
+    const bool placeholder = word == "P" || word == "P[:REGEX]" || word == "REGEX";
+    if (!placeholder) choices.emplace_back(word);
+    begin = end + 1;
+  }
+  return choices;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,88 @@
+// Command line -> Options: plain values with every default filled in and checked against each other.
+// The options themselves are rows of options/option_table.cc; CLI11 is known to options.cc alone.
+#ifndef ONNX_MEM_CLI_OPTIONS_OPTIONS_H_
+#define ONNX_MEM_CLI_OPTIONS_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/graph/bytes.h"
+#include "planner/plans/measure/plan.h"
+
+namespace onnx_mem {
+
+enum class By { kNone, kLayer, kOp, kTensor, kShape, kCategory };
+enum class ColorChoice { kAuto, kAlways, kNever };
+
+// A file to write: the name of a row of parts/formats.cc, and where to.
+struct Export {
+  std::string format;
+  std::string path;
+  friend bool operator==(const Export&, const Export&) = default;
+};
+
+struct Options {
+  std::string command = "analyze";
+  std::vector<std::string> operands;  // the model, or whatever the command takes
+
+  Workload workload;             // bindings.batch is unset: `batches` has the batches
+  std::vector<int64_t> batches;  // empty: the file's own, else 1
+  std::string plan_file;         // --plan: segments to apply
+
+  // plan
+  std::string instance_file;     // --instance: a step graph in place of a model
+  std::string method = "auto";
+  double time_limit_s = 2.0;     // 0: none
+  int64_t iteration_limit = 0;   // 0: none
+  BudgetLine budget_line = BudgetLine::kDevice;
+  CostLine cost_line = CostLine::kFlops;
+  bool cost_line_given = false;
+  std::optional<double> max_slowdown;
+  Granularity granularity = Granularity::kModule;
+  bool max_batch = false;        // --max-batch: the largest batch within the budget
+  std::string emit;              // --emit: "pytorch" or "json"; empty: the report
+
+  std::string gpu;                // the last one of
+  std::vector<std::string> gpus;
+  std::optional<int64_t> gpu_memory_bytes;
+  std::string cost_file;  // --cost: measured times
+  std::optional<int64_t> budget_bytes;
+  absl::Status budget_status;                  // an error where the text is no size: "4"
+  bool like_base = false;                      // compare: what the base's report assumes holds for all
+  std::optional<double> max_increase_percent;  // compare: more than this is a regression
+
+  std::optional<int64_t> top;  // rows of a list, 0: all; unset: kDefaultTop
+  By by = By::kNone;
+  std::string format = "table";
+  std::vector<Export> exports;
+  ByteUnit units = ByteUnit::kAuto;
+  ColorChoice color = ColorChoice::kAuto;
+  bool quiet = false;
+  bool verbose = false;
+  bool strict = false;
+
+  // Texts that are asked for instead of work.
+  bool short_help = false;
+  bool long_help = false;
+  bool version = false;
+  bool exit_codes_help = false;
+};
+
+inline constexpr int64_t kDefaultTop = 8;
+
+// `arguments` without the program's name. `format` is set even where an error is returned, so that the error can be
+// told in it. Errors: InvalidArgument with code usage (or a more special one), each with what would help.
+struct ParsedOptions {
+  Options options;
+  absl::Status status;
+};
+ParsedOptions ParseOptions(const std::vector<std::string>& arguments);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_OPTIONS_OPTIONS_H_

@@ -1,0 +1,111 @@
+#include "cli/report/analyze/answer.h"
+
+#include "absl/strings/str_format.h"
+#include "cli/report/parts/figures.h"
+
+namespace onnx_mem {
+namespace {
+
+// "5.70 - 6.30 GiB".
+std::string IntervalText(int64_t low, int64_t high, ByteUnit units) {
+  const std::string to = FormatBytesIn(high, units);
+  // The lower end in the unit of the upper one, which is then said once.
+  const ByteUnit unit = ParseByteUnit(to.substr(to.rfind(' ') + 1)).value_or(units);
+  const std::string from = FormatBytesIn(low, unit);
+  return absl::StrFormat("%s - %s", from.substr(0, from.rfind(' ')), to);
+}
+
+AnswerLine AnswerOf(const Report& report, std::string part_name, const PartSummary& part, ByteUnit units) {
+  AnswerLine line;
+  line.part = std::move(part_name);
+  line.at_least = part.at_least;
+  line.size = FormatBytesIn(part.device_bytes, units);
+  if (part.device_low_bytes < part.device_high_bytes) {
+    line.interval = IntervalText(part.device_low_bytes, part.device_high_bytes, units);
+  }
+  for (const Limit& limit : report.limits) {
+    if (!line.verdict.empty()) line.verdict += "; ";
+    line.verdict += VerdictText(part.device_bytes, limit, units);
+    line.within = line.within && part.device_bytes <= limit.bytes;
+  }
+  return line;
+}
+
+// "RTX 4090 (23.6 GiB)", or the size alone.
+std::string CardText(const Limit& limit, const std::string& size) {
+  if (limit.name.empty()) return size;
+  return absl::StrFormat("%s (%s)", limit.name, limit.state.empty() ? size : limit.state);
+}
+
+}  // namespace
+
+std::vector<AnswerLine> AnswerLines(const Report& report, const RunSummary& run, ByteUnit units) {
+  std::vector<AnswerLine> lines;
+  if (run.training) lines.push_back(AnswerOf(report, "training", *run.training, units));
+  if (run.inference) lines.push_back(AnswerOf(report, "inference", *run.inference, units));
+  return lines;
+}
+
+std::string VerdictText(int64_t bytes, const Limit& limit, ByteUnit units) {
+  const std::string size = FormatBytesIn(limit.bytes, units);
+  const std::string share = Percent(bytes, limit.bytes);
+  const std::string over = FormatBytesIn(bytes - limit.bytes, units);
+  const bool within = bytes <= limit.bytes;
+  if (limit.kind == Limit::Kind::kBudget) {
+    return within ? absl::StrFormat("within the budget of %s, %s", size, share)
+                  : absl::StrFormat("over the budget of %s by %s", size, over);
+  }
+  const std::string card = CardText(limit, size);
+  return within ? absl::StrFormat("fits %s, %s", card, share) : absl::StrFormat("too large for %s by %s", card, over);
+}
+
+std::string LimitTitle(const Limit& limit, ByteUnit units) {
+  const std::string size = FormatBytesIn(limit.bytes, units);
+  if (limit.kind == Limit::Kind::kBudget) return absl::StrFormat("of a budget of %s", size);
+  return absl::StrFormat("of %s", CardText(limit, size));
+}
+
+std::string ShortVerdict(int64_t bytes, const Limit& limit, ByteUnit units) {
+  if (bytes > limit.bytes) return absl::StrFormat("too large by %s", FormatBytesIn(bytes - limit.bytes, units));
+  return absl::StrFormat("fits, %s", Percent(bytes, limit.bytes));
+}
+
+std::string LargestText(const CardFit::Part& part) {
+  if (!part.batch_known) return "the file's batch alone";
+  return absl::StrFormat("%s%d", part.at_least ? "at least " : "", part.largest_batch);
+}
+
+std::string LargestProofText(const CardFit::Part& part, ByteUnit units) {
+  if (!part.largest_bytes || !part.beyond_bytes) return "";
+  return absl::StrFormat("(%s; one more %s)", FormatBytesIn(*part.largest_bytes, units),
+                         FormatBytesIn(*part.beyond_bytes, units));
+}
+
+std::string TrainsText(const Report& report) {
+  for (const auto& [name, value] : report.assumptions) {
+    if (name == "trains") return value;
+  }
+  return "";
+}
+
+std::string AssumptionsText(const Report& report) {
+  std::string text;
+  for (const auto& [name, value] : report.assumptions) {
+    if (value == "file" || (value == "none" && name == "amp")) continue;  // nothing was changed
+    if (name == "loss-over") {  // a part of what stands before it
+      text += " over " + value;
+      continue;
+    }
+    text += text.empty() ? "Assumes " : ", ";
+    text += name;
+    if (!value.empty()) text += " " + value;
+  }
+  return text.empty() ? text : text + ".";
+}
+
+std::string BaseName(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+}  // namespace onnx_mem

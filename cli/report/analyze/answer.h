@@ -1,0 +1,48 @@
+// The answer in words, the same in every format for people: how much, does it fit, under which assumptions.
+#ifndef ONNX_MEM_CLI_REPORT_ANALYZE_ANSWER_H_
+#define ONNX_MEM_CLI_REPORT_ANALYZE_ANSWER_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/graph/bytes.h"
+#include "cli/report/analyze/report.h"
+
+namespace onnx_mem {
+
+struct AnswerLine {
+  std::string part;       // "training"
+  bool at_least = false;  // the size is a lower bound
+  std::string size;       // "5.98 GiB"
+  std::string interval;   // "5.70 - 6.30 GiB", or ""
+  std::string verdict;    // "fits RTX 4090 (24.0 GiB), 25 %"; "" without a limit
+  bool within = true;     // every limit
+};
+std::vector<AnswerLine> AnswerLines(const Report& report, const RunSummary& run, ByteUnit units);
+
+// "fits 24.0 GiB, 25 %", "over the budget of 4.00 GiB by 1.98 GiB".
+std::string VerdictText(int64_t bytes, const Limit& limit, ByteUnit units);
+
+// The same in two parts, for a column of verdicts: its title "of RTX 4090 (23.6 GiB)" or "of a budget of 4.00 GiB",
+// and "fits, 28 %" or "too large by 1.98 GiB".
+std::string LimitTitle(const Limit& limit, ByteUnit units);
+std::string ShortVerdict(int64_t bytes, const Limit& limit, ByteUnit units);
+
+// "154", "at least 1024", "the file's batch alone".
+std::string LargestText(const CardFit::Part& part);
+
+// What LargestText stands on: "(14.7 GiB; one more 14.8 GiB)", or "".
+std::string LargestProofText(const CardFit::Part& part, ByteUnit units);
+// "0.2 of 44.6 M parameters" of a step that --freeze leaves in part; "" of any other.
+std::string TrainsText(const Report& report);
+
+// "Assumes optimizer adam, loss cross-entropy."
+std::string AssumptionsText(const Report& report);
+
+// "resnet50.onnx" of a path.
+std::string BaseName(std::string_view path);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_REPORT_ANALYZE_ANSWER_H_

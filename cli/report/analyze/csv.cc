@@ -1,0 +1,42 @@
+// Report -> CSV (RFC 4180 with plain newlines): the list that --by asks for, else a row of figures per batch. Bytes.
+// Of fit a row for each card and each way to make it fit, of check a row for each finding.
+#include "cli/report/analyze/findings_table.h"
+#include "cli/report/analyze/fit_table.h"
+#include "cli/report/analyze/report.h"
+#include "cli/report/analyze/run_table.h"
+#include "cli/report/compare/compare_forms.h"
+#include "cli/report/parts/csv_field.h"
+#include "cli/report/parts/figures.h"
+#include "cli/report/parts/formats.h"
+
+namespace onnx_mem {
+namespace {
+
+std::string CsvTable(const Table& table, int64_t top) {
+  std::string text;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (i > 0) text += ',';
+    text += table.columns[i].key;
+  }
+  text += '\n';
+  for (size_t row : TopRows(table, top)) {
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      if (i > 0) text += ',';
+      text += CsvField(CellRaw(table.rows[row][i]));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string RenderCsv(const Report& report, const Screen&) {
+  if (report.comparison) return CompareCsv(*report.comparison, report);
+  if (!report.cards.empty()) return CsvTable(FitTable(report), 0);
+  if (report.command == "check") return CsvTable(FindingsTable(report.notes), 0);
+  const Table* shown = TableNamed(report, report.shown_table);
+  return shown ? CsvTable(*shown, report.top) : CsvTable(RunTable(report), 0);
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,84 @@
+#include "cli/report/analyze/fit_table.h"
+
+#include <optional>
+#include <string>
+
+#include "cli/report/analyze/answer.h"
+
+namespace onnx_mem {
+namespace {
+
+Cell NumberOrUnknown(const std::optional<int64_t>& number) { return number ? Cell(*number) : Cell(); }
+
+std::string YesOrNo(bool yes) { return yes ? "yes" : "no"; }
+
+// The card that the ways are for: the first one that is too small.
+const CardFit* SmallCard(const Report& report) {
+  for (const CardFit& card : report.cards) {
+    if (!card.parts.front().fits) return &card;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Table FitTable(const Report& report) {
+  Table table{"fit",
+              "Does it fit",
+              {{"gpu", "card"},
+               {"usable_bytes", "usable", ColumnKind::kBytes},
+               {"batch", "batch", ColumnKind::kStep},
+               {"part", "part", ColumnKind::kWord},
+               {"change", "change"},
+               {"flags", "flags"},
+               {"cost", "costs"},
+               {"device_bytes", "on the GPU", ColumnKind::kBytes},
+               {"fits", "fits", ColumnKind::kWord},
+               {"largest_batch", "largest batch", ColumnKind::kStep},
+               {"largest_batch_device_bytes", "at the largest batch", ColumnKind::kBytes},
+               {"next_batch_device_bytes", "one more", ColumnKind::kBytes}},
+              {},
+              7};
+  table.has_total = false;
+  for (const CardFit& card : report.cards) {
+    for (const CardFit::Part& part : card.parts) {
+      table.rows.push_back({card.name, card.usable_bytes, report.asked_batch, part.name, std::string(), std::string(),
+                            std::string(), part.device_bytes, YesOrNo(part.fits),
+                            part.batch_known ? Cell(part.largest_batch) : Cell(), NumberOrUnknown(part.largest_bytes),
+                            NumberOrUnknown(part.beyond_bytes)});
+    }
+  }
+  const Table* ways = TableNamed(report, "ways");
+  const CardFit* card = SmallCard(report);
+  if (ways == nullptr || card == nullptr) return table;
+  for (const Row& way : ways->rows) {
+    table.rows.push_back({card->name, card->usable_bytes, report.asked_batch, card->parts.front().name,
+                          CellAt(*ways, way, "change"), CellAt(*ways, way, "flags"), CellAt(*ways, way, "cost"),
+                          CellAt(*ways, way, "device_bytes"), YesOrNo(true), CellAt(*ways, way, "largest_batch"),
+                          Cell(), Cell()});
+  }
+  return table;
+}
+
+Table CardsTable(const Report& report) {
+  Table table{"cards",
+              "Cards",
+              {{"gpu", "card"},
+               {"usable_bytes", "usable", ColumnKind::kBytes},
+               {"part", "part", ColumnKind::kWord},
+               {"device_bytes", "needs", ColumnKind::kBytes},
+               {"fits", "verdict"},
+               {"largest_batch", "largest batch"}},
+              {},
+              3};
+  table.has_total = false;
+  for (const CardFit& card : report.cards) {
+    for (const CardFit::Part& part : card.parts) {
+      table.rows.push_back({card.name.empty() ? Cell() : Cell(card.name), card.usable_bytes, part.name,
+                            part.device_bytes, std::string(part.fits ? "fits" : "too large"), LargestText(part)});
+    }
+  }
+  return table;
+}
+
+}  // namespace onnx_mem

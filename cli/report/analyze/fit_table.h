@@ -1,0 +1,19 @@
+// What onnx-mem fit answers, as one table: what csv prints.
+#ifndef ONNX_MEM_CLI_REPORT_ANALYZE_FIT_TABLE_H_
+#define ONNX_MEM_CLI_REPORT_ANALYZE_FIT_TABLE_H_
+
+#include "cli/report/analyze/report.h"
+#include "cli/report/parts/table.h"
+
+namespace onnx_mem {
+
+// "fit": a row for each card and part as the run was asked for ("change" is empty), then a row for each way to make it
+// fit, which is of the first card that is too small.
+Table FitTable(const Report& report);
+
+// "cards": a row for each card and part, for people.
+Table CardsTable(const Report& report);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_REPORT_ANALYZE_FIT_TABLE_H_

@@ -1,0 +1,380 @@
+// Report -> JSON, schema onnx-mem/1: bytes as integers, unknown is null, keys in a fixed order.
+#include <algorithm>
+#include <array>
+
+#include "cli/report/analyze/json_parts.h"
+#include "cli/report/analyze/report.h"
+#include "cli/report/compare/compare_forms.h"
+#include "cli/report/parts/formats.h"
+#include "cli/report/parts/json_writer.h"
+#include "cli/report/plan/plan_report.h"
+
+namespace onnx_mem {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+void StringOrNull(JsonWriter& json, std::string_view text) { text.empty() ? json.Null() : json.String(text); }
+
+}  // namespace
+
+void WriteModel(JsonWriter& json, const ModelSummary& model) {
+  json.Key("model").BeginObject();
+  json.Key("path").String(model.path);
+  json.Key("producer");
+  StringOrNull(json, model.producer);
+  json.Key("opset").BeginObject(Layout::kOneLine);
+  for (const auto& [domain, version] : model.opsets) json.Key(domain).Int(version);
+  json.EndObject();
+  json.Key("nodes").Int(model.nodes);
+  json.Key("parameters").Int(model.parameters);
+  json.Key("parameter_bytes").Int(model.parameter_bytes);
+  json.Key("buffer_bytes").Int(model.buffer_bytes);
+  json.EndObject();
+}
+
+std::vector<std::pair<std::string_view, int64_t>> InferenceBreakdown(const PartSummary& part) {
+  const auto of = [&](Category category) {
+    return std::pair(NameOf(category), part.breakdown[static_cast<size_t>(category)]);
+  };
+  int64_t activations = part.peak_bytes;
+  for (Category category : {Category::kParameters, Category::kBuffers, Category::kInputs, Category::kWorkspace}) {
+    activations -= of(category).second;
+  }
+  return {of(Category::kParameters), of(Category::kBuffers), of(Category::kInputs), {"activations", activations},
+          of(Category::kWorkspace)};
+}
+
+namespace {
+
+void WriteBindings(JsonWriter& json, const Report& report) {
+  json.Key("bindings").BeginObject(Layout::kOneLine);
+  json.Key("batch");
+  report.runs.size() == 1 ? json.Int(report.runs.front().batch) : json.Null();
+  for (const auto& [name, size] : report.bound_dims) {
+    if (name != "batch") json.Key(name).Int(size);
+  }
+  json.EndObject();
+}
+
+void WritePeak(JsonWriter& json, const PeakPlace& peak) {
+  json.Key("peak").BeginObject(Layout::kOneLine);
+  if (peak.known) {
+    json.Key("phase").String(NameOf(peak.phase));
+    json.Key("step").Int(peak.step);
+    json.Key("node");
+    StringOrNull(json, peak.node);
+    json.Key("module").String(peak.module);
+    json.Key("op").String(peak.op);
+  }
+  json.EndObject();
+}
+
+void WriteAllocated(JsonWriter& json, const PartSummary& part) {
+  json.Key("allocated_peak_bytes").Int(part.allocated_peak_bytes);
+  json.Key("reserved_peak_bytes").Int(part.reserved_peak_bytes);
+  json.Key("device_bytes").Int(part.device_bytes);
+  json.Key("device_interval_bytes").BeginArray(Layout::kOneLine);
+  json.Int(part.device_low_bytes).Int(part.device_high_bytes).EndArray();
+  json.Key("workspace_bytes").Int(part.workspace_bytes);
+  json.Key("context_bytes").Int(part.context_bytes);
+}
+
+void WriteInterval(JsonWriter& json, const PartSummary& part) {
+  json.Key("peak_interval_bytes");
+  if (part.peak_high_bytes > 0) {
+    json.BeginArray(Layout::kOneLine).Int(part.peak_low_bytes).Int(part.peak_high_bytes).EndArray();
+  } else {
+    json.Null();
+  }
+}
+
+void WriteTraining(JsonWriter& json, const RunSummary& run) {
+  json.Key("training");
+  if (!run.training) {
+    json.Null();
+    return;
+  }
+  const PartSummary& part = *run.training;
+  json.BeginObject();
+  json.Key("peak_bytes").Int(part.peak_bytes);
+  json.Key("first_step_peak_bytes").Int(part.first_step_peak_bytes);
+  WriteAllocated(json, part);
+  WriteInterval(json, part);
+  json.Key("end_of_forward_bytes").Int(run.end_of_forward_bytes);
+  json.Key("saved_activation_bytes").Int(run.saved_activation_bytes);
+  if (run.recompute_flops) json.Key("recompute_flops").Int(*run.recompute_flops);
+  json.Key("lower_bound").Bool(part.at_least);
+  json.Key("steps").Int(part.steps);
+  WritePeak(json, part.peak);
+  json.Key("breakdown").BeginObject();
+  for (size_t c = 0; c < kNumCategories; ++c) json.Key(NameOf(static_cast<Category>(c))).Int(part.breakdown[c]);
+  json.EndObject().EndObject();
+}
+
+void WriteInference(JsonWriter& json, const RunSummary& run) {
+  json.Key("inference");
+  if (!run.inference) {
+    json.Null();
+    return;
+  }
+  const PartSummary& part = *run.inference;
+  json.BeginObject();
+  json.Key("peak_bytes").Int(part.peak_bytes);
+  WriteAllocated(json, part);
+  WriteInterval(json, part);
+  json.Key("planned_peak_bytes");
+  part.ideal_peak_bytes > 0 ? json.Int(part.ideal_peak_bytes) : json.Null();
+  json.Key("planned_arena_bytes");
+  part.ideal_arena_bytes ? json.Int(*part.ideal_arena_bytes) : json.Null();
+  json.Key("lower_bound").Bool(part.at_least);
+  json.Key("steps").Int(part.steps);
+  WritePeak(json, part.peak);
+  json.Key("breakdown").BeginObject();
+  for (const auto& [name, bytes] : InferenceBreakdown(part)) json.Key(name).Int(bytes);
+  json.EndObject().EndObject();
+}
+
+void WriteTimeOf(JsonWriter& json, const std::optional<PartSummary>& part) {
+  if (!part || !part->time) {
+    json.Null();
+    return;
+  }
+  const TimeEstimate& time = *part->time;
+  json.BeginObject(Layout::kOneLine);
+  json.Key("forward_ns").Int(time.forward_ns + time.loss_ns);
+  json.Key("backward_ns").Int(time.backward_ns);
+  json.Key("recompute_ns").Int(time.recompute_ns);
+  json.Key("optimizer_ns").Int(time.optimizer_ns);
+  json.Key("step_ns").Int(time.step_ns);
+  json.Key("measured_ns").Int(time.measured_ns);
+  json.Key("bound").String(NameOf(time.bound));
+  json.Key("bound_by").BeginObject(Layout::kOneLine);
+  for (Bound bound : {Bound::kCompute, Bound::kBandwidth, Bound::kLaunch}) {
+    json.Key(NameOf(bound)).Int(time.by_bound_ns[static_cast<size_t>(bound)]);
+  }
+  json.EndObject().EndObject();
+}
+
+// An estimate in nanoseconds on a card, which is a default one unless "card_named".
+void WriteTime(JsonWriter& json, const Report& report, const RunSummary& run) {
+  const PartSummary& part = MainPart(run);
+  json.Key("time");
+  if (!part.time) {
+    json.Null();
+    return;
+  }
+  json.BeginObject();
+  json.Key("card").String(part.time->card);
+  json.Key("card_named").Bool(report.card_named);
+  json.Key("assumptions").BeginArray(Layout::kOneLine);
+  for (const std::string& assumption : part.time->assumptions) json.String(assumption);
+  json.EndArray();
+  json.Key("training");
+  WriteTimeOf(json, run.training);
+  json.Key("inference");
+  WriteTimeOf(json, run.inference);
+  json.EndObject();
+}
+
+}  // namespace
+
+void WriteRuns(JsonWriter& json, const Report& report) {
+  json.Key("runs").BeginArray();
+  for (const RunSummary& run : report.runs) {
+    json.BeginObject();
+    json.Key("batch").Int(run.batch);
+    WriteTraining(json, run);
+    WriteInference(json, run);
+    json.Key("flops").BeginObject(Layout::kOneLine);
+    json.Key("forward").Int(run.forward_flops);
+    json.Key("backward").Int(run.backward_flops);
+    json.Key("macs").Int(run.forward_flops / 2);
+    json.EndObject();
+    WriteTime(json, report, run);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+namespace {
+
+void WriteScaling(JsonWriter& json, const std::optional<Scaling>& scaling) {
+  json.Key("scaling");
+  if (!scaling) {
+    json.Null();
+    return;
+  }
+  json.BeginObject(Layout::kOneLine);
+  json.Key("fixed_bytes").Int(scaling->fixed_bytes);
+  json.Key("bytes_per_sample").Int(scaling->bytes_per_sample);
+  json.Key("exact").Bool(scaling->exact);
+  json.Key("from_batch").Int(scaling->from_batch);
+  json.EndObject();
+}
+
+void WriteLimits(JsonWriter& json, const Report& report) {
+  if (report.limits.empty()) return;
+  for (const Limit& limit : report.limits) {
+    if (!limit.name.empty()) json.Key("gpu").String(limit.name);
+    json.Key(limit.kind == Limit::Kind::kBudget ? "budget_bytes" : "gpu_memory_bytes").Int(limit.bytes);
+  }
+  json.Key("fits").Bool(WithinLimits(report));
+}
+
+void WriteShape(JsonWriter& json, const Shape& shape) {
+  if (!shape.has_rank) {
+    json.Null();
+    return;
+  }
+  json.BeginArray(Layout::kOneLine);
+  for (int64_t dim : shape.dims) dim == kUnknownDim ? json.Null() : json.Int(dim);
+  json.EndArray();
+}
+
+void WriteCell(JsonWriter& json, const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    json.String(*text);
+  } else if (const auto* number = std::get_if<int64_t>(&cell)) {
+    json.Int(*number);
+  } else if (const auto* decimal = std::get_if<double>(&cell)) {
+    json.Number(*decimal);
+  } else if (const auto* shape = std::get_if<Shape>(&cell)) {
+    WriteShape(json, *shape);
+  } else if (const auto* words = std::get_if<CommandWords>(&cell)) {
+    json.BeginArray(Layout::kOneLine);
+    for (const std::string& word : *words) json.String(word);
+    json.EndArray();
+  } else {
+    json.Null();
+  }
+}
+
+void WriteTable(JsonWriter& json, const Table& table, int64_t top) {
+  json.Key(table.key).BeginArray();
+  for (size_t row : TopRows(table, top)) {
+    json.BeginObject(Layout::kOneLine);
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      json.Key(table.columns[i].key);
+      WriteCell(json, table.rows[row][i]);
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteDiagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnostics) {
+  json.Key("diagnostics").BeginArray();
+  for (const Diagnostic& diagnostic : diagnostics) {
+    json.BeginObject(Layout::kOneLine);
+    json.Key("code").String(diagnostic.code);
+    json.Key("severity").String(NameOf(diagnostic.severity));
+    json.Key("count").Int(diagnostic.count);
+    json.Key("message").String(diagnostic.message);
+    json.Key("details").BeginArray();
+    for (const std::string& line : diagnostic.details) json.String(line);
+    json.EndArray();
+    if (diagnostic.bytes) json.Key("bytes").Int(*diagnostic.bytes);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteAssumptions(JsonWriter& json, const Report& report) {
+  WriteBindings(json, report);
+  json.Key("assumptions").BeginObject();
+  for (const auto& [name, value] : report.assumptions) json.Key(name).String(value);
+  json.EndObject();
+}
+
+}  // namespace
+
+void WriteAnalyses(JsonWriter& json, const Report& report) {
+  WriteAssumptions(json, report);
+  WriteLimits(json, report);
+  WriteRuns(json, report);
+  WriteScaling(json, report.scaling);
+}
+
+namespace {
+
+void WriteIntOrNull(JsonWriter& json, const std::optional<int64_t>& number) {
+  number ? json.Int(*number) : json.Null();
+}
+
+void WriteCardPart(JsonWriter& json, const CardFit::Part& part) {
+  json.Key("fits").Bool(part.fits);
+  json.Key("device_bytes").Int(part.device_bytes);
+  json.Key("largest_batch");
+  part.batch_known ? json.Int(part.largest_batch) : json.Null();
+  json.Key("at_least").Bool(part.at_least);
+  json.Key("largest_batch_device_bytes");
+  WriteIntOrNull(json, part.largest_bytes);
+  json.Key("next_batch_device_bytes");
+  WriteIntOrNull(json, part.beyond_bytes);
+}
+
+void WriteCard(JsonWriter& json, const CardFit& card) {
+  json.Key("gpu").BeginObject(Layout::kOneLine);
+  json.Key("name");
+  StringOrNull(json, card.name);
+  json.Key("memory_bytes");
+  WriteIntOrNull(json, card.memory_bytes);
+  json.Key("usable_bytes").Int(card.usable_bytes);
+  json.EndObject();
+  WriteCardPart(json, card.parts.front());
+  for (const CardFit::Part& part : card.parts) {
+    json.Key(part.name).BeginObject(Layout::kOneLine);
+    WriteCardPart(json, part);
+    json.EndObject();
+  }
+}
+
+void WriteFit(JsonWriter& json, const Report& report) {
+  json.Key("bindings").BeginObject(Layout::kOneLine);
+  json.Key("batch").Int(report.asked_batch);
+  for (const auto& [name, size] : report.bound_dims) {
+    if (name != "batch") json.Key(name).Int(size);
+  }
+  json.EndObject();
+  json.Key("assumptions").BeginObject();
+  for (const auto& [name, value] : report.assumptions) json.Key(name).String(value);
+  json.EndObject();
+  WriteCard(json, report.cards.front());
+  json.Key("cards").BeginArray();
+  for (const CardFit& card : report.cards) {
+    json.BeginObject();
+    WriteCard(json, card);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
+std::string RenderJson(const Report& report, const Screen&) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("onnx-mem/1");
+  json.Key("tool").BeginObject(Layout::kOneLine);
+  json.Key("name").String("onnx-mem").Key("version").String(ONNX_MEM_VERSION).EndObject();
+  json.Key("command").String(report.command);
+  if (report.comparison) WriteComparison(json, *report.comparison);
+  if (!report.model.path.empty()) WriteModel(json, report.model);
+  if (report.plan) {
+    WriteAssumptions(json, report);
+    WritePlan(json, *report.plan);
+  } else {
+    if (!report.runs.empty()) WriteAnalyses(json, report);
+    if (!report.cards.empty()) WriteFit(json, report);
+    if (!report.savings.key.empty()) WriteTable(json, report.savings, 0);
+    for (const Table& table : report.tables) WriteTable(json, table, report.top);
+  }
+  if (!report.model.path.empty()) WriteDiagnostics(json, report.notes);
+  json.EndObject();
+  std::string text = json.Take();
+  text += '\n';
+  return text;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,20 @@
+// Report -> the text of standard output and the files of --export.
+#ifndef ONNX_MEM_CLI_REPORT_ANALYZE_PRESENT_H_
+#define ONNX_MEM_CLI_REPORT_ANALYZE_PRESENT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "cli/options/options.h"
+#include "cli/report/analyze/report.h"
+
+namespace onnx_mem {
+
+std::string Present(const Report& report, const Options& options);
+
+// Writes each of options.exports. Error: write-failed.
+absl::Status WriteExports(const Report& report, const Options& options);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_REPORT_ANALYZE_PRESENT_H_

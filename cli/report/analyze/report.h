@@ -1,0 +1,191 @@
+// What is told to the user, before it takes a form: key figures of every run, tables, notes. Built once from analyses;
+// each format (parts/formats.cc) turns it into text.
+#ifndef ONNX_MEM_CLI_REPORT_ANALYZE_REPORT_H_
+#define ONNX_MEM_CLI_REPORT_ANALYZE_REPORT_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/devices/roofline.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/memory/program.h"
+#include "cli/options/options.h"
+#include "cli/report/parts/table.h"
+#include "cli/report/plan/plan_part.h"
+
+namespace onnx_mem {
+
+struct PhaseSpan {
+  Phase phase = Phase::kForward;
+  int64_t steps = 0;
+  friend bool operator==(const PhaseSpan&, const PhaseSpan&) = default;
+};
+
+struct PeakPlace {
+  bool known = false;  // false for a program without steps
+  Phase phase = Phase::kForward;
+  int64_t step = 0;  // from 0
+  std::string op;
+  std::string node;
+  std::string module;
+};
+
+// Figures of one training step or one inference.
+struct PartSummary {
+  int64_t peak_bytes = 0;
+  int64_t first_step_peak_bytes = 0;
+  int64_t allocated_peak_bytes = 0;
+  int64_t reserved_peak_bytes = 0;
+  int64_t device_bytes = 0;
+  int64_t device_low_bytes = 0;
+  int64_t device_high_bytes = 0;
+  int64_t workspace_bytes = 0;
+  int64_t context_bytes = 0;
+  int64_t peak_low_bytes = 0;   // 0, 0: not known
+  int64_t peak_high_bytes = 0;
+  int64_t ideal_peak_bytes = 0;
+  std::optional<int64_t> ideal_arena_bytes;
+  bool at_least = false;  // lower bounds
+  BytesByCategory breakdown = {};
+  PeakPlace peak;
+  int64_t steps = 0;
+  std::vector<int64_t> live_bytes;  // per step; empty in a sweep
+  std::vector<PhaseSpan> phases;    // in order
+  std::optional<TimeEstimate> time;
+};
+
+struct RunSummary {
+  int64_t batch = 1;
+  std::optional<PartSummary> training;
+  std::optional<PartSummary> inference;
+  int64_t end_of_forward_bytes = 0;
+  int64_t saved_activation_bytes = 0;
+  int64_t forward_flops = 0;
+  int64_t backward_flops = 0;
+  std::optional<int64_t> recompute_flops;  // with --plan
+};
+
+struct ModelSummary {
+  std::string path;
+  std::string producer;
+  std::map<std::string, int64_t> opsets;
+  int64_t nodes = 0;
+  int64_t parameters = 0;
+  int64_t parameter_bytes = 0;
+  int64_t buffer_bytes = 0;
+  std::string parameter_dtype;  // "float32"; "mixed"; "" without parameters
+};
+
+// bytes = fixed_bytes + bytes_per_sample * batch, for the exact peak (training's where there is one).
+struct Scaling {
+  int64_t fixed_bytes = 0;
+  int64_t bytes_per_sample = 0;
+  bool exact = false;      // it gives the bytes of every batch that was looked at from `from_batch` on
+  int64_t from_batch = 1;  // smaller batches peak at another place of the step
+};
+
+// A limit that was asked about.
+struct Limit {
+  enum class Kind { kBudget, kGpu } kind = Kind::kBudget;
+  std::string name;  // of the GPU, or ""
+  int64_t bytes = 0;
+  std::string state = {};  // of the GPU in this machine, told in place of the size: "local, 20 GiB free of 24 GiB"
+};
+
+struct Comparison;
+
+// What onnx-mem fit answers for one card.
+struct CardFit {
+  struct Part {
+    std::string name;               // "training"
+    int64_t device_bytes = 0;       // at the batch that was asked about
+    bool fits = false;
+    bool batch_known = false;       // the batch can be changed: the following are set
+    int64_t largest_batch = 0;      // 0: not one sample fits
+    bool at_least = false;          // nothing larger was looked at
+    std::optional<int64_t> largest_bytes;  // at largest_batch, and one beyond it
+    std::optional<int64_t> beyond_bytes;
+  };
+  std::string name;  // "" for a size
+  std::optional<int64_t> memory_bytes;
+  int64_t usable_bytes = 0;
+  std::vector<Part> parts;  // the first one answers
+};
+
+struct Report {
+  std::string command;
+  ModelSummary model;
+  std::map<std::string, int64_t> bound_dims;  // symbolic dimensions; of the first run
+  std::vector<std::pair<std::string, std::string>> assumptions;
+  std::vector<RunSummary> runs;  // one per batch; empty where no model was analyzed
+  std::optional<Scaling> scaling;
+  std::vector<Limit> limits;
+  bool card_named = false;   // the card of the times is the user's choice
+  std::string time_unknown;  // why there are no times
+  // For one batch, what the first screen shows of who holds the peak:
+  std::vector<std::pair<std::string, int64_t>> layers_at_peak;  // BytesByLayer
+  Table largest_tensors;                                        // LiveTable, the largest few
+  std::vector<Table> tables;                                    // what was asked for
+  std::string shown_table;                                      // key of the table that --by asks for, or ""
+  int64_t top = 0;                                              // rows of a list; 0: all
+  bool top_given = false;                                       // by the user
+  bool verbose = false;
+  std::vector<Diagnostic> notes;
+  std::optional<PlanPart> plan;  // of onnx-mem plan; runs[0] is then the step without any plan
+  std::shared_ptr<const Comparison> comparison;  // of onnx-mem compare; the members above are then empty
+  Table savings;                 // what would save most; without a key: not looked for
+  std::vector<CardFit> cards;    // of onnx-mem fit
+  int64_t asked_batch = 0;
+};
+
+// What of an analysis is to be told beyond the key figures.
+struct ReportRequest {
+  std::string command = "analyze";
+  By by = By::kNone;
+  std::optional<int64_t> top = {};  // unset: kDefaultTop
+  bool every_table = false;         // for files, which hold everything
+  bool verbose = false;
+  std::vector<Limit> limits = {};
+  const Clock* clock = nullptr;  // for times of layers; null: none are told
+};
+
+// `runs` are the summaries of all batches, `beyond` those of BatchesBeyond, `analysis` is the first one.
+Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, const std::vector<RunSummary>& beyond,
+                   const Analysis& analysis);
+
+std::string_view NameOf(Severity severity);  // "warning"
+
+// The run that answers: training where there is one, else inference, else nullptr.
+const RunFigures* MainFigures(const Analysis& analysis);
+
+// With a clock, times too.
+RunSummary Summarize(const Analysis& analysis, const Clock* clock = nullptr);
+ModelSummary SummarizeModel(const Analysis& analysis);
+
+// Batches beyond those of a sweep at which ComputeScaling wants to know the peak: the next one gives the slope, the
+// last one tells whether it is a law. Empty where they would be too large to say anything.
+std::vector<int64_t> BatchesBeyond(int64_t largest);
+
+// The law at the largest batch of `runs`, from it and `beyond` (runs of BatchesBeyond). Where `beyond` is empty, it
+// goes through the two largest batches and is exact if a third one confirms it. Nullopt for fewer than two batches.
+std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const std::vector<RunSummary>& beyond);
+
+// The part that answers: training where there is one.
+const PartSummary& MainPart(const RunSummary& run);
+
+// Does every run and part need no more than each limit?
+bool WithinLimits(const Report& report);
+
+// nullptr when the report has no such table.
+const Table* TableNamed(const Report& report, std::string_view key);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_REPORT_ANALYZE_REPORT_H_

@@ -1,0 +1,45 @@
+#include "cli/report/analyze/run_table.h"
+
+#include <string>
+#include <utility>
+
+#include "cli/report/analyze/answer.h"
+
+namespace onnx_mem {
+
+Table RunTable(const Report& report) {
+  Table table{"runs", "Runs", {{"batch", "batch", ColumnKind::kCount}}, {}, 1};
+  if (report.runs.empty()) return table;  // of a command that is not about runs
+  const bool training = report.runs.front().training.has_value();
+  const bool inference = report.runs.front().inference.has_value();
+  const auto add = [&](std::string key, std::string title) {
+    table.columns.push_back({std::move(key), std::move(title), ColumnKind::kBytes});
+  };
+  for (const auto& [part, present] : {std::pair("training", training), std::pair("inference", inference)}) {
+    if (!present) continue;
+    const std::string name(part);
+    add(name + "_peak_bytes", name + " peak");
+    add(name + "_allocated_peak_bytes", "allocated");
+    add(name + "_reserved_peak_bytes", "reserved");
+    add(name + "_device_bytes", "on the GPU");
+  }
+  if (training) {
+    add("training_first_step_peak_bytes", "step 1 peak");
+    add("saved_activation_bytes", "saved activations");
+  }
+  const std::string trains = TrainsText(report);
+  if (!trains.empty()) table.columns.push_back({"trains", "trains"});
+  for (const RunSummary& run : report.runs) {
+    Row& row = table.rows.emplace_back(Row{run.batch});
+    for (const std::optional<PartSummary>* part : {&run.training, &run.inference}) {
+      if (!*part) continue;
+      row.insert(row.end(), {(*part)->peak_bytes, (*part)->allocated_peak_bytes, (*part)->reserved_peak_bytes,
+                             (*part)->device_bytes});
+    }
+    if (training) row.insert(row.end(), {run.training->first_step_peak_bytes, run.saved_activation_bytes});
+    if (!trains.empty()) row.emplace_back(trains);
+  }
+  return table;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,41 @@
+#include "cli/report/parts/formats.h"
+
+#include <array>
+
+#include "analyzer/graph/suggest.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr auto kRows = std::to_array<FormatRow>({
+    {"table", "txt", "text for a screen", RenderText},
+    {"json", "json", "everything, in bytes", RenderJson},
+    {"csv", "csv", "the list of --by, or a row per batch", RenderCsv},
+    {"md", "md markdown", "a table for a pull request", RenderMarkdown},
+});
+
+}  // namespace
+
+absl::Span<const FormatRow> FormatRows() { return kRows; }
+
+const FormatRow* FormatNamed(std::string_view name) {
+  for (const FormatRow& row : kRows) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+const FormatRow* FormatMeant(std::string_view word) {
+  for (const FormatRow& row : kRows) {
+    if (SameWord(word, row.name) || HasWord(row.extensions, word)) return &row;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> FormatNames() {
+  std::vector<std::string> names;
+  for (const FormatRow& row : kRows) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,22 @@
+// Which part of a model holds the memory at the peak, in as few lines as tell something.
+#ifndef ONNX_MEM_CLI_REPORT_PARTS_LAYERS_H_
+#define ONNX_MEM_CLI_REPORT_PARTS_LAYERS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/analysis/analysis.h"
+#include "cli/report/parts/modules.h"
+
+namespace onnx_mem {
+
+// Bytes at the peak by module, coarse enough to be read at a glance: starts from the top-level modules and opens the
+// largest as long as it holds more than half, or is all that there is. Largest first.
+//   GPT-2: transformer.wte, transformer.h.0 ... transformer.h.11 rather than one line "transformer"
+std::vector<std::pair<std::string, int64_t>> BytesByLayer(const RunFigures& figures, const Modules& modules);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_REPORT_PARTS_LAYERS_H_

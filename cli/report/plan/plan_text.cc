@@ -1,0 +1,255 @@
+// The screen of onnx-mem plan MODEL: what was chosen and why, what to checkpoint, the whole trade-off.
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/report/analyze/answer.h"
+#include "cli/report/parts/figures.h"
+#include "cli/report/parts/layout.h"
+#include "cli/report/plan/plan_report.h"
+#include "cli/report/plan/plan_words.h"
+#include "cli/report/text/text_parts.h"
+#include "planner/plans/search/curve.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr size_t kGap = 2;
+constexpr size_t kBar = 24;
+constexpr size_t kSpark = 60;
+constexpr size_t kRows = 12;      // of the curve, unless -n says otherwise
+constexpr size_t kSegments = 16;
+constexpr size_t kName = 36;
+
+std::string Title(std::string_view text, const Screen& screen) {
+  return std::string(kIndent, ' ') + Painted(text, Paint::kBold, screen) + '\n';
+}
+
+std::string Times(double slowdown) { return absl::StrFormat("x%.3f", 1 + slowdown); }
+
+double FlopsSlowdown(const PlanAnswer& answer, const Measured& measured) {
+  const auto step = static_cast<double>(answer.baseline_forward_flops + answer.baseline_backward_flops);
+  return step > 0 ? static_cast<double>(measured.recompute_flops) / step : 0;
+}
+
+std::string ChosenText(const PlanPart& part, const Screen& screen) {
+  const PlanAnswer& answer = part.answer;
+  if (!answer.chosen) return NoPlanText(part, screen);
+  const Measured& chosen = answer.plans[*answer.chosen].measured;
+  const int64_t now = BytesOf(part, answer.baseline), then = BytesOf(part, chosen);
+  const std::string limits = Limits(part, screen);
+  const std::string indent(kIndent, ' ');
+  if (answer.plans[*answer.chosen].segments.empty()) {
+    const std::string why = limits.empty() ? "nothing that checkpointing frees is worth its compute"
+                                           : absl::StrFormat("no plan needed (%s)", limits);
+    return indent +
+           Painted(absl::StrFormat("%s %s", FormatBytesIn(now, screen.units), LineName(part)), Paint::kBold, screen) +
+           ": " + why + '\n';
+  }
+  std::string text =
+      indent + "Chosen plan: " +
+      Painted(absl::StrFormat("%s %s", FormatBytesIn(then, screen.units), LineName(part)), Paint::kBold, screen);
+  absl::StrAppendFormat(&text, " (now %s%s%s)", FormatBytesIn(now, screen.units), limits.empty() ? "" : ", ", limits);
+  const double change = now > 0 ? 100 * (1 - static_cast<double>(then) / static_cast<double>(now)) : 0;
+  absl::StrAppendFormat(&text, "   -%.0f %%   for %s\n", change, MoreOf(part, chosen.slowdown));
+  return text;
+}
+
+std::string RangeName(const PlannedSegment& segment) {
+  if (segment.segment.modules.empty()) {
+    return absl::StrFormat("%s .. %s", segment.nodes.front(), segment.nodes.back());
+  }
+  if (segment.segment.modules.size() == 1) return segment.segment.modules.front();
+  return absl::StrFormat("%s to %s, as one", segment.segment.modules.front(), segment.segment.modules.back());
+}
+
+std::string SegmentName(const PlannedSegment& segment) {
+  return RangeName(segment) + (segment.segment.keep.empty() ? "" : ", keeping products");
+}
+
+std::string SegmentsText(const Report& report, const Screen& screen) {
+  const PlanAnswer& answer = report.plan->answer;
+  if (!answer.chosen) return "";
+  const ModulePlan& plan = answer.plans[*answer.chosen];
+  if (plan.segments.empty()) return "";
+  const auto share = [](int64_t part, int64_t whole) {
+    return whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+  };
+  std::string text = Title(absl::StrFormat("Checkpoint %d segment%s (%.0f %% of the forward runs twice)",
+                                           plan.segments.size(), plan.segments.size() == 1 ? "" : "s",
+                                           share(plan.measured.recompute_flops, answer.baseline_forward_flops)),
+                           screen);
+  TextTable table;
+  table.columns = {
+      {.right = true}, {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {.right = true}};
+  table.rows = {{"#", "modules", "ops", "frees", "recompute"}};
+  int64_t largest = 0;
+  for (const PlannedSegment& segment : plan.segments) largest = std::max(largest, segment.saves_bytes);
+  const ByteUnit unit = ColumnUnit(largest, screen.units);
+  const size_t most = report.top_given && report.top == 0 ? plan.segments.size() : kSegments;
+  const int64_t step_flops = answer.baseline_forward_flops + answer.baseline_backward_flops;
+  for (size_t i = 0; i < std::min(most, plan.segments.size()); ++i) {
+    const PlannedSegment& segment = plan.segments[i];
+    table.rows.push_back({absl::StrFormat("%d", i + 1), SegmentName(segment),
+                          absl::StrFormat("%d", segment.nodes.size()), SizeIn(segment.saves_bytes, unit),
+                          absl::StrFormat("+%.1f %%", share(segment.recompute_flops, step_flops))});
+  }
+  for (const std::string& line : Aligned(std::move(table), 2 * kIndent, kGap, screen)) text += line + '\n';
+  if (plan.segments.size() > most) {
+    absl::StrAppendFormat(&text, "%s(%d more: -n 0)\n", std::string(2 * kIndent, ' '), plan.segments.size() - most);
+  }
+  return text;
+}
+
+// Rows of the curve to show: the first, the last, the chosen one, and the rest evenly; habits that are beaten have a
+// line of their own.
+std::vector<size_t> ShownRows(const Report& report) {
+  const PlanAnswer& answer = report.plan->answer;
+  std::vector<size_t> curve;
+  for (size_t i = 0; i < answer.plans.size(); ++i) {
+    const ModulePlan& plan = answer.plans[i];
+    if (!plan.dominated || answer.chosen == i || plan.method == "given" || plan.segments.empty()) curve.push_back(i);
+  }
+  const size_t most = report.top_given ? static_cast<size_t>(report.top) : kRows;
+  if (most == 0 || curve.size() <= most || most < 2) return curve;
+  std::set<size_t> shown;
+  if (answer.chosen) shown.insert(*answer.chosen);
+  for (size_t i : curve) {
+    if (answer.plans[i].method == "given") shown.insert(i);
+  }
+  for (size_t i = 0; i < most; ++i) shown.insert(curve[i * (curve.size() - 1) / (most - 1)]);
+  return {shown.begin(), shown.end()};
+}
+
+std::string CurveText(const Report& report, const Screen& screen) {
+  const PlanPart& part = *report.plan;
+  const PlanAnswer& answer = part.answer;
+  const ByteUnit unit = screen.units == ByteUnit::kAuto ? ByteUnit::kAuto : screen.units;
+  TextTable table;
+  table.columns = {{}, {.shrinks = true}, {.right = true}, {.right = true, .optional = true}, {.right = true},
+                   {.right = true, .optional = true}, {.optional = true}, {}};
+  table.rows = {{"", "", "on GPU", "alive", "compute", "time", "", ""}};
+  const std::vector<size_t> rows = ShownRows(report);
+  for (size_t i : rows) {
+    const ModulePlan& plan = answer.plans[i];
+    const int64_t whole = BytesOf(part, answer.baseline);
+    const double bytes = whole > 0 ? static_cast<double>(BytesOf(part, plan.measured)) / static_cast<double>(whole) : 0;
+    std::string mark;
+    if (answer.chosen == i) {
+      mark = "<- chosen";
+    } else if (i + 1 == answer.plans.size()) {
+      mark = "<- least";
+    } else if (plan.method == "given") {
+      mark = "<- given";
+    }
+    table.rows.push_back({answer.chosen == i ? ">" : "", Shortened(plan.label, kName, screen.utf8),
+                          FormatBytesIn(plan.measured.device_bytes, unit),
+                          FormatBytesIn(plan.measured.peak_bytes, unit), Times(FlopsSlowdown(answer, plan.measured)),
+                          Times(plan.measured.time_slowdown), Bar(bytes, kBar, screen.utf8), mark});
+  }
+  std::string text = Title("Trade-off", screen);
+  for (const std::string& line : Aligned(std::move(table), kIndent, kGap, screen)) text += line + '\n';
+  size_t left_out = 0;
+  for (const ModulePlan& plan : answer.plans) left_out += !plan.dominated;
+  if (left_out > rows.size()) {
+    absl::StrAppendFormat(&text, "%s(%d more: -n 0)\n", std::string(2 * kIndent, ' '), left_out - rows.size());
+  }
+  return text;
+}
+
+// "all stages: 3.76 GiB at x1.327, beaten by "layer1, layer2.0" (3.70 GiB at x1.104)".
+std::string HabitsText(const PlanPart& part, const Screen& screen) {
+  std::string text;
+  for (const ModulePlan& habit : part.answer.plans) {
+    if (!habit.dominated || habit.method != "habit") continue;
+    const ModulePlan* better = nullptr;
+    for (const ModulePlan& plan : part.answer.plans) {
+      if (plan.dominated || BytesOf(part, plan.measured) > BytesOf(part, habit.measured)) continue;
+      if (better == nullptr ||
+          CostOn(part.request.cost_line, plan.measured) < CostOn(part.request.cost_line, better->measured))
+        better = &plan;
+    }
+    if (better == nullptr) continue;
+    text += Wrapped(absl::StrFormat("Not worth it: %s: %s at x%.3f; \"%s\" takes %s at x%.3f", habit.label,
+                                    FormatBytesIn(BytesOf(part, habit.measured), screen.units),
+                                    1 + habit.measured.slowdown, better->label,
+                                    FormatBytesIn(BytesOf(part, better->measured), screen.units),
+                                    1 + better->measured.slowdown),
+                    screen.width, kIndent, 2 * kIndent) +
+            '\n';
+  }
+  return text;
+}
+
+std::string CourseText(const Report& report, const Screen& screen) {
+  const PartSummary& without = *report.runs.front().training;
+  const std::vector<int64_t>& with = report.plan->live_bytes;
+  if (with.empty() || without.live_bytes.empty()) return "";
+  const size_t width = std::min(kSpark, screen.width - 4 * kIndent);
+  const auto columns = [&](const std::vector<int64_t>& live) {
+    const PhaseSpan whole{Phase::kForward, static_cast<int64_t>(live.size())};
+    return ColumnsOf(live, {whole}, width).bytes;
+  };
+  // Both on one scale: a last glyph sets it and is cut off again.
+  const int64_t top = without.peak_bytes;
+  const auto drawn = [&](const std::vector<int64_t>& live) {
+    std::vector<int64_t> bytes = columns(live);
+    bytes.push_back(top);
+    const std::string line = Sparkline(bytes, screen.utf8);
+    return line.substr(0, line.size() - (screen.utf8 ? 3 : 1));
+  };
+  return absl::StrFormat("%swithout  %s\n%splan     %s\n", std::string(kIndent, ' '), drawn(without.live_bytes),
+                         std::string(kIndent, ' '), drawn(with));
+}
+
+}  // namespace
+
+std::vector<std::string> PlanAnswerLines(const Report& report, const Screen& screen) {
+  Screen plain = screen;
+  plain.color = false;
+  plain.width = std::numeric_limits<size_t>::max() / 2;  // a sentence is a line
+  std::vector<std::string> lines;
+  for (const std::string& line : std::vector<std::string>(
+           absl::StrSplit(ChosenText(*report.plan, plain), '\n', absl::SkipWhitespace()))) {
+    lines.emplace_back(absl::StripAsciiWhitespace(line));
+  }
+  return lines;
+}
+
+Table SegmentsTable(const PlanPart& part) {
+  Table table{"segments",
+              "Checkpoint",
+              {{"modules", "checkpoint"},
+               {"ops", "ops", ColumnKind::kStep},
+               {"saves_bytes", "frees", ColumnKind::kBytes},
+               {"recompute_flops", "recompute", ColumnKind::kWork}},
+              {},
+              2};
+  table.has_total = false;
+  if (!part.answer.chosen) return table;
+  for (const PlannedSegment& segment : part.answer.plans[*part.answer.chosen].segments) {
+    table.rows.push_back({SegmentName(segment), static_cast<int64_t>(segment.nodes.size()), segment.saves_bytes,
+                          segment.recompute_flops});
+  }
+  return table;
+}
+
+std::string PlanText(const Report& report, const Screen& screen) {
+  const PlanPart& part = *report.plan;
+  std::string text;
+  for (const std::string& piece :
+       {ChosenText(part, screen) + NearPlansText(part, screen), LargestBatchText(part, screen),
+        SegmentsText(report, screen), CurveText(report, screen) + HabitsText(part, screen), ProofText(part, screen),
+        CourseText(report, screen)}) {
+    if (piece.empty()) continue;
+    if (!text.empty()) text += '\n';
+    text += piece;
+  }
+  return text;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,226 @@
+#include "cli/report/plan/plan_words.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/report/parts/figures.h"
+#include "cli/report/parts/layout.h"
+#include "cli/report/text/text_parts.h"
+
+namespace onnx_mem {
+namespace {
+
+// "Try --granularity op: 3.10 GiB on GPU for +4.0 % compute", or how near that comes.
+std::string FinerText(const PlanPart& part, const Screen& screen) {
+  if (!part.answer.with_op) return "";
+  const Measured& finer = part.answer.with_op->measured;
+  const bool fits = (!part.request.budget_bytes || BytesOf(part, finer) <= *part.request.budget_bytes) &&
+                    (!part.request.max_slowdown || finer.slowdown <= *part.request.max_slowdown);
+  if (!fits && BytesOf(part, finer) >= BytesOf(part, part.answer.plans.back().measured)) return "";
+  return absl::StrFormat("%s%s --granularity op: %s %s for %s\n", std::string(kIndent, ' '),
+                         fits ? "Try" : "Not enough either:", FormatBytesIn(BytesOf(part, finer), screen.units),
+                         LineName(part), MoreOf(part, finer.slowdown));
+}
+
+// Blocks alive, rounded, with workspaces and context: what the allocator hands out, and nothing that it keeps.
+int64_t LeastOnDevice(const PlanPart& part, const Measured& measured) {
+  return measured.allocated_peak_bytes + part.answer.context_bytes;
+}
+
+std::string Quoted(const ModulePlan& plan) {
+  return plan.segments.empty() ? "the step as it is" : absl::StrFormat("\"%s\"", plan.label);
+}
+
+// " for +4.6 % compute", "" for nothing.
+std::string ForMore(const PlanPart& part, const ModulePlan& plan) {
+  return plan.segments.empty() ? "" : " for " + MoreOf(part, plan.measured.slowdown);
+}
+
+// Why it is neither: what is certain fits, what the allocator makes of it does not.
+std::string FragmentsText(const PlanPart& part, const Screen& screen) {
+  if (!part.answer.fits_but_fragments) return "";
+  const Measured& measured = part.answer.fits_but_fragments->measured;
+  const int64_t fragments = measured.device_bytes - LeastOnDevice(part, measured);
+  return Wrapped(
+             absl::StrFormat("Not proven impossible: %s needs %s with workspaces and context; %s of fragments in the "
+                             "allocator's segments come on top and do not fit",
+                             Quoted(*part.answer.fits_but_fragments),
+                             FormatBytesIn(LeastOnDevice(part, measured), screen.units),
+                             FormatBytesIn(fragments, screen.units)),
+             screen.width, kIndent, kIndent) +
+         '\n';
+}
+
+// "With PYTORCH_ALLOC_CONF=expandable_segments:True "layer1" fits: 3.90 GiB on GPU for +5.5 % compute".
+std::string ExpandableText(const PlanPart& part, const Screen& screen) {
+  const std::optional<ModulePlan>& plan = part.answer.with_expandable_segments;
+  if (!plan) return "";
+  return Wrapped(absl::StrFormat("With PYTORCH_ALLOC_CONF=expandable_segments:True %s fits: %s on GPU%s", Quoted(*plan),
+                                 FormatBytesIn(plan->measured.device_bytes, screen.units), ForMore(part, *plan)),
+                 screen.width, kIndent, kIndent) + '\n';
+}
+
+std::string SmallerBatchText(const PlanPart& part, const Screen& screen) {
+  if (!part.smaller_batch) return "";
+  const auto& [batch, plan] = *part.smaller_batch;
+  return Wrapped(absl::StrFormat("Try --batch %d: %s takes %s %s%s", batch, Quoted(plan),
+                                 FormatBytesIn(BytesOf(part, plan.measured), screen.units), LineName(part),
+                                 ForMore(part, plan)),
+                 screen.width, kIndent, kIndent) +
+         '\n';
+}
+
+std::string CardText(const PlanPart& part, const Screen& screen) {
+  if (!part.answer.on_such_a_card) return "";
+  const auto& [plan, run] = *part.answer.on_such_a_card;
+  const std::string often = run.retries_per_step == 0 ? "in the first steps only"
+                            : run.retries_per_step == 1
+                                ? "once a step, which takes time"
+                                : absl::StrFormat("%d times a step, which takes time", run.retries_per_step);
+  return Wrapped(absl::StrFormat(
+                     "On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s",
+                     FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan), ForMore(part, plan), often),
+                 screen.width, kIndent, kIndent) +
+         '\n';
+}
+
+// A proven least cost as a share of the step, from that of the chosen plan.
+std::string AtLeast(const PlanPart& part, int64_t bound) {
+  const bool time = part.request.cost_line == CostLine::kTime;
+  const Measured& chosen = part.answer.plans[*part.answer.chosen].measured;
+  const int64_t cost = time ? chosen.recompute_ns : chosen.recompute_flops;
+  return MoreOf(part, cost > 0 ? chosen.slowdown * static_cast<double>(bound) / static_cast<double>(cost) : 0);
+}
+
+}  // namespace
+
+int64_t BytesOf(const PlanPart& part, const Measured& measured) {
+  return part.request.budget_line == BudgetLine::kDevice ? measured.device_bytes : measured.peak_bytes;
+}
+
+std::string LineName(const PlanPart& part) {
+  return part.request.budget_line == BudgetLine::kDevice ? "on GPU" : "alive";
+}
+
+// What a plan costs, as the request counts it.
+std::string MoreOf(const PlanPart& part, double slowdown) {
+  return absl::StrFormat("+%.1f %%", 100 * slowdown) +
+         (part.request.cost_line == CostLine::kTime ? " time" : " compute");
+}
+
+std::string Limits(const PlanPart& part, const Screen& screen) {
+  std::vector<std::string> limits;
+  if (part.request.budget_bytes) {
+    limits.push_back(absl::StrFormat("budget %s", FormatBytesIn(*part.request.budget_bytes, screen.units)));
+  }
+  if (part.request.max_slowdown)
+    limits.push_back(absl::StrFormat("at most %s", MoreOf(part, *part.request.max_slowdown)));
+  return absl::StrJoin(limits, ", ");
+}
+
+// Why no plan answers, and how near the best one comes.
+std::string NoPlanText(const PlanPart& part, const Screen& screen) {
+  const PlanAnswer& answer = part.answer;
+  const Measured& floor = answer.plans.back().measured;
+  std::string text = std::string(kIndent, ' ') + Painted("No plan", Paint::kRed, screen);
+  const bool by_class = answer.class_bound && answer.infeasible_class == answer.class_bound->name;
+  if (answer.status != PlanStatus::kInfeasible) {
+    absl::StrAppendFormat(&text, " found for %s\n", Limits(part, screen));
+  } else if (part.request.max_slowdown) {
+    absl::StrAppendFormat(&text, " can have %s: proven for %s\n", Limits(part, screen), answer.infeasible_class);
+  } else if (by_class) {
+    absl::StrAppendFormat(&text, " of %s can fit %s: proven for all sets of %d candidates\n", answer.infeasible_class,
+                          Limits(part, screen), answer.class_bound->candidates);
+  } else {
+    absl::StrAppendFormat(&text, " can fit %s: no checkpointing needs less than %s\n", Limits(part, screen),
+                          FormatBytesIn(answer.minimum_bytes, screen.units));
+    text += Wrapped(absl::StrFormat("because of %s", answer.minimum_why), screen.width, kIndent, kIndent) + '\n';
+  }
+  absl::StrAppendFormat(&text, "%sLeast found: %s %s for %s", std::string(kIndent, ' '),
+                        FormatBytesIn(BytesOf(part, floor), screen.units), LineName(part),
+                        MoreOf(part, floor.slowdown));
+  if (part.request.budget_bytes && (answer.infeasible_class.empty() || by_class)) {
+    const int64_t proven = std::max(answer.minimum_bytes, answer.class_bound ? answer.class_bound->floor_bytes : 0);
+    absl::StrAppendFormat(&text, "; proven: none below %s", FormatBytesIn(proven, screen.units));
+  }
+  return text + '\n' + FragmentsText(part, screen) + FinerText(part, screen) + SmallerBatchText(part, screen);
+}
+
+std::string NearPlansText(const PlanPart& part, const Screen& screen) {
+  return ExpandableText(part, screen) + CardText(part, screen);
+}
+
+namespace {
+
+// What each method of the ladder brought the plan down to: "sqrt +18.8 % (gap 9.7 %), search +17.6 % (8.7 %)".
+std::string LadderText(const PlanPart& part, const Screen& screen) {
+  std::vector<std::string> steps;
+  std::optional<int64_t> best;
+  for (const PlanAnswer::Rung& rung : part.answer.rungs) {
+    if (!rung.cost || (best && *rung.cost >= *best)) continue;
+    best = rung.cost;
+    std::string step = absl::StrCat(rung.method, " ", AtLeast(part, *rung.cost));
+    if (part.answer.class_bound) absl::StrAppendFormat(&step, ", gap %.1f %%", 100 * rung.gap);
+    steps.push_back(std::move(step));
+  }
+  if (steps.size() < 2) return "";
+  return Wrapped(absl::StrCat("Found by method: ", absl::StrJoin(steps, "; "), "."), screen.width, kIndent,
+                 2 * kIndent) +
+         '\n';
+}
+
+}  // namespace
+
+// How far the chosen plan is from what cannot be beaten, and what could be had if anything could run at any time.
+std::string ProofText(const PlanPart& part, const Screen& screen) {
+  const PlanAnswer& answer = part.answer;
+  if (!answer.chosen || answer.plans[*answer.chosen].segments.empty()) return "";
+  const std::string within = part.request.budget_bytes ? "the budget" : "its memory";
+  const bool time = part.request.cost_line == CostLine::kTime;
+  std::string text;
+  if (answer.optimal) {
+    text = absl::StrFormat("Proven optimal among %s", answer.optimal_class);
+    const bool in_class = answer.class_bound && answer.optimal_class == answer.class_bound->name;
+    text += in_class ? absl::StrFormat(" (all sets of %d candidates).", answer.class_bound->candidates) : ".";
+  } else if (answer.class_bound && answer.class_bound->cost) {
+    text = absl::StrFormat("Proven: within %s no set of %s takes less than %s; gap %.1f %%.", within,
+                           answer.class_bound->name, AtLeast(part, *answer.class_bound->cost),
+                           100 * answer.class_bound->gap);
+  }
+  if (!answer.optimal || (answer.class_bound && answer.optimal_class == answer.class_bound->name)) {
+    const int64_t bound = time ? answer.lower_bound_recompute_ns : answer.lower_bound_recompute_flops;
+    absl::StrAppendFormat(&text, "%sIf any operator could run again at any time, which no framework does: at least %s",
+                          text.empty() ? "" : " ", AtLeast(part, bound));
+    if (!answer.any_schedule) {
+      text += '.';
+    } else if (answer.any_schedule->optimal) {
+      text += ", and that is enough.";
+    } else {
+      absl::StrAppendFormat(&text, ", found %s.", MoreOf(part, answer.any_schedule->slowdown));
+    }
+  }
+  return LadderText(part, screen) + Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
+}
+
+std::string LargestBatchText(const PlanPart& part, const Screen& screen) {
+  if (!part.largest_batch) return "";
+  const LargestBatch& largest = *part.largest_batch;
+  std::string text = absl::StrFormat("Largest batch within the budget: %d with a plan, %d without", largest.batch,
+                                     largest.without_plan);
+  const std::string what = part.request.granularity == Granularity::kOp ? "op-level" : "module-level";
+  if (largest.class_bound)
+    absl::StrAppendFormat(&text, "; proven: no set of %s segments exceeds %d", what, *largest.class_bound);
+  if (largest.bound) {
+    absl::StrAppendFormat(&text, "%s %d", largest.class_bound ? ", no schedule" : "; proven: no checkpointing exceeds",
+                          *largest.bound);
+  }
+  return Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
+}
+
+}  // namespace onnx_mem

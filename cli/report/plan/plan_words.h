@@ -1,0 +1,25 @@
+// What the screen of a plan says in sentences: costs, limits, why there is no plan, what is proven.
+#ifndef ONNX_MEM_CLI_REPORT_PLAN_PLAN_WORDS_H_
+#define ONNX_MEM_CLI_REPORT_PLAN_PLAN_WORDS_H_
+
+#include <string>
+
+#include "cli/report/parts/screen.h"
+#include "cli/report/plan/plan_part.h"
+
+namespace onnx_mem {
+
+int64_t BytesOf(const PlanPart& part, const Measured& measured);  // what the budget limits
+std::string LineName(const PlanPart& part);                       // "on GPU"
+std::string MoreOf(const PlanPart& part, double slowdown);        // "+5.5 % compute", as the request counts it
+std::string Limits(const PlanPart& part, const Screen& screen);   // "budget 4.00 GiB, at most +10.0 % compute"
+
+// Paragraphs, each with its last newline; "" where there is nothing to say.
+std::string NoPlanText(const PlanPart& part, const Screen& screen);
+std::string NearPlansText(const PlanPart& part, const Screen& screen);
+std::string ProofText(const PlanPart& part, const Screen& screen);
+std::string LargestBatchText(const PlanPart& part, const Screen& screen);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_REPORT_PLAN_PLAN_WORDS_H_

@@ -1,0 +1,181 @@
+// Report -> text for a screen of at most 100 columns: the answer in the first lines, then where, when and who.
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/report/analyze/answer.h"
+#include "cli/report/compare/compare_forms.h"
+#include "cli/report/parts/figures.h"
+#include "cli/report/parts/formats.h"
+#include "cli/report/parts/layout.h"
+#include "cli/report/plan/plan_report.h"
+#include "cli/report/text/text_parts.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr size_t kMostNotes = 3;
+
+std::string Upper(std::string_view word) {
+  std::string upper(word);
+  for (char& byte : upper) byte = byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte;
+  return upper;
+}
+
+std::string QuietPart(std::string_view name, const PartSummary& part) {
+  return absl::StrFormat(" %s%s%d", name, part.at_least ? ">=" : "=", part.device_bytes);
+}
+
+}  // namespace
+
+std::string HeadingText(const Report& report, const Screen& screen) {
+  const ModelSummary& model = report.model;
+  std::string parameters = absl::StrFormat("%s parameters", ShortCount(model.parameters));
+  if (!model.parameter_dtype.empty()) absl::StrAppendFormat(&parameters, " (%s)", model.parameter_dtype);
+  std::vector<std::string> facts = {parameters, absl::StrFormat("%d nodes", model.nodes)};
+  if (!model.producer.empty()) facts.push_back(Shortened(model.producer, 24, screen.utf8));
+  if (const auto opset = model.opsets.find(""); opset != model.opsets.end()) {
+    facts.push_back(absl::StrFormat("opset %d", opset->second));
+  }
+  const std::string batch = report.runs.size() == 1 ? absl::StrFormat("batch %d", report.runs.front().batch) : "";
+  const std::string name = BaseName(model.path);
+  std::string details;
+  // The later a fact stands, the sooner it makes room for the name.
+  for (; !facts.empty(); facts.pop_back()) {
+    details = absl::StrFormat("   %s%s%s", absl::StrJoin(facts, ", "), batch.empty() ? "" : "   ", batch);
+    if (DisplayWidth(name) + DisplayWidth(details) <= screen.width || facts.size() == 1) break;
+  }
+  const size_t taken = DisplayWidth(details);
+  const size_t room = screen.width > taken ? screen.width - taken : screen.width;
+  return Painted(Shortened(name, room, screen.utf8), Paint::kBold, screen) + details + '\n';
+}
+
+std::string AnswerText(const Report& report, const Screen& screen) {
+  std::string text;
+  for (const AnswerLine& line : AnswerLines(report, report.runs.front(), screen.units)) {
+    const std::string label = absl::StrFormat("%s needs%s", Upper(line.part), line.at_least ? " at least" : "");
+    const std::string size = PadLeft(line.size, 10);
+    text += std::string(kIndent, ' ') + PadRight(label, 15) + " " + Painted(size, Paint::kBold, screen);
+    size_t column = kIndent + std::max<size_t>(15, label.size()) + 1 + size.size();
+    if (!line.interval.empty()) {
+      const std::string interval = absl::StrFormat("  (%s)", line.interval);
+      text += interval;
+      column += interval.size();
+    }
+    if (!line.verdict.empty()) {
+      const bool fits_line = column + 4 + line.verdict.size() <= screen.width;
+      text += fits_line ? std::string(4, ' ') : "\n" + std::string(kIndent + 16, ' ');
+      text += Painted(line.verdict, line.within ? Paint::kGreen : Paint::kRed, screen);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string AssumedText(const Report& report, const Screen& screen) {
+  std::string text;
+  const std::string indent(kIndent, ' ');
+  const size_t width = screen.width;
+  if (!report.assumptions.empty()) text += Wrapped(AssumptionsText(report), width, kIndent, kIndent) + "\n";
+  size_t shown = 0, left_out = 0;
+  for (const Diagnostic& note : report.notes) {
+    if (note.severity != Severity::kNote) continue;  // warnings go to stderr
+    if (!report.verbose && shown == kMostNotes) {
+      ++left_out;
+      continue;
+    }
+    ++shown;
+    text += Wrapped(absl::StrFormat("Note: %s [%s]", note.message, note.code), width, kIndent, kIndent + 6) + "\n";
+  }
+  if (left_out > 0) absl::StrAppendFormat(&text, "%s(%d more notes: -v)\n", indent, left_out);
+  return text;
+}
+
+// Every note with its code, what it says and what helps.
+std::string FindingsText(const std::vector<Diagnostic>& notes, const Screen& screen) {
+  std::string text;
+  for (const Diagnostic& note : notes) {
+    const Paint paint = note.severity == Severity::kNote ? Paint::kNone : Paint::kYellow;
+    absl::StrAppendFormat(&text, "%s%s %s (%d%s)\n", std::string(kIndent, ' '),
+                          Painted(NameOf(note.severity), paint, screen), note.code, note.count,
+                          note.bytes ? ", " + FormatBytesIn(*note.bytes, screen.units) : "");
+    text += Wrapped(note.message, screen.width, 2 * kIndent, 2 * kIndent) + '\n';
+    for (const std::string& line : note.details) {
+      text += Wrapped(line, screen.width, 2 * kIndent, 4 * kIndent) + '\n';
+    }
+  }
+  return text;
+}
+
+// A report without runs: what it is about, if that is a model, its tables and its notes.
+std::string TablesText(const Report& report, const Screen& screen) {
+  std::string text = report.model.path.empty() ? "" : HeadingText(report, screen);
+  if (!report.cards.empty()) text += "\n" + FitText(report, screen);
+  for (const Table& table : report.tables) {
+    if (table.rows.empty()) continue;
+    if (!text.empty()) text += '\n';
+    text += table.key == "ways" ? WaysText(table, screen) : ListText(table, report, screen);
+  }
+  if (!report.notes.empty()) absl::StrAppendFormat(&text, "\n%s", FindingsText(report.notes, screen));
+  return text;
+}
+
+// Of reports that do not list what they assume.
+std::string TrainsLine(const Report& report, const Screen& screen) {
+  const std::string trains = TrainsText(report);
+  if (trains.empty()) return "";
+  return "\n" + Wrapped(absl::StrFormat("Trains %s.", trains), screen.width, kIndent, kIndent) + "\n";
+}
+
+std::string RenderText(const Report& report, const Screen& screen) {
+  if (report.comparison) return CompareText(*report.comparison, report, screen);
+  const Table* shown = TableNamed(report, report.shown_table);
+  if (report.runs.empty()) {
+    const bool models = TableNamed(report, "models") != nullptr;
+    return (models ? ModelsText(report, screen) : TablesText(report, screen)) + TrainsLine(report, screen);
+  }
+  std::vector<std::string> parts = {HeadingText(report, screen)};
+  if (report.plan) {
+    parts.push_back(PlanText(report, screen));
+  } else if (report.runs.size() > 1) {
+    parts.push_back(SweepText(report, screen));
+  } else {
+    parts.push_back(AnswerText(report, screen));
+    if (shown) {
+      parts.push_back(shown->key == "shapes" ? ShapesText(*shown, report, screen)
+                                             : ListText(*shown, report, screen) +
+                                                   (shown->key == "layers" ? TimeText(report, screen) : ""));
+    } else {
+      parts.push_back(BreakdownText(report, screen));
+      parts.push_back(WhenText(report, screen));
+      parts.push_back(WhoText(report, screen));
+      parts.push_back(SavingsText(report, screen));
+      if (const Table* skips = TableNamed(report, "skips"); skips && report.verbose) {
+        parts.push_back(ListText(*skips, report, screen));
+      }
+    }
+  }
+  parts.push_back(AssumedText(report, screen));
+  return Paragraphs(parts);
+}
+
+std::string RenderQuiet(const Report& report) {
+  if (report.comparison) return CompareQuiet(*report.comparison);
+  if (report.plan) return PlanLine(report);
+  std::string text;
+  for (const CardFit& card : report.cards) {
+    const CardFit::Part& part = card.parts.front();
+    absl::StrAppendFormat(&text, "%s batch=%d %s=%d fits=%d largest=%d\n", BaseName(report.model.path),
+                          report.asked_batch, part.name, part.device_bytes, part.fits ? 1 : 0, part.largest_batch);
+  }
+  for (const RunSummary& run : report.runs) {
+    absl::StrAppendFormat(&text, "%s batch=%d", BaseName(report.model.path), run.batch);
+    if (run.training) text += QuietPart("train", *run.training);
+    if (run.inference) text += QuietPart("infer", *run.inference);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,126 @@
+// What would save most, and what fits a card, as text.
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "cli/report/analyze/answer.h"
+#include "cli/report/parts/figures.h"
+#include "cli/report/parts/layout.h"
+#include "cli/report/text/text_parts.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr size_t kMostSavings = 4;
+constexpr size_t kLongestFlags = 34;  // beside a row of the first screen
+
+std::string TextOf(const Table& table, const Row& row, std::string_view key) {
+  const Cell& cell = CellAt(table, row, key);
+  return CellText(cell, ColumnKind::kText, ByteUnit::kAuto);
+}
+
+std::string SizeOf(const Table& table, const Row& row, std::string_view key, ByteUnit unit) {
+  return SizeIn(std::get<int64_t>(CellAt(table, row, key)), unit);
+}
+
+std::string Lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+ByteUnit UnitOf(const Table& table, const Screen& screen) {
+  return ColumnUnit(std::get<int64_t>(CellAt(table, table.rows.front(), "device_bytes")), screen.units);
+}
+
+// One line, or several that a shell joins again.
+std::string PastedText(const std::string& flags, const Screen& screen) {
+  std::string text = Wrapped(flags, screen.width - 2, 4 * kIndent, 5 * kIndent);
+  for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 3)) text.replace(at, 1, " \\\n");
+  return text + "\n";
+}
+
+// Every row with its flags below it.
+std::string RowsWithFlags(const Table& table, const Screen& screen) {
+  const ByteUnit unit = UnitOf(table, screen);
+  const bool batches = std::any_of(table.columns.begin(), table.columns.end(),
+                                   [](const Column& column) { return column.key == "largest_batch"; });
+  TextTable text{{{}, {.right = true}, {.right = true}, {.shrinks = true, .prose = true}}, {}};
+  text.rows.push_back({table.title, "on the GPU", batches ? "largest batch" : "saves", "costs"});
+  for (const Row& row : table.rows) {
+    const std::string third = batches
+                                  ? CellText(CellAt(table, row, "largest_batch"), ColumnKind::kStep, ByteUnit::kAuto)
+                                  : SizeOf(table, row, "saves_bytes", unit);
+    text.rows.push_back({"  " + TextOf(table, row, "change"), SizeOf(table, row, "device_bytes", unit), third,
+                         TextOf(table, row, "cost")});
+  }
+  const std::vector<std::string> lines = Aligned(std::move(text), kIndent, 2, screen);
+  std::string result = lines.front() + "\n";
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    result += lines[i + 1] + "\n" + PastedText(TextOf(table, table.rows[i], "flags"), screen);
+  }
+  return result;
+}
+
+// "Batch 256 of training needs 21.6 GiB: too large for Tesla T4 (14.7 GiB) by 6.86 GiB."
+std::string PartText(const CardFit& card, const CardFit::Part& part, int64_t batch, const Screen& screen) {
+  const std::string verdict =
+      VerdictText(part.device_bytes, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units);
+  std::string text = absl::StrFormat("%sBatch %d of %s needs %s: ", std::string(kIndent, ' '), batch, part.name,
+                                     FormatBytesIn(part.device_bytes, screen.units));
+  text += Painted(verdict, part.fits ? Paint::kGreen : Paint::kRed, screen);
+  text += absl::StrFormat("\n%sLargest batch that fits: %s", std::string(2 * kIndent, ' '), LargestText(part));
+  if (const std::string proof = LargestProofText(part, screen.units); !proof.empty()) text += "  " + proof;
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string SavingsText(const Report& report, const Screen& screen) {
+  const Table& table = report.savings;
+  if (table.rows.empty()) return "";
+  if (report.verbose) return RowsWithFlags(table, screen);
+  const size_t shown = std::min(table.rows.size(), kMostSavings);
+  const ByteUnit unit = UnitOf(table, screen);
+  TextTable text{{{.shrinks = true}, {.right = true}, {.shrinks = true, .prose = true}, {}}, {}};
+  text.rows.push_back({table.title, "saves", "costs", "flags"});
+  for (size_t i = 0; i < shown; ++i) {
+    const Row& row = table.rows[i];
+    const std::string flags = TextOf(table, row, "flags");
+    text.rows.push_back({"  " + TextOf(table, row, "change"), SizeOf(table, row, "saves_bytes", unit),
+                         TextOf(table, row, "cost"), DisplayWidth(flags) > kLongestFlags ? "(-v)" : flags});
+  }
+  std::string lines = Lines(Aligned(std::move(text), kIndent, 2, screen));
+  if (shown < table.rows.size()) absl::StrAppendFormat(&lines, "    (%d more: -v)\n", table.rows.size() - shown);
+  return lines;
+}
+
+std::string WaysText(const Table& table, const Screen& screen) { return RowsWithFlags(table, screen); }
+
+std::string FitText(const Report& report, const Screen& screen) {
+  if (report.cards.size() == 1) {
+    std::string text;
+    const CardFit& card = report.cards.front();
+    for (const CardFit::Part& part : card.parts) text += PartText(card, part, report.asked_batch, screen);
+    return text;
+  }
+  TextTable table;
+  table.columns = {{.shrinks = true}, {.right = true}};
+  std::vector<std::string> head = {absl::StrFormat("batch %d", report.asked_batch), "usable"};
+  for (const CardFit::Part& part : report.cards.front().parts) {
+    head.insert(head.end(), {part.name, "", "largest batch"});
+    table.columns.insert(table.columns.end(), {{.right = true}, {}, {.right = true}});
+  }
+  table.rows.push_back(std::move(head));
+  for (const CardFit& card : report.cards) {
+    std::vector<std::string> row = {card.name, FormatBytesIn(card.usable_bytes, screen.units)};
+    for (const CardFit::Part& part : card.parts) {
+      row.push_back(FormatBytesIn(part.device_bytes, screen.units));
+      row.push_back(part.fits ? "fits" : "too large");
+      row.push_back(LargestText(part));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return Lines(Aligned(std::move(table), kIndent, 2, screen));
+}
+
+}  // namespace onnx_mem

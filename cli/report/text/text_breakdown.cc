@@ -1,0 +1,203 @@
+// Where the memory goes: the middle of the first screen.
+//
+//                            training          inference
+//   parameters             97.5 MiB    2 %     97.5 MiB
+//   ...
+//   alive at the peak    5592.7 MiB           830.5 MiB   exact sizes, each storage once
+//   allocated            5688.8 MiB           867.3 MiB   torch.cuda.max_memory_allocated()
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
+#include "analyzer/graph/bytes.h"
+#include "cli/report/parts/figures.h"
+#include "cli/report/parts/layout.h"
+#include "cli/report/text/text_parts.h"
+
+namespace onnx_mem {
+namespace {
+
+struct CategoryLabel {
+  Category category;
+  std::string_view label;
+  Paint paint;
+};
+
+// In the order in which a reader adds them up.
+constexpr auto kLabels = std::to_array<CategoryLabel>({
+    {Category::kParameters, "parameters", Paint::kCyan},
+    {Category::kGradients, "gradients", Paint::kCyan},
+    {Category::kOptimizerState, "optimizer state", Paint::kCyan},
+    {Category::kSavedActivations, "saved activations", Paint::kYellow},
+    {Category::kTransientActivations, "other activations", Paint::kYellow},
+    {Category::kActivationGradients, "activation gradients", Paint::kYellow},
+    {Category::kOptimizerTemporaries, "optimizer temporaries", Paint::kDim},
+    {Category::kInputs, "inputs", Paint::kDim},
+    {Category::kBuffers, "buffers", Paint::kDim},
+    {Category::kWorkspace, "workspace", Paint::kDim},
+});
+
+constexpr size_t kLabelWidth = 22;
+constexpr size_t kSizeWidth = 13;
+constexpr size_t kPercentWidth = 6;
+constexpr size_t kBarWidth = 28;
+
+std::string AssumptionNamed(const Report& report, std::string_view name) {
+  for (const auto& [key, value] : report.assumptions) {
+    if (key == name) return value;
+  }
+  return "";
+}
+
+// One line of the block: a size per part, then `rest`.
+struct Line {
+  std::string label;
+  std::optional<int64_t> training, inference;
+  std::string rest;
+  Paint paint = Paint::kNone;  // of the rest
+  bool share = false;
+};
+
+class Block {
+ public:
+  Block(const RunSummary& run, const Screen& screen) : run_(run), screen_(screen) {
+    int64_t largest = 0;
+    for (const PartSummary* part : Parts()) largest = std::max(largest, part->device_bytes);
+    unit_ = ColumnUnit(largest, screen.units);
+  }
+
+  std::string Header() const {
+    std::string line(kIndent + kLabelWidth, ' ');
+    if (run_.training) line += PadLeft("training", kSizeWidth) + std::string(kPercentWidth, ' ');
+    if (run_.inference) line += PadLeft("inference", kSizeWidth);
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line + "\n";
+  }
+
+  std::string Text(const Line& line) const {
+    std::string text = std::string(kIndent, ' ') + PadRight(line.label, kLabelWidth);
+    if (run_.training) {
+      text += PadLeft(Size(line.training), kSizeWidth);
+      text += PadLeft(line.share ? Percent(line.training.value_or(0), run_.training->peak_bytes) : "", kPercentWidth);
+    }
+    if (run_.inference) text += PadLeft(Size(line.inference), kSizeWidth);
+    const size_t taken = DisplayWidth(text) + 3;
+    if (!line.rest.empty() && taken + DisplayWidth(line.rest) <= screen_.width) {
+      text += "   " + Painted(line.rest, line.paint, screen_);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + "\n";
+  }
+
+  std::string Rule() const {
+    size_t width = kLabelWidth + (run_.training ? kSizeWidth + kPercentWidth : 0) + (run_.inference ? kSizeWidth : 0);
+    std::string rule(kIndent, ' ');
+    for (; width > 0; --width) rule += screen_.utf8 ? "─" : "-";
+    return rule + "\n";
+  }
+
+ private:
+  std::vector<const PartSummary*> Parts() const {
+    std::vector<const PartSummary*> parts;
+    if (run_.training) parts.push_back(&*run_.training);
+    if (run_.inference) parts.push_back(&*run_.inference);
+    return parts;
+  }
+  std::string Size(std::optional<int64_t> bytes) const { return bytes && *bytes != 0 ? SizeIn(*bytes, unit_) : "-"; }
+
+  const RunSummary& run_;
+  const Screen& screen_;
+  ByteUnit unit_;
+};
+
+Line TotalLine(const RunSummary& run, std::string label, int64_t PartSummary::*field, std::string rest) {
+  Line line{std::move(label), {}, {}, std::move(rest), Paint::kDim};
+  if (run.training) line.training = (*run.training).*field;
+  if (run.inference) line.inference = (*run.inference).*field;
+  return line;
+}
+
+// True if what the file does not show moves the peak by more than 1 %: how forward code names its values (inference),
+// what an evaluation export lost (training).
+bool HasWideInterval(const std::optional<PartSummary>& part) {
+  return part && part->peak_high_bytes - part->peak_low_bytes > part->peak_bytes / 100;
+}
+
+// Notes tell of what is unlikely, warnings of what is as likely as what was counted.
+bool WarnsOfRange(const Report& report) {
+  return std::any_of(report.notes.begin(), report.notes.end(), [](const Diagnostic& d) {
+    return d.severity == Severity::kWarning &&
+           std::any_of(d.details.begin(), d.details.end(),
+                       [](const std::string& detail) { return absl::StartsWith(detail, "range: "); });
+  });
+}
+
+int64_t Largest(const RunSummary& run, int64_t PartSummary::*field) {
+  return std::max(run.training ? (*run.training).*field : int64_t{0},
+                  run.inference ? (*run.inference).*field : int64_t{0});
+}
+
+}  // namespace
+
+std::string BreakdownText(const Report& report, const Screen& screen) {
+  const RunSummary& run = report.runs.front();
+  const PartSummary& main = MainPart(run);
+  const Block block(run, screen);
+  std::string text = block.Header();
+  for (const CategoryLabel& row : kLabels) {
+    const auto c = static_cast<size_t>(row.category);
+    Line line{std::string(row.label), {}, {}, {}, row.paint, true};
+    if (run.training) line.training = run.training->breakdown[c];
+    if (run.inference) line.inference = run.inference->breakdown[c];
+    if (line.training.value_or(0) == 0 && line.inference.value_or(0) == 0) continue;
+    if (row.category == Category::kTransientActivations && !run.training) line.label = "activations";
+    if (row.category == Category::kOptimizerState) {
+      if (const std::string name = AssumptionNamed(report, "optimizer"); !name.empty()) {
+        line.label += Shortened(" (" + name + ")", kLabelWidth - line.label.size(), screen.utf8);
+      }
+    }
+    const double share =
+        main.peak_bytes > 0 ? static_cast<double>(main.breakdown[c]) / static_cast<double>(main.peak_bytes) : 0;
+    line.rest = Bar(share, kBarWidth, screen.utf8);
+    text += block.Text(line);
+  }
+  text += block.Rule();
+  const std::string allocator = AssumptionNamed(report, "allocator");
+  const bool torch = allocator.empty() || absl::StartsWith(allocator, "pytorch");
+  text += block.Text(TotalLine(run, "alive at the peak", &PartSummary::peak_bytes, "exact sizes, each storage once"));
+  if (HasWideInterval(run.training) && WarnsOfRange(report)) {
+    const std::string low = FormatBytesIn(run.training->peak_low_bytes, screen.units);
+    text += block.Text({"(if more was lost)",
+                        run.training->peak_high_bytes,
+                        {},
+                        "training; at the least " + low + " (see below)",
+                        Paint::kDim});
+  }
+  if (HasWideInterval(run.inference)) {
+    const std::string low = FormatBytesIn(run.inference->peak_low_bytes, screen.units);
+    text += block.Text({"(if code names all)", {}, run.inference->peak_high_bytes, "inference; at the least " + low,
+                        Paint::kDim});
+  }
+  text += block.Text(
+      TotalLine(run, "allocated", &PartSummary::allocated_peak_bytes,
+                torch                ? "torch.cuda.max_memory_allocated()"
+                : allocator == "exact" ? "without an allocator's rounding"
+                                       : "with the allocator's rounding, and workspace"));
+  if (torch && Largest(run, &PartSummary::workspace_bytes) > 0) {
+    text += block.Text(TotalLine(run, "(cuBLAS workspace)", &PartSummary::workspace_bytes,
+                                 "in allocated, while a matrix product runs"));
+  }
+  text += block.Text(TotalLine(run, "reserved", &PartSummary::reserved_peak_bytes,
+                               torch ? "torch.cuda.max_memory_reserved()" : "taken from the device"));
+  text += block.Text(
+      TotalLine(run, "CUDA context", &PartSummary::context_bytes, "250 to 700 MiB, by card and version"));
+  text += block.Text(TotalLine(run, "on the GPU", &PartSummary::device_bytes, "nvidia-smi: reserved and the context"));
+  if (run.training && run.training->first_step_peak_bytes > run.training->peak_bytes) {
+    text += block.Text(TotalLine(run, "(first step)", &PartSummary::first_step_peak_bytes,
+                                 "peaks higher: optimizer state appears in it"));
+  }
+  return text;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,59 @@
+// The parts of the text report; text.cc puts them in order. Each returns whole lines, or "" when it has nothing.
+#ifndef ONNX_MEM_CLI_REPORT_TEXT_TEXT_PARTS_H_
+#define ONNX_MEM_CLI_REPORT_TEXT_TEXT_PARTS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "cli/report/analyze/report.h"
+#include "cli/report/parts/screen.h"
+
+namespace onnx_mem {
+
+inline constexpr size_t kIndent = 2;
+
+// "resnet50.onnx   pytorch 2.15.0, opset 20, 122 nodes, 25.6 M parameters (float32)   batch 64"
+std::string HeadingText(const Report& report, const Screen& screen);
+
+// "TRAINING needs   5.98 GiB   fits RTX 4090 (24.0 GiB), 25 %", a line for each part.
+std::string AnswerText(const Report& report, const Screen& screen);
+
+// Bytes by category, then what the framework, the allocator and nvidia-smi show.
+std::string BreakdownText(const Report& report, const Screen& screen);
+
+// The step at which it peaks and the course of memory over the steps.
+std::string WhenText(const Report& report, const Screen& screen);
+
+// "Time (estimate) on RTX 4090: forward 21.0 ms, backward 41.5 ms, optimizer 1.2 ms, step 63.9 ms; bound by bandwidth".
+std::string TimeText(const Report& report, const Screen& screen);
+
+// Layers and tensors that hold most at the peak.
+std::string WhoText(const Report& report, const Screen& screen);
+
+// A row per batch and the law between batch and bytes.
+std::string SweepText(const Report& report, const Screen& screen);
+
+// One table as a list: the largest rows, what is left over, and the sum.
+std::string ListText(const Table& table, const Report& report, const Screen& screen);
+
+// The table of shapes as a memory reporter prints it: "+ 7 * (512,512,3,3) fp32 66.06 MB parameter".
+std::string ShapesText(const Table& table, const Report& report, const Screen& screen);
+
+// What would save most, the first few.
+std::string SavingsText(const Report& report, const Screen& screen);
+
+// Ways to make a batch fit, each with what to append to the command line.
+std::string WaysText(const Table& table, const Screen& screen);
+
+// Models side by side, and with --by layer where each has its parameters, its FLOPs and what backward needs.
+std::string ModelsText(const Report& report, const Screen& screen);
+
+// Does it fit, and what is the largest batch that does: a few lines for one card, a row each for several.
+std::string FitText(const Report& report, const Screen& screen);
+
+// What was assumed, and notes.
+std::string AssumedText(const Report& report, const Screen& screen);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_REPORT_TEXT_TEXT_PARTS_H_

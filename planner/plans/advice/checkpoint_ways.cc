@@ -1,0 +1,54 @@
+// Modules under torch.utils.checkpoint, as the planner of planner/model chooses them.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "planner/plans/advice/way.h"
+#include "planner/plans/measure/plan.h"
+
+namespace onnx_mem {
+namespace {
+
+bool NamesModules(const ModulePlan& plan) {
+  return !plan.segments.empty() && std::all_of(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& s) {
+    return !s.segment.modules.empty() && s.segment.nodes.empty();
+  });
+}
+
+Proposal ChangeOf(const ModulePlan& plan, const Situation& s) {
+  Proposal change{"checkpoint " + plan.label, {}, "", Price::kTime, s.workload};
+  for (const PlannedSegment& planned : plan.segments) {
+    change.workload.run.segments.push_back(planned.segment);
+    change.flags.insert(change.flags.end(), {"--segment", absl::StrJoin(planned.segment.modules, ",")});
+  }
+  return change;
+}
+
+}  // namespace
+
+std::vector<Proposal> ProposeCheckpoints(const Situation& s) {
+  const Run& run = s.workload.run;
+  const bool checkpointed = !run.segments.empty() || !run.checkpointed.empty();
+  if (s.workload.mode != Mode::kTraining || s.plan_iterations == 0 || checkpointed) return {};
+  PlanRequest request;
+  request.budget_bytes = s.budget_bytes;
+  request.time_limit_s = 0;
+  request.iteration_limit = s.plan_iterations;
+  request.plans_alone = true;
+  const absl::StatusOr<PlanAnswer> answer = PlanModel(s.model, s.workload, request);
+  if (!answer.ok()) return {};
+  std::vector<Proposal> changes;
+  if (answer->chosen && NamesModules(answer->plans[*answer->chosen])) {
+    changes.push_back(ChangeOf(answer->plans[*answer->chosen], s));
+  }
+  // Without a budget also the least that any plan needs.
+  const ModulePlan& floor = answer->plans.back();
+  if (!s.budget_bytes && NamesModules(floor) && answer->chosen != answer->plans.size() - 1) {
+    changes.push_back(ChangeOf(floor, s));
+  }
+  return changes;
+}
+
+}  // namespace onnx_mem

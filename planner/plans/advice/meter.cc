@@ -1,0 +1,85 @@
+#include "planner/plans/advice/meter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/graph/status_macros.h"
+
+namespace onnx_mem {
+namespace {
+
+// The first entry, which is what everything is compared with, stays; of the others the latest.
+constexpr size_t kKept = 3;
+
+template <class Entries>
+void MakeRoom(Entries& entries) {
+  if (entries.size() >= kKept) entries.erase(entries.begin() + 1);
+}
+
+// `run` without what differs between runs of one lowered graph (analysis/enact.h, Prepare).
+Run LoweringPart(Run run) {
+  run.segments.clear();
+  run.checkpointed.clear();
+  run.freeze.clear();
+  run.requires_grad.clear();
+  run.hold.clear();
+  run.loss = LossKind::kAuto;
+  run.accumulate = 1;
+  return run;
+}
+
+}  // namespace
+
+absl::StatusOr<const ImportedModel*> Meter::Model(const Bindings& bindings) {
+  for (const Import& import : imports_) {
+    if (import.bindings == bindings) return &import.model;
+  }
+  ASSIGN_OR_RETURN(ImportedModel model, file_.Import(bindings));
+  MakeRoom(imports_);
+  imports_.push_back({bindings, std::move(model)});
+  return &imports_.back().model;
+}
+
+absl::StatusOr<const Lowered*> Meter::Lower(const Bindings& bindings, const Run& run) {
+  const Run part = LoweringPart(run);
+  for (const Lowering& lowering : lowerings_) {
+    if (lowering.run == part && lowering.bindings == bindings) return &lowering.lowered;
+  }
+  ASSIGN_OR_RETURN(const ImportedModel* model, Model(bindings));
+  ASSIGN_OR_RETURN(Lowered lowered, Prepare(model->graph, part));
+  MakeRoom(lowerings_);
+  lowerings_.push_back({bindings, part, std::move(lowered)});
+  return &lowerings_.back().lowered;
+}
+
+absl::StatusOr<const Enacted*> Meter::Enact(const Workload& workload) {
+  Run run = workload.run;
+  run.training = workload.mode != Mode::kInference;
+  for (const Enactment& kept : enactments_kept_) {
+    if (kept.run == run && kept.bindings == workload.bindings) return &kept.enacted;
+  }
+  ASSIGN_OR_RETURN(const Lowered* lowered, Lower(workload.bindings, run));
+  ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(*lowered, run));
+  ++enactments_;
+  MakeRoom(enactments_kept_);
+  enactments_kept_.push_back({workload.bindings, std::move(run), std::move(enacted)});
+  return &enactments_kept_.back().enacted;
+}
+
+absl::StatusOr<Footprint> Meter::Measure(const Workload& workload) {
+  ASSIGN_OR_RETURN(const Enacted* enacted, Enact(workload));
+  ASSIGN_OR_RETURN(const ImportedModel* model, Model(workload.bindings));
+  ASSIGN_OR_RETURN(const RunFigures figures, workload.mode == Mode::kInference
+                                                 ? InferenceFigures(model->graph, *enacted, workload)
+                                                 : TrainingFigures(*enacted, workload));
+  Footprint footprint;
+  footprint.peak_bytes = figures.peak_bytes;
+  footprint.first_step_peak_bytes = figures.first_step_peak_bytes;
+  footprint.allocated_peak_bytes = figures.allocated_peak_bytes;
+  footprint.device_bytes = figures.device_bytes;
+  footprint.step_flops = enacted->forward_flops + enacted->backward_flops;
+  footprint.recompute_flops = enacted->recompute_flops;
+  return footprint;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,61 @@
+#include "planner/plans/advice/savings.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/graph/status_macros.h"
+
+namespace onnx_mem {
+namespace {
+
+int64_t Warnings(const std::vector<Diagnostic>& diagnostics) {
+  return std::count_if(diagnostics.begin(), diagnostics.end(),
+                       [](const Diagnostic& d) { return d.severity != Severity::kNote; });
+}
+
+// Other sizes may bring shapes that nobody can infer; their bytes would be missing and look like a saving.
+absl::Status CheckUnderstood(Meter& meter, const Bindings& before, const Bindings& after) {
+  if (before == after) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const ImportedModel* old_model, meter.Model(before));
+  const int64_t old_warnings = Warnings(old_model->diagnostics);
+  ASSIGN_OR_RETURN(const ImportedModel* new_model, meter.Model(after));
+  if (Warnings(new_model->diagnostics) <= old_warnings) return absl::OkStatus();
+  return absl::FailedPreconditionError("the model is understood less well with these sizes");
+}
+
+}  // namespace
+
+absl::StatusOr<Saving> MeasureChange(Meter& meter, const Workload& workload, const Footprint& now,
+                                     Proposal change) {
+  RETURN_IF_ERROR(CheckUnderstood(meter, workload.bindings, change.workload.bindings));
+  Saving saving;
+  ASSIGN_OR_RETURN(saving.footprint, meter.Measure(change.workload));
+  saving.change = std::move(change);
+  saving.saves_bytes = now.device_bytes - saving.footprint.device_bytes;
+  const int64_t extra = saving.footprint.recompute_flops - now.recompute_flops;
+  if (saving.footprint.step_flops > 0) {
+    saving.extra_compute = static_cast<double>(extra) / static_cast<double>(saving.footprint.step_flops);
+  }
+  return saving;
+}
+
+absl::StatusOr<std::vector<Saving>> RankSavings(Meter& meter, const Workload& workload,
+                                                const AdviceRequest& request) {
+  ASSIGN_OR_RETURN(const Footprint now, meter.Measure(workload));
+  std::vector<Saving> savings;
+  for (const WayRow& row : WayRows()) {
+    ASSIGN_OR_RETURN(Situation situation, SituationOf(meter, workload));
+    situation.card = request.card;
+    situation.plan_iterations = request.plan_iterations;
+    for (Proposal& change : row.propose(situation)) {
+      absl::StatusOr<Saving> saving = MeasureChange(meter, workload, now, std::move(change));
+      if (!saving.ok()) continue;  // the model cannot do it
+      if (saving->saves_bytes >= now.device_bytes / kWorthwhile) savings.push_back(*std::move(saving));
+    }
+  }
+  std::stable_sort(savings.begin(), savings.end(),
+                   [](const Saving& a, const Saving& b) { return a.saves_bytes > b.saves_bytes; });
+  return savings;
+}
+
+}  // namespace onnx_mem

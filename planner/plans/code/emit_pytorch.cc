@@ -1,0 +1,148 @@
+#include "planner/plans/code/emit_pytorch.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "analyzer/graph/status_macros.h"
+#include "planner/plans/code/pytorch_code.h"
+#include "planner/plans/code/wrapping.h"
+
+namespace onnx_mem {
+namespace {
+
+void Append(std::string& text, std::string_view part) { text.append(part.data(), part.size()); }
+
+// A Python string literal.
+std::string Quoted(const std::string& name) {
+  return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}, {"\r", "\\r"}}),
+                      "\"");
+}
+
+std::string QuotedList(const std::vector<std::string>& names) {
+  return absl::StrCat("[", absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) {
+                        absl::StrAppend(out, Quoted(name));
+                      }), "]");
+}
+
+// Text of the file or the user in a comment: one line.
+std::string Comment(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  return text;
+}
+
+std::string Thousands(int64_t value) {
+  std::string digits = absl::StrCat(value);
+  for (size_t at = digits.size(); at > (value < 0 ? 4U : 3U);) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string Header(const ModelInfo& info, const Measured& baseline, const ModulePlan& plan) {
+  std::string bound;
+  for (const auto& [name, value] : info.bound_dims) absl::StrAppend(&bound, ", ", name, " = ", value);
+  return absl::StrCat("# Checkpoint plan of onnx-mem for ", Comment(FileName(info.path)), Comment(bound), ": ",
+                      Comment(plan.label), "\n",
+                      absl::StrFormat("# Predicted peak of a training step: %s bytes; without the plan %s bytes.\n",
+                                      Thousands(plan.measured.peak_bytes), Thousands(baseline.peak_bytes)),
+                      absl::StrFormat("# Computed twice: %s FLOPs, %.1f %% more time.\n",
+                                      Thousands(plan.measured.recompute_flops), 100 * plan.measured.slowdown));
+}
+
+std::string Entry(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve) {
+  return absl::StrCat(
+      "    {\"modules\": ", QuotedList(wrapping.segment.modules),
+      ", \"preserve_rng_state\": ", preserve ? "True" : "False",
+      segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)),
+      "},  # frees ", Thousands(segment.saves_bytes), " bytes",
+      wrapping.calls > 1 ? absl::StrCat(", in each of ", wrapping.calls, " calls") : "", "\n");
+}
+
+struct Parts {
+  std::string entries;
+  std::string left_out;  // comments
+  bool runs = false;
+  bool selective = false;
+  int64_t left_out_count = 0;
+};
+
+std::string LeftOut(const Wrapping& wrapping, const PlannedSegment& segment) {
+  const bool by_module = !wrapping.segment.modules.empty();
+  const auto& names = by_module ? wrapping.segment.modules : segment.nodes;
+  std::string what = names.empty() ? "" : names.front();
+  if (names.size() > 1) absl::StrAppend(&what, " to ", names.back());
+  return absl::StrCat(
+      "# Not applied: ", by_module ? "" : "operators ", Comment(what), ": ", Comment(wrapping.why),
+      ".\n# Edit forward to put it in torch.utils.checkpoint.checkpoint; until then the figures above do not hold.\n");
+}
+
+}  // namespace
+
+absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
+                                        const ModulePlan& plan) {
+  Parts parts;
+  const ModuleNodes modules(lowered.graph);
+  for (const PlannedSegment& segment : plan.segments) {
+    ASSIGN_OR_RETURN(const Wrapping wrapping, WrappingOf(lowered, modules, segment.segment));
+    if (wrapping.kind == WrapKind::kEditForward) {
+      ++parts.left_out_count;
+      Append(parts.left_out, LeftOut(wrapping, segment));
+      continue;
+    }
+    parts.selective |= !segment.segment.keep.empty();
+    parts.runs |= wrapping.kind == WrapKind::kRun;
+    // An export in evaluation mode has lost its dropouts: there the generator's state is kept to be safe.
+    Append(parts.entries, Entry(wrapping, segment, wrapping.random || !lowered.training_form));
+  }
+  EmittedCode code;
+  code.text = Header(info, baseline, plan);
+  Append(code.text, parts.left_out);
+  Append(code.text, kUsage);
+  Append(code.text, "import contextlib\nimport functools\n");
+  if (parts.runs) Append(code.text, "import weakref\n");
+  Append(code.text, "\nimport torch\nimport torch.utils.checkpoint\n\n");
+  const std::string wrapper = WrapperOf(lowered);
+  absl::StrAppend(&code.text, "EXPORT_WRAPPER = ", Quoted(wrapper.empty() ? "" : wrapper + "."), "\n");
+  absl::StrAppend(&code.text, "PLAN = [\n", parts.entries, "]\n");
+  for (std::string_view part :
+       {kResolve, kFrozenStatistics, kCall, parts.selective ? kSelectiveCheckpoint : kCheckpoint}) {
+    Append(code.text, part);
+  }
+  if (parts.runs) Append(code.text, kSequentialRun);
+  Append(code.text, kApplyHead);
+  Append(code.text, parts.runs ? kApplyRuns : kApplyModules);
+  Append(code.text, kApplyTail);
+  if (parts.left_out_count > 0) {
+    code.diagnostics.push_back(
+        {.code = "edit-forward",
+         .severity = Severity::kWarning,
+         .count = parts.left_out_count,
+         .message = "segments of the plan can only be wrapped by an edit of forward; the code leaves them out"});
+  }
+  return code;
+}
+
+std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan) {
+  nlohmann::ordered_json document;
+  document["model"] = FileName(info.path);
+  document["label"] = plan.label;
+  document["peak_bytes"] = plan.measured.peak_bytes;
+  document["recompute_flops"] = plan.measured.recompute_flops;
+  document["segments"] = nlohmann::ordered_json::array();
+  for (const PlannedSegment& segment : plan.segments) {
+    nlohmann::ordered_json entry;
+    if (!segment.segment.modules.empty()) entry["modules"] = segment.segment.modules;
+    if (!segment.segment.nodes.empty()) entry["nodes"] = segment.segment.nodes;
+    if (!segment.segment.keep.empty()) entry["keep"] = segment.segment.keep;
+    document["segments"].push_back(std::move(entry));
+  }
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace onnx_mem

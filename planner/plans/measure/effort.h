@@ -1,0 +1,46 @@
+// How much of a request's effort is left: enactments, and as a ceiling processor time, so that a busy machine plans no
+// worse.
+#ifndef ONNX_MEM_PLANNER_PLANS_MEASURE_EFFORT_H_
+#define ONNX_MEM_PLANNER_PLANS_MEASURE_EFFORT_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
+
+#include "planner/plans/measure/accountant.h"
+#include "planner/plans/measure/plan.h"
+
+namespace onnx_mem {
+
+// Work without an iteration limit, in enactments times nodes: about half a second of a 2020s core.
+inline constexpr int64_t kDefaultWork = 80'000;
+inline constexpr int64_t kLeastEnactments = 60;
+inline constexpr double kSearchShare = 0.7;  // of the time limit; the rest is for measuring the curve
+
+class Effort {
+ public:
+  // Both outlive this.
+  Effort(const PlanRequest& request, const Accountant& accountant)
+      : accountant_(accountant), begin_(std::clock()), seconds_(request.time_limit_s) {
+    const auto nodes = static_cast<int64_t>(accountant.lowered().graph.nodes.size());
+    enactments_ = request.iteration_limit > 0 ? request.iteration_limit
+                                              : std::max(kLeastEnactments, kDefaultWork / std::max<int64_t>(nodes, 1));
+  }
+
+  // True while less than `share` of the effort is spent.
+  bool Left(double share) const {
+    if (static_cast<double>(accountant_.work()) >= share * static_cast<double>(enactments_)) return false;
+    const double spent = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
+    return seconds_ <= 0 || spent < share * kSearchShare * seconds_;
+  }
+
+ private:
+  const Accountant& accountant_;
+  std::clock_t begin_;
+  double seconds_;
+  int64_t enactments_;
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_PLANS_MEASURE_EFFORT_H_

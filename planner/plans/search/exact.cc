@@ -1,0 +1,43 @@
+#include "planner/plans/search/exact.h"
+
+#include <utility>
+
+#include "analyzer/graph/status_macros.h"
+#include "planner/plans/search/cheapest_first.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr int64_t kRow = 32;
+
+}  // namespace
+
+Exact::Exact(const Prover& prover, const Profile& profile) : profile_(profile) {
+  if (std::optional<SegmentLimits> limits = prover.LimitSegments(profile.candidates))
+    bound_.emplace(*std::move(limits));
+}
+
+absl::Status Exact::Try(int64_t live_limit, Front& front) {
+  const auto set = CheapestFirst(*bound_, live_limit).Next();
+  if (!set || front.Tried(set->ranges)) return absl::OkStatus();
+  RETURN_IF_ERROR(front.Try(set->ranges, "chain"));
+  tight_ = tight_ && front.last_score().peak_bytes == bound_->PeakOf(set->ranges);
+  return absl::OkStatus();
+}
+
+absl::Status Exact::TryRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front) {
+  if (!bound_) return absl::OkStatus();
+  const int64_t floor = bound_->Floor();
+  int64_t tried = 0;
+  for (; tried < kRow && may_go_on(); ++tried) {
+    RETURN_IF_ERROR(Try(floor + (baseline_peak - floor) * tried / kRow, front));
+  }
+  tight_ = tight_ && tried == kRow;
+  return absl::OkStatus();
+}
+
+absl::Status Exact::TryFor(int64_t live_limit, Front& front) {
+  return bound_ && tight_ ? Try(live_limit, front) : absl::OkStatus();
+}
+
+}  // namespace onnx_mem

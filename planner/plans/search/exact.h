@@ -1,0 +1,49 @@
+// The best plans by the limits of their segments (segment_limits.h), tried on the accountant; and the proof for the
+// class of plans that a request allows, all sets of disjoint candidates: the least memory, and for a budget the least
+// recomputation.
+#ifndef ONNX_MEM_PLANNER_PLANS_SEARCH_EXACT_H_
+#define ONNX_MEM_PLANNER_PLANS_SEARCH_EXACT_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "planner/plans/search/front.h"
+#include "planner/plans/search/proof.h"
+#include "planner/plans/search/segment_bound.h"
+
+namespace onnx_mem {
+
+class Exact {
+ public:
+  // Where the step's own code checkpoints already, nothing is tried and nothing proven. `profile` outlives this.
+  Exact(const Prover& prover, const Profile& profile);
+
+  bool has_bound() const { return bound_.has_value(); }
+  int64_t candidates() const { return static_cast<int64_t>(list().size()); }
+  const std::vector<Candidate>& list() const { return profile_.candidates; }
+  int64_t Floor() const { return bound_->Floor(); }  // alive: no set has less
+
+  // The cheapest set for each of a row of limits on live bytes, the lowest first. The row is the same for every budget.
+  absl::Status TryRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front);
+
+  // The cheapest set for one limit: if all of the row was as its limits said, so that more of a budget never costs
+  // more.
+  absl::Status TryFor(int64_t live_limit, Front& front);
+
+  // No set whose peak of live bytes is at most `limit` costs less; nullopt: there is no such set.
+  std::optional<int64_t> LeastCost(int64_t limit) const { return bound_->LeastCost(limit); }
+
+ private:
+  absl::Status Try(int64_t live_limit, Front& front);
+
+  const Profile& profile_;
+  std::optional<SegmentBound> bound_;
+  bool tight_ = true;  // the whole row was tried, and every set had the peak of its limits
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_PLANS_SEARCH_EXACT_H_

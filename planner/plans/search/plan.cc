@@ -1,0 +1,336 @@
+// The ladder: candidates, profile, one proposal after another, local search; then the curve, measured plan by plan.
+#include "planner/plans/measure/plan.h"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/analysis/segments.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/status_macros.h"
+#include "planner/plans/code/describe.h"
+#include "planner/plans/measure/accountant.h"
+#include "planner/plans/measure/candidates.h"
+#include "planner/plans/measure/effort.h"
+#include "planner/plans/measure/profile.h"
+#include "planner/plans/search/answer_proof.h"
+#include "planner/plans/search/curve.h"
+#include "planner/plans/search/exact.h"
+#include "planner/plans/search/front.h"
+#include "planner/plans/search/proof.h"
+#include "planner/plans/search/proposals.h"
+#include "planner/plans/search/search.h"
+
+namespace onnx_mem {
+namespace {
+
+// The curve leaves out plans that free less than this share of what can be freed, beside the plan before.
+constexpr int64_t kCurveGrain = 250;
+// Plans that are tried on a card of the budget's size: each runs several steps through the allocator.
+constexpr int kMostCards = 24;
+
+class ModelPlanner {
+ public:
+  // `others`: plans for the curve that were found and measured elsewhere.
+  ModelPlanner(const PlanRequest& request, Accountant accountant, std::vector<ModulePlan> others)
+      : request_(request),
+        accountant_(std::move(accountant)),
+        effort_(request_, accountant_),
+        plans_(std::move(others)) {}
+
+  absl::StatusOr<PlanAnswer> Plan() {
+    ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
+    ASSIGN_OR_RETURN(profile_, MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }));
+    ASSIGN_OR_RETURN(const Prover prover,
+                     Prover::Create(accountant_, request_.cost_line, request_.budget_line, !request_.plans_alone));
+    Exact exact(prover, profile_);
+    Front front(accountant_, profile_, request_.budget_line);
+    RETURN_IF_ERROR(front.Try({}, "none"));
+    RETURN_IF_ERROR(TryProposals(exact, front));
+    RETURN_IF_ERROR(AddPlans(front));
+    if (!request_.given.empty()) RETURN_IF_ERROR(AddGiven());
+    Note(candidates);
+    PlanAnswer answer = Answer();
+    if (request_.plans_alone) {
+      answer.status = answer.chosen ? PlanStatus::kFeasible : PlanStatus::kNotFound;
+      return answer;
+    }
+    RETURN_IF_ERROR(ProveAnswer(request_, accountant_, prover, exact, answer));
+    RETURN_IF_ERROR(AddNearPlans(front, answer));
+    return answer;
+  }
+
+ private:
+  // Without those that overlap what the user's code checkpoints already.
+  absl::StatusOr<CandidateSet> Candidates() const {
+    CandidateSet set = FindCandidates(accountant_.lowered(), request_.granularity);
+    ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> own,
+                     SegmentRanges(accountant_.lowered().graph, accountant_.workload().run));
+    std::erase_if(set.list, [&](const Candidate& c) {
+      return std::any_of(own.begin(), own.end(),
+                         [&](const auto& range) { return range.first <= c.last && c.first <= range.last; });
+    });
+    return set;
+  }
+
+  bool Uses(std::string_view method) const { return request_.method == "auto" || request_.method == method; }
+
+  // On live bytes the limits of segments tell nearly all. What is tried does not depend on the budget but for the set
+  // that they prove to be the best: so more budget never costs more.
+  absl::Status TryProposals(Exact& exact, Front& front) {
+    Record("none", front);
+    const auto until = [&](double share) { return [this, share] { return effort_.Left(share); }; };
+    if (Uses("chain")) {
+      RETURN_IF_ERROR(exact.TryRow(accountant_.baseline_figures().peak_bytes, until(0.6), front));
+      const bool live = request_.budget_line == BudgetLine::kLive;
+      if (live && request_.budget_bytes) RETURN_IF_ERROR(exact.TryFor(*request_.budget_bytes, front));
+      Record("exact", front);
+    }
+    for (const ProposalRow& row : ProposalRows()) {
+      if (!Uses(row.name) && request_.method != "dag") continue;
+      RETURN_IF_ERROR(TryRow(row, front));
+      Record(row.name, front);
+    }
+    if (!Uses("dag")) return absl::OkStatus();
+    for (const auto kind : {&Candidate::is_stage, &Candidate::is_block}) {
+      RETURN_IF_ERROR(front.Try(Habit(profile_, kind), "dag"));
+    }
+    RETURN_IF_ERROR(SearchFromFront(profile_, until(1.0), front));
+    Record("search", front);
+    return absl::OkStatus();
+  }
+
+  void Record(std::string_view method, const Front& front) {
+    if (!request_.budget_bytes) return;
+    PlanAnswer::Rung rung{.method = std::string(method), .work = accountant_.work(), .cost = std::nullopt};
+    for (const JudgedPlan& plan : front.plans(request_.budget_line)) {  // cheapest first
+      if (rung.cost || BytesOn(request_.budget_line, plan.score) > *request_.budget_bytes) continue;
+      rung.cost = plan.score.cost;
+    }
+    rungs_.push_back(std::move(rung));
+  }
+
+  absl::Status TryRow(const ProposalRow& row, Front& front) {
+    std::vector<Choice> choices = row.propose(profile_);
+    // Should the effort end before the proposals do, those tried are spread over all of them.
+    std::stable_sort(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
+      return front.GainOf(BudgetLine::kLive, Estimate(profile_, a)) >
+             front.GainOf(BudgetLine::kLive, Estimate(profile_, b));
+    });
+    for (const Choice& choice : choices) {
+      if (!effort_.Left(row.name == "chain" ? 0.8 : 0.7)) break;
+      if (!front.IsPromising(Estimate(profile_, choice))) continue;
+      RETURN_IF_ERROR(front.Try(choice, row.name));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<ModulePlan> MeasuredPlan(const Choice& choice, std::string method, std::string label) {
+    ModulePlan plan = Described(accountant_.lowered().graph, profile_, choice, std::move(method), std::move(label));
+    ASSIGN_OR_RETURN(plan.measured, accountant_.Measure(SegmentsOf(profile_, choice)));
+    return plan;
+  }
+
+  // What was measured on the way is not measured again.
+  absl::StatusOr<ModulePlan> MeasuredPlan(const JudgedPlan& judged) {
+    if (!judged.measured) return MeasuredPlan(judged.choice, judged.method, LabelOf(profile_, judged.choice));
+    ModulePlan plan = AsPlan(judged);
+    plan.measured = *judged.measured;
+    return plan;
+  }
+
+  absl::Status AddPlans(const Front& front) {
+    const BudgetLine line = request_.budget_line;
+    const std::vector<JudgedPlan>& judged = front.plans(line);
+    if (!judged.front().choice.empty()) {  // a plan without FLOPs beats it; it is what the user has now
+      ASSIGN_OR_RETURN(ModulePlan none, MeasuredPlan({}, "none", "none"));
+      plans_.push_back(std::move(none));
+    }
+    const int64_t grain = (BytesOn(line, judged.front().score) - BytesOn(line, judged.back().score)) / kCurveGrain;
+    int64_t shown = BytesOn(line, judged.front().score);
+    for (size_t i = 0; i < judged.size(); ++i) {
+      const bool end = i == 0 || i + 1 == judged.size();
+      // The first one within the budget is the answer, however near it is to the one before.
+      const auto within = [&](size_t k) {
+        return request_.budget_bytes && BytesOn(line, judged[k].score) <= *request_.budget_bytes;
+      };
+      const bool answers = !end && within(i) && !within(i - 1);
+      if (!end && !answers && shown - BytesOn(line, judged[i].score) < grain) continue;
+      shown = BytesOn(line, judged[i].score);
+      ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(judged[i]));
+      plans_.push_back(std::move(plan));
+    }
+    RETURN_IF_ERROR(AddHabit(Habit(profile_, &Candidate::is_stage), "all stages"));
+    return AddHabit(Habit(profile_, &Candidate::is_block), "every block separately");
+  }
+
+  absl::Status AddHabit(const Choice& choice, std::string label) {
+    if (choice.size() < 2) return absl::OkStatus();
+    ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(choice, "habit", std::move(label)));
+    plans_.push_back(std::move(plan));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddGiven() {
+    ModulePlan plan;
+    plan.method = "given";
+    plan.label = "the given plan";
+    ASSIGN_OR_RETURN(plan.measured, accountant_.Measure(request_.given));
+    for (const Segment& segment : request_.given) {
+      ASSIGN_OR_RETURN(const Enacted alone, accountant_.Enact({segment}));
+      PlannedSegment planned{.segment = segment, .nodes = segment.nodes};
+      planned.saves_bytes = accountant_.baseline().end_of_forward_bytes - alone.end_of_forward_bytes;
+      planned.recompute_flops = alone.recompute_flops - accountant_.baseline().recompute_flops;
+      plan.segments.push_back(std::move(planned));
+    }
+    plans_.push_back(std::move(plan));
+    return absl::OkStatus();
+  }
+
+  // Plans that are cheaper than the chosen one, and fit but for the caching allocator's fragments: those that fit once
+  // its segments can grow, and those that run once it has given back its cache.
+  absl::Status AddNearPlans(const Front& front, PlanAnswer& answer) {
+    if (!request_.budget_bytes || request_.budget_line != BudgetLine::kDevice) return absl::OkStatus();
+    if (accountant_.workload().allocator != "pytorch") return absl::OkStatus();
+    int cards = 0;
+    for (const JudgedPlan& judged : front.plans(BudgetLine::kLive)) {
+      if (answer.chosen && judged.score.cost >= CostOn(request_.cost_line, answer.plans[*answer.chosen].measured))
+        break;
+      if (accountant_.LeastDeviceBytes(judged.score.peak_bytes) > *request_.budget_bytes) continue;
+      if (!answer.with_expandable_segments) RETURN_IF_ERROR(TryExpandable(judged, answer));
+      if (!answer.on_such_a_card && cards++ < kMostCards) RETURN_IF_ERROR(TryCard(judged, answer));
+    }
+    return absl::OkStatus();
+  }
+
+  ModulePlan AsPlan(const JudgedPlan& judged) const {
+    return Described(accountant_.lowered().graph, profile_, judged.choice, judged.method,
+                     LabelOf(profile_, judged.choice));
+  }
+
+  bool TooDear(const Measured& measured) const {
+    return request_.max_slowdown && measured.slowdown > *request_.max_slowdown;
+  }
+
+  absl::Status TryExpandable(const JudgedPlan& judged, PlanAnswer& answer) {
+    ASSIGN_OR_RETURN(const Measured measured,
+                     accountant_.MeasureWith("pytorch-expandable", SegmentsOf(profile_, judged.choice)));
+    if (measured.device_bytes > *request_.budget_bytes || TooDear(measured)) return absl::OkStatus();
+    answer.with_expandable_segments = AsPlan(judged);
+    answer.with_expandable_segments->measured = measured;
+    return absl::OkStatus();
+  }
+
+  absl::Status TryCard(const JudgedPlan& judged, PlanAnswer& answer) {
+    const std::vector<Segment> segments = SegmentsOf(profile_, judged.choice);
+    ASSIGN_OR_RETURN(const auto run, accountant_.RunWithin(*request_.budget_bytes, segments));
+    const bool note = !answer.chosen && !answer.fits_but_fragments;
+    if (!run && !note) return absl::OkStatus();
+    ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(judged.choice, judged.method, LabelOf(profile_, judged.choice)));
+    if (TooDear(plan.measured)) return absl::OkStatus();
+    if (note && accountant_.LeastDeviceBytes(plan.measured.allocated_peak_bytes) <= *request_.budget_bytes) {
+      answer.fits_but_fragments = plan;
+    }
+    if (run) answer.on_such_a_card = PlanAnswer::OnSuchACard{std::move(plan), *run};
+    return absl::OkStatus();
+  }
+
+  void Note(const CandidateSet& candidates) {
+    if (!candidates.by_module) {
+      notes_.push_back({.code = "no-modules",
+                        .message = "the file does not tell modules: segments are runs of nodes between points that one "
+                                   "tensor crosses"});
+    }
+    if (profile_.candidates.empty()) {
+      notes_.push_back({.code = "nothing-to-checkpoint",
+                        .message = "no module of this model frees memory when it is checkpointed"});
+    }
+    if (!candidates.called_twice.empty()) {
+      notes_.push_back({.code = "shared-module",
+                        .count = static_cast<int64_t>(candidates.called_twice.size()),
+                        .message = absl::StrCat("called more than once, so left out: ",
+                                                absl::StrJoin(candidates.called_twice, ", "))});
+    }
+  }
+
+  PlanAnswer Answer() {
+    PlanAnswer answer;
+    const Enacted& baseline = accountant_.baseline();
+    answer.baseline_forward_flops = baseline.forward_flops;
+    answer.baseline_backward_flops = baseline.backward_flops;
+    answer.plans = MakeCurve(std::move(plans_), request_.budget_line, request_.cost_line);
+    for (const ModulePlan& plan : answer.plans) {
+      if (plan.segments.empty()) answer.baseline = plan.measured;
+    }
+    answer.chosen = Choose(answer.plans, request_);
+    answer.context_bytes = accountant_.LeastDeviceBytes(0);
+    answer.rungs = std::move(rungs_);
+    answer.diagnostics = baseline.diagnostics;
+    answer.diagnostics.insert(answer.diagnostics.end(), notes_.begin(), notes_.end());
+    return answer;
+  }
+
+  const PlanRequest& request_;
+  Accountant accountant_;
+  Effort effort_;
+  Profile profile_;
+  std::vector<ModulePlan> plans_;
+  std::vector<Diagnostic> notes_;
+  std::vector<PlanAnswer::Rung> rungs_;
+};
+
+absl::Status CheckMethod(const std::string& method) {
+  if (method == "auto" || method == "none" || method == "dag") return absl::OkStatus();
+  std::vector<std::string> known = {"auto", "none"};
+  for (const ProposalRow& row : ProposalRows()) {
+    if (row.name == method) return absl::OkStatus();
+    known.emplace_back(row.name);
+  }
+  known.emplace_back("dag");
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "unknown-method",
+                     absl::StrCat("'", method, "' is not a planning method"),
+                     {absl::StrCat("known: ", absl::StrJoin(known, ", "))});
+}
+
+// Plans of a curve that hold their place on another.
+std::vector<ModulePlan> Found(std::vector<ModulePlan> plans) {
+  std::erase_if(plans, [](const ModulePlan& plan) { return plan.segments.empty() || plan.dominated; });
+  for (ModulePlan& plan : plans) {
+    if (plan.method == "habit") plan.method = "dag";  // the other curve has its own
+  }
+  return plans;
+}
+
+absl::StatusOr<PlanAnswer> PlanWith(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
+                                    std::vector<ModulePlan> others) {
+  ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(model, workload, request.clock, request.cost_line));
+  return ModelPlanner(request, std::move(accountant), std::move(others)).Plan();
+}
+
+}  // namespace
+
+absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request) {
+  RETURN_IF_ERROR(CheckMethod(request.method));
+  if (request.granularity == Granularity::kModule) {
+    ASSIGN_OR_RETURN(PlanAnswer answer, PlanWith(model, workload, request, {}));
+    if (!answer.chosen && !request.plans_alone) {
+      PlanRequest finer = request;
+      finer.granularity = Granularity::kOp;
+      finer.given.clear();
+      ASSIGN_OR_RETURN(PlanAnswer other, PlanWith(model, workload, finer, {}));
+      answer.with_op = std::move(other.chosen ? other.plans[*other.chosen] : other.plans.back());
+    }
+    return answer;
+  }
+  // Whole modules are a choice of this granularity too: it answers no worse.
+  PlanRequest coarser = request;
+  coarser.granularity = Granularity::kModule;
+  coarser.given.clear();
+  ASSIGN_OR_RETURN(PlanAnswer modules, PlanWith(model, workload, coarser, {}));
+  return PlanWith(model, workload, request, Found(std::move(modules.plans)));
+}
+
+}  // namespace onnx_mem

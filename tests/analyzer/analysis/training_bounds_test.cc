@@ -1,0 +1,154 @@
+// What a peak may be, given what an evaluation export does not show.
+#include "analyzer/analysis/analysis.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "analyzer/memory/timeline.h"
+#include "tests/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+// Linear, relu, linear: a dropout may have been between them. 64 x 128 results of 4 bytes, a mask of 1 and a dropped
+// result of 4 each on top.
+constexpr char kClassifier[] = R"(g (float[64,32] x) => (float[64,8] y)
+    <float[128,32] wa = ["location": "none"], float[8,128] wb = ["location": "none"]>
+    { h = Gemm <transB=1> (x, wa)
+      r = Relu(h)
+      y = Gemm <transB=1> (r, wb) })";
+
+// A head [16, 2000] beside an embedding [2000, 16].
+constexpr char kLanguageModel[] = R"(g (int64[2,8] ids) => (float[2,8,2000] y)
+    <float[2000,16] table = ["location": "none"], float[16,2000] w = ["location": "none"]>
+    { e = Gather(table, ids)
+      h = Tanh(e)
+      y = MatMul(h, w) })";
+
+struct Bounded {
+  int64_t peak_bytes = 0;
+  PeakBounds bounds;
+  std::vector<Diagnostic> diagnostics;
+};
+
+Bounded Bound(Graph graph, const Workload& workload = {}) {
+  absl::StatusOr<Enacted> enacted = Enact(graph, workload.run);
+  EXPECT_TRUE(enacted.ok()) << enacted.status();
+  Bounded bounded{.peak_bytes = TrainingPeak(*enacted, workload), .bounds = {}, .diagnostics = enacted->diagnostics};
+  absl::StatusOr<PeakBounds> bounds = TrainingRange(graph, workload, bounded.peak_bytes, bounded.diagnostics);
+  EXPECT_TRUE(bounds.ok()) << bounds.status();
+  bounded.bounds = *bounds;
+  return bounded;
+}
+
+std::string RangeOf(const Bounded& bounded, std::string_view code) {
+  for (const Diagnostic& d : bounded.diagnostics) {
+    if (d.code != code) continue;
+    for (const std::string& detail : d.details) {
+      if (absl::StartsWith(detail, "range: ")) return detail;
+    }
+  }
+  return "";
+}
+
+TEST(TrainingBounds, ALostDropoutRaisesThePeak) {
+  const Bounded bounded = Bound(ParseGraph(kClassifier));
+  EXPECT_EQ(bounded.bounds.low_bytes, bounded.peak_bytes);
+  EXPECT_GT(bounded.bounds.high_bytes, bounded.peak_bytes);
+  EXPECT_LE(bounded.bounds.high_bytes, bounded.peak_bytes + 64 * 128 * 5);
+  EXPECT_NE(RangeOf(bounded, "eval-dropout"), "");
+}
+
+TEST(TrainingBounds, WhatTheUserSaidIsNotInDoubt) {
+  Workload workload;
+  workload.run.dropout = 0.0;
+  const Bounded bounded = Bound(ParseGraph(kClassifier), workload);
+  EXPECT_EQ(bounded.bounds.low_bytes, bounded.peak_bytes);
+  EXPECT_EQ(bounded.bounds.high_bytes, bounded.peak_bytes);
+}
+
+TEST(TrainingBounds, ASharedHeadLowersIt) {
+  Graph graph = ParseGraph(kLanguageModel);
+  for (TensorId id : graph.initializers) {
+    if (graph.tensors[id].name == "w") graph.tensors[id].name = "onnx::MatMul_9";
+  }
+  const Bounded bounded = Bound(graph);
+  EXPECT_LT(bounded.bounds.low_bytes, bounded.peak_bytes);
+  EXPECT_TRUE(absl::StrContains(RangeOf(bounded, "maybe-tied"), "with --tied yes")) << RangeOf(bounded, "maybe-tied");
+}
+
+// Two convolutions whose names tell nothing, with activations behind them.
+constexpr char kUntold[] = R"(g (float[8,8,16,16] x) => (float[8,8,16,16] y)
+    <float[8,8,3,3] wa = ["location": "none"], float[8] ba = ["location": "none"],
+     float[8,8,3,3] wb = ["location": "none"], float[8] bb = ["location": "none"]>
+    { c = Conv <pads = [1, 1, 1, 1]> (x, wa, ba)
+      r = Relu(c)
+      d = Conv <pads = [1, 1, 1, 1]> (r, wb, bb)
+      y = Relu(d) })";
+
+TEST(TrainingBounds, ABatchNormThatMayHaveBeenFoldedRaisesIt) {
+  const Bounded bounded = Bound(ParseGraph(kUntold));
+  EXPECT_GE(bounded.bounds.high_bytes, bounded.peak_bytes + 8 * 8 * 16 * 16 * 4);
+  EXPECT_TRUE(absl::StrContains(RangeOf(bounded, "bn-undecided"), "with --bn unfold"));
+  Workload workload;
+  workload.run.batch_norm = BatchNormMode::kAsIs;
+  EXPECT_EQ(RangeOf(Bound(ParseGraph(kUntold), workload), "bn-undecided"), "");
+}
+
+// A bias [4, 16, 16] of positions, computed by the exporter.
+constexpr char kBiased[] = R"(g (float[2,4,16,16] x) => (float[2,4,16,16] y)
+    <float[4,16,16] table = ["location": "none"]>
+    { s = Add(x, table)
+      y = Softmax(s) })";
+
+// The interval of an inference, from its peak, with the stored tensor `from` called `to`.
+std::pair<int64_t, int64_t> BoundsOfInference(std::string_view text, std::string_view from, std::string_view to) {
+  Graph graph = ParseGraph(std::string(text));
+  for (TensorId id : graph.initializers) {
+    if (graph.tensors[id].name == from) graph.tensors[id].name = to;
+  }
+  Run run;
+  run.training = false;
+  const absl::StatusOr<Lowered> lowered = Prepare(graph, run);
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  const absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, run);
+  EXPECT_TRUE(enacted.ok()) << enacted.status();
+  const absl::StatusOr<PeakBounds> bounds = BoundInference(*lowered, run);
+  EXPECT_TRUE(bounds.ok()) << bounds.status();
+  const int64_t peak_bytes = ComputeTimeline(enacted->program).peak_bytes;
+  return {bounds->low_bytes - peak_bytes, bounds->high_bytes - peak_bytes};
+}
+
+TEST(InferenceBounds, ASharedHeadLowersTheLeast) {
+  EXPECT_EQ(BoundsOfInference(kLanguageModel, "w", "onnx::MatMul_9").first, -16 * 2000 * 4);
+  EXPECT_EQ(BoundsOfInference(kLanguageModel, "w", "head.weight").first, 0);
+}
+
+TEST(InferenceBounds, WhatTheExporterComputedMayNotBeKept) {
+  EXPECT_EQ(BoundsOfInference(kBiased, "table", "onnx::Add_9").first, -4 * 16 * 16 * 4);
+  EXPECT_EQ(BoundsOfInference(kBiased, "table", "attn.bias").first, 0);
+}
+
+// Scores times a number of the module's: nn.Parameter(.., requires_grad=False) in some code, trained in other.
+TEST(TrainingBounds, ANumberThatScalesMayBeFixed) {
+  constexpr char kScaled[] = R"(g (float[4,64,8] q, float[4,8,64] k) => (float[4,64,64] y)
+      <float[8,8] w = ["location": "none"], float[1] attn_scale = ["location": "none"]>
+      { h = MatMul(q, w)
+        s = MatMul(h, k)
+        t = Mul(s, attn_scale)
+        y = Softmax <axis=-1> (t) })";
+  const Bounded bounded = Bound(ParseGraph(kScaled));
+  EXPECT_LT(bounded.bounds.low_bytes, bounded.peak_bytes);
+  EXPECT_EQ(bounded.bounds.high_bytes, bounded.peak_bytes);
+  EXPECT_NE(RangeOf(bounded, "trained-undecided"), "");
+  Workload frozen;
+  frozen.run.freeze = {"scale"};
+  EXPECT_EQ(Bound(ParseGraph(kScaled), frozen).peak_bytes, bounded.bounds.low_bytes);
+}
+
+}  // namespace
+}  // namespace onnx_mem
