@@ -9,7 +9,7 @@ cmake_minimum_required(VERSION 3.25)
 
 set(layers analyzer/graph analyzer/run analyzer/compare analyzer/onnx analyzer/lower/draft analyzer/lower/facts
     analyzer/lower/operators analyzer/lower/fuse analyzer/lower/exporters analyzer/assume/choices analyzer/assume/names
-    analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/check
+    analyzer/assume/table analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/check
     planner/schedules/problem planner/schedules/bound planner/schedules/exact planner/schedules/edit
     planner/schedules/methods planner/plans/measure planner/plans/code planner/plans/search planner/plans/advice
     cli)
@@ -25,16 +25,17 @@ set(below_analyzer/lower/fuse ${below_analyzer/lower/operators} analyzer/lower/o
 set(below_analyzer/lower/exporters ${below_analyzer/lower/operators} analyzer/lower/operators)
 set(below_analyzer/assume/choices ${below_analyzer/lower/operators} analyzer/lower/operators)
 set(below_analyzer/assume/names analyzer/graph)
+set(below_analyzer/assume/table ${below_analyzer/assume/choices} analyzer/assume/choices analyzer/assume/names)
 set(below_analyzer/prepare ${below_analyzer/lower/operators} analyzer/lower/operators analyzer/assume/choices
     analyzer/assume/names)
 set(below_analyzer/eager analyzer/graph analyzer/run analyzer/memory)
 set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)
 set(below_analyzer/analysis analyzer/graph analyzer/run analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
-    analyzer/allocators analyzer/devices analyzer/lower/draft analyzer/lower/facts analyzer/lower/operators analyzer/assume/choices
-    analyzer/assume/names)
+    analyzer/allocators analyzer/devices analyzer/lower/draft analyzer/lower/facts analyzer/lower/operators analyzer/assume/names
+    analyzer/assume/table)
 set(below_analyzer/check analyzer/graph analyzer/compare analyzer/run analyzer/memory analyzer/lower/facts analyzer/lower/operators
-    analyzer/prepare analyzer/onnx analyzer/analysis)
+    analyzer/assume/table analyzer/prepare analyzer/onnx analyzer/analysis)
 set(below_planner/schedules/problem analyzer/graph)
 set(below_planner/schedules/bound analyzer/graph planner/schedules/problem)
 set(below_planner/schedules/exact analyzer/graph planner/schedules/problem planner/schedules/bound)

@@ -7,13 +7,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_replace.h"
 #include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/allocators/offset_packing.h"
 #include "analyzer/allocators/replay.h"
 #include "analyzer/analysis/library_workspace.h"
+#include "analyzer/analysis/peak_bounds.h"
 #include "analyzer/analysis/planned_runs.h"
-#include "analyzer/analysis/training_bounds.h"
+#include "analyzer/assume/table/assumptions.h"
 #include "analyzer/devices/overhead.h"
 #include "analyzer/eager/engine/output_loss.h"
 #include "analyzer/eager/engine/workspace.h"
@@ -68,12 +69,13 @@ absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_st
 
 // Lowering tells the bytes of what one batch makes, and does not know the batch.
 std::vector<Diagnostic> WithBatchNamed(std::vector<Diagnostic> diagnostics, int64_t batch) {
-  constexpr auto kOfOneBatch = std::to_array<std::string_view>(
-      {"eval-dropout", "dropout-assumed", "silu-assumed", "custom-function", "inplace-assumed", "inplace-possible"});
+  const auto name = [&](std::string& text) {
+    const absl::string_view place(kAtBatch.data(), kAtBatch.size());
+    text = absl::StrReplaceAll(text, {{place, absl::StrCat("at batch ", batch)}});
+  };
   for (Diagnostic& d : diagnostics) {
-    if (std::find(kOfOneBatch.begin(), kOfOneBatch.end(), d.code) == kOfOneBatch.end() || d.details.empty()) continue;
-    const bool in_message = d.code == "eval-dropout" && d.severity == Severity::kNote;
-    absl::StrAppend(in_message ? &d.message : &d.details.front(), " at batch ", batch);
+    name(d.message);
+    for (std::string& detail : d.details) name(detail);
   }
   return diagnostics;
 }
@@ -102,25 +104,7 @@ std::string NameOf(LossKind loss) {
   return "none";
 }
 
-std::string NameOf(AttentionKernel kernel) {
-  switch (kernel) {
-    case AttentionKernel::kAuto: return "auto";
-    case AttentionKernel::kEager: return "eager";
-    case AttentionKernel::kMath: return "math";
-    case AttentionKernel::kFlash: return "flash";
-    case AttentionKernel::kEfficient: return "efficient";
-  }
-  return "auto";
-}
 
-std::string NameOf(BatchNormMode mode) {
-  switch (mode) {
-    case BatchNormMode::kAuto: return "auto";
-    case BatchNormMode::kAsIs: return "as-is";
-    case BatchNormMode::kUnfold: return "unfold";
-  }
-  return "auto";
-}
 
 struct Unit {
   double size;
@@ -160,14 +144,6 @@ void WarnIfNothingIsTrained(const Run& run, const Enacted& enacted, std::vector<
   diagnostics.push_back(std::move(warning));
 }
 
-// The words behind `prefix` of the assumption that starts so; "" without it.
-std::string SettledWords(const Enacted& enacted, std::string_view prefix) {
-  for (absl::string_view words : enacted.assumptions) {
-    if (absl::ConsumePrefix(&words, absl::string_view(prefix.data(), prefix.size()))) return std::string(words);
-  }
-  return "";
-}
-
 // onnxruntime's arena belongs to a session, which plans before it runs; eager figures in it would be nobody's.
 bool RunsSessions(std::string_view allocator) { return allocator == "ort"; }
 
@@ -184,6 +160,16 @@ std::string SegmentsText(const std::vector<Segment>& segments) {
 
 void AddIf(bool given, std::string name, std::string value, std::vector<std::pair<std::string, std::string>>& list) {
   if (given) list.emplace_back(std::move(name), std::move(value));
+}
+
+// Settings that stand for what a file does not say.
+void AddSettings(const Run& run, std::vector<std::pair<std::string, std::string>>& list) {
+  for (const AssumedSetting& setting : AssumedSettings()) {
+    if (!(run.training ? setting.training : setting.inference)) continue;
+    if (std::string value = setting.value(run); !value.empty()) {
+      list.emplace_back(std::string(setting.option), std::move(value));
+    }
+  }
 }
 
 // What holds for training and inference alike.
@@ -213,25 +199,16 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
     list.emplace_back("trains", TrainedText(TrainedCount(enacted.parameters), enacted.parameter_count));
   }
   list.emplace_back("loss", NameOf(enacted.loss));
-  if (std::string over = SettledWords(enacted, eager::kLossOver); !over.empty()) {
-    list.emplace_back("loss-over", std::move(over));
-  }
+  AddIf(enacted.loss_tokens > 0, "loss-over", absl::StrCat(enacted.loss_tokens, " tokens"), list);
   AddIf(!run.freeze.empty(), "freeze", absl::StrJoin(run.freeze, "|"), list);
   AddIf(!run.requires_grad.empty(), "requires-grad", absl::StrJoin(run.requires_grad, ","), list);
   AddIf(!run.checkpointed.empty(), "checkpointed", absl::StrJoin(run.checkpointed, "|"), list);
   AddIf(!run.segments.empty(), "segment", SegmentsText(run.segments), list);
-  AddIf(run.dropout.has_value(), "dropout",
-        run.dropout == 0.0
-            ? "file"
-            : absl::StrCat(run.dropout.value_or(0), run.dropout_behind.empty() ? "" : ":", run.dropout_behind),
-        list);
-  list.emplace_back("inplace", run.inplace);
+  AddSettings(run, list);
   const auto& settled = enacted.assumptions;
   if (std::find(settled.begin(), settled.end(), kNamesBySource) != settled.end()) {
     list.emplace_back("names", "from the file's source lines");
   }
-  list.emplace_back("attention", NameOf(run.attention));
-  list.emplace_back("bn", NameOf(run.batch_norm));
   AddCommonAssumptions(workload, list);
 }
 
@@ -240,8 +217,9 @@ void FillInferenceAssumptions(const Workload& workload, Analysis& analysis) {
   auto& list = analysis.assumptions;
   // A session runs the file's own operators: no framework's choices are in its figures.
   if (!RunsSessions(workload.allocator)) {
-    list.emplace_back("inplace", workload.run.inplace);
-    list.emplace_back("attention", NameOf(workload.run.attention));
+    Run run = workload.run;
+    run.training = false;
+    AddSettings(run, list);
   }
   AddCommonAssumptions(workload, list);
 }
@@ -262,7 +240,8 @@ bool HasOpaqueBodies(const std::vector<Diagnostic>& diagnostics) {
 absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analysis& analysis) {
   Run run = workload.run;
   run.training = true;
-  ASSIGN_OR_RETURN(Enacted enacted, Enact(graph, run));
+  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(graph, run));
+  ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(lowered, run));
   CopyModelFacts(enacted, analysis);
   analysis.end_of_forward_bytes = enacted.end_of_forward_bytes;
   analysis.saved_activation_bytes = enacted.saved_activation_bytes;
@@ -271,7 +250,8 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analy
   ASSIGN_OR_RETURN(RunFigures figures, TrainingFigures(enacted, workload));
   figures.at_least = IsLowerBound(analysis.diagnostics) || HasOpaqueBodies(analysis.diagnostics);
   if (workload.training_bounds) {
-    ASSIGN_OR_RETURN(const PeakBounds bounds, TrainingRange(graph, workload, figures.peak_bytes, analysis.diagnostics));
+    ASSIGN_OR_RETURN(const PeakBounds bounds,
+                     BoundTraining(graph, lowered, workload, figures.peak_bytes, analysis.diagnostics));
     figures.peak_low_bytes = bounds.low_bytes;
     figures.peak_high_bytes = bounds.high_bytes;
   }
@@ -302,9 +282,10 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
   }
   ASSIGN_OR_RETURN(RunFigures figures, InferenceFigures(graph, enacted, workload));
   if (!RunsSessions(workload.allocator)) {
-    ASSIGN_OR_RETURN(const PeakBounds bounds, BoundInference(lowered, run));
-    figures.peak_low_bytes = std::min(bounds.low_bytes, figures.peak_bytes);
-    figures.peak_high_bytes = std::max(bounds.high_bytes, figures.peak_bytes);
+    ASSIGN_OR_RETURN(const PeakBounds bounds,
+                     BoundInference(graph, lowered, run, figures.peak_bytes, enacted.diagnostics));
+    figures.peak_low_bytes = bounds.low_bytes;
+    figures.peak_high_bytes = bounds.high_bytes;
   }
   const MemoryProgram planned = PlanStatically(graph);
   if (VerifyProgram(planned).ok()) {
@@ -334,17 +315,26 @@ int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
       .peak_bytes;
 }
 
-absl::StatusOr<PeakBounds> TrainingRange(const Graph& graph, const Workload& workload, int64_t peak_bytes,
-                                         std::vector<Diagnostic>& diagnostics) {
+absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowered, const Workload& workload,
+                                         int64_t peak_bytes, std::vector<Diagnostic>& diagnostics) {
   constexpr size_t kMostNodes = 20'000;  // a second's work
   if (graph.nodes.size() > kMostNodes) return PeakBounds{peak_bytes, peak_bytes};
   Run asked = workload.run;
   asked.training = true;
-  const auto peak_of = [&](const Run& run) -> absl::StatusOr<int64_t> {
-    ASSIGN_OR_RETURN(const Enacted enacted, Enact(graph, run));
+  const auto peak_of = [&](const Lowered& other, const Run& run) -> absl::StatusOr<int64_t> {
+    ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(other, run));
     return TrainingPeak(enacted, workload);
   };
-  return BoundTraining(asked, peak_bytes, peak_of, diagnostics);
+  return BoundPeak(graph, lowered, asked, peak_bytes, peak_of, diagnostics);
+}
+
+absl::StatusOr<PeakBounds> BoundInference(const Graph& graph, const Lowered& lowered, const Run& run,
+                                          int64_t peak_bytes, std::vector<Diagnostic>& diagnostics) {
+  const auto peak_of = [](const Lowered& other, const Run& asked) -> absl::StatusOr<int64_t> {
+    ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(other, asked));
+    return ComputeTimeline(enacted.program).peak_bytes;
+  };
+  return BoundPeak(graph, lowered, run, peak_bytes, peak_of, diagnostics);
 }
 
 absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload,

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/enact.h"
+#include "analyzer/analysis/peak_bounds.h"
 #include "analyzer/eager/optimizer/optimizer.h"
 #include "analyzer/memory/program.h"
 #include "analyzer/memory/timeline.h"
@@ -42,8 +43,8 @@ struct RunFigures {
   int64_t device_high_bytes = 0;
   int64_t workspace_bytes = 0;        // of cuBLAS, within the allocated bytes while a matrix product runs
   int64_t context_bytes = 0;          // of CUDA, within the device bytes
-  // Inference: the peak if nothing is held but arguments, and if every value that forward code makes has a name.
-  // Training, where Workload::training_bounds asks for them: training_bounds.h. 0 where they are not known.
+  // Between which the peak lies, whatever the file does not say (peak_bounds.h); 0 where they are not known: training
+  // without Workload::training_bounds.
   int64_t peak_low_bytes = 0;
   int64_t peak_high_bytes = 0;
   int64_t ideal_peak_bytes = 0;       // inference only: a runtime that plans ahead, no Python frames
@@ -82,11 +83,14 @@ absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& wo
 // `training`. For planners, which enact the same model again and again.
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload);
 
-// The exact peak of the steady training step alone, and its range (training_bounds.h), which `diagnostics` are told
-// about.
+// The exact peak of the steady training step alone.
 int64_t TrainingPeak(const Enacted& enacted, const Workload& workload);
-absl::StatusOr<PeakBounds> TrainingRange(const Graph& graph, const Workload& workload, int64_t peak_bytes,
-                                         std::vector<Diagnostic>& diagnostics);
+
+// The interval of that peak, and of an inference's (peak_bounds.h). `lowered` is Prepare(graph, run).
+absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowered, const Workload& workload,
+                                         int64_t peak_bytes, std::vector<Diagnostic>& diagnostics);
+absl::StatusOr<PeakBounds> BoundInference(const Graph& graph, const Lowered& lowered, const Run& run,
+                                          int64_t peak_bytes, std::vector<Diagnostic>& diagnostics);
 
 // The same step on a card that has no more than `device_bytes` for the process (or with
 // set_per_process_memory_fraction): where memory runs out, the allocator gives back what it has cached and tries again.

@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/segments.h"
-#include "analyzer/assume/choices/inplace.h"
 #include "analyzer/assume/names/releases.h"
 #include "analyzer/eager/engine/accumulate.h"
 #include "analyzer/eager/engine/autograd.h"
@@ -19,7 +18,6 @@
 #include "analyzer/eager/engine/op_table.h"
 #include "analyzer/eager/engine/output_loss.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/lower/draft/inplace_form.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/prepare/lower.h"
@@ -348,61 +346,8 @@ absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
   result.diagnostics = lowered.diagnostics;
   result.plain_rewrites = lowered.plain_rewrites;
   result.assumptions = lowered.assumptions;
-  if (const int64_t tokens = eager::TokensOfLoss(run.loss, lowered.graph, setting.loss_outputs); tokens > 0) {
-    result.assumptions.push_back(absl::StrCat(absl::string_view(eager::kLossOver.data(), eager::kLossOver.size()),
-                                              tokens, " tokens"));
-  }
+  result.loss_tokens = eager::TokensOfLoss(run.loss, lowered.graph, setting.loss_outputs);
   return result;
-}
-
-namespace {
-
-// The same operators, each of which makes a new tensor: which ones wrote in place is a habit, unless a source line says
-// it.
-Lowered OutOfPlace(Lowered lowered) {
-  for (NodeId id(0); lowered.graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
-    if (IntAttribute(lowered.graph.nodes[id], "inplace", 0) != kInPlaceBySource) {
-      lowered.graph.nodes[id].attributes.erase("inplace");
-    }
-  }
-  return lowered;
-}
-
-// Values that the exporter computed (a table of position biases, a mask, a rotary table). They are counted as
-// buffers, which live from the start; code that keeps none makes each where it is read, of what is smaller.
-int64_t ComputedBytes(const Lowered& lowered) {
-  int64_t bytes = 0;
-  for (TensorId id(0); lowered.folds_values && lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
-    const Tensor& tensor = lowered.graph.tensors[id];
-    if (lowered.kinds[id] != TensorKind::kBuffer || tensor.producer.valid()) continue;
-    const bool is_made_up = IsExporterName(tensor.name) || !FoldedCall(tensor.name).empty();
-    if (is_made_up) bytes += NumBytes(tensor.shape, tensor.dtype).value_or(0);
-  }
-  return bytes;
-}
-
-}  // namespace
-
-absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run) {
-  PeakBounds bounds;
-  std::vector<KeptGradient> gradients;
-  const bool by_habit = run.inplace.empty() || run.inplace == "auto";
-  Lowered together = lowered;
-  if (by_habit) MarkAllInPlace(together.graph);
-  together.releases = names::ReleaseAfter(together.graph, names::NameRules::kArguments);
-  const Setting unnamed{.lowered = together, .run = run};
-  ASSIGN_OR_RETURN(const Enacted least, RunStep(unnamed, gradients));
-  Lowered apart = by_habit ? OutOfPlace(lowered) : lowered;
-  apart.releases = names::ReleaseAfter(apart.graph, names::NameRules::kEveryName);
-  const Setting named{.lowered = apart, .run = run};
-  ASSIGN_OR_RETURN(const Enacted most, RunStep(named, gradients));
-  bounds.low_bytes = ComputeTimeline(least.program).peak_bytes - ComputedBytes(lowered);
-  bounds.high_bytes = ComputeTimeline(most.program).peak_bytes;
-  for (const Diagnostic& d : lowered.diagnostics) {  // weights are there from the first step to the last
-    if (d.code == "maybe-tied") bounds.low_bytes -= d.bytes.value_or(0);
-    if (d.code == "tied-weights") bounds.high_bytes += d.bytes.value_or(0);
-  }
-  return bounds;
 }
 
 absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run) {

@@ -44,6 +44,7 @@ struct Enacted {
   int64_t recompute_flops = 0;  // of checkpointed segments
   bool batch_statistics = false;  // some layer normalizes over the batch: its size changes what is computed
   LossKind loss = LossKind::kNone;  // what kAuto became
+  int64_t loss_tokens = 0;          // over which it is taken, where that is not the batch
   std::vector<Diagnostic> diagnostics;
   std::vector<Diagnostic> plain_rewrites;  // of lower.h
   std::vector<std::string> assumptions;  // "in-place ReLU", for the report's last line
@@ -57,16 +58,6 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
 // `segments`, `checkpointed`, `freeze`, `requires_grad`, `hold` and `loss`; everything else is settled by Prepare.
 absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run);
 absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
-
-// How far apart the peaks of one inference can be for what a file does not say: the names that forward code gives to
-// values (at least arguments of calls are held, at most every value that a function makes has a name of its own), and
-// what a folded export does not tell: whether an output projection shares the embedding's weight, and whether code
-// keeps what the exporter computed.
-struct PeakBounds {
-  int64_t low_bytes = 0;
-  int64_t high_bytes = 0;
-};
-absl::StatusOr<PeakBounds> BoundInference(const Lowered& lowered, const Run& run);
 
 // What a planner that may run anything again must know beside the program: which buffers each node of the forward reads
 // and makes, and what its backward needs of them.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "analyzer/assume/table/assumptions.h"
 #include "analyzer/check/rules.h"
 #include "analyzer/graph/bytes.h"
 
@@ -27,24 +28,6 @@ std::optional<Effect> FoldedBatchNorms(const CheckedExport& checked) {
       *more, absl::StrCat(Size(*more), " of the ", checked.peak_name, " are theirs (--bn as-is leaves them out)")};
 }
 
-std::optional<Effect> MissingDropout(const CheckedExport& checked) {
-  constexpr double kUsual = 0.1;
-  Workload other = checked.workload;
-  other.run.dropout = kUsual;
-  const std::optional<int64_t> more = MoreThan(checked, other);
-  if (!more) return std::nullopt;
-  return Effect{-*more, absl::StrCat("with --dropout 0.1 the ", checked.peak_name, " is ", Size(-*more), " more")};
-}
-
-std::optional<Effect> AssumedDropout(const CheckedExport& checked) {
-  Workload other = checked.workload;
-  other.run.dropout = 0.0;
-  const std::optional<int64_t> more = MoreThan(checked, other);
-  if (!more) return std::nullopt;
-  return Effect{*more,
-                absl::StrCat("without (--dropout file) the ", checked.peak_name, " is ", Size(*more), " less")};
-}
-
 // Of buffers that an operator without a rule made.
 std::optional<Effect> AssumedBuffers(const CheckedExport& checked) {
   if (!checked.analysis.training) return std::nullopt;
@@ -57,36 +40,28 @@ std::optional<Effect> AssumedBuffers(const CheckedExport& checked) {
   return Effect{bytes, absl::StrCat(Size(bytes), " of the ", checked.peak_name, " come from them and are assumed")};
 }
 
-std::optional<Effect> TiedWeights(const CheckedExport& checked) {
-  Workload other = checked.workload;
-  other.run.tied = TiedMode::kNo;
-  const std::optional<int64_t> more = MoreThan(checked, other);
-  if (!more) return std::nullopt;
-  return Effect{-*more, absl::StrCat("as weights of their own (--tied no) the ", checked.peak_name, " is ",
-                                     Size(-*more), " more")};
-}
-
-std::optional<Effect> UntiedWeights(const CheckedExport& checked) {
-  Workload other = checked.workload;
-  other.run.tied = TiedMode::kYes;
-  const std::optional<int64_t> more = MoreThan(checked, other);
-  if (!more) return std::nullopt;
-  return Effect{*more, absl::StrCat("shared (--tied yes) the ", checked.peak_name, " is ", Size(*more), " less")};
-}
-
 constexpr auto kEffectRows = std::to_array<EffectRow>({
     {"bn-folded", FoldedBatchNorms},
-    {"eval-dropout", MissingDropout},
-    {"dropout-assumed", AssumedDropout},
     {"assumed-op", AssumedBuffers},
     {"custom-op", AssumedBuffers},
-    {"tied-weights", TiedWeights},
-    {"maybe-tied", UntiedWeights},
 });
 
 }  // namespace
 
 absl::Span<const EffectRow> EffectRows() { return kEffectRows; }
+
+std::optional<Effect> EffectOfAssumption(const CheckedExport& checked, std::string_view code) {
+  const Assumption* row = FindAssumption(code);
+  if (row == nullptr || row->alternatives.empty() || row->alternatives.front().run == nullptr) return std::nullopt;
+  const Alternative& other_way = row->alternatives.front();
+  Workload other = checked.workload;
+  other_way.run(other.run);
+  const std::optional<int64_t> less = MoreThan(checked, other);
+  if (!less) return std::nullopt;
+  const std::string words(other_way.words);
+  return Effect{std::abs(*less), absl::StrCat(words, " the ", checked.peak_name, " is ", Size(std::abs(*less)),
+                                              *less > 0 ? " less" : " more")};
+}
 
 std::optional<Effect> EffectOfRewrite(const CheckedExport& checked, std::string_view code) {
   absl::string_view name(code.data(), code.size());

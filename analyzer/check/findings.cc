@@ -19,6 +19,7 @@ std::optional<Effect> EffectOf(const CheckedExport& checked, std::string_view co
   for (const EffectRow& row : EffectRows()) {
     if (row.code == code) return row.measure(checked);
   }
+  if (const std::optional<Effect> effect = EffectOfAssumption(checked, code)) return effect;
   return EffectOfRewrite(checked, code);
 }
 

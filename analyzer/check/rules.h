@@ -32,6 +32,9 @@ struct EffectRow {
 };
 absl::Span<const EffectRow> EffectRows();
 
+// The same for the diagnostic of a row of assume/table: the peak with the fact the other way; nullopt for another code.
+std::optional<Effect> EffectOfAssumption(const CheckedExport& checked, std::string_view code);
+
 // The same for "rewrite-NAME", a rewrite that applied; nullopt for another code.
 std::optional<Effect> EffectOfRewrite(const CheckedExport& checked, std::string_view code);
 

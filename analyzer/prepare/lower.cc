@@ -154,7 +154,8 @@ void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
        Severity::kNote,
        count,
        absl::StrCat(count, " LeakyReLUs are taken to write over what they read, as they usually do behind a layer"),
-       {absl::StrCat("why: otherwise what they read is kept for backward too, ", FormatBytes(bytes), " in all"),
+       {absl::StrCat("why: otherwise what they read is kept for backward too, ", FormatBytes(bytes), " in all ",
+                     std::string(kAtBatch)),
         "try: --inplace none if they do not"},
        bytes});
 }
@@ -172,7 +173,7 @@ void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics
        absl::StrCat(count, " LeakyReLUs, ELUs and their like are taken to give tensors of their own, as half of all "
                            "code has it"),
        {absl::StrCat("why: with inplace=True they write over what they read, and backward keeps ", FormatBytes(bytes),
-                     " less"),
+                     " less ", std::string(kAtBatch)),
         "try: --inplace all if they do, or a pattern of their modules"},
        bytes});
 }

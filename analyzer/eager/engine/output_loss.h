@@ -17,9 +17,6 @@ namespace onnx_mem::eager {
 // Hidden states are not: nothing projects them to the vocabulary. 0: it is no such output.
 int64_t TokensOfLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs);
 
-// Starts the assumption that says so: "loss over 32000 tokens".
-inline constexpr std::string_view kLossOver = "loss over ";
-
 // What kAuto stands for: cross entropy where the first of `outputs` is [rows, classes] or has TokensOfLoss, else the
 // mean.
 LossKind ResolveLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs);

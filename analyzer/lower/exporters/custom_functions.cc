@@ -172,7 +172,7 @@ int64_t JoinCustomFunctions(Lowering& lowering) {
        absl::StrCat(count, count == 1 ? " call" : " calls",
                     " of an autograd.Function written by hand, taken to save what it is given: ", list),
        {absl::StrCat("why: what it keeps for backward stands in its code, not in the file; its inputs are ",
-                     FormatBytes(bytes), " in all"),
+                     FormatBytes(bytes), " in all ", std::string(kAtBatch)),
         "try: --no-rewrite custom-function to count what autograd would keep of the operators in it, --no-rewrite "
         "function-inputs if it keeps nothing"},
        bytes});

@@ -62,7 +62,8 @@ void ExpectInsideBounds(const Graph& graph, int64_t peak_bytes) {
   run.training = false;
   const absl::StatusOr<Lowered> lowered = Prepare(graph, run);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
-  const absl::StatusOr<PeakBounds> bounds = BoundInference(*lowered, run);
+  std::vector<Diagnostic> diagnostics = lowered->diagnostics;
+  const absl::StatusOr<PeakBounds> bounds = BoundInference(graph, *lowered, run, peak_bytes, diagnostics);
   ASSERT_TRUE(bounds.ok()) << bounds.status();
   EXPECT_LE(bounds->low_bytes, peak_bytes);
   EXPECT_GE(bounds->high_bytes, peak_bytes);

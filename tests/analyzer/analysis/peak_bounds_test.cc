@@ -36,10 +36,12 @@ struct Bounded {
 };
 
 Bounded Bound(Graph graph, const Workload& workload = {}) {
-  absl::StatusOr<Enacted> enacted = Enact(graph, workload.run);
+  absl::StatusOr<Lowered> lowered = Prepare(graph, workload.run);
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, workload.run);
   EXPECT_TRUE(enacted.ok()) << enacted.status();
   Bounded bounded{.peak_bytes = TrainingPeak(*enacted, workload), .bounds = {}, .diagnostics = enacted->diagnostics};
-  absl::StatusOr<PeakBounds> bounds = TrainingRange(graph, workload, bounded.peak_bytes, bounded.diagnostics);
+  absl::StatusOr<PeakBounds> bounds = BoundTraining(graph, *lowered, workload, bounded.peak_bytes, bounded.diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
   bounded.bounds = *bounds;
   return bounded;
@@ -55,7 +57,7 @@ std::string RangeOf(const Bounded& bounded, std::string_view code) {
   return "";
 }
 
-TEST(TrainingBounds, ALostDropoutRaisesThePeak) {
+TEST(PeakBounds, ALostDropoutRaisesThePeak) {
   const Bounded bounded = Bound(ParseGraph(kClassifier));
   EXPECT_EQ(bounded.bounds.low_bytes, bounded.peak_bytes);
   EXPECT_GT(bounded.bounds.high_bytes, bounded.peak_bytes);
@@ -63,7 +65,7 @@ TEST(TrainingBounds, ALostDropoutRaisesThePeak) {
   EXPECT_NE(RangeOf(bounded, "eval-dropout"), "");
 }
 
-TEST(TrainingBounds, WhatTheUserSaidIsNotInDoubt) {
+TEST(PeakBounds, WhatTheUserSaidIsNotInDoubt) {
   Workload workload;
   workload.run.dropout = 0.0;
   const Bounded bounded = Bound(ParseGraph(kClassifier), workload);
@@ -71,7 +73,7 @@ TEST(TrainingBounds, WhatTheUserSaidIsNotInDoubt) {
   EXPECT_EQ(bounded.bounds.high_bytes, bounded.peak_bytes);
 }
 
-TEST(TrainingBounds, ASharedHeadLowersIt) {
+TEST(PeakBounds, ASharedHeadLowersIt) {
   Graph graph = ParseGraph(kLanguageModel);
   for (TensorId id : graph.initializers) {
     if (graph.tensors[id].name == "w") graph.tensors[id].name = "onnx::MatMul_9";
@@ -90,7 +92,7 @@ constexpr char kUntold[] = R"(g (float[8,8,16,16] x) => (float[8,8,16,16] y)
       d = Conv <pads = [1, 1, 1, 1]> (r, wb, bb)
       y = Relu(d) })";
 
-TEST(TrainingBounds, ABatchNormThatMayHaveBeenFoldedRaisesIt) {
+TEST(PeakBounds, ABatchNormThatMayHaveBeenFoldedRaisesIt) {
   const Bounded bounded = Bound(ParseGraph(kUntold));
   EXPECT_GE(bounded.bounds.high_bytes, bounded.peak_bytes + 8 * 8 * 16 * 16 * 4);
   EXPECT_TRUE(absl::StrContains(RangeOf(bounded, "bn-undecided"), "with --bn unfold"));
@@ -115,11 +117,11 @@ std::pair<int64_t, int64_t> BoundsOfInference(std::string_view text, std::string
   run.training = false;
   const absl::StatusOr<Lowered> lowered = Prepare(graph, run);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
-  const absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, run);
+  absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, run);
   EXPECT_TRUE(enacted.ok()) << enacted.status();
-  const absl::StatusOr<PeakBounds> bounds = BoundInference(*lowered, run);
-  EXPECT_TRUE(bounds.ok()) << bounds.status();
   const int64_t peak_bytes = ComputeTimeline(enacted->program).peak_bytes;
+  const absl::StatusOr<PeakBounds> bounds = BoundInference(graph, *lowered, run, peak_bytes, enacted->diagnostics);
+  EXPECT_TRUE(bounds.ok()) << bounds.status();
   return {bounds->low_bytes - peak_bytes, bounds->high_bytes - peak_bytes};
 }
 
@@ -134,7 +136,7 @@ TEST(InferenceBounds, WhatTheExporterComputedMayNotBeKept) {
 }
 
 // Scores times a number of the module's: nn.Parameter(.., requires_grad=False) in some code, trained in other.
-TEST(TrainingBounds, ANumberThatScalesMayBeFixed) {
+TEST(PeakBounds, ANumberThatScalesMayBeFixed) {
   constexpr char kScaled[] = R"(g (float[4,64,8] q, float[4,8,64] k) => (float[4,64,64] y)
       <float[8,8] w = ["location": "none"], float[1] attn_scale = ["location": "none"]>
       { h = MatMul(q, w)

@@ -1,0 +1,128 @@
+#include "analyzer/analysis/peak_bounds.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/analysis/enact.h"
+#include "analyzer/assume/table/assumptions.h"
+#include "analyzer/graph/bytes.h"
+#include "analyzer/graph/status_macros.h"
+
+namespace onnx_mem {
+namespace {
+
+using Alternatives = std::vector<const Alternative*>;
+
+struct Measured {
+  const Alternative* alternative;
+  int64_t peak_bytes;
+};
+
+bool MovesMuch(int64_t other_bytes, int64_t peak_bytes) {
+  constexpr int64_t kOnePartIn = 100;
+  return std::abs(other_bytes - peak_bytes) > peak_bytes / kOnePartIn;
+}
+
+std::string RangeText(const std::vector<Measured>& others, int64_t peak_bytes) {
+  const std::string each = absl::StrJoin(others, ", ", [](std::string* out, const Measured& m) {
+    absl::StrAppend(out, FormatBytes(m.peak_bytes), " ", std::string(m.alternative->words));
+  });
+  return absl::StrCat("range: the training peak is ", each, " instead of ", FormatBytes(peak_bytes));
+}
+
+class Bounds {
+ public:
+  Bounds(const Graph& graph, const Lowered& lowered, const Run& run, int64_t peak_bytes, PeakOfLowered peak_of)
+      : graph_(graph), lowered_(lowered), run_(run), peak_bytes_(peak_bytes), peak_of_(peak_of) {}
+
+  absl::Status Take(const Assumption& row, std::vector<Diagnostic>& diagnostics) {
+    if (!(run_.training ? row.training : row.inference)) return absl::OkStatus();
+    if (row.open != nullptr && !row.open(run_)) return absl::OkStatus();
+    if (row.code.empty()) return TakeAll(row, nullptr);
+    const auto told = std::find_if(diagnostics.begin(), diagnostics.end(),
+                                   [&](const Diagnostic& d) { return d.code == row.code; });
+    return told == diagnostics.end() ? absl::OkStatus() : TakeAll(row, &*told);
+  }
+
+  absl::StatusOr<PeakBounds> Join() const {
+    PeakBounds bounds{std::min(lowest_, peak_bytes_), std::max(highest_, peak_bytes_)};
+    if (!less_.empty()) {
+      ASSIGN_OR_RETURN(const int64_t least, PeakWith(less_));
+      bounds.low_bytes = std::min(bounds.low_bytes, least);
+    }
+    if (!more_.empty()) {
+      ASSIGN_OR_RETURN(const int64_t most, PeakWith(more_));
+      bounds.high_bytes = std::max(bounds.high_bytes, most);
+    }
+    return bounds;
+  }
+
+ private:
+  absl::Status TakeAll(const Assumption& row, Diagnostic* told) {
+    std::vector<Measured> others;
+    for (const Alternative& alternative : row.alternatives) {
+      if (alternative.towards == Towards::kLess) less_.push_back(&alternative);
+      if (alternative.towards == Towards::kMore) more_.push_back(&alternative);
+      if (alternative.towards != Towards::kEither) continue;
+      ASSIGN_OR_RETURN(const int64_t peak, PeakWith({&alternative}));
+      if (peak == peak_bytes_) continue;
+      others.push_back({&alternative, peak});
+      lowest_ = std::min(lowest_, peak);
+      highest_ = std::max(highest_, peak);
+      (peak < peak_bytes_ ? less_ : more_).push_back(&alternative);
+      const bool likely = alternative.usual && MovesMuch(peak, peak_bytes_);
+      if (told != nullptr && run_.training && likely) told->severity = Severity::kWarning;
+    }
+    if (told != nullptr && run_.training && !others.empty()) told->details.push_back(RangeText(others, peak_bytes_));
+    return absl::OkStatus();
+  }
+
+  // The peak with all of `taken` the other way.
+  absl::StatusOr<int64_t> PeakWith(const Alternatives& taken) const {
+    Run run = run_;
+    bool anew = false, edits = false;
+    for (const Alternative* one : taken) {
+      if (one->run != nullptr) one->run(run);
+      anew |= one->run != nullptr;
+      edits |= one->lowered != nullptr;
+    }
+    std::optional<Lowered> other;
+    if (anew) {
+      ASSIGN_OR_RETURN(other, Prepare(graph_, run));
+    } else if (edits) {
+      other = lowered_;
+    }
+    for (const Alternative* one : taken) {
+      if (one->lowered != nullptr) one->lowered(*other);
+    }
+    ASSIGN_OR_RETURN(int64_t peak, peak_of_(other ? *other : lowered_, run));
+    for (const Alternative* one : taken) {
+      if (one->bytes != nullptr) peak -= one->bytes(lowered_);
+    }
+    return peak;
+  }
+
+  const Graph& graph_;
+  const Lowered& lowered_;
+  const Run& run_;
+  const int64_t peak_bytes_;
+  PeakOfLowered peak_of_;
+  int64_t lowest_ = peak_bytes_;
+  int64_t highest_ = peak_bytes_;
+  Alternatives less_, more_;
+};
+
+}  // namespace
+
+absl::StatusOr<PeakBounds> BoundPeak(const Graph& graph, const Lowered& lowered, const Run& run, int64_t peak_bytes,
+                                     PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics) {
+  Bounds bounds(graph, lowered, run, peak_bytes, peak_of);
+  for (const Assumption& row : Assumptions()) RETURN_IF_ERROR(bounds.Take(row, diagnostics));
+  return bounds.Join();
+}
+
+}  // namespace onnx_mem

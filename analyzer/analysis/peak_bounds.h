@@ -1,0 +1,35 @@
+// The interval that holds a peak, given what the file does not say: each open row of assume/table is taken the other way
+// and measured by the same accountant, and all ways that lead down, or up, together.
+#ifndef ONNX_MEM_ANALYZER_ANALYSIS_PEAK_BOUNDS_H_
+#define ONNX_MEM_ANALYZER_ANALYSIS_PEAK_BOUNDS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/graph.h"
+#include "analyzer/graph/lowered.h"
+#include "analyzer/run/run.h"
+
+namespace onnx_mem {
+
+struct PeakBounds {
+  int64_t low_bytes = 0;
+  int64_t high_bytes = 0;
+};
+
+// The peak of a lowered model, bytes.
+using PeakOfLowered = absl::FunctionRef<absl::StatusOr<int64_t>(const Lowered& lowered, const Run& run)>;
+
+// The interval of the peak of `run` (training or inference), `peak_bytes` within it. `lowered` is Prepare(graph, run).
+// `diagnostics` are those that the model gave: each that is about something lost is told in a line of its details what
+// the training peak is the other way, and is a warning where something as likely as what was counted moves it by more
+// than 1 %.
+absl::StatusOr<PeakBounds> BoundPeak(const Graph& graph, const Lowered& lowered, const Run& run, int64_t peak_bytes,
+                                     PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ANALYSIS_PEAK_BOUNDS_H_

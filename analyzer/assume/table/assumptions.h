@@ -1,0 +1,58 @@
+// What a file does not say: one row for each lost fact. The interval of a peak (analysis/peak_bounds.h), what `check`
+// says a finding moves, and the settings that a report lists are loops over these rows.
+//
+// A row's places are found where the choice is made: a diagnostic with the row's code says that the model has some, how
+// many, and why it was taken so. Rows without a code are open in every file.
+#ifndef ONNX_MEM_ANALYZER_ASSUME_TABLE_ASSUMPTIONS_H_
+#define ONNX_MEM_ANALYZER_ASSUME_TABLE_ASSUMPTIONS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "analyzer/graph/lowered.h"
+#include "analyzer/run/run.h"
+
+namespace onnx_mem {
+
+// Where the peak goes when the fact is the other way. kEither is measured alone, and told beside the diagnostic.
+enum class Towards : uint8_t { kEither, kLess, kMore };
+
+// The fact the other way, by one of three hooks.
+struct Alternative {
+  std::string_view words = {};  // how a report names it: "with --tied yes"
+  Towards towards = Towards::kEither;
+  bool usual = true;  // as likely as what was taken, rather than the most that may be
+  void (*run)(Run& run) = nullptr;                       // the run to lower anew
+  void (*lowered)(Lowered& lowered) = nullptr;           // what changes in the lowered model
+  int64_t (*bytes)(const Lowered& lowered) = nullptr;    // bytes that are not there then, at any time
+};
+
+struct Assumption {
+  std::string_view fact;       // "dropout"
+  std::string_view code = {};  // of the diagnostic that tells of it
+  bool training = true;        // moves the peak of a training step
+  bool inference = true;       // moves that of an inference
+  std::span<const Alternative> alternatives = {};
+  bool (*open)(const Run& run) = nullptr;  // false where the user has settled it; nullptr: where there is a diagnostic
+};
+
+std::span<const Assumption> Assumptions();
+
+// The row of `code`; nullptr where it has none.
+const Assumption* FindAssumption(std::string_view code);
+
+// The settings of `run` that stand for facts that a file does not say, by the names of their options, for training or
+// an inference: ("inplace", "auto"), ("dropout", "0.1").
+struct AssumedSetting {
+  std::string_view option;
+  bool training = true;
+  bool inference = true;
+  std::string (*value)(const Run& run) = nullptr;  // "": not worth a word
+};
+std::span<const AssumedSetting> AssumedSettings();
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ASSUME_TABLE_ASSUMPTIONS_H_
