@@ -7,34 +7,35 @@
 # does not include them, nor they it: shared ground is a folder of its own.
 cmake_minimum_required(VERSION 3.25)
 
-set(layers analyzer/graph analyzer/run analyzer/compare analyzer/onnx analyzer/lower/draft analyzer/lower/facts
+set(layers analyzer/graph analyzer/exported analyzer/run analyzer/compare analyzer/onnx analyzer/lower/draft analyzer/lower/facts
     analyzer/lower/operators analyzer/lower/fuse analyzer/lower/exporters analyzer/assume/choices analyzer/assume/names
     analyzer/assume/table analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/check
     planner/schedules/problem planner/schedules/bound planner/schedules/exact planner/schedules/edit
     planner/schedules/methods planner/plans/measure planner/plans/code planner/plans/search planner/plans/advice
     cli)
 set(below_analyzer/graph)
+set(below_analyzer/exported analyzer/graph)
 set(below_analyzer/run analyzer/graph)
-set(below_analyzer/compare analyzer/graph)
-set(below_analyzer/onnx analyzer/graph)
+set(below_analyzer/compare analyzer/graph analyzer/exported)
+set(below_analyzer/onnx analyzer/graph analyzer/exported)
 set(below_analyzer/memory analyzer/graph)
-set(below_analyzer/lower/draft analyzer/graph analyzer/run)
-set(below_analyzer/lower/facts analyzer/graph analyzer/run analyzer/lower/draft)
+set(below_analyzer/lower/draft analyzer/graph analyzer/exported analyzer/run)
+set(below_analyzer/lower/facts analyzer/graph analyzer/exported analyzer/run analyzer/lower/draft)
 set(below_analyzer/lower/operators ${below_analyzer/lower/facts} analyzer/lower/facts)
 set(below_analyzer/lower/fuse ${below_analyzer/lower/operators} analyzer/lower/operators)
 set(below_analyzer/lower/exporters ${below_analyzer/lower/operators} analyzer/lower/operators)
 set(below_analyzer/assume/choices ${below_analyzer/lower/operators} analyzer/lower/operators)
-set(below_analyzer/assume/names analyzer/graph)
+set(below_analyzer/assume/names analyzer/graph analyzer/exported)
 set(below_analyzer/assume/table ${below_analyzer/assume/choices} analyzer/assume/choices analyzer/assume/names)
 set(below_analyzer/prepare ${below_analyzer/lower/operators} analyzer/lower/operators analyzer/assume/choices
     analyzer/assume/names)
 set(below_analyzer/eager analyzer/graph analyzer/run analyzer/memory)
 set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)
-set(below_analyzer/analysis analyzer/graph analyzer/run analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
+set(below_analyzer/analysis analyzer/graph analyzer/exported analyzer/run analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
     analyzer/allocators analyzer/devices analyzer/lower/draft analyzer/lower/facts analyzer/lower/operators analyzer/assume/names
     analyzer/assume/table)
-set(below_analyzer/check analyzer/graph analyzer/compare analyzer/run analyzer/memory analyzer/lower/facts analyzer/lower/operators
+set(below_analyzer/check analyzer/graph analyzer/exported analyzer/compare analyzer/run analyzer/memory analyzer/lower/facts analyzer/lower/operators
     analyzer/assume/table analyzer/prepare analyzer/onnx analyzer/analysis)
 set(below_planner/schedules/problem analyzer/graph)
 set(below_planner/schedules/bound analyzer/graph planner/schedules/problem)

@@ -1,3 +1,4 @@
+#include "analyzer/graph/verify_graph.h"
 #include "tests/graph_text.h"
 
 #include "gtest/gtest.h"

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/allocators/offset_packing.h"
 #include "analyzer/allocators/replay.h"
@@ -18,8 +17,9 @@
 #include "analyzer/devices/overhead.h"
 #include "analyzer/eager/engine/output_loss.h"
 #include "analyzer/eager/engine/workspace.h"
-#include "analyzer/graph/source_trace.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/memory/verify_program.h"
 
 namespace onnx_mem {
 namespace {
@@ -67,19 +67,6 @@ absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_st
   return absl::OkStatus();
 }
 
-// Lowering tells the bytes of what one batch makes, and does not know the batch.
-std::vector<Diagnostic> WithBatchNamed(std::vector<Diagnostic> diagnostics, int64_t batch) {
-  const auto name = [&](std::string& text) {
-    const absl::string_view place(kAtBatch.data(), kAtBatch.size());
-    text = absl::StrReplaceAll(text, {{place, absl::StrCat("at batch ", batch)}});
-  };
-  for (Diagnostic& d : diagnostics) {
-    name(d.message);
-    for (std::string& detail : d.details) name(detail);
-  }
-  return diagnostics;
-}
-
 void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
   analysis.parameters = enacted.parameters;
   analysis.parameter_count = enacted.parameter_count;
@@ -87,8 +74,7 @@ void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
   analysis.buffer_bytes = enacted.buffer_bytes;
   analysis.forward_flops = enacted.forward_flops;
   analysis.batch_statistics = enacted.batch_statistics;
-  for (Diagnostic& d : WithBatchNamed(enacted.diagnostics, analysis.batch))
-    analysis.diagnostics.push_back(std::move(d));
+  analysis.diagnostics.insert(analysis.diagnostics.end(), enacted.diagnostics.begin(), enacted.diagnostics.end());
   analysis.plain_rewrites = enacted.plain_rewrites;
 }
 

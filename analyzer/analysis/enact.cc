@@ -20,6 +20,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/memory/verify_program.h"
 #include "analyzer/prepare/lower.h"
 
 namespace onnx_mem {

@@ -25,9 +25,6 @@ struct Diagnostic {
   friend bool operator==(const Diagnostic&, const Diagnostic&) = default;
 };
 
-// In a text of what one batch makes, where the batch is not known yet: "12 MiB {at batch}" becomes "12 MiB at batch 64".
-inline constexpr std::string_view kAtBatch = "{at batch}";
-
 // An absl::Status that carries a Diagnostic (code, message, details) to whoever prints it.
 absl::Status ErrorStatus(absl::StatusCode status_code, std::string_view code, std::string_view message,
                          std::vector<std::string> details = {});

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/graph/verify_graph.h"
 
 namespace onnx_mem {
 namespace {
@@ -104,6 +105,8 @@ std::string Describe(const Graph& graph, NodeId id) {
   if (node.name.empty()) return absl::StrCat("node #", id.value(), " (", node.op, ")");
   return absl::StrCat("node '", node.name, "' (", node.op, ")");
 }
+
+std::string AtBatch(const Graph& graph) { return graph.batch > 0 ? absl::StrCat(" at batch ", graph.batch) : ""; }
 
 void LinkTensors(Graph& graph) {
   for (Tensor& tensor : graph.tensors) {

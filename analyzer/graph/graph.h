@@ -17,7 +17,6 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "analyzer/graph/dtype.h"
 #include "analyzer/graph/ids.h"
 #include "analyzer/graph/program_signature.h"
@@ -92,6 +91,7 @@ struct Graph {
   std::vector<TensorId> inputs;   // without initializers
   std::vector<TensorId> outputs;
   std::vector<TensorId> initializers;
+  int64_t batch = 0;           // dim 0 of the inputs, as they are bound; 0: unknown
   ProgramSignature signature;  // of the program that was exported; empty where the file has none
 };
 
@@ -107,12 +107,11 @@ std::vector<int64_t> IntsAttribute(const Node& node, std::string_view name, std:
 // "node '/layer1/Conv' (Conv)", or "node #12 (Relu)" where the file gives no name.
 std::string Describe(const Graph& graph, NodeId id);
 
+// " at batch 64", behind what one batch makes; "" where the batch is not known.
+std::string AtBatch(const Graph& graph);
+
 // Sets every tensor's producer and consumers from the nodes.
 void LinkTensors(Graph& graph);
-
-// OK iff ids are in range, every tensor has at most one producer, every node reads only inputs, initializers and
-// outputs of earlier nodes, producer/consumers agree with the nodes, and literals have the tensors' sizes.
-absl::Status VerifyGraph(const Graph& graph);
 
 // One line per tensor and node, for tests:
 //   input x float32 8x3x32x32

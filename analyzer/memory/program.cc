@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/memory/verify_program.h"
 
 namespace onnx_mem {
 

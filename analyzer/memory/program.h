@@ -19,7 +19,6 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "analyzer/graph/ids.h"
 #include "analyzer/graph/dtype.h"
 #include "analyzer/graph/shape.h"
@@ -81,9 +80,6 @@ struct MemoryProgram {
   IdVector<BufferId, Buffer> buffers;  // in order of allocation
   friend bool operator==(const MemoryProgram&, const MemoryProgram&) = default;
 };
-
-// OK iff every life is a non-empty range of steps, sizes are not negative, and their sum does not overflow.
-absl::Status VerifyProgram(const MemoryProgram& program);
 
 // One line per step with the bytes alive, then one per buffer, for tests.
 std::string DumpProgram(const MemoryProgram& program);

@@ -7,7 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/assume/choices/inplace.h"
-#include "analyzer/graph/source_trace.h"
+#include "analyzer/exported/source_trace.h"
+#include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/draft/draft.h"
 #include "analyzer/lower/draft/dtype_change.h"
@@ -24,7 +25,6 @@
 #include "analyzer/lower/operators/residence.h"
 #include "analyzer/lower/operators/site.h"
 #include "analyzer/lower/operators/table.h"
-#include "analyzer/graph/bytes.h"
 #include "analyzer/prepare/rewrites.h"
 
 namespace onnx_mem {
@@ -141,7 +141,7 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
 
 // A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is
 // kept too. No export shows which.
-void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
+void ReportInPlace(const Draft& draft, const std::string& at_batch, std::vector<Diagnostic>& diagnostics) {
   std::vector<NodeId> nodes = draft.InOrder();
   std::erase_if(nodes, [&](NodeId id) {
     return draft.node(id).op != "leaky_relu" || IntAttribute(draft.node(id), "inplace", 0) != 1;
@@ -154,14 +154,13 @@ void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
        Severity::kNote,
        count,
        absl::StrCat(count, " LeakyReLUs are taken to write over what they read, as they usually do behind a layer"),
-       {absl::StrCat("why: otherwise what they read is kept for backward too, ", FormatBytes(bytes), " in all ",
-                     std::string(kAtBatch)),
+       {absl::StrCat("why: otherwise what they read is kept for backward too, ", FormatBytes(bytes), " in all", at_batch),
         "try: --inplace none if they do not"},
        bytes});
 }
 
 // The same of activations that are written either way, which are taken not to.
-void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
+void ReportMaybeInPlace(const Draft& draft, const std::string& at_batch, std::vector<Diagnostic>& diagnostics) {
   const std::vector<NodeId> nodes = PossiblyInPlace(draft);
   if (nodes.empty()) return;
   const auto count = static_cast<int64_t>(nodes.size());
@@ -173,12 +172,12 @@ void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics
        absl::StrCat(count, " LeakyReLUs, ELUs and their like are taken to give tensors of their own, as half of all "
                            "code has it"),
        {absl::StrCat("why: with inplace=True they write over what they read, and backward keeps ", FormatBytes(bytes),
-                     " less ", std::string(kAtBatch)),
+                     " less", at_batch),
         "try: --inplace all if they do, or a pattern of their modules"},
        bytes});
 }
 
-// What the source lines of a dynamo export settle (graph/source_trace.h) is no guess, but a fact of that program.
+// What the source lines of a dynamo export settle (exported/source_trace.h) is no guess, but a fact of that program.
 void AssumeSourceLines(const Draft& draft, std::vector<std::string>& assumptions) {
   bool any = false;
   int64_t in_place = 0;
@@ -214,8 +213,8 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   if (!in_place.ok()) return in_place.status();
   if (*in_place > 0) lowered.assumptions.push_back(absl::StrCat("in-place activations (", *in_place, ")"));
   if (run.training && run.inplace == "auto") {
-    ReportInPlace(draft, lowered.diagnostics);
-    ReportMaybeInPlace(draft, lowered.diagnostics);
+    ReportInPlace(draft, AtBatch(graph), lowered.diagnostics);
+    ReportMaybeInPlace(draft, AtBatch(graph), lowered.diagnostics);
   }
   AssumeSourceLines(draft, lowered.assumptions);
   // What the file does not show comes before what it showed in pieces.

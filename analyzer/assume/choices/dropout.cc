@@ -11,10 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/assume/choices/dropout_places.h"
 #include "analyzer/assume/choices/dropout_recipe.h"
-#include "analyzer/graph/diagnostic.h"
-#include "analyzer/graph/source_trace.h"
-#include "analyzer/lower/draft/match.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/bytes.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
 
 namespace onnx_mem {
@@ -50,14 +50,14 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
     d.message = absl::StrCat(spots.attentions, " attentions without Dropout in an evaluation export");
     d.details.push_back(
         absl::StrCat("why: if the model trains with dropout, masks and dropped results are saved too: about ", usual,
-                     " more", more ? absl::StrCat(", ", most, " with one behind every activation as well") : "", " ",
-                     std::string(kAtBatch)));
+                     " more", more ? absl::StrCat(", ", most, " with one behind every activation as well") : "",
+                     AtBatch(lowering.source)));
   } else {
     d.count = static_cast<int64_t>(spots.usual.empty() ? spots.possible.size() : spots.usual.size());
     d.message = absl::StrCat(
         "an evaluation export does not show Dropout, and none is counted; a model that trains with it saves ",
         spots.usual.empty() ? "" : absl::StrCat("about ", usual, more ? ", " : ""),
-        more ? absl::StrCat("up to ", most) : "", " more ", std::string(kAtBatch));
+        more ? absl::StrCat("up to ", most) : "", " more", AtBatch(lowering.source));
     d.details.emplace_back(
         spots.usual.empty() ? "why: counted behind every activation, where some models have it"
         : more              ? "why: counted ahead of the last layer and between layers, where such models have it, and "
@@ -79,8 +79,8 @@ void ReportAssumed(Lowering& lowering, const DropoutRecipe& recipe) {
        count,
        absl::StrCat("an evaluation export does not show Dropout: ", count, " with probability ", recipe.probability,
                     " counted, ", std::string(recipe.why)),
-       {absl::StrCat("why: their masks and dropped results are saved for backward, about ", FormatBytes(bytes), " ",
-                     std::string(kAtBatch)),
+       {absl::StrCat("why: their masks and dropped results are saved for backward, about ", FormatBytes(bytes),
+                     AtBatch(lowering.source)),
         "try: --dropout file if the model trains without, --dropout P:REGEX if it drops elsewhere, or export it in "
         "training mode"},
        bytes});

@@ -6,7 +6,7 @@
 //   Whisper     all rows of a table [T, D] are added to what convolutions over time gave [B, T, D]: its encoder's
 //               sinusoids
 //
-// and what they hold, where the contents are there (graph/fixed_table_mark.h). Sources: transformers/models/roformer/
+// and what they hold, where the contents are there (exported/fixed_table_mark.h). Sources: transformers/models/roformer/
 // modeling_roformer.py (RoFormerSinusoidalPositionalEmbedding), transformers/models/whisper/modeling_whisper.py.
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "analyzer/graph/fixed_table_mark.h"
+#include "analyzer/exported/fixed_table_mark.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
 

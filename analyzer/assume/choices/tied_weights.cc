@@ -11,10 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/assume/choices/tied_head.h"
-#include "analyzer/graph/program_signature.h"
-#include "analyzer/graph/tied_weight_mark.h"
-#include "analyzer/lower/facts/parameters.h"
+#include "analyzer/exported/exporter_metadata.h"
+#include "analyzer/exported/tied_weight_mark.h"
 #include "analyzer/graph/bytes.h"
+#include "analyzer/graph/program_signature.h"
+#include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"
 
 namespace onnx_mem {
@@ -66,10 +67,8 @@ enum class Tied { kUntold, kYes, kNo };
 Tied ToldBySignature(const Lowering& lowering, const Head& head) {
   const Draft& draft = lowering.draft;
   const Node& source = lowering.source.nodes[NodeId(draft.rank(head.linear).source)];
-  const auto text = source.metadata.find(kFxNode);
-  if (text == source.metadata.end()) return Tied::kUntold;
   Tied told = Tied::kUntold;
-  for (const std::string& argument : ParseFxCall(text->second).args) {
+  for (const std::string& argument : FxCallOf(source).args) {
     const SignatureEntry* entry = lowering.source.signature.FindPlaceholder(argument);
     if (entry == nullptr || entry->kind != SignatureKind::kParameter) continue;
     if (entry->target == draft.tensor(head.table).name) return Tied::kYes;

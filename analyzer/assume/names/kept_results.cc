@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "analyzer/graph/source_trace.h"
+#include "analyzer/exported/source_trace.h"
 
 namespace onnx_mem::names {
 namespace {

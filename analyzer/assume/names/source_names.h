@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "analyzer/assume/names/calls.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/graph.h"
-#include "analyzer/graph/source_trace.h"
 
 namespace onnx_mem::names {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-#include "analyzer/graph/source_trace.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/draft.h"
 
 namespace onnx_mem {

@@ -4,7 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
-#include "analyzer/graph/source_trace.h"
+#include "analyzer/exported/source_trace.h"
 
 namespace onnx_mem {
 namespace {

@@ -5,7 +5,7 @@
 //
 //   sigmoid, mul under `return SwishFunction.apply(x)`  ->  custom_function(x)
 //
-// Source: torch/autograd/function.py; the frames of dynamo's stack traces (graph/function_call.h).
+// Source: torch/autograd/function.py; the frames of dynamo's stack traces (exported/function_call.h).
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,10 +17,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "analyzer/graph/function_call.h"
-#include "analyzer/graph/source_trace.h"
-#include "analyzer/lower/draft/match.h"
+#include "analyzer/exported/function_call.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/bytes.h"
+#include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
 
 namespace onnx_mem {
@@ -172,7 +172,7 @@ int64_t JoinCustomFunctions(Lowering& lowering) {
        absl::StrCat(count, count == 1 ? " call" : " calls",
                     " of an autograd.Function written by hand, taken to save what it is given: ", list),
        {absl::StrCat("why: what it keeps for backward stands in its code, not in the file; its inputs are ",
-                     FormatBytes(bytes), " in all ", std::string(kAtBatch)),
+                     FormatBytes(bytes), " in all", AtBatch(lowering.source)),
         "try: --no-rewrite custom-function to count what autograd would keep of the operators in it, --no-rewrite "
         "function-inputs if it keeps nothing"},
        bytes});

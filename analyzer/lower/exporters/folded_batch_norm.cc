@@ -24,8 +24,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/exported/exporter_metadata.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/program_signature.h"
-#include "analyzer/graph/source_trace.h"
 #include "analyzer/lower/draft/transformer_parts.h"
 #include "analyzer/lower/facts/lost_tensors.h"
 #include "analyzer/lower/facts/parameters.h"
@@ -189,8 +190,7 @@ void MovePadWith(Draft& draft, const Node& folded, const Node& conv) {
 // The batch norm that the layer carries as its call; without a name where the file says nothing of it.
 FxCall NormCallOf(const Lowering& lowering, NodeId id) {
   const Node& source = lowering.source.nodes[NodeId(lowering.draft.rank(id).source)];
-  const auto fx = source.metadata.find(kFxNode);
-  FxCall call = fx == source.metadata.end() ? FxCall() : ParseFxCall(fx->second);
+  FxCall call = FxCallOf(source);
   return IsBatchNormCall(call) ? call : FxCall();
 }
 

@@ -8,7 +8,7 @@
 //   index [4, 49, 49] in a module that lost one         columns of a table of distances: [4, 49]
 //   permute [6, 64, 64], read as [1, 6, 64, 64]         embedding of buckets [64, 64] in a table [32, 6] (T5)
 //
-// That a module lost a parameter is the exporter's word (graph/stored_kind_mark.h). Sources: timm/models/mvitv2.py
+// That a module lost a parameter is the exporter's word (exported/lost_parameter_mark.h). Sources: timm/models/mvitv2.py
 // (cal_rel_pos_type), timm/models/levit.py (get_attention_biases), transformers/models/t5/modeling_t5.py
 // (compute_bias).
 #include <algorithm>
@@ -21,8 +21,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/graph/source_trace.h"
-#include "analyzer/graph/stored_kind_mark.h"
+#include "analyzer/exported/lost_parameter_mark.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"

@@ -7,12 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/lower/facts/parameters.h"
 
 namespace onnx_mem {
 namespace {
-
-constexpr std::string_view kProgramNode = "pkg.torch.onnx.fx_node";
 
 // `... (args = (%softmax, %cat_6, 1), kwargs = {})` -> softmax, cat_6.
 std::vector<std::string> NamesRead(absl::string_view text) {
@@ -46,9 +45,8 @@ bool IsNamed(const Lowering& lowering, const ProgramCall& call, TensorId id) {
 }  // namespace
 
 std::string_view ResultOfProgramCall(const Node& node) {
-  const auto text = node.metadata.find(kProgramNode);
-  if (text == node.metadata.end() || text->second.empty()) return {};
-  return std::string_view(text->second).substr(1, text->second.find(' ') - 1);
+  const std::string& text = FxTextOf(node);
+  return text.empty() ? std::string_view() : std::string_view(text).substr(1, text.find(' ') - 1);
 }
 
 std::string_view AtenOperatorOf(const Node& node) {
@@ -69,10 +67,10 @@ std::vector<ProgramCall> ProgramCalls(const Lowering& lowering) {
   std::map<std::string, size_t> known;
   for (NodeId id : lowering.draft.InOrder()) {
     const Node& source = lowering.source.nodes[NodeId(lowering.draft.rank(id).source)];
-    const auto text = source.metadata.find(kProgramNode);
-    if (text == source.metadata.end()) continue;
-    const auto [it, fresh] = known.emplace(text->second, calls.size());
-    if (fresh) calls.push_back({.nodes = {}, .reads = NamesRead(text->second)});
+    const std::string& text = FxTextOf(source);
+    if (text.empty()) continue;
+    const auto [it, fresh] = known.emplace(text, calls.size());
+    if (fresh) calls.push_back({.nodes = {}, .reads = NamesRead(text)});
     calls[it->second].nodes.push_back(id);
   }
   return calls;

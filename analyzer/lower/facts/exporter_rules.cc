@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/graph/program_signature.h"
 
 namespace onnx_mem {
@@ -85,8 +86,7 @@ const RuleRow* FindRule(absl::string_view name) {
 // A call of which several nodes were made (clamp: Max, then Min) and one again: nothing is lost, and what the call
 // reads is what the node reads.
 bool IsOneCall(const Graph& graph, const Node& node) {
-  const auto fx = node.metadata.find(kFxNode);
-  const FxCall call = fx == node.metadata.end() ? FxCall() : ParseFxCall(fx->second);
+  const FxCall call = FxCallOf(node);
   return !call.args.empty() && !node.inputs.empty() && node.inputs[0].valid() &&
          graph.tensors[node.inputs[0]].name == call.args[0];
 }

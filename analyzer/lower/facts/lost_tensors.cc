@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/exported/exporter_metadata.h"
 
 namespace onnx_mem {
 namespace {
@@ -23,16 +24,6 @@ struct CallNodes {
   FxCall call;
   std::vector<NodeId> nodes;
 };
-
-// `['', 'blocks.0', 'blocks.0.attn', 'index']` -> blocks.0.attn.
-std::string_view ModuleOf(const Node& node) {
-  const auto scopes = node.metadata.find("pkg.torch.onnx.name_scopes");
-  if (scopes == node.metadata.end()) return {};
-  const std::vector<absl::string_view> parts = absl::StrSplit(scopes->second, '\'');
-  if (parts.size() < 4) return {};
-  const absl::string_view module = parts[parts.size() - 4];  // quotes stand between names
-  return {module.data(), module.size()};
-}
 
 std::pair<std::string_view, std::string_view> SplitPath(std::string_view target) {
   const size_t dot = target.rfind('.');
@@ -47,9 +38,7 @@ class Finder {
       if (graph_.signature.FindTarget(graph_.tensors[id].name) != nullptr) present_.insert(graph_.tensors[id].name);
     }
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
-      const auto fx = graph_.nodes[id].metadata.find(kFxNode);
-      if (fx == graph_.nodes[id].metadata.end()) continue;
-      FxCall call = ParseFxCall(fx->second);
+      FxCall call = FxCallOf(graph_.nodes[id]);
       if (call.name.empty()) continue;
       const auto [place, is_new] = places_.emplace(call.name, calls_.size());
       if (is_new) calls_.push_back({std::move(call), {}});
@@ -261,7 +250,7 @@ class Finder {
   absl::flat_hash_set<std::string> Shared() const {
     absl::flat_hash_set<std::string> shared;
     for (const CallNodes& call : calls_) {
-      const std::string module(ModuleOf(graph_.nodes[call.nodes[0]]));
+      const std::string module(CallingModuleOf(graph_.nodes[call.nodes[0]]));
       for (const SignatureEntry* entry : ArgumentsOf(call.call)) {
         const auto [owner, last] = SplitPath(entry->target);
         if (owner != module)

@@ -7,9 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/exported/exporter_metadata.h"
+#include "analyzer/exported/lost_parameter_mark.h"
 #include "analyzer/graph/absl_view.h"
 #include "analyzer/graph/program_signature.h"
-#include "analyzer/graph/stored_kind_mark.h"
 
 namespace onnx_mem {
 namespace {
@@ -159,14 +160,9 @@ bool IsRelativeTable(const Graph& graph, TensorId id) {
   return root > 1 && root * root == dims[0] && IsStoredThroughLayout(graph, reader.inputs[1]);
 }
 
-// Whether a reader of the tensor says of it what `mark` means: the exporter's word (graph/stored_kind_mark.h).
-bool IsMarked(const Graph& graph, TensorId id, std::string_view mark) {
-  const Tensor& tensor = graph.tensors[id];
-  return std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
-    const auto entry = graph.nodes[reader].metadata.find(mark);
-    return entry != graph.nodes[reader].metadata.end() &&
-           absl::StrContains(entry->second, absl::StrCat("\n", tensor.name, "\n"));
-  });
+// What the signature of the exported program says of a tensor that some node reads; nullptr where it says nothing.
+const SignatureEntry* ToldBySignature(const Graph& graph, const Tensor& tensor) {
+  return tensor.consumers.empty() ? nullptr : graph.signature.FindTarget(tensor.name);
 }
 
 // Where the file has the signature of the exported program, that names every parameter. A stored tensor of another name
@@ -179,9 +175,8 @@ bool IsNumberOfCode(const Graph& graph, TensorId id) {
   if (std::any_of(tensor.shape.dims.begin(), tensor.shape.dims.end(), [](int64_t d) { return d != 1; })) return false;
   return !tensor.consumers.empty() &&
          std::none_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
-           const auto fx = graph.nodes[reader].metadata.find(kFxNode);
-           if (fx == graph.nodes[reader].metadata.end()) return true;  // it may be one for all we know
-           const FxCall call = ParseFxCall(fx->second);
+           if (FxTextOf(graph.nodes[reader]).empty()) return true;  // it may be one for all we know
+           const FxCall call = FxCallOf(graph.nodes[reader]);
            return std::any_of(call.args.begin(), call.args.end(), [&](const std::string& arg) {
              const SignatureEntry* entry = graph.signature.FindPlaceholder(arg);
              return entry != nullptr && entry->kind == SignatureKind::kParameter;
@@ -274,9 +269,8 @@ bool IsSpelledOut(std::string_view argument) {
 // trained: what stands beside the activation is a buffer, a constant of the code, or what the exporter made up where
 // the module has no parameter (the scale of BatchNorm2d(affine=False), torch_lib/ops/core.py aten_native_batch_norm).
 bool CallReadsNoParameter(const Graph& graph, const Node& node) {
-  const auto text = node.metadata.find(kFxNode);
-  if (graph.signature.empty() || text == node.metadata.end()) return false;
-  const FxCall call = ParseFxCall(text->second);
+  if (graph.signature.empty()) return false;
+  const FxCall call = FxCallOf(node);
   if (call.name.empty() || call.args.empty()) return false;
   const auto is_value = [&](std::string_view argument) {
     if (IsSpelledOut(argument)) return false;
@@ -377,8 +371,10 @@ bool IsFoldedBias(const Draft& draft, TensorId id) {
 
 TensorKind KindOfStored(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
-  if (IsMarked(graph, id, kReadsBuffer)) return TensorKind::kBuffer;
-  if (IsMarked(graph, id, kReadsParameter) && IsFloating(tensor.dtype)) return TensorKind::kParameter;
+  if (const SignatureEntry* told = ToldBySignature(graph, tensor)) {
+    if (told->kind == SignatureKind::kBuffer) return TensorKind::kBuffer;
+    if (told->kind == SignatureKind::kParameter && IsFloating(tensor.dtype)) return TensorKind::kParameter;
+  }
   if (IsFoldedTable(graph, id)) return TensorKind::kParameter;
   if (!IsFloating(tensor.dtype) || IsInBufferSlot(graph, id) || IsQuantizationScale(graph, id)) {
     return TensorKind::kBuffer;

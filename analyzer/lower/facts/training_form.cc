@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/graph/program_signature.h"
 
 namespace onnx_mem {
@@ -32,13 +33,12 @@ constexpr auto kModeArguments = std::to_array<ModeArgument>({
 
 // The call that the node became of, or that was folded into it, ran in training mode.
 bool IsTrainingCall(const Node& node) {
-  const auto text = node.metadata.find(kFxNode);
-  if (text == node.metadata.end()) return false;
+  const std::string& text = FxTextOf(node);
   const auto* row = std::find_if(kModeArguments.begin(), kModeArguments.end(), [&](const ModeArgument& mode) {
-    return absl::StrContains(text->second, absl::string_view(mode.target.data(), mode.target.size()));
+    return absl::StrContains(text, absl::string_view(mode.target.data(), mode.target.size()));
   });
   if (row == kModeArguments.end()) return false;
-  const FxCall call = ParseFxCall(text->second);
+  const FxCall call = ParseFxCall(text);
   return call.target == row->target && call.args.size() > row->place && call.args[row->place] == "True";
 }
 

@@ -5,7 +5,7 @@
 //
 // Source: aten/src/ATen/native/Distance.cpp (cosine_similarity).
 #include "absl/strings/str_cat.h"
-#include "analyzer/graph/source_trace.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
 

@@ -71,8 +71,7 @@ void ReportGuess(Lowering& lowering, const Guess& guess, const std::vector<NodeI
        count,
        absl::StrCat(count, " ", std::string(guess.spelled), " are taken for ", std::string(guess.function)),
        {absl::StrCat("why: a module or function of your own that spells it out keeps ", std::string(guess.saved),
-                     " for backward too, ", FormatBytes(bytes), " in all ",
-                     std::string(kAtBatch)),
+                     " for backward too, ", FormatBytes(bytes), " in all", AtBatch(lowering.source)),
         absl::StrCat("try: --no-rewrite ", std::string(guess.rewrite), " if it does")},
        bytes});
 }

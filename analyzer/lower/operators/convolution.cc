@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/graph/program_signature.h"
 #include "analyzer/lower/facts/exporter_rules.h"
 #include "analyzer/lower/operators/ops.h"
@@ -51,8 +52,7 @@ TensorId PaddedBefore(Site& s, TensorId x, size_t spatial, const std::vector<int
 std::vector<int64_t> PaddingOfCall(const Site& s, size_t spatial) {
   constexpr size_t kPadding = 4;  // aten::conv2d(input, weight, bias, stride, padding, ...)
   std::vector<int64_t> padding(spatial, 0);
-  const auto fx = s.node().metadata.find(kFxNode);
-  const FxCall call = fx == s.node().metadata.end() ? FxCall() : ParseFxCall(fx->second);
+  const FxCall call = FxCallOf(s.node());
   if (!absl::StartsWith(call.target, "aten.conv") || call.args.size() <= kPadding) return padding;
   const std::string& text = call.args[kPadding];
   if (text.size() < 2 || text.front() != '[') return padding;

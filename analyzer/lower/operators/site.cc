@@ -1,7 +1,7 @@
 #include "analyzer/lower/operators/site.h"
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/graph/source_trace.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/facts/parameters.h"
 
 namespace onnx_mem {

@@ -365,7 +365,7 @@ absl::StatusOr<Graph> BuildGraph(const onnx::ModelProto& model, const InferredGr
   for (const auto& entry : model.graph().metadata_props()) {
     if (entry.key() != kGraphSignature) continue;
     graph.signature = ProgramSignature::Parse(entry.value());
-    MarkStoredKinds(graph);
+    MarkLostParameters(graph);
   }
   return graph;
 }

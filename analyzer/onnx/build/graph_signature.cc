@@ -7,24 +7,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "analyzer/graph/stored_kind_mark.h"
+#include "analyzer/exported/exporter_metadata.h"
+#include "analyzer/exported/lost_parameter_mark.h"
+#include "analyzer/graph/absl_view.h"
 
 namespace onnx_mem {
 namespace {
-
-void AddName(Node& node, std::string_view mark, const std::string& name) {
-  std::string& names = node.metadata[std::string(mark)];
-  if (names.empty()) names = "\n";
-  absl::StrAppend(&names, name, "\n");
-}
-
-// `['', 'blocks.0', 'blocks.0.attn', 'index']` -> blocks.0.attn; empty where the node names no module.
-absl::string_view ModuleOf(const Node& node) {
-  const auto scopes = node.metadata.find("pkg.torch.onnx.name_scopes");
-  if (scopes == node.metadata.end()) return {};
-  const std::vector<absl::string_view> parts = absl::StrSplit(scopes->second, '\'');
-  return parts.size() < 4 ? absl::string_view() : parts[parts.size() - 4];  // quotes stand between names
-}
 
 using LostParameters = absl::flat_hash_map<absl::string_view, absl::string_view>;  // by module
 
@@ -32,7 +20,7 @@ using LostParameters = absl::flat_hash_map<absl::string_view, absl::string_view>
 // relative_attention_bias, an nn.Embedding of its own).
 void GiveToCallers(const Graph& graph, LostParameters& lost) {
   absl::flat_hash_set<absl::string_view> running;
-  for (const Node& node : graph.nodes) running.insert(ModuleOf(node));
+  for (const Node& node : graph.nodes) running.insert(View(CallingModuleOf(node)));
   LostParameters callers;
   for (const auto& [module, name] : lost) {
     const size_t dot = module.rfind('.');
@@ -43,16 +31,11 @@ void GiveToCallers(const Graph& graph, LostParameters& lost) {
 
 }  // namespace
 
-void MarkStoredKinds(Graph& graph) {
+void MarkLostParameters(Graph& graph) {
   absl::flat_hash_set<absl::string_view> present;
   for (TensorId id : graph.initializers) {
     const Tensor& tensor = graph.tensors[id];
-    const SignatureEntry* entry = graph.signature.FindTarget(tensor.name);
-    if (entry == nullptr) continue;
-    present.insert(tensor.name);
-    if (entry->kind == SignatureKind::kConstant) continue;
-    const std::string_view mark = entry->kind == SignatureKind::kParameter ? kReadsParameter : kReadsBuffer;
-    for (NodeId reader : tensor.consumers) AddName(graph.nodes[reader], mark, tensor.name);
+    if (graph.signature.FindTarget(tensor.name) != nullptr) present.insert(tensor.name);
   }
   LostParameters lost;
   for (const SignatureEntry& entry : graph.signature.entries()) {
@@ -64,7 +47,7 @@ void MarkStoredKinds(Graph& graph) {
   }
   GiveToCallers(graph, lost);
   for (Node& node : graph.nodes) {
-    const auto found = lost.find(ModuleOf(node));
+    const auto found = lost.find(View(CallingModuleOf(node)));
     if (found != lost.end()) node.metadata[std::string(kLostParameter)] = std::string(found->second);
   }
 }

@@ -1,4 +1,4 @@
-// The signature of the exported program (graph/program_signature.h) -> marks on the nodes that read stored tensors.
+// The signature of the exported program (graph/program_signature.h) -> marks on the nodes whose module lost a tensor.
 #ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_GRAPH_SIGNATURE_H_
 #define ONNX_MEM_ANALYZER_ONNX_BUILD_GRAPH_SIGNATURE_H_
 
@@ -10,9 +10,8 @@ namespace onnx_mem {
 
 inline constexpr std::string_view kGraphSignature = "pkg.torch.export.ExportedProgram.graph_signature";
 
-// Marks the nodes that read tensors which the graph's signature names (graph/stored_kind_mark.h), and those of modules
-// with parameters that the file lacks. Needs the graph's links.
-void MarkStoredKinds(Graph& graph);
+// Marks the nodes of modules with parameters that the file lacks (exported/lost_parameter_mark.h). Needs the graph's links.
+void MarkLostParameters(Graph& graph);
 
 }  // namespace onnx_mem
 

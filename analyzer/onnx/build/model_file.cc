@@ -280,6 +280,7 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
     const Dims& dims = bindings.inputs.begin()->second;
     if (!dims.empty()) imported.info.file_batch = dims.front();
   }
+  imported.graph.batch = bindings.batch.value_or(imported.info.file_batch);
   imported.info.bound_dims = std::move(bound.dims);
   AddImportNotes(model, imported);
   return imported;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/graph/fixed_table_mark.h"
+#include "analyzer/exported/fixed_table_mark.h"
 #include "analyzer/onnx/read/mark_readers.h"
 #include "analyzer/onnx/read/stored_bytes.h"
 #include "onnx/onnx_pb.h"

@@ -6,7 +6,7 @@
 //   [0 1 0 1; 0.84 0.54 0.01 1.00; ...]   in turn (Vaswani et al., 2017)
 //   [0 1 0 1; 0 1 0.84 0.54; ...]         halves of halves: two dimensions (masked autoencoders), a zero row ahead
 //
-// Readers of the table get a mark (graph/fixed_table_mark.h).
+// Readers of the table get a mark (exported/fixed_table_mark.h).
 #ifndef ONNX_MEM_ANALYZER_ONNX_READ_SINUSOID_TABLES_H_
 #define ONNX_MEM_ANALYZER_ONNX_READ_SINUSOID_TABLES_H_
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/exported/tied_weight_mark.h"
 #include "analyzer/graph/dtype.h"
-#include "analyzer/graph/tied_weight_mark.h"
 #include "analyzer/onnx/read/mark_readers.h"
 #include "analyzer/onnx/read/stored_bytes.h"
 #include "analyzer/onnx/read/tensor_literal.h"

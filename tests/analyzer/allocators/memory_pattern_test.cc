@@ -1,4 +1,5 @@
 #include "analyzer/allocators/memory_pattern.h"
+#include "analyzer/memory/verify_program.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/memory/verify_program.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {

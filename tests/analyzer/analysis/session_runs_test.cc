@@ -10,6 +10,7 @@
 #include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/allocators/replay.h"
 #include "analyzer/analysis/planned_runs.h"
+#include "analyzer/memory/verify_program.h"
 #include "analyzer/onnx/build/import.h"
 #include "nlohmann/json.hpp"
 

@@ -2,6 +2,7 @@
 
 #include "analyzer/allocators/replay.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/memory/verify_program.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "analyzer/graph/verify_graph.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {

@@ -49,6 +49,24 @@ TEST(StoredKinds, WhatAnInputIsNormalisedWithIsNotTrained) {
   EXPECT_TRUE(Has(text, "parameter pos")) << text;
 }
 
+// The signature names what a module holds, whatever the operator that reads it.
+TEST(StoredKinds, TheSignatureTellsParametersFromBuffers) {
+  Graph graph = ParseGraph(R"(
+    input x float32 2x3
+    weight trained float32 2x3
+    weight scale float32 2x3
+    /Mul = Mul(x, scale) -> a float32 2x3
+    /Mul_1 = Mul(a, trained) -> y float32 2x3
+    output y
+  )");
+  graph.signature = ProgramSignature::Parse(
+      "# inputs\np_trained: PARAMETER target='trained'\nb_scale: BUFFER target='scale' persistent=True\n");
+  const absl::StatusOr<Lowered> lowered = Lower(graph, onnx_mem::Run());
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_TRUE(Has(DumpLowered(*lowered), "parameter trained"));
+  EXPECT_TRUE(Has(DumpLowered(*lowered), "buffer scale"));
+}
+
 // The scale of an unoptimised attention: made of shapes, in the type of the queries.
 TEST(StoredKinds, TheTypeOperandOfCastLikeGivesNoContents) {
   const std::string text = LowerText(R"(

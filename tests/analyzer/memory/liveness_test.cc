@@ -1,9 +1,11 @@
+#include "analyzer/graph/verify_graph.h"
 #include "analyzer/memory/liveness.h"
 
 #include <string>
 #include <vector>
 
 #include "analyzer/memory/timeline.h"
+#include "analyzer/memory/verify_program.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {

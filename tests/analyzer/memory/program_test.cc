@@ -3,6 +3,7 @@
 #include <limits>
 #include <set>
 
+#include "analyzer/memory/verify_program.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {

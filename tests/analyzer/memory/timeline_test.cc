@@ -3,6 +3,7 @@
 #include <numeric>
 #include <random>
 
+#include "analyzer/memory/verify_program.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {

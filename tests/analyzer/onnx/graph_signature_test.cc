@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/graph/stored_kind_mark.h"
+#include "analyzer/exported/lost_parameter_mark.h"
 
 namespace onnx_mem {
 namespace {
@@ -40,25 +40,23 @@ Graph OneNode(std::string_view signature) {
   return graph;
 }
 
-TEST(GraphSignature, MarksTheReadersOfStoredTensors) {
+TEST(GraphSignature, MarksModulesThatLostAParameter) {
   Graph graph = OneNode(kText);
-  MarkStoredKinds(graph);
+  MarkLostParameters(graph);
   const auto& metadata = graph.nodes[NodeId(0)].metadata;
-  EXPECT_EQ(metadata.find(kReadsParameter)->second, "\nfc.weight\n");
-  EXPECT_EQ(metadata.find(kReadsBuffer)->second, "\nscale\n");
   EXPECT_EQ(metadata.find(kLostParameter)->second, "attn.rel_pos") << "the file has no such tensor";
 }
 
 TEST(GraphSignature, TextOfAnotherFormMarksNothing) {
   Graph graph = OneNode("fc.weight is a PARAMETER of target='");
-  MarkStoredKinds(graph);
+  MarkLostParameters(graph);
   EXPECT_EQ(graph.nodes[NodeId(0)].metadata.size(), 1u);
 }
 
 // attn.table, an nn.Embedding, was computed with what attn made of it: no node of it is left.
 TEST(GraphSignature, TheCallerLostWhatItsModuleHeld) {
   Graph graph = OneNode("# inputs\np_t: PARAMETER target='attn.table.weight'\np_f: PARAMETER target='fc.weight'\n");
-  MarkStoredKinds(graph);
+  MarkLostParameters(graph);
   EXPECT_EQ(graph.nodes[NodeId(0)].metadata.find(kLostParameter)->second, "attn.table.weight");
 }
 

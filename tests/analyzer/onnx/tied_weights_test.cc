@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/graph/tied_weight_mark.h"
+#include "analyzer/exported/tied_weight_mark.h"
 #include "analyzer/onnx/build/import.h"
 #include "onnx/onnx_pb.h"
 #include "tests/graph_text.h"

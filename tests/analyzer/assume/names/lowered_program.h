@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/assume/names/releases.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/graph.h"
-#include "analyzer/graph/source_trace.h"
 
 namespace onnx_mem::names {
 

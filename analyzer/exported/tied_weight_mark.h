@@ -1,6 +1,6 @@
 // A key of Node::metadata that import sets, beside what the exporter wrote.
-#ifndef ONNX_MEM_ANALYZER_GRAPH_TIED_WEIGHT_MARK_H_
-#define ONNX_MEM_ANALYZER_GRAPH_TIED_WEIGHT_MARK_H_
+#ifndef ONNX_MEM_ANALYZER_EXPORTED_TIED_WEIGHT_MARK_H_
+#define ONNX_MEM_ANALYZER_EXPORTED_TIED_WEIGHT_MARK_H_
 
 #include <string_view>
 
@@ -11,4 +11,4 @@ inline constexpr std::string_view kOwnWeight = "onnx_mem.own_weight";
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_GRAPH_TIED_WEIGHT_MARK_H_
+#endif  // ONNX_MEM_ANALYZER_EXPORTED_TIED_WEIGHT_MARK_H_

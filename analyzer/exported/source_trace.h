@@ -6,8 +6,8 @@
 //     return F.batch_norm(
 //
 // Source: torch/fx/proxy.py (stack traces keep the frames called forward), torch.onnx (metadata of a node).
-#ifndef ONNX_MEM_ANALYZER_GRAPH_SOURCE_TRACE_H_
-#define ONNX_MEM_ANALYZER_GRAPH_SOURCE_TRACE_H_
+#ifndef ONNX_MEM_ANALYZER_EXPORTED_SOURCE_TRACE_H_
+#define ONNX_MEM_ANALYZER_EXPORTED_SOURCE_TRACE_H_
 
 #include <cstdint>
 #include <map>
@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/exported/source_line.h"
 #include "analyzer/graph/graph.h"
-#include "analyzer/graph/source_line.h"
 
 namespace onnx_mem {
 
@@ -56,4 +56,4 @@ bool IsContainersLoop(const SourceLine& line);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_GRAPH_SOURCE_TRACE_H_
+#endif  // ONNX_MEM_ANALYZER_EXPORTED_SOURCE_TRACE_H_

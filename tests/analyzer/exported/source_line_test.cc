@@ -1,5 +1,5 @@
 // What one line of Python tells of names.
-#include "analyzer/graph/source_line.h"
+#include "analyzer/exported/source_line.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/graph/source_trace.h"
+#include "analyzer/exported/source_trace.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

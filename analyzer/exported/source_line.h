@@ -6,8 +6,8 @@
 //   return F.relu(self.bn(x))          return, reads "x"
 //   features.append(self.conv(x))      append to "features"
 //   self.bias(x), mask=mask,           part of a statement that began on another line: tells nothing
-#ifndef ONNX_MEM_ANALYZER_GRAPH_SOURCE_LINE_H_
-#define ONNX_MEM_ANALYZER_GRAPH_SOURCE_LINE_H_
+#ifndef ONNX_MEM_ANALYZER_EXPORTED_SOURCE_LINE_H_
+#define ONNX_MEM_ANALYZER_EXPORTED_SOURCE_LINE_H_
 
 #include <cstdint>
 #include <string>
@@ -48,4 +48,4 @@ struct SourceLine {
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_GRAPH_SOURCE_LINE_H_
+#endif  // ONNX_MEM_ANALYZER_EXPORTED_SOURCE_LINE_H_

@@ -1,4 +1,4 @@
-#include "analyzer/graph/source_line.h"
+#include "analyzer/exported/source_line.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "analyzer/graph/function_call.h"
+#include "analyzer/exported/function_call.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "analyzer/graph/source_trace.h"
+#include "analyzer/exported/source_trace.h"
 
 namespace onnx_mem {
 namespace {

@@ -1,6 +1,6 @@
 // The stack trace that dynamo's exporter writes to each node -> the call of a torch.autograd.Function around it.
-#ifndef ONNX_MEM_ANALYZER_GRAPH_FUNCTION_CALL_H_
-#define ONNX_MEM_ANALYZER_GRAPH_FUNCTION_CALL_H_
+#ifndef ONNX_MEM_ANALYZER_EXPORTED_FUNCTION_CALL_H_
+#define ONNX_MEM_ANALYZER_EXPORTED_FUNCTION_CALL_H_
 
 #include <cstdint>
 #include <optional>
@@ -28,4 +28,4 @@ std::optional<FunctionCall> CalledFunction(const Node& node);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_GRAPH_FUNCTION_CALL_H_
+#endif  // ONNX_MEM_ANALYZER_EXPORTED_FUNCTION_CALL_H_
