@@ -1,6 +1,7 @@
 #include "library/rendering.h"
 
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "analyzer/graph/bytes.h"
@@ -20,16 +21,16 @@ struct Report::Content {
 
   onnx_mem::Report Whole() const {
     onnx_mem::Report whole = report;
-    if (savings) {
-      std::call_once(once, [this] { saved = savings(); });
-      whole.savings = saved;
-    }
+    if (!savings) return whole;
+    const std::lock_guard lock(mutex);
+    if (!saved) saved = savings();
+    whole.savings = *saved;
     return whole;
   }
 
  private:
-  mutable std::once_flag once;
-  mutable Table saved;
+  mutable std::mutex mutex;
+  mutable std::optional<Table> saved;
 };
 
 Report::Report(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
