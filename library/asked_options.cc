@@ -83,14 +83,17 @@ std::vector<onnx_mem::Segment> SegmentsOf(const std::vector<Segment>& segments) 
   return plan;
 }
 
-absl::Status CheckSegments(std::string_view command, CommandSet bit, const std::vector<Segment>& segments) {
+// As --plan where the command takes it, which tells what it costs too, else as --segment.
+absl::Status ApplySegments(CommandSet bit, const std::vector<Segment>& segments, onnx_mem::Options& options) {
   if (segments.empty()) return absl::OkStatus();
-  const OptionRow* row = RowNamed("--plan");
-  if (row == nullptr || (row->commands & bit) == 0) {
-    return UsageError(absl::StrFormat("segments are not taken by '%s'", command));
-  }
   for (const Segment& segment : segments) {
     if (segment.modules.empty() && segment.nodes.empty()) return UsageError("a segment names no modules or nodes");
+  }
+  const OptionRow* plan = RowNamed("--plan");
+  if (plan != nullptr && (plan->commands & bit) != 0) {
+    options.plan = SegmentsOf(segments);
+  } else {
+    options.workload.run.segments = SegmentsOf(segments);
   }
   return absl::OkStatus();
 }
@@ -160,8 +163,7 @@ absl::StatusOr<onnx_mem::Options> OptionsOf(std::string_view command, CommandSet
   for (const OptionWords& list : {WordsOf(workload), words}) {
     for (const auto& [name, value] : list) RETURN_IF_ERROR(ApplyWord(command, bit, name, value, options));
   }
-  RETURN_IF_ERROR(CheckSegments(command, bit, workload.segments));
-  if (!workload.segments.empty()) options.plan = SegmentsOf(workload.segments);
+  RETURN_IF_ERROR(ApplySegments(bit, workload.segments, options));
   RETURN_IF_ERROR(CheckTogether(options));
   return options;
 }

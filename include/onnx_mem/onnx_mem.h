@@ -38,10 +38,11 @@
 namespace onnx_mem::api {
 
 // Why there is no answer. Codes are stable, those of the command's "[not-found]":
-//   of the file       not-found, unreadable, empty, truncated, damaged, not-onnx, lfs-pointer, bad-model, opset-too-new
-//   of its dimensions unbound-dim, unknown-dim, unknown-input, dim-conflict, static-batch, bad-shape
-//   of the question   usage (a value that is not one of its choices), unknown-gpu, ambiguous-gpu, unknown-tensor,
-//                     no-match (a pattern that freezes nothing), unknown-method
+//   of the file       not-found, unreadable, empty, truncated, damaged, not-onnx, lfs-pointer, bad-model, no-weights,
+//                     opset-too-new
+//   of its dimensions unbound-dim, unknown-dim, unknown-input, dim-conflict, static-batch, bad-shape, too-large
+//   of the question   usage (a value that is not one of its choices), no-match (a pattern that freezes nothing), unknown-
+//                     gpu, -tensor, -module, -node, -rewrite; ambiguous-gpu, no-gpu, no-driver, bad-gpu-file, bad-cost
 //   ours              internal: a bug of onnx-mem
 struct Error {
   std::string code;
@@ -83,7 +84,8 @@ struct Segment {
   int64_t saves_bytes = 0, recompute_flops = 0;
 };
 
-// What is asked about a model: how it runs and where. What the file does not say has the command's default.
+// What is asked about a model: how it runs and where. What the file does not say has the command's default; what the
+// command of a question does not take, as compare no card, is an error (usage).
 struct Workload {
   std::vector<int64_t> batches;               // dim 0 of the inputs; several: a run each; none: the file's, else 1
   std::map<std::string, int64_t> dims;        // symbolic dimensions
@@ -124,11 +126,12 @@ struct PlanOptions {
   std::string cost_in;                  // flops, time; "": time with a cost_file, else flops
   std::optional<double> max_slowdown;   // 0.1: at most a tenth more work
   bool max_batch = false;               // plan the largest batch that a plan brings within the budget
-  double time_limit_s = 2;              // 0: none. For the same plans on any machine: 0, and
-  int64_t iterations = 0;               // of each method; 0: no limit
+  // Of processor time, and of enactments by each method; 0: none. Without the first, any machine finds the same plans.
+  double time_limit_s = 2;
+  int64_t iterations = 0;
 };
 
-// What was found besides the answer, as the command's warnings.
+// What was found besides the answer.
 struct Note {
   std::string code, severity;  // "bn-folded"; note, warning or error
   std::string message;

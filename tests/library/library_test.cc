@@ -186,6 +186,9 @@ TEST(Library, FitTellsCardsAndWays) {
     EXPECT_EQ(fitting.ways[i].device_bytes, json["ways"][i]["device_bytes"]);
   }
   EXPECT_EQ(fitting.report.Render().value(), Told(arguments));
+
+  workload.segments = {{{"layer1"}, {}, {}}};
+  EXPECT_EQ(ModelAt(path).Fit(workload).value().report.Render().value(), Told(arguments + " --segment layer1"));
 }
 
 TEST(Library, CompareTellsBothSides) {
@@ -247,6 +250,9 @@ TEST(Library, ErrorsCarryCodes) {
   EXPECT_EQ(code_with([](mem::Workload& w) { w.dtype = w.amp = "fp16"; }), "usage");
   EXPECT_EQ(code_with([](mem::Workload&) {}), "ok");
 
+  mem::Workload on_a_card;
+  on_a_card.gpu = "T4";
+  EXPECT_EQ(CodeOf(mem::Model::Compare({model, model}, on_a_card)), "usage");
   EXPECT_EQ(CodeOf(model.Fit({})), "usage");
   EXPECT_EQ(CodeOf(mem::Model::Compare({})), "usage");
   EXPECT_EQ(CodeOf(mem::Model::Compare({model})), "usage");
