@@ -52,7 +52,9 @@ std::string InputText(const std::string& name, const std::vector<int64_t>& dims)
 
 const OptionRow* RowNamed(std::string_view long_name) {
   const absl::Span<const OptionRow> rows = OptionRows();
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.long_name == long_name; });
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const OptionRow& row) {
+    return row.long_name == long_name;
+  });
   return found == rows.end() ? nullptr : &*found;
 }
 

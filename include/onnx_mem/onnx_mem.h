@@ -38,11 +38,12 @@
 namespace onnx_mem::api {
 
 // Why there is no answer. Codes are stable, those of the command's "[not-found]":
-//   of the file       not-found, unreadable, empty, truncated, damaged, not-onnx, lfs-pointer, bad-model, no-weights,
-//                     opset-too-new
+//   of the file       not-found, unreadable, empty, truncated, damaged, not-onnx, lfs-pointer, bad-model,
+//                     no-weights, opset-too-new
 //   of its dimensions unbound-dim, unknown-dim, unknown-input, dim-conflict, static-batch, bad-shape, too-large
-//   of the question   usage (a value that is not one of its choices), no-match (a pattern that freezes nothing), unknown-
-//                     gpu, -tensor, -module, -node, -rewrite; ambiguous-gpu, no-gpu, no-driver, bad-gpu-file, bad-cost
+//   of the question   usage (a value that is not one of its choices), no-match (a pattern that freezes nothing),
+//                     unknown-tensor, unknown-module, unknown-node, unknown-rewrite, bad-cost
+//   of the card       unknown-gpu, ambiguous-gpu, no-gpu, no-driver, bad-gpu-file
 //   ours              internal: a bug of onnx-mem
 struct Error {
   std::string code;
@@ -157,9 +158,7 @@ class ONNX_MEM_EXPORT Report {
   std::shared_ptr<const Content> content_;
 };
 
-struct Interval {
-  int64_t low_bytes = 0, high_bytes = 0;
-};
+struct Interval { int64_t low_bytes = 0, high_bytes = 0; };
 
 // Of one training step (its steady state) or one inference.
 struct Figures {
