@@ -37,6 +37,13 @@ function(onnx_mem_compile_by_room target)
   endforeach()
 endfunction()
 
+# What is compiled for the program goes into the shared library too. Hidden symbols cannot be replaced from outside, so
+# that calls stay direct and the compiler inlines as it does for a program.
+function(onnx_mem_for_shared_library target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                             VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
 # onnx_mem_library(NAME [ROOMS a b ...] [PUBLIC ...] [PRIVATE ...]): a static library of every source file in this folder
 # or, with ROOMS, in those folders below it, so that a new file needs no line here.
 function(onnx_mem_library target)
@@ -48,6 +55,7 @@ function(onnx_mem_library target)
   file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${patterns})
   add_library(${target} STATIC ${sources})
   onnx_mem_compile_by_room(${target})
+  onnx_mem_for_shared_library(${target})
   target_link_libraries(${target} PUBLIC onnx_mem_settings ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
 endfunction()
 

@@ -12,7 +12,7 @@ set(layers analyzer/graph analyzer/exported analyzer/run analyzer/compare analyz
     analyzer/assume/table analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/check
     planner/schedules/problem planner/schedules/bound planner/schedules/exact planner/schedules/edit
     planner/schedules/methods planner/plans/measure planner/plans/code planner/plans/search planner/plans/advice
-    cli)
+    cli include library)
 set(below_analyzer/graph)
 set(below_analyzer/exported analyzer/graph)
 set(below_analyzer/run analyzer/graph)
@@ -49,15 +49,20 @@ set(below_planner/plans/code ${below_planner/plans/measure} planner/plans/measur
 set(below_planner/plans/search ${below_planner/plans/code} planner/plans/code)
 set(below_planner/plans/advice ${below_planner/plans/search} planner/plans/search)
 set(below_cli ${below_planner/plans/advice} analyzer/check analyzer/compare analyzer/eager planner/plans/advice)
+# The public header stands on nothing, so that it can be installed alone; the library asks as the commands do.
+set(below_include)
+set(below_library include cli analyzer/graph analyzer/onnx)
 
-# Headers of other projects that stay behind one door: a pattern of the header, who may include it.
-set(doors onnx cli11 json)
+# Headers of other projects, and of the commands, that stay behind one door: a pattern of the header, who may include it.
+set(doors onnx cli11 json commands)
 set(door_onnx_header "^(onnx|google/protobuf)/")
 set(door_onnx_places "^(analyzer/onnx/|tests/analyzer/onnx/|tests/graph_text\\.cc$|bench/|fuzz/)")
 set(door_cli11_header "^CLI/")
 set(door_cli11_places "^cli/options/options\\.cc$")
 set(door_json_header "^nlohmann/")
 set(door_json_places "\\.cc$")
+set(door_commands_header "^cli/commands/")
+set(door_commands_places "^(cli/[^/]+$|cli/(commands|options)/|tests/)")
 
 # Operators are known by name only where a model is read, rewritten or re-enacted. Names that are also ordinary words
 # of a report ("Shape", "Size", "Max") are left out.
@@ -90,7 +95,7 @@ function(layer_of path result)
   endforeach()
 endfunction()
 
-foreach(folder analyzer planner cli tests bench fuzz)
+foreach(folder analyzer planner cli include library tests bench fuzz)
   file(GLOB_RECURSE found RELATIVE ${ROOT} ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cc)
   list(APPEND files ${found})
 endforeach()
@@ -104,7 +109,7 @@ endforeach()
 set(each_room ${rooms})
 list(REMOVE_DUPLICATES each_room)
 foreach(room IN LISTS each_room)
-  if(NOT room MATCHES "^(analyzer|planner|cli)")
+  if(NOT room MATCHES "^(analyzer|planner|cli|library)")
     continue()
   endif()
   set(in_room ${rooms})

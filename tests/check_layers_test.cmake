@@ -39,6 +39,10 @@ expect(analyzer/lower/fuse/attention.cc "#include <onnx/onnx_pb.h>" "includes on
 expect(analyzer/lower/fuse/attention.cc "#include \"google/protobuf/message.h\"" "includes google/protobuf/message.h, which")
 expect(cli/options/options.cc "#include \"CLI/CLI.hpp\"" "")
 expect(cli/main.cc "#include \"CLI/CLI.hpp\"" "includes CLI/CLI.hpp, which only")
+expect(library/model.cc "#include \"cli/answers/answers.h\"" "")
+expect(library/model.cc "#include \"cli/commands/commands.h\"" "includes cli/commands/commands.h, which only")
+expect(library/model.cc "#include \"analyzer/lower/draft/draft.h\"" "does not stand on analyzer/lower/draft")
+expect(include/onnx_mem/onnx_mem.h "#include \"analyzer/graph/graph.h\"" "does not stand on analyzer/graph")
 expect(cli/report/parts/json.h "#include \"nlohmann/json.hpp\"" "includes nlohmann/json.hpp, which only")
 
 expect(analyzer/eager/operators/convolution.cc "if (op == \"Conv\") return 1\;" "")

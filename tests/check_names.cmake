@@ -18,7 +18,7 @@ function(fault text)
   set(faults ${count} PARENT_SCOPE)
 endfunction()
 
-foreach(folder analyzer planner cli tests bench)
+foreach(folder analyzer planner cli include library tests bench)
   file(GLOB_RECURSE found RELATIVE ${ROOT} ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cc)
   list(APPEND files ${found})
 endforeach()

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "cli/report/analyze/present.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -33,6 +35,10 @@ constexpr auto kRows = std::to_array<CommandRow>({
 });
 
 }  // namespace
+
+Answer AnswerOf(const Answered& answered, const Options& options) {
+  return {Present(answered.report, options), answered.warnings, answered.yes ? ExitCode::kYes : ExitCode::kNo};
+}
 
 absl::Span<const CommandRow> CommandRows() { return kRows; }
 

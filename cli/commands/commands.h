@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "analyzer/graph/diagnostic.h"
+#include "cli/answers/answers.h"
 #include "cli/exit_code.h"
 #include "cli/options/option_table.h"
 #include "cli/options/options.h"
@@ -21,6 +22,9 @@ struct Answer {
   std::vector<Diagnostic> warnings;  // for stderr
   ExitCode exit_code = ExitCode::kYes;
 };
+
+// `answered` as the user wants to see it.
+Answer AnswerOf(const Answered& answered, const Options& options);
 
 struct CommandRow {
   std::string_view name;

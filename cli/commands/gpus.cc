@@ -8,7 +8,7 @@
 #include "analyzer/devices/local_gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/local_card.h"
+#include "cli/answers/local_card.h"
 #include "cli/options/option_values.h"
 #include "cli/report/analyze/present.h"
 #include "cli/report/analyze/report.h"

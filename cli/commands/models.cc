@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/status_macros.h"
-#include "cli/commands/unmatched.h"
+#include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
 #include "cli/report/analyze/answer.h"
 #include "cli/report/analyze/present.h"

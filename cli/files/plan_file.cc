@@ -73,4 +73,11 @@ absl::StatusOr<std::vector<Segment>> ReadPlanFile(const std::string& path) {
   return ParsePlan(text, path);
 }
 
+absl::StatusOr<Options> WithPlanFile(Options options) {
+  if (!options.plan_file.empty()) {
+    ASSIGN_OR_RETURN(options.plan, ReadPlanFile(options.plan_file));
+  }
+  return options;
+}
+
 }  // namespace onnx_mem

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/run/run.h"
+#include "cli/options/options.h"
 
 namespace onnx_mem {
 
@@ -19,6 +20,9 @@ absl::StatusOr<std::vector<Segment>> ReadPlanFile(const std::string& path);
 
 // The same from text; `path` is for messages.
 absl::StatusOr<std::vector<Segment>> ParsePlan(std::string_view text, const std::string& path);
+
+// `options` with the segments of its plan file, if it names one.
+absl::StatusOr<Options> WithPlanFile(Options options);
 
 }  // namespace onnx_mem
 

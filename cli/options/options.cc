@@ -143,33 +143,6 @@ absl::Status Apply(const Words& words, Options& options) {
   return first;
 }
 
-absl::Status CheckTogether(const Options& options) {
-  const Workload& workload = options.workload;
-  if (options.instance_file.empty() && !options.budget_status.ok()) {
-    const Diagnostic diagnostic = DiagnosticOf(options.budget_status);
-    return UsageError("--budget: " + diagnostic.message, diagnostic.details);
-  }
-  if (options.quiet && options.verbose) return UsageError("-q and -v contradict each other");
-  if (options.quiet && options.format != "table") {
-    return UsageError(absl::StrFormat("-q prints one line and --format %s a report: choose one", options.format));
-  }
-  if (workload.run.dtype && workload.run.autocast) {
-    return UsageError("--dtype converts the weights and --amp keeps them in fp32: choose one");
-  }
-  RETURN_IF_ERROR(CheckImplementation(workload.optimizer));
-  if (!options.plan_file.empty() && !workload.run.segments.empty()) {
-    return UsageError("--plan and --segment both say what is checkpointed: choose one");
-  }
-  if (!options.gpu.empty() && options.gpu_memory_bytes) return UsageError("--gpu and --gpu-memory: choose one");
-  if (options.by != By::kNone && options.batches.size() > 1 && options.command != "compare") {
-    return UsageError("--by lists what one batch holds", {"try: a single --batch"});
-  }
-  if (!options.plan_file.empty() && workload.mode == Mode::kInference) {
-    return UsageError("--plan is about training, and --mode is infer");
-  }
-  return absl::OkStatus();
-}
-
 // The words behind "--", which are operands whatever they look like; they are taken out of `arguments`.
 std::vector<std::string> TakeOperandsBehindDashes(std::vector<std::string>& arguments) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");

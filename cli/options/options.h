@@ -33,6 +33,7 @@ struct Options {
   Workload workload;             // bindings.batch is unset: `batches` has the batches
   std::vector<int64_t> batches;  // empty: the file's own, else 1
   std::string plan_file;         // --plan: segments to apply
+  std::optional<std::vector<Segment>> plan;  // what it says, once it is read
 
   // plan
   std::string instance_file;     // --instance: a step graph in place of a model
@@ -82,6 +83,9 @@ struct ParsedOptions {
   absl::Status status;
 };
 ParsedOptions ParseOptions(const std::vector<std::string>& arguments);
+
+// OK iff the options do not contradict each other.
+absl::Status CheckTogether(const Options& options);
 
 }  // namespace onnx_mem
 

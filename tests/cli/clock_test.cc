@@ -1,4 +1,4 @@
-#include "cli/commands/clock.h"
+#include "cli/answers/clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // A model beside a saved report is analyzed as the report was: what is not taken over shows in the bytes.
-#include "cli/commands/like_base.h"
+#include "cli/answers/like_base.h"
 
 #include <gtest/gtest.h>
 

@@ -30,9 +30,16 @@ absl::Status WriteFile(const std::string& path, const std::string& text) {
 
 }  // namespace
 
+std::string ShownAs(const FormatRow& format, const Report& report, const Screen& screen) {
+  if (report.cards.empty() || format.name != "table") return format.render(report, screen);
+  Report without_notes = report;
+  without_notes.notes.clear();
+  return format.render(without_notes, screen);
+}
+
 std::string Present(const Report& report, const Options& options) {
   if (options.quiet) return RenderQuiet(report);
-  return FormatNamed(options.format)->render(report, ScreenOfStandardOutput(options.color, options.units));
+  return ShownAs(*FormatNamed(options.format), report, ScreenOfStandardOutput(options.color, options.units));
 }
 
 absl::Status WriteExports(const Report& report, const Options& options) {

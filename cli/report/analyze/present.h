@@ -7,8 +7,13 @@
 #include "absl/status/status.h"
 #include "cli/options/options.h"
 #include "cli/report/analyze/report.h"
+#include "cli/report/parts/formats.h"
+#include "cli/report/parts/screen.h"
 
 namespace onnx_mem {
+
+// As standard output shows it, beside which warnings are told: the screen of fit has no notes of its own.
+std::string ShownAs(const FormatRow& format, const Report& report, const Screen& screen);
 
 std::string Present(const Report& report, const Options& options);
 

@@ -2,9 +2,6 @@
 #include "cli/report/plan/plan_report.h"
 
 namespace onnx_mem {
-namespace {
-
-using Layout = JsonWriter::Layout;
 
 std::string_view NameOf(PlanStatus status) {
   switch (status) {
@@ -14,6 +11,10 @@ std::string_view NameOf(PlanStatus status) {
   }
   return "unknown";
 }
+
+namespace {
+
+using Layout = JsonWriter::Layout;
 
 void WriteNames(JsonWriter& json, std::string_view key, const std::vector<std::string>& names) {
   json.Key(key).BeginArray(Layout::kOneLine);

@@ -3,6 +3,7 @@
 #define ONNX_MEM_CLI_REPORT_PLAN_PLAN_REPORT_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/report/analyze/report.h"
@@ -10,6 +11,8 @@
 #include "cli/report/parts/screen.h"
 
 namespace onnx_mem {
+
+std::string_view NameOf(PlanStatus status);  // "feasible", "infeasible", "unknown"
 
 // All of these want report.plan and report.runs[0], the step without any plan.
 

@@ -1,7 +1,7 @@
 // Whether the two sides of a comparison stand under the same assumptions, and how a model is brought under those of a
 // saved report. A difference that comes from another optimizer is no change of the model.
-#ifndef ONNX_MEM_CLI_COMMANDS_LIKE_BASE_H_
-#define ONNX_MEM_CLI_COMMANDS_LIKE_BASE_H_
+#ifndef ONNX_MEM_CLI_ANSWERS_LIKE_BASE_H_
+#define ONNX_MEM_CLI_ANSWERS_LIKE_BASE_H_
 
 #include "absl/status/status.h"
 #include "cli/options/options.h"
@@ -19,4 +19,4 @@ absl::Status TakeOver(const ComparedSide& base, Options& options);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_CLI_COMMANDS_LIKE_BASE_H_
+#endif  // ONNX_MEM_CLI_ANSWERS_LIKE_BASE_H_

@@ -1,4 +1,4 @@
-#include "cli/commands/local_card.h"
+#include "cli/answers/local_card.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "cli/commands/like_base.h"
+#include "cli/answers/like_base.h"
 
 #include <algorithm>
 #include <array>

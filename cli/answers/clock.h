@@ -6,8 +6,8 @@
 //
 // The first column is "node" (a node of the file) or "module" (a module path, with all that is in it; "" is the
 // model); phases are those of the report: forward, loss, backward, optimizer.
-#ifndef ONNX_MEM_CLI_COMMANDS_CLOCK_H_
-#define ONNX_MEM_CLI_COMMANDS_CLOCK_H_
+#ifndef ONNX_MEM_CLI_ANSWERS_CLOCK_H_
+#define ONNX_MEM_CLI_ANSWERS_CLOCK_H_
 
 #include <string>
 #include <string_view>
@@ -33,4 +33,4 @@ std::vector<Diagnostic> UnmatchedTimes(const Clock& clock, const MemoryProgram& 
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_CLI_COMMANDS_CLOCK_H_
+#endif  // ONNX_MEM_CLI_ANSWERS_CLOCK_H_

@@ -1,6 +1,6 @@
 // "--gpu local" -> the card of this machine with most free memory, and how a report tells of it.
-#ifndef ONNX_MEM_CLI_COMMANDS_LOCAL_CARD_H_
-#define ONNX_MEM_CLI_COMMANDS_LOCAL_CARD_H_
+#ifndef ONNX_MEM_CLI_ANSWERS_LOCAL_CARD_H_
+#define ONNX_MEM_CLI_ANSWERS_LOCAL_CARD_H_
 
 #include <cstdint>
 #include <optional>
@@ -36,4 +36,4 @@ Diagnostic UseNote(const LocalGpu& gpu, ByteUnit units);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_CLI_COMMANDS_LOCAL_CARD_H_
+#endif  // ONNX_MEM_CLI_ANSWERS_LOCAL_CARD_H_

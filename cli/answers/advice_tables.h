@@ -1,6 +1,6 @@
 // Advice -> the tables that reports show: what would save most, and the ways to make a batch fit.
-#ifndef ONNX_MEM_CLI_COMMANDS_ADVICE_TABLES_H_
-#define ONNX_MEM_CLI_COMMANDS_ADVICE_TABLES_H_
+#ifndef ONNX_MEM_CLI_ANSWERS_ADVICE_TABLES_H_
+#define ONNX_MEM_CLI_ANSWERS_ADVICE_TABLES_H_
 
 #include <vector>
 
@@ -19,4 +19,4 @@ Table WaysTable(const std::vector<FitWay>& ways, std::string_view card);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_CLI_COMMANDS_ADVICE_TABLES_H_
+#endif  // ONNX_MEM_CLI_ANSWERS_ADVICE_TABLES_H_

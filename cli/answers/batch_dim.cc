@@ -1,4 +1,4 @@
-#include "cli/commands/batch_dim.h"
+#include "cli/answers/batch_dim.h"
 
 #include <optional>
 #include <vector>

@@ -1,6 +1,6 @@
 // --dim batch=8 and --batch 8 say the same of most models.
-#ifndef ONNX_MEM_CLI_COMMANDS_BATCH_DIM_H_
-#define ONNX_MEM_CLI_COMMANDS_BATCH_DIM_H_
+#ifndef ONNX_MEM_CLI_ANSWERS_BATCH_DIM_H_
+#define ONNX_MEM_CLI_ANSWERS_BATCH_DIM_H_
 
 #include "analyzer/onnx/build/import.h"
 
@@ -12,4 +12,4 @@ Bindings WithBatchOption(const ModelFile& file, const Bindings& bindings);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_CLI_COMMANDS_BATCH_DIM_H_
+#endif  // ONNX_MEM_CLI_ANSWERS_BATCH_DIM_H_

@@ -1,4 +1,4 @@
-#include "cli/commands/advice_tables.h"
+#include "cli/answers/advice_tables.h"
 
 #include <string>
 #include <utility>

@@ -1,7 +1,7 @@
 // Options that name parts of the model, checked against it: a name with a slip would change nothing and leave a wrong
 // number without a word.
-#ifndef ONNX_MEM_CLI_COMMANDS_UNMATCHED_H_
-#define ONNX_MEM_CLI_COMMANDS_UNMATCHED_H_
+#ifndef ONNX_MEM_CLI_ANSWERS_UNMATCHED_H_
+#define ONNX_MEM_CLI_ANSWERS_UNMATCHED_H_
 
 #include <span>
 #include <vector>
@@ -28,4 +28,4 @@ std::vector<Diagnostic> UnmatchedPatterns(const Run& run, const Analysis& analys
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_CLI_COMMANDS_UNMATCHED_H_
+#endif  // ONNX_MEM_CLI_ANSWERS_UNMATCHED_H_

@@ -1,4 +1,4 @@
-#include "cli/commands/unmatched.h"
+#include "cli/answers/unmatched.h"
 
 #include <algorithm>
 #include <regex>

@@ -1,0 +1,175 @@
+// What a training step and an inference need, at one batch or several.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/devices/gpus.h"
+#include "analyzer/graph/status_macros.h"
+#include "cli/answers/advice_tables.h"
+#include "cli/answers/answers.h"
+#include "cli/answers/batch_dim.h"
+#include "cli/answers/clock.h"
+#include "cli/answers/local_card.h"
+#include "cli/answers/unmatched.h"
+#include "cli/report/analyze/present.h"
+#include "cli/report/analyze/report.h"
+
+namespace onnx_mem {
+namespace {
+
+absl::StatusOr<std::vector<Limit>> LimitsWith(const Options& options, const std::optional<LocalCard>& local) {
+  std::vector<Limit> limits;
+  if (local) {
+    limits.push_back({Limit::Kind::kGpu, local->gpu.name, local->gpu.free_bytes, StateText(*local, options.units)});
+  } else if (!options.gpu.empty()) {
+    ASSIGN_OR_RETURN(const Gpu gpu, FindGpu(options.gpu));
+    limits.push_back({Limit::Kind::kGpu, gpu.name, UsableBytes(gpu)});
+  }
+  if (options.gpu_memory_bytes) limits.push_back({Limit::Kind::kGpu, "", *options.gpu_memory_bytes});
+  if (options.budget_bytes) limits.push_back({Limit::Kind::kBudget, "", *options.budget_bytes});
+  return limits;
+}
+
+// With --strict, what would be told as a warning ends the run.
+absl::Status CheckStrict(const std::vector<Diagnostic>& warnings) {
+  if (warnings.empty()) return absl::OkStatus();
+  std::vector<std::string> codes;
+  for (const Diagnostic& warning : warnings) codes.push_back(warning.code);
+  const Diagnostic& first = warnings.front();
+  std::vector<std::string> details = first.details;
+  details.push_back(absl::StrFormat("why: --strict takes warnings for errors: %s", absl::StrJoin(codes, ", ")));
+  return ErrorStatus(absl::StatusCode::kFailedPrecondition, first.code, first.message, std::move(details));
+}
+
+std::vector<Diagnostic> WarningsOf(const Analysis& analysis) {
+  std::vector<Diagnostic> warnings;
+  for (const Diagnostic& diagnostic : analysis.diagnostics) {
+    if (diagnostic.severity == Severity::kWarning) warnings.push_back(diagnostic);
+  }
+  return warnings;
+}
+
+// Runs at one batch after another; the first analysis is kept whole.
+struct Sweep {
+  std::vector<RunSummary> runs;
+  std::vector<RunSummary> beyond;  // BatchesBeyond, which only the law between batch and bytes looks at
+  std::optional<Analysis> first;
+};
+
+absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, const Options& options,
+                                     const Clock& clock) {
+  std::vector<std::optional<int64_t>> batches(options.batches.begin(), options.batches.end());
+  if (batches.empty()) batches.push_back(std::nullopt);
+  Sweep sweep;
+  for (const std::optional<int64_t>& batch : batches) {
+    workload.bindings.batch = batch;
+    ASSIGN_OR_RETURN(Analysis analysis, Analyze(file, workload));
+    RunSummary run = Summarize(analysis, &clock);
+    if (options.plan) run.recompute_flops = analysis.recompute_flops;
+    sweep.runs.push_back(std::move(run));
+    if (!sweep.first) sweep.first = std::move(analysis);
+  }
+  if (batches.size() < 2 || options.quiet) return sweep;
+  if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
+  workload.training_bounds = false;  // the law is about peaks alone
+  for (int64_t batch : BatchesBeyond(**std::max_element(batches.begin(), batches.end()))) {
+    workload.bindings.batch = batch;
+    const absl::StatusOr<Analysis> analysis = Analyze(file, workload);
+    if (!analysis.ok()) {  // nobody asked for this batch
+      sweep.beyond.clear();
+      break;
+    }
+    sweep.beyond.push_back(Summarize(*analysis));
+  }
+  return sweep;
+}
+
+bool WantsAdvice(const Options& options) {
+  return options.batches.size() <= 1 && !options.quiet && options.by == By::kNone;
+}
+
+// Advice takes some forty enactments, and the checkpoints of a plan: a quarter of a minute for a graph of this size.
+bool IsTooLargeForAdvice(const Graph& graph) {
+  constexpr size_t kMostNodes = 50'000;
+  return graph.nodes.size() > kMostNodes;
+}
+
+Diagnostic NoAdviceNote(const Graph& graph) {
+  Diagnostic note{.code = "no-advice", .severity = Severity::kNote, .count = 1};
+  note.message =
+      absl::StrFormat("what would save most is not worked out for a graph of %d nodes", graph.nodes.size());
+  note.details = {"try: the change itself, for example --amp bf16, --optimizer sgd or a smaller --batch"};
+  return note;
+}
+
+// What would save most of the run that answers. Advice is no reason to fail: nothing is said where it cannot be had.
+Table SavingsOf(const ModelFile& file, Workload workload, const Options& options, const Gpu* card) {
+  constexpr int64_t kPlanIterations = 12;
+  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  workload.bindings = WithBatchOption(file, workload.bindings);
+  if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
+  Meter meter(file);
+  const auto savings = RankSavings(meter, workload, {card, kPlanIterations});
+  return savings.ok() ? SavingsTable(*savings) : Table{};
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options) {
+  ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(options.gpu));
+  return LimitsWith(options, local);
+}
+
+absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels& open) {
+  Workload workload = options.workload;
+  workload.training_bounds = true;
+  if (options.plan) workload.run.segments = *options.plan;
+  ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(options.gpu));
+  ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsWith(options, local));
+  ASSIGN_OR_RETURN(const Clock clock, ClockOf(options, local ? &local->gpu : nullptr));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
+  ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(*file, workload, options, clock));
+
+  RETURN_IF_ERROR(CheckNames(options.workload.run, sweep.first->graph));
+  RETURN_IF_ERROR(CheckFreeze(options.workload.run, *sweep.first));
+  for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, *sweep.first)) {
+    sweep.first->diagnostics.push_back(std::move(warning));
+  }
+  if (const RunFigures* figures = MainFigures(*sweep.first)) {
+    for (Diagnostic& warning : UnmatchedTimes(clock, figures->program)) {
+      sweep.first->diagnostics.push_back(std::move(warning));
+    }
+  }
+
+  const bool advise = WantsAdvice(options) && !IsTooLargeForAdvice(sweep.first->graph);
+  if (WantsAdvice(options) && !advise) sweep.first->diagnostics.push_back(NoAdviceNote(sweep.first->graph));
+  if (local && options.verbose) sweep.first->diagnostics.push_back(UseNote(local->gpu, options.units));
+
+  Answered answer;
+  answer.warnings = WarningsOf(*sweep.first);
+  if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
+  ReportRequest request;
+  request.by = options.by;
+  request.verbose = options.verbose;
+  request.limits = limits;
+  request.clock = &clock;
+  if (!options.exports.empty()) {
+    request.every_table = true;
+    request.top = 0;
+    RETURN_IF_ERROR(WriteExports(BuildReport(request, sweep.runs, sweep.beyond, *sweep.first), options));
+  }
+  request.every_table = false;
+  request.top = options.top;
+  answer.report = BuildReport(request, std::move(sweep.runs), sweep.beyond, *sweep.first);
+  answer.yes = WithinLimits(answer.report);
+  if (!advise) return answer;
+  answer.savings = [file, workload, options, card = FindGpu(local ? local->gpu.name : options.gpu)] {
+    return SavingsOf(*file, workload, options, card.ok() ? &*card : nullptr);
+  };
+  return answer;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,57 @@
+// Options -> the report that answers them: what the commands (cli/commands) and the library (library/) share. A command
+// prints the report, the library hands it out.
+#ifndef ONNX_MEM_CLI_ANSWERS_ANSWERS_H_
+#define ONNX_MEM_CLI_ANSWERS_ANSWERS_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/onnx/build/import.h"
+#include "cli/options/options.h"
+#include "cli/report/analyze/report.h"
+#include "planner/plans/advice/fit.h"
+#include "planner/plans/code/emit_pytorch.h"
+
+namespace onnx_mem {
+
+// Models that are open: entry i stands for operand i of the options. What has none is opened by its path.
+using OpenModels = std::vector<std::shared_ptr<const ModelFile>>;
+
+// Errors: those of ModelFile::Open.
+absl::StatusOr<std::shared_ptr<const ModelFile>> ModelOf(const Options& options, const OpenModels& open,
+                                                         size_t operand);
+
+struct Answered {
+  Report report = {};
+  std::vector<Diagnostic> warnings = {};
+  bool yes = true;  // within every limit that was asked about
+  // analyze: what would save most, for report.savings. It takes longer than all the rest; empty: not to be told.
+  std::function<Table()> savings = nullptr;
+  std::vector<FitWay> ways = {};  // fit: those of the table "ways"
+  // plan: the plan that was given, else the chosen one, as "pytorch" or "json"; empty without a chosen plan.
+  std::function<absl::StatusOr<EmittedCode>(std::string_view form)> emit = nullptr;
+};
+
+// Each writes the files of options.exports. Errors: those of the options' values, of the model and of the analysis.
+
+// One model, at one batch or several.
+absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels& open = {});
+
+// With options.emit and a plan to emit, the report is not completed.
+absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& open = {});
+
+absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& open = {});
+
+absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels& open = {});
+
+// What --gpu, --gpu-memory and --budget hold a run against.
+absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_ANSWERS_ANSWERS_H_

@@ -1,0 +1,188 @@
+// What changed from A to B, signed. A side is a model at a batch, or a report that was
+// saved.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/graph/bytes.h"
+#include "analyzer/graph/status_macros.h"
+#include "cli/answers/answers.h"
+#include "cli/answers/like_base.h"
+#include "cli/answers/unmatched.h"
+#include "cli/files/saved_report.h"
+#include "cli/options/option_values.h"
+#include "cli/report/analyze/present.h"
+#include "cli/report/compare/comparison.h"
+
+namespace onnx_mem {
+namespace {
+
+// What one side is made from.
+struct SideRequest {
+  size_t operand = 0;
+  std::string path;
+  std::optional<int64_t> batch;
+};
+
+// One batch holds for all models; as many batches as models are one each; one model at several batches is compared
+// with itself, the first batch being the base.
+absl::StatusOr<std::vector<SideRequest>> RequestsOf(const Options& options) {
+  const std::vector<std::string>& paths = options.operands;
+  const std::vector<int64_t>& batches = options.batches;
+  std::vector<SideRequest> requests;
+  if (paths.size() == 1) {
+    for (int64_t batch : batches) requests.push_back({0, paths.front(), batch});
+    if (requests.size() >= 2) return requests;
+    return UsageError("nothing to compare with: give a second model, or a second batch",
+                      {absl::StrFormat("try: onnx-mem compare %s OTHER.onnx", paths.front()),
+                       absl::StrFormat("try: onnx-mem compare %s --batch 32,64", paths.front())});
+  }
+  if (batches.size() > 1 && batches.size() != paths.size()) {
+    return UsageError(absl::StrFormat("%d batches for %d models: give one for all, or one for each", batches.size(),
+                                      paths.size()));
+  }
+  for (size_t i = 0; i < paths.size(); ++i) {
+    SideRequest& request = requests.emplace_back(SideRequest{i, paths[i], std::nullopt});
+    if (!batches.empty()) request.batch = batches.size() == 1 ? batches.front() : batches[i];
+  }
+  return requests;
+}
+
+// `status` with the file that it is about, which matters where there are several.
+absl::Status About(const std::string& path, const absl::Status& status) {
+  const Diagnostic diagnostic = DiagnosticOf(status);
+  if (diagnostic.code == "internal" || absl::StrContains(diagnostic.message, path)) return status;
+  return ErrorStatus(status.code(), diagnostic.code, absl::StrFormat("%s: %s", path, diagnostic.message),
+                     diagnostic.details);
+}
+
+absl::StatusOr<Analysis> AnalyzeSide(const ModelFile& file, const SideRequest& request, Workload workload) {
+  workload.bindings.batch = request.batch;
+  absl::StatusOr<Analysis> analysis = Analyze(file, workload);
+  if (!analysis.ok()) return About(request.path, analysis.status());
+  return analysis;
+}
+
+bool Asks(const Workload& workload) { return workload.run.dtype || workload.run.autocast; }
+
+absl::Status CheckCompare(const Options& options) {
+  if (options.like_base && (options.operands.empty() || !absl::EndsWith(options.operands.front(), ".json"))) {
+    return UsageError("--like base: the base is a model, and the options hold for every model already",
+                      {"try: onnx-mem compare base.json MODEL --like base"});
+  }
+  if (options.by == By::kNone || options.by == By::kLayer) return absl::OkStatus();
+  return UsageError("--by: compare lists layers only", {"try: --by layer"});
+}
+
+// The type of the first head that is an export in half precision, where the base is not.
+DType HalfTypeOfHeads(const Comparison& comparison) {
+  if (comparison.base.half) return DType::kUnknown;
+  for (const ComparedSide& head : comparison.heads) {
+    if (head.half) return head.half->dtype;
+  }
+  return DType::kUnknown;
+}
+
+// Warnings of all sides; with the name of the side where not all have it.
+std::vector<Diagnostic> WarningsOf(const std::vector<ComparedSide>& sides) {
+  std::vector<Diagnostic> warnings;
+  for (const ComparedSide& side : sides) {
+    for (const Diagnostic& note : side.report.notes) {
+      if (note.severity != Severity::kWarning) continue;
+      const auto has = [&](const ComparedSide& other) {
+        return std::any_of(other.report.notes.begin(), other.report.notes.end(),
+                           [&](const Diagnostic& theirs) { return theirs.message == note.message; });
+      };
+      Diagnostic warning = note;
+      if (!std::all_of(sides.begin(), sides.end(), has)) {
+        warning.message = absl::StrFormat("%s: %s", side.report.model.path, note.message);
+      }
+      const auto same = [&](const Diagnostic& other) { return other.message == warning.message; };
+      if (std::none_of(warnings.begin(), warnings.end(), same)) warnings.push_back(std::move(warning));
+    }
+  }
+  return warnings;
+}
+
+// A warning for each head that needs more than --budget.
+std::vector<Diagnostic> OverBudget(const Comparison& comparison, const Options& options) {
+  std::vector<Diagnostic> warnings;
+  for (const ComparedSide& head : comparison.heads) {
+    const int64_t device_bytes = MainPart(head.report.runs.front()).device_bytes;
+    if (device_bytes <= *options.budget_bytes) continue;
+    Diagnostic warning{.code = "over-budget", .severity = Severity::kWarning};
+    warning.bytes = device_bytes - *options.budget_bytes;
+    warning.message = absl::StrFormat("'%s' needs %s on the GPU, more than the budget of %s", head.report.model.path,
+                                      FormatBytesIn(device_bytes, options.units),
+                                      FormatBytesIn(*options.budget_bytes, options.units));
+    warnings.push_back(std::move(warning));
+  }
+  return warnings;
+}
+
+}  // namespace
+
+absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels& open) {
+  RETURN_IF_ERROR(CheckCompare(options));
+  ASSIGN_OR_RETURN(std::vector<SideRequest> requests, RequestsOf(options));
+  std::vector<ComparedSide> sides;
+  std::shared_ptr<const ModelFile> base_file;
+  Answered answer;
+  Workload workload = options.workload;
+  std::vector<std::vector<Parameter>> models;
+  std::optional<int64_t> saved_batch;  // a model without a batch of its own takes that of a report before it
+  for (SideRequest& request : requests) {
+    if (request.operand >= open.size() && absl::EndsWith(request.path, ".json")) {
+      ASSIGN_OR_RETURN(ComparedSide side, ReadSavedReport(request.path, request.batch));
+      saved_batch = side.report.runs.front().batch;
+      if (sides.empty() && options.like_base) {
+        Options like = options;
+        RETURN_IF_ERROR(TakeOver(side, like));
+        workload = like.workload;
+      }
+      sides.push_back(std::move(side));
+      continue;
+    }
+    if (!request.batch) request.batch = saved_batch;
+    ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, request.operand));
+    ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeSide(*file, request, workload));
+    sides.push_back(ComparedOf(analysis));
+    models.push_back(analysis.parameters);
+    if (sides.size() == 1) base_file = file;
+  }
+  for (size_t i = 1; i < sides.size(); ++i) RETURN_IF_ERROR(CheckSameAssumptions(sides.front(), sides[i]));
+  if (!models.empty()) RETURN_IF_ERROR(CheckFreeze(options.workload.run, models));
+  answer.warnings = WarningsOf(sides);
+  ComparedSide base = std::move(sides.front());
+  sides.erase(sides.begin());
+  auto comparison = std::make_shared<Comparison>(Compare(std::move(base), std::move(sides)));
+  comparison->amp_dtype = HalfTypeOfHeads(*comparison);
+  if (comparison->amp_dtype != DType::kUnknown && base_file && !Asks(options.workload)) {
+    Workload autocast = options.workload;
+    autocast.run.autocast = comparison->amp_dtype;
+    ASSIGN_OR_RETURN(const Analysis amp, AnalyzeSide(*base_file, requests.front(), std::move(autocast)));
+    comparison->base_amp = Summarize(amp);
+  }
+  if (options.max_increase_percent) comparison->gate = CheckGate(*comparison, *options.max_increase_percent);
+  Report& report = answer.report;
+  report.command = options.command;
+  report.comparison = comparison;
+  report.shown_table = options.by == By::kLayer ? "layers" : "";
+  report.top = options.top.value_or(kDefaultTop);
+  report.top_given = options.top.has_value();
+  RETURN_IF_ERROR(WriteExports(report, options));
+  if (options.budget_bytes) {
+    for (Diagnostic& warning : OverBudget(*comparison, options)) answer.warnings.push_back(std::move(warning));
+  }
+  const bool over = std::any_of(answer.warnings.begin(), answer.warnings.end(),
+                                [](const Diagnostic& warning) { return warning.code == "over-budget"; });
+  const bool grew = comparison->gate && !comparison->gate->exceeded.empty();
+  answer.yes = !over && !grew;
+  return answer;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,153 @@
+// Checkpoint segments with which training of a model fits a budget.
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/devices/gpus.h"
+#include "analyzer/graph/status_macros.h"
+#include "cli/answers/answers.h"
+#include "cli/answers/batch_dim.h"
+#include "cli/answers/clock.h"
+#include "cli/answers/local_card.h"
+#include "cli/answers/unmatched.h"
+#include "cli/options/option_values.h"
+#include "cli/report/analyze/present.h"
+#include "cli/report/analyze/report.h"
+#include "cli/report/plan/plan_report.h"
+#include "planner/plans/code/emit_pytorch.h"
+#include "planner/plans/search/largest_batch.h"
+
+namespace onnx_mem {
+namespace {
+
+// --budget, else what the card offers.
+absl::StatusOr<std::optional<int64_t>> BudgetOf(const Options& options, const std::optional<LocalCard>& local) {
+  if (options.budget_bytes) return options.budget_bytes;
+  if (options.gpu_memory_bytes) return options.gpu_memory_bytes;
+  if (local) return local->gpu.free_bytes;
+  if (options.gpu.empty()) return std::nullopt;
+  ASSIGN_OR_RETURN(const Gpu gpu, FindGpu(options.gpu));
+  return UsableBytes(gpu);
+}
+
+absl::StatusOr<PlanRequest> RequestOf(const Options& options) {
+  PlanRequest request;
+  ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(options.gpu));
+  ASSIGN_OR_RETURN(request.budget_bytes, BudgetOf(options, local));
+  request.budget_line = options.budget_line;
+  request.cost_line = options.cost_line;
+  // Whoever measured times wants them used.
+  if (!options.cost_file.empty() && !options.cost_line_given) request.cost_line = CostLine::kTime;
+  ASSIGN_OR_RETURN(request.clock, ClockOf(options, local ? &local->gpu : nullptr));
+  request.max_slowdown = options.max_slowdown;
+  request.method = options.method;
+  request.granularity = options.granularity;
+  request.time_limit_s = options.time_limit_s;
+  request.iteration_limit = options.iteration_limit;
+  if (options.plan) request.given = *options.plan;
+  return request;
+}
+
+absl::StatusOr<Workload> WorkloadOf(const Options& options) {
+  if (options.batches.size() > 1) {
+    return UsageError("a plan is for one batch", {"try: one run per batch"});
+  }
+  Workload workload = options.workload;
+  workload.mode = Mode::kTraining;
+  workload.run.training = true;
+  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  return workload;
+}
+
+absl::StatusOr<LargestBatch> LargestOf(const ModelFile& file, const Workload& workload, const PlanRequest& request) {
+  if (!request.budget_bytes) return UsageError("--max-batch wants a budget", {"try: --budget 16GiB, or --gpu NAME"});
+  if (workload.bindings.batch) return UsageError("--batch and --max-batch: choose one");
+  return FindLargestBatch(file, workload, request);
+}
+
+absl::StatusOr<std::vector<int64_t>> LiveBytesWith(const ImportedModel& model, Workload workload,
+                                                   const ModulePlan& plan) {
+  for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
+  ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeImported(model, workload));
+  return analysis.training->timeline.live_bytes;
+}
+
+// The plan that --plan gives, else the chosen one, as something to run rather than to read.
+absl::StatusOr<EmittedCode> EmitChosen(const ImportedModel& model, const Workload& workload, const PlanAnswer& plans,
+                                       std::string_view form) {
+  const auto given =
+      std::find_if(plans.plans.begin(), plans.plans.end(), [](const auto& p) { return p.method == "given"; });
+  const ModulePlan& plan = given != plans.plans.end() ? *given : plans.plans[*plans.chosen];
+  if (form == "json") return EmittedCode{EmitPlanJson(model.info, plan), {}};
+  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
+  return EmitPytorch(lowered, model.info, plans.baseline, plan);
+}
+
+}  // namespace
+
+absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& open) {
+  ASSIGN_OR_RETURN(const PlanRequest request, RequestOf(options));
+  ASSIGN_OR_RETURN(Workload workload, WorkloadOf(options));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
+  workload.bindings = WithBatchOption(*file, workload.bindings);
+  PlanPart part;
+  part.request = request;
+  if (options.max_batch) {
+    ASSIGN_OR_RETURN(part.largest_batch, LargestOf(*file, workload, request));
+    workload.bindings.batch = std::max<int64_t>(1, part.largest_batch->batch);
+  }
+  ASSIGN_OR_RETURN(ImportedModel imported, file->Import(workload.bindings));
+  const auto model = std::make_shared<const ImportedModel>(std::move(imported));
+  ASSIGN_OR_RETURN(Analysis baseline, AnalyzeImported(*model, workload));
+  RETURN_IF_ERROR(CheckNames(options.workload.run, baseline.graph));
+  RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
+
+  ASSIGN_OR_RETURN(part.answer, PlanModel(*model, workload, request));
+  Answered answer;
+  if (part.answer.chosen) {
+    answer.emit = [model, workload, plans = part.answer](std::string_view form) {
+      return EmitChosen(*model, workload, plans, form);
+    };
+    if (!options.emit.empty()) return answer;
+  }
+  if (part.answer.chosen && !part.answer.plans[*part.answer.chosen].segments.empty()) {
+    ASSIGN_OR_RETURN(part.live_bytes, LiveBytesWith(*model, workload, part.answer.plans[*part.answer.chosen]));
+  }
+  if (!part.answer.chosen && request.budget_bytes && !options.max_batch) {
+    part.smaller_batch = FindSmallerBatch(*file, workload, request, baseline.batch);
+  }
+  // The analysis has told what importing and lowering had to say; what is new is the planner's own.
+  baseline.diagnostics = model->diagnostics;
+  baseline.diagnostics.insert(baseline.diagnostics.end(), part.answer.diagnostics.begin(),
+                              part.answer.diagnostics.end());
+  for (Diagnostic& warning : UnmatchedTimes(request.clock, baseline.training->program)) {
+    baseline.diagnostics.push_back(std::move(warning));
+  }
+  for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, baseline)) {
+    baseline.diagnostics.push_back(std::move(warning));
+  }
+
+  ReportRequest report_request;
+  report_request.command = "plan";
+  report_request.top = options.top;
+  report_request.verbose = options.verbose;
+  Report report = BuildReport(report_request, {Summarize(baseline)}, {}, baseline);
+  report.tables.push_back(CurveTable(part));
+  report.shown_table = report.tables.back().key;
+  report.top = 0;  // csv and md hold the whole curve
+  report.top_given = options.top.has_value();
+  if (report.top_given) report.top = *options.top;
+  report.plan = std::move(part);
+  if (!options.exports.empty()) RETURN_IF_ERROR(WriteExports(report, options));
+
+  for (const Diagnostic& diagnostic : report.notes) {
+    if (diagnostic.severity == Severity::kWarning) answer.warnings.push_back(diagnostic);
+  }
+  answer.yes = report.plan->answer.chosen.has_value();
+  answer.report = std::move(report);
+  return answer;
+}
+
+}  // namespace onnx_mem
