@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
+import logging
 from collections.abc import Iterator
 
 import torch
@@ -11,6 +13,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from ..errors import CannotRecord
 from .attention import GpuAttention
+from .recurrent import RECURRENT, recurrent
 
 DEVICE = "cuda"
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
@@ -34,6 +37,11 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         # The fused inference path of nn.TransformerEncoderLayer is no eager program and is not taken in training.
         stack.callback(torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled())
         torch.backends.mha.set_fastpath_enabled(False)
+        log = logging.getLogger("torch._subclasses.fake_tensor")              # tells failures that are raised as well
+        stack.callback(log.setLevel, log.level)
+        log.setLevel(logging.CRITICAL)
+        for name in RECURRENT:
+            patch(stack, torch._VF, name, functools.partial(recurrent, name))
         # A GPU would have the generator's state: none here, and no memory of the model's.
         patch(stack, torch, "get_rng_state", lambda: None)
         patch(stack, torch, "set_rng_state", lambda state: None)

@@ -79,10 +79,12 @@ class Engine:
             for h in own.pop(n):
                 h.tensor = None
             h = None
-            outs = list(outs) if outs is not None else [None] * len(n.next_functions)
-            edges = [e for e in n.next_functions]
-            if isinstance(n, BackwardCFunction) and len(outs) != len(edges):
-                outs = outs[:len(edges)]
+            python = isinstance(n, BackwardCFunction)
+            outs = list(outs) if outs is not None else [None] * len(n.needs_input_grad if python else n.next_functions)
+            edges = list(n.next_functions)
+            if python:                                 # one result per argument of forward, one edge per tensor of them
+                outs = [g for g, needed in zip(outs, n.needs_input_grad) if needed]
+                edges = [e for e in edges if e[0] is not None]
             for i, (m, slot) in enumerate(edges):
                 g, outs[i] = outs[i], None
                 if m is None:
@@ -107,9 +109,9 @@ class Engine:
 
     @staticmethod
     def _hand_on(m, slot, g, incoming):
-        metadata = m._input_metadata[slot] if not m.name().endswith("AccumulateGrad") else None
-        if metadata is not None and tuple(metadata.shape) != tuple(g.shape):
-            g = g.sum_to_size(metadata.shape)
+        shape = tuple(m._input_metadata[slot].shape)
+        if shape != tuple(g.shape):
+            g = g.sum_to_size(shape)
         met = incoming.setdefault(m, {})
         if slot not in met:
             met[slot] = g
@@ -129,8 +131,6 @@ def _rank(n):
 
 def _accumulate(parameter, gradients):
     g = gradients.pop(0)
-    if g.shape != parameter.shape:
-        g = g.sum_to_size(parameter.shape)
     if parameter.grad is not None:
         parameter.grad.add_(g)
     else:                                       # taken over when dense with the parameter's strides, else copied

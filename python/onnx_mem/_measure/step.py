@@ -10,8 +10,7 @@ import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves
 
 from .._fake.inputs import input_names
-from .._fake.tensors import batch_of, fake_cuda, patch, refuse_what_is_not_plain, resized, weightless
-from .._record.spans import RECURRENT, recurrent
+from .._fake.tensors import batch_of, fake_cuda, refuse_what_is_not_plain, resized, weightless
 from ..errors import Error
 from .engine import Engine
 from .storages import StorageTracker
@@ -33,7 +32,8 @@ class Measured:
       first_step_peak_bytes: of training: in step 1. None for inference.
       end_of_forward_bytes: live when the loss is there, in step 2.
       saved_activation_bytes: storages made in forward that autograd keeps for backward; those of the loss are not in it.
-      parameter_bytes, buffer_bytes, input_bytes: what there is before the step; input_bytes with the loss's target.
+      parameter_bytes, buffer_bytes, input_bytes: what there is before the step; buffers with the tables and caches that a
+        first call leaves behind, inputs with the loss's target.
       peak_phase, peak_operator: where peak_bytes was.
       breakdown: bytes per category at the peak; the sum is peak_bytes.
     """
@@ -108,21 +108,21 @@ def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto",
     """measure() of a fake model; `inputs()` makes fresh fake (args, kwargs). Call it inside fake_cuda()."""
     model.train(training)
     with torch.set_grad_enabled(training), contextlib.ExitStack() as stack:
-        _native_recurrent(stack)
-        x, kw = inputs()
-        model(*x, **kw)                        # caches that the first call makes; and the shape of the target
-        x, kw = inputs()
-        out = model(*x, **kw)
-        loss_kind, targets = _targets(out, loss, vocabulary) if training else (None, [])
+        tracker = tracker or StorageTracker()
+        with tracker:                          # what the first calls leave behind (tables, caches) is there from then on
+            x, kw = inputs()
+            model(*x, **kw)
+            x, kw = inputs()
+            out = model(*x, **kw)
+            loss_kind, targets = _targets(out, loss, vocabulary) if training else (None, [])
+            del out
+            gc.collect()
         if training and loss_kind is None:
             raise Error("the model returns no floating tensor: there is no loss to train on", "no-loss")
-        del out
         trained = [p for p in model.parameters() if p.requires_grad]
         steps = _optimizer(optimizer, trained) if training else None
         for p in model.parameters():
             p.grad = None
-        tracker = tracker or StorageTracker()
-        gc.collect()
         for p in model.parameters():
             tracker.see(p, "param")
         for b in model.buffers():
@@ -130,6 +130,7 @@ def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto",
         for t in tree_leaves((x, kw, targets)):
             if isinstance(t, torch.Tensor):
                 tracker.see(t, "input")
+        tracker.name_rest("buffer")
         ends = []
         gc.disable()
         try:
@@ -188,7 +189,8 @@ def _result(tracker, batch, training, optimizer, loss_kind, ends) -> Measured:
         if s.counted:
             name = _CATEGORIES.get(s.category) or _by_phase(s, training)
             breakdown[name] = breakdown.get(name, 0) + s.bytes
-    static = {c: sum(s.bytes for s in tracker.seen if s.category == c and s.step < 0) for c in ("param", "buffer", "input")}
+    static = {c: sum(s.bytes for s in tracker.seen if s.category == c and s.step < 0 and s.counted)
+              for c in ("param", "buffer", "input")}
     saved = sum(s.bytes for s in tracker.seen if s.saved and s.step == last and s.category is None and s.phase == "forward"
                 and s.counted)
     return Measured(batch=batch, training=training,
@@ -203,11 +205,6 @@ def _by_phase(s, training):
     if s.phase in ("forward", "loss"):
         return "saved_activations" if s.saved else "transient_activations" if training else "activations"
     return {"backward": "activation_gradients", "optimizer": "optimizer_temporaries"}.get(s.phase, "other")
-
-
-def _native_recurrent(stack):
-    for name in RECURRENT:
-        patch(stack, torch._VF, name, lambda *args, name=name: recurrent(name, *args))
 
 
 # -- loss --------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ class StorageTracker(TorchDispatchMode):
     """Live bytes now (`live`), and per step and phase the most there were.
 
     Categories: param, buffer, input, grad, opt_state as told to see(); else by phase of birth: activation (saved or not),
-    backward, optimizer. Host tensors made in forward are not counted: they are no memory of the device."""
+    backward, optimizer. Host tensors are not counted: they are no memory of the device (but
+    an optimizer's step counters are, as measured truth has always counted them)."""
 
     def __init__(self):
         super().__init__()
@@ -41,7 +42,7 @@ class StorageTracker(TorchDispatchMode):
             s = _Seen()
             s.bytes, s.op, s.phase, s.step, s.category, s.saved = size, self.op, self.phase, self.step, category, False
             s.node = _node() if self.phase == "backward" else None
-            s.counted = t.device.type != "cpu" or self.phase not in ("forward", "loss")
+            s.counted = t.device.type != "cpu" or self.phase == "optimizer"
             self.seen.append(s)
             self._number[key] = number
             weakref.finalize(storage, self._dead, key, number).atexit = False
@@ -59,6 +60,12 @@ class StorageTracker(TorchDispatchMode):
         self.live += more
         if self.step >= 0 and self.live > self.peaks.get(self.step, (-1,))[0]:
             self.peaks[self.step] = (self.live, self.phase, self.op, list(self._alive))
+
+    def name_rest(self, category: str) -> None:
+        """What lives and has no category gets this one."""
+        for number in self._alive:
+            if self.seen[number].category is None:
+                self.seen[number].category = category
 
     def start_step(self, step: int) -> None:
         self.step = step

@@ -107,7 +107,7 @@ class Observer(TorchDispatchMode):
             return self.new(t, "const")
         found = self._by_window.get(self._window(t))
         if found is not None:
-            if not (self.grad_on and found in self._differentiable and not t.requires_grad):
+            if not (self.grad_on and self.pending is None and found in self._differentiable and not t.requires_grad):
                 self._bind(t, found)
                 return found
             cut = self.new(t, "value")              # x.data: the same window without a history
@@ -131,7 +131,7 @@ class Observer(TorchDispatchMode):
     def encode(self, a):
         if isinstance(a, torch.Tensor):
             v = self.value(a)
-            if self.grad_on and a.requires_grad:
+            if self.grad_on and self.pending is None and a.requires_grad:
                 self._differentiable.add(v)
                 if a.is_leaf and self.values[v]["kind"] in ("value", "const", "input") and not self.values[v].get("leaf"):
                     self.values[v]["leaf"] = True

@@ -9,12 +9,12 @@ import torch
 import torch.utils.checkpoint
 from torch.utils._pytree import tree_leaves, tree_unflatten, treespec_loads
 
+from .._fake.recurrent import RECURRENT, recurrent
 from .._fake.tensors import DEVICE
 from ..errors import Error
 from .record import Record
 from .settle import reads
 from .sizes import at_batch
-from .spans import RECURRENT, recurrent
 
 
 @functools.cache
@@ -224,7 +224,7 @@ class _Run:
             return tuple(local[v] for v in outs)
         results = torch.utils.checkpoint.checkpoint(run, *[env[v] for v in given], use_reentrant=False,
                                                     preserve_rng_state=False)
-        others = run = None
+        run = None
         for v, t in zip(outs, results):
             env[v] = t
         results = t = None
@@ -254,10 +254,9 @@ class _Function(torch.autograd.Function):
     def forward(ctx, run, block, env, of, to, outs, *tensors):
         env.update(zip(to, tensors))
         saved, held = block.closing["endfunction"], block.closing["held"]
-        kept = {v for x in block.op_lines() for v in x["drops"]}       # Python's names in forward go when it returns
-        run.block(block, env, kept)
+        run.block(block, env, {*saved, *held, *outs})
         ctx.run, ctx.block, ctx.to = run, block, to
-        ctx.saved, ctx.save = saved, None
+        ctx.saved = saved
         ctx.save_for_backward(*[env[v] for v in saved])
         ctx.held = {v: env[v] for v in held}
         ctx.statics = {v: t for v, t in env.items() if run.values[v]["kind"] in ("param", "buffer", "const", "input")}

@@ -14,10 +14,9 @@ import torch.utils.checkpoint
 from torch.autograd.function import Function, FunctionCtx
 from torch.utils._pytree import tree_leaves
 
+from .._fake.recurrent import RECURRENT, recurrent
 from .._fake.tensors import patch
 from ..errors import CannotRecord
-
-RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 
 class FunctionSpan:
@@ -211,9 +210,3 @@ def _recurrent(observer, name, *args):
         observer.quiet -= 1
     observer.note_op(name, encoded, {}, out)
     return out
-
-
-def recurrent(name: str, *args):
-    """The layer as the native CUDA path runs it (cuDNN's cannot run without a device)."""
-    with torch.backends.cudnn.flags(enabled=False):
-        return getattr(torch._C._VariableFunctions, name)(*args)
