@@ -253,6 +253,17 @@ def _timm(name, n=64, **options):
     return make
 
 
+def _gmlp():
+    from timm.models import mlp_mixer
+    return mlp_mixer.MlpMixer(img_size=64, patch_size=16, num_blocks=3, embed_dim=64, mlp_ratio=6,
+                              block_layer=mlp_mixer.SpatialGatingBlock, mlp_layer=mlp_mixer.GatedMlp), (_images(64),), {}
+
+
+def _convnext():
+    from timm.models.convnext import ConvNeXt
+    return ConvNeXt(depths=(1, 1, 2, 1), dims=(16, 32, 48, 64), conv_mlp=True, drop_path_rate=0.1), (_images(64),), {}
+
+
 def _hf(build):
     def make():
         import transformers
@@ -286,7 +297,7 @@ def _t5(t):
 
 def _llama_checkpointed(t):
     model, kwargs = _llama(t)
-    model.gradient_checkpointing_enable({"use_reentrant": False})
+    model.activation_checkpointing_enable({"use_reentrant": False})
     return model, kwargs
 
 
@@ -313,8 +324,8 @@ LIBRARY = {
     "densenet_small": _torchvision("DenseNet", growth_rate=8, block_config=(2, 3, 2), num_init_features=16),
     "swin_small": _torchvision("SwinTransformer", patch_size=[4, 4], embed_dim=24, depths=[2, 2], num_heads=[2, 4],
                                window_size=[4, 4]),
-    "gmlp": _timm("gmlp_s16_224", img_size=64, depth=3, embed_dim=64),
-    "convnext": _timm("convnext_atto", depths=(1, 1, 2, 1), dims=(16, 32, 48, 64)),
+    "gmlp": _gmlp,
+    "convnext": _convnext,
     "efficientnet": _timm("efficientnet_b0", drop_path_rate=0.2),
     "gpt2": _hf(_gpt2),
     "bert": _hf(_bert),

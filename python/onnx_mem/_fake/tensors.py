@@ -92,12 +92,12 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs) -> list[str]:
     return notes
 
 
-def weightless(model: torch.nn.Module) -> torch.nn.Module:
-    """A copy of `model` whose parameters, buffers and plain tensor attributes are fake ones on DEVICE.
+def weightless(model: torch.nn.Module, device: str = DEVICE) -> torch.nn.Module:
+    """A copy of `model` whose parameters, buffers and plain tensor attributes are fake ones on `device`.
 
     Shared tensors stay shared, and so do the storages of tensors that are views of another one. No data is read. Call it
-    inside fake_cuda(). A model that is fake on DEVICE already is returned as it is."""
-    if any(isinstance(t, FakeTensor) and t.device.type == DEVICE for t in model.parameters()):
+    inside fake_cuda() or another fake mode. A model that is fake there already is returned as it is."""
+    if any(isinstance(t, FakeTensor) and t.device.type == device for t in model.parameters()):
         return model
     memo: dict[int, object] = {}
     tensors = list(model.parameters()) + list(model.buffers())
@@ -115,7 +115,7 @@ def weightless(model: torch.nn.Module) -> torch.nn.Module:
             if base is not None and base is not t and base.dtype == t.dtype and id(base) in memo:
                 fake = torch.as_strided(whole[id(base)], tuple(t.shape), t.stride(), t.storage_offset())
             else:
-                fake = torch.empty_strided(tuple(t.shape), t.stride(), dtype=t.dtype, device=DEVICE)
+                fake = torch.empty_strided(tuple(t.shape), t.stride(), dtype=t.dtype, device=device)
             whole[id(t)] = fake
             if isinstance(t, torch.nn.Parameter):
                 memo[id(t)] = torch.nn.Parameter(fake, requires_grad=t.requires_grad)

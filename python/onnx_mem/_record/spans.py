@@ -183,12 +183,26 @@ def _checkpoint(observer, function, args, kwargs, *, use_reentrant=None, context
         raise CannotRecord("selective checkpointing (context_fn) in the model's code is not recorded")
     reentrant = use_reentrant is None or bool(use_reentrant)
     observer.note_grad_mode()
-    values = [observer.value(t) for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+    values = [observer.value(t) for t in tree_leaves((args, kwargs, _closure(function))) if isinstance(t, torch.Tensor)]
     observer.events.append(("checkpoint", reentrant, list(dict.fromkeys(values))))
     out = function(*args, **kwargs)
     if observer.pending is not None:
         observer.pending.before_next_line(dispatching=False)
     observer.events.append(("endcheckpoint",))
+    return out
+
+
+def _closure(function) -> list:
+    """What a checkpointed function holds beside its arguments: bound arguments, and the cells of a closure."""
+    out = []
+    while isinstance(function, functools.partial):
+        out += [function.args, function.keywords]
+        function = function.func
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            out.append(cell.cell_contents)
+        except ValueError:                       # not filled yet
+            pass
     return out
 
 
