@@ -29,7 +29,7 @@ def test_training_step_of_one_layer():
 
 def test_momentum_has_its_state_from_step_2_on():
     m = onnx_mem.measure(nn.Linear(400, 300, bias=False), torch.zeros(1, 400), optimizer="momentum")
-    assert m.peak_bytes - m.first_step_peak_bytes in (0, 480000)
+    assert m.peak_phase == "backward" and m.peak_bytes > m.first_step_peak_bytes
     assert m.breakdown["optimizer_state"] == 480000
 
 

@@ -20,6 +20,22 @@ def test_replay_takes_what_the_model_takes(name):
         assert [getattr(own, f) for f in FIELDS] == [getattr(again, f) for f in FIELDS]
 
 
+def test_autocast_in_the_model_is_as_on_a_gpu():
+    class Mixed(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = torch.nn.Linear(16, 16), torch.nn.Linear(16, 4)
+
+        def forward(self, x):
+            with torch.autocast("cuda", dtype=torch.bfloat16):
+                x = self.a(self.a(x).relu())
+            return self.b(x.float())
+    record = onnx_mem.record(Mixed(), torch.zeros(2, 16))
+    assert sum(" = _to_copy " in x and "bf16[16,16]" in x for x in record.text().splitlines()) == 2    # cached: once each mode
+    for options in (dict(), dict(training=False)):
+        assert onnx_mem.verify(record, Mixed(), torch.zeros(2, 16), batch=9, **options).same
+
+
 def test_checkpoint_reentrant_is_marked():
     class Reentrant(torch.nn.Module):
         def __init__(self):
@@ -45,7 +61,7 @@ def test_trace_has_one_number_per_operator_line():
 
 
 def test_verify_tells_a_record_that_lacks_something():
-    model, args, kwargs = SMALL["named_locals"]()
+    model, args, kwargs = SMALL["views"]()
     record = onnx_mem.record(model, args, kwargs)
     assert onnx_mem.verify(record, model, args, batch=5).same
     for program in record.programs.values():

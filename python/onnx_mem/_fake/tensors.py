@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterator
 
 import torch
+import torch.cuda.amp.common
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
@@ -42,6 +43,9 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         log.setLevel(logging.CRITICAL)
         for name in RECURRENT:
             patch(stack, torch._VF, name, functools.partial(recurrent, name))
+        # torch.autocast("cuda") turns itself off where there is no GPU.
+        patch(stack, torch.cuda.amp.common, "amp_definitely_not_available", lambda: False)
+        patch(stack, torch.cuda, "is_bf16_supported", lambda *a, **k: True)
         # A GPU would have the generator's state: none here, and no memory of the model's.
         patch(stack, torch, "get_rng_state", lambda: None)
         patch(stack, torch, "set_rng_state", lambda state: None)

@@ -49,6 +49,7 @@ class Observer(TorchDispatchMode):
         self.saved_storages: set[int] = set()
         self.pending = None                         # an autograd.Function whose forward has run, see spans.py
         self.grad_on = False
+        self.in_backward = False                    # of an autograd.Function
         self.quiet = 0                              # >0: operators are part of one line and are not noted
         self._value_of: dict[int, int] = {}         # id(tensor) -> value, while that object lives
         self._by_window: dict[tuple, int] = {}      # (storage, shape, strides, offset, dtype) -> value
@@ -161,6 +162,8 @@ class Observer(TorchDispatchMode):
 
     def note_grad_mode(self) -> None:
         if torch.is_grad_enabled() != self.grad_on:
+            if self.in_backward:
+                raise CannotRecord("the backward of an autograd.Function turns gradients on")
             self.grad_on = not self.grad_on
             self.events.append(("grad", self.grad_on))
 

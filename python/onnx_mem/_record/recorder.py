@@ -49,6 +49,8 @@ def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_di
     try:
         return _record(model, args, kwargs, batch, batch_dim, names, modes, default_device=False)
     except CannotRecord as first:
+        if "device" not in str(first):
+            raise
         # A model that never ran on a GPU makes tensors without naming a device: as under torch.set_default_device.
         try:
             return _record(model, args, kwargs, batch, batch_dim, names, modes, default_device=True)

@@ -72,7 +72,7 @@ class FunctionSpan:
             raise CannotRecord(f"{self.name} has no output that takes a gradient")
         start = len(o.events)
         o.events.append(("backward", pairs))
-        was, o.grad_on = o.grad_on, False
+        was, o.grad_on, o.in_backward = o.grad_on, False, True
         try:
             # Inside its own dispatch the observer does not watch; elsewhere it does already.
             with torch.no_grad(), o if dispatching else contextlib.nullcontext():
@@ -81,7 +81,7 @@ class FunctionSpan:
             raise
         except Exception as e:
             raise CannotRecord(f"the backward of {self.name} failed on tensors without data: {type(e).__name__}: {e}") from e
-        o.grad_on = was
+        o.grad_on, o.in_backward = was, False
         results = results if isinstance(results, tuple) else (results,)
         back = []
         for t, r, needs in zip(inputs, results, ctx.needs_input_grad):
