@@ -5,8 +5,8 @@
     onnx_mem.measure(model, (x,), batch=64)             # the model's own code, counted on tensors without data
 
 A record is made by running forward on tensors without data: operators in order, where Python lets go of each value,
-parameters, buffers, sizes as functions of the batch, for evaluation and for training. docs/recording.md has the format. It
-needs torch; analyze, plan, fit and compare of files do not. Errors are onnx_mem.Error with a `code`.
+parameters, buffers, sizes as functions of the batch, for evaluation and for training. docs/recording.md has the format.
+It needs torch; analyze, plan, fit and compare of files do not. Errors are onnx_mem.Error with a `code`.
 """
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ def _is_script(path: str) -> bool:
 def options_of(options: dict) -> list[str]:
     """{"max_slowdown": "10%", "offload": True, "batch": [1, 8]} as the command line writes them.
 
-    Underscores become dashes. True is a flag; None and False leave the option out; a list repeats the option (of batches:
-    joins them with commas)."""
+    Underscores become dashes. True is a flag; None and False leave the option out; a list repeats the option (of
+    batches: joins them with commas)."""
     out: list[str] = []
     for name, value in options.items():
         flag = "--" + name.rstrip("_").replace("_", "-")

@@ -25,7 +25,8 @@ def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, **options) -> Rep
 
 
 def plan(x, *args, budget: str | None = None, kwargs: dict | None = None, batch_dim=0, **options) -> Plan:
-    """A checkpoint plan within `budget` ("4GiB"), the trade-off curve, and the code to apply. Arguments as of analyze."""
+    """A checkpoint plan within `budget` ("4GiB"), the trade-off curve, and the code to apply. Arguments as of
+    analyze."""
     return _asked(["plan"], [x], args, kwargs, batch_dim, {"budget": budget, **options})
 
 
@@ -65,4 +66,5 @@ def _file_of(x, args, kwargs, batch_dim, folder: pathlib.Path) -> str:
             raise Error("a module wants example inputs: analyze(model, x, ...)", "bad-argument")
         from ._record.recorder import record
         return str(record(x, args, kwargs, batch_dim=batch_dim).save(folder / f"{type(x).__name__}.eager"))
-    raise Error(f"a path, a ModelProto, a Record or a torch.nn.Module is wanted, not {type(x).__name__}", "bad-argument")
+    raise Error(f"a path, a ModelProto, a Record or a torch.nn.Module is wanted, not {type(x).__name__}",
+                "bad-argument")

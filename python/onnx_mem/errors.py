@@ -3,7 +3,8 @@ from __future__ import annotations
 
 
 class Error(Exception):
-    """Something could not be done. `code` is stable (the command's codes, such as "bad-model"); the message is for people.
+    """Something could not be done. `code` is stable (the command's codes, such as "bad-model"); the message is for
+    people.
 
     Attributes:
       code: short name of the kind of error.

@@ -46,8 +46,8 @@ def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, ba
            weights: bool = False) -> pathlib.Path:
     """Writes a file that onnx-mem predicts from exactly: the model's graph, and the record of what the framework runs.
 
-    The record needs no exporter. Where none can write the graph, the file holds the record, the inputs and the outputs, and
-    a warning says so.
+    The record needs no exporter. Where none can write the graph, the file holds the record, the inputs and the outputs,
+    and a warning says so.
 
     Args:
       model: on any device, also on meta. It is not changed.
@@ -56,8 +56,8 @@ def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, ba
       kwargs: keyword inputs.
       batch_dim: as in record().
       loss: a callable of the model's output that gives the scalar that is trained on, or (callable, target, ...): it is
-        called with the output and the targets, which have the batch as their first dimension. Without it, the model's own
-        loss where it returns one, else whatever onnx-mem is told with --loss.
+        called with the output and the targets, which have the batch as their first dimension. Without it, the model's
+        own loss where it returns one, else whatever onnx-mem is told with --loss.
       weights: also write the weights; without, the file names a data file that does not exist.
 
     Returns:
@@ -81,15 +81,16 @@ def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, ba
     if weights:
         proto, reason = None, ""
         try:
-            _quietly(lambda: torch.onnx.export(model, args, os.fspath(path), kwargs=kwargs, dynamo=True, optimize=False))
+            _quietly(lambda: torch.onnx.export(model, args, os.fspath(path), kwargs=kwargs, dynamo=True,
+                                               optimize=False))
             proto = onnx.load(os.fspath(path), load_external_data=False)
         except Exception as e:
             reason = _first_line(e)
     else:
         proto, reason = _graph_without_weights(model, args, kwargs, batch_dim)
     if proto is None:
-        warnings.warn(f"the exporter could not write the graph ({reason}); '{path.name}' holds the record, and inputs and "
-                      "outputs without nodes", stacklevel=2)
+        warnings.warn(f"the exporter could not write the graph ({reason}); '{path.name}' holds the record, and inputs "
+                      "and outputs without nodes", stacklevel=2)
         proto = _graph_without_nodes(made, type(model).__name__)
     attach(proto, made)
     path.write_bytes(proto.SerializeToString())
@@ -213,7 +214,8 @@ def _graph_without_nodes(made: Record, name: str):
 
     def info(v, label):
         shape = [d if isinstance(d, int) else "batch" if d["B"] == ["1", "0"] else None for d in v["shape"]]
-        return helper.make_tensor_value_info(label, getattr(TensorProto, _ONNX_TYPES.get(v["dtype"], "UNDEFINED")), shape)
+        kind = getattr(TensorProto, _ONNX_TYPES.get(v["dtype"], "UNDEFINED"))
+        return helper.make_tensor_value_info(label, kind, shape)
     p = made.programs["eval"]
     values = p["values"]
     inputs = [info(v, v["name"]) for v in values if v["kind"] == "input"]
@@ -258,7 +260,8 @@ def verify(x, model: torch.nn.Module | None = None, args=(), *, kwargs: dict | N
         raise Error(f"'{x}' has no record", "no-record")
     own = None
     if model is not None:
-        own = measure(model, args, kwargs=kwargs, optimizer=optimizer, training=training, batch=batch, batch_dim=batch_dim)
+        own = measure(model, args, kwargs=kwargs, optimizer=optimizer, training=training, batch=batch,
+                      batch_dim=batch_dim)
         batch = own.batch
     again = replayed(made, batch or 2, optimizer, training, own.loss if own and training else None)
     return Verified(again, own)

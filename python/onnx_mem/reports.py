@@ -1,4 +1,5 @@
-"""Answers of the program as dataclasses. Fields have the names of the JSON contract; what has no field is in `.json`."""
+"""Answers of the program as dataclasses. Fields have the names of the JSON contract; what has no field is in
+`.json`."""
 from __future__ import annotations
 
 import dataclasses
@@ -67,7 +68,8 @@ class Answer:
     diagnostics: list[dict] = dataclasses.field(default_factory=list)
     json: dict = dataclasses.field(default_factory=dict, repr=False)
     arguments: list[str] = dataclasses.field(default_factory=list, repr=False)
-    files: Any = dataclasses.field(default=None, repr=False, compare=False)      # keeps what was exported for the answer
+    # Keeps what was written for the answer.
+    files: Any = dataclasses.field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         if not hasattr(self, "_screen"):
@@ -97,31 +99,51 @@ class Report(Answer):
 
 @dataclasses.dataclass
 class Plan(Answer):
-    """Of plan. `chosen` is None where no plan meets the budget (status "infeasible")."""
+    """Of plan. `chosen` is the id of the plan that meets the budget, None where none does (status "infeasible")."""
     status: str | None = None
     budget_bytes: int | None = None
     minimum_bytes: int | None = None
     baseline: dict = dataclasses.field(default_factory=dict)
-    chosen: dict | None = None
+    chosen: int | None = None
     plans: list[dict] = dataclasses.field(default_factory=list)
 
     @property
     def fits(self) -> bool:
         return self.chosen is not None
 
+    @property
+    def chosen_plan(self) -> dict | None:
+        """The entry of `plans` that was chosen: segments, peak_bytes, slowdown ..."""
+        return next((p for p in self.plans if p.get("id") == self.chosen), None)
+
     __str__ = Answer.__str__
 
 
 @dataclasses.dataclass
 class Fit(Answer):
-    """Of fit: the largest batch; everything in `.json`."""
+    """Of fit. `largest_batch` is of training where that was asked for; `training` and `inference` have each."""
+    fits: bool | None = None
+    device_bytes: int | None = None
+    largest_batch: int | None = None
+    largest_batch_device_bytes: int | None = None
+    next_batch_device_bytes: int | None = None
+    gpu: dict = dataclasses.field(default_factory=dict)
+    training: dict | None = None
+    inference: dict | None = None
+    ways: list[dict] = dataclasses.field(default_factory=list)
+
     __str__ = Answer.__str__
 
 
 @dataclasses.dataclass
 class Comparison(Answer):
-    """Of compare: signed differences; everything in `.json`."""
+    """Of compare: `delta` is head minus base."""
     base: dict = dataclasses.field(default_factory=dict)
+    head: dict = dataclasses.field(default_factory=dict)
+    delta: dict = dataclasses.field(default_factory=dict)
+    layers: list[dict] = dataclasses.field(default_factory=list)
+    operators: list[dict] = dataclasses.field(default_factory=list)
+
     __str__ = Answer.__str__
 
 

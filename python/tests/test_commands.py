@@ -13,7 +13,8 @@ a = sys.argv[1:]
 if a == ["--version"]:
     print("onnx-mem 9"); sys.exit(0)
 if "missing.onnx" in a:
-    print(json.dumps({{"schema": "onnx-mem/1", "error": {{"code": "not-found", "message": "cannot open it", "details": ["x"]}}}}))
+    error = {{"code": "not-found", "message": "cannot open it", "details": ["x"]}}
+    print(json.dumps({{"schema": "onnx-mem/1", "error": error}}))
     sys.exit(2)
 command = a[0] if a[0] in ("plan", "fit", "compare") else "analyze"
 if "json" not in a:
@@ -21,8 +22,9 @@ if "json" not in a:
 answer = {{"schema": "onnx-mem/1", "command": command, "asked": a, "model": {{"nodes": 3}}, "source": "record",
           "bindings": {{"batch": 8}}, "new_field": 1}}
 if command == "analyze":
-    answer["runs"] = [{{"batch": 8, "training": {{"peak_bytes": 10, "peak_interval_bytes": [10, 10], "breakdown": {{"inputs": 1}},
-                       "steps": 5}}, "inference": {{"peak_bytes": 4}}, "flops": {{"macs": 2}}}}]
+    answer["runs"] = [{{"batch": 8, "training": {{"peak_bytes": 10, "peak_interval_bytes": [10, 10],
+                       "breakdown": {{"inputs": 1}}, "steps": 5}},
+                       "inference": {{"peak_bytes": 4}}, "flops": {{"macs": 2}}}}]
 if command == "plan":
     answer.update(status="infeasible", chosen=None, budget_bytes=5, plans=[{{"id": 0}}])
 print(json.dumps(answer))
@@ -41,8 +43,8 @@ def program(tmp_path, monkeypatch):
 
 def test_report_has_the_names_of_the_contract():
     report = onnx_mem.analyze("m.onnx", batch=[8, 16], optimizer="adam", gpu=None, no_rewrite=["a", "b"], strict=True)
-    assert report.json["asked"] == ["m.onnx", "--batch", "8,16", "--optimizer", "adam", "--no-rewrite", "a", "--no-rewrite",
-                                    "b", "--strict", "--format", "json"]
+    assert report.json["asked"] == ["m.onnx", "--batch", "8,16", "--optimizer", "adam", "--no-rewrite", "a",
+                                    "--no-rewrite", "b", "--strict", "--format", "json"]
     assert report.training.peak_bytes == 10 and report.training.peak_interval_bytes == [10, 10]
     assert report.inference.peak_bytes == 4 and report.runs[0].flops == {"macs": 2}
     assert report.source == "record" and report.model == {"nodes": 3} and report.json["new_field"] == 1
@@ -52,7 +54,7 @@ def test_report_has_the_names_of_the_contract():
 
 def test_a_plan_that_is_infeasible_is_an_answer():
     plan = onnx_mem.plan("m.onnx", budget="4GiB", max_slowdown="10%")
-    assert not plan.fits and plan.status == "infeasible" and plan.plans == [{"id": 0}]
+    assert not plan.fits and plan.chosen_plan is None and plan.status == "infeasible" and plan.plans == [{"id": 0}]
     assert plan.json["asked"][:6] == ["plan", "m.onnx", "--budget", "4GiB", "--max-slowdown", "10%"]
 
 

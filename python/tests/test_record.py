@@ -193,8 +193,8 @@ def sparse():
     (lambda: (Selective(), torch.zeros(2, 3)), ["context_fn"]),
     (lambda: (Resizes(), torch.zeros(2, 3)), ["resize_"]),
     (lambda: (nn.Linear(3, 2), torch.zeros(())), ["batch dimension"]),
-], ids=["item", "mask", "branch", "quadratic", "sparse", "subclass", "script", "parallel", "lazy", "grad", "engine", "selective",
-        "resize", "no_batch"])
+], ids=["item", "mask", "branch", "quadratic", "sparse", "subclass", "script", "parallel", "lazy", "grad", "engine",
+        "selective", "resize", "no_batch"])
 def test_refused_with_a_reason(make, words):
     model, x = make()
     with warnings.catch_warnings(), pytest.raises(onnx_mem.CannotRecord) as e:

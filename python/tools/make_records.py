@@ -2,8 +2,8 @@
 
     python python/tools/make_records.py [--out DIR] [MODEL ...]
 
-Needs torch, torchvision, timm and transformers. Every number is checked against the replayed record on the way: where the
-two differ, the model is named on stderr and the exit code is 1.
+Needs torch, torchvision, timm and transformers. Every number is checked against the replayed record on the way: where
+the two differ, the model is named on stderr and the exit code is 1.
 """
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Models whose records are kept in testdata/records: small ones that each show one trap, and library models scaled down.
+"""Models whose records are kept in testdata/records: small ones that each show one trap, and library models scaled
+down.
 
 Each entry of MODELS makes (model, args, kwargs, what it shows). Inputs are of batch 2."""
 from __future__ import annotations
@@ -256,7 +257,7 @@ def _timm(name, n=64, **options):
 def _gmlp():
     from timm.models import mlp_mixer
     return mlp_mixer.MlpMixer(img_size=64, patch_size=16, num_blocks=3, embed_dim=64, mlp_ratio=6,
-                              block_layer=mlp_mixer.SpatialGatingBlock, mlp_layer=mlp_mixer.GatedMlp), (_images(64),), {}
+                              block_layer=mlp_mixer.SpatialGatingBlock, mlp_layer=mlp_mixer.GatedMlp), (_images(),), {}
 
 
 def _convnext():

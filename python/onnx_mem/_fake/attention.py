@@ -1,4 +1,5 @@
-"""Attention as a GPU runs it. Without a GPU the framework takes the math path in silence: another program, another memory."""
+"""Attention as a GPU runs it. Without a GPU the framework takes the math path in silence: another program, another
+memory."""
 from __future__ import annotations
 
 import math
@@ -35,7 +36,8 @@ class GpuAttention(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _attention(original, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+def _attention(original, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
+               enable_gqa=False):
     q, k, v = query, key, value
     del query, key, value
     kind = kernel(q, k, v, attn_mask, is_causal)

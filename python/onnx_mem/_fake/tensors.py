@@ -64,15 +64,17 @@ def patch(stack: contextlib.ExitStack, owner, name: str, value) -> None:
 
 
 def refuse_what_is_not_plain(model: torch.nn.Module, inputs) -> list[str]:
-    """Raises CannotRecord for models that have no eager program of their own; gives notes on what is recorded otherwise.
+    """Raises CannotRecord for models that have no eager program of their own; gives notes on what is recorded
+    otherwise.
 
-    Refused by type name: tensor subclasses, uninitialized (lazy) parameters, scripted modules, parallel wrappers, sparse
-    gradients."""
+    Refused by type name: tensor subclasses, uninitialized (lazy) parameters, scripted modules, parallel wrappers,
+    sparse gradients."""
     notes = []
     for path, module in model.named_modules():
         kind = type(module).__name__
         if isinstance(module, torch.jit.ScriptModule):
-            raise CannotRecord("a TorchScript module has no eager program; record the Python module", module=path or kind)
+            raise CannotRecord("a TorchScript module has no eager program; record the Python module",
+                               module=path or kind)
         if any(c.__name__ in _WRAPPERS for c in type(module).__mro__):
             raise CannotRecord(f"{kind} spreads a model over devices; record the model before it is wrapped",
                                module=path or kind)
@@ -80,7 +82,8 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs) -> list[str]:
             notes.append(f"module '{path}' is compiled; it was recorded as if it were not, and a compiled step takes "
                          "other memory")
         if getattr(module, "sparse", False) is True and isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag)):
-            raise CannotRecord("sparse=True gives sparse gradients, whose size depends on the data", module=path or kind)
+            raise CannotRecord("sparse=True gives sparse gradients, whose size depends on the data",
+                               module=path or kind)
     named = list(model.named_parameters()) + list(model.named_buffers())
     named += [("an input", t) for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)]
     for name, t in named:
@@ -88,7 +91,8 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs) -> list[str]:
             raise CannotRecord(f"'{name}' has no shape yet (a lazy module); run the model once first")
         if type(t) not in _PLAIN_TYPES and not (isinstance(t, torch.nn.Parameter) and isinstance(t.data, _PLAIN_TYPES)
                                                 and type(t.data) in _PLAIN_TYPES):
-            raise CannotRecord(f"'{name}' is a {type(t).__module__}.{type(t).__name__}; tensor subclasses are not recorded")
+            raise CannotRecord(f"'{name}' is a {type(t).__module__}.{type(t).__name__}; tensor subclasses are not "
+                               "recorded")
         if t.layout != torch.strided:
             raise CannotRecord(f"'{name}' is stored as {t.layout}; only strided tensors are recorded")
         if t.is_quantized:
@@ -99,8 +103,8 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs) -> list[str]:
 def weightless(model: torch.nn.Module, device: str = DEVICE) -> torch.nn.Module:
     """A copy of `model` whose parameters, buffers and plain tensor attributes are fake ones on `device`.
 
-    Shared tensors stay shared, and so do the storages of tensors that are views of another one. No data is read. Call it
-    inside fake_cuda() or another fake mode. A model that is fake there already is returned as it is."""
+    Shared tensors stay shared, and so do the storages of tensors that are views of another one. No data is read. Call
+    it inside fake_cuda() or another fake mode. A model that is fake there already is returned as it is."""
     if any(isinstance(t, FakeTensor) and t.device.type == device for t in model.parameters()):
         return model
     memo: dict[int, object] = {}

@@ -51,7 +51,8 @@ class Engine:
 
     def backward(self, loss: torch.Tensor) -> None:
         with contextlib.ExitStack() as stack:
-            patch(stack, torch._C, "_current_graph_task_id", lambda: _TASK)     # utils.checkpoint recomputes once per task
+            # utils.checkpoint recomputes once per task.
+            patch(stack, torch._C, "_current_graph_task_id", lambda: _TASK)
             stack.enter_context(torch.no_grad())
             self._run(loss)
 

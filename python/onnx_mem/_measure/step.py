@@ -31,9 +31,10 @@ class Measured:
       peak_bytes: most live bytes; of training: in step 2, when the optimizer has its state.
       first_step_peak_bytes: of training: in step 1. None for inference.
       end_of_forward_bytes: live when the loss is there, in step 2.
-      saved_activation_bytes: storages made in forward that autograd keeps for backward; those of the loss are not in it.
-      parameter_bytes, buffer_bytes, input_bytes: what there is before the step; buffers with the tables and caches that a
-        first call leaves behind, inputs with the loss's target.
+      saved_activation_bytes: storages made in forward that autograd keeps for backward; those of the loss are not in
+        it.
+      parameter_bytes, buffer_bytes, input_bytes: what there is before the step; buffers with the tables and caches that
+        a first call leaves behind, inputs with the loss's target.
       peak_phase, peak_operator: where peak_bytes was.
       breakdown: bytes per category at the peak; the sum is peak_bytes.
     """
@@ -63,21 +64,21 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
             batch: int | None = None, batch_dim=0, loss="auto") -> Measured:
     """Runs the model's own code on tensors without data and counts every storage from its birth to its death.
 
-    The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before the
-    next forward, optimizers are the foreach ones. Recurrent layers run as the native CUDA path, not as cuDNN's.
+    The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before
+    the next forward, optimizers are the foreach ones. Recurrent layers run as the native CUDA path, not as cuDNN's.
 
     Args:
       model: on any device; it is not changed.
       args: example inputs, a tuple (a single tensor is taken as one argument).
       kwargs: keyword inputs.
-      optimizer: "none", "sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad", or a callable that makes one of a list of
-        parameters.
+      optimizer: "none", "sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad", or a callable that makes one of a
+        list of parameters.
       training: False for inference.
       batch: at which batch; default: that of the inputs.
       batch_dim: as in record().
       loss: "auto" (the model's own where it returns one; cross-entropy where the first output is 2-D, or scores of each
-        token of its own vocabulary; else the mean of every floating output), "mean", "cross-entropy", or a callable that
-        takes the model's output.
+        token of its own vocabulary; else the mean of every floating output), "mean", "cross-entropy", or a callable
+        that takes the model's output.
 
     Raises:
       Error: code "cannot-measure", where the model does not run on tensors without data.
@@ -104,12 +105,13 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
                 "cannot-measure") from first
 
 
-def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto", vocabulary=0, tracker=None) -> Measured:
+def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto", vocabulary=frozenset(),
+             tracker=None) -> Measured:
     """measure() of a fake model; `inputs()` makes fresh fake (args, kwargs). Call it inside fake_cuda()."""
     model.train(training)
     with torch.set_grad_enabled(training), contextlib.ExitStack() as stack:
         tracker = tracker or StorageTracker()
-        with tracker:                          # what the first calls leave behind (tables, caches) is there from then on
+        with tracker:             # what the first calls leave behind (tables, caches) is there from then on
             x, kw = inputs()
             model(*x, **kw)
             x, kw = inputs()
@@ -191,8 +193,8 @@ def _result(tracker, batch, training, optimizer, loss_kind, ends) -> Measured:
             breakdown[name] = breakdown.get(name, 0) + s.bytes
     static = {c: sum(s.bytes for s in tracker.seen if s.category == c and s.step < 0 and s.counted)
               for c in ("param", "buffer", "input")}
-    saved = sum(s.bytes for s in tracker.seen if s.saved and s.step == last and s.category is None and s.phase == "forward"
-                and s.counted)
+    saved = sum(s.bytes for s in tracker.seen
+                if s.saved and s.step == last and s.category is None and s.phase == "forward" and s.counted)
     return Measured(batch=batch, training=training,
                     optimizer=(optimizer if isinstance(optimizer, str) else "custom") if training else None,
                     loss=loss_kind, peak_bytes=peak, first_step_peak_bytes=tracker.peaks[0][0] if training else None,
@@ -229,7 +231,7 @@ def _targets(out, loss, vocabulary):
         return None, []
     if loss == "auto":
         first = outs[0]
-        tokens = first.dim() == 3 and vocabulary == first.shape[-1]
+        tokens = first.dim() == 3 and first.shape[-1] in vocabulary
         loss = "cross-entropy" if first.dim() == 2 or tokens else "mean"
     if loss == "mean":
         return loss, []
@@ -239,7 +241,7 @@ def _targets(out, loss, vocabulary):
 
 
 def _classes_last(t, vocabulary):
-    return t.dim() <= 2 or t.dim() == 3 and vocabulary == t.shape[-1]
+    return t.dim() <= 2 or t.dim() == 3 and t.shape[-1] in vocabulary
 
 
 def _loss(out, kind, targets):
@@ -257,11 +259,11 @@ def _loss(out, kind, targets):
     return total
 
 
-def _vocabulary(model, args, kwargs) -> int:
-    """Rows of the largest table that integers are looked up in, where integers are fed; 0 elsewhere."""
+def _vocabulary(model, args, kwargs) -> frozenset[int]:
+    """Rows of the tables that integers are looked up in, where integers are fed; empty elsewhere."""
     fed = any(isinstance(t, torch.Tensor) and not t.is_floating_point() for t in tree_leaves((args, kwargs)))
     rows = [m.num_embeddings for m in model.modules() if isinstance(m, torch.nn.Embedding)]
-    return max(rows, default=0) if fed else 0
+    return frozenset(rows if fed else ())
 
 
 # -- optimizers --------------------------------------------------------------------------------------------------------

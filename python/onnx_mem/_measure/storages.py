@@ -16,8 +16,8 @@ class _Seen:
 class StorageTracker(TorchDispatchMode):
     """Live bytes now (`live`), and per step and phase the most there were.
 
-    Categories: param, buffer, input, grad, opt_state as told to see(); else by phase of birth: activation (saved or not),
-    backward, optimizer. Host tensors are not counted: they are no memory of the device (but
+    Categories: param, buffer, input, grad, opt_state as told to see(); else by phase of birth: activation (saved or
+    not), backward, optimizer. Host tensors are not counted: they are no memory of the device (but
     an optimizer's step counters are, as measured truth has always counted them)."""
 
     def __init__(self):
@@ -82,7 +82,8 @@ class StorageTracker(TorchDispatchMode):
         self.op = str(func).removeprefix("aten.")
         if (self.phase == "backward" and func is torch.ops.aten.add.Tensor and not kwargs
                 and self._is_accumulation(*args)):
-            # The engine adds gradients that meet in place where it owns the last reference, except while a dispatch mode
+            # The engine adds gradients that meet in place where it owns the last reference, except while a dispatch
+            # mode
             # watches: undone here.
             torch.ops.aten.add_.Tensor(args[0], args[1])
             return args[0]

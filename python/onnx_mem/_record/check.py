@@ -1,8 +1,6 @@
 """Holds a record against the model: the replay counted as measure() counts, and its live bytes operator by operator."""
 from __future__ import annotations
 
-import contextlib
-
 import torch
 
 from .._fake.tensors import DEVICE, fake_cuda
@@ -23,12 +21,12 @@ def _inputs(record: Record, batch: int):
     return make
 
 
-def vocabulary_of(record: Record) -> int:
-    """Rows of the largest parameter that integers are looked up in."""
+def vocabulary_of(record: Record) -> frozenset[int]:
+    """Rows of the tables that integers are looked up in, where integers are fed; empty elsewhere."""
     p = next(iter(record.programs.values()))
     tables = [reads(x["args"])[0] for x in p["lines"] if x.get("op") == "embedding"]
     fed = any(v["kind"] == "input" and v["dtype"][0] in "iu" for v in p["values"])
-    return max((p["values"][t]["shape"][0] for t in tables), default=0) if fed else 0
+    return frozenset(p["values"][t]["shape"][0] for t in tables) if fed else frozenset()
 
 
 def replayed(record: Record, batch: int, optimizer="adam", training: bool = True, loss: str | None = None,
@@ -41,7 +39,7 @@ def replayed(record: Record, batch: int, optimizer="adam", training: bool = True
       after_line: called with each operator's line when it has run.
     """
     loss = "auto" if loss in (None, "output") else loss
-    with fake_cuda(), contextlib.ExitStack():
+    with fake_cuda():
         model = Replay(record, batch, after_line)
         return run_step(model, _inputs(record, batch), batch, optimizer, training, loss, vocabulary_of(record), tracker)
 

@@ -1,8 +1,8 @@
 """Watches one forward: the operators below autograd in order, where Python lets go of each value, the module calls.
 
-Two facts make this possible. A dispatch mode sees every operator after autograd has taken composites apart; and hooks for
-saved tensors that keep nothing leave Python's own references as the only ones, so that finalizers fire where Python lets
-go. What autograd keeps is not observed: it follows from the operators.
+Two facts make this possible. A dispatch mode sees every operator after autograd has taken composites apart; and hooks
+for saved tensors that keep nothing leave Python's own references as the only ones, so that finalizers fire where Python
+lets go. What autograd keeps is not observed: it follows from the operators.
 """
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _REFUSED = {"resize_", "resize_as_", "set_", "_resize_output_"}
 
 
 class _Packed:
-    """What autograd gets to keep in place of a tensor. `tensor` only while an autograd.Function's backward is awaited."""
+    """What autograd gets to keep in place of a tensor. `tensor` only while an autograd.Function's backward is
+    awaited."""
     __slots__ = ("value", "tensor")
 
     def __init__(self, value, tensor=None):
@@ -33,8 +34,8 @@ class _Packed:
 class Observer(TorchDispatchMode):
     """Collects `events` and `values`.
 
-    A value is one window (shape, strides, offset, dtype) on one storage; two Python objects of one window are one value,
-    except across `.data`, which cuts the graph.
+    A value is one window (shape, strides, offset, dtype) on one storage; two Python objects of one window are one
+    value, except across `.data`, which cuts the graph.
 
     Events are tuples: ("op", name, args, kwargs, outs), ("gone", value), ("storage_gone", storage), ("call", path),
     ("ret",), ("grad", on), ("leaf", value), ("function", class name), ("endfunction", saved, held),
@@ -134,8 +135,9 @@ class Observer(TorchDispatchMode):
             v = self.value(a)
             if self.grad_on and self.pending is None and a.requires_grad:
                 self._differentiable.add(v)
-                if a.is_leaf and self.values[v]["kind"] in ("value", "const", "input") and not self.values[v].get("leaf"):
-                    self.values[v]["leaf"] = True
+                known = self.values[v]
+                if a.is_leaf and known["kind"] in ("value", "const", "input") and not known.get("leaf"):
+                    known["leaf"] = True
                     self.events.append(("leaf", v))
             return {"v": v}
         if isinstance(a, (list, tuple)):
@@ -205,7 +207,8 @@ class Observer(TorchDispatchMode):
 
 
 def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool) -> dict:
-    """One forward of the fake `model`: raw events, values, outputs. train: with autograd, which is given nothing to keep.
+    """One forward of the fake `model`: raw events, values, outputs. train: with autograd, which is given nothing to
+    keep.
 
     Garbage collection is off meanwhile: an object goes when its last reference goes, as in the measured program."""
     o = Observer()

@@ -36,5 +36,6 @@ class Record:
         return path
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{mode}: {sum('op' in x for x in p['lines'])} operators" for mode, p in self.programs.items())
-        return f"Record({counts}; torch {self.torch_version})"
+        counts = {mode: sum("op" in x for x in p["lines"]) for mode, p in self.programs.items()}
+        said = ", ".join(f"{mode}: {n} operators" for mode, n in counts.items())
+        return f"Record({said}; torch {self.torch_version})"

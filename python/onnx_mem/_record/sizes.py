@@ -47,7 +47,8 @@ def _first_difference(a, b):
 
 
 def at_batch(x, batch: int):
-    """A program at one batch: every {"B": [m, c]} replaced by its number. Raises CannotRecord where that is no integer."""
+    """A program at one batch: every {"B": [m, c]} replaced by its number. Raises CannotRecord where that is no
+    integer."""
     if isinstance(x, dict):
         if "B" in x:
             n = Fraction(x["B"][0]) * batch + Fraction(x["B"][1])

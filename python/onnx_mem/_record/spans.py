@@ -80,7 +80,8 @@ class FunctionSpan:
         except CannotRecord:
             raise
         except Exception as e:
-            raise CannotRecord(f"the backward of {self.name} failed on tensors without data: {type(e).__name__}: {e}") from e
+            raise CannotRecord(f"the backward of {self.name} failed on tensors without data: "
+                               f"{type(e).__name__}: {e}") from e
         o.grad_on, o.in_backward = was, False
         results = results if isinstance(results, tuple) else (results,)
         back = []

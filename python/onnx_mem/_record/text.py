@@ -124,7 +124,8 @@ def _line(x, values, known) -> str:
     if "function" in x:
         return f"function {x['function']}"
     if "endfunction" in x:
-        return " ".join(["endfunction", *_values(x["endfunction"])] + (["held", *_values(x["held"])] if x["held"] else []))
+        held = ["held", *_values(x["held"])] if x["held"] else []
+        return " ".join(["endfunction", *_values(x["endfunction"]), *held])
     if "backward" in x:
         known.update(g for g, _ in x["backward"])
         return "backward " + ", ".join(f"%{g} {_type(values[g])} of %{o}" for g, o in x["backward"])
