@@ -170,6 +170,12 @@ class Resizes(nn.Module):
         return x.clone().resize_(1)
 
 
+class KeepsState(nn.Module):
+    def forward(self, x):
+        self.last = x * 2 + torch.zeros(2000, 1, 1, device=x.device)
+        return self.last.sum(0)
+
+
 class Subclass(torch.Tensor):
     pass
 
@@ -193,8 +199,9 @@ def sparse():
     (lambda: (Selective(), torch.zeros(2, 3)), ["context_fn"]),
     (lambda: (Resizes(), torch.zeros(2, 3)), ["resize_"]),
     (lambda: (nn.Linear(3, 2), torch.zeros(())), ["batch dimension"]),
+    (lambda: (Wraps(KeepsState()), torch.zeros(2, 3)), ["leaves tensors behind in module 'inner'"]),
 ], ids=["item", "mask", "branch", "quadratic", "sparse", "subclass", "script", "parallel", "lazy", "grad", "engine",
-        "selective", "resize", "no_batch"])
+        "selective", "resize", "no_batch", "state"])
 def test_refused_with_a_reason(make, words):
     model, x = make()
     with warnings.catch_warnings(), pytest.raises(onnx_mem.CannotRecord) as e:

@@ -14,9 +14,11 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from ..errors import CannotRecord
 from .attention import GpuAttention
+from .kernels import register
 from .recurrent import RECURRENT, recurrent
 
 DEVICE = "cuda"
+CAPABILITY = (8, 0)                 # what code that asks for it is told
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 _WRAPPERS = ("DataParallel", "DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule")
 
@@ -28,6 +30,7 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
     Args:
       default_device: tensors made without a device stand on the GPU, for models that never name one.
     """
+    register()
     with contextlib.ExitStack() as stack:
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
         if default_device:
@@ -46,6 +49,7 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         # torch.autocast("cuda") turns itself off where there is no GPU.
         patch(stack, torch.cuda.amp.common, "amp_definitely_not_available", lambda: False)
         patch(stack, torch.cuda, "is_bf16_supported", lambda *a, **k: True)
+        patch(stack, torch.cuda, "get_device_capability", lambda *a, **k: CAPABILITY)
         # A GPU would have the generator's state: none here, and no memory of the model's.
         patch(stack, torch, "get_rng_state", lambda: None)
         patch(stack, torch, "set_rng_state", lambda state: None)

@@ -18,6 +18,7 @@ from .._fake.inputs import input_names
 from ..errors import CannotRecord
 from .spans import watch_spans
 
+_STATE_LIMIT = 1024                  # bytes; scalars that a module keeps for its statistics are let pass
 # They change what a tensor is, or how large its storage is, behind the back of those that hold it.
 _REFUSED = {"resize_", "resize_as_", "set_", "_resize_output_"}
 
@@ -165,7 +166,7 @@ class Observer(TorchDispatchMode):
     def note_grad_mode(self) -> None:
         if torch.is_grad_enabled() != self.grad_on:
             if self.in_backward:
-                raise CannotRecord("the backward of an autograd.Function turns gradients on")
+                raise CannotRecord("gradients are turned on")
             self.grad_on = not self.grad_on
             self.events.append(("grad", self.grad_on))
 
@@ -206,7 +207,7 @@ class Observer(TorchDispatchMode):
         return packed.tensor
 
 
-def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool) -> dict:
+def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, check_state: bool = False) -> dict:
     """One forward of the fake `model`: raw events, values, outputs. train: with autograd, which is given nothing to
     keep.
 
@@ -246,20 +247,39 @@ def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool) -> d
                 o.pending.before_next_line(dispatching=False)
         flat, spec = tree_flatten(out)
         returned = [o.value(t) if isinstance(t, torch.Tensor) else None for t in flat]
-        loss = _own_loss(out, train)
-        loss = o.value(loss) if loss is not None else None
+        loss_tensor = _own_loss(out, train)
+        loss = o.value(loss_tensor) if loss_tensor is not None else None
         events = list(o.events)
         try:
             tree = treespec_dumps(spec)
         except NotImplementedError:                  # a class that has no name to be stored under: a plain list
             tree = treespec_dumps(tree_flatten(list(flat))[1])
-        del out, flat
+        del out, flat, loss_tensor
+        if check_state:
+            _refuse_state(o, model)
         return dict(events=events, values=o.values, returned=returned, tree=tree, loss=loss,
                     saved_storages=o.saved_storages)
     finally:
         gc.enable()
         for h in handles:
             h.remove()
+
+
+def _refuse_state(o: Observer, model: torch.nn.Module) -> None:
+    """Raises CannotRecord where forward leaves tensors of its own behind: until the next call replaces them they are
+    memory that no line accounts for."""
+    gc.collect()
+    left = {n for n in o._storage_of.values() if o.values[o._first_of[n]]["kind"] in ("value", "gradient")}
+    sizes = {}
+    for path, m in model.named_modules():
+        own = {k: v for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
+        for t in tree_leaves(own):
+            if isinstance(t, torch.Tensor) and o._storage_of.get(t.untyped_storage()._cdata) in left:
+                sizes[t.untyped_storage()._cdata] = t.untyped_storage().nbytes(), path
+    if sum(size for size, _ in sizes.values()) > _STATE_LIMIT:
+        size, path = max(sizes.values())
+        raise CannotRecord(f"forward leaves tensors behind in module '{path}' ({size} bytes and more) that the next call "
+                           "replaces; such state is not recorded")
 
 
 def _module_event(o: Observer, event: tuple) -> None:

@@ -72,15 +72,15 @@ def _record(model, args, kwargs, batch, batch_dim, names, modes, default_device)
             for mode in modes:
                 model.train(mode == "train")
 
-                def run(n, watch):
+                def run(n, watch, last=False):
                     x, kw = resized((args, kwargs), batch, n, batch_dim, names)
                     if watch:
-                        return program_of(observe(model, x, kw, mode == "train"))
+                        return program_of(observe(model, x, kw, mode == "train", check_state=last))
                     with torch.set_grad_enabled(mode == "train"):
                         model(*x, **kw)            # what forward caches in its first call is there after it
                 try:
                     run(batches[0], watch=False)
-                    found = [run(n, watch=True) for n in batches]
+                    found = [run(n, watch=True, last=n == batches[-1]) for n in batches]
                     try:
                         programs[mode] = _merged(found, batches)
                     except CannotRecord:           # caches kept per batch: fill them at each
@@ -108,10 +108,12 @@ def _merged(found, batches):
 def _explained(error: Exception, mode: str, model: torch.nn.Module) -> CannotRecord:
     """The error with mode, module and source line: the innermost frame outside the framework and this package."""
     names = {id(m): name for name, m in model.named_modules()}
-    where = module = None
+    where = module = operator = None
     for frame, line in traceback.walk_tb(error.__traceback__):
         path = frame.f_code.co_filename
         m = frame.f_locals.get("self")
+        if isinstance(frame.f_locals.get("func"), torch._ops.OpOverload):
+            operator = str(frame.f_locals["func"])
         if isinstance(m, torch.nn.Module) and id(m) in names:
             module = names[id(m)]
         if not path.startswith((_FRAMEWORK, _HERE, "<")):
@@ -123,6 +125,8 @@ def _explained(error: Exception, mode: str, model: torch.nn.Module) -> CannotRec
         hint = {"DataDependentOutputException": "a value of a tensor is asked for (item, int, bool or a branch on it)",
                 "DynamicOutputShapeException": "a shape depends on data"}.get(kind)
         reason = f"{hint}: {error}" if hint else f"{kind}: {error}"
+        if operator and "NVIDIA driver" in reason:
+            reason = f"operator {operator} has no kernel for tensors without data"
     return CannotRecord(reason, mode, module, where)
 
 

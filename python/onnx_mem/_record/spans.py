@@ -77,8 +77,8 @@ class FunctionSpan:
             # Inside its own dispatch the observer does not watch; elsewhere it does already.
             with torch.no_grad(), o if dispatching else contextlib.nullcontext():
                 results = ctx.apply(*gradients)
-        except CannotRecord:
-            raise
+        except CannotRecord as e:
+            raise CannotRecord(f"the backward of {self.name}: {e.reason}") from e
         except Exception as e:
             raise CannotRecord(f"the backward of {self.name} failed on tensors without data: "
                                f"{type(e).__name__}: {e}") from e
