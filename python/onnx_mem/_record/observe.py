@@ -278,8 +278,8 @@ def _refuse_state(o: Observer, model: torch.nn.Module) -> None:
                 sizes[t.untyped_storage()._cdata] = t.untyped_storage().nbytes(), path
     if sum(size for size, _ in sizes.values()) > _STATE_LIMIT:
         size, path = max(sizes.values())
-        raise CannotRecord(f"forward leaves tensors behind in module '{path}' ({size} bytes and more) that the next call "
-                           "replaces; such state is not recorded")
+        raise CannotRecord(f"forward leaves tensors behind in module '{path}' ({size} bytes and more) that the next "
+                           "call replaces; such state is not recorded")
 
 
 def _module_event(o: Observer, event: tuple) -> None:
