@@ -1,0 +1,38 @@
+"""onnx-mem: memory of training and inference, before running them.
+
+    onnx_mem.export(model, (x,), "model.onnx")          # the graph, and a record of what the framework runs
+    onnx_mem.analyze("model.onnx", batch=64)            # or: analyze(model, x, batch=64)
+    onnx_mem.measure(model, (x,), batch=64)             # the model's own code, counted on tensors without data
+
+A record is made by running forward on tensors without data: operators in order, where Python lets go of each value,
+parameters, buffers, sizes as functions of the batch, for evaluation and for training. docs/recording.md has the format.
+It needs torch; analyze, plan, fit and compare of files do not. Errors are onnx_mem.Error with a `code`.
+"""
+from __future__ import annotations
+
+import importlib
+
+from .errors import CannotRecord, Error
+
+__version__ = "0.1.0"
+_HOME = {
+    "analyze": ".commands", "plan": ".commands", "fit": ".commands", "compare": ".commands",
+    "Report": ".reports", "Plan": ".reports", "Fit": ".reports", "Comparison": ".reports",
+    "export": ".exporting", "measure": "._measure.step", "Measured": "._measure.step",
+    "record": "._record.recorder", "Record": "._record.record", "verify": ".exporting", "Verified": ".exporting",
+    "read_record": ".metadata", "find_program": "._program",
+}
+__all__ = ["CannotRecord", "Error", "__version__", *_HOME]
+
+
+def __getattr__(name: str):
+    """torch is imported by what needs it only."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'onnx_mem' has no attribute '{name}'")
+    value = getattr(importlib.import_module(_HOME[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,183 @@
+"""Tensors without data on a CUDA device that need not exist: the mode, a weightless copy of a model, resized inputs."""
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import logging
+from collections.abc import Iterator
+
+import torch
+import torch.cuda.amp.common
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+
+from ..errors import CannotRecord
+from .attention import GpuAttention
+from .kernels import register
+from .recurrent import RECURRENT, recurrent
+
+DEVICE = "cuda"
+CAPABILITY = (8, 0)                 # what code that asks for it is told
+_PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
+_WRAPPERS = ("DataParallel", "DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule")
+
+
+@contextlib.contextmanager
+def fake_cuda(default_device: bool = False) -> Iterator[None]:
+    """Tensors made inside are fake; attention takes the kernel that a GPU (sm80 and later) would.
+
+    Args:
+      default_device: tensors made without a device stand on the GPU, for models that never name one.
+    """
+    register()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
+        if default_device:
+            stack.enter_context(torch.device(DEVICE))
+        stack.enter_context(GpuAttention())
+        patch(stack, torch.nn.init, "trunc_normal_", lambda t, *a, **k: t)   # reads data: impossible on fake tensors
+        stack.enter_context(torch.compiler.set_stance("force_eager"))        # compiled modules: as if not compiled
+        # The fused inference path of nn.TransformerEncoderLayer is no eager program and is not taken in training.
+        stack.callback(torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled())
+        torch.backends.mha.set_fastpath_enabled(False)
+        log = logging.getLogger("torch._subclasses.fake_tensor")              # tells failures that are raised as well
+        stack.callback(log.setLevel, log.level)
+        log.setLevel(logging.CRITICAL)
+        for name in RECURRENT:
+            patch(stack, torch._VF, name, functools.partial(recurrent, name))
+        # torch.autocast("cuda") turns itself off where there is no GPU.
+        patch(stack, torch.cuda.amp.common, "amp_definitely_not_available", lambda: False)
+        patch(stack, torch.cuda, "is_bf16_supported", lambda *a, **k: True)
+        patch(stack, torch.cuda, "get_device_capability", lambda *a, **k: CAPABILITY)
+        # A GPU would have the generator's state: none here, and no memory of the model's.
+        patch(stack, torch, "get_rng_state", lambda: None)
+        patch(stack, torch, "set_rng_state", lambda state: None)
+        patch(stack, torch.random, "fork_rng", lambda *a, **k: contextlib.nullcontext())
+        yield
+
+
+def patch(stack: contextlib.ExitStack, owner, name: str, value) -> None:
+    """Sets an attribute until the stack closes."""
+    own = vars(owner) if hasattr(owner, "__dict__") else {}
+    if name in own:
+        stack.callback(setattr, owner, name, own[name])
+    else:
+        stack.callback(delattr, owner, name)
+    setattr(owner, name, value)
+
+
+def refuse_what_is_not_plain(model: torch.nn.Module, inputs) -> list[str]:
+    """Raises CannotRecord for models that have no eager program of their own; gives notes on what is recorded
+    otherwise.
+
+    Refused by type name: tensor subclasses, uninitialized (lazy) parameters, scripted modules, parallel wrappers,
+    sparse gradients."""
+    notes = []
+    for path, module in model.named_modules():
+        kind = type(module).__name__
+        if isinstance(module, torch.jit.ScriptModule):
+            raise CannotRecord("a TorchScript module has no eager program; record the Python module",
+                               module=path or kind)
+        if any(c.__name__ in _WRAPPERS for c in type(module).__mro__):
+            raise CannotRecord(f"{kind} spreads a model over devices; record the model before it is wrapped",
+                               module=path or kind)
+        if kind == "OptimizedModule":
+            notes.append(f"module '{path}' is compiled; it was recorded as if it were not, and a compiled step takes "
+                         "other memory")
+        if getattr(module, "sparse", False) is True and isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag)):
+            raise CannotRecord("sparse=True gives sparse gradients, whose size depends on the data",
+                               module=path or kind)
+    named = list(model.named_parameters()) + list(model.named_buffers())
+    named += [("an input", t) for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)]
+    for name, t in named:
+        if isinstance(t, torch.nn.parameter.UninitializedTensorMixin):
+            raise CannotRecord(f"'{name}' has no shape yet (a lazy module); run the model once first")
+        if type(t) not in _PLAIN_TYPES and not (isinstance(t, torch.nn.Parameter) and isinstance(t.data, _PLAIN_TYPES)
+                                                and type(t.data) in _PLAIN_TYPES):
+            raise CannotRecord(f"'{name}' is a {type(t).__module__}.{type(t).__name__}; tensor subclasses are not "
+                               "recorded")
+        if t.layout != torch.strided:
+            raise CannotRecord(f"'{name}' is stored as {t.layout}; only strided tensors are recorded")
+        if t.is_quantized:
+            raise CannotRecord(f"'{name}' is quantized")
+    return notes
+
+
+def weightless(model: torch.nn.Module, device: str = DEVICE) -> torch.nn.Module:
+    """A copy of `model` whose parameters, buffers and plain tensor attributes are fake ones on `device`.
+
+    Shared tensors stay shared, and so do the storages of tensors that are views of another one. No data is read. Call
+    it inside fake_cuda() or another fake mode. A model that is fake there already is returned as it is."""
+    if any(isinstance(t, FakeTensor) and t.device.type == device for t in model.parameters()):
+        return model
+    memo: dict[int, object] = {}
+    tensors = list(model.parameters()) + list(model.buffers())
+    for m in model.modules():
+        own = {k: v for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
+        tensors += [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
+    whole: dict[int, torch.Tensor] = {}       # by address of the storage: the tensor that spans it, as a fake one
+    spans = {t.untyped_storage()._cdata: t for t in tensors
+             if t.layout == torch.strided and t.numel() * t.element_size() == t.untyped_storage().nbytes() > 0}
+    with torch.no_grad():
+        for t in [*spans.values(), *tensors]:
+            if id(t) in memo:
+                continue
+            base = spans.get(t.untyped_storage()._cdata)
+            if base is not None and base is not t and base.dtype == t.dtype and id(base) in memo:
+                fake = torch.as_strided(whole[id(base)], tuple(t.shape), t.stride(), t.storage_offset())
+            else:
+                fake = torch.empty_strided(tuple(t.shape), t.stride(), dtype=t.dtype, device=device)
+            whole[id(t)] = fake
+            if isinstance(t, torch.nn.Parameter):
+                memo[id(t)] = torch.nn.Parameter(fake, requires_grad=t.requires_grad)
+            else:
+                memo[id(t)] = fake.requires_grad_(t.requires_grad and t.is_leaf)
+    memo["keep"] = tensors                     # deepcopy keys by id: the originals must outlive it
+    return copy.deepcopy(model, memo)
+
+
+def batch_of(inputs, batch_dim, names: list[str]) -> int:
+    """The batch that the example inputs have: the size of the batch dimension of the first tensor that has one."""
+    for t, name in zip((t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)), names):
+        dim = batch_dim_of(batch_dim, name)
+        if dim is not None and t.dim() > dim:
+            return t.shape[dim]
+    raise CannotRecord("no input has a batch dimension")
+
+
+def batch_dim_of(batch_dim, name: str) -> int | None:
+    """Which dimension of the input `name` is the batch. A dict names inputs; those it leaves out have none."""
+    return batch_dim.get(name) if isinstance(batch_dim, dict) else batch_dim
+
+
+def resized(inputs, old: int, new: int, batch_dim, names: list[str]):
+    """Fresh fake inputs for batch `new`: the batch dimension of every tensor that has size `old` there."""
+    leaves, spec = tree_flatten(inputs)
+    names_left, seen, out = iter(names), {}, []
+    for t in leaves:
+        if not isinstance(t, torch.Tensor):
+            out.append(t)
+            continue
+        name = next(names_left)
+        if id(t) not in seen:
+            shape, dim = list(t.shape), batch_dim_of(batch_dim, name)
+            if dim is not None and len(shape) > dim and shape[dim] == old:
+                shape[dim] = new
+            if t.is_contiguous() or list(t.shape) == shape:
+                strides = t.stride() if list(t.shape) == shape else None
+            else:
+                strides = torch.empty(shape, device="meta").to(memory_format=_memory_format(t)).stride()
+            fake = (torch.empty(shape, dtype=t.dtype, device=DEVICE) if strides is None else
+                    torch.empty_strided(shape, strides, dtype=t.dtype, device=DEVICE))
+            seen[id(t)] = fake.requires_grad_(t.requires_grad and t.is_leaf)
+        out.append(seen[id(t)])
+    return tree_unflatten(out, spec)
+
+
+def _memory_format(t: torch.Tensor) -> torch.memory_format:
+    if t.dim() == 4 and t.is_contiguous(memory_format=torch.channels_last):
+        return torch.channels_last
+    if t.dim() == 5 and t.is_contiguous(memory_format=torch.channels_last_3d):
+        return torch.channels_last_3d
+    return torch.contiguous_format

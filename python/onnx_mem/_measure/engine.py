@@ -1,0 +1,166 @@
+"""Backward without the C++ engine, which asks for a device that fake CUDA tensors have not.
+
+The order of nodes, the release of what a node saved once it has run, the sums where gradients meet and the hand-over of
+gradients to parameters are the engine's (torch/csrc/autograd/engine.cpp, accumulate_grad.h)."""
+from __future__ import annotations
+
+import contextlib
+import heapq
+from collections.abc import Iterator
+
+import torch
+import torch._prims_common
+from torch.autograd.function import BackwardCFunction, FunctionCtx
+
+from .._fake.tensors import patch
+
+_LAST = -(1 << 62)
+_TASK = 1
+
+
+class _Holder:
+    """What a node saved; emptied when the node has run."""
+    __slots__ = ("tensor",)
+
+
+class Engine:
+    """Use hooks() around forward, then backward(loss)."""
+
+    def __init__(self):
+        self._no_zeros: set[int] = set()
+
+    @contextlib.contextmanager
+    def hooks(self) -> Iterator[None]:
+        def pack(t):
+            h = _Holder()
+            h.tensor = t.detach()
+            return h
+
+        def set_materialize_grads(ctx, value):
+            if not value:
+                self._no_zeros.add(id(ctx))
+            ctx.materialize_grads = value
+        with contextlib.ExitStack() as stack:
+            patch(stack, FunctionCtx, "set_materialize_grads", set_materialize_grads)
+            stack.enter_context(torch.autograd.graph.saved_tensors_hooks(pack, lambda h: h.tensor))
+            yield
+
+    def saved(self, loss) -> list[torch.Tensor]:
+        """What the nodes behind `loss` have saved, through hooks()."""
+        return [h.tensor for n in graph_nodes(loss.grad_fn) for h in _holders(n)]
+
+    def backward(self, loss: torch.Tensor) -> None:
+        with contextlib.ExitStack() as stack:
+            # utils.checkpoint recomputes once per task.
+            patch(stack, torch._C, "_current_graph_task_id", lambda: _TASK)
+            stack.enter_context(torch.no_grad())
+            self._run(loss)
+
+    def _run(self, loss):
+        root = loss.grad_fn
+        nodes = graph_nodes(root)
+        own = {n: _holders(n) for n in nodes}
+        waits: dict = {}
+        for n in nodes:
+            for m, _ in n.next_functions:
+                if m is not None:
+                    waits[m] = waits.get(m, 0) + 1
+        incoming = {root: {0: torch.ones_like(loss)}}
+        count, ready = 0, [(_rank(root), 0, root)]
+        while ready:
+            _, _, n = heapq.heappop(ready)
+            gradients = incoming.pop(n, {})
+            if n.name().endswith("AccumulateGrad"):
+                if gradients:
+                    _accumulate(n.variable, gradients)
+                continue
+            args = [gradients.pop(i, None) for i in range(len(n._input_metadata))]
+            outs = self._call(n, args) if any(a is not None for a in args) else None
+            del args, gradients
+            for h in own.pop(n):
+                h.tensor = None
+            h = None
+            python = isinstance(n, BackwardCFunction)
+            outs = list(outs) if outs is not None else [None] * len(n.needs_input_grad if python else n.next_functions)
+            edges = list(n.next_functions)
+            if python:                                 # one result per argument of forward, one edge per tensor of them
+                outs = [g for g, needed in zip(outs, n.needs_input_grad) if needed]
+                edges = [e for e in edges if e[0] is not None]
+            for i, (m, slot) in enumerate(edges):
+                g, outs[i] = outs[i], None
+                if m is None:
+                    continue
+                if g is not None:
+                    self._hand_on(m, slot, g, incoming)
+                del g
+                waits[m] -= 1
+                if waits[m] == 0:
+                    count += 1
+                    heapq.heappush(ready, (_rank(m), count, m))
+
+    def _call(self, n, args):
+        if not isinstance(n, BackwardCFunction):
+            outs = n(*args)
+        else:
+            if id(n) not in self._no_zeros:
+                args = [torch.zeros(tuple(m.shape), dtype=m.dtype, device=m.device) if a is None else a
+                        for a, m in zip(args, n._input_metadata)]
+            outs = n.apply(*args)
+        return outs if isinstance(outs, tuple) else (outs,)
+
+    @staticmethod
+    def _hand_on(m, slot, g, incoming):
+        shape = tuple(m._input_metadata[slot].shape)
+        if shape != tuple(g.shape):
+            g = g.sum_to_size(shape)
+        met = incoming.setdefault(m, {})
+        if slot not in met:
+            met[slot] = g
+            return
+        old = met.pop(slot)
+        if (old.shape == g.shape and torch._C._storage_Use_Count(old.untyped_storage()._cdata) == 2
+                and torch._prims_common.is_non_overlapping_and_dense_or_false(old)):
+            old.add_(g)
+            met[slot] = old
+        else:
+            met[slot] = old + g
+
+
+def _rank(n):
+    return _LAST if n.name().endswith("AccumulateGrad") else -n._sequence_nr()
+
+
+def _accumulate(parameter, gradients):
+    g = gradients.pop(0)
+    if parameter.grad is not None:
+        parameter.grad.add_(g)
+    else:                                       # taken over when dense with the parameter's strides, else copied
+        parameter.grad = g.detach() if g.stride() == parameter.stride() else g.clone()
+
+
+def graph_nodes(root) -> list:
+    """Every node behind `root`."""
+    seen, todo, ids = [], [root], set()
+    while todo:
+        n = todo.pop()
+        if n is None or n in ids:
+            continue
+        ids.add(n)
+        seen.append(n)
+        todo += [m for m, _ in n.next_functions]
+    return seen
+
+
+def _holders(n) -> list[_Holder]:
+    out = []
+    names = [a for a in dir(type(n)) if a.startswith("_raw_saved_")]
+    for a in names:
+        try:
+            found = getattr(n, a)
+        except RuntimeError:
+            continue
+        for s in found if isinstance(found, (tuple, list)) else [found]:
+            data = getattr(s, "data", None) if s is not None else None
+            if isinstance(data, _Holder):
+                out.append(data)
+    return out

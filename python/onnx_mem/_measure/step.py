@@ -1,0 +1,281 @@
+"""measure(): one training step or inference of the model's own code on tensors without data, counted."""
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import gc
+
+import torch
+import torch.nn.functional as F
+from torch.utils._pytree import tree_leaves
+
+from .._fake.inputs import input_names
+from .._fake.tensors import batch_of, fake_cuda, refuse_what_is_not_plain, resized, weightless
+from ..errors import Error
+from .engine import Engine
+from .storages import StorageTracker
+
+_CATEGORIES = {"param": "parameters", "buffer": "buffers", "input": "inputs", "grad": "gradients",
+               "opt_state": "optimizer_state"}
+
+
+@dataclasses.dataclass
+class Measured:
+    """What a run took. All sizes in bytes, of distinct live storages at their exact sizes.
+
+    Attributes:
+      batch: at which batch.
+      training: a training step, or inference in evaluation mode under no_grad.
+      optimizer: its name; None for inference.
+      loss: "cross-entropy", "mean" or "output" (the model's own); None for inference.
+      peak_bytes: most live bytes; of training: in step 2, when the optimizer has its state.
+      first_step_peak_bytes: of training: in step 1. None for inference.
+      end_of_forward_bytes: live when the loss is there, in step 2.
+      saved_activation_bytes: storages made in forward that autograd keeps for backward; those of the loss are not in
+        it.
+      parameter_bytes, buffer_bytes, input_bytes: what there is before the step; buffers with the tables and caches that
+        a first call leaves behind, inputs with the loss's target.
+      peak_phase, peak_operator: where peak_bytes was.
+      breakdown: bytes per category at the peak; the sum is peak_bytes.
+    """
+    batch: int
+    training: bool
+    optimizer: str | None
+    loss: str | None
+    peak_bytes: int
+    first_step_peak_bytes: int | None
+    end_of_forward_bytes: int | None
+    saved_activation_bytes: int | None
+    parameter_bytes: int
+    buffer_bytes: int
+    input_bytes: int
+    peak_phase: str
+    peak_operator: str
+    breakdown: dict[str, int]
+
+    def __str__(self) -> str:
+        what = f"training step with {self.optimizer}" if self.training else "inference"
+        rows = [f"{what}, batch {self.batch}: peak {self.peak_bytes:,} B in {self.peak_phase} at {self.peak_operator}"]
+        rows += [f"  {name:24}{size:>18,} B" for name, size in sorted(self.breakdown.items(), key=lambda x: -x[1])]
+        return "\n".join(rows)
+
+
+def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimizer="adam", training: bool = True,
+            batch: int | None = None, batch_dim=0, loss="auto") -> Measured:
+    """Runs the model's own code on tensors without data and counts every storage from its birth to its death.
+
+    The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before
+    the next forward, optimizers are the foreach ones. Recurrent layers run as the native CUDA path, not as cuDNN's.
+
+    Args:
+      model: on any device; it is not changed.
+      args: example inputs, a tuple (a single tensor is taken as one argument).
+      kwargs: keyword inputs.
+      optimizer: "none", "sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad", or a callable that makes one of a
+        list of parameters.
+      training: False for inference.
+      batch: at which batch; default: that of the inputs.
+      batch_dim: as in record().
+      loss: "auto" (the model's own where it returns one; cross-entropy where the first output is 2-D, or scores of each
+        token of its own vocabulary; else the mean of every floating output), "mean", "cross-entropy", or a callable
+        that takes the model's output.
+
+    Raises:
+      Error: code "cannot-measure", where the model does not run on tensors without data.
+    """
+    args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
+    kwargs = dict(kwargs or {})
+    refuse_what_is_not_plain(model, (args, kwargs))
+    names = input_names(model, args, kwargs)
+    was = batch_of((args, kwargs), batch_dim, names)
+
+    def inputs():
+        return resized((args, kwargs), was, batch or was, batch_dim, names)
+    vocabulary = _vocabulary(model, args, kwargs)
+    first = None
+    for default_device in (False, True):
+        with fake_cuda(default_device):
+            try:
+                return run_step(weightless(model), inputs, batch or was, optimizer, training, loss, vocabulary)
+            except Error:
+                raise
+            except Exception as e:
+                first = first or e
+    raise Error(f"the model does not run on tensors without data: {type(first).__name__}: {first}",
+                "cannot-measure") from first
+
+
+def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto", vocabulary=frozenset(),
+             tracker=None) -> Measured:
+    """measure() of a fake model; `inputs()` makes fresh fake (args, kwargs). Call it inside fake_cuda()."""
+    model.train(training)
+    with torch.set_grad_enabled(training), contextlib.ExitStack() as stack:
+        tracker = tracker or StorageTracker()
+        with tracker:             # what the first calls leave behind (tables, caches) is there from then on
+            x, kw = inputs()
+            model(*x, **kw)
+            x, kw = inputs()
+            out = model(*x, **kw)
+            loss_kind, targets = _targets(out, loss, vocabulary) if training else (None, [])
+            del out
+            gc.collect()
+        if training and loss_kind is None:
+            raise Error("the model returns no floating tensor: there is no loss to train on", "no-loss")
+        trained = [p for p in model.parameters() if p.requires_grad]
+        steps = _optimizer(optimizer, trained) if training else None
+        for p in model.parameters():
+            p.grad = None
+        for p in model.parameters():
+            tracker.see(p, "param")
+        for b in model.buffers():
+            tracker.see(b, "buffer")
+        for t in tree_leaves((x, kw, targets)):
+            if isinstance(t, torch.Tensor):
+                tracker.see(t, "input")
+        tracker.name_rest("buffer")
+        ends = []
+        gc.disable()
+        try:
+            stack.enter_context(tracker)
+            for i in range(2 if training else 1):
+                tracker.phase = "zero"
+                for p in trained:
+                    p.grad = None
+                tracker.start_step(i)
+                _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, steps, trained, ends)
+        finally:
+            gc.enable()
+    return _result(tracker, batch, training, optimizer, loss_kind, ends)
+
+
+def _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, optimizer, trained, ends):
+    tracker.phase = "forward"
+    if not training:
+        out = model(*x, **kw)
+        return
+    engine = Engine()
+    with engine.hooks():
+        out = model(*x, **kw)
+        tracker.phase = "loss"
+        total = loss(out) if callable(loss) else _loss(out, loss_kind, targets)
+    ends.append(tracker.live)
+    if total.grad_fn is None:
+        raise Error("the loss does not depend on a parameter that is trained", "no-loss")
+    tracker.phase = "scan"
+    for t in engine.saved(total):
+        s = tracker.see(t)
+        if s is not None:
+            s.saved = True
+    t = s = None
+    tracker.phase = "backward"
+    engine.backward(total)
+    for p in trained:
+        if p.grad is not None:
+            tracker.see(p.grad, "grad")
+    tracker.phase = "optimizer"
+    if optimizer is not None:
+        optimizer.step()
+        for state in optimizer.state.values():
+            for v in state.values():
+                if isinstance(v, torch.Tensor):
+                    tracker.see(v, "opt_state")
+    tracker.phase = "end"
+
+
+def _result(tracker, batch, training, optimizer, loss_kind, ends) -> Measured:
+    last = max(tracker.peaks)
+    peak, phase, op, alive = tracker.peaks[last]
+    breakdown: dict[str, int] = {}
+    for number in alive:
+        s = tracker.seen[number]
+        if s.counted:
+            name = _CATEGORIES.get(s.category) or _by_phase(s, training)
+            breakdown[name] = breakdown.get(name, 0) + s.bytes
+    static = {c: sum(s.bytes for s in tracker.seen if s.category == c and s.step < 0 and s.counted)
+              for c in ("param", "buffer", "input")}
+    saved = sum(s.bytes for s in tracker.seen
+                if s.saved and s.step == last and s.category is None and s.phase == "forward" and s.counted)
+    return Measured(batch=batch, training=training,
+                    optimizer=(optimizer if isinstance(optimizer, str) else "custom") if training else None,
+                    loss=loss_kind, peak_bytes=peak, first_step_peak_bytes=tracker.peaks[0][0] if training else None,
+                    end_of_forward_bytes=ends[-1] if ends else None, saved_activation_bytes=saved if training else None,
+                    parameter_bytes=static["param"], buffer_bytes=static["buffer"], input_bytes=static["input"],
+                    peak_phase=phase, peak_operator=op, breakdown=breakdown)
+
+
+def _by_phase(s, training):
+    if s.phase in ("forward", "loss"):
+        return "saved_activations" if s.saved else "transient_activations" if training else "activations"
+    return {"backward": "activation_gradients", "optimizer": "optimizer_temporaries"}.get(s.phase, "other")
+
+
+# -- loss --------------------------------------------------------------------------------------------------------------
+def floating_outputs(out) -> list[torch.Tensor]:
+    """The outputs that a loss is made of."""
+    return [t for t in tree_leaves(out) if isinstance(t, torch.Tensor) and t.is_floating_point() and t.requires_grad]
+
+
+def own_loss(out):
+    """The loss that the model computed itself, None where there is none."""
+    loss = out.get("loss") if hasattr(out, "get") and hasattr(out, "keys") else getattr(out, "loss", None)
+    return loss if isinstance(loss, torch.Tensor) and loss.dim() == 0 and loss.requires_grad else None
+
+
+def _targets(out, loss, vocabulary):
+    if callable(loss):
+        return "custom", []
+    if own_loss(out) is not None:
+        return "output", []
+    outs = floating_outputs(out)
+    if not outs:
+        return None, []
+    if loss == "auto":
+        first = outs[0]
+        tokens = first.dim() == 3 and first.shape[-1] in vocabulary
+        loss = "cross-entropy" if first.dim() == 2 or tokens else "mean"
+    if loss == "mean":
+        return loss, []
+    # Classes stand last where they are a token's, else in dimension 1.
+    shapes = [list(t.shape[:-1]) if _classes_last(t, vocabulary) else [t.shape[0], *t.shape[2:]] for t in outs]
+    return loss, [torch.zeros(shape, dtype=torch.int64, device=outs[0].device) for shape in shapes]
+
+
+def _classes_last(t, vocabulary):
+    return t.dim() <= 2 or t.dim() == 3 and t.shape[-1] in vocabulary
+
+
+def _loss(out, kind, targets):
+    if kind == "output":
+        return own_loss(out)
+    total = None
+    for i, t in enumerate(floating_outputs(out)):
+        if kind == "mean" or t.dim() == 0:
+            one = t if t.dim() == 0 else t.mean()
+        elif targets[i].dim() + 1 == t.dim() and tuple(targets[i].shape) == tuple(t.shape[:-1]) and t.dim() > 2:
+            one = F.cross_entropy(t.flatten(0, -2), targets[i].flatten())
+        else:
+            one = F.cross_entropy(t, targets[i])
+        total = one if total is None else total + one
+    return total
+
+
+def _vocabulary(model, args, kwargs) -> frozenset[int]:
+    """Rows of the tables that integers are looked up in, where integers are fed; empty elsewhere."""
+    fed = any(isinstance(t, torch.Tensor) and not t.is_floating_point() for t in tree_leaves((args, kwargs)))
+    rows = [m.num_embeddings for m in model.modules() if isinstance(m, torch.nn.Embedding)]
+    return frozenset(rows if fed else ())
+
+
+# -- optimizers --------------------------------------------------------------------------------------------------------
+def _optimizer(name, parameters):
+    if callable(name):
+        return name(parameters)
+    O = torch.optim
+    makers = {"none": lambda: None, "sgd": lambda: O.SGD(parameters, 0.01, foreach=True),
+              "momentum": lambda: O.SGD(parameters, 0.01, momentum=0.9, foreach=True),
+              "adam": lambda: O.Adam(parameters, foreach=True), "adamw": lambda: O.AdamW(parameters, foreach=True),
+              "rmsprop": lambda: O.RMSprop(parameters, foreach=True),
+              "adagrad": lambda: O.Adagrad(parameters, foreach=True)}
+    if name not in makers:
+        raise Error(f"no optimizer '{name}' here; one of {', '.join(makers)}, or a callable", "bad-option")
+    return makers[name]()

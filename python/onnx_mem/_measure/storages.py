@@ -1,0 +1,107 @@
+"""Counts storages: each from its birth to its death, once, whatever tensors share it."""
+from __future__ import annotations
+
+import weakref
+
+import torch
+import torch._prims_common
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+class _Seen:
+    __slots__ = ("bytes", "op", "phase", "step", "category", "saved", "node", "counted")
+
+
+class StorageTracker(TorchDispatchMode):
+    """Live bytes now (`live`), and per step and phase the most there were.
+
+    Categories: param, buffer, input, grad, opt_state as told to see(); else by phase of birth: activation (saved or
+    not), backward, optimizer. Host tensors are not counted: they are no memory of the device (but
+    an optimizer's step counters are, as measured truth has always counted them)."""
+
+    def __init__(self):
+        super().__init__()
+        self.phase, self.step, self.op = "setup", -1, ""
+        self.live = 0
+        self.seen: list[_Seen] = []
+        self.peaks: dict[int, tuple[int, str, str, list[int]]] = {}      # step -> bytes, phase, operator, alive then
+        self._number: dict[int, int] = {}                                # storage's address -> index in seen
+        self._alive: set[int] = set()
+
+    def see(self, t: torch.Tensor, category: str | None = None) -> _Seen | None:
+        """Notes the storage of `t`, at its birth where it is new."""
+        try:
+            storage = t.untyped_storage()
+        except NotImplementedError:
+            return None
+        key, size = storage._cdata, storage.nbytes()
+        number = self._number.get(key)
+        if number is None:
+            number = len(self.seen)
+            s = _Seen()
+            s.bytes, s.op, s.phase, s.step, s.category, s.saved = size, self.op, self.phase, self.step, category, False
+            s.node = _node() if self.phase == "backward" else None
+            s.counted = t.device.type != "cpu" or self.phase == "optimizer"
+            self.seen.append(s)
+            self._number[key] = number
+            weakref.finalize(storage, self._dead, key, number).atexit = False
+            self._alive.add(number)
+            self._count(size if s.counted else 0)
+        s = self.seen[number]
+        if s.bytes != size:
+            self._count(size - s.bytes if s.counted else 0)
+            s.bytes = size
+        if category is not None:
+            s.category = category
+        return s
+
+    def _count(self, more):
+        self.live += more
+        if self.step >= 0 and self.live > self.peaks.get(self.step, (-1,))[0]:
+            self.peaks[self.step] = (self.live, self.phase, self.op, list(self._alive))
+
+    def name_rest(self, category: str) -> None:
+        """What lives and has no category gets this one."""
+        for number in self._alive:
+            if self.seen[number].category is None:
+                self.seen[number].category = category
+
+    def start_step(self, step: int) -> None:
+        self.step = step
+        self._count(0)
+
+    def _dead(self, key, number):
+        if self._number.get(key) == number:
+            del self._number[key]
+        self._alive.discard(number)
+        if self.seen[number].counted:
+            self.live -= self.seen[number].bytes
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.op = str(func).removeprefix("aten.")
+        if (self.phase == "backward" and func is torch.ops.aten.add.Tensor and not kwargs
+                and self._is_accumulation(*args)):
+            # The engine adds gradients that meet in place where it owns the last reference, except while a dispatch
+            # mode
+            # watches: undone here.
+            torch.ops.aten.add_.Tensor(args[0], args[1])
+            return args[0]
+        out = func(*args, **(kwargs or {}))
+        for t in tree_leaves(out):
+            if isinstance(t, torch.Tensor):
+                self.see(t)
+        return out
+
+    def _is_accumulation(self, a, b, *others) -> bool:
+        if others or not isinstance(b, torch.Tensor) or a.shape != b.shape or a.dtype != b.dtype:
+            return False
+        number = self._number.get(a.untyped_storage()._cdata)
+        return (number is not None and self.seen[number].phase == "backward" and self.seen[number].node != _node()
+                and torch._C._storage_Use_Count(a.untyped_storage()._cdata) == 2 and a._use_count() <= 4
+                and torch._prims_common.is_non_overlapping_and_dense_or_false(a))
+
+
+def _node():
+    n = torch._C._current_autograd_node()
+    return n and (n._sequence_nr(), n.name())

@@ -1,0 +1,89 @@
+"""The program onnx-mem: where it is, and running it."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+from .errors import Error
+
+NAME = "onnx-mem.exe" if os.name == "nt" else "onnx-mem"
+VARIABLE = "ONNX_MEM_PROGRAM"
+_DONE, _NO = 0, 1                  # exit codes of an answer: yes or neutral, and no
+
+
+def find_program() -> str:
+    """Path of the program: $ONNX_MEM_PROGRAM, else the one in this package, else the first on PATH that is no script.
+
+    Raises:
+      Error: code "no-program".
+    """
+    given = os.environ.get(VARIABLE)
+    if given:
+        if not os.access(given, os.X_OK):
+            raise Error(f"{VARIABLE} is '{given}', which cannot be run", "no-program")
+        return given
+    beside = pathlib.Path(__file__).parent / "bin" / NAME
+    if beside.exists():
+        return str(beside)
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        found = shutil.which(NAME, path=folder) if folder else None
+        if found and not _is_script(found):
+            return found
+    raise Error(f"the program {NAME} is not beside the package nor on PATH; set {VARIABLE} to it", "no-program")
+
+
+def _is_script(path: str) -> bool:
+    with open(path, "rb") as f:
+        return f.read(2) == b"#!"
+
+
+def options_of(options: dict) -> list[str]:
+    """{"max_slowdown": "10%", "offload": True, "batch": [1, 8]} as the command line writes them.
+
+    Underscores become dashes. True is a flag; None and False leave the option out; a list repeats the option (of
+    batches: joins them with commas)."""
+    out: list[str] = []
+    for name, value in options.items():
+        flag = "--" + name.rstrip("_").replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            out.append(flag)
+        elif isinstance(value, (list, tuple)):
+            if name == "batch":
+                out += [flag, ",".join(map(str, value))]
+            else:
+                out += [part for v in value for part in (flag, str(v))]
+        else:
+            out += [flag, str(value)]
+    return out
+
+
+def run_json(arguments: list[str]) -> dict:
+    """The program's answer with --format json. An answer that is no (exit 1) is an answer.
+
+    Raises:
+      Error: with the program's own code and message.
+    """
+    done = subprocess.run([find_program(), *arguments, "--format", "json"], capture_output=True, text=True, check=False)
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        answer = {}
+    if "error" in answer or done.returncode not in (_DONE, _NO) or not answer:
+        told = answer.get("error", {})
+        message = told.get("message") or done.stderr.strip() or f"{NAME} ended with {done.returncode} and said nothing"
+        details = [str(d) for d in told.get("details", [])]
+        raise Error("\n  ".join([message, *details]), told.get("code", "program-failed"), done.returncode)
+    return answer
+
+
+def run_screen(arguments: list[str]) -> str:
+    """What the command prints."""
+    done = subprocess.run([find_program(), *arguments, "--color", "never"], capture_output=True, text=True, check=False)
+    if done.returncode not in (_DONE, _NO):
+        raise Error(done.stderr.strip(), "program-failed", done.returncode)
+    return done.stdout

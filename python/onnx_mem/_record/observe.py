@@ -1,0 +1,296 @@
+"""Watches one forward: the operators below autograd in order, where Python lets go of each value, the module calls.
+
+Two facts make this possible. A dispatch mode sees every operator after autograd has taken composites apart; and hooks
+for saved tensors that keep nothing leave Python's own references as the only ones, so that finalizers fire where Python
+lets go. What autograd keeps is not observed: it follows from the operators.
+"""
+from __future__ import annotations
+
+import contextlib
+import gc
+import weakref
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_leaves, treespec_dumps
+
+from .._fake.inputs import input_names
+from ..errors import CannotRecord
+from .spans import watch_spans
+
+_STATE_LIMIT = 1024                  # bytes; scalars that a module keeps for its statistics are let pass
+# They change what a tensor is, or how large its storage is, behind the back of those that hold it.
+_REFUSED = {"resize_", "resize_as_", "set_", "_resize_output_"}
+
+
+class _Packed:
+    """What autograd gets to keep in place of a tensor. `tensor` only while an autograd.Function's backward is
+    awaited."""
+    __slots__ = ("value", "tensor")
+
+    def __init__(self, value, tensor=None):
+        self.value, self.tensor = value, tensor
+
+
+class Observer(TorchDispatchMode):
+    """Collects `events` and `values`.
+
+    A value is one window (shape, strides, offset, dtype) on one storage; two Python objects of one window are one
+    value, except across `.data`, which cuts the graph.
+
+    Events are tuples: ("op", name, args, kwargs, outs), ("gone", value), ("storage_gone", storage), ("call", path),
+    ("ret",), ("grad", on), ("leaf", value), ("function", class name), ("endfunction", saved, held),
+    ("backward", [(gradient, output)]), ("endbackward", [(gradient, input)]), ("checkpoint", reentrant, values),
+    ("endcheckpoint",).
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.events: list[tuple] = []
+        self.values: list[dict] = []
+        self.saved_storages: set[int] = set()
+        self.pending = None                         # an autograd.Function whose forward has run, see spans.py
+        self.grad_on = False
+        self.in_backward = False                    # of an autograd.Function
+        self.quiet = 0                              # >0: operators are part of one line and are not noted
+        self._value_of: dict[int, int] = {}         # id(tensor) -> value, while that object lives
+        self._by_window: dict[tuple, int] = {}      # (storage, shape, strides, offset, dtype) -> value
+        self._storage_of: dict[int, int] = {}       # address of the C++ storage -> number, while it lives
+        self._first_of: dict[int, int] = {}         # storage -> first value on it
+        self._last_of: dict[int, int] = {}          # storage -> newest value on it
+        self._storages = 0
+        self._differentiable: set[int] = set()
+
+    # -- identity ----------------------------------------------------------------------------------------------------
+    def storage(self, t: torch.Tensor) -> int:
+        storage = t.untyped_storage()
+        key = storage._cdata
+        if key not in self._storage_of:
+            self._storage_of[key] = n = self._storages
+            self._storages += 1
+            weakref.finalize(storage, self._storage_gone, key, n).atexit = False
+        return self._storage_of[key]
+
+    def _storage_gone(self, key, n):
+        if self._storage_of.get(key) == n:          # addresses are used again
+            del self._storage_of[key]
+        self.events.append(("storage_gone", n))
+
+    def _gone(self, key, value):
+        if self._value_of.get(key) == value:
+            del self._value_of[key]
+        self.events.append(("gone", value))
+
+    def _window(self, t):
+        return self.storage(t), tuple(t.shape), tuple(t.stride()), t.storage_offset(), t.dtype
+
+    def _bind(self, t, value):
+        self._value_of[id(t)] = value
+        weakref.finalize(t, self._gone, id(t), value).atexit = False
+
+    def new(self, t: torch.Tensor, kind: str, name: str | None = None) -> int:
+        if t.layout != torch.strided:
+            raise CannotRecord(f"a tensor stored as {t.layout}; only strided tensors are recorded")
+        window = self._window(t)
+        value = len(self.values)
+        self.values.append(dict(kind=kind, name=name, storage=window[0], root=self._first_of.get(window[0]),
+                                shape=list(window[1]), strides=list(window[2]), offset=window[3],
+                                dtype=str(window[4])[6:], device=t.device.type))
+        self._first_of.setdefault(window[0], value)
+        self._last_of[window[0]] = value
+        self._by_window[window] = value
+        self._bind(t, value)
+        return value
+
+    def value(self, t: torch.Tensor) -> int:
+        """Number of a tensor that is read; one never seen before is a constant."""
+        if id(t) in self._value_of:
+            return self._value_of[id(t)]
+        if t.untyped_storage()._cdata not in self._storage_of:
+            return self.new(t, "const")
+        found = self._by_window.get(self._window(t))
+        if found is not None:
+            if not (self.grad_on and self.pending is None and found in self._differentiable and not t.requires_grad):
+                self._bind(t, found)
+                return found
+            cut = self.new(t, "value")              # x.data: the same window without a history
+            self.events.append(("op", "detach", [{"v": found}], {}, [cut]))
+            return cut
+        base = self._last_of[self.storage(t)]       # a window that was made without a dispatch
+        found = self.new(t, "value")
+        v = self.values[found]
+        self.events.append(("op", "as_strided", [{"v": base}, v["shape"], v["strides"], v["offset"]], {}, [found]))
+        return found
+
+    def known(self, t: torch.Tensor) -> int | None:
+        """Number of the value that `t` is, None where it was never an argument nor a result."""
+        if id(t) in self._value_of:
+            return self._value_of[id(t)]
+        if t.untyped_storage()._cdata not in self._storage_of:
+            return None
+        return self._by_window.get(self._window(t))
+
+    # -- what happens ------------------------------------------------------------------------------------------------
+    def encode(self, a):
+        if isinstance(a, torch.Tensor):
+            v = self.value(a)
+            if self.grad_on and self.pending is None and a.requires_grad:
+                self._differentiable.add(v)
+                known = self.values[v]
+                if a.is_leaf and known["kind"] in ("value", "const", "input") and not known.get("leaf"):
+                    known["leaf"] = True
+                    self.events.append(("leaf", v))
+            return {"v": v}
+        if isinstance(a, (list, tuple)):
+            return [self.encode(x) for x in a]
+        if isinstance(a, (bool, int, float, str)) or a is None:
+            return a
+        if isinstance(a, torch.dtype):
+            return {"dtype": str(a)[6:]}
+        if isinstance(a, torch.device):
+            return {"device": a.type}
+        if isinstance(a, (torch.layout, torch.memory_format)):
+            return {"enum": str(a)[6:]}
+        if isinstance(a, complex):
+            raise CannotRecord("a complex number as an argument")
+        raise CannotRecord(f"an argument of type {type(a).__name__}")
+
+    def note_op(self, name: str, args, kwargs: dict, out) -> None:
+        """One line: an operator with its arguments (encoded) and its results."""
+        outs = []
+        for t in tree_leaves(out):
+            if isinstance(t, torch.Tensor):
+                outs.append(self._value_of[id(t)] if id(t) in self._value_of else self.new(t, "value"))
+        self.events.append(("op", name, args, kwargs, outs))
+
+    def note_grad_mode(self) -> None:
+        if torch.is_grad_enabled() != self.grad_on:
+            if self.in_backward:
+                raise CannotRecord("gradients are turned on")
+            self.grad_on = not self.grad_on
+            self.events.append(("grad", self.grad_on))
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func.namespace == "prim" or self.quiet:
+            return func(*args, **kwargs)
+        if self.pending is not None:
+            self.pending.before_next_line()
+        schema = func._schema
+        name = schema.name.removeprefix("aten::")
+        if name in _REFUSED:
+            raise CannotRecord(f"{name} changes a tensor's storage; what it takes is not told by its lines")
+        if name == "embedding" and torch.is_grad_enabled() and (len(args) > 4 and args[4] or kwargs.get("sparse")):
+            raise CannotRecord("embedding with sparse=True gives sparse gradients, whose size depends on the data")
+        if self.pending is None:
+            self.note_grad_mode()
+        elif torch.is_grad_enabled():
+            raise CannotRecord(f"{self.pending.name} turns gradients on inside an autograd.Function")
+        encoded = [self.encode(a) for a in args], {k: self.encode(v) for k, v in kwargs.items()}
+        out = func(*args, **kwargs)
+        if func._overloadname != "default":
+            name += "." + func._overloadname
+        self.note_op(name, *encoded, out)
+        return out
+
+    def pack(self, t: torch.Tensor) -> _Packed:
+        """What autograd keeps instead of `t`."""
+        if t.untyped_storage()._cdata not in self._storage_of:
+            return _Packed(None, t if self.pending is not None else None)
+        self.saved_storages.add(self.storage(t))
+        return _Packed(self._by_window.get(self._window(t)), t if self.pending is not None else None)
+
+    @staticmethod
+    def unpack(packed: _Packed):
+        if packed.tensor is None:
+            raise CannotRecord("forward runs autograd itself (torch.autograd.grad or backward)")
+        return packed.tensor
+
+
+def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, check_state: bool = False) -> dict:
+    """One forward of the fake `model`: raw events, values, outputs. train: with autograd, which is given nothing to
+    keep.
+
+    Garbage collection is off meanwhile: an object goes when its last reference goes, as in the measured program."""
+    o = Observer()
+    names: dict[int, int] = {}
+    for name, p in model.named_parameters(remove_duplicate=False):
+        if id(p) not in names:
+            names[id(p)] = o.new(p, "param", name)
+            o.values[names[id(p)]].update(trained=p.requires_grad, tied=[])
+        else:
+            o.values[names[id(p)]]["tied"].append(name)
+    for name, b in model.named_buffers(remove_duplicate=False):
+        if id(b) not in names:
+            names[id(b)] = o.new(b, "buffer", name)
+    tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+    for name, t in zip(input_names(model, args, kwargs), tensors):
+        if id(t) not in names:
+            names[id(t)] = o.new(t, "input", name)
+    handles = []
+    for name, m in model.named_modules():
+        if name:
+            handles.append(m.register_forward_pre_hook(lambda m, a, name=name: _module_event(o, ("call", name))))
+            handles.append(m.register_forward_hook(lambda m, a, r: _module_event(o, ("ret",)), always_call=True))
+    del tensors
+    gc.collect()
+    gc.disable()
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.set_grad_enabled(train))
+            stack.enter_context(watch_spans(o))
+            stack.enter_context(torch.autograd.graph.saved_tensors_hooks(o.pack, o.unpack))
+            o.grad_on = train
+            stack.enter_context(o)
+            out = model(*args, **kwargs)
+            if o.pending is not None:
+                o.pending.before_next_line(dispatching=False)
+        flat, spec = tree_flatten(out)
+        returned = [o.value(t) if isinstance(t, torch.Tensor) else None for t in flat]
+        loss_tensor = _own_loss(out, train)
+        loss = o.value(loss_tensor) if loss_tensor is not None else None
+        events = list(o.events)
+        try:
+            tree = treespec_dumps(spec)
+        except NotImplementedError:                  # a class that has no name to be stored under: a plain list
+            tree = treespec_dumps(tree_flatten(list(flat))[1])
+        del out, flat, loss_tensor
+        if check_state:
+            _refuse_state(o, model)
+        return dict(events=events, values=o.values, returned=returned, tree=tree, loss=loss,
+                    saved_storages=o.saved_storages)
+    finally:
+        gc.enable()
+        for h in handles:
+            h.remove()
+
+
+def _refuse_state(o: Observer, model: torch.nn.Module) -> None:
+    """Raises CannotRecord where forward leaves tensors of its own behind: until the next call replaces them they are
+    memory that no line accounts for."""
+    gc.collect()
+    left = {n for n in o._storage_of.values() if o.values[o._first_of[n]]["kind"] in ("value", "gradient")}
+    sizes = {}
+    for path, m in model.named_modules():
+        own = {k: v for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
+        for t in tree_leaves(own):
+            if isinstance(t, torch.Tensor) and o._storage_of.get(t.untyped_storage()._cdata) in left:
+                sizes[t.untyped_storage()._cdata] = t.untyped_storage().nbytes(), path
+    if sum(size for size, _ in sizes.values()) > _STATE_LIMIT:
+        size, path = max(sizes.values())
+        raise CannotRecord(f"forward leaves tensors behind in module '{path}' ({size} bytes and more) that the next "
+                           "call replaces; such state is not recorded")
+
+
+def _module_event(o: Observer, event: tuple) -> None:
+    if o.pending is not None:
+        o.pending.before_next_line(dispatching=False)
+    if not o.quiet:
+        o.events.append(event)
+
+
+def _own_loss(out, train: bool):
+    """The loss that the model computed itself: the entry `loss` of what it returned."""
+    loss = out.get("loss") if hasattr(out, "get") and hasattr(out, "keys") else getattr(out, "loss", None)
+    good = isinstance(loss, torch.Tensor) and loss.dim() == 0 and loss.is_floating_point()
+    return loss if good and (loss.requires_grad or not train) else None

@@ -1,0 +1,278 @@
+"""Runs a record in PyTorch. What the replayed program needs is what the model needs: the check of a record, and the
+meaning of each of its lines."""
+from __future__ import annotations
+
+import contextlib
+import functools
+
+import torch
+import torch.utils.checkpoint
+from torch.utils._pytree import tree_leaves, tree_unflatten, treespec_loads
+
+from .._fake.recurrent import RECURRENT, recurrent
+from .._fake.tensors import DEVICE
+from ..errors import Error
+from .record import Record
+from .settle import reads
+from .sizes import at_batch
+
+
+@functools.cache
+def _operator(name):
+    if name in RECURRENT:
+        return functools.partial(recurrent, name)
+    namespace, _, rest = name.rpartition("::")
+    base, _, overload = rest.partition(".")
+    try:
+        return getattr(getattr(getattr(torch.ops, namespace or "aten"), base), overload or "default")
+    except AttributeError as e:
+        raise Error(f"operator '{name}' is not known to torch {torch.__version__}", "unknown-operator") from e
+
+
+class _Block:
+    """A span of lines: of the whole program, a Function or a checkpointed part."""
+
+    def __init__(self, kind: str, opening: dict):
+        self.kind, self.opening = kind, opening
+        self.items: list = []                      # lines and blocks
+        self.closing: dict = {}
+        self.backward: _Block | None = None        # of a Function
+
+    def op_lines(self):
+        for x in self.items:
+            if isinstance(x, _Block):
+                yield from x.op_lines()
+            elif "op" in x:
+                yield x
+
+
+def _nested(lines) -> _Block:
+    top = _Block("program", {})
+    stack = [top]
+    for x in lines:
+        opened = next((k for k in ("function", "backward", "checkpoint") if k in x), None)
+        if opened:
+            block = _Block(opened, x)
+            if opened == "backward":
+                stack[-1].items[-1].backward = block
+            else:
+                stack[-1].items.append(block)
+            stack.append(block)
+        elif "endfunction" in x or "endbackward" in x or "endcheckpoint" in x:
+            stack.pop().closing = x
+        else:
+            stack[-1].items.append(x)
+    return top
+
+
+class Replay(torch.nn.Module):
+    """Uses nothing of the model's code.
+
+    Args:
+      record: what to run.
+      batch: at which batch.
+      after_line: called after every operator of the program, before what it drops is dropped.
+    """
+
+    def __init__(self, record: Record, batch: int, after_line=None):
+        super().__init__()
+        self._after_line = after_line
+        self._programs = {k: at_batch(p, batch) for k, p in record.programs.items()}
+        self._blocks = {k: _nested(p["lines"]) for k, p in self._programs.items()}
+        self._own: dict = {}
+        values = next(iter(self._programs.values()))["values"]
+        for v in values:
+            if v["kind"] == "param":
+                made = self._window(v, values)
+                self.register_parameter(_key(v), torch.nn.Parameter(made, requires_grad=v["trained"]))
+            elif v["kind"] == "buffer":
+                self.register_buffer(_key(v), self._window(v, values))
+        for mode, p in self._programs.items():
+            seen: list[str] = []
+            for i, v in enumerate(p["values"]):
+                if v["kind"] == "const":            # tables kept outside the buffers: memory like theirs
+                    self._own[mode, i] = self._constant(v, seen)
+
+    def _constant(self, v, seen):
+        """One for both programs: a window of the same shape on the first call's cache is the same tensor."""
+        if v["device"] == "cpu":
+            return self._empty(v)
+        name = f"const/{v['dtype']}/{v['shape']}/{seen.count(str(v))}".replace(".", "_")
+        seen.append(str(v))
+        if not hasattr(self, name):
+            self.register_buffer(name, self._empty(v))
+        return getattr(self, name)
+
+    @staticmethod
+    def _empty(v):
+        device = DEVICE if v["device"] == "cuda" else v["device"]
+        return torch.empty_strided(v["shape"], v["strides"], dtype=getattr(torch, v["dtype"]), device=device)
+
+    def _window(self, v, values):
+        if v["root"] is None:
+            return self._empty(v)
+        with torch.no_grad():
+            return torch.as_strided(getattr(self, _key(values[v["root"]])), v["shape"], v["strides"], v["offset"])
+
+    def forward(self, *args, **kwargs):
+        mode = "train" if self.training and "train" in self._programs else "eval"
+        p = self._programs[mode]
+        flat = list({id(t): t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}.values())
+        del args, kwargs
+        env: dict = {}
+        for i, v in enumerate(p["values"]):
+            if v["kind"] in ("param", "buffer"):
+                env[i] = getattr(self, _key(v))
+            elif v["kind"] == "const":
+                env[i] = self._own[mode, i]
+            elif v["kind"] == "input":
+                env[i] = flat.pop(0)
+        flat = None
+        with contextlib.ExitStack() as stack:
+            _Run(p, self, stack).block(self._blocks[mode], env, set(p["returned"]))
+        returned = [env[v] if v is not None else None for v in p["returned"]]
+        loss = env[p["loss"]] if p["loss"] is not None else None
+        env = None
+        out = tree_unflatten(returned, treespec_loads(p["tree"]))
+        return out if loss is None else RecordedOutput(out, loss)
+
+
+class RecordedOutput(dict):
+    """What a recorded model with a loss of its own returns: "loss", and everything it returned under "returned"."""
+
+    def __init__(self, returned, loss):
+        super().__init__(loss=loss, returned=returned)
+
+
+torch.utils._pytree.register_pytree_node(RecordedOutput, lambda x: ([x["returned"], x["loss"]], None),
+                                         lambda children, _: RecordedOutput(*children))
+
+
+def _key(v):
+    return v["name"].replace(".", "/")
+
+
+class _Run:
+    """The interpreter of one forward."""
+
+    def __init__(self, program, replay, stack):
+        self.values, self.after_line, self.training = program["values"], replay._after_line, replay.training
+        self.stack = stack
+        self.used_outside: dict[int, int] = {}
+
+    def block(self, block, env, kept):
+        """Runs the items of a block; values in `kept` outlive their drops."""
+        for n, x in enumerate(block.items):
+            if isinstance(x, _Block):
+                later = kept | set().union(*[_read_in(y) for y in block.items[n + 1:]])
+                inside = self.function if x.kind == "function" else self.checkpoint
+                inside(x, env, later, kept)
+            elif "grad" in x:
+                self.stack.enter_context(torch.set_grad_enabled(x["grad"] and self.training))
+            elif "leaf" in x:
+                env[x["leaf"]].requires_grad_(True)
+            elif "op" in x:
+                self.op(x, env, kept)
+
+    def op(self, x, env, kept):
+        args = [_decode(a, env) for a in x["args"]]
+        out = _operator(x["op"])(*args, **{k: _decode(a, env) for k, a in x["kwargs"].items()})
+        args = None
+        made = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
+        for v, t in zip(x["outs"], made):
+            env[v] = t
+        out = made = t = None
+        if self.after_line is not None:
+            self.after_line(x)
+        for v in x["drops"]:
+            if v not in kept:
+                env.pop(v, None)
+
+    def function(self, block, env, later, kept):
+        if block.backward is None or not torch.is_grad_enabled():
+            self.block(block, env, kept)
+            return
+        of = [o for _, o in block.backward.opening["backward"]]
+        to = list(dict.fromkeys(i for _, i in block.backward.closing["endbackward"]))
+        made = {o for x in block.op_lines() for o in x["outs"]}
+        outs = list(dict.fromkeys(of + [v for v in sorted(made & later) if v not in to]))
+        results = _Function.apply(self, block, env, of, to, outs, *[env[v] for v in to])
+        results = results if isinstance(results, tuple) else (results,)
+        for v, t in zip(outs, results):
+            env[v] = t
+        results = t = None
+        self.drop_of(block, env, kept)
+
+    def drop_of(self, block, env, kept):
+        for x in block.op_lines():
+            for v in x["drops"]:
+                if v not in kept:
+                    env.pop(v, None)
+
+    def checkpoint(self, block, env, later, kept):
+        if not torch.is_grad_enabled():
+            self.block(block, env, kept)
+            return
+        made = {o for x in block.op_lines() for o in x["outs"]}
+        outs = sorted(made & later)
+        given = block.opening["checkpoint"]
+        others = {v: env[v] for v in _read_in(block) if v in env and v not in given}
+
+        def run(*tensors):
+            local = {**others, **dict(zip(given, tensors))}
+            self.block(block, local, set(outs) | kept)
+            return tuple(local[v] for v in outs)
+        results = torch.utils.checkpoint.checkpoint(run, *[env[v] for v in given], use_reentrant=False,
+                                                    preserve_rng_state=False)
+        run = None
+        for v, t in zip(outs, results):
+            env[v] = t
+        results = t = None
+        self.drop_of(block, env, kept)
+
+
+def _read_in(x) -> set[int]:
+    if isinstance(x, _Block):
+        named = set(x.closing.get("endfunction", ())) | set(x.closing.get("held", ()))
+        return named.union(*[_read_in(y) for y in x.items], *[_read_in(x.backward)] if x.backward else [])
+    return set(reads([x["args"], x["kwargs"]])) | set(x["outs"]) if "op" in x else set()
+
+
+def _decode(a, env):
+    if isinstance(a, dict):
+        (kind, x), = a.items()
+        if kind == "v":
+            return env[x]
+        return getattr(torch, x) if kind in ("dtype", "enum") else torch.device(x)
+    return [_decode(x, env) for x in a] if isinstance(a, list) else a
+
+
+class _Function(torch.autograd.Function):
+    """A recorded autograd.Function: its forward's lines, and its backward's."""
+
+    @staticmethod
+    def forward(ctx, run, block, env, of, to, outs, *tensors):
+        env.update(zip(to, tensors))
+        saved, held = block.closing["endfunction"], block.closing["held"]
+        run.block(block, env, {*saved, *held, *outs})
+        ctx.run, ctx.block, ctx.to = run, block, to
+        ctx.saved = saved
+        ctx.save_for_backward(*[env[v] for v in saved])
+        ctx.held = {v: env[v] for v in held}
+        ctx.statics = {v: t for v, t in env.items() if run.values[v]["kind"] in ("param", "buffer", "const", "input")}
+        written = {o for x in block.op_lines() if x["op"].split(".")[0].endswith("_") for o in x["outs"]}
+        ctx.mark_dirty(*[env[v] for v in outs if v in to and v in written])
+        ctx.mark_non_differentiable(*[env[v] for v in outs if v not in of])
+        return tuple(env[v] for v in outs)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        block = ctx.block.backward
+        env = {**ctx.statics, **ctx.held, **dict(zip(ctx.saved, ctx.saved_tensors))}
+        env.update({g: t for (g, _), t in zip(block.opening["backward"], gradients)})
+        results = {}
+        pairs = block.closing["endbackward"]
+        ctx.run.block(block, env, {g for g, _ in pairs})
+        for g, i in pairs:
+            results[i] = env[g]
+        return (None,) * 6 + tuple(results.get(i) for i in ctx.to)

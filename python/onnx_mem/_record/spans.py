@@ -1,0 +1,227 @@
+"""Spans of a forward that autograd treats as one: autograd.Function, utils.checkpoint, recurrent layers.
+
+A Function's backward is Python code. It is run at once on gradients without data, and what it runs is noted beside its
+forward. Classes are watched through their own `forward`, so that `f = Swish.apply`, bound at import, is seen as well.
+"""
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+
+import torch
+import torch.utils.checkpoint
+from torch.autograd.function import Function, FunctionCtx
+from torch.utils._pytree import tree_leaves
+
+from .._fake.recurrent import RECURRENT, recurrent
+from .._fake.tensors import patch
+from ..errors import CannotRecord
+
+
+class FunctionSpan:
+    """One call of an autograd.Function from the start of its forward to the next line of the model."""
+
+    def __init__(self, observer, cls_name: str):
+        self.observer, self.name = observer, cls_name
+        self.ctx = None
+        self.inputs: tuple = ()
+        self.outputs: tuple = ()
+        self.returned = False
+
+    def before_next_line(self, dispatching: bool = True) -> None:
+        """Called before anything of the model is noted; once forward has returned, ends the span.
+
+        dispatching: whether the caller is the observer's own __torch_dispatch__."""
+        if not self.returned:
+            return
+        o, ctx = self.observer, self.ctx
+        inputs, outputs = self.inputs, self.outputs
+        self.ctx, self.inputs, self.outputs = None, (), ()
+        o.pending = None
+        if ctx is None or not len(ctx._input_metadata):         # nothing to differentiate
+            o.events.append(("endfunction", [], []))
+            return
+        packed = [s.data for s in (ctx._raw_saved_tensors or ())]
+        saved = [p.value for p in packed if p is not None and p.value is not None]
+        attributes = [t for t in tree_leaves(dict(ctx.__dict__)) if isinstance(t, torch.Tensor)]
+        held = [v for v in dict.fromkeys(o.known(t) for t in attributes) if v is not None and v not in saved]
+        del attributes
+        o.events.append(("endfunction", saved, held))
+        self._trace_backward(ctx, inputs, outputs, set(saved) | set(held), dispatching)
+        for p in packed:
+            if p is not None:
+                p.tensor = None
+
+    def _trace_backward(self, ctx, inputs, outputs, kept, dispatching) -> None:
+        o = self.observer
+        gradients, pairs = [], []
+        o.quiet += 1
+        with torch.no_grad():
+            for t in outputs:
+                wants = isinstance(t, torch.Tensor) and t.requires_grad and t.is_floating_point()
+                gradients.append(torch.empty_like(t, requires_grad=False) if wants else None)
+        o.quiet -= 1
+        for g, t in zip(gradients, outputs):
+            if g is not None:
+                of = o.known(t)
+                if of is None:
+                    raise CannotRecord(f"an output of {self.name} was made by no operator")
+                pairs.append((o.new(g, "gradient"), of))
+        if not pairs:
+            raise CannotRecord(f"{self.name} has no output that takes a gradient")
+        start = len(o.events)
+        o.events.append(("backward", pairs))
+        was, o.grad_on, o.in_backward = o.grad_on, False, True
+        try:
+            # Inside its own dispatch the observer does not watch; elsewhere it does already.
+            with torch.no_grad(), o if dispatching else contextlib.nullcontext():
+                results = ctx.apply(*gradients)
+        except CannotRecord as e:
+            raise CannotRecord(f"the backward of {self.name}: {e.reason}") from e
+        except Exception as e:
+            raise CannotRecord(f"the backward of {self.name} failed on tensors without data: "
+                               f"{type(e).__name__}: {e}") from e
+        o.grad_on, o.in_backward = was, False
+        results = results if isinstance(results, tuple) else (results,)
+        back = []
+        for t, r, needs in zip(inputs, results, ctx.needs_input_grad):
+            if isinstance(r, torch.Tensor) and isinstance(t, torch.Tensor) and needs:
+                if r.layout != torch.strided:
+                    raise CannotRecord(f"{self.name} gives a gradient stored as {r.layout}")
+                back.append((o.value(r), o.value(t)))
+        o.events.append(("endbackward", back))
+        made = {v for e in o.events[start:] if e[0] == "op" for v in e[4]} | {g for g, _ in pairs}
+        more = [v for e in o.events[start:] if e[0] == "op" for v in _reads([e[2], e[3]])
+                if v not in made and v not in kept and o.values[v]["kind"] == "value"]
+        if more:                                                # held by something that is no attribute of ctx
+            saved, held = o.events[start - 1][1:]
+            o.events[start - 1] = ("endfunction", saved, held + list(dict.fromkeys(more)))
+        del results, gradients
+
+
+def _reads(args) -> list[int]:
+    if isinstance(args, dict):
+        return [args["v"]] if "v" in args else [v for a in args.values() for v in _reads(a)]
+    return [v for a in args for v in _reads(a)] if isinstance(args, list) else []
+
+
+def _subclasses(cls: type) -> list[type]:
+    out = []
+    for c in cls.__subclasses__():
+        out += [c, *_subclasses(c)]
+    return list(dict.fromkeys(out))
+
+
+@contextlib.contextmanager
+def watch_spans(observer) -> Iterator[None]:
+    """Notes Functions, checkpoints and recurrent layers of what runs inside as spans of `observer`."""
+    with contextlib.ExitStack() as stack:
+        for cls in _subclasses(Function):
+            for name, wrap in (("forward", _watched_forward), ("setup_context", _watched_setup)):
+                if name in vars(cls):
+                    own = vars(cls)[name]
+                    raw = own.__func__ if isinstance(own, (staticmethod, classmethod)) else own
+                    if callable(raw) and not isinstance(own, classmethod):
+                        stack.callback(setattr, cls, name, own)
+                        setattr(cls, name, staticmethod(wrap(observer, cls, raw)))
+        if hasattr(torch.utils.checkpoint, "_checkpoint_impl"):
+            patch(stack, torch.utils.checkpoint, "_checkpoint_impl", functools.partial(_checkpoint, observer))
+        else:
+            patch(stack, torch.utils.checkpoint, "checkpoint",
+                  lambda function, *a, **k: _checkpoint_of_call(observer, function, a, k))
+        for name in RECURRENT:
+            patch(stack, torch._VF, name, functools.partial(_recurrent, observer, name))
+        yield
+
+
+def _watched_forward(observer, cls, forward):
+    def watched(*args, **kwargs):
+        span = observer.pending
+        if span is not None and not span.returned or observer.quiet:     # super().forward(...), or a Function in it
+            return forward(*args, **kwargs)
+        if span is not None:
+            span.before_next_line(dispatching=False)
+        with_ctx = bool(args) and isinstance(args[0], FunctionCtx)
+        ctx = args[0] if with_ctx else None
+        actual = getattr(type(ctx), "_forward_cls", cls) if with_ctx else cls
+        span = FunctionSpan(observer, f"{actual.__module__}.{actual.__qualname__}".replace(" ", ""))
+        observer.events.append(("function", span.name))
+        observer.pending = span
+        span.ctx, span.inputs = ctx, args[1:] if with_ctx else args
+        for t in tree_leaves(span.inputs):
+            if isinstance(t, torch.Tensor):
+                observer.value(t)                                        # what comes in is known before the span
+        out = forward(*args, **kwargs)
+        span.outputs = out if isinstance(out, tuple) else (out,)
+        span.returned = True
+        return out
+    return watched
+
+
+def _watched_setup(observer, cls, setup_context):
+    def watched(ctx, inputs, output):
+        span = observer.pending
+        if span is not None and span.returned and span.ctx is None:
+            span.ctx = ctx
+            span.inputs = inputs
+        return setup_context(ctx, inputs, output)
+    return watched
+
+
+def _checkpoint_of_call(observer, function, args, kwargs):
+    own = {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop"}
+    return _checkpoint(observer, function, args, {k: v for k, v in kwargs.items() if k not in own},
+                       **{k: v for k, v in kwargs.items() if k in own})
+
+
+def _checkpoint(observer, function, args, kwargs, *, use_reentrant=None, context_fn=None, **others):
+    if observer.pending is not None:
+        observer.pending.before_next_line(dispatching=False)
+    if not torch.is_grad_enabled():
+        return function(*args, **kwargs)
+    if context_fn is not None and context_fn is not getattr(torch.utils.checkpoint, "noop_context_fn", None):
+        raise CannotRecord("selective checkpointing (context_fn) in the model's code is not recorded")
+    reentrant = use_reentrant is None or bool(use_reentrant)
+    observer.note_grad_mode()
+    values = [observer.value(t) for t in tree_leaves((args, kwargs, _closure(function))) if isinstance(t, torch.Tensor)]
+    observer.events.append(("checkpoint", reentrant, list(dict.fromkeys(values))))
+    out = function(*args, **kwargs)
+    if observer.pending is not None:
+        observer.pending.before_next_line(dispatching=False)
+    observer.events.append(("endcheckpoint",))
+    return out
+
+
+def _closure(function) -> list:
+    """What a checkpointed function holds beside its arguments: bound arguments, and the cells of a closure."""
+    out = []
+    while isinstance(function, functools.partial):
+        out += [function.args, function.keywords]
+        function = function.func
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            out.append(cell.cell_contents)
+        except ValueError:                       # not filled yet
+            pass
+    return out
+
+
+def _recurrent(observer, name, *args):
+    """One line for the whole layer. What it makes inside is not noted: cuDNN's own is not known, the native path's is a
+    rule of whoever reads the line."""
+    if observer.pending is not None:
+        observer.pending.before_next_line(dispatching=False)
+    if observer.quiet:
+        return recurrent(name, *args)
+    if len(args) > 3 and isinstance(args[3], (list, tuple)):
+        raise CannotRecord(f"{name} over a packed sequence, whose sizes are data")
+    observer.note_grad_mode()
+    encoded = [observer.encode(a) for a in args]
+    observer.quiet += 1
+    try:
+        out = recurrent(name, *args)
+    finally:
+        observer.quiet -= 1
+    observer.note_op(name, encoded, {}, out)
+    return out

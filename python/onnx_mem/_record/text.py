@@ -1,0 +1,350 @@
+"""Records <-> text, format `eager 1`. from_text(to_text(r)) == r. The grammar is in docs/recording.md.
+
+Beyond the operators, lines say where a function of the user's begins and ends and what its backward runs, which part is
+checkpointed, and which value is the loss:
+
+    function CLASS / endfunction %saved ... [held %value ...]
+    backward %gradient TYPE of %output[, ...] / endbackward %gradient to %input[, ...]
+    checkpoint [reentrant] %value ... / endcheckpoint
+    loss %value
+"""
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+from ..errors import Error
+from .record import Record
+
+FIRST_LINE = "eager 1"
+WORDS = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "float64": "f64", "int64": "i64", "int32": "i32",
+         "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "b8", "complex64": "c64", "complex128": "c128"}
+DTYPES = {w: d for d, w in WORDS.items()}
+
+def _number(x):
+    if not isinstance(x, dict):
+        return str(x)
+    m, c = (Fraction(s) for s in x["B"])
+    text = "B" if m == 1 else "-B" if m == -1 else f"{m}B"
+    return text if c == 0 else f"{text}{'+' if c > 0 else ''}{c}"
+
+
+def _times(a, b):
+    """Product of two sizes, None where it is not m*B + c."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return None
+    if isinstance(b, dict):
+        a, b = b, a
+    return {"B": [str(Fraction(s) * b) for s in a["B"]]} if isinstance(a, dict) else a * b
+
+
+def row_major(shape):
+    strides, step = [], 1
+    for d in reversed(shape):
+        if step is None:
+            return None
+        strides.insert(0, step)
+        step = _times(step, d)
+    return strides
+
+
+def _type(v):
+    text = WORDS.get(v["dtype"], v["dtype"]) + "[" + ",".join(map(_number, v["shape"])) + "]"
+    if v["strides"] != row_major(v["shape"]):
+        text += "/[" + ",".join(map(_number, v["strides"])) + "]"
+    if v["offset"] != 0:
+        text += "+" + _number(v["offset"])
+    if v["device"] != "cuda":
+        text += ":" + v["device"]
+    return text + (f" ^%{v['root']}" if v["root"] is not None else "")
+
+
+def _arg(a):
+    if a is None:
+        return "-"
+    if a is True or a is False:
+        return "T" if a else "F"
+    if isinstance(a, str):
+        return json.dumps(a)
+    if isinstance(a, float):
+        return repr(a)
+    if isinstance(a, list):
+        return "[" + ",".join(map(_arg, a)) + "]"
+    if isinstance(a, dict) and "B" not in a:
+        (kind, x), = a.items()
+        return {"v": f"%{x}", "dtype": WORDS.get(x, x), "device": f"@{x}", "enum": f"!{x}"}[kind]
+    return _number(a)
+
+
+def to_text(record: Record) -> str:
+    """The whole record; ends with a line feed."""
+    lines = [FIRST_LINE, f"torch {record.torch_version}"]
+    for mode, p in record.programs.items():
+        lines.append(f"program {mode}")
+        values, known = p["values"], set()
+        for i, v in enumerate(values):
+            if v["kind"] in ("value", "gradient"):
+                continue
+            known.add(i)
+            name = "" if v["name"] is None else " " + v["name"]
+            lines.append(f"%{i} {v['kind']}{name} {_type(v)}" + (" frozen" if v.get("trained") is False else ""))
+            lines += [f"tied %{i} {other}" for other in v.get("tied", [])]
+        depth = 0
+        for x in p["lines"]:
+            closes = not x.keys().isdisjoint(("ret", "endfunction", "endbackward", "endcheckpoint"))
+            depth -= closes
+            lines.append("  " * depth + _line(x, values, known))
+            depth += not x.keys().isdisjoint(("call", "function", "backward", "checkpoint"))
+        if p["loss"] is not None:
+            lines.append(f"loss %{p['loss']}")
+        lines.append(" ".join(["return"] + ["-" if v is None else f"%{v}" for v in p["returned"]]))
+        lines.append(f"tree {p['tree']}")
+    return "\n".join(lines) + "\n"
+
+
+def _values(values) -> list[str]:
+    return [f"%{v}" for v in values]
+
+
+def _line(x, values, known) -> str:
+    if "op" in x:
+        outs = []
+        for o in x["outs"]:
+            outs.append(f"%{o}" if o in known else f"%{o} {_type(values[o])}")
+            known.add(o)
+        words = [", ".join(outs) + (" = " if outs else "= ") + x["op"]] + [_arg(a) for a in x["args"]]
+        words += [f"{k}={_arg(a)}" for k, a in x["kwargs"].items()]
+        return " ".join(words + (["drop", *_values(x["drops"])] if x["drops"] else []))
+    if "call" in x:
+        return f"call {x['call']}"
+    if "grad" in x:
+        return f"grad {'on' if x['grad'] else 'off'}"
+    if "leaf" in x:
+        return f"leaf %{x['leaf']}"
+    if "function" in x:
+        return f"function {x['function']}"
+    if "endfunction" in x:
+        held = ["held", *_values(x["held"])] if x["held"] else []
+        return " ".join(["endfunction", *_values(x["endfunction"]), *held])
+    if "backward" in x:
+        known.update(g for g, _ in x["backward"])
+        return "backward " + ", ".join(f"%{g} {_type(values[g])} of %{o}" for g, o in x["backward"])
+    if "endbackward" in x:
+        return "endbackward" + ",".join(f" %{g} to %{i}" for g, i in x["endbackward"])
+    if "checkpoint" in x:
+        return " ".join(["checkpoint"] + ["reentrant"] * x["reentrant"] + _values(x["checkpoint"]))
+    return "ret" if "ret" in x else "endcheckpoint"
+
+
+class _Line:
+    def __init__(self, text, number):
+        self.text, self.at, self.number = text, 0, number
+
+    def fail(self, what):
+        raise Error(f"line {self.number}, column {self.at + 1}: expected {what}: {self.text[:100]}", "bad-record")
+
+    def take(self, token):
+        if self.text.startswith(token, self.at):
+            self.at += len(token)
+            return True
+        return False
+
+    def expect(self, token):
+        if not self.take(token):
+            self.fail(repr(token))
+
+    def end(self):
+        return self.at >= len(self.text)
+
+    def word(self, stop=" ,]=^"):
+        start = self.at
+        while not self.end() and self.text[self.at] not in stop:
+            self.at += 1
+        if start == self.at:
+            self.fail("a word")
+        return self.text[start:self.at]
+
+    def value(self):
+        self.expect("%")
+        return int(self.word())
+
+    def size(self, stop=" ,]=^"):
+        start = self.at
+        word = self.word(stop)
+        try:
+            if "B" not in word:
+                return int(word)
+            m, c = word.split("B")
+            m = {"": "1", "-": "-1"}.get(m, m)
+            return {"B": [str(Fraction(m)), str(Fraction(c or "0"))]}
+        except ValueError:
+            self.at = start
+            self.fail("a size")
+
+    def numbers(self):
+        """What follows '[', to ']'."""
+        out = []
+        while not self.take("]"):
+            out.append(self.size())
+            self.take(",")
+        return out
+
+    def type(self):
+        v = dict(root=None)
+        word = self.word("[")
+        v["dtype"] = DTYPES.get(word, word)
+        self.expect("[")
+        v["shape"] = self.numbers()
+        v["strides"] = self.numbers() if self.take("/[") else row_major(v["shape"])
+        v["offset"] = self.size(" ,]=^:") if self.take("+") else 0
+        v["device"] = self.word() if self.take(":") else "cuda"
+        if self.take(" ^"):
+            v["root"] = self.value()
+        return v
+
+    def arg(self):
+        c = self.text[self.at:self.at + 1]
+        if c == "[":
+            self.at += 1
+            out = []
+            while not self.take("]"):
+                out.append(self.arg())
+                self.take(",")
+            return out
+        if c == '"':
+            x, self.at = json.JSONDecoder().raw_decode(self.text, self.at)
+            return x
+        if c == "%":
+            return {"v": self.value()}
+        word = self.word()
+        if word in ("-", "T", "F"):
+            return {"-": None, "T": True, "F": False}[word]
+        if c in "@!":
+            return {{"@": "device", "!": "enum"}[c]: word[1:]}
+        if word in DTYPES:
+            return {"dtype": DTYPES[word]}
+        if "B" not in word and any(x in word for x in (".", "e", "inf", "nan")):
+            return float(word)
+        self.at -= len(word)
+        return self.size()
+
+
+def from_text(text: str) -> Record:
+    """Reads what to_text wrote. Raises Error with code "bad-record" that names line and column."""
+    programs, p, version = {}, None, ""
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = _Line(raw.strip(), number)
+        if number == 1:
+            if line.text != FIRST_LINE:
+                line.fail(f"'{FIRST_LINE}': made by a newer version?")
+        elif line.take("torch "):
+            version = line.text[6:]
+        elif line.take("program "):
+            p = programs[line.text[8:]] = dict(values=[], lines=[], returned=[], tree="", loss=None)
+        elif p is None:
+            line.fail("'program'")
+        else:
+            _statement(line, p)
+    if not programs:
+        raise Error("the record has no program", "bad-record")
+    return Record(programs, version)
+
+
+def _statement(line, p):
+    lines, text = p["lines"], line.text
+    word = text.split(" ", 1)[0]
+    if word == "call":
+        lines.append(dict(call=text[5:]))
+    elif word in ("ret", "endcheckpoint"):
+        lines.append({word: True})
+    elif word == "grad":
+        lines.append(dict(grad=text == "grad on"))
+    elif word == "leaf":
+        lines.append(dict(leaf=int(text[6:])))
+    elif word == "function":
+        lines.append(dict(function=text[9:]))
+    elif word == "endfunction":
+        saved, _, held = text[11:].partition(" held ")
+        lines.append(dict(endfunction=_numbers(saved), held=_numbers(held)))
+    elif line.take("backward "):
+        pairs = []
+        while not line.end():
+            at = line.value()
+            line.expect(" ")
+            _put(p, at, dict(kind="gradient", name=None, **line.type()))
+            line.expect(" of ")
+            pairs.append([at, line.value()])
+            line.take(", ")
+        lines.append(dict(backward=pairs))
+    elif word == "endbackward":
+        pairs = [part.split(" to ") for part in text[11:].split(",") if part]
+        lines.append(dict(endbackward=[[int(a.strip()[1:]), int(b.strip()[1:])] for a, b in pairs]))
+    elif word == "checkpoint":
+        rest = text[10:].removeprefix(" reentrant")
+        lines.append(dict(checkpoint=_numbers(rest), reentrant=text[11:].startswith("reentrant")))
+    elif line.take("tied "):
+        p["values"][line.value()]["tied"].append(text[line.at + 1:])
+    elif word == "loss":
+        p["loss"] = int(text[6:])
+    elif word == "return":
+        p["returned"] = [None if v == "-" else int(v[1:]) for v in text.split()[1:]]
+    elif word == "tree":
+        p["tree"] = text[5:]
+    elif (words := text.split(" ", 2))[1:2] and words[1] in ("param", "buffer", "const", "input"):
+        _declare(line, p)
+    else:
+        _operation(line, p)
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(v[1:]) for v in text.split()]
+
+
+def _declare(line, p):
+    at = line.value()
+    line.expect(" ")
+    v = dict(kind=line.word(" "), name=None)
+    line.expect(" ")
+    if v["kind"] != "const":
+        v["name"] = line.word(" ")
+        line.expect(" ")
+    v.update(line.type())
+    if v["kind"] == "param":
+        v.update(trained=not line.take(" frozen"), tied=[])
+    _put(p, at, v)
+
+
+def _put(p, at, v):
+    values = p["values"]
+    while len(values) <= at:
+        values.append(None)
+    values[at] = v
+
+
+def _operation(line, p):
+    x = dict(op=None, args=[], kwargs={}, outs=[], drops=[])
+    while not line.take("= "):
+        at = line.value()
+        x["outs"].append(at)
+        line.expect(" ")
+        if not line.text.startswith("= ", line.at):
+            if not line.text.startswith(",", line.at):
+                _put(p, at, dict(kind="value", name=None, **line.type()))
+                line.take(" ")
+        line.take(", ")
+    x["op"] = line.word(" ")
+    while line.take(" "):
+        if line.text.startswith("drop %", line.at):
+            x["drops"] = [int(v[1:]) for v in line.text[line.at + 5:].split()]
+            break
+        name = None
+        if line.text[line.at].isalpha():
+            end = line.text.find("=", line.at)
+            space = line.text.find(" ", line.at)
+            if end > 0 and (space < 0 or end < space):
+                name, line.at = line.text[line.at:end], end + 1
+        if name is None:
+            x["args"].append(line.arg())
+        else:
+            x["kwargs"][name] = line.arg()
+    p["lines"].append(x)

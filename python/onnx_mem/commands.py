@@ -1,0 +1,70 @@
+"""analyze, plan, fit and compare: the program's commands on a path, a ModelProto or a module."""
+from __future__ import annotations
+
+import os
+import pathlib
+import tempfile
+
+from ._program import options_of, run_json
+from .errors import Error
+from .reports import Comparison, Fit, Plan, Report, answer_of
+
+
+def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, **options) -> Report:
+    """What a training step and an inference take.
+
+    Args:
+      x: path of an .onnx or .eager file, an onnx.ModelProto, a Record, or a torch.nn.Module, which is recorded first.
+      args, kwargs, batch_dim: example inputs of a module, as in record().
+      options: those of the command line with underscores: batch=64, optimizer="adam", gpu="a100", amp="bf16" ...
+
+    Raises:
+      Error: with the program's code, such as "not-found" or "unknown-gpu"; CannotRecord for a module.
+    """
+    return _asked([], [x], args, kwargs, batch_dim, options)
+
+
+def plan(x, *args, budget: str | None = None, kwargs: dict | None = None, batch_dim=0, **options) -> Plan:
+    """A checkpoint plan within `budget` ("4GiB"), the trade-off curve, and the code to apply. Arguments as of
+    analyze."""
+    return _asked(["plan"], [x], args, kwargs, batch_dim, {"budget": budget, **options})
+
+
+def fit(x, *args, kwargs: dict | None = None, batch_dim=0, **options) -> Fit:
+    """The largest batch that fits gpu="..." or gpu_memory="24GiB". Arguments as of analyze."""
+    return _asked(["fit"], [x], args, kwargs, batch_dim, options)
+
+
+def compare(a, b, *args, kwargs: dict | None = None, batch_dim=0, **options) -> Comparison:
+    """What b takes more or less than a; where both are modules, the same example inputs serve both."""
+    return _asked(["compare"], [a, b], args, kwargs, batch_dim, options)
+
+
+def _asked(command, models, args, kwargs, batch_dim, options):
+    files = tempfile.TemporaryDirectory(prefix="onnx-mem-")
+    paths = [_file_of(x, args, kwargs, batch_dim, pathlib.Path(files.name) / str(i)) for i, x in enumerate(models)]
+    arguments = [*command, *paths, *options_of(options)]
+    return answer_of(run_json(arguments), arguments, files)
+
+
+def _file_of(x, args, kwargs, batch_dim, folder: pathlib.Path) -> str:
+    if isinstance(x, (str, os.PathLike)):
+        if args or kwargs:
+            raise Error("example inputs are for a module; a file has its own", "bad-argument")
+        return os.fspath(x)
+    folder.mkdir()
+    if hasattr(x, "SerializeToString") and hasattr(x, "graph"):
+        path = folder / "model.onnx"
+        path.write_bytes(x.SerializeToString())
+        return str(path)
+    from ._record.record import Record
+    if isinstance(x, Record):
+        return str(x.save(folder / "model.eager"))
+    import torch
+    if isinstance(x, torch.nn.Module):
+        if not args and not kwargs:
+            raise Error("a module wants example inputs: analyze(model, x, ...)", "bad-argument")
+        from ._record.recorder import record
+        return str(record(x, args, kwargs, batch_dim=batch_dim).save(folder / f"{type(x).__name__}.eager"))
+    raise Error(f"a path, a ModelProto, a Record or a torch.nn.Module is wanted, not {type(x).__name__}",
+                "bad-argument")

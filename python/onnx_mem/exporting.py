@@ -1,0 +1,268 @@
+"""export(): an .onnx file with the record of what the framework runs; verify(): the record held against the model."""
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import logging
+import os
+import pathlib
+import warnings
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+from ._fake.inputs import input_names
+from ._fake.tensors import batch_dim_of, batch_of, weightless
+from ._measure.step import Measured, measure
+from ._record.check import replayed
+from ._record.record import Record
+from ._record.recorder import record
+from .errors import Error
+from .metadata import attach, read_record
+
+WEIGHTS_FILE = "weights-not-written.bin"
+_ALIGNED = 4096
+_ONNX_TYPES = {"float32": "FLOAT", "float16": "FLOAT16", "bfloat16": "BFLOAT16", "float64": "DOUBLE", "int64": "INT64",
+               "int32": "INT32", "int16": "INT16", "int8": "INT8", "uint8": "UINT8", "bool": "BOOL",
+               "complex64": "COMPLEX64", "complex128": "COMPLEX128"}
+
+
+class _WithLoss(torch.nn.Module):
+    """The model and its loss as one module that returns {"loss", "output"}."""
+
+    def __init__(self, model, loss, targets):
+        super().__init__()
+        self.model, self.loss, self.targets = model, loss, targets
+
+    def forward(self, args, kwargs, targets):
+        out = self.model(*args, **kwargs)
+        return {"loss": self.loss(out, *targets), "output": out}
+
+
+def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, batch_dim=0, loss=None,
+           weights: bool = False) -> pathlib.Path:
+    """Writes a file that onnx-mem predicts from exactly: the model's graph, and the record of what the framework runs.
+
+    The record needs no exporter. Where none can write the graph, the file holds the record, the inputs and the outputs,
+    and a warning says so.
+
+    Args:
+      model: on any device, also on meta. It is not changed.
+      args: example inputs, a tuple (a single tensor is taken as one argument). Only shapes and types matter.
+      path: ends in .onnx; or in .eager, for the bare text of the record without a graph.
+      kwargs: keyword inputs.
+      batch_dim: as in record().
+      loss: a callable of the model's output that gives the scalar that is trained on, or (callable, target, ...): it is
+        called with the output and the targets, which have the batch as their first dimension. Without it, the model's
+        own loss where it returns one, else whatever onnx-mem is told with --loss.
+      weights: also write the weights; without, the file names a data file that does not exist.
+
+    Returns:
+      The path.
+
+    Raises:
+      CannotRecord: where the model has no record; nothing is written.
+    """
+    path = pathlib.Path(path)
+    args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
+    kwargs = dict(kwargs or {})
+    if path.suffix not in (".onnx", ".eager"):
+        raise Error(f"'{path}': the name of what is written ends in .onnx or .eager", "bad-argument")
+    if loss is None:
+        made = record(model, args, kwargs, batch_dim=batch_dim)
+    else:
+        made = _record_with_loss(model, args, kwargs, batch_dim, loss)
+    if path.suffix == ".eager":
+        return made.save(path)
+    import onnx
+    if weights:
+        proto, reason = None, ""
+        try:
+            _quietly(lambda: torch.onnx.export(model, args, os.fspath(path), kwargs=kwargs, dynamo=True,
+                                               optimize=False))
+            proto = onnx.load(os.fspath(path), load_external_data=False)
+        except Exception as e:
+            reason = _first_line(e)
+    else:
+        proto, reason = _graph_without_weights(model, args, kwargs, batch_dim)
+    if proto is None:
+        warnings.warn(f"the exporter could not write the graph ({reason}); '{path.name}' holds the record, and inputs "
+                      "and outputs without nodes", stacklevel=2)
+        proto = _graph_without_nodes(made, type(model).__name__)
+    attach(proto, made)
+    path.write_bytes(proto.SerializeToString())
+    return path
+
+
+def _record_with_loss(model, args, kwargs, batch_dim, loss) -> Record:
+    function, *targets = loss if isinstance(loss, (tuple, list)) else (loss,)
+    names = input_names(model, args, kwargs)
+    dims: object = batch_dim
+    module = _WithLoss(model, function, None)
+    if isinstance(batch_dim, dict):
+        # The names as the wrapping module has them, in the same order.
+        inner = input_names(module, (args, kwargs, ()), {})
+        dims = {i: batch_dim[n] for n, i in zip(names, inner) if n in batch_dim}
+        dims.update({n: 0 for n in input_names(module, (args, kwargs, tuple(targets)), {})[len(inner):]})
+    made = record(module, (args, kwargs, tuple(targets)), batch_dim=dims)
+    for program in made.programs.values():          # names as of the model itself
+        given = iter(names)
+        for v in program["values"]:
+            if v["kind"] in ("param", "buffer"):
+                v["name"] = v["name"].removeprefix("model.")
+                if "tied" in v:
+                    v["tied"] = [n.removeprefix("model.") for n in v["tied"]]
+            elif v["kind"] == "input" and not v["name"].startswith("targets"):
+                v["name"] = next(given)
+        program["lines"] = _without_wrapper(program["lines"])
+    return made
+
+
+def _without_wrapper(lines):
+    """The lines without the call of the whole model, and with the paths as the model has them."""
+    out, depth = [], 0
+    for line in lines:
+        if "call" in line:
+            depth += 1
+            if depth == 1:
+                continue
+            line = dict(call=line["call"].removeprefix("model."))
+        elif "ret" in line:
+            depth -= 1
+            if depth == 0:
+                continue
+        out.append(line)
+    return out
+
+
+# -- graphs ------------------------------------------------------------------------------------------------------------
+def _graph_without_weights(model, args, kwargs, batch_dim):
+    """(ModelProto with weights as external data that is never written, "") or (None, why not)."""
+    reason = ""
+    for dynamic in (True, False):
+        try:
+            return _quietly(lambda: _exported(model, args, kwargs, batch_dim, dynamic)), ""
+        except Exception as e:
+            reason = reason or _first_line(e)
+    return None, reason
+
+
+def _exported(model, args, kwargs, batch_dim, dynamic):
+    import onnx_ir
+    with FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv() if dynamic else None) as mode:
+        fake = weightless(model, device="cpu").eval()
+
+        def one(t):
+            if not isinstance(t, torch.Tensor):
+                return t
+            return torch.empty_strided(tuple(t.shape), t.stride(), dtype=t.dtype, device="cpu")
+        x, kw = tree_map(one, (args, kwargs))
+        options = {"dynamic_shapes": _dynamic_shapes(model, x, kw, batch_dim)} if dynamic else {}
+        del mode
+        program = torch.onnx.export(fake, x, kwargs=kw, dynamo=True, optimize=False, verbose=False, **options)
+    offset = 0
+    for name, value in program.model.graph.initializers.items():
+        t = value.const_value
+        length = t.nbytes
+        offset = -(-offset // _ALIGNED) * _ALIGNED if length >= _ALIGNED else offset
+        value.const_value = onnx_ir.ExternalTensor(WEIGHTS_FILE, offset, length, t.dtype, shape=t.shape, name=name)
+        offset += length
+    return onnx_ir.to_proto(program.model)
+
+
+def _dynamic_shapes(model, args, kwargs, batch_dim):
+    """For torch.export: the batch dimension of every input that has one, by the name "batch"."""
+    names = input_names(model, args, kwargs)
+    size = batch_of((args, kwargs), batch_dim, names)
+    leaves, spec = tree_flatten((args, kwargs))
+    given, out = iter(names), []
+    for t in leaves:
+        if not isinstance(t, torch.Tensor):
+            out.append(None)
+            continue
+        dim = batch_dim_of(batch_dim, next(given))
+        out.append({dim: "batch"} if dim is not None and t.dim() > dim and t.shape[dim] == size else {})
+    a, k = tree_unflatten(out, spec)
+    import inspect
+    bound = inspect.signature(model.forward).bind_partial(*a, **k)
+    return dict(bound.arguments)
+
+
+def _quietly(call):
+    """The exporter's progress and warnings are not this call's."""
+    log = logging.getLogger("torch.onnx")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            return call()
+    finally:
+        log.setLevel(level)
+
+
+def _first_line(e: Exception) -> str:
+    lines = [line.strip() for line in str(e).splitlines() if line.strip()]
+    return f"{type(e).__name__}: {lines[0][:200]}" if lines else type(e).__name__
+
+
+def _graph_without_nodes(made: Record, name: str):
+    from onnx import TensorProto, helper
+
+    def info(v, label):
+        shape = [d if isinstance(d, int) else "batch" if d["B"] == ["1", "0"] else None for d in v["shape"]]
+        kind = getattr(TensorProto, _ONNX_TYPES.get(v["dtype"], "UNDEFINED"))
+        return helper.make_tensor_value_info(label, kind, shape)
+    p = made.programs["eval"]
+    values = p["values"]
+    inputs = [info(v, v["name"]) for v in values if v["kind"] == "input"]
+    outputs = [info(values[v], f"output{i}") for i, v in enumerate(p["returned"]) if v is not None]
+    graph = helper.make_graph([], name, inputs, outputs)
+    return helper.make_model(graph, producer_name="onnx-mem", producer_version="1")
+
+
+# -- verify ------------------------------------------------------------------------------------------------------------
+@dataclasses.dataclass
+class Verified:
+    """A record's replay beside the model itself (None where no model was given). `same` where no byte differs."""
+    replayed: Measured
+    model: Measured | None
+
+    @property
+    def same(self) -> bool:
+        fields = ("peak_bytes", "first_step_peak_bytes", "saved_activation_bytes", "parameter_bytes")
+        return self.model is None or all(getattr(self.replayed, f) == getattr(self.model, f) for f in fields)
+
+    def __str__(self) -> str:
+        rows = [f"record: {self.replayed}"]
+        if self.model is not None:
+            rows += [f"model:  {self.model}", "the same" if self.same else "they differ: the record has a hole"]
+        return "\n".join(rows)
+
+
+def verify(x, model: torch.nn.Module | None = None, args=(), *, kwargs: dict | None = None, batch: int | None = None,
+           optimizer="adam", training: bool = True, batch_dim=0) -> Verified:
+    """Replays a record in PyTorch and counts it as measure() counts; with a model, counts that as well.
+
+    Args:
+      x: a Record, or the path of a file that holds one.
+      model, args, kwargs, batch_dim: what it was made of.
+      batch: default: that of args, else 2.
+
+    Raises:
+      Error: "no-record" where the file has none; "unknown-operator" where this torch lacks an operator of the record.
+    """
+    made = x if isinstance(x, Record) else read_record(x)[0]
+    if made is None:
+        raise Error(f"'{x}' has no record", "no-record")
+    own = None
+    if model is not None:
+        own = measure(model, args, kwargs=kwargs, optimizer=optimizer, training=training, batch=batch,
+                      batch_dim=batch_dim)
+        batch = own.batch
+    again = replayed(made, batch or 2, optimizer, training, own.loss if own and training else None)
+    return Verified(again, own)
+

@@ -1,0 +1,174 @@
+"""Answers of the program as dataclasses. Fields have the names of the JSON contract; what has no field is in
+`.json`."""
+from __future__ import annotations
+
+import dataclasses
+import html
+from typing import Any
+
+from ._program import run_screen
+
+
+@dataclasses.dataclass
+class Training:
+    """One training step. Bytes; intervals are [lowest, highest]; null in JSON is None."""
+    peak_bytes: int | None = None
+    peak_interval_bytes: list[int] | None = None
+    first_step_peak_bytes: int | None = None
+    allocated_peak_bytes: int | None = None
+    reserved_peak_bytes: int | None = None
+    device_bytes: int | None = None
+    device_interval_bytes: list[int] | None = None
+    end_of_forward_bytes: int | None = None
+    saved_activation_bytes: int | None = None
+    peak: dict = dataclasses.field(default_factory=dict)
+    breakdown: dict[str, int] = dataclasses.field(default_factory=dict)
+    json: dict = dataclasses.field(default_factory=dict, repr=False)
+
+
+@dataclasses.dataclass
+class Inference:
+    """One forward in evaluation mode under no_grad. Bytes."""
+    peak_bytes: int | None = None
+    peak_interval_bytes: list[int] | None = None
+    allocated_peak_bytes: int | None = None
+    reserved_peak_bytes: int | None = None
+    device_bytes: int | None = None
+    device_interval_bytes: list[int] | None = None
+    peak: dict = dataclasses.field(default_factory=dict)
+    breakdown: dict[str, int] = dataclasses.field(default_factory=dict)
+    json: dict = dataclasses.field(default_factory=dict, repr=False)
+
+
+@dataclasses.dataclass
+class Run:
+    """One batch."""
+    batch: int | None = None
+    training: Training | None = None
+    inference: Inference | None = None
+    flops: dict | None = None
+    json: dict = dataclasses.field(default_factory=dict, repr=False)
+
+
+@dataclasses.dataclass
+class Answer:
+    """What every command answers with. str() is the command's own screen; notebooks show it too.
+
+    Attributes:
+      command: "analyze", "plan", "fit" or "compare".
+      model: {"path", "nodes", "parameters", ...}; of compare: that of the first model.
+      source: "record" where the file carries one that was used, "graph" else; None where the program does not say.
+      json: the whole answer as the program gave it.
+    """
+    command: str = ""
+    model: dict = dataclasses.field(default_factory=dict)
+    source: str | None = None
+    bindings: dict = dataclasses.field(default_factory=dict)
+    assumptions: dict = dataclasses.field(default_factory=dict)
+    diagnostics: list[dict] = dataclasses.field(default_factory=list)
+    json: dict = dataclasses.field(default_factory=dict, repr=False)
+    arguments: list[str] = dataclasses.field(default_factory=list, repr=False)
+    # Keeps what was written for the answer.
+    files: Any = dataclasses.field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        if not hasattr(self, "_screen"):
+            self._screen = run_screen(self.arguments)
+        return self._screen
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+@dataclasses.dataclass
+class Report(Answer):
+    """Of analyze. `training` and `inference` are those of the first batch."""
+    runs: list[Run] = dataclasses.field(default_factory=list)
+    scaling: dict | None = None
+
+    @property
+    def training(self) -> Training | None:
+        return self.runs[0].training if self.runs else None
+
+    @property
+    def inference(self) -> Inference | None:
+        return self.runs[0].inference if self.runs else None
+
+    __str__ = Answer.__str__
+
+
+@dataclasses.dataclass
+class Plan(Answer):
+    """Of plan. `chosen` is the id of the plan that meets the budget, None where none does (status "infeasible")."""
+    status: str | None = None
+    budget_bytes: int | None = None
+    minimum_bytes: int | None = None
+    baseline: dict = dataclasses.field(default_factory=dict)
+    chosen: int | None = None
+    plans: list[dict] = dataclasses.field(default_factory=list)
+
+    @property
+    def fits(self) -> bool:
+        return self.chosen is not None
+
+    @property
+    def chosen_plan(self) -> dict | None:
+        """The entry of `plans` that was chosen: segments, peak_bytes, slowdown ..."""
+        return next((p for p in self.plans if p.get("id") == self.chosen), None)
+
+    __str__ = Answer.__str__
+
+
+@dataclasses.dataclass
+class Fit(Answer):
+    """Of fit. `largest_batch` is of training where that was asked for; `training` and `inference` have each."""
+    fits: bool | None = None
+    device_bytes: int | None = None
+    largest_batch: int | None = None
+    largest_batch_device_bytes: int | None = None
+    next_batch_device_bytes: int | None = None
+    gpu: dict = dataclasses.field(default_factory=dict)
+    training: dict | None = None
+    inference: dict | None = None
+    ways: list[dict] = dataclasses.field(default_factory=list)
+
+    __str__ = Answer.__str__
+
+
+@dataclasses.dataclass
+class Comparison(Answer):
+    """Of compare: `delta` is head minus base."""
+    base: dict = dataclasses.field(default_factory=dict)
+    head: dict = dataclasses.field(default_factory=dict)
+    delta: dict = dataclasses.field(default_factory=dict)
+    layers: list[dict] = dataclasses.field(default_factory=list)
+    operators: list[dict] = dataclasses.field(default_factory=list)
+
+    __str__ = Answer.__str__
+
+
+_OF_COMMAND = {"analyze": Report, "plan": Plan, "fit": Fit, "compare": Comparison}
+
+
+def answer_of(answer: dict, arguments: list[str], files=None) -> Answer:
+    """The dataclass of one JSON answer."""
+    cls = _OF_COMMAND[answer["command"]]
+    made = _filled(cls, answer)
+    made.arguments, made.files = arguments, files
+    if isinstance(made, Report):
+        made.runs = [_run_of(r) for r in answer.get("runs") or []]
+    if isinstance(made, Comparison):
+        made.model = made.base.get("model", {})
+    return made
+
+
+def _filled(cls, source: dict):
+    names = {f.name for f in dataclasses.fields(cls)} - {"json", "arguments", "files"}
+    return cls(**{k: v for k, v in source.items() if k in names and v is not None}, json=source)
+
+
+def _run_of(run: dict) -> Run:
+    made = _filled(Run, run)
+    made.training = _filled(Training, run["training"]) if run.get("training") else None
+    made.inference = _filled(Inference, run["inference"]) if run.get("inference") else None
+    return made

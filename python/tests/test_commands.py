@@ -1,0 +1,119 @@
+"""The program's commands, with a program that says what it was asked."""
+import json
+import sys
+
+import pytest
+
+import onnx_mem
+from onnx_mem import _program
+
+PROGRAM = '''#!{python}
+import json, sys
+a = sys.argv[1:]
+if a == ["--version"]:
+    print("onnx-mem 9"); sys.exit(0)
+if "missing.onnx" in a:
+    error = {{"code": "not-found", "message": "cannot open it", "details": ["x"]}}
+    print(json.dumps({{"schema": "onnx-mem/1", "error": error}}))
+    sys.exit(2)
+command = a[0] if a[0] in ("plan", "fit", "compare") else "analyze"
+if "json" not in a:
+    print("a screen of", command); sys.exit(0)
+answer = {{"schema": "onnx-mem/1", "command": command, "asked": a, "model": {{"nodes": 3}}, "source": "record",
+          "bindings": {{"batch": 8}}, "new_field": 1}}
+if command == "analyze":
+    answer["runs"] = [{{"batch": 8, "training": {{"peak_bytes": 10, "peak_interval_bytes": [10, 10],
+                       "breakdown": {{"inputs": 1}}, "steps": 5}},
+                       "inference": {{"peak_bytes": 4}}, "flops": {{"macs": 2}}}}]
+if command == "plan":
+    answer.update(status="infeasible", chosen=None, budget_bytes=5, plans=[{{"id": 0}}])
+print(json.dumps(answer))
+sys.exit(1 if command == "plan" else 0)
+'''
+
+
+@pytest.fixture(autouse=True)
+def program(tmp_path, monkeypatch):
+    path = tmp_path / "program"
+    path.write_text(PROGRAM.format(python=sys.executable))
+    path.chmod(0o755)
+    monkeypatch.setenv("ONNX_MEM_PROGRAM", str(path))
+    return path
+
+
+def test_report_has_the_names_of_the_contract():
+    report = onnx_mem.analyze("m.onnx", batch=[8, 16], optimizer="adam", gpu=None, no_rewrite=["a", "b"], strict=True)
+    assert report.json["asked"] == ["m.onnx", "--batch", "8,16", "--optimizer", "adam", "--no-rewrite", "a",
+                                    "--no-rewrite", "b", "--strict", "--format", "json"]
+    assert report.training.peak_bytes == 10 and report.training.peak_interval_bytes == [10, 10]
+    assert report.inference.peak_bytes == 4 and report.runs[0].flops == {"macs": 2}
+    assert report.source == "record" and report.model == {"nodes": 3} and report.json["new_field"] == 1
+    assert report.training.json["steps"] == 5
+    assert str(report) == "a screen of analyze\n" and "a screen of analyze" in report._repr_html_()
+
+
+def test_a_plan_that_is_infeasible_is_an_answer():
+    plan = onnx_mem.plan("m.onnx", budget="4GiB", max_slowdown="10%")
+    assert not plan.fits and plan.chosen_plan is None and plan.status == "infeasible" and plan.plans == [{"id": 0}]
+    assert plan.json["asked"][:6] == ["plan", "m.onnx", "--budget", "4GiB", "--max-slowdown", "10%"]
+
+
+def test_fit_and_compare():
+    assert onnx_mem.fit("m.onnx", gpu="a100").json["asked"][:4] == ["fit", "m.onnx", "--gpu", "a100"]
+    assert onnx_mem.compare("a.onnx", "b.onnx").json["asked"][:3] == ["compare", "a.onnx", "b.onnx"]
+
+
+def test_errors_have_the_programs_code():
+    with pytest.raises(onnx_mem.Error) as e:
+        onnx_mem.analyze("missing.onnx")
+    assert e.value.code == "not-found" and e.value.exit_code == 2 and "cannot open it" in str(e.value)
+
+
+def test_a_module_is_recorded_first():
+    import torch
+    report = onnx_mem.analyze(torch.nn.Linear(3, 2), torch.zeros(2, 3), batch=4)
+    assert report.json["asked"][0].endswith("Linear.eager")
+    with open(report.json["asked"][0], encoding="utf-8") as f:
+        assert f.readline() == "eager 1\n"
+
+
+def test_a_model_proto_and_a_record_are_written_first():
+    import onnx
+    import torch
+    proto = onnx.helper.make_model(onnx.helper.make_graph([], "g", [], []))
+    assert onnx_mem.analyze(proto).json["asked"][0].endswith(".onnx")
+    record = onnx_mem.record(torch.nn.Linear(3, 2), torch.zeros(2, 3))
+    assert onnx_mem.analyze(record).json["asked"][0].endswith(".eager")
+
+
+def test_what_is_no_model_is_refused():
+    with pytest.raises(onnx_mem.Error):
+        onnx_mem.analyze(3)
+
+
+def test_no_program(monkeypatch, tmp_path):
+    monkeypatch.delenv("ONNX_MEM_PROGRAM")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(_program, "__file__", str(tmp_path / "x.py"))
+    with pytest.raises(onnx_mem.Error) as e:
+        onnx_mem.find_program()
+    assert e.value.code == "no-program"
+
+
+def test_torch_is_not_needed_for_files(program):
+    import subprocess
+    code = ("import sys; sys.modules['torch'] = None; import onnx_mem; "
+            "print(onnx_mem.analyze('m.onnx').training.peak_bytes)")
+    import os
+    import pathlib
+    env = {**os.environ, "PYTHONPATH": str(pathlib.Path(onnx_mem.__file__).parents[1])}
+    assert subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True).stdout == "10\n"
+
+
+def test_the_module_is_the_program():
+    import os
+    import pathlib
+    import subprocess
+    env = {**os.environ, "PYTHONPATH": str(pathlib.Path(onnx_mem.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-m", "onnx_mem", "--version"], env=env, capture_output=True, text=True)
+    assert done.stdout == "onnx-mem 9\n" and json.dumps(done.returncode) == "0"

@@ -1,0 +1,90 @@
+"""Files with a record in them."""
+import onnx
+import pytest
+import torch
+import torch.nn.functional as F
+
+import onnx_mem
+from models import SMALL
+from onnx_mem import metadata
+
+
+def test_graph_and_record_in_one_file(tmp_path):
+    model, args, kwargs = SMALL["named_locals"]()
+    path = onnx_mem.export(model, args, tmp_path / "m.onnx", kwargs=kwargs)
+    proto = onnx.load(str(path), load_external_data=False)
+    assert any(n.op_type == "Conv" for n in proto.graph.node)
+    assert {p.key for p in proto.metadata_props} >= {"onnx_mem.version", "onnx_mem.graph_hash", "onnx_mem.program"}
+    assert proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param
+    assert all(t.data_location == onnx.TensorProto.EXTERNAL for t in proto.graph.initializer)
+    record, fresh = onnx_mem.read_record(path)
+    assert fresh and record == onnx_mem.record(model, args, kwargs)
+
+
+def test_an_edited_graph_is_told(tmp_path):
+    model, args, kwargs = SMALL["named_locals"]()
+    path = onnx_mem.export(model, args, tmp_path / "m.onnx", kwargs=kwargs)
+    proto = onnx.load(str(path), load_external_data=False)
+    del proto.graph.node[0]
+    path.write_bytes(proto.SerializeToString())
+    record, fresh = onnx_mem.read_record(path)
+    assert record is not None and not fresh
+
+
+def test_long_records_are_compressed(tmp_path, monkeypatch):
+    model, args, kwargs = SMALL["named_locals"]()
+    monkeypatch.setattr(metadata, "PLAIN_LIMIT", 10)
+    proto = onnx.helper.make_model(onnx.helper.make_graph([], "g", [], []))
+    record = onnx_mem.record(model, args, kwargs)
+    metadata.attach(proto, record)
+    metadata.attach(proto, record)                              # in place of the first
+    assert [p.value[:5] for p in proto.metadata_props if p.key == metadata.PROGRAM] == ["zlib:"]
+    path = tmp_path / "m.onnx"
+    path.write_bytes(proto.SerializeToString())
+    assert onnx_mem.read_record(path) == (record, True)
+
+
+def test_without_an_exporter_the_file_holds_the_record(tmp_path, monkeypatch):
+    def fails(*args, **kwargs):
+        raise RuntimeError("no such operator")
+    monkeypatch.setattr(torch.onnx, "export", fails)
+    model, args, kwargs = SMALL["dict_in_out"]()
+    with pytest.warns(UserWarning, match="no such operator"):
+        path = onnx_mem.export(model, args, tmp_path / "m.onnx", kwargs=kwargs)
+    proto = onnx.load(str(path))
+    assert [i.name for i in proto.graph.input] == ["batch.image", "batch.ids", "scale"]
+    assert len(proto.graph.output) == 3 and not proto.graph.node
+    assert onnx_mem.read_record(path)[1]
+
+
+def test_bare_text_and_a_loss(tmp_path):
+    model, args, kwargs = SMALL["named_locals"]()
+    target = torch.zeros(2, dtype=torch.int64)
+    path = onnx_mem.export(model, args, tmp_path / "m.eager", kwargs=kwargs, loss=(F.cross_entropy, target))
+    text = path.read_text()
+    assert text.startswith("eager 1\n") and "\nloss %" in text and "nll_loss_forward" in text
+    assert "param conv.weight" in text and "call conv" in text and "input targets.0" in text
+    assert text == onnx_mem.read_record(path)[0].text()
+
+
+def test_weights_are_written_when_asked(tmp_path):
+    model = torch.nn.Linear(3, 2).eval()
+    path = onnx_mem.export(model, torch.zeros(2, 3), tmp_path / "m.onnx", weights=True)
+    proto = onnx.load(str(path))
+    found = {t.name: onnx.numpy_helper.to_array(t) for t in proto.graph.initializer}
+    assert any((w == model.weight.detach().numpy()).all() for w in found.values() if w.shape == (2, 3))
+
+
+def test_other_suffixes_are_refused(tmp_path):
+    with pytest.raises(onnx_mem.Error) as e:
+        onnx_mem.export(torch.nn.Linear(3, 2), torch.zeros(2, 3), tmp_path / "m.pt")
+    assert e.value.code == "bad-argument"
+
+
+def test_nothing_is_written_where_there_is_no_record(tmp_path):
+    class Item(torch.nn.Module):
+        def forward(self, x):
+            return x * x.sum().item()
+    with pytest.raises(onnx_mem.CannotRecord):
+        onnx_mem.export(Item(), torch.zeros(2, 3), tmp_path / "m.onnx")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,57 @@
+"""Figures that can be worked out by hand."""
+import json
+import pathlib
+
+import pytest
+import torch
+from torch import nn
+
+import onnx_mem
+from models import SMALL
+
+RECORDS = pathlib.Path(__file__).resolve().parents[2] / "testdata" / "records"
+
+
+def test_inference_of_one_layer():
+    m = onnx_mem.measure(nn.Linear(4, 3, bias=False), torch.zeros(2, 4), batch=5, training=False)
+    assert (m.parameter_bytes, m.input_bytes, m.peak_bytes) == (48, 80, 48 + 80 + 60)
+    assert m.breakdown == {"parameters": 48, "inputs": 80, "activations": 60}
+
+
+def test_training_step_of_one_layer():
+    m = onnx_mem.measure(nn.Linear(4, 3, bias=False), torch.zeros(5, 4), optimizer="adam")
+    assert m.loss == "cross-entropy" and m.input_bytes == 80 + 5 * 8
+    assert m.saved_activation_bytes == 0                          # the layer keeps its input, which is counted as input
+    assert sum(m.breakdown.values()) == m.peak_bytes
+    assert m.breakdown["optimizer_state"] == 2 * 48 + 4           # two moments and a step counter
+    assert m.first_step_peak_bytes <= m.peak_bytes
+
+
+def test_momentum_has_its_state_from_step_2_on():
+    m = onnx_mem.measure(nn.Linear(400, 300, bias=False), torch.zeros(1, 400), optimizer="momentum")
+    assert m.peak_phase == "backward" and m.peak_bytes > m.first_step_peak_bytes
+    assert m.breakdown["optimizer_state"] == 480000
+
+
+def test_frozen_parameters_have_no_gradient():
+    model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 2))
+    model[0].requires_grad_(False)
+    m = onnx_mem.measure(model, torch.zeros(3, 8), optimizer="adam")
+    assert m.breakdown["optimizer_state"] == 2 * (8 * 2 + 2) * 4 + 2 * 4
+
+
+def test_nothing_to_train_on():
+    with pytest.raises(onnx_mem.Error) as e:
+        onnx_mem.measure(nn.Embedding(3, 4).requires_grad_(False), torch.zeros(2, dtype=torch.int64))
+    assert e.value.code == "no-loss"
+
+
+@pytest.mark.parametrize("name", ["in_place", "custom_functions", "checkpointed"])
+def test_committed_truth_is_what_is_measured(name):
+    truth = json.loads((RECORDS / "truth.json").read_text())["models"][name]
+    model, args, kwargs = SMALL[name]()
+    run = truth["runs"][-1]
+    for optimizer in ("adam", "momentum"):
+        m = onnx_mem.measure(model, args, kwargs=kwargs, optimizer=optimizer, batch=run["batch"])
+        assert m.peak_bytes == run[optimizer]["peak_bytes"]
+        assert m.saved_activation_bytes == run[optimizer]["saved_activation_bytes"]

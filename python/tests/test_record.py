@@ -1,0 +1,212 @@
+"""What a record holds of a model."""
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+import onnx_mem
+from models import SMALL
+
+
+def lines_of(name, mode="train"):
+    model, args, kwargs = SMALL[name]()
+    program = onnx_mem.record(model, args, kwargs).text().split("program train\n")[mode == "train"]
+    return [line.strip() for line in program.splitlines()]
+
+
+def test_in_place_operators_keep_their_names():
+    words = " ".join(lines_of("in_place"))
+    for op in ("= elu_ ", "= leaky_relu_ ", "= add_.Tensor ", "= clamp "):
+        assert op in words
+
+
+def test_frozen_parameters_no_grad_spans_and_leaves():
+    lines = lines_of("frozen")
+    assert sum(x.endswith(" frozen") for x in lines) == 4
+    assert lines.index("grad off") < lines.index("grad on")
+    assert any(x.startswith("leaf ") for x in lines)
+    assert sum(" = detach " in x for x in lines) == 2               # detach(), and .data
+
+
+def test_tied_parameters_and_first_call_tables():
+    lines = lines_of("tied_with_cache")
+    assert "tied %0 head.weight" in lines
+    assert any(" const f32[12,32]" in x for x in lines)
+
+
+def test_custom_functions_with_what_they_save_and_their_backward():
+    lines = lines_of("custom_functions")
+    assert sum(x == "function models.Swish" for x in lines) == 2   # once by a name bound at import
+    start = lines.index("function models.NormTwoD")
+    end = next(i for i in range(start, len(lines)) if lines[i].startswith("endfunction"))
+    assert " held " in lines[end] and lines[end + 1].startswith("backward ")
+    assert any(x.startswith("endbackward ") and x.count(" to ") == 2 for x in lines)
+    assert not any(x.startswith("backward") for x in lines_of("custom_functions", "eval"))
+
+
+def test_recurrent_layers_are_one_line():
+    assert sum(" = lstm " in x or " = gru " in x for x in lines_of("recurrent")) == 2
+
+
+def test_inputs_have_the_names_of_forward():
+    names = [x.split()[2] for x in lines_of("dict_in_out") if " input " in x]
+    assert names == ["batch.image", "batch.ids", "scale"]
+
+
+def test_the_models_own_loss_is_marked():
+    assert any(x.startswith("loss %") for x in lines_of("own_loss"))
+
+
+def test_batch_dim_by_name():
+    class TwoLayouts(nn.Module):
+        def forward(self, time_first, batch_first, table):
+            return time_first.transpose(0, 1) + batch_first + table
+    record = onnx_mem.record(TwoLayouts(), (torch.zeros(5, 3), torch.zeros(3, 5), torch.zeros(1, 5)),
+                             batch_dim={"time_first": 1, "batch_first": 0})
+    shapes = [v["shape"] for v in record.programs["eval"]["values"] if v["kind"] == "input"]
+    b = {"B": ["1", "0"]}
+    assert shapes == [[5, b], [b, 5], [1, 5]]
+
+
+def test_the_model_stays_as_it_was():
+    model, args, kwargs = SMALL["tied_with_cache"]()
+    model.eval()
+    before = {k: v.clone() for k, v in model.state_dict().items()}
+    onnx_mem.record(model, args, kwargs)
+    assert not model.training and model.positions is None and not model._forward_hooks
+    assert all(torch.equal(v, before[k]) for k, v in model.state_dict().items())
+
+
+def test_a_model_on_meta_gives_the_same_record():
+    model, args, kwargs = SMALL["named_locals"]()
+    record = onnx_mem.record(model, args, kwargs)
+    assert onnx_mem.record(model.to("meta"), args, kwargs) == record
+
+
+def test_tensors_made_without_a_device_stand_where_a_user_would_put_them():
+    class MakesMask(nn.Module):
+        def forward(self, x):
+            return x + torch.ones(x.shape[-1])
+    record = onnx_mem.record(MakesMask(), torch.zeros(2, 3))
+    assert all(v["device"] == "cuda" for v in record.programs["eval"]["values"])
+
+
+def test_compiled_modules_are_told():
+    with pytest.warns(UserWarning, match="compiled"):
+        onnx_mem.record(torch.compile(nn.Linear(3, 2)), torch.zeros(2, 3))
+
+
+class Item(nn.Module):
+    def forward(self, x):
+        return x * x.sum().item()
+
+
+class Wraps(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+class BranchOnBatch(nn.Module):
+    def forward(self, x):
+        return x.relu() if x.shape[0] > 2 else x
+
+
+class Quadratic(nn.Module):
+    def forward(self, x):
+        return x.new_zeros(x.shape[0] * x.shape[0])
+
+
+class Masked(nn.Module):
+    def forward(self, x):
+        return x[x > 0]
+
+
+class GradInside(nn.Module):
+    def forward(self, x):
+        x = x.detach().requires_grad_(True)
+        y = x.square().sum()
+        return torch.autograd.grad(y, x)[0]
+
+
+class OwnEngine(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.tanh()
+
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        with torch.enable_grad():
+            x = x.detach().requires_grad_(True)
+            y = x.tanh()
+        return torch.autograd.grad(y, x, g)
+
+
+class UsesOwnEngine(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return OwnEngine.apply(self.a(x))
+
+
+class Selective(UsesOwnEngine):
+    def forward(self, x):
+        from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+        import functools
+        keep = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
+        return checkpoint(self.a, x, use_reentrant=False, context_fn=keep)
+
+
+class Resizes(nn.Module):
+    def forward(self, x):
+        return x.clone().resize_(1)
+
+
+class KeepsState(nn.Module):
+    def forward(self, x):
+        self.last = x * 2 + torch.zeros(2000, 1, 1, device=x.device)
+        return self.last.sum(0)
+
+
+class Subclass(torch.Tensor):
+    pass
+
+
+def sparse():
+    return nn.Embedding(10, 4, sparse=True), torch.zeros(2, 3, dtype=torch.int64)
+
+
+@pytest.mark.parametrize("make, words", [
+    (lambda: (Wraps(Item()), torch.zeros(2, 3)), ["eval", "item", "inner", "test_record.py"]),
+    (lambda: (Masked(), torch.zeros(2, 3)), ["shape depends on data"]),
+    (lambda: (BranchOnBatch(), torch.zeros(2, 3)), ["batch 2", "batch 3"]),
+    (lambda: (Quadratic(), torch.zeros(2, 3)), ["not m*B + c"]),
+    (sparse, ["sparse"]),
+    (lambda: (nn.Linear(3, 2), torch.zeros(2, 3).as_subclass(Subclass)), ["Subclass"]),
+    (lambda: (torch.jit.script(nn.Linear(3, 2)), torch.zeros(2, 3)), ["TorchScript"]),
+    (lambda: (nn.DataParallel(nn.Linear(3, 2)), torch.zeros(2, 3)), ["DataParallel", "before it is wrapped"]),
+    (lambda: (nn.LazyLinear(2), torch.zeros(2, 3)), ["lazy"]),
+    (lambda: (GradInside(), torch.zeros(2, 3)), ["eval"]),
+    (lambda: (UsesOwnEngine(), torch.zeros(2, 3)), ["train", "OwnEngine"]),
+    (lambda: (Selective(), torch.zeros(2, 3)), ["context_fn"]),
+    (lambda: (Resizes(), torch.zeros(2, 3)), ["resize_"]),
+    (lambda: (nn.Linear(3, 2), torch.zeros(())), ["batch dimension"]),
+    (lambda: (Wraps(KeepsState()), torch.zeros(2, 3)), ["leaves tensors behind in module 'inner'"]),
+], ids=["item", "mask", "branch", "quadratic", "sparse", "subclass", "script", "parallel", "lazy", "grad", "engine",
+        "selective", "resize", "no_batch", "state"])
+def test_refused_with_a_reason(make, words):
+    model, x = make()
+    with warnings.catch_warnings(), pytest.raises(onnx_mem.CannotRecord) as e:
+        warnings.simplefilter("ignore")
+        onnx_mem.record(model, (x,))
+    assert e.value.code == "cannot-record"
+    for word in words:
+        assert word in str(e.value)
