@@ -98,6 +98,7 @@ std::string NameOf(LossKind loss) {
     case LossKind::kCrossEntropy: return "cross-entropy";
     case LossKind::kMse: return "mse";
     case LossKind::kNone: return "none";
+    case LossKind::kOwn: return "the model's own";
   }
   return "none";
 }
@@ -337,7 +338,7 @@ int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
 absl::StatusOr<PeakBounds> TrainingRange(const Graph& graph, const Workload& workload, int64_t peak_bytes,
                                          std::vector<Diagnostic>& diagnostics) {
   constexpr size_t kMostNodes = 20'000;  // a second's work
-  if (graph.nodes.size() > kMostNodes) return PeakBounds{peak_bytes, peak_bytes};
+  if (graph.record != nullptr || graph.nodes.size() > kMostNodes) return PeakBounds{peak_bytes, peak_bytes};
   Run asked = workload.run;
   asked.training = true;
   const auto peak_of = [&](const Run& run) -> absl::StatusOr<int64_t> {
