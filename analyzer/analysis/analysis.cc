@@ -198,6 +198,31 @@ void AddCommonAssumptions(const Workload& workload, std::vector<std::pair<std::s
   AddIf(!run.disabled_rewrites.empty(), "no-rewrite", absl::StrJoin(run.disabled_rewrites, ","), list);
 }
 
+// What a record says is neither assumed nor changed by the options that tell of what an export has lost.
+void NoteIdleOptions(const Run& run, std::vector<Diagnostic>& diagnostics) {
+  std::vector<std::string> idle;
+  if (run.dropout) idle.emplace_back("--dropout");
+  if (run.inplace != "auto") idle.emplace_back("--inplace");
+  if (run.tied != TiedMode::kAuto) idle.emplace_back("--tied");
+  if (run.batch_norm != BatchNormMode::kAuto) idle.emplace_back("--bn");
+  if (!run.disabled_rewrites.empty()) idle.emplace_back("--no-rewrite");
+  if (!idle.empty()) {
+    diagnostics.push_back({.code = "record-settles",
+                           .severity = Severity::kNote,
+                           .count = static_cast<int64_t>(idle.size()),
+                           .message = absl::StrCat(absl::StrJoin(idle, ", "),
+                                                   idle.size() == 1 ? " changes" : " change",
+                                                   " nothing: the model's record says what ran")});
+  }
+  if (!run.dtype) return;
+  diagnostics.push_back({.code = "record-dtype",
+                         .severity = Severity::kWarning,
+                         .message = absl::StrCat("the model was recorded as it is, not in ",
+                                                 std::string(onnx_mem::NameOf(*run.dtype)),
+                                                 ": casts in its code that do nothing there are not counted"),
+                         .details = {"try: a record of model.to(dtype)"}});
+}
+
 // Everything that the file does not say and this run took for granted, by the name of its option.
 void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis) {
   const Run& run = workload.run;
@@ -226,6 +251,11 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
             ? "file"
             : absl::StrCat(run.dropout.value_or(0), run.dropout_behind.empty() ? "" : ":", run.dropout_behind),
         list);
+  if (analysis.info.source == "record") {
+    list.emplace_back("recorded", "from the running model");
+    if (run.attention != AttentionKernel::kAuto) list.emplace_back("attention", NameOf(run.attention));
+    return AddCommonAssumptions(workload, list);
+  }
   list.emplace_back("inplace", run.inplace);
   const auto& settled = enacted.assumptions;
   if (std::find(settled.begin(), settled.end(), kNamesBySource) != settled.end()) {
@@ -240,7 +270,9 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
 void FillInferenceAssumptions(const Workload& workload, Analysis& analysis) {
   auto& list = analysis.assumptions;
   // A session runs the file's own operators: no framework's choices are in its figures.
-  if (!RunsSessions(workload.allocator)) {
+  if (analysis.info.source == "record") {
+    list.emplace_back("recorded", "from the running model");
+  } else if (!RunsSessions(workload.allocator)) {
     list.emplace_back("inplace", workload.run.inplace);
     list.emplace_back("attention", NameOf(workload.run.attention));
   }
@@ -308,7 +340,7 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
     figures.peak_high_bytes = std::max(bounds.high_bytes, figures.peak_bytes);
   }
   const MemoryProgram planned = PlanStatically(graph);
-  if (VerifyProgram(planned).ok()) {
+  if (!graph.nodes.empty() && VerifyProgram(planned).ok()) {
     figures.ideal_peak_bytes = ComputeTimeline(planned).peak_bytes;
     figures.ideal_arena_bytes = ArenaBytes(planned);
   }
@@ -407,6 +439,7 @@ absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& wo
   analysis.info = std::move(model.info);
   analysis.diagnostics = std::move(model.diagnostics);
   analysis.batch = workload.bindings.batch.value_or(analysis.info.file_batch);
+  if (analysis.info.source == "record") NoteIdleOptions(workload.run, analysis.diagnostics);
   if (workload.mode != Mode::kInference) RETURN_IF_ERROR(AnalyzeTraining(model.graph, workload, analysis));
   if (workload.mode != Mode::kTraining) RETURN_IF_ERROR(AnalyzeInference(model.graph, workload, analysis));
   analysis.graph = std::move(model.graph);
