@@ -7,7 +7,7 @@
 # does not include them, nor they it: shared ground is a folder of its own.
 cmake_minimum_required(VERSION 3.25)
 
-set(layers analyzer/graph analyzer/exported analyzer/run analyzer/compare analyzer/onnx analyzer/lower/draft analyzer/lower/facts
+set(layers analyzer/graph analyzer/exported analyzer/run analyzer/compare analyzer/record analyzer/onnx analyzer/lower/draft analyzer/lower/facts
     analyzer/lower/operators analyzer/lower/fuse analyzer/lower/exporters analyzer/assume/choices analyzer/assume/names
     analyzer/assume/table analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/check
     planner/schedules/problem planner/schedules/bound planner/schedules/exact planner/schedules/edit
@@ -17,7 +17,8 @@ set(below_analyzer/graph)
 set(below_analyzer/exported analyzer/graph)
 set(below_analyzer/run analyzer/graph)
 set(below_analyzer/compare analyzer/graph analyzer/exported)
-set(below_analyzer/onnx analyzer/graph analyzer/exported)
+set(below_analyzer/record analyzer/graph analyzer/run)
+set(below_analyzer/onnx analyzer/graph analyzer/exported analyzer/run analyzer/record)
 set(below_analyzer/memory analyzer/graph)
 set(below_analyzer/lower/draft analyzer/graph analyzer/exported analyzer/run)
 set(below_analyzer/lower/facts analyzer/graph analyzer/exported analyzer/run analyzer/lower/draft)
@@ -32,7 +33,7 @@ set(below_analyzer/prepare ${below_analyzer/lower/operators} analyzer/lower/oper
 set(below_analyzer/eager analyzer/graph analyzer/run analyzer/memory)
 set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)
-set(below_analyzer/analysis analyzer/graph analyzer/exported analyzer/run analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
+set(below_analyzer/analysis analyzer/graph analyzer/exported analyzer/run analyzer/record analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
     analyzer/allocators analyzer/devices analyzer/lower/draft analyzer/lower/facts analyzer/lower/operators analyzer/assume/names
     analyzer/assume/table)
 set(below_analyzer/check analyzer/graph analyzer/exported analyzer/compare analyzer/run analyzer/memory analyzer/lower/facts analyzer/lower/operators
@@ -70,7 +71,7 @@ set(operators "(Conv|ConvTranspose|Gemm|MatMul|Relu|LeakyRelu|PRelu|Sigmoid|Tanh
 BatchNormalization|LayerNormalization|InstanceNormalization|GroupNormalization|RMSNormalization|MaxPool|AveragePool|\
 GlobalAveragePool|Reshape|Transpose|Squeeze|Unsqueeze|Flatten|Concat|Split|Slice|Gather|GatherElements|Expand|Resize|\
 ReduceMean|ReduceSum|LSTM|GRU|Attention|Einsum|Clip|Cast|Pad|Mul|Div|Sqrt|Pow)")
-set(operator_places "^(analyzer/(onnx|lower|assume|eager)/|tests/|bench/|fuzz/)")
+set(operator_places "^(analyzer/(onnx|record|lower|assume|eager)/|tests/|bench/|fuzz/)")
 
 set(drawer "(^|/)(utils?|helpers?|misc|common|types)(_test)?(/|\\.(h|cc)$)")
 

@@ -86,6 +86,7 @@ std::string NameOf(LossKind loss) {
     case LossKind::kCrossEntropy: return "cross-entropy";
     case LossKind::kMse: return "mse";
     case LossKind::kNone: return "none";
+    case LossKind::kOwn: return "the model's own";
   }
   return "none";
 }
@@ -148,9 +149,11 @@ void AddIf(bool given, std::string name, std::string value, std::vector<std::pai
   if (given) list.emplace_back(std::move(name), std::move(value));
 }
 
-// Settings that stand for what a file does not say.
-void AddSettings(const Run& run, std::vector<std::pair<std::string, std::string>>& list) {
+// Settings that stand for what a file does not say; a record says it, but for what the card's own kernels are.
+void AddSettings(const Run& run, bool recorded, std::vector<std::pair<std::string, std::string>>& list) {
+  if (recorded) list.emplace_back("recorded", "from the running model");
   for (const AssumedSetting& setting : AssumedSettings()) {
+    if (recorded && (!setting.of_records || setting.value(run) == "auto")) continue;
     if (!(run.training ? setting.training : setting.inference)) continue;
     if (std::string value = setting.value(run); !value.empty()) {
       list.emplace_back(std::string(setting.option), std::move(value));
@@ -167,6 +170,31 @@ void AddCommonAssumptions(const Workload& workload, std::vector<std::pair<std::s
   AddIf(run.tied != TiedMode::kAuto, "tied", run.tied == TiedMode::kYes ? "yes" : "no", list);
   AddIf(!run.hold.empty(), "hold", absl::StrJoin(run.hold, ","), list);
   AddIf(!run.disabled_rewrites.empty(), "no-rewrite", absl::StrJoin(run.disabled_rewrites, ","), list);
+}
+
+// What a record says is neither assumed nor changed by the options that tell of what an export has lost.
+void NoteIdleOptions(const Run& run, std::vector<Diagnostic>& diagnostics) {
+  std::vector<std::string> idle;
+  if (run.dropout) idle.emplace_back("--dropout");
+  if (run.inplace != "auto") idle.emplace_back("--inplace");
+  if (run.tied != TiedMode::kAuto) idle.emplace_back("--tied");
+  if (run.batch_norm != BatchNormMode::kAuto) idle.emplace_back("--bn");
+  if (!run.disabled_rewrites.empty()) idle.emplace_back("--no-rewrite");
+  if (!idle.empty()) {
+    diagnostics.push_back({.code = "record-settles",
+                           .severity = Severity::kNote,
+                           .count = static_cast<int64_t>(idle.size()),
+                           .message = absl::StrCat(absl::StrJoin(idle, ", "),
+                                                   idle.size() == 1 ? " changes" : " change",
+                                                   " nothing: the model's record says what ran")});
+  }
+  if (!run.dtype) return;
+  diagnostics.push_back({.code = "record-dtype",
+                         .severity = Severity::kWarning,
+                         .message = absl::StrCat("the model was recorded as it is, not in ",
+                                                 std::string(onnx_mem::NameOf(*run.dtype)),
+                                                 ": casts in its code that do nothing there are not counted"),
+                         .details = {"try: a record of model.to(dtype)"}});
 }
 
 // Everything that the file does not say and this run took for granted, by the name of its option.
@@ -190,7 +218,7 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
   AddIf(!run.requires_grad.empty(), "requires-grad", absl::StrJoin(run.requires_grad, ","), list);
   AddIf(!run.checkpointed.empty(), "checkpointed", absl::StrJoin(run.checkpointed, "|"), list);
   AddIf(!run.segments.empty(), "segment", SegmentsText(run.segments), list);
-  AddSettings(run, list);
+  AddSettings(run, analysis.info.source == "record", list);
   const auto& settled = enacted.assumptions;
   if (std::find(settled.begin(), settled.end(), kNamesBySource) != settled.end()) {
     list.emplace_back("names", "from the file's source lines");
@@ -205,7 +233,7 @@ void FillInferenceAssumptions(const Workload& workload, Analysis& analysis) {
   if (!RunsSessions(workload.allocator)) {
     Run run = workload.run;
     run.training = false;
-    AddSettings(run, list);
+    AddSettings(run, analysis.info.source == "record", list);
   }
   AddCommonAssumptions(workload, list);
 }
@@ -274,7 +302,7 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
     figures.peak_high_bytes = bounds.high_bytes;
   }
   const MemoryProgram planned = PlanStatically(graph);
-  if (VerifyProgram(planned).ok()) {
+  if (!graph.nodes.empty() && VerifyProgram(planned).ok()) {
     figures.ideal_peak_bytes = ComputeTimeline(planned).peak_bytes;
     figures.ideal_arena_bytes = ArenaBytes(planned);
   }
@@ -382,6 +410,7 @@ absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& wo
   analysis.info = std::move(model.info);
   analysis.diagnostics = std::move(model.diagnostics);
   analysis.batch = workload.bindings.batch.value_or(analysis.info.file_batch);
+  if (analysis.info.source == "record") NoteIdleOptions(workload.run, analysis.diagnostics);
   if (workload.mode != Mode::kInference) RETURN_IF_ERROR(AnalyzeTraining(model.graph, workload, analysis));
   if (workload.mode != Mode::kTraining) RETURN_IF_ERROR(AnalyzeInference(model.graph, workload, analysis));
   analysis.graph = std::move(model.graph);

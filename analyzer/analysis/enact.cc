@@ -22,6 +22,7 @@
 #include "analyzer/memory/timeline.h"
 #include "analyzer/memory/verify_program.h"
 #include "analyzer/prepare/lower.h"
+#include "analyzer/record/lower_record.h"
 
 namespace onnx_mem {
 namespace {
@@ -88,6 +89,11 @@ absl::Status SettleShapes(Lowered& lowered) {
   return absl::OkStatus();
 }
 
+// Some layer's statistics are those of the batch, in training.
+bool NormalizesBatches(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == "batch_norm"; });
+}
+
 absl::StatusOr<std::vector<std::regex>> CompileAll(const std::vector<std::string>& patterns, std::string_view option) {
   std::vector<std::regex> compiled;
   for (const std::string& pattern : patterns) {
@@ -120,7 +126,10 @@ TensorRef ComputeLoss(Machine& m, LossKind kind, const Graph& graph, const Execu
   m.recorder().SetPhase(Phase::kLoss);
   m.SetOrigin(nullptr);
   TensorRef loss;
+  const bool any = std::any_of(outputs.begin(), outputs.end(),
+                               [&](TensorId id) { return executor.value(id)->requires_grad; });
   for (TensorId id : outputs) {
+    if (any && !executor.value(id)->requires_grad) continue;  // no loss is made of what nothing is learnt from
     TensorRef one = eager::LossOfOutput(m, kind, graph, id, executor.value(id));
     loss = loss == nullptr ? one : eager::AddLosses(m, loss, one);
   }
@@ -196,8 +205,14 @@ void AllocateStatics(Executor& executor, const Setting& setting) {
   const Run& run = setting.run;
   executor.AllocateStatics(
       [&](TensorId id) {
-        return !setting.lowered.frozen.contains(id) &&
-               !MatchesAny(setting.frozen, ShownName(setting.lowered.graph.tensors[id]));
+        const Lowered& lowered = setting.lowered;
+        if (lowered.frozen.contains(id) || MatchesAny(setting.frozen, ShownName(lowered.graph.tensors[id]))) {
+          return false;
+        }
+        const auto others = lowered.other_names.find(id);
+        return others == lowered.other_names.end() ||
+               std::none_of(others->second.begin(), others->second.end(),
+                            [&](const std::string& name) { return MatchesAny(setting.frozen, name); });
       },
       [&](const Tensor& t) {
         return run.training &&
@@ -272,7 +287,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
     extra.push_back(m.recorder().AllocateStatic(Category::kBuffers, "counters of the batch norms",
                                                 setting.lowered.hidden_buffer_bytes, {}, DType::kInt64));
   }
-  if (run.training) {
+  if (run.training && setting.loss != LossKind::kOwn) {
     for (TensorId id : setting.loss_outputs) {
       const int64_t bytes = eager::TargetBytes(setting.loss, graph, id, run.autocast.has_value());
       if (bytes > 0)
@@ -288,7 +303,9 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   result.end_of_forward_bytes = m.recorder().live_bytes();
   result.saved_activation_bytes = SavedBytes(m.recorder().program());
   TensorRef loss;
-  if (run.training && setting.loss != LossKind::kNone) {
+  if (run.training && setting.loss == LossKind::kOwn) {
+    loss = executor.value(setting.lowered.loss);
+  } else if (run.training && setting.loss != LossKind::kNone) {
     loss = ComputeLoss(m, setting.loss, graph, executor, setting.loss_outputs);
   }
   m.SetAutocast(std::nullopt);
@@ -306,18 +323,39 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   return result;
 }
 
+// Checkpoint calls of the model's own code, but for those that meet a segment that was asked for.
+void AddOwnCheckpoints(const Lowered& lowered, const Run& run, std::vector<eager::NodeRange>& ranges) {
+  if (!run.training) return;
+  const std::vector<eager::NodeRange> asked = ranges;
+  for (const NodeSpan& span : lowered.checkpointed) {
+    const bool meets = std::any_of(asked.begin(), asked.end(), [&](const eager::NodeRange& range) {
+      return range.first <= span.last && span.first <= range.last;
+    });
+    if (!meets) ranges.push_back({span});
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
 absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
   Setting setting{.lowered = lowered, .run = run};
   ASSIGN_OR_RETURN(setting.frozen, CompileAll(run.freeze, "--freeze"));
   ASSIGN_OR_RETURN(setting.ranges, SegmentRanges(lowered.graph, run));
   setting.loss_outputs = LossOutputs(lowered);
-  setting.loss = eager::ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
+  setting.loss = lowered.loss.valid() && run.loss == LossKind::kAuto
+                     ? LossKind::kOwn
+                     : eager::ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
+  AddOwnCheckpoints(lowered, run, setting.ranges);
   return setting;
 }
 
 }  // namespace
 
 absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run) {
+  if (graph.record != nullptr) {
+    ASSIGN_OR_RETURN(Lowered lowered, LowerRecord(*graph.record, run));
+    RETURN_IF_ERROR(SettleShapes(lowered));
+    return lowered;
+  }
   ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, run));
   RETURN_IF_ERROR(SettleShapes(lowered));
   // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
@@ -342,11 +380,12 @@ absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run) {
     ASSIGN_OR_RETURN(const Enacted later, RunStep(setting, gradients));
     result.program = WithLaterMicroStep(std::move(result.program), later.program);
   }
-  result.batch_statistics = lowered.hidden_buffer_bytes > 0;
+  result.batch_statistics = lowered.hidden_buffer_bytes > 0 || (lowered.recorded && NormalizesBatches(lowered.graph));
   RETURN_IF_ERROR(VerifyProgram(result.program));
   result.diagnostics = lowered.diagnostics;
   result.plain_rewrites = lowered.plain_rewrites;
   result.assumptions = lowered.assumptions;
+  if (setting.loss == LossKind::kOwn) return result;
   result.loss_tokens = eager::TokensOfLoss(run.loss, lowered.graph, setting.loss_outputs);
   return result;
 }

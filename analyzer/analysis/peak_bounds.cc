@@ -120,6 +120,7 @@ class Bounds {
 
 absl::StatusOr<PeakBounds> BoundPeak(const Graph& graph, const Lowered& lowered, const Run& run, int64_t peak_bytes,
                                      PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics) {
+  if (lowered.recorded) return PeakBounds{peak_bytes, peak_bytes};  // nothing is open
   Bounds bounds(graph, lowered, run, peak_bytes, peak_of);
   for (const Assumption& row : Assumptions()) RETURN_IF_ERROR(bounds.Take(row, diagnostics));
   return bounds.Join();

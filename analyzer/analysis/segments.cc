@@ -18,7 +18,7 @@ namespace onnx_mem {
 namespace {
 
 void Extend(std::optional<eager::NodeRange>& range, int32_t index) {
-  if (!range) range = eager::NodeRange{index, index};
+  if (!range) range = eager::NodeRange{{index, index}};
   range->first = std::min(range->first, index);
   range->last = std::max(range->last, index);
 }

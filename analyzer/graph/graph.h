@@ -83,6 +83,8 @@ struct Node {
   bool shapes_assumed = false;     // outputs come from value_info or are unknown: no schema knew this operator
 };
 
+struct BoundRecord;  // analyzer/record
+
 struct Graph {
   std::string name;
   int opset = 0;  // version of the standard operators that the file imports; 0: unknown
@@ -93,6 +95,7 @@ struct Graph {
   std::vector<TensorId> initializers;
   int64_t batch = 0;           // dim 0 of the inputs, as they are bound; 0: unknown
   ProgramSignature signature;  // of the program that was exported; empty where the file has none
+  std::shared_ptr<const BoundRecord> record;  // what the running model was seen to do; null where nobody recorded it
 };
 
 // The name that reports show and patterns match: the path in the module where the file's name is none.

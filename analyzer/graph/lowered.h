@@ -5,14 +5,35 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/graph/tensor_kind.h"
 
 namespace onnx_mem {
+
+// Nodes first..last, inclusive.
+struct NodeSpan {
+  int32_t first = 0;
+  int32_t last = 0;
+};
+
+// A torch.autograd.Function of the model's code: its forward ran as the nodes of `span`, without autograd, its backward
+// runs `backward`.
+struct UserFunction {
+  std::string name = {};
+  NodeSpan span;
+  std::vector<TensorId> saved = {};  // by save_for_backward
+  std::vector<TensorId> held = {};   // by the context's attributes, until the step ends
+  std::vector<std::pair<TensorId, TensorId>> gradients_of = {};  // (what backward is given, the output that it belongs to)
+  std::vector<std::pair<TensorId, TensorId>> gradients_to = {};  // (what backward returns, the input that it belongs to)
+  std::vector<Node> backward = {};                    // on tensors of the same graph, none of which a node of it makes
+  std::vector<std::vector<TensorId>> dropped = {};    // by node of `backward`: what Python lets go of behind it
+};
 
 struct Lowered {
   Graph graph;  // nodes are framework operators (engine/op_table.h) in the order in which they ran; no dead nodes
@@ -29,6 +50,15 @@ struct Lowered {
   std::vector<Diagnostic> diagnostics;
   std::vector<Diagnostic> plain_rewrites;  // applied, but told by a check of the file alone
   std::vector<std::string> assumptions;
+
+  // What only a record of the running model tells (analyzer/record). With it nothing of the above is open.
+  bool recorded = false;
+  absl::flat_hash_map<TensorId, Dims> strides;      // of stored tensors and inputs that are not row-major, in elements
+  absl::flat_hash_map<TensorId, TensorId> windows;  // stored tensors on the storage of another one
+  absl::flat_hash_map<TensorId, std::vector<std::string>> other_names;  // of a parameter that several modules share
+  std::vector<UserFunction> functions;   // by span, none inside another
+  std::vector<NodeSpan> checkpointed;    // torch.utils.checkpoint calls of the model's code, in order
+  TensorId loss;                         // that the model computes itself; invalid: it computes none
 };
 
 }  // namespace onnx_mem

@@ -12,7 +12,7 @@
 
 namespace onnx_mem {
 
-enum class LossKind { kAuto, kSum, kMean, kCrossEntropy, kMse, kNone };
+enum class LossKind { kAuto, kSum, kMean, kCrossEntropy, kMse, kNone, kOwn };  // kOwn: the model computes it
 enum class AttentionKernel { kAuto, kEager, kMath, kFlash, kEfficient };
 enum class BatchNormMode { kAuto, kAsIs, kUnfold };
 enum class TiedMode { kAuto, kYes, kNo };

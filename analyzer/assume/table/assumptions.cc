@@ -157,7 +157,7 @@ std::string BatchNormSetting(const Run& run) {
 constexpr AssumedSetting kSettings[] = {
     {.option = "dropout", .inference = false, .value = DropoutSetting},
     {.option = "inplace", .value = InPlaceSetting},
-    {.option = "attention", .value = AttentionSetting},
+    {.option = "attention", .of_records = true, .value = AttentionSetting},
     {.option = "bn", .inference = false, .value = BatchNormSetting},
 };
 

@@ -49,6 +49,7 @@ struct AssumedSetting {
   std::string_view option;
   bool training = true;
   bool inference = true;
+  bool of_records = false;  // a record leaves it open too
   std::string (*value)(const Run& run) = nullptr;  // "": not worth a word
 };
 std::span<const AssumedSetting> AssumedSettings();

@@ -1,46 +1,58 @@
 #include "analyzer/eager/engine/copy_slices.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
 namespace onnx_mem::eager {
 namespace {
 
-// Views by one operator with one result. Several results (split, unbind) may not be written over at all, and an unsafe
-// view is none to autograd.
-constexpr auto kViews = std::to_array<std::string_view>({"ViewBackward0", "PermuteBackward0", "ExpandBackward0",
-                                                         "SliceBackward0", "SelectBackward0", "UnsqueezeBackward0"});
+const TensorRef& BaseNow(const EagerTensor& view) {
+  const TensorRef* base = &view.base;
+  while ((*base)->successor != nullptr) base = &(*base)->successor;
+  return *base;
+}
 
-bool IsView(const AutogradNode& node) { return std::find(kViews.begin(), kViews.end(), node.name) != kViews.end(); }
-
-Edge BaseOf(Machine& m, Edge edge) {
-  while (IsView(m.node(edge.node))) edge = m.node(edge.node).edges[0];
-  return edge;
+void MakeStrided(Machine& m, const TensorRef& view, const TensorRef& base) {
+  const TensorMeta base_meta{base->dims, base->dtype};
+  view->version = view->storage->version;
+  NodeRef strided = m.MakeNode("AsStridedBackward0", {base});
+  strided.Output(view);
+  strided.Formula([base_meta](Backward& b) { b.result(0, b.m.New("new_zeros", base_meta.dims, base_meta.dtype)); });
 }
 
 }  // namespace
 
-Edge ViewEdge(Machine& m, const EagerTensor& x) {
-  if (!x.is_view || x.grad_edge.node < 0 || !IsView(m.node(x.grad_edge.node))) return {};
-  return x.grad_edge;
+void KnowAsView(const Machine& m, const TensorRef& x, const TensorRef& view) {
+  if (!m.grad_enabled() || !m.run().training) return;
+  view->base = x->base != nullptr ? x->base : x;
+  view->version = view->storage->version;
+}
+
+void WriteOver(const TensorRef& x, const TensorRef& result) {
+  result->base = x->base;
+  result->rebases = x->base != nullptr;
+  result->version = ++result->storage->version;
+  x->successor = result;
 }
 
 void RebaseHistory(Machine& m, int32_t node, const TensorRef& result) {
-  const Edge base = BaseOf(m, result->view_edge);
-  const TensorMeta base_meta = m.node(base.node).outputs[static_cast<size_t>(base.output_nr)];
+  result->rebases = false;
+  const TensorRef& base = BaseNow(*result);
+  const TensorMeta base_meta{base->dims, base->dtype};
   AutogradNode& slices = m.node(node);
   slices.name = "CopySlices";
-  slices.edges[0] = base;
+  slices.edges[0] = base->grad_edge;
   slices.outputs = {base_meta};
   slices.view = TensorMeta{result->dims, result->dtype};
-  result->view_edge = {};
-  result->grad_edge = Edge{node, 0};
-  result->requires_grad = true;
-  NodeRef strided = m.MakeNode("AsStridedBackward0", {result});
-  strided.Output(result);
-  strided.Formula([base_meta](Backward& b) { b.result(0, b.m.New("new_zeros", base_meta.dims, base_meta.dtype)); });
+  base->grad_edge = Edge{node, 0};
+  base->requires_grad = true;
+  MakeStrided(m, result, base);
+}
+
+void RefreshHistory(Machine& m, const TensorRef& view) {
+  if (view->base == nullptr || view->version == view->storage->version) return;
+  const TensorRef base = BaseNow(*view);
+  if (base->requires_grad) MakeStrided(m, view, base);
 }
 
 Formula ThroughView(Formula formula, TensorMeta base, TensorMeta view) {

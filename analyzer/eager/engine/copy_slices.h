@@ -13,12 +13,18 @@
 
 namespace onnx_mem::eager {
 
-// The edge of `x` where it is a view that autograd knows as one, else an edge to nowhere.
-Edge ViewEdge(Machine& m, const EagerTensor& x);
+// Makes `view` a view of `x` that autograd knows as one, while gradients are recorded.
+void KnowAsView(const Machine& m, const TensorRef& x, const TensorRef& view);
 
-// `result`, with a view_edge, is the one output of autograd node `node`, whose first argument it overwrote: makes the
-// node a CopySlices and gives the result its new history.
+// `result` is `x` written over.
+void WriteOver(const TensorRef& x, const TensorRef& result);
+
+// `result`, a view, is the one output of autograd node `node`, whose first argument it overwrote: makes the node a
+// CopySlices in the base's history and gives the result its new one.
 void RebaseHistory(Machine& m, int32_t node, const TensorRef& result);
+
+// The history of a view whose base was written over since: AsStridedBackward of what the base is now.
+void RefreshHistory(Machine& m, const TensorRef& view);
 
 // What the node of RebaseHistory runs in backward, `formula` being that of the operator.
 Formula ThroughView(Formula formula, TensorMeta base, TensorMeta view);

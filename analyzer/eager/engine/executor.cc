@@ -38,6 +38,7 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
     : m_(machine),
       graph_(lowered.graph),
       kinds_(lowered.kinds),
+      lowered_(lowered),
       release_after_(lowered.releases),
       dropped_after_(graph_.nodes.size() + 1),
       values_(graph_.tensors.size()) {
@@ -46,6 +47,10 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
     const bool named = std::find(held.begin(), held.end(), graph_.tensors[id].name) != held.end();
     if (named) release_after_[id] = static_cast<int32_t>(graph_.nodes.size());
     dropped_after_[static_cast<size_t>(release_after_[id])].push_back(id);
+  }
+  for (const UserFunction& function : lowered.functions) {
+    function_from_[function.span.first] = &function;
+    function_to_[function.span.last] = &function;
   }
 }
 
@@ -57,10 +62,16 @@ void Executor::AllocateStatics(const std::function<bool(TensorId)>& trainable,
       const Tensor& tensor = graph_.tensors[id];
       auto t = std::make_shared<EagerTensor>();
       t->dims = tensor.shape.dims;
-      t->strides = ContiguousStrides(t->dims);
+      const auto strides = lowered_.strides.find(id);
+      t->strides = strides == lowered_.strides.end() ? ContiguousStrides(t->dims) : strides->second;
       t->dtype = tensor.dtype;
-      t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), ShownName(tensor),
-                                                DenseBytes(t->dims, t->dtype), t->dims, t->dtype);
+      const auto window = lowered_.windows.find(id);
+      if (window != lowered_.windows.end() && values_[window->second] != nullptr) {
+        t->storage = values_[window->second]->storage;
+      } else {
+        t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), ShownName(tensor),
+                                                  DenseBytes(t->dims, t->dtype), t->dims, t->dtype);
+      }
       t->requires_grad = IsFloating(t->dtype) && ((kind == TensorKind::kParameter && trainable(id)) ||
                                                   (kind == TensorKind::kInput && wants_grad(tensor)));
       t->is_leaf_parameter = t->requires_grad;
@@ -94,41 +105,106 @@ void Executor::NoteHolder(TensorId id, const EagerTensor& value) {
   m_.recorder().MarkHeld(value.storage->buffer, absl::StrCat("held by forward code until ", place, " is done"));
 }
 
-void Executor::RunNode(int32_t index, const std::function<TensorRef(TensorId)>& read,
-                       const std::function<void(TensorId, TensorRef)>& write) {
+Outputs Executor::RunOperator(const Node& node, const Frame& frame, std::vector<TensorRef>* observed) {
+  Outputs outputs(node.outputs.size());
+  Call call{graph_, node, {}};
+  call.inputs.reserve(node.inputs.size());
+  for (TensorId id : node.inputs) call.inputs.push_back(id.valid() ? frame.read(id) : nullptr);
+  MakeMissingInputs(call);
+  const bool grad = m_.grad_enabled();
+  const bool without = grad && IntAttribute(node, "requires_grad_none", 0) != 0;
+  if (without) m_.SetGradEnabled(false);
+  const StepId before_call = m_.recorder().current_step();
+  const OpRow& row = *FindOp(node.op);
+  (FitsAsMade(row, call) ? row : *FindOp("assumed")).enact(m_, call, outputs);
+  m_.SetGradEnabled(grad);
+  // What is written over without gradients keeps its history.
+  if ((without || !grad) && call.inplace() && !outputs.empty() && outputs[0] != nullptr &&
+      call.input(0) != nullptr && outputs[0]->storage == call.input(0)->storage) {
+    outputs[0] = call.input(0);
+  }
+  if (m_.recorder().current_step() != before_call) {
+    m_.recorder().AddMovedBytes(TotalBytes(call.inputs) + OverwrittenBytes(call.inputs, outputs));
+  }
+  if (observed != nullptr) *observed = std::move(call.inputs);
+  // An output that the operator's rule does not know is a tensor of its own.
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] != nullptr || !node.outputs[i].valid()) continue;
+    const Tensor& tensor = graph_.tensors[node.outputs[i]];
+    outputs[i] = m_.New(node.op, tensor.shape.dims, tensor.dtype);
+  }
+  return outputs;
+}
+
+void Executor::RunNode(int32_t index, const Frame& frame) {
   const Node& node = graph_.nodes[NodeId(index)];
   m_.SetOrigin(&node);
-  Outputs outputs(node.outputs.size());
+  BeginFunctionAt(index);
   const StepId before = m_.recorder().current_step();
   std::vector<TensorRef> observed;
-  {
-    Call call{graph_, node, {}};
-    call.inputs.reserve(node.inputs.size());
-    for (TensorId id : node.inputs) call.inputs.push_back(id.valid() ? read(id) : nullptr);
-    MakeMissingInputs(call);
-    const StepId before_call = m_.recorder().current_step();
-    const OpRow& row = *FindOp(node.op);
-    (FitsAsMade(row, call) ? row : *FindOp("assumed")).enact(m_, call, outputs);
-    if (m_.recorder().current_step() != before_call) {
-      m_.recorder().AddMovedBytes(TotalBytes(call.inputs) + OverwrittenBytes(call.inputs, outputs));
-    }
-    if (observer_) observed = std::move(call.inputs);
-  }
+  Outputs outputs = RunOperator(node, frame, observer_ ? &observed : nullptr);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
-    // An output that the operator's rule does not know is a tensor of its own.
-    if (outputs[i] == nullptr) {
-      const Tensor& tensor = graph_.tensors[node.outputs[i]];
-      outputs[i] = m_.New(node.op, tensor.shape.dims, tensor.dtype);
-    }
     m_.recorder().SetName(outputs[i]->storage->buffer, graph_.tensors[node.outputs[i]].name);
     NoteHolder(node.outputs[i], *outputs[i]);
   }
   if (observer_) observer_(index, observed, outputs, before);
   observed.clear();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (node.outputs[i].valid()) write(node.outputs[i], std::move(outputs[i]));
+    if (node.outputs[i].valid()) frame.write(node.outputs[i], std::move(outputs[i]));
   }
+  EndFunctionAt(index, frame);
+}
+
+void Executor::BeginFunctionAt(int32_t index) {
+  const auto found = function_from_.find(index);
+  if (found == function_from_.end()) return;
+  grad_before_function_ = m_.grad_enabled();
+  m_.SetGradEnabled(false);
+}
+
+void Executor::EndFunctionAt(int32_t index, const Frame& frame) {
+  const auto found = function_to_.find(index);
+  if (found == function_to_.end()) return;
+  const UserFunction& function = *found->second;
+  m_.SetGradEnabled(grad_before_function_);
+  std::vector<TensorRef> arguments;
+  for (const auto& [gradient, input] : function.gradients_to) arguments.push_back(frame.read(input));
+  NodeRef node = m_.MakeNode("UserFunctionBackward", arguments);
+  if (!node) return;
+  for (TensorId id : function.saved) node.Save(frame.read(id));
+  Values held;
+  for (TensorId id : function.held) held[id] = frame.read(id);
+  for (const auto& [gradient, output] : function.gradients_of) node.Output(frame.read(output));
+  node.Formula([this, &function, held = std::move(held)](Backward& b) { RunFunctionBackward(function, held, b); });
+}
+
+void Executor::RunFunctionBackward(const UserFunction& function, Values values, Backward& b) {
+  for (size_t i = 0; i < function.saved.size(); ++i) values[function.saved[i]] = b.saved(i);
+  for (size_t i = 0; i < function.gradients_of.size(); ++i) {
+    const TensorMeta& meta = b.output_meta(i);  // zeros where no gradient arrived
+    values[function.gradients_of[i].first] = b.grad(i) != nullptr ? b.grad(i) : m_.New("zeros", meta.dims, meta.dtype);
+  }
+  const Frame frame{.read =
+                        [&](TensorId id) {
+                          const auto it = values.find(id);
+                          return it != values.end() ? it->second : values_[id];
+                        },
+                    .write = [&](TensorId id, TensorRef t) { values[id] = std::move(t); }};
+  for (size_t i = 0; i < function.backward.size(); ++i) {
+    const Node& node = function.backward[i];
+    Outputs outputs = RunOperator(node, frame);
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      if (node.outputs[k].valid()) values[node.outputs[k]] = std::move(outputs[k]);
+    }
+    for (TensorId id : function.dropped[i]) values.erase(id);
+  }
+  for (size_t i = 0; i < function.gradients_to.size(); ++i) b.result(i, values[function.gradients_to[i].first]);
+}
+
+Executor::Frame Executor::OwnFrame() {
+  return {.read = [this](TensorId id) { return values_[id]; },
+          .write = [this](TensorId id, TensorRef t) { values_[id] = std::move(t); }};
 }
 
 void Executor::DropAfter(int32_t index) {
@@ -140,14 +216,14 @@ absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
   m_.recorder().SetPhase(Phase::kForward);
   size_t next_range = 0;
   const auto count = static_cast<int32_t>(graph_.nodes.size());
+  const Frame frame = OwnFrame();
   for (int32_t i = 0; i < count; ++i) {
     if (next_range < checkpointed.size() && checkpointed[next_range].first == i) {
       RunSegment(checkpointed[next_range]);
       i = checkpointed[next_range++].last;
       continue;
     }
-    RunNode(i, [&](TensorId id) { return values_[id]; },
-            [&](TensorId id, TensorRef t) { values_[id] = std::move(t); });
+    RunNode(i, frame);
     DropAfter(i);
   }
   return absl::OkStatus();
@@ -162,9 +238,9 @@ void Executor::RunSegment(const NodeRange& range) {
   }
   const int32_t segment = m_.BeginSegment();
   m_.segment(segment).keep = range.keep;
+  const Frame frame = OwnFrame();
   for (int32_t i = range.first; i <= range.last; ++i) {
-    RunNode(i, [&](TensorId id) { return values_[id]; },
-            [&](TensorId id, TensorRef t) { values_[id] = std::move(t); });
+    RunNode(i, frame);
     DropAfter(i);
   }
   m_.EndSegment();
@@ -173,13 +249,14 @@ void Executor::RunSegment(const NodeRange& range) {
 }
 
 void Executor::Rerun(const NodeRange& range, Values values) {
+  const Frame frame{.read =
+                        [&](TensorId id) {
+                          auto it = values.find(id);
+                          return it == values.end() ? TensorRef() : it->second;
+                        },
+                    .write = [&](TensorId id, TensorRef t) { values[id] = std::move(t); }};
   for (int32_t i = range.first; i <= range.last; ++i) {
-    RunNode(i,
-            [&](TensorId id) {
-              auto it = values.find(id);
-              return it == values.end() ? TensorRef() : it->second;
-            },
-            [&](TensorId id, TensorRef t) { values[id] = std::move(t); });
+    RunNode(i, frame);
     for (TensorId id : dropped_after_[static_cast<size_t>(i)]) values.erase(id);
   }
 }

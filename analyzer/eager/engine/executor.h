@@ -18,9 +18,7 @@
 namespace onnx_mem::eager {
 
 // Nodes first..last (inclusive) run inside one checkpoint call.
-struct NodeRange {
-  int32_t first = 0;
-  int32_t last = 0;
+struct NodeRange : NodeSpan {
   std::vector<std::string> keep = {};  // operators whose results are kept for the second run
 };
 
@@ -51,9 +49,20 @@ class Executor {
 
  private:
   using Values = absl::flat_hash_map<TensorId, TensorRef>;
+  // The names of a frame: what a tensor stands for there.
+  struct Frame {
+    std::function<TensorRef(TensorId)> read;
+    std::function<void(TensorId, TensorRef)> write;
+  };
 
-  void RunNode(int32_t index, const std::function<TensorRef(TensorId)>& read,
-               const std::function<void(TensorId, TensorRef)>& write);
+  void RunNode(int32_t index, const Frame& frame);
+  // Runs `node` and gives its results; null where an omitted one would stand.
+  Outputs RunOperator(const Node& node, const Frame& frame, std::vector<TensorRef>* observed = nullptr);
+  // Around the nodes of a torch.autograd.Function's forward: no gradients inside, one autograd node behind it.
+  void BeginFunctionAt(int32_t index);
+  void EndFunctionAt(int32_t index, const Frame& frame);
+  void RunFunctionBackward(const UserFunction& function, Values values, Backward& b);
+  Frame OwnFrame();
   // Says of a value that outlives its last reader who keeps it.
   void NoteHolder(TensorId id, const EagerTensor& value);
   void MakeMissingInputs(Call& call);
@@ -64,6 +73,9 @@ class Executor {
   Machine& m_;
   const Graph& graph_;
   const IdVector<TensorId, TensorKind>& kinds_;
+  const Lowered& lowered_;
+  absl::flat_hash_map<int32_t, const UserFunction*> function_from_, function_to_;  // by first and last node
+  bool grad_before_function_ = true;
   IdVector<TensorId, int32_t> release_after_;
   std::vector<std::vector<TensorId>> dropped_after_;  // by node index
   IdVector<TensorId, TensorRef> values_;

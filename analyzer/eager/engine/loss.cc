@@ -15,13 +15,18 @@ namespace {
 
 // nll_loss and nll_loss2d: the loss and the sum of the weights, 4 bytes each; backward makes the whole [N, C, ...].
 // `loss_dims`: empty, unless every element keeps its own loss.
-TensorRef NllLoss(Machine& m, const TensorRef& log_probabilities, const Dims& loss_dims = {}) {
+// The sum goes to `weights`, if given; a target that is made within the model is saved as well.
+TensorRef NllLoss(Machine& m, const TensorRef& log_probabilities, const Dims& loss_dims = {},
+                  const TensorRef& target = nullptr, TensorRef* weights = nullptr) {
   const TensorRef x = m.AutocastHigh(log_probabilities);
   const bool is_2d = x->dims.size() == 4;
   NodeRef node = m.MakeNode(is_2d ? "NllLoss2DBackward0" : "NllLossBackward0", {x});
   node.Save(x);
+  node.Save(target);
   TensorRef loss = m.New(is_2d ? "nll_loss2d_forward" : "nll_loss_forward", loss_dims, x->dtype);
-  node.Save(m.Allocate(Dims{}, x->dtype));
+  const TensorRef sum = m.Allocate(Dims{}, x->dtype);
+  node.Save(sum);
+  if (weights != nullptr) *weights = sum;
   node.Output(loss);
   node.Formula([is_2d, dims = x->dims](Backward& b) {
     b.result(0, b.m.New(is_2d ? "nll_loss2d_backward" : "nll_loss_backward", dims, b.grad()->dtype));
@@ -31,7 +36,23 @@ TensorRef NllLoss(Machine& m, const TensorRef& log_probabilities, const Dims& lo
 
 // A loss inside the graph. Inputs: log-probabilities, target.
 void EnactNllLoss(Machine& m, const Call& call, Outputs& out) {
-  out[0] = NllLoss(m, call.input(0), call.output_dims());
+  out[0] = NllLoss(m, call.input(0), call.output_dims(), call.input(1), out.size() > 1 ? &out[1] : nullptr);
+}
+
+// Inputs: x, target. Both are saved.
+void EnactMseLoss(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &target = call.input(1);
+  NodeRef node = m.MakeNode("MseLossBackward0", {x, target});
+  node.Save(x);
+  node.Save(target);
+  out[0] = m.New("mse_loss", call.output_dims(), x->dtype);
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    const TensorRef x = b.saved(0);
+    for (size_t edge : {1, 0}) {
+      if (b.needs(edge)) b.result(edge, b.m.NewLike("mse_loss_backward", *x));
+    }
+  });
 }
 
 }  // namespace
@@ -73,7 +94,10 @@ TensorRef MeanLoss(Machine& m, const TensorRef& output) { return Mean(m, output,
 TensorRef AddLosses(Machine& m, const TensorRef& a, const TensorRef& b) { return Add(m, a, b); }
 
 std::span<const OpRow> LossOps() {
-  static constexpr auto kRows = std::to_array<OpRow>({{"nll_loss", EnactNllLoss}});
+  static constexpr auto kRows = std::to_array<OpRow>({
+      {"mse_loss", EnactMseLoss, 2},
+      {"nll_loss", EnactNllLoss},
+  });
   return kRows;
 }
 

@@ -31,7 +31,7 @@ void NodeRef::SaveScalar(int64_t bytes) {
 
 void NodeRef::Output(const TensorRef& t) {
   if (m_ == nullptr) return;
-  if (t->view_edge.node >= 0) return RebaseHistory(*m_, index_, t);
+  if (t->rebases) return RebaseHistory(*m_, index_, t);
   AutogradNode& node = m_->node(index_);
   t->grad_edge = Edge{index_, static_cast<int32_t>(node.outputs.size())};
   t->requires_grad = true;
@@ -99,6 +99,9 @@ NodeRef Machine::MakeNode(std::string_view name, std::initializer_list<TensorRef
 
 NodeRef Machine::MakeNode(std::string_view name, const std::vector<TensorRef>& arguments) {
   if (!grad_enabled_) return {};
+  for (const TensorRef& argument : arguments) {
+    if (argument != nullptr) RefreshHistory(*this, argument);
+  }
   if (std::none_of(arguments.begin(), arguments.end(),
                    [](const TensorRef& t) { return t != nullptr && t->requires_grad; })) {
     return {};

@@ -28,6 +28,7 @@ struct Storage {
   Recorder* recorder;
   BufferId buffer;
   int64_t bytes;
+  int32_t version = 0;  // how often an operator has written over it
 };
 
 // Where a tensor's gradient goes: output `output_nr` of autograd node `node`; node < 0: it has none.
@@ -45,7 +46,11 @@ struct EagerTensor {
   bool requires_grad = false;
   bool is_leaf_parameter = false;
   Edge grad_edge;
-  Edge view_edge;  // of what an in-place operator made of a view: the view's own edge (copy_slices.h)
+  // Views that autograd knows as such, and what is written over (copy_slices.h).
+  std::shared_ptr<EagerTensor> base;       // what the view is of, itself no view; null for all others
+  std::shared_ptr<EagerTensor> successor;  // the same tensor once an operator has written over it
+  int32_t version = 0;                     // of the storage when `grad_edge` was set
+  bool rebases = false;                    // made of a view in place: its operator's node goes to the base
 };
 // The framework's reference counts decide when bytes die and whether a gradient may be stolen or added in place, so
 // tensors are shared pointers and use_count() is meaningful: copy a TensorRef only where the framework holds one.

@@ -64,7 +64,13 @@ TensorRef AlignedMask(Machine& m, const TensorRef& mask, const Dims& scores) {
   return Expand(m, rows, scores);
 }
 
-TensorRef Efficient(Machine& m, const Attention& a) {
+// Beside the result, to a caller that names them.
+void Give(size_t i, const TensorRef& t, Outputs& out) {
+  if (i < out.size()) out[i] = t;
+}
+
+// `out` says which of the kernel's further results are named, and of what length the logsumexp is.
+TensorRef Efficient(Machine& m, const Attention& a, const Call& call, Outputs& outputs) {
   const Dims q = a.q->dims, k = a.k->dims, v = a.v->dims;
   const TensorRef mask = AlignedMask(m, a.mask, Dims{q[0], q[1], q[2], k[2]});
   NodeRef node = m.MakeNode("ScaledDotProductEfficientAttentionBackward0", {a.q, a.k, a.v, mask});
@@ -73,8 +79,13 @@ TensorRef Efficient(Machine& m, const Attention& a) {
   const std::string_view op = "_scaled_dot_product_efficient_attention";
   TensorRef out = m.New(op, out_dims, a.q->dtype, TokenMajor(out_dims), Flops(q, k, v, 1, 1));
   node.Save(out);
-  node.Save(m.Allocate(Dims{q[0], q[1], node ? RoundUp(q[2], 32) : 0}, DType::kFloat32));
-  for (int i = 0; i < 2; ++i) node.Save(m.Allocate(Dims{}, DType::kInt64));  // philox seed and offset
+  const bool named = outputs.size() > 1 && call.node.outputs[1].valid();
+  const Dims sums = named ? call.output_dims(1) : Dims{q[0], q[1], node ? RoundUp(q[2], 32) : 0};
+  for (size_t i = 1; i <= 3; ++i) {  // logsumexp, philox seed and offset
+    const TensorRef made = m.Allocate(i == 1 ? sums : Dims{}, i == 1 ? DType::kFloat32 : DType::kInt64);
+    node.Save(made);
+    Give(i, made, outputs);
+  }
   node.Output(out);
   node.Formula([q, k, v, dtype = a.q->dtype](Backward& b) {
     b.m.BeginStep("_scaled_dot_product_efficient_attention_backward", Flops(q, k, v, 3, 2));
@@ -87,15 +98,20 @@ TensorRef Efficient(Machine& m, const Attention& a) {
   return out;
 }
 
-TensorRef Flash(Machine& m, const Attention& a) {
+TensorRef Flash(Machine& m, const Attention& a, Outputs& outputs) {
   const Dims q = a.q->dims, k = a.k->dims, v = a.v->dims;
   NodeRef node = m.MakeNode("ScaledDotProductFlashAttentionBackward0", {a.q, a.k, a.v});
   for (const TensorRef& t : {a.q, a.k, a.v}) node.Save(t);
   TensorRef out = m.New("_scaled_dot_product_flash_attention", q, a.q->dtype, LikeStrides(*a.q), Flops(q, k, v, 1, 1));
   node.Save(out);
-  node.Save(m.Allocate(Dims{q[0], q[1], q[2]}, DType::kFloat32));
-  node.Save(m.Allocate(Dims{2}, DType::kUInt64));  // state of the random generator
-  node.Save(m.Allocate(Dims{}, DType::kUInt64));
+  const TensorRef sums = m.Allocate(Dims{q[0], q[1], q[2]}, DType::kFloat32);
+  const TensorRef state = m.Allocate(Dims{2}, DType::kUInt64);  // of the random generator
+  const TensorRef unused = m.Allocate(Dims{}, DType::kUInt64);
+  size_t next = 0;
+  for (const TensorRef& made : {sums, state, unused}) {
+    node.Save(made);
+    Give(++next, made, outputs);
+  }
   node.Output(out);
   const std::array<TensorMeta, 3> metas{{{q, a.q->dtype}, {k, a.k->dtype}, {v, a.v->dtype}}};
   const std::array<Dims, 3> strides{LikeStrides(*a.q), LikeStrides(*a.k), LikeStrides(*a.v)};
@@ -168,11 +184,11 @@ void EnactAttention(Machine& m, const Call& call, Outputs& out) {
   const std::string kernel = StringAttribute(call.node, "kernel", "math");
   const bool fused = a.q->dims.size() == 4 && a.k->dims.size() == 4 && a.v->dims.size() == 4;
   if (fused && kernel == "flash") {
-    out[0] = Flash(m, a);
+    out[0] = Flash(m, a, out);
   } else if (fused && kernel == "efficient") {
     a.k = RepeatHeads(m, a.k, a.groups);
     a.v = RepeatHeads(m, a.v, a.groups);
-    out[0] = Efficient(m, a);
+    out[0] = Efficient(m, a, call, out);
   } else {
     out[0] = Composite(m, a);
   }

@@ -21,7 +21,7 @@ void EnactDropout(Machine& m, const Call& call, Outputs& out) {
   if (call.inplace() && Drops(m, p)) {
     out[0] = Mul(m, x, m.NewLike("bernoulli_", *x), /*in_place=*/true);
   } else {
-    out[0] = Dropout(m, x, p);
+    out[0] = Dropout(m, x, p, out.size() > 1 ? &out[1] : nullptr);
   }
 }
 
@@ -39,11 +39,13 @@ void EnactFeatureDropout(Machine& m, const Call& call, Outputs& out) {
 
 }  // namespace
 
-TensorRef Dropout(Machine& m, const TensorRef& x, double p) {
+TensorRef Dropout(Machine& m, const TensorRef& x, double p, TensorRef* mask) {
   if (!Drops(m, p)) return x;
   NodeRef node = m.MakeNode("NativeDropoutBackward0", {x});
   TensorRef y = m.NewLike("native_dropout", *x);
-  node.Save(m.Allocate(y->dims, DType::kBool, y->strides));
+  const TensorRef kept = m.Allocate(y->dims, DType::kBool, y->strides);
+  node.Save(kept);
+  if (mask != nullptr) *mask = kept;
   node.Output(y);
   node.Formula([](Backward& b) { b.result(0, b.m.NewLike("native_dropout_backward", *b.grad())); });
   return y;

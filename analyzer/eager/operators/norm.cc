@@ -43,9 +43,16 @@ NormGradients GradientsOf(const EagerTensor& x, const Dims& strides, const Tenso
   return g;
 }
 
+// Beside the result, to a caller that names them.
+void GiveStatistics(const std::vector<TensorRef>& statistics, Outputs& out) {
+  for (size_t i = 0; i < statistics.size() && i + 1 < out.size(); ++i) out[i + 1] = statistics[i];
+}
+
 void EnactBatchNorm(Machine& m, const Call& call, Outputs& out) {
   const bool training = m.run().training && IntAttribute(call.node, "training", 1) != 0;
-  out[0] = BatchNorm(m, call.input(0), call.input(1), call.input(2), training, call.inplace());
+  std::vector<TensorRef> statistics;
+  out[0] = BatchNorm(m, call.input(0), call.input(1), call.input(2), training, call.inplace(), &statistics);
+  GiveStatistics(statistics, out);
 }
 
 void EnactLayerNorm(Machine& m, const Call& call, Outputs& out) {
@@ -61,7 +68,12 @@ void EnactLayerNorm(Machine& m, const Call& call, Outputs& out) {
   out[0] = m.New("native_layer_norm", x->dims, x->dtype);
   Dims rows = x->dims;
   for (size_t i = static_cast<size_t>(axis); i < rows.size(); ++i) rows[i] = 1;
-  for (int i = 0; i < 2; ++i) node.Save(m.Allocate(rows, StatisticsType(x->dtype)));  // mean, rstd
+  std::vector<TensorRef> statistics;  // mean, rstd
+  for (int i = 0; i < 2; ++i) {
+    statistics.push_back(m.Allocate(rows, StatisticsType(x->dtype)));
+    node.Save(statistics.back());
+  }
+  GiveStatistics(statistics, out);
   node.Output(out[0]);
   // dx is a sum whose first term is the incoming gradient, and is laid out like it.
   node.Formula([g = GradientsOf(*x, {}, weight != nullptr ? weight : bias)](Backward& b) {
@@ -82,7 +94,12 @@ void EnactGroupNorm(Machine& m, const Call& call, Outputs& out) {
   out[0] = m.New("native_group_norm", x->dims, x->dtype, ImageStrides(x->dims, SuggestsChannelsLast(*x)));
   const bool mixed = weight != nullptr && weight->dtype != x->dtype;
   const Dims groups{x->dims[0], IntAttribute(call.node, "groups", 1)};
-  for (int i = 0; i < 2; ++i) node.Save(m.Allocate(groups, mixed ? DType::kFloat32 : x->dtype));
+  std::vector<TensorRef> statistics;
+  for (int i = 0; i < 2; ++i) {
+    statistics.push_back(m.Allocate(groups, mixed ? DType::kFloat32 : x->dtype));
+    node.Save(statistics.back());
+  }
+  GiveStatistics(statistics, out);
   node.Output(out[0]);
   node.Formula([g = GradientsOf(*x, LikeStrides(*x), weight)](Backward& b) {
     NormBackward(b, "native_group_norm_backward", g);
@@ -101,7 +118,9 @@ void EnactRmsNorm(Machine& m, const Call& call, Outputs& out) {
   out[0] = m.New("_fused_rms_norm", x->dims, x->dtype);
   Dims rows = x->dims;
   for (size_t i = static_cast<size_t>(axis); i < rows.size(); ++i) rows[i] = 1;
-  node.Save(m.Allocate(rows, StatisticsType(x->dtype)));
+  const std::vector<TensorRef> statistics = {m.Allocate(rows, StatisticsType(x->dtype))};
+  node.Save(statistics.front());
+  GiveStatistics(statistics, out);
   node.Output(out[0]);
   node.Formula([g = GradientsOf(*x, ContiguousStrides(x->dims), weight)](Backward& b) {
     NormBackward(b, "_fused_rms_norm_backward", g);
@@ -111,7 +130,7 @@ void EnactRmsNorm(Machine& m, const Call& call, Outputs& out) {
 }  // namespace
 
 TensorRef BatchNorm(Machine& m, const TensorRef& input, const TensorRef& weight, const TensorRef& bias, bool training,
-                    bool in_place) {
+                    bool in_place, std::vector<TensorRef>* statistics) {
   const bool cudnn = IsCudnnBatchNorm(*input, weight);
   const bool channels_last = SuggestsChannelsLast(*input);
   // contiguous(suggest_memory_format()) in _batch_norm_impl_index.
@@ -125,7 +144,11 @@ TensorRef BatchNorm(Machine& m, const TensorRef& input, const TensorRef& weight,
   if (in_place) node.Save(y);
   if (training) {
     const Dims channels{x->dims[1]};
-    for (int i = 0; i < 2; ++i) node.Save(m.Allocate(channels, StatisticsType(x->dtype)));  // mean, 1 / std
+    for (int i = 0; i < 2; ++i) {  // mean, 1 / std
+      const TensorRef made = m.Allocate(channels, StatisticsType(x->dtype));
+      node.Save(made);
+      if (statistics != nullptr) statistics->push_back(made);
+    }
   }
   node.Output(y);
   NormGradients g = GradientsOf(*x, LikeStrides(*x), weight);

@@ -2,13 +2,16 @@
 #ifndef ONNX_MEM_ANALYZER_EAGER_OPERATORS_NORM_H_
 #define ONNX_MEM_ANALYZER_EAGER_OPERATORS_NORM_H_
 
+#include <vector>
+
 #include "analyzer/eager/engine/machine.h"
 
 namespace onnx_mem::eager {
 
-// aten::batch_norm on CUDA; weight and bias may be null. `training`: by batch statistics, which are saved.
+// aten::batch_norm on CUDA; weight and bias may be null. `training`: by batch statistics, which are saved; `statistics`,
+// if given, gets them.
 TensorRef BatchNorm(Machine& m, const TensorRef& x, const TensorRef& weight, const TensorRef& bias, bool training,
-                    bool in_place = false);
+                    bool in_place = false, std::vector<TensorRef>* statistics = nullptr);
 
 }  // namespace onnx_mem::eager
 

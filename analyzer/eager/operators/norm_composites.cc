@@ -91,6 +91,7 @@ void EnactWeightNorm(Machine& m, const Call& call, Outputs& out) {
   out[0] = m.NewLike("_weight_norm_interface", *v);
   const TensorRef norms = m.Allocate(g->dims, DType::kFloat32);
   node.Save(norms);
+  if (out.size() > 1) out[1] = norms;
   node.Output(out[0]);
   node.Formula([](Backward& b) {
     const TensorRef v = b.saved(0), g = b.saved(1);

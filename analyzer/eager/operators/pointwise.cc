@@ -78,7 +78,7 @@ TensorRef NewPointwise(Machine& m, std::string_view op, std::initializer_list<Te
 TensorRef InPlace(Machine& m, std::string_view op, const TensorRef& x) {
   m.BeginStep(op);
   TensorRef y = m.Alias(x, x->dims, x->strides, x->is_view);
-  y->view_edge = ViewEdge(m, *x);
+  if (m.grad_enabled()) WriteOver(x, y);
   return y;
 }
 

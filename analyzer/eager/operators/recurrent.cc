@@ -10,6 +10,7 @@
 #include <array>
 
 #include "analyzer/eager/operators/binary.h"
+#include "analyzer/eager/operators/dropout.h"
 #include "analyzer/eager/operators/families.h"
 #include "analyzer/eager/operators/matmul.h"
 #include "analyzer/eager/operators/unary.h"
@@ -240,6 +241,81 @@ void EnactRecurrent(Machine& m, const Call& call, Outputs& out) {
   if (out.size() > 2 && c_n != nullptr) out[2] = batch_first ? Transpose(m, c_n, 0, 1) : c_n;
 }
 
+// A whole stack of layers, as torch.lstm and its like take it: aten/src/ATen/native/RNN.cpp (apply_layer_stack,
+// FullLayer, FullBidirectionalLayer).
+struct Stacked {
+  std::vector<Layer> layers;
+  std::vector<State> states;  // by layer and direction
+  double p = 0.0;             // of the dropouts between layers
+};
+
+// Inputs: x, initial states (attribute "states" counts them: h, and c of an LSTM), then of each layer and direction the
+// input weights, the state weights and, with "biases", both biases. False where some are not there.
+bool ReadStack(Machine& m, const Call& call, Stacked& stack) {
+  const std::string kind = StringAttribute(call.node, "kind", "lstm");
+  const auto states = static_cast<size_t>(std::clamp<int64_t>(IntAttribute(call.node, "states", 1), 0, 2));
+  const size_t per_cell = IntAttribute(call.node, "biases", 1) != 0 ? 4 : 2;
+  const size_t directions = IntAttribute(call.node, "bidirectional", 0) != 0 ? 2 : 1;
+  const size_t cells = (call.inputs.size() - 1 - std::min(states, call.inputs.size() - 1)) / per_cell;
+  const bool lstm = kind == "lstm";
+  if (states != (lstm ? 2 : 1) || cells == 0 || cells % directions != 0) return false;
+  if (std::any_of(call.inputs.begin(), call.inputs.end(), [](const TensorRef& t) { return t == nullptr; })) return false;
+  for (size_t i = 1; i <= states; ++i) {
+    const Dims& dims = call.inputs[i]->dims;
+    if (dims.size() != 3 || dims[0] != static_cast<int64_t>(cells)) return false;
+  }
+  const std::vector<TensorRef> h = Unbind(m, call.input(1), 0);
+  const std::vector<TensorRef> c = lstm ? Unbind(m, call.input(2), 0) : std::vector<TensorRef>(cells);
+  for (size_t i = 0; i < cells; ++i) {
+    if (i % directions == 0) {
+      stack.layers.push_back({.kind = lstm ? "lstm" : (kind == "gru" ? "gru" : "rnn"),
+                              .gates = lstm ? 4 : (kind == "gru" ? 3 : 1),
+                              .hidden = call.input(1)->dims[2],
+                              .directions = directions,
+                              .weights = {}});
+    }
+    const size_t at = 1 + states + i * per_cell;
+    if (call.inputs[at]->dims.size() != 2 || call.inputs[at + 1]->dims.size() != 2) return false;
+    Weights weights{call.inputs[at], call.inputs[at + 1], nullptr, nullptr};
+    if (per_cell == 4) {
+      weights.bias_ih = call.inputs[at + 2];
+      weights.bias_hh = call.inputs[at + 3];
+    }
+    stack.layers.back().weights.push_back(std::move(weights));
+    stack.states.push_back({h[i], c[i]});
+  }
+  stack.p = FloatAttribute(call.node, "p", 0.0);
+  return true;
+}
+
+void EnactRecurrentLayers(Machine& m, const Call& call, Outputs& out) {
+  const bool batch_first = IntAttribute(call.node, "batch_first", 0) != 0;
+  TensorRef x = batch_first ? Transpose(m, call.input(0), 0, 1) : call.input(0);
+  Stacked stack;
+  if (x->dims[0] < 1 || !ReadStack(m, call, stack)) return;
+  std::vector<TensorRef> last_h, last_c;
+  for (size_t l = 0; l < stack.layers.size(); ++l) {
+    const Layer& layer = stack.layers[l];
+    const std::vector<TensorRef> steps = Unbind(m, x, 0);
+    std::vector<TensorRef> results;
+    std::vector<std::vector<TensorRef>> of_steps(layer.directions);
+    for (size_t d = 0; d < layer.directions; ++d) {
+      State state = stack.states[l * layer.directions + d];
+      results.push_back(RunDirection(m, layer, d, steps, state, of_steps[d]));
+      last_h.push_back(state.h);
+      last_c.push_back(state.c);
+    }
+    TensorRef y = layer.directions == 1 ? results[0] : Cat(m, results, 2);
+    results.clear();
+    of_steps.clear();
+    x = std::move(y);
+    if (l + 1 < stack.layers.size()) x = Dropout(m, x, stack.p);
+  }
+  out[0] = batch_first ? Transpose(m, x, 0, 1) : x;
+  if (out.size() > 1) out[1] = Stack(m, last_h, 0);
+  if (out.size() > 2) out[2] = Stack(m, last_c, 0);
+}
+
 // nn.LSTMCell, nn.GRUCell: one step. Inputs: x, h, c (or null), input weight, state weight, input bias, state bias.
 void EnactCell(Machine& m, const Call& call, Outputs& out) {
   Layer layer;
@@ -268,6 +344,7 @@ std::span<const OpRow> RecurrentOps() {
       {"gru_cell", EnactCell, 2, 2, HasWeights},
       {"lstm", EnactRecurrent, 1, 3},
       {"lstm_cell", EnactCell, 3, 2, HasWeights},
+      {"recurrent_layers", EnactRecurrentLayers, 2, 3},
       {"rnn", EnactRecurrent, 1, 3},
   });
   return kRows;

@@ -247,6 +247,40 @@ void EnactVariance(Machine& m, const Call& call, Outputs& out) {
   });
 }
 
+// One kernel gives the variance and the mean, which is saved.
+void EnactVarMean(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const Dims dims = OutputDims(*x, ArgumentsOf(call));
+  NodeRef node = m.MakeNode("VarMeanBackward0", {x});
+  node.Save(x);
+  out[0] = m.New("var_mean", dims, x->dtype);
+  const TensorRef mean = m.Allocate(dims, x->dtype);
+  node.Save(mean);
+  node.Output(out[0]);
+  if (out.size() > 1) {
+    out[1] = mean;
+    node.Output(mean);
+  }
+  node.Formula([r = ReductionOf(*x, ArgumentsOf(call).axes)](Backward& b) {
+    TensorRef of_variance, of_mean;
+    if (b.grad(0) != nullptr) {
+      const TensorRef x = b.saved(0);
+      const TensorRef centred = NewPointwise(b.m, "sub", {x, View(b.m, b.saved(1), r.kept)});
+      const TensorRef scaled = b.m.New("mul", r.kept, x->dtype);
+      of_variance = NewPointwise(b.m, "mul", {scaled, centred});
+    }
+    if (b.grad(1) != nullptr) {
+      const TensorRef spread = Expand(b.m, View(b.m, b.grad(1), r.kept), r.x);
+      of_mean = b.m.New("div", r.x, r.x_dtype);
+    }
+    if (of_variance != nullptr && of_mean != nullptr) {
+      b.result(0, b.m.NewLike("add", *of_variance));
+    } else {
+      b.result(0, of_variance != nullptr ? of_variance : of_mean);
+    }
+  });
+}
+
 // Indices and truth values: no gradient.
 void EnactIndices(Machine& m, const Call& call, Outputs& out) {
   out[0] = m.New(call.node.op, call.output_dims(), DType::kInt64);
@@ -368,6 +402,7 @@ std::span<const OpRow> ReduceOps() {
       {"std", EnactVariance},
       {"sum", EnactSum},
       {"var", EnactVariance},
+      {"var_mean", EnactVarMean},
   });
   return kRows;
 }

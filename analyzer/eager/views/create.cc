@@ -10,8 +10,13 @@ namespace {
 
 void EnactFactory(Machine& m, const Call& call, Outputs& out) {
   m.BeginStep(call.node.op);
+  const std::vector<int64_t> strides = IntsAttribute(call.node, "strides");  // of the first result, where not row-major
   for (size_t i = 0; i < out.size(); ++i) {
-    if (call.node.outputs[i].valid()) out[i] = m.Allocate(call.output_dims(i), call.output(i).dtype);
+    if (!call.node.outputs[i].valid()) continue;
+    const Dims& dims = call.output_dims(i);
+    const bool laid_out = i == 0 && strides.size() == dims.size();
+    out[i] = m.Allocate(dims, call.output(i).dtype,
+                        laid_out ? Dims(strides.begin(), strides.end()) : ContiguousStrides(dims));
   }
 }
 

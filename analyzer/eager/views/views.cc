@@ -5,7 +5,9 @@
 
 #include <array>
 
+#include "analyzer/eager/engine/copy_slices.h"
 #include "analyzer/eager/operators/families.h"
+#include "analyzer/eager/operators/pointwise.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -44,6 +46,7 @@ void EnactExpand(Machine& m, const Call& call, Outputs& out) { out[0] = Expand(m
 TensorRef Alias(Machine& m, const TensorRef& t) {
   NodeRef node = m.MakeNode("AliasBackward0", {t});
   TensorRef view = m.Alias(t, t->dims, t->strides);
+  KnowAsView(m, t, view);
   node.Output(view);
   node.Formula([](Backward& b) { b.result(0, b.grad()); });
   return view;
@@ -98,7 +101,62 @@ void EnactViewOfOutputShape(Machine& m, const Call& call, Outputs& out) {
 
 void EnactContiguous(Machine& m, const Call& call, Outputs& out) { out[0] = Contiguous(m, call.input(0)); }
 void EnactIdentity(Machine&, const Call& call, Outputs& out) { out[0] = call.input(0); }
+void EnactUnsafeView(Machine& m, const Call& call, Outputs& out) {
+  out[0] = UnsafeView(m, call.input(0), call.output_dims());
+}
+
+// Attribute "strides": of the result, in elements. Backward: zeros of the input's size, into which the gradient is
+// written where no element is met twice.
+void EnactAsStrided(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  const Dims& dims = call.output_dims();
+  const Dims strides = ToDims(IntsAttribute(call.node, "strides"));
+  if (strides.size() != dims.size()) return;
+  NodeRef node = m.MakeNode("AsStridedBackward0", {x});
+  out[0] = m.Alias(x, dims, strides);
+  KnowAsView(m, x, out[0]);
+  node.Output(out[0]);
+  node.Formula([dims = x->dims](Backward& b) { b.result(0, b.m.New("new_zeros", dims, b.grad()->dtype)); });
+}
+
+// Tensor.requires_grad_(): a leaf from here on, whose gradient stays.
+void EnactLeaf(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  if (x->requires_grad || !m.run().training) {
+    out[0] = x;
+    return;
+  }
+  out[0] = m.Alias(x, x->dims, x->strides, x->is_view);
+  out[0]->requires_grad = IsFloating(x->dtype);
+  out[0]->is_leaf_parameter = out[0]->requires_grad;
+}
+
+// Tensor.copy_() over all of x, which may be a view. Inputs: x, y.
+void EnactCopy(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &x = call.input(0), &y = call.input(1);
+  NodeRef node = m.MakeNode("CopyBackwards", {x, y});
+  out[0] = InPlace(m, "copy_", x);
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    if (b.needs(0)) b.result(0, b.m.NewLike("zeros_like", *b.grad()));
+    b.result(1, b.grad());
+  });
+}
+
+// What writes numbers over x: fill_, zero_, bernoulli_, normal_.
+void EnactOverwrite(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("FillBackward0", {x});
+  out[0] = InPlace(m, "fill_", x);
+  node.Output(out[0]);
+  node.Formula([](Backward& b) { b.result(0, b.m.NewLike("zeros_like", *b.grad())); });
+}
+
 void EnactClone(Machine& m, const Call& call, Outputs& out) {
+  if (IntAttribute(call.node, "channels_last", 0) != 0 && call.output_dims().size() >= 4) {
+    out[0] = CloneAs(m, call.input(0), ChannelsLastStrides(call.input(0)->dims));
+    return;
+  }
   out[0] = Clone(m, call.input(0), IntAttribute(call.node, "contiguous", 0) != 0);
 }
 
@@ -114,6 +172,7 @@ void EnactDiagonal(Machine& m, const Call& call, Outputs& out) {
   Dims strides(x->strides.begin(), x->strides.end() - 2);
   strides.push_back(x->strides[x->strides.size() - 2] + x->strides.back());
   out[0] = m.Alias(x, call.output_dims(), strides);
+  KnowAsView(m, x, out[0]);
   node.Output(out[0]);
   node.Formula([dims = x->dims](Backward& b) { b.result(0, b.m.New("diagonal_backward", dims, b.grad()->dtype)); });
 }
@@ -129,6 +188,7 @@ void EnactUnfold(Machine& m, const Call& call, Outputs& out) {
   strides.push_back(strides[axis]);
   strides[axis] *= step;
   out[0] = m.Alias(x, dims, strides);
+  KnowAsView(m, x, out[0]);
   node.Output(out[0]);
   node.Formula([dims = x->dims](Backward& b) { b.result(0, b.m.New("unfold_backward", dims, b.grad()->dtype)); });
 }
@@ -146,6 +206,7 @@ TensorRef View(Machine& m, const TensorRef& t, const Dims& dims, std::string_vie
   if (!strides) return Reshape(m, t, dims);
   NodeRef node = m.MakeNode(backward, {t});
   TensorRef view = m.Alias(t, dims, *strides);
+  KnowAsView(m, t, view);
   node.Output(view);
   node.Formula([original = t->dims](Backward& b) { b.result(0, Reshape(b.m, b.grad(), original)); });
   return view;
@@ -167,6 +228,7 @@ TensorRef Reshape(Machine& m, const TensorRef& t, const Dims& dims) {
 TensorRef Permute(Machine& m, const TensorRef& t, const Dims& perm) {
   NodeRef node = m.MakeNode("PermuteBackward0", {t});
   TensorRef view = PermuteAlias(m, t, perm);
+  KnowAsView(m, t, view);
   node.Output(view);
   node.Formula(
       [inverse = InversePermutation(perm)](Backward& b) { b.result(0, PermuteAlias(b.m, b.grad(), inverse)); });
@@ -183,6 +245,7 @@ TensorRef Transpose(Machine& m, const TensorRef& t, int64_t dim0, int64_t dim1) 
 TensorRef Expand(Machine& m, const TensorRef& t, const Dims& dims) {
   NodeRef node = m.MakeNode("ExpandBackward0", {t});
   TensorRef view = m.Alias(t, dims, ExpandStrides(*t, dims));
+  KnowAsView(m, t, view);
   node.Output(view);
   node.Formula([original = t->dims](Backward& b) {
     // at::sum_to: the very same tensor where nothing was expanded; leading dimensions are summed even when they are 1.
@@ -214,8 +277,12 @@ std::vector<TensorRef> Unbind(Machine& m, const TensorRef& x, int64_t axis) {
 }
 
 TensorRef Clone(Machine& m, const TensorRef& t, bool contiguous) {
+  return CloneAs(m, t, contiguous ? ContiguousStrides(t->dims) : LikeStrides(*t));
+}
+
+TensorRef CloneAs(Machine& m, const TensorRef& t, const Dims& strides) {
   NodeRef node = m.MakeNode("CloneBackward0", {t});
-  TensorRef copy = contiguous ? m.New("clone", t->dims, t->dtype) : m.NewLike("clone", *t);
+  TensorRef copy = m.New("clone", t->dims, t->dtype, strides);
   node.Output(copy);
   node.Formula([](Backward& b) { b.result(0, b.grad()); });
   return copy;
@@ -229,6 +296,7 @@ TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t /*star
   dims[static_cast<size_t>(axis)] = count;
   strides[static_cast<size_t>(axis)] *= step;
   TensorRef view = m.Alias(t, dims, strides);
+  KnowAsView(m, t, view);
   node.Output(view);
   node.Formula([meta = t->dims](Backward& b) { b.result(0, b.m.New("slice_backward", meta, b.grad()->dtype)); });
   return view;
@@ -240,6 +308,7 @@ TensorRef SelectView(Machine& m, const TensorRef& t, int64_t axis, int64_t /*ind
   dims.erase(dims.begin() + axis);
   strides.erase(strides.begin() + axis);
   TensorRef view = m.Alias(t, dims, strides);
+  KnowAsView(m, t, view);
   node.Output(view);
   node.Formula([meta = t->dims](Backward& b) { b.result(0, b.m.New("select_backward", meta, b.grad()->dtype)); });
   return view;
@@ -259,12 +328,16 @@ bool KeepsAxes(const CallShape& call) {
 
 std::span<const OpRow> ViewOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
+      {"as_strided", EnactAsStrided},
       {"clone", EnactClone},
       {"contiguous", EnactContiguous},
+      {"copy", EnactCopy, 2},
       {"detach", EnactDetach},
       {"diagonal", EnactDiagonal, 1, 2},
       {"expand", EnactExpand},
       {"identity", EnactIdentity},
+      {"leaf", EnactLeaf},
+      {"overwrite", EnactOverwrite},
       {"permute", EnactPermute},
       {"reshape", EnactReshape},
       {"select", EnactSelect, 1, 1, HasAxis},
@@ -273,6 +346,7 @@ std::span<const OpRow> ViewOps() {
       {"squeeze", EnactViewOfOutputShape},
       {"unbind", EnactUnbind, 1, 1, HasAxis},
       {"unfold", EnactUnfold, 1, 1, SlidesAlongAxis},
+      {"unsafe_view", EnactUnsafeView},
       {"unsqueeze", EnactViewOfOutputShape},
       {"view_dtype", EnactViewDtype},
   });

@@ -22,6 +22,7 @@ TensorRef Expand(Machine& m, const TensorRef& t, const Dims& dims);
 std::vector<TensorRef> Unbind(Machine& m, const TensorRef& x, int64_t axis);
 TensorRef Contiguous(Machine& m, const TensorRef& t);  // the same tensor if it is contiguous
 TensorRef Clone(Machine& m, const TensorRef& t, bool contiguous);
+TensorRef CloneAs(Machine& m, const TensorRef& t, const Dims& strides);
 // One dimension: elements start, start+step, ... (count of them).
 TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t start, int64_t count, int64_t step);
 // Tensor.repeat to shape `dims`: a copy.

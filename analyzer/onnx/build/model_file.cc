@@ -18,6 +18,7 @@
 #include "analyzer/onnx/build/import_notes.h"
 #include "analyzer/onnx/build/known_lists.h"
 #include "analyzer/onnx/build/order_nodes.h"
+#include "analyzer/onnx/build/recorded.h"
 #include "analyzer/onnx/build/traced_batch.h"
 #include "analyzer/onnx/build/unroll.h"
 #include "analyzer/onnx/infer/schemas.h"
@@ -30,6 +31,8 @@
 #include "analyzer/onnx/read/tied_weights.h"
 #include "analyzer/onnx/read/weightless.h"
 #include "analyzer/onnx/rebatch/rebatch.h"
+#include "analyzer/record/decompress.h"
+#include "analyzer/record/text.h"
 
 namespace onnx_mem {
 namespace {
@@ -184,13 +187,19 @@ struct ModelFile::Impl {
   ModelInfo info;                     // all but what bindings decide
   std::vector<Diagnostic> diagnostics;
   Rebatcher rebatcher;
+  std::shared_ptr<const record::Record> record;  // null: the file has none, or none that can be used
 
+  // Whether there is no graph to analyze: a file of bare text, or a model that no exporter could write.
+  bool IsRecordAlone() const { return model == nullptr || model->graph().node().empty(); }
+  absl::Status LoadRecord(ByteWindow bytes, const std::string& path);
+  absl::StatusOr<ImportedModel> ImportRecord(const Bindings& bindings) const;
   absl::Status Load(ByteWindow bytes, const std::string& path);
   absl::Status Prepare();
 };
 
 absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   const auto head = static_cast<size_t>(std::min<int64_t>(kSniffBytes, bytes.size()));
+  if (record::LooksLikeRecord(bytes.At(0, head))) return LoadRecord(std::move(bytes), path);
   RETURN_IF_ERROR(CheckMagic(bytes.At(0, head), bytes.size(), path));
   ASSIGN_OR_RETURN(const std::string slim, SlimModel(bytes, path));
   model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
@@ -200,6 +209,8 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   }
   if (model->opset_import().empty()) model->add_opset_import()->set_version(1);  // IR 1 and 2 had no other
   info = InfoOf(*model, path, bytes.size());
+  record = RecordOf(*model, diagnostics);
+  if (record != nullptr && IsRecordAlone()) return absl::OkStatus();
   RETURN_IF_ERROR(RestoreWeights(*model, path, diagnostics));
   if (const int64_t joined = JoinTiedWeights(*model, bytes, path); joined > 0) {
     diagnostics.push_back(
@@ -212,6 +223,28 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   }
   MarkSinusoidTables(*model, bytes, path);
   return Prepare();
+}
+
+absl::Status ModelFile::Impl::LoadRecord(ByteWindow bytes, const std::string& path) {
+  if (bytes.size() > record::kMostTextBytes) return BadModel(path, "is larger than any record");
+  const std::string_view text = bytes.At(0, static_cast<size_t>(bytes.size()));
+  ASSIGN_OR_RETURN(record::Record read, record::ParseRecord(text));
+  record = std::make_shared<const record::Record>(std::move(read));
+  info.path = path;
+  info.producer = absl::StrCat("pytorch ", record->torch_version);
+  info.file_bytes = bytes.size();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ImportedModel> ModelFile::Impl::ImportRecord(const Bindings& bindings) const {
+  ImportedModel imported{.graph = {}, .info = info, .diagnostics = diagnostics};
+  ASSIGN_OR_RETURN(imported.graph, GraphOfRecord(record, bindings, info.path));
+  const record::Program& program = record->train ? *record->train : *record->eval;
+  imported.info.node_count = std::count_if(program.lines.begin(), program.lines.end(), [](const record::Line& line) {
+    return line.kind == record::Line::Kind::kOp;
+  });
+  imported.info.source = "record";
+  return imported;
 }
 
 // Everything about the model that no binding changes.
@@ -256,6 +289,7 @@ absl::StatusOr<ModelFile> ModelFile::Parse(std::string bytes, const std::string&
 }
 
 absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
+  if (impl_->record != nullptr && impl_->IsRecordAlone()) return impl_->ImportRecord(asked);
   Bindings bindings = asked;
   ASSIGN_OR_RETURN(const std::unique_ptr<onnx::ModelProto> reshaped, WithWeightShapes(*impl_->model, bindings));
   const onnx::ModelProto& model = reshaped ? *reshaped : *impl_->model;
@@ -283,6 +317,7 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
   imported.graph.batch = bindings.batch.value_or(imported.info.file_batch);
   imported.info.bound_dims = std::move(bound.dims);
   AddImportNotes(model, imported);
+  if (impl_->record != nullptr) BindRecord(impl_->record, imported);
   return imported;
 }
 

@@ -31,6 +31,7 @@ void WriteModel(JsonWriter& json, const ModelSummary& model) {
   json.Key("parameter_bytes").Int(model.parameter_bytes);
   json.Key("buffer_bytes").Int(model.buffer_bytes);
   json.EndObject();
+  json.Key("source").String(model.source.empty() ? "graph" : model.source);
 }
 
 std::vector<std::pair<std::string_view, int64_t>> InferenceBreakdown(const PartSummary& part) {

@@ -80,6 +80,7 @@ struct ModelSummary {
   int64_t parameters = 0;
   int64_t parameter_bytes = 0;
   int64_t buffer_bytes = 0;
+  std::string source;  // "graph" or "record": what was analyzed
   std::string parameter_dtype;  // "float32"; "mixed"; "" without parameters
 };
 

@@ -1,0 +1,137 @@
+#include "analyzer/onnx/build/recorded.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "onnx/onnx_pb.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/read/sha256.h"
+#include "analyzer/record/decompress.h"
+#include "analyzer/record/lower_record.h"
+#include "analyzer/record/text.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr char kProgramKey[] = "onnx_mem.program";
+constexpr char kGraphHashKey[] = "onnx_mem.graph_hash";
+
+std::string MetadataOf(const onnx::ModelProto& model, std::string_view key) {
+  for (const auto& entry : model.metadata_props()) {
+    if (entry.key() == key) return entry.value();
+  }
+  return "";
+}
+
+// Whether the graph's inputs have sizes of inputs of the record; an export leaves out those that nothing reads.
+bool HasInputsOf(const Graph& lowered, const Graph& graph) {
+  std::vector<Dims> left;
+  for (TensorId id : lowered.inputs) left.push_back(lowered.tensors[id].shape.dims);
+  for (TensorId id : graph.inputs) {
+    const auto same = std::find(left.begin(), left.end(), graph.tensors[id].shape.dims);
+    if (same == left.end()) return false;
+    left.erase(same);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string GraphHash(const onnx::GraphProto& graph) {
+  std::string text;
+  for (const auto& input : graph.input()) absl::StrAppend(&text, "input ", input.name(), "\n");
+  std::multimap<std::string_view, const onnx::TensorProto*> stored;
+  for (const auto& tensor : graph.initializer()) stored.emplace(tensor.name(), &tensor);
+  for (const auto& [name, tensor] : stored) {
+    absl::StrAppend(&text, "initializer ", tensor->name(), " ", tensor->data_type(), " ",
+                    absl::StrJoin(tensor->dims(), ","), "\n");
+  }
+  for (const auto& node : graph.node()) {
+    absl::StrAppend(&text, "node ", node.domain(), ":", node.op_type(), " ", absl::StrJoin(node.input(), ","), " -> ",
+                    absl::StrJoin(node.output(), ","), "\n");
+  }
+  for (const auto& output : graph.output()) absl::StrAppend(&text, "output ", output.name(), "\n");
+  return Sha256(text);
+}
+
+std::shared_ptr<const record::Record> RecordOf(const onnx::ModelProto& model, std::vector<Diagnostic>& diagnostics) {
+  const std::string packed = MetadataOf(model, kProgramKey);
+  if (packed.empty()) return nullptr;
+  if (MetadataOf(model, kGraphHashKey) != GraphHash(model.graph())) {
+    diagnostics.push_back({.code = "record-stale",
+                           .severity = Severity::kWarning,
+                           .message = "the file carries a record of the running model, but its graph was changed since: "
+                                      "the graph is what is analyzed",
+                           .details = {"try: onnx_mem.export(model, args, path) again, or its bare record (a .eager file)"}});
+    return nullptr;
+  }
+  absl::StatusOr<std::string> text = record::Unpack(packed);
+  absl::StatusOr<record::Record> read = text.ok() ? record::ParseRecord(*text) : text.status();
+  if (!read.ok()) {
+    diagnostics.push_back({.code = "bad-record",
+                           .severity = Severity::kWarning,
+                           .message = absl::StrCat("the file's record of the running model cannot be read: ",
+                                                   DiagnosticOf(read.status()).message),
+                           .details = {"why: the graph is what is analyzed"}});
+    return nullptr;
+  }
+  return std::make_shared<const record::Record>(*std::move(read));
+}
+
+void BindRecord(std::shared_ptr<const record::Record> record, ImportedModel& model) {
+  Graph& graph = model.graph;
+  auto bound = std::make_shared<BoundRecord>(BoundRecord{.record = std::move(record), .batch = model.info.file_batch});
+  Run run;
+  run.training = bound->record->train.has_value();
+  absl::StatusOr<Lowered> lowered = LowerRecord(*bound, run);
+  if (lowered.ok() && HasInputsOf(lowered->graph, graph)) {
+    graph.record = std::move(bound);
+    model.info.source = "record";
+    return;
+  }
+  Diagnostic other{.code = "record-sizes", .severity = Severity::kWarning};
+  other.message = "the file's record of the running model is of inputs of other sizes: the graph is what is analyzed";
+  other.details = {"why: a record follows the batch, and no other size",
+                   "try: a record made with inputs of these sizes"};
+  if (!lowered.ok()) other.details[0] = absl::StrCat("why: ", DiagnosticOf(lowered.status()).message);
+  model.diagnostics.push_back(std::move(other));
+}
+
+absl::StatusOr<Graph> GraphOfRecord(std::shared_ptr<const record::Record> record, const Bindings& bindings,
+                                    const std::string& path) {
+  if (!bindings.dims.empty() || !bindings.inputs.empty()) {
+    const bool dim = !bindings.dims.empty();
+    return ErrorStatus(
+        absl::StatusCode::kInvalidArgument, dim ? "unknown-dim" : "unknown-input",
+        absl::StrCat("'", path, "' is a record, whose sizes but the batch are those that it was made with: ",
+                     dim ? absl::StrCat("--dim ", bindings.dims.begin()->first)
+                         : absl::StrCat("--input ", bindings.inputs.begin()->first)),
+        {"try: --batch N, or a record made with other inputs"});
+  }
+  auto bound =
+      std::make_shared<BoundRecord>(BoundRecord{.record = std::move(record), .batch = bindings.batch.value_or(1)});
+  Run run;
+  run.training = bound->record->train.has_value();
+  ASSIGN_OR_RETURN(Lowered lowered, LowerRecord(*bound, run));
+  Graph graph;
+  std::map<TensorId, TensorId> copies;
+  const auto copy = [&](TensorId id) {
+    const auto [at, is_new] = copies.emplace(id, TensorId());
+    if (!is_new) return at->second;
+    Tensor tensor = lowered.graph.tensors[id];
+    tensor.producer = {};
+    tensor.consumers.clear();
+    return at->second = graph.tensors.Add(std::move(tensor));
+  };
+  for (TensorId id : lowered.graph.inputs) graph.inputs.push_back(copy(id));
+  for (TensorId id : lowered.graph.initializers) graph.initializers.push_back(copy(id));
+  for (TensorId id : lowered.graph.outputs) graph.outputs.push_back(copy(id));
+  graph.record = std::move(bound);
+  return graph;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,97 @@
+// What a running model was seen to do: the operators below autograd in order, when Python lets go of each value, module
+// calls, spans of user code. A plain copy of the text (docs/recording.md has the format), sizes still m * B + c.
+#ifndef ONNX_MEM_ANALYZER_RECORD_RECORD_H_
+#define ONNX_MEM_ANALYZER_RECORD_RECORD_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/graph/dtype.h"
+#include "analyzer/record/size.h"
+
+namespace onnx_mem::record {
+
+// A value's number within its program: %7.
+using ValueNumber = int32_t;
+
+struct ValueType {
+  DType dtype = DType::kUnknown;
+  std::vector<Size> dims = {};
+  std::optional<std::vector<Size>> strides = {};  // in elements; nullopt: row-major
+  Size offset = {};                               // of the storage, in elements
+  std::string device = {};                        // "" for the accelerator; else "cpu"
+  ValueNumber root = -1;                     // the first value on the storage that this one shares
+  friend bool operator==(const ValueType&, const ValueType&) = default;
+};
+
+struct Value {
+  enum class Kind : uint8_t { kParameter, kBuffer, kInput, kConstant, kMade, kGradient };
+  Kind kind = Kind::kMade;
+  std::string name = {};  // of parameters, buffers and inputs
+  ValueType type = {};
+  bool frozen = false;               // of a parameter
+  std::vector<std::string> tied = {};     // other names of a parameter
+  bool defined = false;
+  friend bool operator==(const Value&, const Value&) = default;
+};
+
+struct Argument {
+  enum class Kind : uint8_t { kNone, kValue, kSize, kFloat, kBool, kString, kDType, kDevice, kEnum, kList };
+  Kind kind = Kind::kNone;
+  ValueNumber value = -1;
+  Size size = {};
+  double number = 0;
+  bool flag = false;
+  DType dtype = DType::kUnknown;
+  std::string text = {};  // a string (as JSON writes it), a device or an enum; of a float, as it was written
+  std::vector<Argument> items = {};
+  friend bool operator==(const Argument&, const Argument&) = default;
+};
+
+struct Line {
+  enum class Kind : uint8_t {
+    kOp,             // values = op arguments options drop drops
+    kCall,           // name: the module's path
+    kReturn,         // of the last call
+    kGrad,           // flag: on
+    kLeaf,           // values[0]
+    kFunction,       // name: the class
+    kEndFunction,    // values: saved; drops: held by the context
+    kBackward,       // pairs: gradient of output
+    kEndBackward,    // pairs: gradient to input
+    kCheckpoint,     // values: arguments; flag: reentrant
+    kEndCheckpoint,
+  };
+  Kind kind = Kind::kOp;
+  int64_t number = 0;  // in the text, from 1
+  std::string name = {};
+  std::vector<ValueNumber> values = {};
+  std::vector<bool> made = {};  // of an operator: which of `values` are new
+  std::vector<Argument> arguments = {};
+  std::vector<std::pair<std::string, Argument>> options = {};
+  std::vector<ValueNumber> drops = {};
+  std::vector<std::pair<ValueNumber, ValueNumber>> pairs = {};
+  bool flag = false;
+};
+
+struct Program {
+  std::vector<Value> values = {};
+  std::vector<Line> lines = {};
+  std::vector<std::optional<ValueNumber>> returned = {};
+  ValueNumber loss = -1;  // the model's own, where it computes one
+  std::string tree = {};       // of what it returns, JSON
+};
+
+struct Record {
+  std::string torch_version = {};
+  std::optional<Program> eval = {};
+  std::optional<Program> train = {};
+};
+
+}  // namespace onnx_mem::record
+
+#endif  // ONNX_MEM_ANALYZER_RECORD_RECORD_H_

@@ -1,0 +1,155 @@
+#include "analyzer/record/lower_record.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/analysis/enact.h"
+#include "analyzer/eager/engine/op_table.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/record/aten_table.h"
+#include "analyzer/record/text.h"
+#include "gtest/gtest.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr char kHead[] = "eager 1\ntorch 2.15.0\nprogram train\n";
+
+BoundRecord Bound(const std::string& lines, int64_t batch = 2) {
+  absl::StatusOr<record::Record> record = record::ParseRecord(absl::StrCat(kHead, lines, "tree 1\n"));
+  EXPECT_TRUE(record.ok()) << record.status();
+  return {.record = std::make_shared<const record::Record>(*std::move(record)), .batch = batch};
+}
+
+Lowered LowerLines(const std::string& lines, const Run& run = {}) {
+  absl::StatusOr<Lowered> lowered = LowerRecord(Bound(lines), run);
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  return lowered.ok() ? *std::move(lowered) : Lowered();
+}
+
+int32_t ReleaseOf(const Lowered& lowered, const std::string& name) {
+  for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    if (lowered.graph.tensors[id].name == name) return lowered.releases[id];
+  }
+  return -2;
+}
+
+constexpr char kLayer[] =
+    "%0 param fc.weight f32[4,8]\n%1 param fc.bias f32[4] frozen\n%2 input x f32[B,8]\ncall fc\n"
+    "  %3 f32[8,4]/[1,8] ^%0 = t %0\n  %4 f32[B,4] = addmm %1 %2 %3 drop %3\nret\n%4 = relu_ %4\n"
+    "%5 f32[B] = sum.dim_IntList %4 [1] drop %4\nreturn %5\n";
+
+TEST(LowerRecord, GivesTheOperatorsThatRan) {
+  const Lowered lowered = LowerLines(kLayer);
+  EXPECT_EQ(DumpGraph(lowered.graph),
+            "initializer fc.weight float32 4x8\n"
+            "initializer fc.bias float32 4\n"
+            "input x float32 2x8\n"
+            "t:8 = permute(fc.weight) -> %3 float32 8x4\n"
+            "addmm:9 = addmm(x, %3, fc.bias) -> %4 float32 2x4\n"
+            "relu_:11 = relu(%4) -> %4.2 float32 2x4\n"
+            "sum.dim_IntList:12 = sum(%4.2) -> %5 float32 2\n"
+            "output %5\n");
+  EXPECT_TRUE(lowered.recorded);
+  EXPECT_EQ(lowered.frozen.size(), 1u);
+  EXPECT_EQ(lowered.graph.nodes[NodeId(1)].module, "fc");
+  EXPECT_EQ(lowered.graph.nodes[NodeId(1)].calls, std::vector<std::string>{"fc"});
+  EXPECT_EQ(IntAttribute(lowered.graph.nodes[NodeId(2)], "inplace", 0), 1);
+  EXPECT_TRUE(VerifyGraph(lowered.graph).ok()) << VerifyGraph(lowered.graph);
+}
+
+TEST(LowerRecord, ReleasesWherePythonDid) {
+  const Lowered lowered = LowerLines(kLayer);
+  EXPECT_EQ(ReleaseOf(lowered, "%3"), 1);
+  EXPECT_EQ(ReleaseOf(lowered, "%4"), 2);  // its name stands for what was written over it
+  EXPECT_EQ(ReleaseOf(lowered, "%4.2"), 3);
+  EXPECT_EQ(ReleaseOf(lowered, "%5"), 4);  // the caller's
+  const Lowered named = LowerLines("%0 input x f32[B]\n%1 f32[B] = relu %0\n%2 f32[B] = neg %1\nreturn %2\n");
+  EXPECT_EQ(ReleaseOf(named, "%1"), 1);  // a name that lives until forward returns
+}
+
+TEST(LowerRecord, NumbersTheCallsOfAModule) {
+  const Lowered lowered = LowerLines(
+      "%0 input x f32[B]\ncall a\n%1 f32[B] = relu %0\nret\ncall a\n%2 f32[B] = relu %1\nret\nreturn %2\n");
+  EXPECT_EQ(lowered.graph.nodes[NodeId(0)].calls, std::vector<std::string>{"a"});
+  EXPECT_EQ(lowered.graph.nodes[NodeId(1)].calls, std::vector<std::string>{"a_1"});
+}
+
+TEST(LowerRecord, LeavesOutWhatRunsOnTheHost) {
+  const Lowered lowered = LowerLines(
+      "%0 input x f32[B]\n%1 f32[3]:cpu = arange 3\n%2 f32[3]:cpu = mul.Tensor %1 2\n%3 f32[B] = relu %0\nreturn %3\n");
+  EXPECT_EQ(lowered.graph.nodes.size(), 1u);
+}
+
+TEST(LowerRecord, SaysWhatIsAssumed) {
+  const Lowered lowered = LowerLines("%0 input x f32[B]\n%1 f32[B] = my::op %0 3\nreturn %1\n");
+  EXPECT_EQ(lowered.graph.nodes[NodeId(0)].op, "assumed");
+  ASSERT_EQ(lowered.diagnostics.size(), 1u);
+  EXPECT_EQ(lowered.diagnostics[0].code, "assumed-op");
+}
+
+TEST(LowerRecord, JoinsLinearLayersUnderAutocast) {
+  Run run;
+  run.autocast = DType::kBFloat16;
+  const Lowered lowered = LowerLines(kLayer, run);
+  const Node& node = lowered.graph.nodes[NodeId(1)];
+  EXPECT_EQ(node.op, "linear");
+  EXPECT_EQ(lowered.graph.tensors[node.inputs[1]].name, "fc.weight");
+}
+
+TEST(LowerRecord, ChangesTheType) {
+  Run run;
+  run.dtype = DType::kFloat16;
+  const Lowered lowered = LowerLines(kLayer, run);
+  for (const Tensor& tensor : lowered.graph.tensors) EXPECT_EQ(tensor.dtype, DType::kFloat16) << tensor.name;
+}
+
+TEST(LowerRecord, RefusesSizesThatAreNone) {
+  const absl::StatusOr<Lowered> lowered =
+      LowerRecord(Bound("%0 input x f32[1/2B]\nreturn %0\n", /*batch=*/3), Run());
+  ASSERT_FALSE(lowered.ok());
+  EXPECT_EQ(DiagnosticOf(lowered.status()).code, "bad-record");
+}
+
+TEST(LowerRecord, KeepsFunctionsApart) {
+  const Lowered lowered = LowerLines(
+      "%0 param w f32[4]\n%1 input x f32[B,4]\n%2 f32[B,4] = mul.Tensor %1 %0\nfunction m.F\n%3 f32[B,4] = exp %2\n"
+      "endfunction %3\nbackward %4 f32[B,4] of %3\n%5 f32[B,4] = mul.Tensor %4 %3\nendbackward %5 to %2\nreturn %3\n");
+  ASSERT_EQ(lowered.functions.size(), 1u);
+  const UserFunction& function = lowered.functions[0];
+  EXPECT_EQ(function.span.first, 1);
+  EXPECT_EQ(function.span.last, 1);
+  EXPECT_EQ(function.saved.size(), 1u);
+  ASSERT_EQ(function.backward.size(), 1u);
+  EXPECT_EQ(function.backward[0].op, "mul");
+  EXPECT_EQ(lowered.graph.nodes.size(), 2u);
+}
+
+// A slice of zeros is written over: what reads all of it afterwards has a gradient, which passes through the copy.
+TEST(Record, FollowsWhatIsWrittenThroughAView) {
+  Graph graph;
+  graph.record = std::make_shared<const BoundRecord>(
+      Bound("%0 param w f32[4]\n%1 input x f32[B,4]\n%2 f32[B,4] = mul.Tensor %1 %0\n%3 f32[B,8] = zeros [B,8]\n"
+            "%4 f32[B,4]/[8,1] ^%3 = slice.Tensor %3 1 0 4\n%4 = copy_ %4 %2 drop %2 %4\nreturn %3\n"));
+  Run run;
+  run.loss = LossKind::kMean;
+  const absl::StatusOr<Enacted> enacted = Enact(graph, run);
+  ASSERT_TRUE(enacted.ok()) << enacted.status();
+  ASSERT_EQ(enacted->parameters.size(), 1u);
+  EXPECT_TRUE(enacted->parameters[0].has_gradient);
+}
+
+TEST(AtenTable, NamesOperatorsThatThereAre) {
+  for (const record::AtenRow& row : record::AllAtenRows()) {
+    EXPECT_NE(eager::FindOp(row.op), nullptr) << row.aten << " -> " << row.op;
+    EXPECT_EQ(record::FindAten(row.aten), &row) << row.aten << " stands twice";
+  }
+  EXPECT_EQ(record::FindAten("add_.Tensor"), record::FindAten("add.Tensor"));
+  EXPECT_EQ(record::FindAten("_softmax_"), nullptr);
+  EXPECT_EQ(record::FindAten("__ior__.Tensor"), nullptr);
+  EXPECT_EQ(record::FindAten("mine::relu"), nullptr);
+}
+
+}  // namespace
+}  // namespace onnx_mem

@@ -1,0 +1,145 @@
+#include "analyzer/record/text.h"
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/record/decompress.h"
+#include "gtest/gtest.h"
+
+namespace onnx_mem::record {
+namespace {
+
+constexpr char kHead[] = "eager 1\ntorch 2.15.0\nprogram train\n%0 param fc.weight f32[4,8]\n%1 input x f32[B,8]\n";
+constexpr char kTail[] = "return %3\ntree 1\n";
+
+std::string WithLines(const std::string& lines) { return absl::StrCat(kHead, lines, kTail); }
+
+constexpr char kLinear[] = "call fc\n  %2 f32[8,4]/[1,8] ^%0 = t %0\n  %3 f32[B,4] = mm %1 %2 drop %2\nret\n";
+
+TEST(Text, GivesWhatItSays) {
+  const absl::StatusOr<Record> record = ParseRecord(WithLines(kLinear));
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->torch_version, "2.15.0");
+  ASSERT_TRUE(record->train);
+  EXPECT_FALSE(record->eval);
+  const Program& program = *record->train;
+  ASSERT_EQ(program.values.size(), 4u);
+  EXPECT_EQ(program.values[0].name, "fc.weight");
+  EXPECT_EQ(program.values[2].type.root, 0);
+  ASSERT_EQ(program.lines.size(), 4u);
+  EXPECT_EQ(program.lines[2].name, "mm");
+  EXPECT_EQ(program.lines[2].drops, std::vector<ValueNumber>{2});
+  EXPECT_EQ(ToText(*record), WithLines(kLinear));
+}
+
+TEST(Text, ReadsEveryKindOfArgument) {
+  const std::string lines =
+      "%3 f32[B,4]+2B:cpu, %4 b8[] = ns::op.overload %0 [%0,-,[1,2B+1]] -1 1e-06 -inf T F - f32 @cuda !strided \"a, "
+      "\\\" b\" key=[1/2B] drop %4\n%3 = relu_ %3\n= _foreach_op [%0]\n";
+  const absl::StatusOr<Record> record = ParseRecord(WithLines(lines));
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(ToText(*record), WithLines(lines));
+}
+
+TEST(Text, ReadsSpans) {
+  const std::string lines =
+      "grad off\n%2 f32[8] = zeros [8]\ngrad on\nleaf %2\ncheckpoint reentrant %1\n  %4 f32[B,8] = relu "
+      "%1\nendcheckpoint\nfunction m.F\n  %3 f32[B,8] = mul.Tensor %4 2\nendfunction %4 held %1\nbackward %5 f32[B,8] of "
+      "%3\n  %6 f32[B,8] = mul.Tensor %5 2\nendbackward %6 to %4, %5 to %1\n";
+  const absl::StatusOr<Record> record = ParseRecord(WithLines(lines));
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(ToText(*record), WithLines(lines));
+}
+
+struct Refusal {
+  const char* what;
+  std::string text;
+  const char* line;
+};
+
+TEST(Text, RefusesWhatItDoesNotKnow) {
+  const Refusal refusals[] = {
+      {"a newer version", "eager 2\nprogram train\n", "line 1 "},
+      {"no program", "eager 1\ntorch 2\n", "line 3 "},
+      {"no end", "eager 1\nprogram train\n", "line 3 "},
+      {"another program", "eager 1\nprogram test\n", "line 2 "},
+      {"a program twice", WithLines(kLinear) + "program train\n", "line 12 "},
+      {"a value that is not there", WithLines("%3 f32[B] = relu %9\n"), "line 6 "},
+      {"a value that is there", WithLines("%0 f32[B] = relu %1\n"), "line 6 "},
+      {"a value far ahead", WithLines("%900000 f32[B] = relu %1\n"), "line 6 "},
+      {"a number too large", WithLines("%99999999999 f32[B] = relu %1\n"), "line 6 "},
+      {"a size too large", WithLines("%3 f32[99999999999999999999] = relu %1\n"), "line 6 "},
+      {"a size by nothing", WithLines("%3 f32[1/0B] = relu %1\n"), "line 6 "},
+      {"an unknown type", WithLines("%3 q7[B] = relu %1\n"), "line 6 "},
+      {"an open list", WithLines("%3 f32[B,4 = relu %1\n"), "line 6 "},
+      {"an open argument", WithLines("%3 f32[B,4] = relu [%1\n"), "line 6 "},
+      {"an open string", WithLines("%3 f32[B,4] = relu \"abc\\\n"), "line 6 "},
+      {"deep lists", WithLines("%3 f32[B,4] = relu [[[[[[[[[[[[1]]]]]]]]]]]]\n"), "line 6 "},
+      {"strides of another rank", WithLines("%3 f32[B,4]/[1] = relu %1\n"), "line 6 "},
+      {"a call that does not end", WithLines("call fc\n%3 f32[B,4] = relu %1\n"), "line 8 "},
+      {"an end of nothing", WithLines("ret\n"), "line 6 "},
+      {"crossed spans", WithLines("call fc\ncheckpoint %1\nret\n"), "line 8 "},
+      {"a backward of nothing", WithLines("backward %3 f32[B] of %1\n"), "line 6 "},
+      {"a word too many", WithLines("%3 f32[B,4] = relu %1 drop %1 x\n"), "line 6 "},
+      {"grad maybe", WithLines("grad maybe\n"), "line 6 "},
+      {"tied to no parameter", WithLines("tied %1 other\n"), "line 6 "},
+      {"something else", WithLines("loop 3 times\n"), "line 6 "},
+  };
+  for (const Refusal& refusal : refusals) {
+    const absl::StatusOr<Record> record = ParseRecord(refusal.text);
+    ASSERT_FALSE(record.ok()) << refusal.what;
+    const Diagnostic told = DiagnosticOf(record.status());
+    EXPECT_EQ(told.code, "bad-record") << refusal.what;
+    EXPECT_TRUE(absl::StrContains(told.message, refusal.line)) << refusal.what << ": " << told.message;
+  }
+}
+
+// Whatever is cut off or changed, the reader ends with a record or an error.
+TEST(Text, SurvivesDamage) {
+  const std::string text = WithLines(
+      "%2 f32[8,4]/[1,8] ^%0 = t %0\n%4 f32[B,4]+1 = mm %1 [%2,1.5,\"x\"] key=T drop %2\nfunction f\n%3 f32[B] = relu "
+      "%4\nendfunction %4 held %1\nbackward %5 f32[B] of %3\nendbackward %5 to %4\n");
+  for (size_t i = 0; i < text.size(); ++i) {
+    (void)ParseRecord(text.substr(0, i));
+    for (const char other : {'\n', ' ', '[', '%', '9', 'B'}) {
+      std::string changed = text;
+      changed[i] = other;
+      (void)ParseRecord(changed);
+    }
+  }
+}
+
+TEST(Size, IsReadAndWritten) {
+  for (const char* text : {"0", "64", "-1", "B", "-B", "3B", "2B+1", "B-3", "1/2B", "1/2B+1/2", "9223372036854775807"}) {
+    const std::optional<Size> size = ParseSize(text);
+    ASSERT_TRUE(size) << text;
+    EXPECT_EQ(ToText(*size), text);
+  }
+  for (const char* text : {"", "x", "B2", "1/0B", "--1", "9223372036854775808", "1/-2B", "BB", "2B+"}) {
+    EXPECT_FALSE(ParseSize(text)) << text;
+  }
+}
+
+TEST(Size, IsANumberAtABatch) {
+  EXPECT_EQ(AtBatch(*ParseSize("2B+1"), 3), 7);
+  EXPECT_EQ(AtBatch(*ParseSize("1/2B"), 4), 2);
+  EXPECT_EQ(AtBatch(*ParseSize("1/2B"), 3), std::nullopt);
+  EXPECT_EQ(AtBatch(*ParseSize("1/2B+1/2"), 3), 2);
+  EXPECT_EQ(AtBatch(*ParseSize("9223372036854775807B"), 2), std::nullopt);
+}
+
+TEST(Unpack, TakesPlainAndPacked) {
+  EXPECT_EQ(*Unpack("eager 1\n"), "eager 1\n");
+  EXPECT_EQ(*Unpack("zlib:eNpLTUxPLVIw5AIADM4CYA=="), "eager 1\n");
+  for (const char* damaged : {"zlib:", "zlib:!!!", "zlib:eNpLTUxPLVIw", "zlib:AAAA"}) {
+    const absl::StatusOr<std::string> text = Unpack(damaged);
+    ASSERT_FALSE(text.ok()) << damaged;
+    EXPECT_EQ(DiagnosticOf(text.status()).code, "bad-record");
+  }
+}
+
+}  // namespace
+}  // namespace onnx_mem::record
