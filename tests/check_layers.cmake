@@ -61,7 +61,7 @@ set(door_onnx_places "^(analyzer/onnx/|tests/analyzer/onnx/|tests/graph_text\\.c
 set(door_cli11_header "^CLI/")
 set(door_cli11_places "^cli/options/options\\.cc$")
 set(door_json_header "^nlohmann/")
-set(door_json_places "\\.cc$")
+set(door_json_places "\\.cc$|^tests/")
 set(door_commands_header "^cli/commands/")
 set(door_commands_places "^(cli/[^/]+$|cli/(commands|options)/|tests/)")
 

@@ -251,6 +251,12 @@ bool HasOpaqueBodies(const std::vector<Diagnostic>& diagnostics) {
                      [](const Diagnostic& d) { return d.code == "opaque-subgraph"; });
 }
 
+Peak PeakOf(const RunFigures& figures) {
+  const StepId step = figures.timeline.peak_step;
+  const bool in_forward = !step.valid() || figures.program.steps[step].phase == Phase::kForward;
+  return {figures.peak_bytes, in_forward};
+}
+
 absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analysis& analysis) {
   Run run = workload.run;
   run.training = true;
@@ -265,7 +271,7 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analy
   figures.at_least = IsLowerBound(analysis.diagnostics) || HasOpaqueBodies(analysis.diagnostics);
   if (workload.training_bounds) {
     ASSIGN_OR_RETURN(const PeakBounds bounds,
-                     BoundTraining(graph, lowered, workload, figures.peak_bytes, analysis.diagnostics));
+                     BoundTraining(graph, lowered, workload, PeakOf(figures), analysis.diagnostics));
     figures.peak_low_bytes = bounds.low_bytes;
     figures.peak_high_bytes = bounds.high_bytes;
   }
@@ -297,7 +303,7 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
   ASSIGN_OR_RETURN(RunFigures figures, InferenceFigures(graph, enacted, workload));
   if (!RunsSessions(workload.allocator)) {
     ASSIGN_OR_RETURN(const PeakBounds bounds,
-                     BoundInference(graph, lowered, run, figures.peak_bytes, enacted.diagnostics));
+                     BoundInference(graph, lowered, run, PeakOf(figures), enacted.diagnostics));
     figures.peak_low_bytes = bounds.low_bytes;
     figures.peak_high_bytes = bounds.high_bytes;
   }
@@ -330,25 +336,25 @@ int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
 }
 
 absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowered, const Workload& workload,
-                                         int64_t peak_bytes, std::vector<Diagnostic>& diagnostics) {
+                                         Peak peak, std::vector<Diagnostic>& diagnostics) {
   constexpr size_t kMostNodes = 20'000;  // a second's work
-  if (graph.nodes.size() > kMostNodes) return PeakBounds{peak_bytes, peak_bytes};
+  if (graph.nodes.size() > kMostNodes) return PeakBounds{peak.bytes, peak.bytes};
   Run asked = workload.run;
   asked.training = true;
   const auto peak_of = [&](const Lowered& other, const Run& run) -> absl::StatusOr<int64_t> {
     ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(other, run));
     return TrainingPeak(enacted, workload);
   };
-  return BoundPeak(graph, lowered, asked, peak_bytes, peak_of, diagnostics);
+  return BoundPeak(graph, lowered, asked, peak, peak_of, diagnostics);
 }
 
 absl::StatusOr<PeakBounds> BoundInference(const Graph& graph, const Lowered& lowered, const Run& run,
-                                          int64_t peak_bytes, std::vector<Diagnostic>& diagnostics) {
+                                          Peak peak, std::vector<Diagnostic>& diagnostics) {
   const auto peak_of = [](const Lowered& other, const Run& asked) -> absl::StatusOr<int64_t> {
     ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(other, asked));
     return ComputeTimeline(enacted.program).peak_bytes;
   };
-  return BoundPeak(graph, lowered, run, peak_bytes, peak_of, diagnostics);
+  return BoundPeak(graph, lowered, run, peak, peak_of, diagnostics);
 }
 
 absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload,

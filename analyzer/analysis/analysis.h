@@ -88,9 +88,9 @@ int64_t TrainingPeak(const Enacted& enacted, const Workload& workload);
 
 // The interval of that peak, and of an inference's (peak_bounds.h). `lowered` is Prepare(graph, run).
 absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowered, const Workload& workload,
-                                         int64_t peak_bytes, std::vector<Diagnostic>& diagnostics);
+                                         Peak peak, std::vector<Diagnostic>& diagnostics);
 absl::StatusOr<PeakBounds> BoundInference(const Graph& graph, const Lowered& lowered, const Run& run,
-                                          int64_t peak_bytes, std::vector<Diagnostic>& diagnostics);
+                                          Peak peak, std::vector<Diagnostic>& diagnostics);
 
 // The same step on a card that has no more than `device_bytes` for the process (or with
 // set_per_process_memory_fraction): where memory runs out, the allocator gives back what it has cached and tries again.

@@ -36,8 +36,8 @@ std::string RangeText(const std::vector<Measured>& others, int64_t peak_bytes) {
 
 class Bounds {
  public:
-  Bounds(const Graph& graph, const Lowered& lowered, const Run& run, int64_t peak_bytes, PeakOfLowered peak_of)
-      : graph_(graph), lowered_(lowered), run_(run), peak_bytes_(peak_bytes), peak_of_(peak_of) {}
+  Bounds(const Graph& graph, const Lowered& lowered, const Run& run, Peak peak, PeakOfLowered peak_of)
+      : graph_(graph), lowered_(lowered), run_(run), peak_(peak), peak_bytes_(peak.bytes), peak_of_(peak_of) {}
 
   absl::Status Take(const Assumption& row, std::vector<Diagnostic>& diagnostics) {
     if (!(run_.training ? row.training : row.inference)) return absl::OkStatus();
@@ -65,7 +65,8 @@ class Bounds {
   absl::Status TakeAll(const Assumption& row, Diagnostic* told) {
     std::vector<Measured> others;
     for (const Alternative& alternative : row.alternatives) {
-      if (alternative.towards == Towards::kLess) less_.push_back(&alternative);
+      const bool may_lower = peak_.in_forward || !row.forward_only;
+      if (alternative.towards == Towards::kLess && may_lower) less_.push_back(&alternative);
       if (alternative.towards == Towards::kMore) more_.push_back(&alternative);
       if (alternative.towards != Towards::kEither) continue;
       ASSIGN_OR_RETURN(const int64_t peak, PeakWith({&alternative}));
@@ -109,6 +110,7 @@ class Bounds {
   const Graph& graph_;
   const Lowered& lowered_;
   const Run& run_;
+  const Peak peak_;
   const int64_t peak_bytes_;
   PeakOfLowered peak_of_;
   int64_t lowest_ = peak_bytes_;
@@ -118,10 +120,10 @@ class Bounds {
 
 }  // namespace
 
-absl::StatusOr<PeakBounds> BoundPeak(const Graph& graph, const Lowered& lowered, const Run& run, int64_t peak_bytes,
+absl::StatusOr<PeakBounds> BoundPeak(const Graph& graph, const Lowered& lowered, const Run& run, Peak peak,
                                      PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics) {
-  if (lowered.recorded) return PeakBounds{peak_bytes, peak_bytes};  // nothing is open
-  Bounds bounds(graph, lowered, run, peak_bytes, peak_of);
+  if (lowered.recorded) return PeakBounds{peak.bytes, peak.bytes};  // nothing is open
+  Bounds bounds(graph, lowered, run, peak, peak_of);
   for (const Assumption& row : Assumptions()) RETURN_IF_ERROR(bounds.Take(row, diagnostics));
   return bounds.Join();
 }

@@ -23,11 +23,16 @@ struct PeakBounds {
 // The peak of a lowered model, bytes.
 using PeakOfLowered = absl::FunctionRef<absl::StatusOr<int64_t>(const Lowered& lowered, const Run& run)>;
 
-// The interval of the peak of `run` (training or inference), `peak_bytes` within it. `lowered` is Prepare(graph, run).
+struct Peak {
+  int64_t bytes = 0;
+  bool in_forward = true;  // it lies there, not in backward or in the optimizer's step
+};
+
+// The interval of the peak of `run` (training or inference), `peak` within it. `lowered` is Prepare(graph, run).
 // `diagnostics` are those that the model gave: each that is about something lost is told in a line of its details what
 // the training peak is the other way, and is a warning where something as likely as what was counted moves it by more
 // than 1 %.
-absl::StatusOr<PeakBounds> BoundPeak(const Graph& graph, const Lowered& lowered, const Run& run, int64_t peak_bytes,
+absl::StatusOr<PeakBounds> BoundPeak(const Graph& graph, const Lowered& lowered, const Run& run, Peak peak,
                                      PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics);
 
 }  // namespace onnx_mem

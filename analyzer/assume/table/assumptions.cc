@@ -123,7 +123,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "custom functions", .code = "custom-function", .alternatives = kFunctions},
     {.fact = "in-place activations", .training = false, .alternatives = kAnyInPlace, .open = IsInPlaceOpen},
     {.fact = "what the exporter computed", .training = false, .alternatives = kComputed, .open = IsAlwaysOpen},
-    {.fact = "names of values", .alternatives = kNames, .open = IsAlwaysOpen},
+    {.fact = "names of values", .forward_only = true, .alternatives = kNames, .open = IsAlwaysOpen},
 };
 
 std::string DropoutSetting(const Run& run) {

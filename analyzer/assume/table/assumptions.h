@@ -34,6 +34,7 @@ struct Assumption {
   std::string_view code = {};  // of the diagnostic that tells of it
   bool training = true;        // moves the peak of a training step
   bool inference = true;       // moves that of an inference
+  bool forward_only = false;   // lowers no peak outside the forward
   std::span<const Alternative> alternatives = {};
   bool (*open)(const Run& run) = nullptr;  // false where the user has settled it; nullptr: where there is a diagnostic
 };

@@ -63,7 +63,7 @@ void ExpectInsideBounds(const Graph& graph, int64_t peak_bytes) {
   const absl::StatusOr<Lowered> lowered = Prepare(graph, run);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   std::vector<Diagnostic> diagnostics = lowered->diagnostics;
-  const absl::StatusOr<PeakBounds> bounds = BoundInference(graph, *lowered, run, peak_bytes, diagnostics);
+  const absl::StatusOr<PeakBounds> bounds = BoundInference(graph, *lowered, run, {peak_bytes, true}, diagnostics);
   ASSERT_TRUE(bounds.ok()) << bounds.status();
   EXPECT_LE(bounds->low_bytes, peak_bytes);
   EXPECT_GE(bounds->high_bytes, peak_bytes);

@@ -41,7 +41,7 @@ Bounded Bound(Graph graph, const Workload& workload = {}) {
   absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, workload.run);
   EXPECT_TRUE(enacted.ok()) << enacted.status();
   Bounded bounded{.peak_bytes = TrainingPeak(*enacted, workload), .bounds = {}, .diagnostics = enacted->diagnostics};
-  absl::StatusOr<PeakBounds> bounds = BoundTraining(graph, *lowered, workload, bounded.peak_bytes, bounded.diagnostics);
+  absl::StatusOr<PeakBounds> bounds = BoundTraining(graph, *lowered, workload, {bounded.peak_bytes, true}, bounded.diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
   bounded.bounds = *bounds;
   return bounded;
@@ -120,7 +120,7 @@ std::pair<int64_t, int64_t> BoundsOfInference(std::string_view text, std::string
   absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, run);
   EXPECT_TRUE(enacted.ok()) << enacted.status();
   const int64_t peak_bytes = ComputeTimeline(enacted->program).peak_bytes;
-  const absl::StatusOr<PeakBounds> bounds = BoundInference(graph, *lowered, run, peak_bytes, enacted->diagnostics);
+  const absl::StatusOr<PeakBounds> bounds = BoundInference(graph, *lowered, run, {peak_bytes, true}, enacted->diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
   return {bounds->low_bytes - peak_bytes, bounds->high_bytes - peak_bytes};
 }

@@ -7,6 +7,7 @@
 #include "analyzer/analysis/enact.h"
 #include "analyzer/eager/engine/op_table.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/verify_graph.h"
 #include "analyzer/record/aten_table.h"
 #include "analyzer/record/text.h"
 #include "gtest/gtest.h"
