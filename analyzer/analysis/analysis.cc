@@ -338,7 +338,7 @@ int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
 absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowered, const Workload& workload,
                                          Peak peak, std::vector<Diagnostic>& diagnostics) {
   constexpr size_t kMostNodes = 20'000;  // a second's work
-  if (graph.nodes.size() > kMostNodes) return PeakBounds{peak.bytes, peak.bytes};
+  if (graph.nodes.size() > kMostNodes) return PeakBounds{0, 0};  // not known
   Run asked = workload.run;
   asked.training = true;
   const auto peak_of = [&](const Lowered& other, const Run& run) -> absl::StatusOr<int64_t> {

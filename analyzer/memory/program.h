@@ -1,5 +1,5 @@
 // The one result that every question is asked of: which buffers are alive at which step, what they are, and who keeps
-// them. Written by analyzer/enact (the framework re-enacted) and by memory/liveness (a runtime that plans ahead);
+// them. Written by analyzer/analysis (enact.h: the framework re-enacted) and by memory/liveness (a runtime that plans ahead);
 // read by timeline, allocators, planner and report, which know neither ONNX nor PyTorch.
 //
 //   step      0 conv1      1 relu       2 relu'      3 conv1'

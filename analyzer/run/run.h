@@ -46,7 +46,7 @@ struct Run {
   std::vector<std::string> checkpointed;     // regexes over module paths: checkpointed in the user's code
   std::vector<Segment> segments;             // checkpoint plan
   int64_t accumulate = 1;                    // forward and backward runs per optimizer step; gradients add up
-  std::vector<std::string> disabled_rewrites;  // names of rows in lower/rewrites.cc
+  std::vector<std::string> disabled_rewrites;  // names of rows in prepare/rewrite_table.inc
   friend bool operator==(const Run&, const Run&) = default;
 };
 

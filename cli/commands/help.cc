@@ -70,7 +70,8 @@ std::string ShortHelp() {
   for (const CommandRow& row : CommandRows()) text += Examples(row.examples);
   return text +
          "\nExporting from PyTorch (keeps BatchNorm and module names, weights not needed):\n"
-         "  torch.onnx.export(model.train(), args, \"m.onnx\", optimize=False)\n\n"
+         "  torch.onnx.export(model.train(), args, \"m.onnx\", dynamo=False,\n"
+         "      training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)\n\n"
          "All options: onnx-mem --help\n";
 }
 

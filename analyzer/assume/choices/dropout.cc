@@ -55,7 +55,7 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
   } else {
     d.count = static_cast<int64_t>(spots.usual.empty() ? spots.possible.size() : spots.usual.size());
     d.message = absl::StrCat(
-        "an evaluation export does not show Dropout, and none is counted; a model that trains with it saves ",
+        "the file shows no Dropout, and none is counted; a model that trains with it saves ",
         spots.usual.empty() ? "" : absl::StrCat("about ", usual, more ? ", " : ""),
         more ? absl::StrCat("up to ", most) : "", " more", AtBatch(lowering.source));
     d.details.emplace_back(
@@ -77,7 +77,7 @@ void ReportAssumed(Lowering& lowering, const DropoutRecipe& recipe) {
       {"dropout-assumed",
        Severity::kWarning,
        count,
-       absl::StrCat("an evaluation export does not show Dropout: ", count, " with probability ", recipe.probability,
+       absl::StrCat("the file shows no Dropout: ", count, " with probability ", recipe.probability,
                     " counted, ", std::string(recipe.why)),
        {absl::StrCat("why: their masks and dropped results are saved for backward, about ", FormatBytes(bytes),
                      AtBatch(lowering.source)),

@@ -153,24 +153,6 @@ bool Locals::IsLookedUp(TensorId id) const {
   return false;
 }
 
-// outs = [x]; x = self.layers(y, outs), where a container with a forward of its own appends what its elements make and
-// joins the list: it belongs to the caller, who put the first part in (VoVNet). -1 if this is no such list.
-int32_t Locals::HeldByCallersList(NodeId cat) const {
-  const Node& node = graph_.nodes[cat];
-  const size_t depth = calls_.of_node(cat.value()).size();
-  if (depth == 0 || node.inputs.size() < 3) return -1;
-  const int32_t frame = calls_.FrameOf(cat.value());
-  bool from_outside = false, from_elements = false;
-  for (TensorId part : node.inputs) {
-    if (!part.valid() || !graph_.tensors[part].producer.valid()) continue;
-    const int32_t maker = graph_.tensors[part].producer.value();
-    from_outside |= maker < calls_.span(frame).begin;
-    const bool is_inside = calls_.of_node(maker).size() > depth && calls_.of_node(maker)[depth - 1] == frame;
-    from_elements |= is_inside && IsPassedOn(calls_.UnitCall(maker, depth), {depth, frame});
-  }
-  return from_outside && from_elements ? calls_.EndOfFrameAt(cat.value(), depth - 1) : -1;
-}
-
 // x = torch.cat([self.f(x), x], 1): the result takes over the name of what the other part was made of, just before.
 bool Locals::IsRebound(TensorId id, const Node& cat) const {
   if (cat.op != "cat" || cat.inputs.size() != 2 || !cat.inputs[0].valid() || !cat.inputs[1].valid()) return false;

@@ -141,24 +141,6 @@ int32_t Locals::EndOfPreactivation(TensorId id, const Home& home) const {
   return unit >= 0 && graph_.nodes[NodeId(unit)].op == "conv" ? unit : -1;
 }
 
-// y = self.a(x); z = self.b(x); return self.act(y) * z: what waits for another call before a call reads it alone has a
-// name. The name goes on only where that call's result waits as well: y = self.act(y).
-int32_t Locals::HeldAcrossCall(TensorId id, const Home& home) const {
-  const int32_t maker = graph_.tensors[id].producer.value();
-  const auto begin = [&](int32_t unit) {
-    const int32_t call = calls_.UnitCall(unit, home.depth);
-    return call < 0 ? unit : calls_.span(call).begin;
-  };
-  if (calls_.UnitCall(maker, home.depth) < 0) return -1;
-  const std::vector<int32_t> units = ReadingUnits(id, home);
-  if (units.size() != 1 || begin(units[0]) == calls_.UnitEnd(maker, home.depth) + 1) return -1;
-  if (calls_.UnitCall(units[0], home.depth) < 0 || begin(units[0]) != units[0]) return -1;
-  const TensorId result = OnlyResult(units[0], home.depth);
-  const std::vector<int32_t> next = result.valid() ? ReadingUnits(result, home) : std::vector<int32_t>();
-  if (next.size() != 1 || begin(next[0]) != units[0] + 1) return -1;
-  return UntilRebound(id, home);
-}
-
 // The end of the norms and activations that follow the call which ends at `unit`, if all may stand in one statement.
 int32_t Locals::EndOfNestedCalls(int32_t unit, const Home& home) const {
   constexpr int kMostCalls = 2;  // self.relu(self.bn(...))

@@ -67,21 +67,4 @@ int32_t Locals::HeldBySumInCall(TensorId id) const {
   return last;
 }
 
-// x = self.head(x); out = self.body(x); out += x; return self.tail(out): the sum takes over the name of its first
-// operand, the second keeps its own. -1 for sums that a loop makes again and again.
-int32_t Locals::HeldBySum(TensorId id, const Home& home) const {
-  for (NodeId reader : graph_.tensors[id].consumers) {
-    const Node& node = graph_.nodes[reader];
-    if (node.op != "add" || calls_.of_node(reader.value()).size() != home.depth || !node.outputs[0].valid()) continue;
-    const TensorId other = node.inputs[0];
-    if (!other.valid() || other == id || !graph_.tensors[other].producer.valid()) continue;
-    if (graph_.tensors[other].producer < graph_.tensors[id].producer) continue;
-    if (graph_.tensors[other].shape != graph_.tensors[id].shape || HomeOf(other).frame != home.frame) continue;
-    const Home sum_home = HomeOf(node.outputs[0]);
-    auto it = makers_.find({sum_home.frame, Signature(node.outputs[0], sum_home.depth, 1)});
-    if (it != makers_.end() && it->second.size() == 1) return calls_.EndOfFrameAt(reader.value(), home.depth);
-  }
-  return -1;
-}
-
 }  // namespace onnx_mem::names

@@ -7,7 +7,6 @@
 
 #include "absl/hash/hash.h"
 #include "analyzer/assume/names/contains.h"
-#include "analyzer/assume/names/expressions.h"
 
 namespace onnx_mem::names {
 namespace {
@@ -21,7 +20,6 @@ constexpr auto kRebinding =
 Locals::Locals(const Graph& graph, const Calls& calls)
     : graph_(graph),
       calls_(calls),
-      needs_name_(NeedNames(graph, calls)),
       output_number_(graph.tensors.size(), 0),
       takes_token_(graph.nodes.size(), false) {
   for (NodeId node(0); graph.nodes.contains(node); node = NodeId(node.value() + 1)) {
@@ -42,14 +40,8 @@ Locals::Locals(const Graph& graph, const Calls& calls)
   for (auto& [key, nodes] : makers_) std::sort(nodes.begin(), nodes.end());
   for (auto& [key, nodes] : statements_) std::sort(nodes.begin(), nodes.end());
   FindWrappedNorms();
-  for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
-    // Who writes einsum projects what a norm made in the same expression, self.to_qkv(self.norm(x)), as often as not.
-    if (IsProduct(graph.nodes[NodeId(i)]) && graph.nodes[NodeId(i)].op != "einsum") products_.push_back(i);
-  }
-  FindNumberedJoins();
   FindSkipFrames();
   FindPoppedSkips();
-  FindHelpers();
 }
 
 Locals::Home Locals::HomeOf(TensorId id) const {
@@ -184,19 +176,6 @@ bool Locals::FeedsGaussian(TensorId id) const {
          (IsExponentiated(mean) || IsExponentiated(spread));
 }
 
-// mu, logvar = self.encode(x); z = self.reparameterize(mu, logvar); return self.decode(z): names of the model's
-// forward, while what the heads read was one of encode(), a method that has returned (pytorch/examples/vae).
-bool Locals::IsGaussianName(TensorId id) const {
-  const Node& node = graph_.nodes[graph_.tensors[id].producer];
-  if (node.op == "add") {
-    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
-      return input.valid() && graph_.tensors[input].producer.valid() &&
-             graph_.nodes[graph_.tensors[input].producer].op != "add" && IsGaussianName(input);
-    });
-  }
-  return !node.inputs.empty() && node.inputs[0].valid() && node.inputs[0] != id && FeedsGaussian(node.inputs[0]);
-}
-
 // A call that reads one value of the frame alone.
 bool Locals::IsLayer(int32_t unit, const Home& home) const {
   const int32_t call = calls_.UnitCall(unit, home.depth);
@@ -233,7 +212,6 @@ int32_t Locals::HeldUntil(TensorId id) const {
   if (!tensor.producer.valid()) return -1;
   const Home home = HomeOf(id);
   int32_t last = HeldBySumInCall(id);
-  last = std::max(last, HeldBySum(id, home));
   if (IsSplitPiece(id)) {
     const size_t depth = calls_.of_node(tensor.producer.value()).size();
     last = std::max(last, UntilRebound(id, {depth, calls_.FrameOf(tensor.producer.value())}));
@@ -245,18 +223,9 @@ int32_t Locals::HeldUntil(TensorId id) const {
     if (is_operand)
       last = std::max(last, is_own ? EndOfRound(id, reader.value(), home) : calls_.EndOfFrame(reader.value()));
     if (node.op == "cat" && IsNamedPart(id, node)) last = std::max(last, EndOfList(id, reader));
-    if (node.op == "cat") last = std::max(last, HeldByCallersList(reader));
   }
-  if (IsGaussianName(id) || IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
-  last = std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home), HeldAcrossCall(id, home),
-                   HeldOutOfOrder(id, home), HeldByHead(id, home), HeldByProjection(id, home),
-                   HeldAsScores(id, home), HeldAsNormalized(id, home), HeldByWeightedSum(id, home),
-                   HeldByLongOperands(id, home), HeldAsPreactivation(id, home), HeldAsTrunk(id, home),
-                   HeldAsUnpacked(id, home), HeldBesideSkip(id, home), HeldByNewName(id, home),
-                   HeldAsGatedSkip(id, home), HeldAsDeepest(id, home), HeldByNumbers(id, home), HeldByLevel(id, home)});
-  for (int32_t end : {EndOfAttentionMethod(id, home), EndOfHelper(id)}) {
-    if (end >= 0) last = std::min(last, end);
-  }
+  if (IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
+  last = std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home)});
   return last;
 }
 

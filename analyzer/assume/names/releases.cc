@@ -8,7 +8,6 @@
 #include "analyzer/assume/names/kept_results.h"
 #include "analyzer/assume/names/locals.h"
 #include "analyzer/assume/names/source_names.h"
-#include "analyzer/assume/names/window_names.h"
 
 namespace onnx_mem::names {
 
@@ -31,11 +30,9 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules) {
   const Calls calls(graph);
   std::optional<Locals> locals;
   std::optional<SourceNames> names;
-  IdVector<TensorId, int32_t> windows;
   if (rules != NameRules::kStraightLine) names.emplace(graph, calls);
   if (rules == NameRules::kLocals || rules == NameRules::kEveryName) {
     locals.emplace(graph, calls);
-    windows = HeldAsWindows(graph, calls);
   }
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph.tensors[id];
@@ -52,7 +49,7 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules) {
     const std::optional<int32_t> told = names ? names->HeldUntil(id) : std::nullopt;
     if (told) last = std::max(last, *told);
     if (locals) last = std::max(last, KeptUntil(graph, calls, id, told.has_value()));
-    if (locals && !told) last = std::max({last, locals->HeldUntil(id), windows[id]});
+    if (locals && !told) last = std::max(last, locals->HeldUntil(id));
     if (rules == NameRules::kEveryName && !told) last = std::max(last, locals->NamedUntil(id));
     release[id] = last;
   }

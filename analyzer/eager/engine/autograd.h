@@ -2,7 +2,7 @@
 // and the saved tensors are dropped, how gradients meet.
 // Sources: torch/csrc/autograd/engine.cpp, input_buffer.cpp, functions/accumulate_grad.h, saved_variable.cpp.
 //
-// One node's turn, in this order (reference/rules.md 2.0, 5):
+// One node's turn, in this order:
 //   formula    temporaries and results are allocated while the incoming gradient and all saved tensors live
 //   validate   a result of another shape than the forward input is summed, of another dtype is cast: a new tensor each
 //   drop       the incoming gradient goes (its bytes go too, unless a result aliases it)

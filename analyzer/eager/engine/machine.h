@@ -1,5 +1,5 @@
 // The framework's state while a step is re-enacted: the recorder, the autograd graph, autocast, checkpoint segments.
-// Operators (eager/ops) are functions on it; they read like the framework's own:
+// Operators (eager/operators, eager/views) are functions on it; they read like the framework's own:
 //
 //   void Relu(Machine& m, const Call& call, Outputs& out) {
 //     NodeRef node = m.MakeNode("ReluBackward0", {x});   // nothing without a gradient to compute

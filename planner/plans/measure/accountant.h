@@ -1,4 +1,4 @@
-// The judge of every plan: the training step enacted with the plan's segments, as analyzer/enact and analysis do it.
+// The judge of every plan: the training step enacted with the plan's segments, as analyzer/analysis does it.
 // Work is counted in enactments.
 #ifndef ONNX_MEM_PLANNER_PLANS_MEASURE_ACCOUNTANT_H_
 #define ONNX_MEM_PLANNER_PLANS_MEASURE_ACCOUNTANT_H_

@@ -27,22 +27,6 @@ TEST(LocalSkips,
   EXPECT_EQ(p.Release(m), Nodes(3, 3)) << "its reader's result is joined at once";
 }
 
-// x1 = inc(x); x2 = down1(x1); x3 = down2(x2); x = up1(x3, x2); x = up2(x, x1): the most copied U-Net.
-TEST(LocalSkips, EveryPartOfAnEncoderHasANameWhereOneHas) {
-  Program p;
-  const TensorId x1 = p.Run("conv", {p.input()}, "inc");       // 0
-  const TensorId x2 = p.Run("conv", {x1}, "down1");            // 1
-  const TensorId x3 = p.Run("conv", {x2}, "down2");            // 2
-  const TensorId up1 = p.Run("cat", {x2, x3}, "up1", {4, 4});  // 3
-  const TensorId d1 = p.Run("conv", {up1}, "up1 > up1.conv");  // 4
-  const TensorId up2 = p.Run("cat", {x1, d1}, "up2", {4, 4});  // 5
-  const TensorId d2 = p.Run("conv", {up2}, "up2 > up2.conv");  // 6
-  p.Run("conv", {d2}, "outc");                                 // 7
-  EXPECT_EQ(p.Release(x1).first, 7);
-  EXPECT_EQ(p.Release(x2).first, 7) << "read by the part after it and the next at once: a name, as x1 has one";
-  EXPECT_EQ(p.Release(x3).first, 7) << "made by down2, as x2 by down1";
-}
-
 TEST(LocalSkips, ADenseLayerAddsToOneName) {  // x = stem(x); x = conv(x); x = torch.cat([x, self.f(x)], 1)
   Program p;
   const TensorId x = p.Run("conv", {p.input()}, "stem");
@@ -68,38 +52,6 @@ TEST(LocalSkips,
   EXPECT_EQ(p.Release(d), Nodes(5, 5));
 }
 
-TEST(LocalSkips, WhatIsJoinedBehindAnArgumentHasAName) {  // x1 = self.up(x1); x = torch.cat([x2, x1]); self.conv(x)
-  Program p;
-  const TensorId skip = p.Run("conv", {p.input()}, "skip");       // 0
-  const TensorId up = p.Run("conv", {p.input()}, "m > up");       // 1
-  const TensorId joined = p.Run("cat", {skip, up}, "m", {4, 4});  // 2
-  const TensorId out = p.Run("conv", {joined}, "m > conv");       // 3
-  p.Run("conv", {out}, "last");                                   // 4
-  EXPECT_EQ(p.Release(up), Nodes(3, 2));
-}
-
-// enc1, enc2 = ..., bottleneck = self.enc3(self.pool(enc2)); dec2 = self.up2(bottleneck); dec2 = self.dec2(cat((dec2,
-// enc2))); dec1 = self.up1(dec2); dec1 = self.dec1(torch.cat((dec1, enc1), 1))
-TEST(LocalSkips, ADecoderThatCountsDownHasANamePerLevel) {
-  Program p;
-  const TensorId enc1 = p.Run("conv", {p.input()}, "enc1");     // 0
-  const TensorId pool1 = p.Run("max_pool", {enc1}, "pool");     // 1
-  const TensorId enc2 = p.Run("conv", {pool1}, "enc2");         // 2
-  const TensorId pool2 = p.Run("max_pool", {enc2}, "pool_1");   // 3
-  const TensorId enc3 = p.Run("conv", {pool2}, "enc3");         // 4
-  const TensorId up2 = p.Run("conv", {enc3}, "up2");            // 5
-  const TensorId cat2 = p.Run("cat", {up2, enc2}, "", {4, 4});  // 6
-  const TensorId dec2 = p.Run("conv", {cat2}, "dec2");          // 7
-  const TensorId up1 = p.Run("conv", {dec2}, "up1");            // 8
-  const TensorId cat1 = p.Run("cat", {up1, enc1}, "", {4, 4});  // 9
-  const TensorId dec1 = p.Run("conv", {cat1}, "dec1");          // 10
-  p.Run("conv", {dec1}, "last");                                // 11
-  EXPECT_EQ(p.Release(enc3), Nodes(11, 5));
-  EXPECT_EQ(p.Release(dec2), Nodes(11, 8));
-  EXPECT_EQ(p.Release(up1), Nodes(9, 9)) << "the joined value takes over the name";
-  EXPECT_EQ(p.Release(pool1), Nodes(2, 2)) << "self.enc2(self.pool(enc1)) is one statement";
-}
-
 TEST(LocalSkips, CodeThatNeedsSeveralNamesMayNameAll) {  // d1 = ...; d2 = ...; d3 = ...; u1 = self.u1(d3, d2); u2 = ...
   Program p;
   const TensorId d1 = p.Run("conv", {p.input()}, "d1");      // 0
@@ -110,20 +62,6 @@ TEST(LocalSkips, CodeThatNeedsSeveralNamesMayNameAll) {  // d1 = ...; d2 = ...; 
   p.Run("conv", {u2}, "last");                               // 5
   EXPECT_EQ(p.Release(u1).first, 4) << "likely x = self.u1(...)";
   EXPECT_EQ(p.ReleaseAtMost(u1), 5);
-}
-
-TEST(LocalSkips, NumberedPartsNameTheirResults) {  // up1 = self.up1(x); low1 = ...; low2 = ...; up2 = ...; up1 + up2
-  for (const bool numbered : {true, false}) {
-    Program p;
-    p.Run("conv", {p.input()}, "m > m.up1");                                              // 0
-    const TensorId up1 = p.Run("relu", {p.input()}, "m > m.up1");                         // 1
-    const TensorId low1 = p.Run("conv", {p.input()}, "m > m.low1");                       // 2
-    const TensorId low2 = p.Run("conv", {low1}, "m > m.low2");                            // 3
-    const TensorId up2 = p.Run("conv", {low2}, numbered ? "m > m.up2" : "m > m.expand");  // 4
-    const TensorId sum = p.Run("add", {up1, up2}, "m");                                   // 5
-    p.Run("conv", {sum}, "last");                                                         // 6
-    EXPECT_EQ(p.Release(low1), numbered ? Nodes(5, 3) : Nodes(3, 3));
-  }
 }
 
 TEST(LocalSkips,
