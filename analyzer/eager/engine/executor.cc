@@ -48,6 +48,7 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
     if (named) release_after_[id] = static_cast<int32_t>(graph_.nodes.size());
     dropped_after_[static_cast<size_t>(release_after_[id])].push_back(id);
   }
+  m_.SetCountsNumbers(!lowered.recorded);
   for (const UserFunction& function : lowered.functions) {
     function_from_[function.span.first] = &function;
     function_to_[function.span.last] = &function;
