@@ -237,6 +237,9 @@ void Executor::RunSegment(const NodeRange& range) {
       if (id.valid() && values_[id] != nullptr) inputs.emplace(id, values_[id]);
     }
   }
+  for (TensorId id : range.arguments) {
+    if (values_[id] != nullptr) inputs.emplace(id, values_[id]);
+  }
   const int32_t segment = m_.BeginSegment();
   m_.segment(segment).keep = range.keep;
   const Frame frame = OwnFrame();

@@ -2,7 +2,12 @@
 // the first operator where the two part. Shapes and strides of what each operator makes are those of the record.
 #include <zlib.h>
 
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +18,7 @@
 #include "analyzer/record/lower_record.h"
 #include "analyzer/record/text.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tests/analyzer/record/recorded_models.h"
 
 namespace onnx_mem {
@@ -115,7 +121,7 @@ void CheckForward(const record::Record& record, bool training, const nlohmann::j
   });
   std::vector<eager::NodeRange> checkpointed;
   if (training) {
-    for (const NodeSpan& span : lowered->checkpointed) checkpointed.push_back({span});
+    for (const CheckpointCall& call : lowered->checkpointed) checkpointed.push_back({call.span, {}, call.arguments});
   }
   ASSERT_TRUE(executor.RunForward(checkpointed).ok());
 }
