@@ -327,11 +327,12 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
 void AddOwnCheckpoints(const Lowered& lowered, const Run& run, std::vector<eager::NodeRange>& ranges) {
   if (!run.training) return;
   const std::vector<eager::NodeRange> asked = ranges;
-  for (const NodeSpan& span : lowered.checkpointed) {
+  for (const CheckpointCall& call : lowered.checkpointed) {
+    const NodeSpan& span = call.span;
     const bool meets = std::any_of(asked.begin(), asked.end(), [&](const eager::NodeRange& range) {
       return range.first <= span.last && span.first <= range.last;
     });
-    if (!meets) ranges.push_back({span});
+    if (!meets) ranges.push_back({span, /*keep=*/{}, call.arguments});
   }
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }

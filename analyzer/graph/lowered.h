@@ -35,6 +35,12 @@ struct UserFunction {
   std::vector<std::vector<TensorId>> dropped = {};    // by node of `backward`: what Python lets go of behind it
 };
 
+// A torch.utils.checkpoint call of the model's code.
+struct CheckpointCall {
+  NodeSpan span;
+  std::vector<TensorId> arguments = {};  // held for the second run, whether it reads them or not
+};
+
 struct Lowered {
   Graph graph;  // nodes are framework operators (engine/op_table.h) in the order in which they ran; no dead nodes
   IdVector<TensorId, TensorKind> kinds;
@@ -57,7 +63,7 @@ struct Lowered {
   absl::flat_hash_map<TensorId, TensorId> windows;  // stored tensors on the storage of another one
   absl::flat_hash_map<TensorId, std::vector<std::string>> other_names;  // of a parameter that several modules share
   std::vector<UserFunction> functions;   // by span, none inside another
-  std::vector<NodeSpan> checkpointed;    // torch.utils.checkpoint calls of the model's code, in order
+  std::vector<CheckpointCall> checkpointed;  // in order, none inside another
   TensorId loss;                         // that the model computes itself; invalid: it computes none
 };
 

@@ -168,7 +168,7 @@ class Lowering {
       case Line::Kind::kEndFunction: EndFunction(line); break;
       case Line::Kind::kBackward: return StartBackward(line);
       case Line::Kind::kEndBackward: EndBackward(line); break;
-      case Line::Kind::kCheckpoint: checkpoints_.push_back(next_node()); break;
+      case Line::Kind::kCheckpoint: StartCheckpoint(line); break;
       case Line::Kind::kEndCheckpoint: EndCheckpoint(); break;
     }
     return absl::OkStatus();
@@ -299,7 +299,8 @@ class Lowering {
   // Under autocast the cast of a leaf weight is kept, that of its transpose is not: the two lines are one call.
   void JoinLinear(Node& node) {
     const bool product = node.op == "addmm" || (node.op == "matmul" && node.inputs.size() == 2);
-    if (!run_.autocast || !product || backward_ != nullptr || !node.inputs[1].valid() || !node.inputs[0].valid()) return;
+    if (!run_.autocast || !product || backward_ != nullptr) return;
+    if (!node.inputs[0].valid() || !node.inputs[1].valid()) return;
     const auto transposed = transposes_.find(node.inputs[1]);
     if (transposed == transposes_.end() || graph().tensors[node.inputs[0]].shape.rank() != 2) return;
     node.op = "linear";
@@ -357,11 +358,32 @@ class Lowering {
     function_ = {};
   }
 
+  // A call within a call is a part of the outer one.
+  void StartCheckpoint(const Line& line) {
+    if (checkpoint_depth_++ > 0) return;
+    checkpoint_ = {.span = {next_node(), -1}};
+    for (ValueNumber number : line.values) {
+      if (tensor_of(number).valid()) checkpoint_.arguments.push_back(tensor_of(number));
+    }
+    reentrant_ += line.flag ? 1 : 0;
+  }
+
   void EndCheckpoint() {
-    if (checkpoints_.empty()) return;
-    const NodeSpan span{checkpoints_.back(), next_node() - 1};
-    checkpoints_.pop_back();
-    if (checkpoints_.empty() && grad_ && span.last >= span.first) out_.checkpointed.push_back(span);
+    if (--checkpoint_depth_ > 0) return;
+    checkpoint_.span.last = next_node() - 1;
+    if (grad_ && checkpoint_.span.last >= checkpoint_.span.first) out_.checkpointed.push_back(std::move(checkpoint_));
+    checkpoint_ = {};
+  }
+
+  void TellReentrant() {
+    if (reentrant_ == 0) return;
+    out_.diagnostics.push_back(
+        {.code = "reentrant-checkpoint",
+         .severity = Severity::kNote,
+         .count = reentrant_,
+         .message = absl::StrCat(reentrant_, " checkpoints of the model's code are reentrant (use_reentrant=True), and "
+                                             "counted as those that are not"),
+         .details = {"why: a reentrant one runs again to its end, others to the last tensor that is needed"}});
   }
 
   void Finish() {
@@ -381,6 +403,7 @@ class Lowering {
     if (out_.loss.valid()) releases_[static_cast<size_t>(out_.loss.value())] = count;
     for (int32_t release : releases_) out_.releases.Add(release);
     TellAssumed();
+    TellReentrant();
   }
 
   void TellAssumed() {
@@ -410,7 +433,9 @@ class Lowering {
   absl::flat_hash_map<std::string, int64_t> calls_of_;
   std::map<std::string, int64_t> assumed_;
   bool grad_ = true;
-  std::vector<int32_t> checkpoints_;
+  CheckpointCall checkpoint_;  // that is open
+  int checkpoint_depth_ = 0;
+  int64_t reentrant_ = 0;
   UserFunction function_;
   UserFunction* backward_ = nullptr;  // where lines go while its backward is read
   bool in_function_ = false;

@@ -103,7 +103,11 @@ class Engine {
   void Validate(const Edge& edge, TensorRef& grad) {
     const AutogradNode& next = m_.node(edge.node);
     const TensorMeta& meta = next.outputs[static_cast<size_t>(edge.output_nr)];
-    if (grad->dims != meta.dims) grad = m_.New("sum", meta.dims, grad->dtype);
+    if (grad->dims != meta.dims) {
+      const bool fewer = grad->dims.size() > meta.dims.size();
+      grad = m_.New("sum", meta.dims, grad->dtype);
+      grad->is_view = fewer;  // at::sum_to keeps the reduced dimensions, and takes leading ones off by a view
+    }
     if (grad->dtype != meta.dtype) grad = m_.NewLike("_to_copy", *grad, meta.dtype);
   }
 

@@ -48,6 +48,7 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
     if (named) release_after_[id] = static_cast<int32_t>(graph_.nodes.size());
     dropped_after_[static_cast<size_t>(release_after_[id])].push_back(id);
   }
+  m_.SetCountsNumbers(!lowered.recorded);
   for (const UserFunction& function : lowered.functions) {
     function_from_[function.span.first] = &function;
     function_to_[function.span.last] = &function;
@@ -235,6 +236,9 @@ void Executor::RunSegment(const NodeRange& range) {
     for (TensorId id : graph_.nodes[NodeId(i)].inputs) {
       if (id.valid() && values_[id] != nullptr) inputs.emplace(id, values_[id]);
     }
+  }
+  for (TensorId id : range.arguments) {
+    if (values_[id] != nullptr) inputs.emplace(id, values_[id]);
   }
   const int32_t segment = m_.BeginSegment();
   m_.segment(segment).keep = range.keep;

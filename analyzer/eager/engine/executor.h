@@ -20,6 +20,7 @@ namespace onnx_mem::eager {
 // Nodes first..last (inclusive) run inside one checkpoint call.
 struct NodeRange : NodeSpan {
   std::vector<std::string> keep = {};  // operators whose results are kept for the second run
+  std::vector<TensorId> arguments = {};  // held for the second run beside what it reads
 };
 
 class Executor {

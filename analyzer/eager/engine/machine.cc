@@ -23,7 +23,7 @@ void NodeRef::Save(const TensorRef& t) {
 }
 
 void NodeRef::SaveScalar(int64_t bytes) {
-  if (m_ == nullptr) return;
+  if (m_ == nullptr || !m_->counts_numbers()) return;
   // Not a dispatched operator: the wrapper is made while the arguments are packed. Its bytes belong to the next step
   // of the program, so it needs one of its own.
   m_->Save(index_, m_->New("wrapped_number", Dims{bytes}, DType::kUInt8));

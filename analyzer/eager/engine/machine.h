@@ -74,6 +74,11 @@ class Machine {
   // Another tensor on the same storage, without history.
   TensorRef Alias(const TensorRef& t, const Dims& dims, const Dims& strides, bool is_view = true);
 
+  // Whether the tensor that wraps a Python number counts where autograd saves it. It lies on the host: tools that count
+  // every storage see it, the device does not.
+  void SetCountsNumbers(bool counts) { counts_numbers_ = counts; }
+  bool counts_numbers() const { return counts_numbers_; }
+
   // --- autograd
   void SetGradEnabled(bool enabled) { grad_enabled_ = enabled; }
   bool grad_enabled() const { return grad_enabled_; }
@@ -135,6 +140,7 @@ class Machine {
   std::vector<std::pair<EagerTensor*, TensorRef>> gradients_;
   const Node* origin_ = nullptr;
   bool grad_enabled_ = true;
+  bool counts_numbers_ = true;
   std::deque<Segment> segments_;
   int32_t active_segment_ = -1;
   int32_t recomputing_ = -1;

@@ -152,7 +152,8 @@ void EnactLogSumExp(Machine& m, const Call& call, Outputs& out) {
 void EnactCumSum(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
   NodeRef node = m.MakeNode("CumsumBackward0", {x});
-  out[0] = m.NewLike("cumsum", *x, WideType(m, *x));
+  const bool floating = IsFloating(x->dtype) || call.output().dtype == DType::kUnknown;
+  out[0] = m.NewLike("cumsum", *x, floating ? WideType(m, *x) : call.output().dtype);  // of truth values: int64
   node.Output(out[0]);
   node.Formula([dtype = x->dtype](Backward& b) {
     const TensorRef g = ToCopy(b.m, b.grad(), dtype);

@@ -250,7 +250,10 @@ TensorRef Expand(Machine& m, const TensorRef& t, const Dims& dims) {
   node.Formula([original = t->dims](Backward& b) {
     // at::sum_to: the very same tensor where nothing was expanded; leading dimensions are summed even when they are 1.
     const TensorRef& g = b.grad();
-    b.result(0, g->dims == original ? g : b.m.New("sum", original, g->dtype));
+    if (g->dims == original) return b.result(0, g);
+    const TensorRef sum = b.m.New("sum", original, g->dtype);
+    sum->is_view = g->dims.size() > original.size();  // as Validate in engine/autograd.cc
+    b.result(0, sum);
   });
   return view;
 }

@@ -23,7 +23,7 @@ BoundRecord Bound(const std::string& lines, int64_t batch = 2) {
   return {.record = std::make_shared<const record::Record>(*std::move(record)), .batch = batch};
 }
 
-Lowered LowerLines(const std::string& lines, const Run& run = {}) {
+Lowered LowerLines(const std::string& lines, const onnx_mem::Run& run = {}) {
   absl::StatusOr<Lowered> lowered = LowerRecord(Bound(lines), run);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
   return lowered.ok() ? *std::move(lowered) : Lowered();
@@ -44,14 +44,14 @@ constexpr char kLayer[] =
 TEST(LowerRecord, GivesTheOperatorsThatRan) {
   const Lowered lowered = LowerLines(kLayer);
   EXPECT_EQ(DumpGraph(lowered.graph),
+            "input x float32 2x8\n"
             "initializer fc.weight float32 4x8\n"
             "initializer fc.bias float32 4\n"
-            "input x float32 2x8\n"
             "t:8 = permute(fc.weight) -> %3 float32 8x4\n"
             "addmm:9 = addmm(x, %3, fc.bias) -> %4 float32 2x4\n"
             "relu_:11 = relu(%4) -> %4.2 float32 2x4\n"
             "sum.dim_IntList:12 = sum(%4.2) -> %5 float32 2\n"
-            "output %5\n");
+            "outputs %5\n");
   EXPECT_TRUE(lowered.recorded);
   EXPECT_EQ(lowered.frozen.size(), 1u);
   EXPECT_EQ(lowered.graph.nodes[NodeId(1)].module, "fc");
@@ -91,7 +91,7 @@ TEST(LowerRecord, SaysWhatIsAssumed) {
 }
 
 TEST(LowerRecord, JoinsLinearLayersUnderAutocast) {
-  Run run;
+  onnx_mem::Run run;
   run.autocast = DType::kBFloat16;
   const Lowered lowered = LowerLines(kLayer, run);
   const Node& node = lowered.graph.nodes[NodeId(1)];
@@ -100,7 +100,7 @@ TEST(LowerRecord, JoinsLinearLayersUnderAutocast) {
 }
 
 TEST(LowerRecord, ChangesTheType) {
-  Run run;
+  onnx_mem::Run run;
   run.dtype = DType::kFloat16;
   const Lowered lowered = LowerLines(kLayer, run);
   for (const Tensor& tensor : lowered.graph.tensors) EXPECT_EQ(tensor.dtype, DType::kFloat16) << tensor.name;
@@ -108,7 +108,7 @@ TEST(LowerRecord, ChangesTheType) {
 
 TEST(LowerRecord, RefusesSizesThatAreNone) {
   const absl::StatusOr<Lowered> lowered =
-      LowerRecord(Bound("%0 input x f32[1/2B]\nreturn %0\n", /*batch=*/3), Run());
+      LowerRecord(Bound("%0 input x f32[1/2B]\nreturn %0\n", /*batch=*/3), onnx_mem::Run());
   ASSERT_FALSE(lowered.ok());
   EXPECT_EQ(DiagnosticOf(lowered.status()).code, "bad-record");
 }
@@ -133,7 +133,7 @@ TEST(Record, FollowsWhatIsWrittenThroughAView) {
   graph.record = std::make_shared<const BoundRecord>(
       Bound("%0 param w f32[4]\n%1 input x f32[B,4]\n%2 f32[B,4] = mul.Tensor %1 %0\n%3 f32[B,8] = zeros [B,8]\n"
             "%4 f32[B,4]/[8,1] ^%3 = slice.Tensor %3 1 0 4\n%4 = copy_ %4 %2 drop %2 %4\nreturn %3\n"));
-  Run run;
+  onnx_mem::Run run;
   run.loss = LossKind::kMean;
   const absl::StatusOr<Enacted> enacted = Enact(graph, run);
   ASSERT_TRUE(enacted.ok()) << enacted.status();

@@ -2,12 +2,12 @@
 #ifndef ONNX_MEM_TESTS_ANALYZER_RECORD_RECORDED_MODELS_H_
 #define ONNX_MEM_TESTS_ANALYZER_RECORD_RECORDED_MODELS_H_
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include "nlohmann/json.hpp"
 
 namespace onnx_mem {
 
@@ -22,14 +22,13 @@ inline std::string TextOfFile(const std::string& path) {
   return text.str();
 }
 
-inline const nlohmann::json& Truth() {
-  static const nlohmann::json& truth = *new nlohmann::json(nlohmann::json::parse(TextOfFile(RecordsPath("truth.json"))));
-  return truth;
-}
-
+// By name.
 inline std::vector<std::string> RecordedModels() {
   std::vector<std::string> names;
-  for (const auto& [name, model] : Truth().at("models").items()) names.push_back(name);
+  for (const auto& entry : std::filesystem::directory_iterator(RecordsPath(""))) {
+    if (entry.path().extension() == ".eager") names.push_back(entry.path().stem());
+  }
+  std::sort(names.begin(), names.end());
   return names;
 }
 

@@ -1,15 +1,22 @@
-// What the records of testdata/records take, enacted at the batch of the recording and at two that it never saw, is what
-// the models' own code took, to the byte.
+// What the records of testdata/records take, enacted at the batch of the recording and at two that it never saw, is
+// what the models' own code took, to the byte.
 #include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/analysis.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tests/analyzer/record/recorded_models.h"
 
 namespace onnx_mem {
 namespace {
+
+const nlohmann::json& Truth() {
+  static const nlohmann::json& truth =
+      *new nlohmann::json(nlohmann::json::parse(TextOfFile(RecordsPath("truth.json"))));
+  return truth;
+}
 
 class RecordedModel : public testing::TestWithParam<std::string> {};
 

@@ -1,0 +1,138 @@
+// Records in the metadata of a file: used where they belong to the graph, told where they do not.
+#include "analyzer/onnx/build/recorded.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "onnx/onnx_pb.h"
+
+#include "analyzer/onnx/build/import.h"
+#include "analyzer/onnx/read/sha256.h"
+#include "analyzer/record/lower_record.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr char kRecord[] =
+    "eager 1\ntorch 2.15.0\nprogram eval\n%0 input x f32[B,4]\n%1 f32[B,4] = relu %0\nreturn %1\ntree 1\n";
+
+void AddValue(const std::string& name, onnx::ValueInfoProto& value) {
+  value.set_name(name);
+  auto* type = value.mutable_type()->mutable_tensor_type();
+  type->set_elem_type(onnx::TensorProto::FLOAT);
+  type->mutable_shape()->add_dim()->set_dim_param("batch");
+  type->mutable_shape()->add_dim()->set_dim_value(4);
+}
+
+// y = Relu(x), with a record and the hash that fits it.
+onnx::ModelProto ModelWith(const std::string& record) {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  auto& graph = *model.mutable_graph();
+  AddValue("x", *graph.add_input());
+  AddValue("y", *graph.add_output());
+  auto& node = *graph.add_node();
+  node.set_op_type("Relu");
+  node.add_input("x");
+  node.add_output("y");
+  const auto set = [&](const std::string& key, const std::string& value) {
+    auto& entry = *model.add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
+  };
+  set("onnx_mem.version", "1");
+  set("onnx_mem.graph_hash", GraphHash(graph));
+  set("onnx_mem.program", record);
+  return model;
+}
+
+absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& model, const Bindings& bindings = {}) {
+  absl::StatusOr<ModelFile> file = ModelFile::Parse(model.SerializeAsString(), "model.onnx");
+  if (!file.ok()) return file.status();
+  return file->Import(bindings);
+}
+
+bool Tells(const ImportedModel& model, const std::string& code) {
+  for (const Diagnostic& d : model.diagnostics) {
+    if (d.code == code) return true;
+  }
+  return false;
+}
+
+TEST(Recorded, IsTakenAtTheBatch) {
+  const absl::StatusOr<ImportedModel> model = Import(ModelWith(kRecord), {.batch = 7, .dims = {}, .inputs = {}});
+  ASSERT_TRUE(model.ok()) << model.status();
+  ASSERT_NE(model->graph.record, nullptr);
+  EXPECT_EQ(model->info.source, "record");
+  EXPECT_EQ(model->graph.record->batch, 7);
+  EXPECT_EQ(model->graph.nodes.size(), 1u);  // the graph stays
+}
+
+TEST(Recorded, IsLeftWhereTheGraphHasChanged) {
+  onnx::ModelProto edited = ModelWith(kRecord);
+  edited.mutable_graph()->mutable_node(0)->set_op_type("Neg");
+  const absl::StatusOr<ImportedModel> model = Import(edited);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->graph.record, nullptr);
+  EXPECT_EQ(model->info.source, "graph");
+  EXPECT_TRUE(Tells(*model, "record-stale"));
+}
+
+TEST(Recorded, IsLeftWhereItCannotBeRead) {
+  const absl::StatusOr<ImportedModel> model = Import(ModelWith("eager 2\n"));
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->graph.record, nullptr);
+  EXPECT_TRUE(Tells(*model, "bad-record"));
+}
+
+TEST(Recorded, IsLeftWhereOtherSizesAreAsked) {
+  Bindings wide;
+  wide.inputs["x"] = {2, 8};
+  onnx::ModelProto free = ModelWith(kRecord);
+  free.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)
+      ->set_dim_param("width");
+  free.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)
+      ->set_dim_param("width");
+  const absl::StatusOr<ImportedModel> model = Import(free, wide);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->graph.record, nullptr);
+  EXPECT_TRUE(Tells(*model, "record-sizes"));
+}
+
+TEST(Recorded, StandsForAGraphThatCouldNotBeWritten) {
+  onnx::ModelProto empty = ModelWith(kRecord);
+  empty.mutable_graph()->clear_node();
+  empty.mutable_metadata_props(1)->set_value(GraphHash(empty.graph()));
+  const absl::StatusOr<ImportedModel> model = Import(empty, {.batch = 3, .dims = {}, .inputs = {}});
+  ASSERT_TRUE(model.ok()) << model.status();
+  ASSERT_NE(model->graph.record, nullptr);
+  ASSERT_EQ(model->graph.inputs.size(), 1u);
+  EXPECT_EQ(ToString(model->graph.tensors[model->graph.inputs[0]].shape), "3x4");
+}
+
+TEST(Recorded, IsAFileOfItsOwn) {
+  absl::StatusOr<ModelFile> file = ModelFile::Parse(kRecord, "model.eager");
+  ASSERT_TRUE(file.ok()) << file.status();
+  const absl::StatusOr<ImportedModel> model = file->Import({.batch = 3, .dims = {}, .inputs = {}});
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->info.producer, "pytorch 2.15.0");
+  EXPECT_EQ(model->info.node_count, 1);
+  const absl::StatusOr<ImportedModel> other = file->Import({.batch = {}, .dims = {{"height", 3}}, .inputs = {}});
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(DiagnosticOf(other.status()).code, "unknown-dim");
+  const absl::StatusOr<ModelFile> newer = ModelFile::Parse("eager 9\n", "model.eager");
+  ASSERT_FALSE(newer.ok());
+  EXPECT_EQ(DiagnosticOf(newer.status()).code, "bad-record");
+}
+
+TEST(Sha256, GivesTheStandardsExamples) {
+  EXPECT_EQ(Sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(Sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6459a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(Sha256(std::string(1000000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+}  // namespace
+}  // namespace onnx_mem
