@@ -127,8 +127,9 @@ TensorRef ComputeLoss(Machine& m, LossKind kind, const Graph& graph, const Execu
   m.SetOrigin(nullptr);
   TensorRef loss;
   const bool any = std::any_of(outputs.begin(), outputs.end(),
-                               [&](TensorId id) { return executor.value(id)->requires_grad; });
+                               [&](TensorId id) { return executor.value(id) && executor.value(id)->requires_grad; });
   for (TensorId id : outputs) {
+    if (executor.value(id) == nullptr) continue;
     if (any && !executor.value(id)->requires_grad) continue;  // no loss is made of what nothing is learnt from
     TensorRef one = eager::LossOfOutput(m, kind, graph, id, executor.value(id));
     loss = loss == nullptr ? one : eager::AddLosses(m, loss, one);

@@ -16,6 +16,13 @@ namespace {
 void Factory(AtenCall& c) {
   if (!c.result_strides.empty()) c.node.attributes["strides"] = c.result_strides;
 }
+// empty_like(x), x.new_zeros(...): of the type of x, which is another one under autocast.
+void FactoryLike(AtenCall& c) {
+  Factory(c);
+  if (!c.IsTensor(0) || c.graph.tensors[c.Tensor(0)].dtype != c.result().dtype) return;
+  c.TakeInputs({0});
+  c.node.attributes["like_input"] = int64_t{1};
+}
 void One(AtenCall& c) { c.TakeInputs({0}); }
 void Two(AtenCall& c) { c.TakeInputs({0, 1}); }
 void Three(AtenCall& c) { c.TakeInputs({0, 1, 2}); }
@@ -350,11 +357,13 @@ constexpr auto kSameName = std::to_array<std::string_view>(
      "isnan", "isfinite", "nonzero", "diagonal"});
 
 constexpr auto kFactories = std::to_array<std::string_view>(
-    {"arange", "arange.start", "arange.start_step", "empty.memory_format", "empty_like", "empty_strided", "eye", "eye.m",
-     "full", "full_like", "linspace", "logspace", "new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros",
-     "ones", "ones_like", "rand", "rand_like", "randint", "randint.low", "randint_like", "randn", "randn_like",
-     "randperm", "scalar_tensor", "tril_indices", "triu_indices", "zeros", "zeros_like", "_efficientzerotensor",
-     "_make_dep_token", "tensor", "bernoulli", "bernoulli.p", "multinomial", "normal.float_float", "hann_window"});
+    {"arange", "arange.start", "arange.start_step", "empty.memory_format", "empty_strided", "eye", "eye.m", "full",
+     "linspace", "logspace", "ones", "rand", "randint", "randint.low", "randn", "randperm", "scalar_tensor",
+     "tril_indices", "triu_indices", "zeros", "_efficientzerotensor", "multinomial", "normal.float_float",
+     "hann_window"});
+constexpr auto kFactoriesLike = std::to_array<std::string_view>(
+    {"bernoulli", "bernoulli.p", "empty_like", "full_like", "new_empty", "new_empty_strided", "new_full", "new_ones",
+     "new_zeros", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like"});
 
 // What writes numbers over a tensor.
 constexpr auto kOverwrites = std::to_array<std::string_view>({"bernoulli.float", "bernoulli.Tensor", "cauchy",
@@ -547,6 +556,7 @@ std::vector<AtenRow> BuildRows() {
   std::vector<AtenRow> rows(kRows.begin(), kRows.end());
   for (std::string_view name : kSameName) rows.push_back({name, name, One});
   for (std::string_view name : kFactories) rows.push_back({name, "full", Factory});
+  for (std::string_view name : kFactoriesLike) rows.push_back({name, "full", FactoryLike});
   for (std::string_view name : kOverwrites) rows.push_back({name, "overwrite", One});
   for (std::string_view name : kCompareWithNumber) rows.push_back({name, "compare", One});
   for (std::string_view name : kCompareWithTensor) rows.push_back({name, "compare", Two});

@@ -261,13 +261,18 @@ class Lowering {
           if (in_function_) before_function_.emplace(number, tensor_of(number));
           Drop(tensor_of(number));
         }
-        tensor_of(number) = outputs[i];
+        SetTensor(number, outputs[i]);
       }
     }
     for (ValueNumber number : line.drops) {
       if (!kept_.contains(number)) Drop(tensor_of(number));
     }
     return absl::OkStatus();
+  }
+
+  void SetTensor(ValueNumber number, TensorId id) {
+    if (backward_ != nullptr) before_backward_.emplace_back(number, tensor_of(number));
+    tensor_of(number) = id;
   }
 
   absl::Status MapArguments(const Line& line, const AtenRow& row, Node& node) {
@@ -340,6 +345,7 @@ class Lowering {
   absl::Status StartBackward(const Line& line) {
     for (const auto& [gradient, output] : line.pairs) {
       ASSIGN_OR_RETURN(const TensorId id, AddValue(gradient, absl::StrCat("%", gradient), TensorKind::kActivation));
+      before_backward_.emplace_back(gradient, TensorId());
       tensor_of(gradient) = id;
       if (tensor_of(output).valid()) function_.gradients_of.emplace_back(id, tensor_of(output));
     }
@@ -352,6 +358,9 @@ class Lowering {
       const auto before = before_function_.find(input);
       const TensorId to = before != before_function_.end() ? before->second : tensor_of(input);
       if (tensor_of(gradient).valid() && to.valid()) function_.gradients_to.emplace_back(tensor_of(gradient), to);
+    }
+    for (; !before_backward_.empty(); before_backward_.pop_back()) {  // forward has none of what backward makes
+      tensor_of(before_backward_.back().first) = before_backward_.back().second;
     }
     backward_ = nullptr;
     if (function_.span.last >= function_.span.first && grad_) out_.functions.push_back(std::move(function_));
@@ -438,6 +447,7 @@ class Lowering {
   int64_t reentrant_ = 0;
   UserFunction function_;
   UserFunction* backward_ = nullptr;  // where lines go while its backward is read
+  std::vector<std::pair<ValueNumber, TensorId>> before_backward_;  // what its lines changed, first change first
   bool in_function_ = false;
   absl::flat_hash_map<ValueNumber, TensorId> before_function_;  // of values that its forward writes over
 };

@@ -27,7 +27,8 @@ struct Coverage {
 
 Coverage RuleCoverage(const Analysis& analysis) {
   Coverage coverage;
-  coverage.total = static_cast<int64_t>(analysis.graph.nodes.size());
+  const bool recorded = analysis.info.source == "record";
+  coverage.total = recorded ? analysis.info.node_count : static_cast<int64_t>(analysis.graph.nodes.size());
   coverage.known = coverage.total;
   for (const Diagnostic& diagnostic : analysis.diagnostics) {
     if (diagnostic.code == kNoRule) coverage.known = std::min(coverage.known, coverage.total - diagnostic.count);
@@ -69,7 +70,7 @@ Table CoverageTable(const Analysis& analysis) {
     table.rows.push_back({std::move(what), coverage.known, coverage.total});
   };
   add("nodes with a memory rule", RuleCoverage(analysis));
-  add("outputs with a known size", ShapeCoverage(analysis.graph));
+  if (!analysis.graph.nodes.empty()) add("outputs with a known size", ShapeCoverage(analysis.graph));
   add("operators with a module path", ModuleCoverage(MainFigures(analysis)->program));
   return table;
 }

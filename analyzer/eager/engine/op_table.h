@@ -8,6 +8,10 @@
 // * attribute "inplace" = 1 on an operator that may write into its first input means that it does.
 // * attribute "requires_grad_none" = 1: the result is detached (a mask, an index, a comparison).
 //
+//   recorded     (what only a record of the running model has) unsafe_view as_strided {strides} leaf (x, which requires
+//                a gradient from here on) copy (x, y: over all of x, which may be a view) overwrite (x: by numbers)
+//                var_mean mse_loss recurrent_layers {kind, states, biases, layers, p, bidirectional, batch_first}; of
+//                factories {strides, like_input}
 //   views        reshape (target = output shape; a view where strides allow, else a copy: aten::reshape) - view of the
 //                same element count; permute {perm}; expand; slice {axes, starts, ends, steps} (non-negative, clamped);
 //                select {axis, index}; split {axis, sizes}; unbind {axis}; squeeze {axes}; unsqueeze {axes};

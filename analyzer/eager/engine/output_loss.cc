@@ -33,7 +33,7 @@ bool IsOneOf(std::string_view op, std::span<const std::string_view> ops) {
 // last positions, a wider type.
 constexpr auto kBehindHead = std::to_array<std::string_view>(
     {"add", "add_scalar", "cast", "clone", "contiguous", "div", "div_scalar", "mul", "mul_scalar", "permute", "reshape",
-     "slice", "squeeze", "tanh", "transpose", "unsqueeze", "view"});
+     "slice", "squeeze", "tanh", "transpose", "unsafe_view", "unsqueeze", "view"});
 constexpr auto kLinear = std::to_array<std::string_view>({"linear", "matmul", "addmm"});
 
 // The operand that a node made; else the first.

@@ -258,10 +258,8 @@ void EnactVarMean(Machine& m, const Call& call, Outputs& out) {
   const TensorRef mean = m.Allocate(dims, x->dtype);
   node.Save(mean);
   node.Output(out[0]);
-  if (out.size() > 1) {
-    out[1] = mean;
-    node.Output(mean);
-  }
+  node.Output(mean);
+  if (out.size() > 1) out[1] = mean;
   node.Formula([r = ReductionOf(*x, ArgumentsOf(call).axes)](Backward& b) {
     TensorRef of_variance, of_mean;
     if (b.grad(0) != nullptr) {

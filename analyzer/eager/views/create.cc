@@ -15,7 +15,8 @@ void EnactFactory(Machine& m, const Call& call, Outputs& out) {
     if (!call.node.outputs[i].valid()) continue;
     const Dims& dims = call.output_dims(i);
     const bool laid_out = i == 0 && strides.size() == dims.size();
-    out[i] = m.Allocate(dims, call.output(i).dtype,
+    const bool like = IntAttribute(call.node, "like_input", 0) != 0 && call.input(0) != nullptr;
+    out[i] = m.Allocate(dims, like ? call.input(0)->dtype : call.output(i).dtype,
                         laid_out ? Dims(strides.begin(), strides.end()) : ContiguousStrides(dims));
   }
 }

@@ -317,7 +317,9 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
   imported.graph.batch = bindings.batch.value_or(imported.info.file_batch);
   imported.info.bound_dims = std::move(bound.dims);
   AddImportNotes(model, imported);
-  if (impl_->record != nullptr) BindRecord(impl_->record, imported);
+  if (impl_->record != nullptr) {
+    BindRecord(impl_->record, bindings.batch.value_or(imported.info.file_batch), imported);
+  }
   return imported;
 }
 

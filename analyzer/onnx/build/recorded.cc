@@ -82,9 +82,9 @@ std::shared_ptr<const record::Record> RecordOf(const onnx::ModelProto& model, st
   return std::make_shared<const record::Record>(*std::move(read));
 }
 
-void BindRecord(std::shared_ptr<const record::Record> record, ImportedModel& model) {
+void BindRecord(std::shared_ptr<const record::Record> record, int64_t batch, ImportedModel& model) {
   Graph& graph = model.graph;
-  auto bound = std::make_shared<BoundRecord>(BoundRecord{.record = std::move(record), .batch = model.info.file_batch});
+  auto bound = std::make_shared<BoundRecord>(BoundRecord{.record = std::move(record), .batch = batch});
   Run run;
   run.training = bound->record->train.has_value();
   absl::StatusOr<Lowered> lowered = LowerRecord(*bound, run);

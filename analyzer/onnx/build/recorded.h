@@ -29,9 +29,9 @@ std::string GraphHash(const onnx::GraphProto& graph);
 // to the graph or cannot be read; null where there is none.
 std::shared_ptr<const record::Record> RecordOf(const onnx::ModelProto& model, std::vector<Diagnostic>& diagnostics);
 
-// Puts the record beside the graph, unless the graph was bound to other sizes than the record has at that batch
+// Puts the record beside the graph, unless the graph was bound to other sizes than the record has at `batch`
 // (diagnostic "record-sizes").
-void BindRecord(std::shared_ptr<const record::Record> record, ImportedModel& model);
+void BindRecord(std::shared_ptr<const record::Record> record, int64_t batch, ImportedModel& model);
 
 // A graph of the record's own: its inputs, stored tensors and outputs, no nodes. Error: InvalidArgument "bad-record";
 // "unknown-dim", "unknown-input" for bindings other than the batch.
