@@ -69,9 +69,8 @@ std::string ShortHelp() {
                                      kPurpose, several ? "{" : "", others, several ? "}" : "");
   for (const CommandRow& row : CommandRows()) text += Examples(row.examples);
   return text +
-         "\nExporting from PyTorch (keeps BatchNorm and module names, weights not needed):\n"
-         "  torch.onnx.export(model.train(), args, \"m.onnx\", dynamo=False,\n"
-         "      training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)\n\n"
+         "\nFrom Python, with all that an export loses (pip install . in a checkout):\n"
+         "  onnx_mem.export(model, (x,), \"m.onnx\")\n\n"
          "All options: onnx-mem --help\n";
 }
 

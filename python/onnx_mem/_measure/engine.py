@@ -28,6 +28,7 @@ class Engine:
 
     def __init__(self):
         self._no_zeros: set[int] = set()
+        self._frames: list = []                    # of torch.utils.checkpoint, whose node's turn has not come
 
     @contextlib.contextmanager
     def hooks(self) -> Iterator[None]:
@@ -42,6 +43,13 @@ class Engine:
             ctx.materialize_grads = value
         with contextlib.ExitStack() as stack:
             patch(stack, FunctionCtx, "set_materialize_grads", set_materialize_grads)
+            frame = torch.utils.checkpoint._CheckpointFrame
+            make = frame.__init__
+
+            def noted(this, *args, **kwargs):
+                make(this, *args, **kwargs)
+                self._frames.append(this)
+            patch(stack, frame, "__init__", noted)
             stack.enter_context(torch.autograd.graph.saved_tensors_hooks(pack, lambda h: h.tensor))
             yield
 
@@ -65,38 +73,52 @@ class Engine:
             for m, _ in n.next_functions:
                 if m is not None:
                     waits[m] = waits.get(m, 0) + 1
-        incoming = {root: {0: torch.ones_like(loss)}}
+        ones = torch.ones_like(loss)                # torch.autograd.backward holds it until it returns
+        incoming = {root: {0: ones}}
         count, ready = 0, [(_rank(root), 0, root)]
         while ready:
             _, _, n = heapq.heappop(ready)
             gradients = incoming.pop(n, {})
             if n.name().endswith("AccumulateGrad"):
                 if gradients:
-                    _accumulate(n.variable, gradients)
+                    shared = any(o is gradients[0] for d in incoming.values() for o in d.values())
+                    _accumulate(n.variable, gradients, shared)
                 continue
             args = [gradients.pop(i, None) for i in range(len(n._input_metadata))]
             outs = self._call(n, args) if any(a is not None for a in args) else None
-            del args, gradients
-            for h in own.pop(n):
-                h.tensor = None
-            h = None
             python = isinstance(n, BackwardCFunction)
             outs = list(outs) if outs is not None else [None] * len(n.needs_input_grad if python else n.next_functions)
             edges = list(n.next_functions)
             if python:                                 # one result per argument of forward, one edge per tensor of them
                 outs = [g for g, needed in zip(outs, n.needs_input_grad) if needed]
                 edges = [e for e in edges if e[0] is not None]
+            for i, (m, slot) in enumerate(edges):      # validate_outputs, while what came in and was saved lives
+                if m is not None and outs[i] is not None:
+                    outs[i] = _fitted(outs[i], m, slot)
+            del args, gradients
+            for h in own.pop(n):
+                h.tensor = None
+            h = None
+            self._release_frames()
             for i, (m, slot) in enumerate(edges):
                 g, outs[i] = outs[i], None
                 if m is None:
                     continue
                 if g is not None:
-                    self._hand_on(m, slot, g, incoming)
+                    self._hand_on(m, slot, g, incoming, outs)
                 del g
                 waits[m] -= 1
                 if waits[m] == 0:
                     count += 1
                     heapq.heappush(ready, (_rank(m), count, m))
+
+    def _release_frames(self):
+        """What a checkpoint holds goes with the last saved tensor of it (SavedVariable::reset_data in C++)."""
+        for frame in [f for f in self._frames if f.is_recomputed.get(_TASK)]:
+            holders = [h for h in (w() for w in frame.weak_holders) if h is not None]
+            if all(h.handles.get(_TASK, frame) is None for h in holders):
+                frame.saved_args, frame.recompute_fn = [], None
+                self._frames.remove(frame)
 
     def _call(self, n, args):
         if not isinstance(n, BackwardCFunction):
@@ -109,16 +131,14 @@ class Engine:
         return outs if isinstance(outs, tuple) else (outs,)
 
     @staticmethod
-    def _hand_on(m, slot, g, incoming):
-        shape = tuple(m._input_metadata[slot].shape)
-        if shape != tuple(g.shape):
-            g = g.sum_to_size(shape)
+    def _hand_on(m, slot, g, incoming, others):
         met = incoming.setdefault(m, {})
         if slot not in met:
             met[slot] = g
             return
         old = met.pop(slot)
-        if (old.shape == g.shape and torch._C._storage_Use_Count(old.untyped_storage()._cdata) == 2
+        shared = any(o is old for d in incoming.values() for o in d.values()) or any(o is old for o in others)
+        if (not shared and old.shape == g.shape and torch._C._storage_Use_Count(old.untyped_storage()._cdata) == 2
                 and torch._prims_common.is_non_overlapping_and_dense_or_false(old)):
             old.add_(g)
             met[slot] = old
@@ -126,16 +146,21 @@ class Engine:
             met[slot] = old + g
 
 
+def _fitted(g, m, slot):
+    shape = tuple(m._input_metadata[slot].shape)
+    return g if shape == tuple(g.shape) else g.sum_to_size(shape)
+
+
 def _rank(n):
     return _LAST if n.name().endswith("AccumulateGrad") else -n._sequence_nr()
 
 
-def _accumulate(parameter, gradients):
+def _accumulate(parameter, gradients, shared):
     g = gradients.pop(0)
     if parameter.grad is not None:
         parameter.grad.add_(g)
     else:                                       # taken over when dense with the parameter's strides, else copied
-        parameter.grad = g.detach() if g.stride() == parameter.stride() else g.clone()
+        parameter.grad = g.detach() if g.stride() == parameter.stride() and not shared else g.clone()
 
 
 def graph_nodes(root) -> list:

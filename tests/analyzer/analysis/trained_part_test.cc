@@ -24,12 +24,10 @@ std::string Language(std::string_view output, std::string_view weights, std::str
 std::string LossOf(std::string_view text) {
   const absl::StatusOr<Enacted> enacted = Enact(ParseGraph(text), Run());
   if (!enacted.ok()) return enacted.status().ToString();
-  const auto over = std::find_if(enacted->assumptions.begin(), enacted->assumptions.end(),
-                                 [](const std::string& a) { return a.starts_with("loss over"); });
   const std::string kind = enacted->loss == LossKind::kCrossEntropy ? "cross-entropy"
                            : enacted->loss == LossKind::kMean       ? "mean"
                                                                     : "other";
-  return over == enacted->assumptions.end() ? kind : absl::StrCat(kind, ", ", *over);
+  return enacted->loss_tokens == 0 ? kind : absl::StrCat(kind, ", loss over ", enacted->loss_tokens, " tokens");
 }
 
 TEST(LossOfTokens, LogitsOverTheVocabularyAreTrainedByCrossEntropy) {

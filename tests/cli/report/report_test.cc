@@ -80,8 +80,8 @@ TEST(WithinLimits, EveryRunMustFit) {
 
 TEST(RenderJson, HasTheFieldsOfTheContractInOrder) {
   const Json json = Json::parse(RenderJson(SampleReport(), Screen()));
-  EXPECT_EQ(Keys(json), (std::vector<std::string>{"schema", "tool", "command", "model", "bindings", "assumptions",
-                                                  "runs", "scaling", "diagnostics"}));
+  EXPECT_EQ(Keys(json), (std::vector<std::string>{"schema", "tool", "command", "model", "source", "bindings",
+                                                  "assumptions", "runs", "scaling", "diagnostics"}));
   EXPECT_EQ(json["bindings"].dump(), R"({"batch":4,"seq":16})");
   EXPECT_EQ(json["model"]["parameters"], 100);
   const Json& run = json["runs"][0];

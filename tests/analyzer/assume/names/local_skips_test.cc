@@ -13,20 +13,6 @@ namespace {
 using Program = LoweredProgram;
 using Nodes = std::pair<int32_t, int32_t>;
 
-TEST(LocalSkips,
-     WhatASkipIsMadeOfKeepsItsName) {  // x = stem(x); e = enc(x); m = mid(e); h = up(m); dec(torch.cat([h, e]))
-  Program p;
-  const TensorId x = p.Run("conv", {p.input()}, "stem");     // 0
-  const TensorId e = p.Run("conv", {x}, "enc");              // 1
-  const TensorId m = p.Run("conv", {e}, "mid");              // 2
-  const TensorId h = p.Run("conv", {m}, "up");               // 3
-  const TensorId joined = p.Run("cat", {h, e}, "", {4, 4});  // 4
-  const TensorId d = p.Run("conv", {joined}, "dec");         // 5
-  p.Run("conv", {d}, "last");                                // 6
-  EXPECT_EQ(p.Release(x), Nodes(6, 1));
-  EXPECT_EQ(p.Release(m), Nodes(3, 3)) << "its reader's result is joined at once";
-}
-
 TEST(LocalSkips, ADenseLayerAddsToOneName) {  // x = stem(x); x = conv(x); x = torch.cat([x, self.f(x)], 1)
   Program p;
   const TensorId x = p.Run("conv", {p.input()}, "stem");
@@ -35,21 +21,6 @@ TEST(LocalSkips, ADenseLayerAddsToOneName) {  // x = stem(x); x = conv(x); x = t
   const TensorId joined = p.Run("cat", {y, f}, "", {4, 4});
   p.Run("conv", {joined}, "last");
   EXPECT_EQ(p.Release(x), Nodes(1, 1));
-}
-
-TEST(LocalSkips,
-     AGatedSkipTakesOverTheNameAndTheJoinThatOfTheOther) {  // x2 = att(d, x2); d = torch.cat([x2, d]); d = dec(d)
-  Program p;
-  const TensorId skip = p.Run("conv", {p.input()}, "c2");        // 0
-  const TensorId low = p.Run("conv", {skip}, "c3");              // 1
-  const TensorId d = p.Run("conv", {low}, "up");                 // 2
-  const TensorId gate = p.Run("conv", {d}, "att > att.gate");    // 3
-  const TensorId gated = p.Run("mul", {skip, gate}, "att");      // 4
-  const TensorId joined = p.Run("cat", {gated, d}, "", {4, 4});  // 5
-  const TensorId out = p.Run("conv", {joined}, "dec");           // 6
-  p.Run("conv", {out}, "last");                                  // 7
-  EXPECT_EQ(p.Release(gated), Nodes(7, 5));
-  EXPECT_EQ(p.Release(d), Nodes(5, 5));
 }
 
 TEST(LocalSkips, CodeThatNeedsSeveralNamesMayNameAll) {  // d1 = ...; d2 = ...; d3 = ...; u1 = self.u1(d3, d2); u2 = ...
