@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
@@ -256,7 +257,21 @@ void Gather(AtenCall& c) {
 
 // --- shapes
 
+// An empty cache is a tensor of shape [0], which torch.cat leaves out whatever the others' rank is
+// (aten/src/ATen/native/TensorShape.cpp, cat_should_skip_tensor).
+bool IsLeftOutOfCat(const AtenCall& c, TensorId id) {
+  const Shape& shape = c.graph.tensors[id].shape;
+  return shape.rank() == 1 && shape.dims[0] == 0;
+}
+
 void Cat(AtenCall& c) {
+  c.node.inputs = c.Tensors(0, "tensors");
+  std::erase_if(c.node.inputs, [&](TensorId id) { return IsLeftOutOfCat(c, id); });
+  if (c.node.inputs.empty()) c.node.inputs = c.Tensors(0, "tensors");
+  c.node.attributes["axis"] = c.Axis(c.Int(1, "dim", 0), c.rank(c.node.outputs[0]));
+}
+
+void Stack(AtenCall& c) {
   c.node.inputs = c.Tensors(0, "tensors");
   c.node.attributes["axis"] = c.Int(1, "dim", 0);
 }
@@ -520,7 +535,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"squeeze", "squeeze", One},
     {"squeeze.dim", "squeeze", One},
     {"squeeze.dims", "squeeze", One},
-    {"stack", "stack", Cat},
+    {"stack", "stack", Stack},
     {"std.correction", "std", Axes},
     {"sub.Scalar", "sub", Arithmetic},
     {"sub.Tensor", "sub", Arithmetic},

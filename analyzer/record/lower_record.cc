@@ -406,7 +406,7 @@ class Lowering {
     for (TensorId id(0); graph().tensors.contains(id); id = TensorId(id.value() + 1)) {
       int32_t& release = releases_[static_cast<size_t>(id.value())];
       const bool made = graph().tensors[id].producer.valid();
-      if (made && release < 0) release = count - 1;  // a name that lives until forward returns
+      if (made && release < 0) release = count;  // what the caller holds: an output, or a cache in one
     }
     for (TensorId id : graph().outputs) releases_[static_cast<size_t>(id.value())] = count;
     if (out_.loss.valid()) releases_[static_cast<size_t>(out_.loss.value())] = count;

@@ -67,7 +67,7 @@ TEST(LowerRecord, ReleasesWherePythonDid) {
   EXPECT_EQ(ReleaseOf(lowered, "%4.2"), 3);
   EXPECT_EQ(ReleaseOf(lowered, "%5"), 4);  // the caller's
   const Lowered named = LowerLines("%0 input x f32[B]\n%1 f32[B] = relu %0\n%2 f32[B] = neg %1\nreturn %2\n");
-  EXPECT_EQ(ReleaseOf(named, "%1"), 1);  // a name that lives until forward returns
+  EXPECT_EQ(ReleaseOf(named, "%1"), 2);  // nobody let go of it: a cache in what forward returned
 }
 
 TEST(LowerRecord, NumbersTheCallsOfAModule) {
@@ -81,6 +81,17 @@ TEST(LowerRecord, LeavesOutWhatRunsOnTheHost) {
   const Lowered lowered = LowerLines(
       "%0 input x f32[B]\n%1 f32[3]:cpu = arange 3\n%2 f32[3]:cpu = mul.Tensor %1 2\n%3 f32[B] = relu %0\nreturn %3\n");
   EXPECT_EQ(lowered.graph.nodes.size(), 1u);
+}
+
+// What the first update of a cache in transformers does: its gradient is that of the keys.
+TEST(LowerRecord, LeavesEmptyTensorsOutOfACat) {
+  const Lowered lowered = LowerLines(
+      "%0 input x f32[B,4]\n%1 f32[0] = zeros [0]\n%2 f32[B,4] = cat [%1,%0] -1 drop %1\nreturn %2\n");
+  const Node& cat = lowered.graph.nodes[NodeId(1)];
+  EXPECT_EQ(cat.op, "cat");
+  ASSERT_EQ(cat.inputs.size(), 1u);
+  EXPECT_EQ(lowered.graph.tensors[cat.inputs[0]].name, "x");
+  EXPECT_EQ(IntAttribute(cat, "axis", 0), 1);
 }
 
 TEST(LowerRecord, SaysWhatIsAssumed) {
