@@ -70,10 +70,9 @@ class Lowering {
     if (program.loss >= 0) kept_.insert(program.loss);
   }
 
-  absl::StatusOr<Lowered> Run(const Program* other) {
+  absl::StatusOr<Lowered> Run() {
     out_.recorded = true;
     RETURN_IF_ERROR(Declare());
-    if (other != nullptr) RETURN_IF_ERROR(DeclareConstantsOf(*other));
     for (const Line& line : program_.lines) RETURN_IF_ERROR(Lower(line));
     Finish();
     return std::move(out_);
@@ -130,27 +129,6 @@ class Lowering {
     ASSIGN_OR_RETURN(Dims strides, StridesOf(type));
     if (!strides.empty()) out_.strides[id] = std::move(strides);
     if (type.root >= 0 && tensor_of(type.root).valid()) out_.windows[id] = tensor_of(type.root);
-    return absl::OkStatus();
-  }
-
-  // Tables that the first call of the other mode has made stay with the module, unless this mode has made them too.
-  absl::Status DeclareConstantsOf(const Program& other) {
-    std::vector<const ValueType*> own;
-    for (const Value& v : program_.values) {
-      if (v.kind == Value::Kind::kConstant && v.type.device.empty()) own.push_back(&v.type);
-    }
-    for (size_t i = 0; i < other.values.size(); ++i) {
-      const Value& v = other.values[i];
-      if (v.kind != Value::Kind::kConstant || !v.type.device.empty()) continue;
-      const auto same = std::find_if(own.begin(), own.end(), [&](const ValueType* type) { return *type == v.type; });
-      if (same != own.end()) {
-        own.erase(same);
-        continue;
-      }
-      ASSIGN_OR_RETURN(Dims dims, DimsAt(v.type.dims, batch_));
-      graph().initializers.push_back(AddTensor(absl::StrCat("constant %", i, " of the other mode"), v.type.dtype,
-                                               std::move(dims), TensorKind::kBuffer));
-    }
     return absl::OkStatus();
   }
 
@@ -457,10 +435,11 @@ class Lowering {
 
 absl::StatusOr<Lowered> LowerRecord(const BoundRecord& bound, const Run& run) {
   const record::Record& r = *bound.record;
+  // Tables of the other mode are none of this one's: a module may drop them as it changes mode, and need not have been
+  // in it.
   const std::optional<record::Program>& asked = run.training ? r.train : r.eval;
   const std::optional<record::Program>& other = run.training ? r.eval : r.train;
-  const record::Program& program = asked ? *asked : *other;
-  return record::Lowering(program, bound.batch, run).Run(asked && other ? &*other : nullptr);
+  return record::Lowering(asked ? *asked : *other, bound.batch, run).Run();
 }
 
 }  // namespace onnx_mem

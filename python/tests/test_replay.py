@@ -37,6 +37,31 @@ def test_autocast_in_the_model_is_as_on_a_gpu():
         assert onnx_mem.verify(record, Mixed(), torch.zeros(2, 16), batch=9, **options).same
 
 
+def test_tables_are_those_of_the_mode():
+    class BiasTable(torch.nn.Module):               # as timm's LevIT and TinyViT: gathered once for evaluation
+        def __init__(self):
+            super().__init__()
+            self.fc, self.bias = torch.nn.Linear(16, 16), torch.nn.Parameter(torch.zeros(4))
+            self.table = None
+
+        def train(self, mode=True):
+            self.table = None
+            return super().train(mode)
+
+        def forward(self, x):
+            index = torch.zeros(16, dtype=torch.int64, device=x.device)
+            if self.training:
+                return self.fc(x) + self.bias[index]
+            if self.table is None:
+                self.table = self.bias[index]
+            return self.fc(x) + self.table
+    record = onnx_mem.record(BiasTable(), torch.zeros(2, 16))
+    tables = {mode: [v["shape"] for v in p["values"] if v["kind"] == "const"] for mode, p in record.programs.items()}
+    assert tables == {"eval": [[16]], "train": []}
+    for options in (dict(), dict(training=False)):
+        assert onnx_mem.verify(record, BiasTable(), torch.zeros(2, 16), batch=9, **options).same
+
+
 def test_checkpoint_reentrant_is_marked():
     class Reentrant(torch.nn.Module):
         def __init__(self):

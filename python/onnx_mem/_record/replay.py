@@ -79,7 +79,7 @@ class Replay(torch.nn.Module):
         self._after_line = after_line
         self._programs = {k: at_batch(p, batch) for k, p in record.programs.items()}
         self._blocks = {k: _nested(p["lines"]) for k, p in self._programs.items()}
-        self._own: dict = {}
+        self._own: dict = {}                       # (mode, number) -> table
         values = next(iter(self._programs.values()))["values"]
         for v in values:
             if v["kind"] == "param":
@@ -87,21 +87,12 @@ class Replay(torch.nn.Module):
                 self.register_parameter(_key(v), torch.nn.Parameter(made, requires_grad=v["trained"]))
             elif v["kind"] == "buffer":
                 self.register_buffer(_key(v), self._window(v, values))
-        for mode, p in self._programs.items():
-            seen: list[str] = []
-            for i, v in enumerate(p["values"]):
-                if v["kind"] == "const":            # tables kept outside the buffers: memory like theirs
-                    self._own[mode, i] = self._constant(v, seen)
 
-    def _constant(self, v, seen):
-        """One for both programs: a window of the same shape on the first call's cache is the same tensor."""
-        if v["device"] == "cpu":
-            return self._empty(v)
-        name = f"const/{v['dtype']}/{v['shape']}/{seen.count(str(v))}".replace(".", "_")
-        seen.append(str(v))
-        if not hasattr(self, name):
-            self.register_buffer(name, self._empty(v))
-        return getattr(self, name)
+    def _table(self, mode, number, v):
+        """A table kept outside the buffers, as the model has it: made by the first call in a mode, and kept."""
+        if (mode, number) not in self._own:
+            self._own[mode, number] = self._empty(v)
+        return self._own[mode, number]
 
     @staticmethod
     def _empty(v):
@@ -124,7 +115,7 @@ class Replay(torch.nn.Module):
             if v["kind"] in ("param", "buffer"):
                 env[i] = getattr(self, _key(v))
             elif v["kind"] == "const":
-                env[i] = self._own[mode, i]
+                env[i] = self._table(mode, i, v)
             elif v["kind"] == "input":
                 env[i] = flat.pop(0)
         flat = None

@@ -77,6 +77,19 @@ TEST(LowerRecord, NumbersTheCallsOfAModule) {
   EXPECT_EQ(lowered.graph.nodes[NodeId(1)].calls, std::vector<std::string>{"a_1"});
 }
 
+TEST(LowerRecord, TakesTheTablesOfItsOwnModeOnly) {
+  const std::string lines =
+      "%0 input x f32[B]\n%1 const f32[3]\n%2 f32[B] = relu %0\nreturn %2\n"
+      "program eval\n%0 input x f32[B]\n%1 const f32[5]\n%2 const f32[3]\n%3 f32[B] = relu %0\nreturn %3\n";
+  onnx_mem::Run run;
+  EXPECT_EQ(DumpGraph(LowerLines(lines, run).graph),
+            "input x float32 2\ninitializer constant %1 float32 3\nrelu:6 = relu(x) -> %2 float32 2\noutputs %2\n");
+  run.training = false;
+  EXPECT_EQ(DumpGraph(LowerLines(lines, run).graph),
+            "input x float32 2\ninitializer constant %1 float32 5\ninitializer constant %2 float32 3\n"
+            "relu:12 = relu(x) -> %3 float32 2\noutputs %3\n");
+}
+
 TEST(LowerRecord, LeavesOutWhatRunsOnTheHost) {
   const Lowered lowered = LowerLines(
       "%0 input x f32[B]\n%1 f32[3]:cpu = arange 3\n%2 f32[3]:cpu = mul.Tensor %1 2\n%3 f32[B] = relu %0\nreturn %3\n");
