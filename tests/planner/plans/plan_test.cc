@@ -100,6 +100,7 @@ TEST(PlanModel, TheSameLimitGivesTheSamePlans) {
 TEST(PlanModel, BeatsTheChoicesByHandOfResNet50) {
   const Loaded loaded = Load("resnet50.train.ts.op17.onnx", 64);
   PlanRequest request = Request(120);
+  request.time_limit_s = 20;  // unoptimised, the iterations take seconds
   request.budget_line = BudgetLine::kLive;
   const auto chosen = [&](int64_t budget) {
     request.budget_bytes = budget;
