@@ -75,15 +75,7 @@ set(operator_places "^(analyzer/(onnx|record|lower|assume|eager)/|tests/|bench/|
 
 set(drawer "(^|/)(utils?|helpers?|misc|common|types)(_test)?(/|\\.(h|cc)$)")
 
-if(NOT ROOT)
-  message(FATAL_ERROR "ROOT is not set")
-endif()
-set(faults 0)
-function(fault text)
-  message(NOTICE "${text}")
-  math(EXPR count "${faults} + 1")
-  set(faults ${count} PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/faults.cmake)
 
 # The layer of a path such as "analyzer/graph/ids.h", or "" outside all of them.
 function(layer_of path result)

@@ -8,15 +8,7 @@
 # again in another test, but not be one of the program's.
 cmake_minimum_required(VERSION 3.25)
 
-if(NOT ROOT)
-  message(FATAL_ERROR "ROOT is not set")
-endif()
-set(faults 0)
-function(fault text)
-  message(NOTICE "${text}")
-  math(EXPR count "${faults} + 1")
-  set(faults ${count} PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/faults.cmake)
 
 foreach(folder analyzer planner cli include library tests bench)
   file(GLOB_RECURSE found RELATIVE ${ROOT} ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cc)

@@ -20,7 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "analyzer/assume/names/calls.h"
 #include "analyzer/graph/graph.h"
 

@@ -1,0 +1,10 @@
+# For the checks of the tree, which run as cmake -DROOT=DIR -P: fault(TEXT) tells of a fault and counts it in `faults`.
+if(NOT ROOT)
+  message(FATAL_ERROR "ROOT is not set")
+endif()
+set(faults 0)
+function(fault text)
+  message(NOTICE "${text}")
+  math(EXPR count "${faults} + 1")
+  set(faults ${count} PARENT_SCOPE)
+endfunction()
