@@ -24,7 +24,7 @@ struct Report::Content {
     if (!savings) return whole;
     const std::lock_guard lock(mutex);
     if (!saved) saved = savings();
-    whole.savings = *saved;
+    std::get<AnalyzePart>(whole.part).savings = *saved;
     return whole;
   }
 

@@ -139,7 +139,7 @@ Analysis AnalysisFrom(onnx_mem::Answered answered) {
 
 Plans PlansFrom(onnx_mem::Answered answered) {
   Plans plans;
-  const onnx_mem::PlanPart& part = *answered.report.plan;
+  const onnx_mem::PlanPart& part = std::get<onnx_mem::PlanPart>(answered.report.part);
   plans.assumptions = answered.report.assumptions;
   plans.notes = NotesFrom(answered.report.notes);
   plans.status = NameOf(part.answer.status);
@@ -160,9 +160,10 @@ Fitting FittingFrom(onnx_mem::Answered answered) {
   fitting.assumptions = report.assumptions;
   fitting.notes = NotesFrom(report.notes);
   fitting.model = ModelFrom(report.model);
-  fitting.batch = report.asked_batch;
+  const auto& fit = std::get<onnx_mem::FitPart>(report.part);
+  fitting.batch = fit.asked_batch;
   fitting.fits = answered.yes;
-  for (const onnx_mem::CardFit& card : report.cards) fitting.cards.push_back(CardFrom(card));
+  for (const onnx_mem::CardFit& card : fit.cards) fitting.cards.push_back(CardFrom(card));
   for (const onnx_mem::FitWay& way : answered.ways) fitting.ways.push_back(WayFrom(way));
   fitting.report = ReportOf(std::move(answered));
   return fitting;
@@ -170,7 +171,7 @@ Fitting FittingFrom(onnx_mem::Answered answered) {
 
 Comparison ComparisonFrom(onnx_mem::Answered answered) {
   Comparison comparison;
-  const onnx_mem::Comparison& report = *answered.report.comparison;
+  const onnx_mem::Comparison& report = *std::get<onnx_mem::ComparePart>(answered.report.part);
   comparison.assumptions = report.base.report.assumptions;
   comparison.notes = NotesFrom(answered.warnings);
   comparison.base = SideFrom(report.base);

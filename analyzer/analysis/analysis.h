@@ -31,9 +31,8 @@ struct Workload {
 };
 
 // Figures of one run (training or inference) of one workload. Bytes.
-struct RunFigures {
-  MemoryProgram program;  // training: the steady step (2 and later)
-  Timeline timeline;
+// What a training step or an inference takes, in bytes.
+struct PeakFigures {
   int64_t peak_bytes = 0;             // exact sizes, each storage once
   int64_t first_step_peak_bytes = 0;  // training only: step 1, in which optimizer state first appears
   int64_t allocated_peak_bytes = 0;   // with the allocator's rounding and with workspace
@@ -50,6 +49,11 @@ struct RunFigures {
   int64_t ideal_peak_bytes = 0;       // inference only: a runtime that plans ahead, no Python frames
   std::optional<int64_t> ideal_arena_bytes;  // inference only: its activations in one arena with planned offsets
   bool at_least = false;              // something could not be known: the figures are lower bounds
+};
+
+struct RunFigures : PeakFigures {
+  MemoryProgram program;  // training: the steady step (2 and later)
+  Timeline timeline;
 };
 
 struct Analysis {

@@ -164,7 +164,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels&
   request.every_table = false;
   request.top = options.top;
   answer.report = BuildReport(request, std::move(sweep.runs), sweep.beyond, *sweep.first);
-  answer.yes = WithinLimits(answer.report);
+  answer.yes = WithinLimits(answer.report.runs, limits);
   if (!advise) return answer;
   answer.savings = [file, workload, options, card = FindGpu(local ? local->gpu.name : options.gpu)] {
     return SavingsOf(*file, workload, options, card.ok() ? &*card : nullptr);

@@ -30,7 +30,7 @@ struct Answered {
   Report report = {};
   std::vector<Diagnostic> warnings = {};
   bool yes = true;  // within every limit that was asked about
-  // analyze: what would save most, for report.savings. It takes longer than all the rest; empty: not to be told.
+  // analyze: what would save most, for AnalyzePart::savings. It takes longer than all the rest; empty: not to be told.
   std::function<Table()> savings = nullptr;
   std::vector<FitWay> ways = {};  // fit: those of the table "ways"
   // plan: the plan that was given, else the chosen one, as "pytorch" or "json"; empty without a chosen plan.

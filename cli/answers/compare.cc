@@ -170,7 +170,7 @@ absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels&
   if (options.max_increase_percent) comparison->gate = CheckGate(*comparison, *options.max_increase_percent);
   Report& report = answer.report;
   report.command = options.command;
-  report.comparison = comparison;
+  report.part = ComparePart(comparison);
   report.shown_table = options.by == By::kLayer ? "layers" : "";
   report.top = options.top.value_or(kDefaultTop);
   report.top_given = options.top.has_value();

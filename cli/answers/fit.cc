@@ -58,7 +58,7 @@ std::vector<Mode> PartsOf(Mode mode) {
   return {mode};
 }
 
-absl::StatusOr<CardFit::Part> FitPart(Meter& meter, const Workload& workload, int64_t usable_bytes) {
+absl::StatusOr<CardFit::Part> MeasurePart(Meter& meter, const Workload& workload, int64_t usable_bytes) {
   CardFit::Part part;
   part.name = workload.mode == Mode::kInference ? "inference" : "training";
   ASSIGN_OR_RETURN(const Footprint asked, meter.Measure(workload));
@@ -81,12 +81,13 @@ absl::StatusOr<CardFit> FitCard(Meter& meter, Workload workload, const Target& t
   card.usable_bytes = target.usable_bytes;
   for (Mode mode : PartsOf(workload.mode)) {
     workload.mode = mode;
-    ASSIGN_OR_RETURN(CardFit::Part part, FitPart(meter, workload, target.usable_bytes));
+    ASSIGN_OR_RETURN(CardFit::Part part, MeasurePart(meter, workload, target.usable_bytes));
     card.parts.push_back(std::move(part));
   }
   return card;
 }
 
+// What is asked about, its part without cards.
 absl::StatusOr<Report> StartReport(const ModelFile& file, const Options& options, Workload workload) {
   workload.mode = PartsOf(workload.mode).front();
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
@@ -98,7 +99,7 @@ absl::StatusOr<Report> StartReport(const ModelFile& file, const Options& options
   report.bound_dims = analysis.info.bound_dims;
   report.assumptions = analysis.assumptions;
   report.notes = analysis.diagnostics;
-  report.asked_batch = analysis.batch;
+  report.part = FitPart{.asked_batch = analysis.batch};
   return report;
 }
 
@@ -114,14 +115,15 @@ absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& ope
   ASSIGN_OR_RETURN(Report report, StartReport(*file, options, workload));
   Meter meter(*file);
   Answered answer;
+  std::vector<CardFit>& cards = std::get<FitPart>(report.part).cards;
   for (const Target& target : targets) {
     ASSIGN_OR_RETURN(CardFit card, FitCard(meter, workload, target));
     answer.yes = answer.yes && card.parts.front().fits;
-    report.cards.push_back(std::move(card));
+    cards.push_back(std::move(card));
   }
   // Ways for the first card that is too small.
   size_t small = 0;
-  while (small < targets.size() && report.cards[small].parts.front().fits) ++small;
+  while (small < targets.size() && cards[small].parts.front().fits) ++small;
   std::vector<FitWay> ways;
   if (small < targets.size()) {
     const Target& target = targets[small];

@@ -139,13 +139,13 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   report.top = 0;  // csv and md hold the whole curve
   report.top_given = options.top.has_value();
   if (report.top_given) report.top = *options.top;
-  report.plan = std::move(part);
+  answer.yes = part.answer.chosen.has_value();
+  report.part = std::move(part);
   if (!options.exports.empty()) RETURN_IF_ERROR(WriteExports(report, options));
 
   for (const Diagnostic& diagnostic : report.notes) {
     if (diagnostic.severity == Severity::kWarning) answer.warnings.push_back(diagnostic);
   }
-  answer.yes = report.plan->answer.chosen.has_value();
   answer.report = std::move(report);
   return answer;
 }

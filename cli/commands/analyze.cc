@@ -17,7 +17,7 @@ absl::StatusOr<Answer> RunAnalyze(const Options& given) {
     return AnalyzeModels(options, limits);
   }
   ASSIGN_OR_RETURN(Answered answered, AnswerAnalyze(options));
-  if (answered.savings) answered.report.savings = answered.savings();
+  if (answered.savings) std::get<AnalyzePart>(answered.report.part).savings = answered.savings();
   return AnswerOf(answered, options);
 }
 

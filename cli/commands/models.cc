@@ -121,7 +121,6 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& options, const std::vector<L
   const bool over = std::any_of(models.rows.begin(), models.rows.end(), [&](const Row& row) {
     return std::get<std::string>(CellAt(models, row, "fits")) == "no";
   });
-  report.limits = limits;
   report.shown_table = options.by == By::kLayer ? "layers" : "models";
   report.tables = {std::move(models), std::move(layers)};
   report.top = options.top.value_or(0);

@@ -15,7 +15,7 @@ std::string IntervalText(int64_t low, int64_t high, ByteUnit units) {
   return absl::StrFormat("%s - %s", from.substr(0, from.rfind(' ')), to);
 }
 
-AnswerLine AnswerOf(const Report& report, std::string part_name, const PartSummary& part, ByteUnit units) {
+AnswerLine AnswerOf(std::string part_name, const PartSummary& part, const std::vector<Limit>& limits, ByteUnit units) {
   AnswerLine line;
   line.part = std::move(part_name);
   line.at_least = part.at_least;
@@ -23,7 +23,7 @@ AnswerLine AnswerOf(const Report& report, std::string part_name, const PartSumma
   if (part.device_low_bytes < part.device_high_bytes) {
     line.interval = IntervalText(part.device_low_bytes, part.device_high_bytes, units);
   }
-  for (const Limit& limit : report.limits) {
+  for (const Limit& limit : limits) {
     if (!line.verdict.empty()) line.verdict += "; ";
     line.verdict += VerdictText(part.device_bytes, limit, units);
     line.within = line.within && part.device_bytes <= limit.bytes;
@@ -39,10 +39,10 @@ std::string CardText(const Limit& limit, const std::string& size) {
 
 }  // namespace
 
-std::vector<AnswerLine> AnswerLines(const Report& report, const RunSummary& run, ByteUnit units) {
+std::vector<AnswerLine> AnswerLines(const RunSummary& run, const std::vector<Limit>& limits, ByteUnit units) {
   std::vector<AnswerLine> lines;
-  if (run.training) lines.push_back(AnswerOf(report, "training", *run.training, units));
-  if (run.inference) lines.push_back(AnswerOf(report, "inference", *run.inference, units));
+  if (run.training) lines.push_back(AnswerOf("training", *run.training, limits, units));
+  if (run.inference) lines.push_back(AnswerOf("inference", *run.inference, limits, units));
   return lines;
 }
 

@@ -19,7 +19,7 @@ struct AnswerLine {
   std::string verdict;    // "fits RTX 4090 (24.0 GiB), 25 %"; "" without a limit
   bool within = true;     // every limit
 };
-std::vector<AnswerLine> AnswerLines(const Report& report, const RunSummary& run, ByteUnit units);
+std::vector<AnswerLine> AnswerLines(const RunSummary& run, const std::vector<Limit>& limits, ByteUnit units);
 
 // "fits 24.0 GiB, 25 %", "over the budget of 4.00 GiB by 1.98 GiB".
 std::string VerdictText(int64_t bytes, const Limit& limit, ByteUnit units);

@@ -32,8 +32,10 @@ std::string CsvTable(const Table& table, int64_t top) {
 }  // namespace
 
 std::string RenderCsv(const Report& report, const Screen&) {
-  if (report.comparison) return CompareCsv(*report.comparison, report);
-  if (!report.cards.empty()) return CsvTable(FitTable(report), 0);
+  if (const auto* compared = std::get_if<ComparePart>(&report.part)) return CompareCsv(**compared, report);
+  if (const auto* fit = std::get_if<FitPart>(&report.part)) {
+    return CsvTable(FitTable(*fit, TableNamed(report, "ways")), 0);
+  }
   if (report.command == "check") return CsvTable(FindingsTable(report.notes), 0);
   const Table* shown = TableNamed(report, report.shown_table);
   return shown ? CsvTable(*shown, report.top) : CsvTable(RunTable(report), 0);

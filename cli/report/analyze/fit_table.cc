@@ -13,8 +13,8 @@ Cell NumberOrUnknown(const std::optional<int64_t>& number) { return number ? Cel
 std::string YesOrNo(bool yes) { return yes ? "yes" : "no"; }
 
 // The card that the ways are for: the first one that is too small.
-const CardFit* SmallCard(const Report& report) {
-  for (const CardFit& card : report.cards) {
+const CardFit* SmallCard(const FitPart& fit) {
+  for (const CardFit& card : fit.cards) {
     if (!card.parts.front().fits) return &card;
   }
   return nullptr;
@@ -22,7 +22,7 @@ const CardFit* SmallCard(const Report& report) {
 
 }  // namespace
 
-Table FitTable(const Report& report) {
+Table FitTable(const FitPart& fit, const Table* ways) {
   Table table{"fit",
               "Does it fit",
               {{"gpu", "card"},
@@ -40,19 +40,18 @@ Table FitTable(const Report& report) {
               {},
               7};
   table.has_total = false;
-  for (const CardFit& card : report.cards) {
+  for (const CardFit& card : fit.cards) {
     for (const CardFit::Part& part : card.parts) {
-      table.rows.push_back({card.name, card.usable_bytes, report.asked_batch, part.name, std::string(), std::string(),
+      table.rows.push_back({card.name, card.usable_bytes, fit.asked_batch, part.name, std::string(), std::string(),
                             std::string(), part.device_bytes, YesOrNo(part.fits),
                             part.batch_known ? Cell(part.largest_batch) : Cell(), NumberOrUnknown(part.largest_bytes),
                             NumberOrUnknown(part.beyond_bytes)});
     }
   }
-  const Table* ways = TableNamed(report, "ways");
-  const CardFit* card = SmallCard(report);
+  const CardFit* card = SmallCard(fit);
   if (ways == nullptr || card == nullptr) return table;
   for (const Row& way : ways->rows) {
-    table.rows.push_back({card->name, card->usable_bytes, report.asked_batch, card->parts.front().name,
+    table.rows.push_back({card->name, card->usable_bytes, fit.asked_batch, card->parts.front().name,
                           CellAt(*ways, way, "change"), CellAt(*ways, way, "flags"), CellAt(*ways, way, "cost"),
                           CellAt(*ways, way, "device_bytes"), YesOrNo(true), CellAt(*ways, way, "largest_batch"),
                           Cell(), Cell()});
@@ -60,7 +59,7 @@ Table FitTable(const Report& report) {
   return table;
 }
 
-Table CardsTable(const Report& report) {
+Table CardsTable(const FitPart& fit) {
   Table table{"cards",
               "Cards",
               {{"gpu", "card"},
@@ -72,7 +71,7 @@ Table CardsTable(const Report& report) {
               {},
               3};
   table.has_total = false;
-  for (const CardFit& card : report.cards) {
+  for (const CardFit& card : fit.cards) {
     for (const CardFit::Part& part : card.parts) {
       table.rows.push_back({card.name.empty() ? Cell() : Cell(card.name), card.usable_bytes, part.name,
                             part.device_bytes, std::string(part.fits ? "fits" : "too large"), LargestText(part)});

@@ -9,10 +9,11 @@ namespace onnx_mem {
 
 // "fit": a row for each card and part as the run was asked for ("change" is empty), then a row for each way to make it
 // fit, which is of the first card that is too small.
-Table FitTable(const Report& report);
+// `ways`: the report's table of them, or nullptr.
+Table FitTable(const FitPart& fit, const Table* ways);
 
 // "cards": a row for each card and part, for people.
-Table CardsTable(const Report& report);
+Table CardsTable(const FitPart& fit);
 
 }  // namespace onnx_mem
 

@@ -158,7 +158,7 @@ void WriteTimeOf(JsonWriter& json, const std::optional<PartSummary>& part) {
 }
 
 // An estimate in nanoseconds on a card, which is a default one unless "card_named".
-void WriteTime(JsonWriter& json, const Report& report, const RunSummary& run) {
+void WriteTime(JsonWriter& json, bool card_named, const RunSummary& run) {
   const PartSummary& part = MainPart(run);
   json.Key("time");
   if (!part.time) {
@@ -167,7 +167,7 @@ void WriteTime(JsonWriter& json, const Report& report, const RunSummary& run) {
   }
   json.BeginObject();
   json.Key("card").String(part.time->card);
-  json.Key("card_named").Bool(report.card_named);
+  json.Key("card_named").Bool(card_named);
   json.Key("assumptions").BeginArray(Layout::kOneLine);
   for (const std::string& assumption : part.time->assumptions) json.String(assumption);
   json.EndArray();
@@ -180,7 +180,7 @@ void WriteTime(JsonWriter& json, const Report& report, const RunSummary& run) {
 
 }  // namespace
 
-void WriteRuns(JsonWriter& json, const Report& report) {
+void WriteRuns(JsonWriter& json, const Report& report, bool card_named) {
   json.Key("runs").BeginArray();
   for (const RunSummary& run : report.runs) {
     json.BeginObject();
@@ -192,7 +192,7 @@ void WriteRuns(JsonWriter& json, const Report& report) {
     json.Key("backward").Int(run.backward_flops);
     json.Key("macs").Int(run.forward_flops / 2);
     json.EndObject();
-    WriteTime(json, report, run);
+    WriteTime(json, card_named, run);
     json.EndObject();
   }
   json.EndArray();
@@ -214,13 +214,13 @@ void WriteScaling(JsonWriter& json, const std::optional<Scaling>& scaling) {
   json.EndObject();
 }
 
-void WriteLimits(JsonWriter& json, const Report& report) {
-  if (report.limits.empty()) return;
-  for (const Limit& limit : report.limits) {
+void WriteLimits(JsonWriter& json, const Report& report, const std::vector<Limit>& limits) {
+  if (limits.empty()) return;
+  for (const Limit& limit : limits) {
     if (!limit.name.empty()) json.Key("gpu").String(limit.name);
     json.Key(limit.kind == Limit::Kind::kBudget ? "budget_bytes" : "gpu_memory_bytes").Int(limit.bytes);
   }
-  json.Key("fits").Bool(WithinLimits(report));
+  json.Key("fits").Bool(WithinLimits(report.runs, limits));
 }
 
 void WriteShape(JsonWriter& json, const Shape& shape) {
@@ -290,11 +290,11 @@ void WriteAssumptions(JsonWriter& json, const Report& report) {
 
 }  // namespace
 
-void WriteAnalyses(JsonWriter& json, const Report& report) {
+void WriteAnalyses(JsonWriter& json, const Report& report, const AnalyzePart& analyzed) {
   WriteAssumptions(json, report);
-  WriteLimits(json, report);
-  WriteRuns(json, report);
-  WriteScaling(json, report.scaling);
+  WriteLimits(json, report, analyzed.limits);
+  WriteRuns(json, report, analyzed.card_named);
+  WriteScaling(json, analyzed.scaling);
 }
 
 namespace {
@@ -331,9 +331,9 @@ void WriteCard(JsonWriter& json, const CardFit& card) {
   }
 }
 
-void WriteFit(JsonWriter& json, const Report& report) {
+void WriteFit(JsonWriter& json, const Report& report, const FitPart& fit) {
   json.Key("bindings").BeginObject(Layout::kOneLine);
-  json.Key("batch").Int(report.asked_batch);
+  json.Key("batch").Int(fit.asked_batch);
   for (const auto& [name, size] : report.bound_dims) {
     if (name != "batch") json.Key(name).Int(size);
   }
@@ -341,9 +341,9 @@ void WriteFit(JsonWriter& json, const Report& report) {
   json.Key("assumptions").BeginObject();
   for (const auto& [name, value] : report.assumptions) json.Key(name).String(value);
   json.EndObject();
-  WriteCard(json, report.cards.front());
+  WriteCard(json, fit.cards.front());
   json.Key("cards").BeginArray();
-  for (const CardFit& card : report.cards) {
+  for (const CardFit& card : fit.cards) {
     json.BeginObject();
     WriteCard(json, card);
     json.EndObject();
@@ -360,17 +360,25 @@ std::string RenderJson(const Report& report, const Screen&) {
   json.Key("tool").BeginObject(Layout::kOneLine);
   json.Key("name").String("onnx-mem").Key("version").String(ONNX_MEM_VERSION).EndObject();
   json.Key("command").String(report.command);
-  if (report.comparison) WriteComparison(json, *report.comparison);
+  if (const auto* compared = std::get_if<ComparePart>(&report.part)) WriteComparison(json, **compared);
   if (!report.model.path.empty()) WriteModel(json, report.model);
-  if (report.plan) {
-    WriteAssumptions(json, report);
-    WritePlan(json, *report.plan);
-  } else {
-    if (!report.runs.empty()) WriteAnalyses(json, report);
-    if (!report.cards.empty()) WriteFit(json, report);
-    if (!report.savings.key.empty()) WriteTable(json, report.savings, 0);
+  const auto tables = [&] {
     for (const Table& table : report.tables) WriteTable(json, table, report.top);
-  }
+  };
+  const auto analyzed = [&](const AnalyzePart& part) {
+    WriteAnalyses(json, report, part);
+    if (!part.savings.key.empty()) WriteTable(json, part.savings, 0);
+    tables();
+  };
+  const auto planned = [&](const PlanPart& part) {
+    WriteAssumptions(json, report);
+    WritePlan(json, part);
+  };
+  const auto fitted = [&](const FitPart& part) {
+    WriteFit(json, report, part);
+    tables();
+  };
+  std::visit(ForPart{analyzed, planned, fitted, [&](const auto&) { tables(); }}, report.part);
   if (!report.model.path.empty()) WriteDiagnostics(json, report.notes);
   json.EndObject();
   std::string text = json.Take();

@@ -15,10 +15,10 @@ namespace onnx_mem {
 void WriteModel(JsonWriter& json, const ModelSummary& model);
 
 // The members "bindings", "assumptions", limits, "runs", "scaling".
-void WriteAnalyses(JsonWriter& json, const Report& report);
+void WriteAnalyses(JsonWriter& json, const Report& report, const AnalyzePart& analyzed);
 
 // The member "runs".
-void WriteRuns(JsonWriter& json, const Report& report);
+void WriteRuns(JsonWriter& json, const Report& report, bool card_named);
 
 // The categories of an inference, whose activations are one.
 std::vector<std::pair<std::string_view, int64_t>> InferenceBreakdown(const PartSummary& part);

@@ -54,18 +54,18 @@ std::string AssumedMarkdown(const Report& report) {
 }
 
 // Does it fit, the largest batch that does, and what makes it fit: of several cards a table in place of the sentences.
-std::string FitMarkdown(const Report& report, const Screen& screen) {
+std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& screen) {
   std::string text;
   const std::string model = MarkdownText(BaseName(report.model.path));
-  if (report.cards.size() > 1) {
-    absl::StrAppendFormat(&text, "**%s, batch %d**\n\n", model, report.asked_batch);
-    text += MarkdownTable(CardsTable(report), 0, screen);
+  if (fit.cards.size() > 1) {
+    absl::StrAppendFormat(&text, "**%s, batch %d**\n\n", model, fit.asked_batch);
+    text += MarkdownTable(CardsTable(fit), 0, screen);
   } else {
-    const CardFit& card = report.cards.front();
+    const CardFit& card = fit.cards.front();
     for (const CardFit::Part& part : card.parts) {
       const std::string proof = LargestProofText(part, screen.units);
       absl::StrAppendFormat(&text, "%s**%s, batch %d: %s needs %s** - %s\n\nLargest batch that fits: %s%s%s\n",
-                            text.empty() ? "" : "\n", model, report.asked_batch, part.name,
+                            text.empty() ? "" : "\n", model, fit.asked_batch, part.name,
                             FormatBytesIn(part.device_bytes, screen.units),
                             MarkdownText(VerdictText(part.device_bytes,
                                                      {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units)),
@@ -96,23 +96,25 @@ std::string CheckMarkdown(const Report& report, const Screen& screen) {
 }  // namespace
 
 std::string RenderMarkdown(const Report& report, const Screen& screen) {
-  if (report.comparison) return CompareMarkdown(*report.comparison, report, screen);
-  if (!report.cards.empty()) return FitMarkdown(report, screen);
+  if (const auto* compared = std::get_if<ComparePart>(&report.part)) return CompareMarkdown(**compared, report, screen);
+  if (const auto* fit = std::get_if<FitPart>(&report.part)) return FitMarkdown(report, *fit, screen);
   if (report.command == "check") return CheckMarkdown(report, screen);
   std::string text;
+  const auto* analyzed = std::get_if<AnalyzePart>(&report.part);
+  const std::vector<Limit> limits = analyzed != nullptr ? analyzed->limits : std::vector<Limit>();
   for (const RunSummary& run : report.runs) {
-    for (const AnswerLine& line : AnswerLines(report, run, screen.units)) {
+    for (const AnswerLine& line : AnswerLines(run, limits, screen.units)) {
       absl::StrAppendFormat(&text, "**%s%s: %s needs %s%s**%s%s\n\n", MarkdownText(BaseName(report.model.path)),
                             absl::StrFormat(", batch %d", run.batch), line.part, line.at_least ? "at least " : "",
                             line.size, line.verdict.empty() ? "" : " - ", line.verdict);
     }
   }
-  if (report.plan) {
+  if (const auto* planned = std::get_if<PlanPart>(&report.part)) {
     const std::vector<std::string> lines = PlanAnswerLines(report, screen);
     for (size_t i = 0; i < lines.size(); ++i) {
       absl::StrAppendFormat(&text, i == 0 ? "**%s**\n\n" : "%s\n\n", MarkdownText(lines[i]));
     }
-    if (const Table segments = SegmentsTable(*report.plan); !segments.rows.empty()) {
+    if (const Table segments = SegmentsTable(*planned); !segments.rows.empty()) {
       text += MarkdownTable(segments, 0, screen) + "\n";
     }
   }

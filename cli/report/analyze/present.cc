@@ -31,7 +31,7 @@ absl::Status WriteFile(const std::string& path, const std::string& text) {
 }  // namespace
 
 std::string ShownAs(const FormatRow& format, const Report& report, const Screen& screen) {
-  if (report.cards.empty() || format.name != "table") return format.render(report, screen);
+  if (!std::holds_alternative<FitPart>(report.part) || format.name != "table") return format.render(report, screen);
   Report without_notes = report;
   without_notes.notes.clear();
   return format.render(without_notes, screen);

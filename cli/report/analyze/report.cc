@@ -23,20 +23,7 @@ std::vector<PhaseSpan> SpansOf(const MemoryProgram& program) {
 
 PartSummary SummarizePart(const RunFigures& figures, const Clock* clock) {
   PartSummary part;
-  part.peak_bytes = figures.peak_bytes;
-  part.first_step_peak_bytes = figures.first_step_peak_bytes;
-  part.allocated_peak_bytes = figures.allocated_peak_bytes;
-  part.reserved_peak_bytes = figures.reserved_peak_bytes;
-  part.device_bytes = figures.device_bytes;
-  part.device_low_bytes = figures.device_low_bytes;
-  part.device_high_bytes = figures.device_high_bytes;
-  part.workspace_bytes = figures.workspace_bytes;
-  part.context_bytes = figures.context_bytes;
-  part.peak_low_bytes = figures.peak_low_bytes;
-  part.peak_high_bytes = figures.peak_high_bytes;
-  part.ideal_peak_bytes = figures.ideal_peak_bytes;
-  part.ideal_arena_bytes = figures.ideal_arena_bytes;
-  part.at_least = figures.at_least;
+  static_cast<PeakFigures&>(part) = figures;
   part.breakdown = figures.timeline.at_peak;
   const StepId peak = figures.timeline.peak_step;
   if (figures.program.steps.contains(peak)) {
@@ -61,7 +48,7 @@ std::string ParameterDType(const std::vector<Parameter>& parameters) {
   return std::string(NameOf(parameters.front().dtype));
 }
 
-void AddTables(const ReportRequest& request, const Analysis& analysis, Report& report) {
+void AddTables(const ReportRequest& request, const Analysis& analysis, AnalyzePart& part, Report& report) {
   const auto wanted = [&](By by) { return request.every_table || request.by == by; };
   if (wanted(By::kTensor)) report.tables.push_back(TensorTable(analysis.graph));
   if (wanted(By::kLayer)) report.tables.push_back(LayerTable(analysis, request.clock));
@@ -72,8 +59,8 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, Report& r
     const Modules modules(analysis.parameters);
     if (wanted(By::kTensor))
       report.tables.push_back(LiveTable(*figures, modules, request.every_table ? 0 : report.top));
-    report.layers_at_peak = BytesByLayer(*figures, modules);
-    report.largest_tensors = LiveTable(*figures, modules, report.top == 0 ? 0 : std::max(report.top, kLargestTensors));
+    part.layers_at_peak = BytesByLayer(*figures, modules);
+    part.largest_tensors = LiveTable(*figures, modules, report.top == 0 ? 0 : std::max(report.top, kLargestTensors));
   }
   if (analysis.inference && (request.every_table || (request.verbose && request.by == By::kNone))) {
     Table skips = SkipTable(analysis.inference->program);
@@ -170,9 +157,9 @@ std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const
   return law;
 }
 
-bool WithinLimits(const Report& report) {
-  for (const Limit& limit : report.limits) {
-    for (const RunSummary& run : report.runs) {
+bool WithinLimits(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits) {
+  for (const Limit& limit : limits) {
+    for (const RunSummary& run : runs) {
       for (const std::optional<PartSummary>* part : {&run.training, &run.inference}) {
         if (*part && (*part)->device_bytes > limit.bytes) return false;
       }
@@ -189,17 +176,19 @@ Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, c
   report.bound_dims = analysis.info.bound_dims;
   report.assumptions = analysis.assumptions;
   report.runs = std::move(runs);
-  report.scaling = ComputeScaling(report.runs, beyond);
-  report.limits = request.limits;
+  AnalyzePart part;
+  part.scaling = ComputeScaling(report.runs, beyond);
+  part.limits = request.limits;
   if (request.clock != nullptr) {
-    report.card_named = request.clock->named;
-    report.time_unknown = request.clock->unknown;
+    part.card_named = request.clock->named;
+    part.time_unknown = request.clock->unknown;
   }
   report.top = request.top.value_or(kDefaultTop);
   report.top_given = request.top.has_value();
   report.verbose = request.verbose;
   report.notes = analysis.diagnostics;
-  if (report.runs.size() == 1) AddTables(request, analysis, report);
+  if (report.runs.size() == 1) AddTables(request, analysis, part, report);
+  report.part = std::move(part);
   return report;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "analyzer/analysis/analysis.h"
@@ -37,22 +38,8 @@ struct PeakPlace {
   std::string module;
 };
 
-// Figures of one training step or one inference.
-struct PartSummary {
-  int64_t peak_bytes = 0;
-  int64_t first_step_peak_bytes = 0;
-  int64_t allocated_peak_bytes = 0;
-  int64_t reserved_peak_bytes = 0;
-  int64_t device_bytes = 0;
-  int64_t device_low_bytes = 0;
-  int64_t device_high_bytes = 0;
-  int64_t workspace_bytes = 0;
-  int64_t context_bytes = 0;
-  int64_t peak_low_bytes = 0;   // 0, 0: not known
-  int64_t peak_high_bytes = 0;
-  int64_t ideal_peak_bytes = 0;
-  std::optional<int64_t> ideal_arena_bytes;
-  bool at_least = false;  // lower bounds
+// Figures of one training step or one inference, without the program that gave them.
+struct PartSummary : PeakFigures {
   BytesByCategory breakdown = {};
   PeakPlace peak;
   int64_t steps = 0;
@@ -100,8 +87,6 @@ struct Limit {
   std::string state = {};  // of the GPU in this machine, told in place of the size: "local, 20 GiB free of 24 GiB"
 };
 
-struct Comparison;
-
 // What onnx-mem fit answers for one card.
 struct CardFit {
   struct Part {
@@ -120,30 +105,47 @@ struct CardFit {
   std::vector<Part> parts;  // the first one answers
 };
 
+// What is told of one model at one batch or several.
+struct AnalyzePart {
+  std::optional<Scaling> scaling = {};
+  std::vector<Limit> limits = {};
+  bool card_named = false;        // the card of the times is the user's choice
+  std::string time_unknown = {};  // why there are no times
+  // For one batch, what the first screen shows of who holds the peak:
+  std::vector<std::pair<std::string, int64_t>> layers_at_peak = {};  // BytesByLayer
+  Table largest_tensors = {};                                        // LiveTable, the largest few
+  Table savings = {};  // what would save most; without a key: not looked for
+};
+
+struct FitPart {
+  std::vector<CardFit> cards = {};
+  int64_t asked_batch = 0;
+};
+
+struct TablesPart {};  // the tables and the notes are all that there is to tell
+
+struct Comparison;
+using ComparePart = std::shared_ptr<const Comparison>;  // its sides are reports
+
 struct Report {
   std::string command;
   ModelSummary model;
   std::map<std::string, int64_t> bound_dims;  // symbolic dimensions; of the first run
   std::vector<std::pair<std::string, std::string>> assumptions;
-  std::vector<RunSummary> runs;  // one per batch; empty where no model was analyzed
-  std::optional<Scaling> scaling;
-  std::vector<Limit> limits;
-  bool card_named = false;   // the card of the times is the user's choice
-  std::string time_unknown;  // why there are no times
-  // For one batch, what the first screen shows of who holds the peak:
-  std::vector<std::pair<std::string, int64_t>> layers_at_peak;  // BytesByLayer
-  Table largest_tensors;                                        // LiveTable, the largest few
-  std::vector<Table> tables;                                    // what was asked for
-  std::string shown_table;                                      // key of the table that --by asks for, or ""
-  int64_t top = 0;                                              // rows of a list; 0: all
-  bool top_given = false;                                       // by the user
+  std::vector<RunSummary> runs;  // of AnalyzePart one per batch, of PlanPart the step without any plan, else none
+  std::vector<Table> tables;     // what was asked for
+  std::string shown_table;       // key of the table that --by asks for, or ""
+  int64_t top = 0;               // rows of a list; 0: all
+  bool top_given = false;        // by the user
   bool verbose = false;
   std::vector<Diagnostic> notes;
-  std::optional<PlanPart> plan;  // of onnx-mem plan; runs[0] is then the step without any plan
-  std::shared_ptr<const Comparison> comparison;  // of onnx-mem compare; the members above are then empty
-  Table savings;                 // what would save most; without a key: not looked for
-  std::vector<CardFit> cards;    // of onnx-mem fit
-  int64_t asked_batch = 0;
+  std::variant<TablesPart, AnalyzePart, PlanPart, FitPart, ComparePart> part;
+};
+
+// A function for each part that a report may have, for std::visit.
+template <class... Functions>
+struct ForPart : Functions... {
+  using Functions::operator()...;
 };
 
 // What of an analysis is to be told beyond the key figures.
@@ -182,7 +184,7 @@ std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const
 const PartSummary& MainPart(const RunSummary& run);
 
 // Does every run and part need no more than each limit?
-bool WithinLimits(const Report& report);
+bool WithinLimits(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits);
 
 // nullptr when the report has no such table.
 const Table* TableNamed(const Report& report, std::string_view key);

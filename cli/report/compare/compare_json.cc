@@ -22,7 +22,7 @@ void WriteGroups(JsonWriter& json, std::string_view key, const std::vector<Opera
 void WriteSide(JsonWriter& json, std::string_view key, const ComparedSide& side) {
   json.Key(key).BeginObject();
   WriteModel(json, side.report.model);
-  WriteAnalyses(json, side.report);
+  WriteAnalyses(json, side.report, {});
   json.EndObject();
 }
 
@@ -118,7 +118,7 @@ void WriteAmp(JsonWriter& json, const Comparison& comparison) {
   report.runs = {*comparison.base_amp};
   json.BeginObject();
   json.Key("amp").String(onnx_mem::NameOf(comparison.amp_dtype));
-  WriteRuns(json, report);
+  WriteRuns(json, report, /*card_named=*/false);
   json.EndObject();
 }
 

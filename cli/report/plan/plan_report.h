@@ -14,7 +14,7 @@ namespace onnx_mem {
 
 std::string_view NameOf(PlanStatus status);  // "feasible", "infeasible", "unknown"
 
-// All of these want report.plan and report.runs[0], the step without any plan.
+// All that take a report want its PlanPart and report.runs[0], the step without any plan.
 
 // The answer, the segments to checkpoint, the trade-off, the course of memory.
 std::string PlanText(const Report& report, const Screen& screen);

@@ -32,7 +32,7 @@ Table CurveTable(const PlanPart& part) {
 }
 
 std::string PlanLine(const Report& report) {
-  const PlanAnswer& answer = report.plan->answer;
+  const PlanAnswer& answer = std::get<PlanPart>(report.part).answer;
   std::string text =
       absl::StrFormat("%s batch=%d", BaseName(report.model.path), report.runs.front().batch);
   if (!answer.chosen) return text + " plan=none\n";

@@ -72,7 +72,7 @@ std::string SegmentName(const PlannedSegment& segment) {
 }
 
 std::string SegmentsText(const Report& report, const Screen& screen) {
-  const PlanAnswer& answer = report.plan->answer;
+  const PlanAnswer& answer = std::get<PlanPart>(report.part).answer;
   if (!answer.chosen) return "";
   const ModulePlan& plan = answer.plans[*answer.chosen];
   if (plan.segments.empty()) return "";
@@ -108,7 +108,7 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
 // Rows of the curve to show: the first, the last, the chosen one, and the rest evenly; habits that are beaten have a
 // line of their own.
 std::vector<size_t> ShownRows(const Report& report) {
-  const PlanAnswer& answer = report.plan->answer;
+  const PlanAnswer& answer = std::get<PlanPart>(report.part).answer;
   std::vector<size_t> curve;
   for (size_t i = 0; i < answer.plans.size(); ++i) {
     const ModulePlan& plan = answer.plans[i];
@@ -126,7 +126,7 @@ std::vector<size_t> ShownRows(const Report& report) {
 }
 
 std::string CurveText(const Report& report, const Screen& screen) {
-  const PlanPart& part = *report.plan;
+  const PlanPart& part = std::get<PlanPart>(report.part);
   const PlanAnswer& answer = part.answer;
   const ByteUnit unit = screen.units == ByteUnit::kAuto ? ByteUnit::kAuto : screen.units;
   TextTable table;
@@ -187,7 +187,7 @@ std::string HabitsText(const PlanPart& part, const Screen& screen) {
 
 std::string CourseText(const Report& report, const Screen& screen) {
   const PartSummary& without = *report.runs.front().training;
-  const std::vector<int64_t>& with = report.plan->live_bytes;
+  const std::vector<int64_t>& with = std::get<PlanPart>(report.part).live_bytes;
   if (with.empty() || without.live_bytes.empty()) return "";
   const size_t width = std::min(kSpark, screen.width - 4 * kIndent);
   const auto columns = [&](const std::vector<int64_t>& live) {
@@ -214,7 +214,7 @@ std::vector<std::string> PlanAnswerLines(const Report& report, const Screen& scr
   plain.width = std::numeric_limits<size_t>::max() / 2;  // a sentence is a line
   std::vector<std::string> lines;
   for (const std::string& line : std::vector<std::string>(
-           absl::StrSplit(ChosenText(*report.plan, plain), '\n', absl::SkipWhitespace()))) {
+           absl::StrSplit(ChosenText(std::get<PlanPart>(report.part), plain), '\n', absl::SkipWhitespace()))) {
     lines.emplace_back(absl::StripAsciiWhitespace(line));
   }
   return lines;
@@ -239,7 +239,7 @@ Table SegmentsTable(const PlanPart& part) {
 }
 
 std::string PlanText(const Report& report, const Screen& screen) {
-  const PlanPart& part = *report.plan;
+  const PlanPart& part = std::get<PlanPart>(report.part);
   std::string text;
   for (const std::string& piece :
        {ChosenText(part, screen) + NearPlansText(part, screen), LargestBatchText(part, screen),

@@ -51,9 +51,9 @@ std::string HeadingText(const Report& report, const Screen& screen) {
   return Painted(Shortened(name, room, screen.utf8), Paint::kBold, screen) + details + '\n';
 }
 
-std::string AnswerText(const Report& report, const Screen& screen) {
+std::string AnswerText(const RunSummary& run, const std::vector<Limit>& limits, const Screen& screen) {
   std::string text;
-  for (const AnswerLine& line : AnswerLines(report, report.runs.front(), screen.units)) {
+  for (const AnswerLine& line : AnswerLines(run, limits, screen.units)) {
     const std::string label = absl::StrFormat("%s needs%s", Upper(line.part), line.at_least ? " at least" : "");
     const std::string size = PadLeft(line.size, 10);
     text += std::string(kIndent, ' ') + PadRight(label, 15) + " " + Painted(size, Paint::kBold, screen);
@@ -108,10 +108,8 @@ std::string FindingsText(const std::vector<Diagnostic>& notes, const Screen& scr
   return text;
 }
 
-// A report without runs: what it is about, if that is a model, its tables and its notes.
-std::string TablesText(const Report& report, const Screen& screen) {
-  std::string text = report.model.path.empty() ? "" : HeadingText(report, screen);
-  if (!report.cards.empty()) text += "\n" + FitText(report, screen);
+// What comes behind the heading of a report without runs: its tables and its notes.
+std::string TablesText(const Report& report, std::string text, const Screen& screen) {
   for (const Table& table : report.tables) {
     if (table.rows.empty()) continue;
     if (!text.empty()) text += '\n';
@@ -128,54 +126,73 @@ std::string TrainsLine(const Report& report, const Screen& screen) {
   return "\n" + Wrapped(absl::StrFormat("Trains %s.", trains), screen.width, kIndent, kIndent) + "\n";
 }
 
+// One model at one batch: the answer, then the list that was asked for, or where, when and who.
+std::vector<std::string> RunTexts(const Report& report, const AnalyzePart& analyzed, const Screen& screen) {
+  const RunSummary& run = report.runs.front();
+  std::vector<std::string> parts = {AnswerText(run, analyzed.limits, screen)};
+  if (const Table* shown = TableNamed(report, report.shown_table)) {
+    parts.push_back(shown->key == "shapes" ? ShapesText(*shown, report, screen) : ListText(*shown, report, screen));
+    if (shown->key == "layers") parts.back() += TimeText(run, analyzed, screen);
+    return parts;
+  }
+  parts.push_back(BreakdownText(report, screen));
+  parts.push_back(WhenText(run, analyzed, screen));
+  parts.push_back(WhoText(report, analyzed, screen));
+  parts.push_back(SavingsText(analyzed.savings, report.verbose, screen));
+  if (const Table* skips = TableNamed(report, "skips"); skips && report.verbose) {
+    parts.push_back(ListText(*skips, report, screen));
+  }
+  return parts;
+}
+
 std::string RenderText(const Report& report, const Screen& screen) {
-  if (report.comparison) return CompareText(*report.comparison, report, screen);
-  const Table* shown = TableNamed(report, report.shown_table);
-  if (report.runs.empty()) {
-    const bool models = TableNamed(report, "models") != nullptr;
-    return (models ? ModelsText(report, screen) : TablesText(report, screen)) + TrainsLine(report, screen);
-  }
-  std::vector<std::string> parts = {HeadingText(report, screen)};
-  if (report.plan) {
-    parts.push_back(PlanText(report, screen));
-  } else if (report.runs.size() > 1) {
-    parts.push_back(SweepText(report, screen));
-  } else {
-    parts.push_back(AnswerText(report, screen));
-    if (shown) {
-      parts.push_back(shown->key == "shapes" ? ShapesText(*shown, report, screen)
-                                             : ListText(*shown, report, screen) +
-                                                   (shown->key == "layers" ? TimeText(report, screen) : ""));
-    } else {
-      parts.push_back(BreakdownText(report, screen));
-      parts.push_back(WhenText(report, screen));
-      parts.push_back(WhoText(report, screen));
-      parts.push_back(SavingsText(report, screen));
-      if (const Table* skips = TableNamed(report, "skips"); skips && report.verbose) {
-        parts.push_back(ListText(*skips, report, screen));
-      }
-    }
-  }
-  parts.push_back(AssumedText(report, screen));
-  return Paragraphs(parts);
+  const auto told_of_model = [&](std::vector<std::string> parts) {
+    parts.insert(parts.begin(), HeadingText(report, screen));
+    parts.push_back(AssumedText(report, screen));
+    return Paragraphs(parts);
+  };
+  const auto analyzed = [&](const AnalyzePart& part) {
+    return told_of_model(report.runs.size() > 1 ? std::vector{SweepText(report.runs, part, screen)}
+                                                : RunTexts(report, part, screen));
+  };
+  const auto planned = [&](const PlanPart&) { return told_of_model({PlanText(report, screen)}); };
+  const auto fitted = [&](const FitPart& part) {
+    return TablesText(report, HeadingText(report, screen) + "\n" + FitText(part, screen), screen) +
+           TrainsLine(report, screen);
+  };
+  const auto compared = [&](const ComparePart& part) { return CompareText(*part, report, screen); };
+  const auto tables = [&](const TablesPart&) {
+    if (TableNamed(report, "models") != nullptr) return ModelsText(report, screen) + TrainsLine(report, screen);
+    return TablesText(report, report.model.path.empty() ? "" : HeadingText(report, screen), screen) +
+           TrainsLine(report, screen);
+  };
+  return std::visit(ForPart{analyzed, planned, fitted, compared, tables}, report.part);
 }
 
 std::string RenderQuiet(const Report& report) {
-  if (report.comparison) return CompareQuiet(*report.comparison);
-  if (report.plan) return PlanLine(report);
-  std::string text;
-  for (const CardFit& card : report.cards) {
-    const CardFit::Part& part = card.parts.front();
-    absl::StrAppendFormat(&text, "%s batch=%d %s=%d fits=%d largest=%d\n", BaseName(report.model.path),
-                          report.asked_batch, part.name, part.device_bytes, part.fits ? 1 : 0, part.largest_batch);
-  }
-  for (const RunSummary& run : report.runs) {
-    absl::StrAppendFormat(&text, "%s batch=%d", BaseName(report.model.path), run.batch);
-    if (run.training) text += QuietPart("train", *run.training);
-    if (run.inference) text += QuietPart("infer", *run.inference);
-    text += '\n';
-  }
-  return text;
+  const auto analyzed = [&](const AnalyzePart&) {
+    std::string text;
+    for (const RunSummary& run : report.runs) {
+      absl::StrAppendFormat(&text, "%s batch=%d", BaseName(report.model.path), run.batch);
+      if (run.training) text += QuietPart("train", *run.training);
+      if (run.inference) text += QuietPart("infer", *run.inference);
+      text += '\n';
+    }
+    return text;
+  };
+  const auto fitted = [&](const FitPart& fit) {
+    std::string text;
+    for (const CardFit& card : fit.cards) {
+      const CardFit::Part& part = card.parts.front();
+      absl::StrAppendFormat(&text, "%s batch=%d %s=%d fits=%d largest=%d\n", BaseName(report.model.path),
+                            fit.asked_batch, part.name, part.device_bytes, part.fits ? 1 : 0, part.largest_batch);
+    }
+    return text;
+  };
+  const auto planned = [&](const PlanPart&) { return PlanLine(report); };
+  const auto compared = [](const ComparePart& part) { return CompareQuiet(*part); };
+  const auto nothing = [](const TablesPart&) { return std::string(); };
+  return std::visit(ForPart{analyzed, fitted, planned, compared, nothing}, report.part);
 }
 
 }  // namespace onnx_mem

@@ -75,10 +75,9 @@ std::string PartText(const CardFit& card, const CardFit::Part& part, int64_t bat
 
 }  // namespace
 
-std::string SavingsText(const Report& report, const Screen& screen) {
-  const Table& table = report.savings;
+std::string SavingsText(const Table& table, bool verbose, const Screen& screen) {
   if (table.rows.empty()) return "";
-  if (report.verbose) return RowsWithFlags(table, screen);
+  if (verbose) return RowsWithFlags(table, screen);
   const size_t shown = std::min(table.rows.size(), kMostSavings);
   const ByteUnit unit = UnitOf(table, screen);
   TextTable text{{{.shrinks = true}, {.right = true}, {.shrinks = true, .prose = true}, {}}, {}};
@@ -96,22 +95,22 @@ std::string SavingsText(const Report& report, const Screen& screen) {
 
 std::string WaysText(const Table& table, const Screen& screen) { return RowsWithFlags(table, screen); }
 
-std::string FitText(const Report& report, const Screen& screen) {
-  if (report.cards.size() == 1) {
+std::string FitText(const FitPart& fit, const Screen& screen) {
+  if (fit.cards.size() == 1) {
     std::string text;
-    const CardFit& card = report.cards.front();
-    for (const CardFit::Part& part : card.parts) text += PartText(card, part, report.asked_batch, screen);
+    const CardFit& card = fit.cards.front();
+    for (const CardFit::Part& part : card.parts) text += PartText(card, part, fit.asked_batch, screen);
     return text;
   }
   TextTable table;
   table.columns = {{.shrinks = true}, {.right = true}};
-  std::vector<std::string> head = {absl::StrFormat("batch %d", report.asked_batch), "usable"};
-  for (const CardFit::Part& part : report.cards.front().parts) {
+  std::vector<std::string> head = {absl::StrFormat("batch %d", fit.asked_batch), "usable"};
+  for (const CardFit::Part& part : fit.cards.front().parts) {
     head.insert(head.end(), {part.name, "", "largest batch"});
     table.columns.insert(table.columns.end(), {{.right = true}, {}, {.right = true}});
   }
   table.rows.push_back(std::move(head));
-  for (const CardFit& card : report.cards) {
+  for (const CardFit& card : fit.cards) {
     std::vector<std::string> row = {card.name, FormatBytesIn(card.usable_bytes, screen.units)};
     for (const CardFit::Part& part : card.parts) {
       row.push_back(FormatBytesIn(part.device_bytes, screen.units));

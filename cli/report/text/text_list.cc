@@ -128,11 +128,11 @@ std::string ListText(const Table& table, const Report& report, const Screen& scr
   return text;
 }
 
-std::string SweepText(const Report& report, const Screen& screen) {
-  const bool training = report.runs.front().training.has_value();
-  const bool both = training && report.runs.front().inference.has_value();
+std::string SweepText(const std::vector<RunSummary>& runs, const AnalyzePart& sweep, const Screen& screen) {
+  const bool training = runs.front().training.has_value();
+  const bool both = training && runs.front().inference.has_value();
   int64_t largest = 0;
-  for (const RunSummary& run : report.runs) largest = std::max(largest, MainPart(run).device_bytes);
+  for (const RunSummary& run : runs) largest = std::max(largest, MainPart(run).device_bytes);
   const ByteUnit unit = ColumnUnit(largest, screen.units);
   TextTable table;
   table.columns = {{.right = true}, {.right = true}, {.right = true, .optional = true}, {.right = true}};
@@ -142,21 +142,21 @@ std::string SweepText(const Report& report, const Screen& screen) {
     table.rows.front().push_back(std::move(title));
   };
   if (both) add_column({.right = true, .optional = true}, "inference");
-  for (const Limit& limit : report.limits) add_column({}, LimitTitle(limit, screen.units));
-  if (report.limits.empty()) add_column({.optional = true}, "");
-  for (const RunSummary& run : report.runs) {
+  for (const Limit& limit : sweep.limits) add_column({}, LimitTitle(limit, screen.units));
+  if (sweep.limits.empty()) add_column({.optional = true}, "");
+  for (const RunSummary& run : runs) {
     const PartSummary& part = MainPart(run);
     auto& row = table.rows.emplace_back();
     row = {absl::StrFormat("%d", run.batch), SizeIn(part.peak_bytes, unit), SizeIn(part.allocated_peak_bytes, unit),
            (part.at_least ? ">= " : "") + SizeIn(part.device_bytes, unit)};
     if (both) row.push_back(SizeIn(run.inference->device_bytes, unit));
-    for (const Limit& limit : report.limits) row.push_back(ShortVerdict(part.device_bytes, limit, screen.units));
+    for (const Limit& limit : sweep.limits) row.push_back(ShortVerdict(part.device_bytes, limit, screen.units));
     const double share = largest > 0 ? static_cast<double>(part.device_bytes) / static_cast<double>(largest) : 0;
-    if (report.limits.empty()) row.push_back(Bar(share, kSweepBar, screen.utf8));
+    if (sweep.limits.empty()) row.push_back(Bar(share, kSweepBar, screen.utf8));
   }
   std::string text = absl::StrFormat("%s%s needs\n", std::string(kIndent, ' '), training ? "TRAINING" : "INFERENCE");
   for (const std::string& line : Aligned(std::move(table), 2 * kIndent, kGap, screen)) text += line + '\n';
-  if (report.scaling) text += LawText(*report.scaling, report.runs.front(), screen);
+  if (sweep.scaling) text += LawText(*sweep.scaling, runs.front(), screen);
   return text;
 }
 

@@ -16,22 +16,22 @@ inline constexpr size_t kIndent = 2;
 std::string HeadingText(const Report& report, const Screen& screen);
 
 // "TRAINING needs   5.98 GiB   fits RTX 4090 (24.0 GiB), 25 %", a line for each part.
-std::string AnswerText(const Report& report, const Screen& screen);
+std::string AnswerText(const RunSummary& run, const std::vector<Limit>& limits, const Screen& screen);
 
 // Bytes by category, then what the framework, the allocator and nvidia-smi show.
 std::string BreakdownText(const Report& report, const Screen& screen);
 
 // The step at which it peaks and the course of memory over the steps.
-std::string WhenText(const Report& report, const Screen& screen);
+std::string WhenText(const RunSummary& run, const AnalyzePart& part, const Screen& screen);
 
 // "Time (estimate) on RTX 4090: forward 21.0 ms, backward 41.5 ms, optimizer 1.2 ms, step 63.9 ms; bound by bandwidth".
-std::string TimeText(const Report& report, const Screen& screen);
+std::string TimeText(const RunSummary& run, const AnalyzePart& part, const Screen& screen);
 
 // Layers and tensors that hold most at the peak.
-std::string WhoText(const Report& report, const Screen& screen);
+std::string WhoText(const Report& report, const AnalyzePart& part, const Screen& screen);
 
 // A row per batch and the law between batch and bytes.
-std::string SweepText(const Report& report, const Screen& screen);
+std::string SweepText(const std::vector<RunSummary>& runs, const AnalyzePart& part, const Screen& screen);
 
 // One table as a list: the largest rows, what is left over, and the sum.
 std::string ListText(const Table& table, const Report& report, const Screen& screen);
@@ -40,7 +40,7 @@ std::string ListText(const Table& table, const Report& report, const Screen& scr
 std::string ShapesText(const Table& table, const Report& report, const Screen& screen);
 
 // What would save most, the first few.
-std::string SavingsText(const Report& report, const Screen& screen);
+std::string SavingsText(const Table& savings, bool verbose, const Screen& screen);
 
 // Ways to make a batch fit, each with what to append to the command line.
 std::string WaysText(const Table& table, const Screen& screen);
@@ -49,7 +49,7 @@ std::string WaysText(const Table& table, const Screen& screen);
 std::string ModelsText(const Report& report, const Screen& screen);
 
 // Does it fit, and what is the largest batch that does: a few lines for one card, a row each for several.
-std::string FitText(const Report& report, const Screen& screen);
+std::string FitText(const FitPart& fit, const Screen& screen);
 
 // What was assumed, and notes.
 std::string AssumedText(const Report& report, const Screen& screen);

@@ -70,10 +70,9 @@ size_t MostShown(const Report& report) {
 }
 
 // At most `width` columns; the bars are left out where names need the room.
-std::vector<std::string> LayerLines(const Report& report, const PartSummary& part, const Screen& screen, size_t width) {
-  const auto& layers = report.layers_at_peak;
+std::vector<std::string> LayerLines(const std::vector<std::pair<std::string, int64_t>>& layers, size_t most,
+                                    const PartSummary& part, const Screen& screen, size_t width) {
   if (layers.empty() || (layers.size() == 1 && part.peak.module.empty())) return {};
-  const size_t most = MostShown(report);
   TextTable table;
   table.columns = {{.shrinks = true}, {.right = true}, {.right = true}, {.optional = true}};
   const ByteUnit unit = ColumnUnit(part.peak_bytes, screen.units);
@@ -113,12 +112,11 @@ std::string TensorLabel(const Table& table, const Row& row, size_t width, bool u
 }
 
 // `room`: columns for the whole block.
-std::vector<std::string> TensorLines(const Report& report, const Screen& screen, size_t room) {
-  const Table& table = report.largest_tensors;
+std::vector<std::string> TensorLines(const Table& table, size_t most, const PartSummary& part, const Screen& screen,
+                                     size_t room) {
   if (table.rows.empty()) return {};
-  const size_t most = MostShown(report);
   const size_t count = most == 0 ? table.rows.size() : std::min(most, table.rows.size());
-  const ByteUnit unit = ColumnUnit(MainPart(report.runs.front()).peak_bytes, screen.units);
+  const ByteUnit unit = ColumnUnit(part.peak_bytes, screen.units);
   TextTable text_table{{{.right = true}, {}, {}}, {}};
   auto& rows = text_table.rows;
   size_t widest_size = 0, widest_shape = 0;
@@ -144,8 +142,7 @@ std::vector<std::string> TensorLines(const Report& report, const Screen& screen,
 
 }  // namespace
 
-std::string WhenText(const Report& report, const Screen& screen) {
-  const RunSummary& run = report.runs.front();
+std::string WhenText(const RunSummary& run, const AnalyzePart& analyzed, const Screen& screen) {
   const PartSummary& part = MainPart(run);
   if (!part.peak.known) return "";
   const std::string indent(kIndent, ' ');
@@ -159,22 +156,21 @@ std::string WhenText(const Report& report, const Screen& screen) {
     text += indent + Painted(PhaseRuler(names, columns.widths, screen.utf8), Paint::kDim, screen) + "\n";
   }
   if (const std::string flops = FlopsText(run); !flops.empty()) text += indent + flops + "\n";
-  return text + TimeText(report, screen);
+  return text + TimeText(run, analyzed, screen);
 }
 
-std::string TimeText(const Report& report, const Screen& screen) {
-  const RunSummary& run = report.runs.front();
+std::string TimeText(const RunSummary& run, const AnalyzePart& analyzed, const Screen& screen) {
   const std::optional<TimeEstimate>& time = MainPart(run).time;
   if (!time) {
-    if (report.time_unknown.empty()) return "";
-    return Wrapped(absl::StrFormat("Time: not estimated, %s", report.time_unknown), screen.width, kIndent,
+    if (analyzed.time_unknown.empty()) return "";
+    return Wrapped(absl::StrFormat("Time: not estimated, %s", analyzed.time_unknown), screen.width, kIndent,
                    2 * kIndent) +
            '\n';
   }
   const bool all_measured = time->measured_ns == time->step_ns;
   std::string text = absl::StrFormat(
       "Time (%s) on %s%s: ", all_measured ? "measured" : time->measured_ns > 0 ? "partly measured" : "estimate",
-      time->card, report.card_named ? "" : " (no --gpu)");
+      time->card, analyzed.card_named ? "" : " (no --gpu)");
   if (run.training) {
     absl::StrAppendFormat(&text, "forward %s, backward %s", ShortTime(time->forward_ns + time->loss_ns),
                           ShortTime(time->backward_ns));
@@ -195,8 +191,9 @@ std::string TimeText(const Report& report, const Screen& screen) {
   return Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
 }
 
-std::string WhoText(const Report& report, const Screen& screen) {
+std::string WhoText(const Report& report, const AnalyzePart& analyzed, const Screen& screen) {
   const PartSummary& part = MainPart(report.runs.front());
+  const size_t most = MostShown(report);
   const auto width_of = [](const std::vector<std::string>& lines) {
     size_t width = 0;
     for (const std::string& line : lines) width = std::max(width, DisplayWidth(line));
@@ -204,13 +201,13 @@ std::string WhoText(const Report& report, const Screen& screen) {
   };
   // Beside each other where both can be read, else one above the other.
   const size_t left = screen.width - std::min(screen.width, kLeastTensorBlock + kBlockGap);
-  std::vector<std::string> layers = LayerLines(report, part, screen, std::max(left, kLeastLayerBlock));
+  std::vector<std::string> layers = LayerLines(analyzed.layers_at_peak, most, part, screen, std::max(left, kLeastLayerBlock));
   size_t room = screen.width - std::min(screen.width, width_of(layers) + kBlockGap);
   if (room < kLeastTensorBlock) {
-    layers = LayerLines(report, part, screen, screen.width);
+    layers = LayerLines(analyzed.layers_at_peak, most, part, screen, screen.width);
     room = screen.width;
   }
-  return Beside(layers, TensorLines(report, screen, room), screen.width);
+  return Beside(layers, TensorLines(analyzed.largest_tensors, most, part, screen, room), screen.width);
 }
 
 }  // namespace onnx_mem

@@ -69,13 +69,10 @@ TEST(BatchesBeyond, DoNotOverflow) {
 }
 
 TEST(WithinLimits, EveryRunMustFit) {
-  Report report;
-  report.runs = {RunOf(1, 100), RunOf(2, 200)};
-  EXPECT_TRUE(WithinLimits(report));
-  report.limits = {{Limit::Kind::kBudget, "", 1200}};
-  EXPECT_TRUE(WithinLimits(report));
-  report.limits.push_back({Limit::Kind::kGpu, "", 1199});
-  EXPECT_FALSE(WithinLimits(report));
+  const std::vector<RunSummary> runs = {RunOf(1, 100), RunOf(2, 200)};
+  EXPECT_TRUE(WithinLimits(runs, {}));
+  EXPECT_TRUE(WithinLimits(runs, {{Limit::Kind::kBudget, "", 1200}}));
+  EXPECT_FALSE(WithinLimits(runs, {{Limit::Kind::kBudget, "", 1200}, {Limit::Kind::kGpu, "", 1199}}));
 }
 
 TEST(RenderJson, HasTheFieldsOfTheContractInOrder) {
@@ -195,8 +192,9 @@ TEST(RenderText, KeepsToTheWidthAndTheHeight) {
   Report report = SampleReport();
   report.model.path = std::string(300, 'x') + ".onnx";
   report.model.producer = std::string(80, 'p');
-  for (auto& [name, bytes] : report.layers_at_peak) name = std::string(120, 'l');
-  for (Row& row : report.largest_tensors.rows) row[0] = std::string(200, 't');
+  AnalyzePart& part = std::get<AnalyzePart>(report.part);
+  for (auto& [name, bytes] : part.layers_at_peak) name = std::string(120, 'l');
+  for (Row& row : part.largest_tensors.rows) row[0] = std::string(200, 't');
   for (size_t width : {80, 100}) {
     std::istringstream lines(RenderText(report, Screen{width, false, true, ByteUnit::kAuto}));
     size_t count = 0;
