@@ -67,6 +67,14 @@ absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_st
   return absl::OkStatus();
 }
 
+// What the file leaves open moves what the card holds as it moves the peak.
+void SetBounds(const PeakBounds& bounds, PeakFigures& figures) {
+  figures.peak_low_bytes = bounds.low_bytes;
+  figures.peak_high_bytes = bounds.high_bytes;
+  figures.device_low_bytes -= figures.peak_bytes - bounds.low_bytes;
+  figures.device_high_bytes += bounds.high_bytes - figures.peak_bytes;
+}
+
 void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
   analysis.parameters = enacted.parameters;
   analysis.parameter_count = enacted.parameter_count;
@@ -272,8 +280,7 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analy
   if (workload.training_bounds) {
     ASSIGN_OR_RETURN(const PeakBounds bounds,
                      BoundTraining(graph, lowered, workload, PeakOf(figures), analysis.diagnostics));
-    figures.peak_low_bytes = bounds.low_bytes;
-    figures.peak_high_bytes = bounds.high_bytes;
+    SetBounds(bounds, figures);
   }
   WarnIfNothingIsTrained(run, enacted, analysis.diagnostics);
   FillAssumptions(workload, enacted, analysis);
@@ -304,8 +311,7 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
   if (!RunsSessions(workload.allocator)) {
     ASSIGN_OR_RETURN(const PeakBounds bounds,
                      BoundInference(graph, lowered, run, PeakOf(figures), enacted.diagnostics));
-    figures.peak_low_bytes = bounds.low_bytes;
-    figures.peak_high_bytes = bounds.high_bytes;
+    SetBounds(bounds, figures);
   }
   const MemoryProgram planned = PlanStatically(graph);
   if (!graph.nodes.empty() && VerifyProgram(planned).ok()) {

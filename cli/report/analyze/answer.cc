@@ -103,6 +103,13 @@ std::string AssumptionsText(const Report& report) {
   return text.empty() ? text : text + ".";
 }
 
+std::string AssumptionNamed(const Report& report, std::string_view name) {
+  for (const auto& [key, value] : report.assumptions) {
+    if (key == name) return value;
+  }
+  return "";
+}
+
 std::string BaseName(std::string_view path) {
   const size_t slash = path.rfind('/');
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));

@@ -40,6 +40,9 @@ std::string TrainsText(const Report& report);
 // "Assumes optimizer adam, loss cross-entropy."
 std::string AssumptionsText(const Report& report);
 
+// The value of an assumption; "" where the report has none of this name.
+std::string AssumptionNamed(const Report& report, std::string_view name);
+
 // "resnet50.onnx" of a path.
 std::string BaseName(std::string_view path);
 

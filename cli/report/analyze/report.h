@@ -18,6 +18,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/program.h"
 #include "cli/options/options.h"
+#include "cli/report/parts/layers.h"
 #include "cli/report/parts/table.h"
 #include "cli/report/plan/plan_part.h"
 
@@ -112,8 +113,8 @@ struct AnalyzePart {
   bool card_named = false;        // the card of the times is the user's choice
   std::string time_unknown = {};  // why there are no times
   // For one batch, what the first screen shows of who holds the peak:
-  std::vector<std::pair<std::string, int64_t>> layers_at_peak = {};  // BytesByLayer
-  Table largest_tensors = {};                                        // LiveTable, the largest few
+  std::vector<LayerShare> layers_at_peak = {};  // BytesByLayer
+  Table largest_tensors = {};                   // LiveTable, the largest few
   Table savings = {};  // what would save most; without a key: not looked for
 };
 

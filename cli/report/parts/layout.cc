@@ -65,7 +65,7 @@ std::string Shortened(std::string_view text, size_t width, bool utf8) {
 std::string FirstWords(std::string_view text, size_t width, bool utf8) {
   if (DisplayWidth(text) <= width) return std::string(text);
   const std::string_view mark = utf8 ? "…" : "...";
-  const size_t last = text.rfind(' ', PositionOf(text, width - std::min(width, DisplayWidth(mark))));
+  const size_t last = text.rfind(' ', PositionOf(text, width - std::min(width, DisplayWidth(mark) + 1)));
   if (last == std::string_view::npos || last == 0) return Shortened(text, width, utf8);
   return std::string(text.substr(0, last)).append(1, ' ').append(mark);
 }

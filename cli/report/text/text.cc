@@ -126,7 +126,8 @@ std::string TrainsLine(const Report& report, const Screen& screen) {
   return "\n" + Wrapped(absl::StrFormat("Trains %s.", trains), screen.width, kIndent, kIndent) + "\n";
 }
 
-// One model at one batch: the answer, then the list that was asked for, or where, when and who.
+// One model at one batch, with more than the first screen has room for: the answer, then the list that was asked for,
+// or all of where, when and who.
 std::vector<std::string> RunTexts(const Report& report, const AnalyzePart& analyzed, const Screen& screen) {
   const RunSummary& run = report.runs.front();
   std::vector<std::string> parts = {AnswerText(run, analyzed.limits, screen)};
@@ -139,9 +140,7 @@ std::vector<std::string> RunTexts(const Report& report, const AnalyzePart& analy
   parts.push_back(WhenText(run, analyzed, screen));
   parts.push_back(WhoText(report, analyzed, screen));
   parts.push_back(SavingsText(analyzed.savings, report.verbose, screen));
-  if (const Table* skips = TableNamed(report, "skips"); skips && report.verbose) {
-    parts.push_back(ListText(*skips, report, screen));
-  }
+  if (const Table* skips = TableNamed(report, "skips")) parts.push_back(ListText(*skips, report, screen));
   return parts;
 }
 
@@ -152,6 +151,9 @@ std::string RenderText(const Report& report, const Screen& screen) {
     return Paragraphs(parts);
   };
   const auto analyzed = [&](const AnalyzePart& part) {
+    if (report.runs.size() == 1 && !report.verbose && report.shown_table.empty() && !report.top_given) {
+      return FirstScreenText(report, part, screen);
+    }
     return told_of_model(report.runs.size() > 1 ? std::vector{SweepText(report.runs, part, screen)}
                                                 : RunTexts(report, part, screen));
   };

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/bytes.h"
+#include "cli/report/analyze/answer.h"
 #include "cli/report/parts/figures.h"
 #include "cli/report/parts/layout.h"
 #include "cli/report/text/text_parts.h"
@@ -42,13 +43,6 @@ constexpr size_t kLabelWidth = 22;
 constexpr size_t kSizeWidth = 13;
 constexpr size_t kPercentWidth = 6;
 constexpr size_t kBarWidth = 28;
-
-std::string AssumptionNamed(const Report& report, std::string_view name) {
-  for (const auto& [key, value] : report.assumptions) {
-    if (key == name) return value;
-  }
-  return "";
-}
 
 // One line of the block: a size per part, then `rest`.
 struct Line {
@@ -118,19 +112,9 @@ Line TotalLine(const RunSummary& run, std::string label, int64_t PartSummary::*f
   return line;
 }
 
-// True if what the file does not show moves the peak by more than 1 %: how forward code names its values (inference),
-// what an evaluation export lost (training).
+// True if what the file does not show moves the peak by more than 1 %.
 bool HasWideInterval(const std::optional<PartSummary>& part) {
   return part && part->peak_high_bytes - part->peak_low_bytes > part->peak_bytes / 100;
-}
-
-// Notes tell of what is unlikely, warnings of what is as likely as what was counted.
-bool WarnsOfRange(const Report& report) {
-  return std::any_of(report.notes.begin(), report.notes.end(), [](const Diagnostic& d) {
-    return d.severity == Severity::kWarning &&
-           std::any_of(d.details.begin(), d.details.end(),
-                       [](const std::string& detail) { return absl::StartsWith(detail, "range: "); });
-  });
 }
 
 int64_t Largest(const RunSummary& run, int64_t PartSummary::*field) {
@@ -166,18 +150,9 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
   const std::string allocator = AssumptionNamed(report, "allocator");
   const bool torch = allocator.empty() || absl::StartsWith(allocator, "pytorch");
   text += block.Text(TotalLine(run, "alive at the peak", &PartSummary::peak_bytes, "exact sizes, each storage once"));
-  if (HasWideInterval(run.training) && WarnsOfRange(report)) {
-    const std::string low = FormatBytesIn(run.training->peak_low_bytes, screen.units);
-    text += block.Text({"(if more was lost)",
-                        run.training->peak_high_bytes,
-                        {},
-                        "training; at the least " + low + " (see below)",
-                        Paint::kDim});
-  }
-  if (HasWideInterval(run.inference)) {
-    const std::string low = FormatBytesIn(run.inference->peak_low_bytes, screen.units);
-    text += block.Text({"(if code names all)", {}, run.inference->peak_high_bytes, "inference; at the least " + low,
-                        Paint::kDim});
+  if (HasWideInterval(run.training) || HasWideInterval(run.inference)) {
+    text += block.Text(TotalLine(run, "  at least", &PartSummary::peak_low_bytes, "by what the file leaves open"));
+    text += block.Text(TotalLine(run, "  at most", &PartSummary::peak_high_bytes, "onnx-mem check says why"));
   }
   text += block.Text(
       TotalLine(run, "allocated", &PartSummary::allocated_peak_bytes,

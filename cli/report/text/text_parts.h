@@ -18,10 +18,16 @@ std::string HeadingText(const Report& report, const Screen& screen);
 // "TRAINING needs   5.98 GiB   fits RTX 4090 (24.0 GiB), 25 %", a line for each part.
 std::string AnswerText(const RunSummary& run, const std::vector<Limit>& limits, const Screen& screen);
 
+// The first screen, at most 24 lines.
+std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, const Screen& screen);
+
+// The step at which a part peaks and the course of memory over its steps.
+std::string PeakText(const PartSummary& part, const Screen& screen);
+
 // Bytes by category, then what the framework, the allocator and nvidia-smi show.
 std::string BreakdownText(const Report& report, const Screen& screen);
 
-// The step at which it peaks and the course of memory over the steps.
+// PeakText, then FLOPs and times.
 std::string WhenText(const RunSummary& run, const AnalyzePart& part, const Screen& screen);
 
 // "Time (estimate) on RTX 4090: forward 21.0 ms, backward 41.5 ms, optimizer 1.2 ms, step 63.9 ms; bound by bandwidth".

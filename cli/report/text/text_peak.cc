@@ -70,8 +70,8 @@ size_t MostShown(const Report& report) {
 }
 
 // At most `width` columns; the bars are left out where names need the room.
-std::vector<std::string> LayerLines(const std::vector<std::pair<std::string, int64_t>>& layers, size_t most,
-                                    const PartSummary& part, const Screen& screen, size_t width) {
+std::vector<std::string> LayerLines(const std::vector<LayerShare>& layers, size_t most, const PartSummary& part,
+                                    const Screen& screen, size_t width) {
   if (layers.empty() || (layers.size() == 1 && part.peak.module.empty())) return {};
   TextTable table;
   table.columns = {{.shrinks = true}, {.right = true}, {.right = true}, {.optional = true}};
@@ -85,9 +85,9 @@ std::vector<std::string> LayerLines(const std::vector<std::pair<std::string, int
   size_t rest_count = 0;
   for (size_t i = 0; i < layers.size(); ++i) {
     if (most == 0 || i < most) {
-      add(layers[i].first, layers[i].second, true);
+      add(layers[i].name, layers[i].bytes, true);
     } else {
-      rest += layers[i].second;
+      rest += layers[i].bytes;
       ++rest_count;
     }
   }
@@ -142,8 +142,7 @@ std::vector<std::string> TensorLines(const Table& table, size_t most, const Part
 
 }  // namespace
 
-std::string WhenText(const RunSummary& run, const AnalyzePart& analyzed, const Screen& screen) {
-  const PartSummary& part = MainPart(run);
+std::string PeakText(const PartSummary& part, const Screen& screen) {
   if (!part.peak.known) return "";
   const std::string indent(kIndent, ' ');
   std::string text = absl::StrFormat("%s%s\n", indent, Shortened(PlaceText(part), screen.width - kIndent, screen.utf8));
@@ -155,7 +154,13 @@ std::string WhenText(const RunSummary& run, const AnalyzePart& analyzed, const S
     for (const PhaseSpan& span : part.phases) names.emplace_back(NameOf(span.phase));
     text += indent + Painted(PhaseRuler(names, columns.widths, screen.utf8), Paint::kDim, screen) + "\n";
   }
-  if (const std::string flops = FlopsText(run); !flops.empty()) text += indent + flops + "\n";
+  return text;
+}
+
+std::string WhenText(const RunSummary& run, const AnalyzePart& analyzed, const Screen& screen) {
+  std::string text = PeakText(MainPart(run), screen);
+  if (text.empty()) return "";
+  if (const std::string flops = FlopsText(run); !flops.empty()) text += std::string(kIndent, ' ') + flops + "\n";
   return text + TimeText(run, analyzed, screen);
 }
 

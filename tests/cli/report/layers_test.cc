@@ -7,11 +7,11 @@
 namespace onnx_mem {
 namespace {
 
-std::vector<std::pair<std::string, int64_t>> Layered(const RunFigures& figures) {
+std::vector<LayerShare> Layered(const RunFigures& figures) {
   return BytesByLayer(figures, Modules(SampleAnalysis().parameters));
 }
 
-using Layers = std::vector<std::pair<std::string, int64_t>>;
+using Layers = std::vector<LayerShare>;
 
 RunFigures FiguresWith(const std::vector<std::pair<std::string, int64_t>>& modules) {
   MemoryProgram program;
@@ -23,11 +23,11 @@ RunFigures FiguresWith(const std::vector<std::pair<std::string, int64_t>>& modul
 }
 
 TEST(BytesByLayer, StaysAtTheTopWhereThatTellsEnough) {
-  EXPECT_EQ(Layered(FiguresWith({{"layer1.0.conv1", 30}, {"layer1.1", 10}, {"layer2", 35}, {"fc", 5}, {"", 1}})),
-            (Layers{{"layer1", 40}, {"layer2", 35}, {"fc", 5}, {"(no module)", 1}}));
+  EXPECT_EQ(Layered(FiguresWith({{"layer1.0.conv1", 20}, {"layer1.1", 10}, {"layer2", 25}, {"fc", 22}, {"", 1}})),
+            (Layers{{"layer1", 30}, {"layer2", 25}, {"fc", 22}, {"(no module)", 1}}));
 }
 
-TEST(BytesByLayer, OpensWhatHoldsMoreThanHalf) {
+TEST(BytesByLayer, OpensWhatHoldsMoreThanTwoFifths) {
   EXPECT_EQ(Layered(FiguresWith({{"transformer.wte", 20},
                                  {"transformer.h.0.attn", 20},
                                  {"transformer.h.1.attn", 25},
@@ -47,6 +47,11 @@ TEST(BytesByLayer, KeepsWhatAModuleHoldsItselfApart) {
 
 TEST(BytesByLayer, TakesBuffersOfThePeakOnly) {
   EXPECT_EQ(Layered(SampleTraining()), (Layers{{"a.conv", 2600}, {"a.relu", 1000}, {"(no module)", 304}}));
+}
+
+TEST(FoldRepeats, TellsBlocksThatHoldTheSameAsOne) {
+  EXPECT_EQ(FoldRepeats({{"h.1", 100}, {"h.0", 100}, {"wte", 150}, {"h.2", 101}, {"h.3", 40}, {"h.5", 100}}),
+            (Layers{{"h.0-2", 301}, {"wte", 150}, {"h.5", 100}, {"h.3", 40}}));
 }
 
 TEST(BytesByLayer, EmptyProgram) { EXPECT_TRUE(Layered(RunFigures()).empty()); }

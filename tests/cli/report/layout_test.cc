@@ -85,6 +85,13 @@ TEST(Wrapped, BreaksBetweenWords) {
   EXPECT_EQ(Wrapped("incompressible", 5, 0, 0), "incompressible");
 }
 
+TEST(FirstWords, AreNeverWiderThanTheirRoom) {
+  const std::string text = "one two, three; fourandfive six";
+  for (size_t width = 4; width < 40; ++width) {
+    for (bool utf8 : {true, false}) EXPECT_LE(DisplayWidth(FirstWords(text, width, utf8)), width) << width;
+  }
+}
+
 TEST(Aligned, PadsEachColumnToItsWidest) {
   const TextTable table{{{false, true, false}, {true, false, false}}, {{"name", "bytes"}, {"a long name", "5"}}};
   EXPECT_EQ(Aligned(table, 1, 2, Screen()), (std::vector<std::string>{" name         bytes", " a long name      5"}));

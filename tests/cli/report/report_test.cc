@@ -185,7 +185,7 @@ TEST(RenderText, AnswersInTheFirstLines) {
   EXPECT_EQ(line, "net.onnx   100 parameters (float32), 2 nodes, pytorch 2.15.0, opset 20   batch 4");
   std::getline(lines, line);
   std::getline(lines, line);
-  EXPECT_EQ(line, "  TRAINING needs    8.00 KiB  (7.81 - 8.20 KiB)    fits 16.0 KiB, 50 %");
+  EXPECT_EQ(line, "  TRAINING needs  8.00 KiB  (7.81 - 8.20 KiB)  fits 16.0 KiB, 50 %");
 }
 
 TEST(RenderText, KeepsToTheWidthAndTheHeight) {
@@ -193,7 +193,7 @@ TEST(RenderText, KeepsToTheWidthAndTheHeight) {
   report.model.path = std::string(300, 'x') + ".onnx";
   report.model.producer = std::string(80, 'p');
   AnalyzePart& part = std::get<AnalyzePart>(report.part);
-  for (auto& [name, bytes] : part.layers_at_peak) name = std::string(120, 'l');
+  for (LayerShare& layer : part.layers_at_peak) layer.name = std::string(120, 'l');
   for (Row& row : part.largest_tensors.rows) row[0] = std::string(200, 't');
   for (size_t width : {80, 100}) {
     std::istringstream lines(RenderText(report, Screen{width, false, true, ByteUnit::kAuto}));

@@ -1,0 +1,287 @@
+// The first screen of one model at one batch: the answer, what it consists of, when it peaks and in which layers, and
+// the cheapest ways to need less. At most kMostLines lines, so that the answer has not scrolled away; -v has the rest.
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
+#include "cli/report/analyze/answer.h"
+#include "cli/report/parts/figures.h"
+#include "cli/report/parts/layout.h"
+#include "cli/report/text/text_parts.h"
+#include "planner/plans/advice/way.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr size_t kMostLines = 24;  // of a terminal as it opens
+constexpr size_t kShareLabel = 24;
+constexpr size_t kShareSize = 12;
+constexpr size_t kSharePercent = 6;
+constexpr size_t kShareBar = 18;
+constexpr size_t kWays = 3;
+constexpr int64_t kWorthANote = 50;  // a note moves at least one byte in so many
+
+// "TRAINING needs  6.53 GiB  (5.74 - 7.03 GiB)  fits RTX 4090 (23.6 GiB), 28 %": what has no room is left out, the
+// verdict last.
+std::string AnswerRow(const AnswerLine& line, std::string_view verdict, size_t size_width, const Screen& screen) {
+  std::string label = line.part;
+  for (char& byte : label) byte = static_cast<char>(byte - 'a' + 'A');
+  std::string text = std::string(kIndent, ' ') +
+                     PadRight(absl::StrFormat("%s needs%s", label, line.at_least ? " at least" : ""), 15) + " ";
+  size_t taken = DisplayWidth(text) + size_width;
+  text += Painted(PadLeft(line.size, size_width), Paint::kBold, screen);
+  const std::string interval = line.interval.empty() ? "" : absl::StrFormat("  (%s)", line.interval);
+  const size_t verdict_width = verdict.empty() ? 0 : verdict.size() + 2;
+  if (taken + interval.size() + verdict_width <= screen.width) {
+    text += interval;
+    taken += interval.size();
+  }
+  if (verdict.empty()) return text + '\n';
+  text += taken + verdict_width <= screen.width ? "  " : "\n" + std::string(2 * kIndent, ' ');
+  return text + Painted(verdict, line.within ? Paint::kGreen : Paint::kRed, screen) + '\n';
+}
+
+// The limit is named once, beside the part that answers.
+std::string AnswerRows(const RunSummary& run, const std::vector<Limit>& limits, const Screen& screen) {
+  const std::vector<AnswerLine> lines = AnswerLines(run, limits, screen.units);
+  size_t size_width = 0;
+  for (const AnswerLine& line : lines) size_width = std::max(size_width, line.size.size());
+  std::string text;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string verdict = lines[i].verdict;
+    if (i > 0 && limits.size() == 1) {
+      verdict = ShortVerdict((run.training && i == 0 ? *run.training : *run.inference).device_bytes, limits.front(),
+                             screen.units);
+    }
+    text += AnswerRow(lines[i], verdict, size_width, screen);
+  }
+  return text;
+}
+
+struct Share {
+  std::string_view label;
+  std::vector<Category> categories;
+  Paint paint;
+};
+
+// Categories in groups that a reader tells apart; with the allocator's rest they add up to what the card holds.
+const std::vector<Share>& Shares() {
+  static const std::vector<Share>& shares = *new std::vector<Share>{
+      {"parameters, buffers", {Category::kParameters, Category::kBuffers}, Paint::kCyan},
+      {"gradients", {Category::kGradients}, Paint::kCyan},
+      {"optimizer", {Category::kOptimizerState, Category::kOptimizerTemporaries}, Paint::kCyan},
+      {"activations",
+       {Category::kSavedActivations, Category::kTransientActivations, Category::kActivationGradients},
+       Paint::kYellow},
+      {"inputs", {Category::kInputs}, Paint::kDim},
+      {"workspace", {Category::kWorkspace}, Paint::kDim},
+  };
+  return shares;
+}
+
+int64_t SumOf(const std::optional<PartSummary>& part, const std::vector<Category>& categories) {
+  int64_t bytes = 0;
+  for (Category category : categories) bytes += part ? part->breakdown[static_cast<size_t>(category)] : 0;
+  return bytes;
+}
+
+class ShareRows {
+ public:
+  ShareRows(const RunSummary& run, const Screen& screen) : run_(run), screen_(screen) {
+    int64_t largest = 0;
+    for (const auto* part : {&run_.training, &run_.inference}) {
+      if (*part) largest = std::max(largest, (*part)->device_bytes);
+    }
+    unit_ = ColumnUnit(largest, screen.units);
+  }
+
+  std::string Head() const {
+    std::string text(kIndent + kShareLabel, ' ');
+    if (run_.training) text += PadLeft("training", kShareSize) + std::string(kSharePercent, ' ');
+    if (run_.inference) text += PadLeft("inference", kShareSize);
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + '\n';
+  }
+
+  // `of_device`: with the share of what the card holds, as a number and as a bar.
+  std::string Row(std::string_view label, int64_t training, int64_t inference, bool of_device, std::string rest,
+                  Paint paint) const {
+    const int64_t whole = MainPart(run_).device_bytes;
+    const int64_t main = run_.training ? training : inference;
+    std::string text = std::string(kIndent, ' ') + PadRight(label, kShareLabel);
+    if (run_.training) {
+      text += PadLeft(Size(training), kShareSize) + PadLeft(of_device ? Percent(training, whole) : "", kSharePercent);
+    }
+    if (run_.inference) text += PadLeft(Size(inference), kShareSize);
+    if (of_device && whole > 0) {
+      rest = Bar(static_cast<double>(main) / static_cast<double>(whole), kShareBar, screen_.utf8);
+    }
+    const size_t taken = DisplayWidth(text) + 3;
+    if (!rest.empty() && taken + DisplayWidth(rest) <= screen_.width) text += "   " + Painted(rest, paint, screen_);
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + '\n';
+  }
+
+ private:
+  std::string Size(int64_t bytes) const { return bytes != 0 ? SizeIn(bytes, unit_) : "-"; }
+
+  const RunSummary& run_;
+  const Screen& screen_;
+  ByteUnit unit_;
+};
+
+int64_t DeviceBytes(const std::optional<PartSummary>& part) { return part ? part->device_bytes : 0; }
+int64_t AllocatedBytes(const std::optional<PartSummary>& part) { return part ? part->allocated_peak_bytes : 0; }
+
+std::string SharesText(const Report& report, const Screen& screen) {
+  const RunSummary& run = report.runs.front();
+  const ShareRows rows(run, screen);
+  std::string text = rows.Head();
+  int64_t training_rest = DeviceBytes(run.training), inference_rest = DeviceBytes(run.inference);
+  for (const Share& share : Shares()) {
+    const int64_t training = SumOf(run.training, share.categories), inference = SumOf(run.inference, share.categories);
+    training_rest -= training;
+    inference_rest -= inference;
+    if (training == 0 && inference == 0) continue;
+    std::string label(share.label);
+    if (share.categories.front() == Category::kOptimizerState) {
+      if (const std::string name = AssumptionNamed(report, "optimizer"); !name.empty()) {
+        label += Shortened(" (" + name + ")", kShareLabel - label.size(), screen.utf8);
+      }
+    }
+    text += rows.Row(label, training, inference, true, "", share.paint);
+  }
+  text += rows.Row("allocator, CUDA context", training_rest, inference_rest, true, "", Paint::kDim);
+  text += rows.Row("on the GPU", DeviceBytes(run.training), DeviceBytes(run.inference), false,
+                   "as nvidia-smi shows it", Paint::kDim);
+  const std::string allocator = AssumptionNamed(report, "allocator");
+  if (allocator.empty() || absl::StartsWith(allocator, "pytorch")) {
+    text += rows.Row("max_memory_allocated()", AllocatedBytes(run.training), AllocatedBytes(run.inference), false,
+                     "of torch.cuda", Paint::kDim);
+  }
+  return text;
+}
+
+// "Held by layer1 1962.5 MiB (35 %), layer2 1435.0 MiB (26 %)": as many as one line has room for.
+std::string HeldByText(const AnalyzePart& analyzed, const PartSummary& part, const Screen& screen) {
+  const std::vector<LayerShare> layers = FoldRepeats(analyzed.layers_at_peak);
+  if (layers.empty() || (layers.size() == 1 && part.peak.module.empty())) return "";
+  const ByteUnit unit = ColumnUnit(part.peak_bytes, screen.units);
+  std::string text = std::string(kIndent, ' ') + "Held by ";
+  for (size_t i = 0; i < layers.size(); ++i) {
+    std::string held = absl::StrFormat("%s%s %s (%s)", i == 0 ? "" : ", ",
+                                       Shortened(layers[i].name, screen.width / 3, screen.utf8),
+                                       SizeIn(layers[i].bytes, unit), Percent(layers[i].bytes, part.peak_bytes));
+    if (i > 0 && DisplayWidth(text) + DisplayWidth(held) > screen.width) break;
+    text += held;
+  }
+  return text + '\n';
+}
+
+// The largest saving for each price, cheapest price first, then what else saves most; never another task.
+std::vector<size_t> CheapestWays(const Table& savings) {
+  std::vector<size_t> first, more;
+  for (Price price : {Price::kNothing, Price::kAccuracy, Price::kTime, Price::kTraining}) {
+    bool seen = false;
+    for (size_t i = 0; i < savings.rows.size(); ++i) {  // in the order of what they save
+      if (std::get<std::string>(CellAt(savings, savings.rows[i], "price")) != NameOf(price)) continue;
+      (seen ? more : first).push_back(i);
+      seen = true;
+    }
+  }
+  first.insert(first.end(), more.begin(), more.end());
+  first.resize(std::min(first.size(), kWays));
+  return first;
+}
+
+std::string WaysToNeedLess(const Table& savings, const Screen& screen) {
+  const std::vector<size_t> ways = savings.rows.empty() ? std::vector<size_t>() : CheapestWays(savings);
+  if (ways.empty()) return "";
+  const auto text_of = [&](const Row& row, std::string_view key) {
+    return CellText(CellAt(savings, row, key), ColumnKind::kText, ByteUnit::kAuto);
+  };
+  const ByteUnit unit =
+      ColumnUnit(std::get<int64_t>(CellAt(savings, savings.rows.front(), "device_bytes")), screen.units);
+  const auto lines_of = [&](bool with_flags, const Screen& onto) {
+    TextTable table{{{}, {.shrinks = true}, {.right = true}, {.shrinks = true, .prose = true}, {}}, {}};
+    for (size_t way : ways) {
+      const Row& row = savings.rows[way];
+      table.rows.push_back({table.rows.empty() ? "Less by" : "", text_of(row, "change"),
+                            "-" + SizeIn(std::get<int64_t>(CellAt(savings, row, "saves_bytes")), unit),
+                            text_of(row, "cost"), with_flags ? text_of(row, "flags") : ""});
+    }
+    return Aligned(std::move(table), kIndent, 2, onto);
+  };
+  // Flags where all of every row has room; -v shows them.
+  Screen wide = screen;
+  wide.width = std::numeric_limits<size_t>::max() / 2;
+  const std::vector<std::string> whole = lines_of(true, wide);
+  const bool fits = std::all_of(whole.begin(), whole.end(),
+                                [&](const std::string& line) { return DisplayWidth(line) <= screen.width; });
+  std::string text;
+  for (const std::string& line : fits ? whole : lines_of(false, screen)) text += line + '\n';
+  return text;
+}
+
+// What was taken that a reader may want otherwise; what follows from the file or is usual is told by -v.
+std::string AssumesText(const Report& report, size_t notes_left_out, const Screen& screen) {
+  Report told;
+  static const std::set<std::string_view> kUsual = {"auto", "file", "none", "pytorch"};
+  for (const auto& assumption : report.assumptions) {
+    // Names that the file tells are no choice.
+    if (!kUsual.contains(assumption.second) && assumption.first != "names") told.assumptions.push_back(assumption);
+  }
+  std::string text = AssumptionsText(told);
+  const PartSummary& main = MainPart(report.runs.front());
+  if (main.device_low_bytes < main.device_high_bytes) {
+    text += absl::StrFormat("%sIn brackets: by card, driver and what the file leaves open.", text.empty() ? "" : " ");
+  }
+  text += absl::StrFormat("%sMore%s: -v", text.empty() ? "" : " ",
+                          notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out,
+                                                                     notes_left_out == 1 ? "" : "s"));
+  return Wrapped(text, screen.width, kIndent, kIndent) + '\n';
+}
+
+size_t LinesOf(std::string_view text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')); }
+
+}  // namespace
+
+std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, const Screen& screen) {
+  const RunSummary& run = report.runs.front();
+  const PartSummary& part = MainPart(run);
+  std::vector<std::string> parts = {
+      HeadingText(report, screen), AnswerRows(run, analyzed.limits, screen), SharesText(report, screen),
+      PeakText(part, screen) + HeldByText(analyzed, part, screen), WaysToNeedLess(analyzed.savings, screen)};
+  size_t lines = LinesOf(Paragraphs(parts));
+  // Notes that move the figure, as far as there is room for them.
+  std::string notes;
+  size_t left_out = 0;
+  for (const Diagnostic& note : report.notes) {
+    if (note.severity != Severity::kNote) continue;  // warnings go to stderr
+    const std::string told =
+        Wrapped(absl::StrFormat("Note: %s [%s]", note.message, note.code), screen.width, kIndent, 2 * kIndent) + '\n';
+    const bool matters = note.bytes && *note.bytes * kWorthANote >= part.device_bytes;
+    const size_t assumed = 2;  // lines of AssumesText
+    if (matters && lines + LinesOf(notes) + LinesOf(told) + assumed <= kMostLines) {
+      notes += told;
+    } else {
+      ++left_out;
+    }
+  }
+  const std::string tail = AssumesText(report, left_out, screen) + notes;
+  parts.push_back(tail);
+  std::string text = Paragraphs(parts);
+  if (LinesOf(text) <= kMostLines) return text;
+  // The last paragraphs move together rather than lose a line.
+  parts.pop_back();
+  parts.back() += tail;
+  text = Paragraphs(parts);
+  if (LinesOf(text) <= kMostLines || parts.size() < 2) return text;
+  parts[parts.size() - 2] += parts.back();
+  parts.pop_back();
+  return Paragraphs(parts);
+}
+
+}  // namespace onnx_mem
