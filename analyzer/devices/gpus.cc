@@ -13,6 +13,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -216,6 +217,18 @@ absl::StatusOr<Gpu> FindGpu(std::string_view name) {
                                      [&](const Gpu* gpu) { return gpu->memory_mib == matches[0]->memory_mib; });
   if (!same_size) return AmbiguousGpu(name, matches);
   return *matches[0];
+}
+
+absl::StatusOr<std::vector<Gpu>> GpusWith(std::string_view words) {
+  RETURN_IF_ERROR(CheckUsersGpus());
+  const std::string wanted = Normalized(words);
+  const auto has = [&](const std::string& name) { return absl::StrContains(Normalized(name), wanted); };
+  std::vector<Gpu> found;
+  for (const Gpu& gpu : Gpus()) {
+    if (has(gpu.name) || std::any_of(gpu.aliases.begin(), gpu.aliases.end(), has)) found.push_back(gpu);
+  }
+  if (found.empty()) return UnknownGpu(words);
+  return found;
 }
 
 int64_t UsableBytes(const Gpu& gpu) {

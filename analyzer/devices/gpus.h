@@ -54,6 +54,10 @@ absl::Status CheckUsersGpus();
 // where cards of different size share the name; those of CheckUsersGpus.
 absl::StatusOr<Gpu> FindGpu(std::string_view name);
 
+// The cards whose name, or another name of theirs, has `words` in it: "4090" finds the desktop's and the laptop's.
+// Errors: unknown-gpu with suggestions where there is none; those of CheckUsersGpus.
+absl::StatusOr<std::vector<Gpu>> GpusWith(std::string_view words);
+
 // Bytes that a process can use, its context included: as read, else nvidia-smi's total less the usual gap.
 int64_t UsableBytes(const Gpu& gpu);
 

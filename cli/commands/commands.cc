@@ -29,7 +29,7 @@ constexpr auto kRows = std::to_array<CommandRow>({
      "fit gpt2.onnx --gpu \"RTX 4090\"|largest batch that fits\n"
      "fit resnet.onnx -b 256 --gpu T4|what would make this batch fit\n",
      kFitCommand, RunFit},
-    {"gpus", "[local]", 0, 1, "the cards that --gpu knows: memory, bandwidth, peak rates; local: those here", "",
+    {"gpus", "[NAME|local]", 0, 8, "the cards that --gpu knows, or those of a name; local: those in this machine", "",
      kGpusCommand, RunGpus},
     {"completion", "bash|zsh|fish", 1, 1, "print the completions for a shell", "", kCompletionCommand, RunCompletion},
 });

@@ -1,10 +1,11 @@
-// onnx-mem gpus: the cards that --gpu knows. onnx-mem gpus local: those in this machine.
+// onnx-mem gpus: the cards that --gpu knows. onnx-mem gpus 4090: those of this name. onnx-mem gpus local: those in this
+// machine.
 #include "analyzer/devices/gpus.h"
 
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "analyzer/devices/local_gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/commands/commands.h"
@@ -28,7 +29,7 @@ std::string MemoryText(const Gpu& gpu) {
   return text;
 }
 
-Table GpuTable() {
+Table GpuTable(const std::vector<Gpu>& gpus) {
   Table table{"gpus",
               "GPUs",
               {{"name", "name"},
@@ -48,7 +49,7 @@ Table GpuTable() {
               {},
               5};
   table.has_total = false;
-  for (const Gpu& gpu : Gpus()) {
+  for (const Gpu& gpu : gpus) {
     table.rows.push_back({gpu.name, gpu.vendor, gpu.architecture, gpu.compute_capability,
                           gpu.sold_gb ? Cell(*gpu.sold_gb) : Cell(), gpu.memory_bytes(), UsableBytes(gpu),
                           NumberCell(gpu.bandwidth_gbps), NumberCell(gpu.fp32_tflops), NumberCell(gpu.tf32_tflops),
@@ -78,10 +79,10 @@ Table LocalGpuTable(const std::vector<LocalGpu>& gpus) {
 
 absl::StatusOr<Table> TableFor(const std::vector<std::string>& operands) {
   RETURN_IF_ERROR(CheckUsersGpus());
-  if (operands.empty()) return GpuTable();
+  if (operands.empty()) return GpuTable(Gpus());
   if (!IsLocal(operands.front())) {
-    return UsageError(absl::StrFormat("unexpected argument '%s'", operands.front()),
-                      {"try: onnx-mem gpus local, the cards in this machine"});
+    ASSIGN_OR_RETURN(const std::vector<Gpu> found, GpusWith(absl::StrJoin(operands, " ")));
+    return GpuTable(found);
   }
   ASSIGN_OR_RETURN(const std::vector<LocalGpu> gpus, ReadLocalGpus());
   return LocalGpuTable(gpus);

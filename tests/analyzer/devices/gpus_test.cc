@@ -38,6 +38,14 @@ TEST(Gpus, SuggestsACardForATypo) {
   EXPECT_NE(error.details.at(0).find("4090"), std::string::npos);
 }
 
+TEST(Gpus, FindsCardsByAPartOfTheirNames) {
+  std::vector<std::string> names;
+  const auto found = GpusWith("rtx 4090");
+  for (const Gpu& gpu : *found) names.push_back(gpu.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"GeForce RTX 4090 D", "GeForce RTX 4090", "GeForce RTX 4090 Laptop"}));
+  EXPECT_EQ(DiagnosticOf(GpusWith("9999").status()).code, "unknown-gpu");
+}
+
 TEST(Gpus, EveryRowIsWhole) {
   EXPECT_GE(Gpus().size(), 150u);
   for (const Gpu& gpu : Gpus()) {
