@@ -9,25 +9,25 @@ namespace {
 
 constexpr auto kRows = std::to_array<CommandRow>({
     {"analyze", "MODEL...", 1, 16, "peak of training and inference, where it goes (the default)",
-     "resnet.onnx --batch 64|training and inference peak, where it goes\n"
+     "resnet.onnx --batch 64|training and inference\n"
      "bert.onnx -b 16 -d seq=512|bind a symbolic dimension\n"
-     "resnet.onnx -b 1,8,64 --gpu-memory 24GiB|a row per batch: which fits?\n"
-     "resnet.onnx -b 64 --by layer -n 0|every layer: parameters, bytes, FLOPs\n"
-     "alexnet.onnx resnet.onnx --by layer|side by side: parameters, FLOPs, memory\n"
-     "resnet.onnx -b 64 -o report.json|also write the whole report to a file\n"
+     "resnet.onnx -b 1,8,64 --gpu-memory 24GiB|which batches fit?\n"
+     "resnet.onnx -b 64 --by layer -n 0|layer by layer\n"
+     "alexnet.onnx resnet.onnx --by layer|side by side\n"
+     "resnet.onnx -b 64 -o report.json|the whole report\n"
      "resnet.onnx -b 64 --budget 8GiB -q|in CI: exit 1 if over\n",
      kAnalyzeCommand, RunAnalyze},
     {"compare", "A B [C...]", 1, 16, "signed difference: models, or batches of one",
      "compare fp32.onnx fp16.onnx -b 64|what changed, signed\n"
-     "compare old.json new.onnx --max-increase 2%|in CI: exit 1 if a peak grew by more\n",
+     "compare old.json new.onnx --max-increase 2%|in CI: may a peak grow?\n",
      kCompareCommand, RunCompare},
     {"check", "MODEL", 1, 1, "what was understood of a file, what had to be assumed",
-     "check resnet.onnx|what was understood, what had to be assumed\n", kCheckCommand, RunCheck},
+     "check resnet.onnx|what was assumed?\n", kCheckCommand, RunCheck},
     {"plan", "MODEL", 0, 1, "what to run again in training so that it fits a budget",
-     "plan resnet.onnx -b 64 --budget 4GiB|what to run again so that training fits\n", kPlanCommand, RunPlan},
+     "plan resnet.onnx -b 64 --budget 4GiB|checkpoints that fit it\n", kPlanCommand, RunPlan},
     {"fit", "MODEL", 1, 1, "the largest batch that fits a card; what makes a batch fit",
      "fit gpt2.onnx --gpu \"RTX 4090\"|largest batch that fits\n"
-     "fit resnet.onnx -b 256 --gpu T4|what would make this batch fit\n",
+     "fit resnet.onnx -b 256 --gpu T4|what would make it fit?\n",
      kFitCommand, RunFit},
     {"gpus", "[NAME|local]", 0, 8, "the cards that --gpu knows, or those of a name; local: those in this machine", "",
      kGpusCommand, RunGpus},

@@ -11,7 +11,7 @@ namespace onnx_mem {
 namespace {
 
 constexpr std::string_view kPurpose = "Predict the memory an ONNX model needs, before you run it.";
-constexpr size_t kHelpWidth = 100;
+constexpr size_t kHelpWidth = 80;  // of a terminal as it opens
 constexpr size_t kLabelWidth = 34;
 
 // "  -b, --batch N[,N...]"
@@ -44,7 +44,7 @@ std::string Examples(std::string_view lines) {
     const size_t bar = std::min(line.find('|'), line.size());
     const std::string command = "  onnx-mem " + std::string(line.substr(0, bar));
     const std::string_view what = bar < line.size() ? line.substr(bar + 1) : std::string_view();
-    text += what.empty() ? command : PadRight(command, 52) + std::string(what);
+    text += what.empty() ? command : PadRight(command, 55) + std::string(what);
     text += '\n';
     begin = end + 1;
   }
@@ -77,7 +77,8 @@ std::string ShortHelp() {
 std::string LongHelp(const CommandRow& command) {
   const bool is_default = command.bit == kAnalyzeCommand;
   std::string text =
-      is_default ? std::string(kPurpose) : absl::StrFormat("onnx-mem %s: %s", command.name, command.summary);
+      is_default ? std::string(kPurpose)
+                 : Wrapped(absl::StrFormat("onnx-mem %s: %s", command.name, command.summary), kHelpWidth, 0, 2);
   absl::StrAppendFormat(&text, "\n\nUsage: %s\n", Usage(command));
   if (is_default) {
     text += "\nCommands:\n";

@@ -45,7 +45,7 @@ std::string RowsWithFlags(const Table& table, const Screen& screen) {
   const bool batches = std::any_of(table.columns.begin(), table.columns.end(),
                                    [](const Column& column) { return column.key == "largest_batch"; });
   TextTable text{{{}, {.right = true}, {.right = true}, {.shrinks = true, .prose = true}}, {}};
-  text.rows.push_back({table.title, "on the GPU", batches ? "largest batch" : "saves", "costs"});
+  text.rows.push_back({"", "on the GPU", batches ? "max batch" : "saves", "costs"});
   for (const Row& row : table.rows) {
     const std::string third = batches
                                   ? CellText(CellAt(table, row, "largest_batch"), ColumnKind::kStep, ByteUnit::kAuto)
@@ -54,7 +54,7 @@ std::string RowsWithFlags(const Table& table, const Screen& screen) {
                          TextOf(table, row, "cost")});
   }
   const std::vector<std::string> lines = Aligned(std::move(text), kIndent, 2, screen);
-  std::string result = lines.front() + "\n";
+  std::string result = std::string(kIndent, ' ') + table.title + "\n" + lines.front() + "\n";
   for (size_t i = 0; i < table.rows.size(); ++i) {
     result += lines[i + 1] + "\n" + PastedText(TextOf(table, table.rows[i], "flags"), screen);
   }
@@ -65,8 +65,10 @@ std::string RowsWithFlags(const Table& table, const Screen& screen) {
 std::string PartText(const CardFit& card, const CardFit::Part& part, int64_t batch, const Screen& screen) {
   const std::string verdict =
       VerdictText(part.device_bytes, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units);
-  std::string text = absl::StrFormat("%sBatch %d of %s needs %s: ", std::string(kIndent, ' '), batch, part.name,
+  std::string text = absl::StrFormat("%sBatch %d of %s needs %s:", std::string(kIndent, ' '), batch, part.name,
                                      FormatBytesIn(part.device_bytes, screen.units));
+  const bool beside = DisplayWidth(text) + 1 + DisplayWidth(verdict) <= screen.width;
+  text += beside ? " " : "\n" + std::string(2 * kIndent, ' ');
   text += Painted(verdict, part.fits ? Paint::kGreen : Paint::kRed, screen);
   text += absl::StrFormat("\n%sLargest batch that fits: %s", std::string(2 * kIndent, ' '), LargestText(part));
   if (const std::string proof = LargestProofText(part, screen.units); !proof.empty()) text += "  " + proof;
