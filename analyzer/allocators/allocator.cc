@@ -6,15 +6,14 @@
 namespace onnx_mem {
 namespace {
 
-constexpr auto kAllocators = std::to_array<AllocatorRow>({
-    {"exact", "no rounding, no cache: the bytes asked for", MakeExactAllocator},
-    {"ort", "onnxruntime's arena: 256-byte chunks in regions that double in size", MakeBfcArena},
-    {"pytorch", "PyTorch's CUDA caching allocator, default settings", MakeCudaCachingAllocator},
-    {"pytorch-expandable", "the same with expandable_segments:True", MakeExpandableAllocator},
-});
+#define ROW(make, name, description, also) AllocatorRow{name, description, make, also},
+constexpr AllocatorRow kAllocators[] = {
+#include "analyzer/allocators/allocator_table.inc"
+};
+#undef ROW
 
 constexpr bool RowsAreSorted() {
-  for (size_t i = 1; i < kAllocators.size(); ++i) {
+  for (size_t i = 1; i < std::size(kAllocators); ++i) {
     if (!(kAllocators[i - 1].name < kAllocators[i].name)) return false;
   }
   return true;

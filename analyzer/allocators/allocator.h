@@ -77,6 +77,7 @@ struct AllocatorRow {
   std::string_view name;
   std::string_view description;
   std::unique_ptr<Allocator> (*make)(const AllocatorOptions& options);
+  std::string_view also = {};  // what others call it, separated by spaces
 };
 
 // All allocators, sorted by name.
@@ -85,11 +86,10 @@ std::span<const AllocatorRow> Allocators();
 // Error (usage) lists the known names.
 absl::StatusOr<const AllocatorRow*> FindAllocator(std::string_view name);
 
-// One file each; the rows of the table.
-std::unique_ptr<Allocator> MakeExactAllocator(const AllocatorOptions& options);
-std::unique_ptr<Allocator> MakeCudaCachingAllocator(const AllocatorOptions& options);
-std::unique_ptr<Allocator> MakeExpandableAllocator(const AllocatorOptions& options);
-std::unique_ptr<Allocator> MakeBfcArena(const AllocatorOptions& options);
+// What makes each: MakeExactAllocator(options) and so on.
+#define ROW(make, name, description, also) std::unique_ptr<Allocator> make(const AllocatorOptions& options);
+#include "analyzer/allocators/allocator_table.inc"
+#undef ROW
 
 }  // namespace onnx_mem
 

@@ -25,7 +25,6 @@
 #include "analyzer/lower/operators/residence.h"
 #include "analyzer/lower/operators/site.h"
 #include "analyzer/lower/operators/table.h"
-#include "analyzer/prepare/rewrites.h"
 
 namespace onnx_mem {
 namespace {
@@ -59,8 +58,8 @@ void LowerNodes(Lowering& lowering) {
   for (TensorId id : lowering.residence.read_back) lowering.draft.Keep(lowering.draft.Resolve(id));
 }
 
-void ApplyRewrites(Lowering& lowering, Lowered& lowered) {
-  for (const Rewrite& rewrite : AllRewrites()) {
+void ApplyRewrites(Lowering& lowering, std::span<const Rewrite> rewrites, Lowered& lowered) {
+  for (const Rewrite& rewrite : rewrites) {
     const auto& disabled = lowering.run.disabled_rewrites;
     if (std::find(disabled.begin(), disabled.end(), rewrite.name) != disabled.end()) continue;
     const int64_t count = rewrite.apply(lowering);
@@ -191,7 +190,7 @@ void AssumeSourceLines(const Draft& draft, std::vector<std::string>& assumptions
 
 }  // namespace
 
-absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
+absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run, std::span<const Rewrite> rewrites) {
   RETURN_IF_ERROR(CheckRewriteNames(run.disabled_rewrites));
   const LostTensors lost = FindLostTensors(source);
   const Graph& whole = lost.graph ? *lost.graph : source;
@@ -207,7 +206,7 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run) {
   LowerNodes(lowering);
   Lowered lowered;
   draft.RemoveUnread();
-  ApplyRewrites(lowering, lowered);
+  ApplyRewrites(lowering, rewrites, lowered);
   SettleOutputs(lowering);
   absl::StatusOr<int64_t> in_place = MarkInPlace(draft, run);
   if (!in_place.ok()) return in_place.status();

@@ -10,13 +10,13 @@
 
 namespace onnx_mem {
 
-#define ROW(function, name, description, told) int64_t function(Lowering& lowering);
+#define ROW(function, name, description, told, after) int64_t function(Lowering& lowering);
 #include "analyzer/prepare/rewrite_table.inc"
 #undef ROW
 
 namespace {
 
-#define ROW(function, name, description, told) Rewrite{name, description, function, told},
+#define ROW(function, name, description, told, after) Rewrite{name, description, function, told, after},
 constexpr Rewrite kRewrites[] = {
 #include "analyzer/prepare/rewrite_table.inc"
 };

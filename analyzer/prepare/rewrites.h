@@ -23,6 +23,7 @@ struct Rewrite {
   std::string_view description;          // what was found, for a report: "12 softmax attentions run as one operator"
   int64_t (*apply)(Lowering& lowering);  // how many times it applied
   Told told = Told::kAlways;
+  std::string_view after = {};  // names of the rows that must have run before, separated by spaces
 };
 
 std::span<const Rewrite> AllRewrites();

@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/allocators/allocator.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
 #include "cli/options/option_values.h"
+#include "cli/report/parts/formats.h"
 
 namespace onnx_mem {
 namespace {
@@ -47,11 +50,6 @@ constexpr auto kBatchNormModes = std::to_array<Choice<BatchNormMode>>(
     {{"auto", BatchNormMode::kAuto}, {"as-is", BatchNormMode::kAsIs, "file"}, {"unfold", BatchNormMode::kUnfold}});
 constexpr auto kTiedModes = std::to_array<Choice<TiedMode>>(
     {{"auto", TiedMode::kAuto}, {"yes", TiedMode::kYes, "true on"}, {"no", TiedMode::kNo, "false off"}});
-constexpr auto kAllocators = std::to_array<Choice<std::string_view>>(
-    {{"pytorch", "pytorch", "torch"},
-     {"pytorch-expandable", "pytorch-expandable", "expandable expandable-segments"},
-     {"ort", "ort", "onnxruntime"},
-     {"exact", "exact"}});
 constexpr auto kBys = std::to_array<Choice<By>>({{"layer", By::kLayer, "layers module modules"},
                                                  {"op", By::kOp, "ops operator operators"},
                                                  {"tensor", By::kTensor, "tensors"},
@@ -70,8 +68,6 @@ constexpr auto kBudgetLines = std::to_array<Choice<BudgetLine>>(
 constexpr auto kGranularities = std::to_array<Choice<Granularity>>(
     {{"module", Granularity::kModule, "modules layer"}, {"op", Granularity::kOp, "ops operator"}});
 constexpr auto kCostLines = std::to_array<Choice<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
-constexpr auto kFormats = std::to_array<Choice<std::string_view>>(
-    {{"table", "table", "text txt"}, {"json", "json"}, {"csv", "csv"}, {"md", "md", "markdown"}});
 constexpr auto kLikes = std::to_array<Choice<bool>>({{"base", true}});
 constexpr auto kColors = std::to_array<Choice<ColorChoice>>({{"auto", ColorChoice::kAuto},
                                                              {"always", ColorChoice::kAlways, "yes on"},
@@ -224,6 +220,34 @@ absl::Status ApplyBytes(std::string_view text, std::optional<int64_t>& field) {
 absl::Status ApplyBudget(std::string_view text, Options& options) {
   ASSIGN_OR_RETURN(options.budget_bytes, ParseBytes(text));
   options.budget_status = ParseSize(text).status();
+  return absl::OkStatus();
+}
+
+std::vector<std::string> AllocatorNames() {
+  std::vector<std::string> names;
+  for (const AllocatorRow& row : Allocators()) names.emplace_back(row.name);
+  return names;
+}
+
+absl::Status ApplyAllocator(std::string_view text, Options& options) {
+  std::vector<std::string> others;
+  for (const AllocatorRow& row : Allocators()) {
+    others.emplace_back(row.also);
+    if (!SameWord(text, row.name) && !HasWord(row.also, text)) continue;
+    options.workload.allocator = std::string(row.name);
+    return absl::OkStatus();
+  }
+  return UnknownChoice(text, AllocatorNames(), others);
+}
+
+absl::Status ApplyFormat(std::string_view text, Options& options) {
+  const FormatRow* row = FormatMeant(text);
+  if (row == nullptr) {
+    std::vector<std::string> others;
+    for (const FormatRow& format : FormatRows()) others.emplace_back(format.extensions);
+    return UnknownChoice(text, FormatNames(), others);
+  }
+  options.format = std::string(row->name);
   return absl::OkStatus();
 }
 
@@ -386,19 +410,15 @@ constexpr auto kRows = std::to_array<OptionRow>({
        ASSIGN_OR_RETURN(options.max_increase_percent, ParsePercent(text));
        return absl::OkStatus();
      }},
-    {"", "--allocator", "pytorch|pytorch-expandable|ort|exact", OptionGroup::kDevice, kSteps,
-     "how memory is handed out (pytorch)",
-     [](std::string_view text, Options& options) {
-       return ChooseName(text, kAllocators, options.workload.allocator);
-     }},
+    {"", "--allocator", "NAME", OptionGroup::kDevice, kSteps, "how memory is handed out (pytorch)", ApplyAllocator, false,
+     AllocatorNames},
 
     {"-n", "--top", "N", OptionGroup::kOutput, kSteps, "rows of a list, 0 for all (8)", ApplyTop},
     {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kAnalyzeCommand | kCompareCommand,
      "list what holds the memory at the peak",
      [](std::string_view text, Options& options) { return Choose(text, kBys, options.by); }},
-    {"-f", "--format", "table|json|csv|md", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand | kPlanCommand,
-     "of the report (table)",
-     [](std::string_view text, Options& options) { return ChooseName(text, kFormats, options.format); }},
+    {"-f", "--format", "NAME", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand | kPlanCommand,
+     "of the report (table)", ApplyFormat, false, FormatNames},
     {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kSteps | kCheckCommand | kGpusCommand,
      "also write the whole report to a file, its format by extension", ApplyExport, true},
     {"", "--units", "auto|B|KiB|MiB|GiB|MB|GB", OptionGroup::kOutput, kSteps | kGpusCommand,
@@ -448,7 +468,16 @@ constexpr auto kRows = std::to_array<OptionRow>({
 
 }  // namespace
 
-absl::Span<const OptionRow> OptionRows() { return kRows; }
+absl::Span<const OptionRow> OptionRows() {
+  static const auto& rows = *new auto([] {
+    auto with_names = kRows;
+    for (OptionRow& row : with_names) {
+      if (row.names != nullptr) row.value = *new std::string(absl::StrJoin(row.names(), "|"));
+    }
+    return with_names;
+  }());
+  return rows;
+}
 
 std::string_view TitleOf(OptionGroup group) {
   switch (group) {

@@ -37,6 +37,7 @@ struct OptionRow {
   std::string_view help;
   absl::Status (*apply)(std::string_view value, Options& options);
   bool repeatable = false;  // else the last one given counts
+  std::vector<std::string> (*names)() = nullptr;  // of another table's rows, the choices in place of `value`
 };
 
 absl::Span<const OptionRow> OptionRows();

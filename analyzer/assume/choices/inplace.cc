@@ -118,7 +118,6 @@ bool HasOnlyDefaults(const Node& activation, const Node& before) {
 bool IsHabit(const Draft& draft, Habit habit, NodeId id, NodeId producer, const Run& run,
              bool convolutional) {
   const Node& before = draft.node(producer);
-  if (IntAttribute(draft.node(id), kOverwrites, 0) != 0) return true;
   switch (habit) {
     case Habit::kAlways:
       return IsBeforeActivation(draft, before, convolutional) &&

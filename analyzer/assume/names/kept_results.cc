@@ -266,9 +266,6 @@ bool IsKeptByHook(const Graph& graph, TensorId id) {
          absl::EndsWith(graph.tensors[node.inputs[1]].name, "_g");
 }
 
-// self.attention_bias_cache[device] = self.attention_biases[:, positions] (fuse/bias_cache.cc)
-bool IsCachedBias(const Graph& graph, TensorId id) { return IntAttribute(*Producer(graph, id), "cached", 0) != 0; }
-
 }  // namespace
 
 bool HandsWeightsBack(const Graph& graph, const Node& node) {
@@ -277,8 +274,7 @@ bool HandsWeightsBack(const Graph& graph, const Node& node) {
 
 int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known) {
   if (!graph.tensors[id].producer.valid()) return -1;
-  if (IsFirstCacheUpdate(graph, id) || IsKeptByHook(graph, id) || IsCachedBias(graph, id))
-    return static_cast<int32_t>(graph.nodes.size()) - 1;
+  if (IsFirstCacheUpdate(graph, id) || IsKeptByHook(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
   const int32_t handed_on = std::max(KeptAsWeights(graph, calls, id), KeptAsMemory(graph, calls, id));
   if (names_known) return handed_on;
   return std::max({handed_on, KeptAsEmbedding(graph, calls, id), KeptAsModelOutput(graph, calls, id)});

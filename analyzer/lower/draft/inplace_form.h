@@ -11,10 +11,6 @@ namespace onnx_mem {
 // are; 0 where it says that the operator makes a new tensor.
 inline constexpr int64_t kInPlaceBySource = 2;
 
-// Attribute of an operator of which the order of the file shows that it writes over its input
-// (exporters/displaced.cc).
-inline constexpr std::string_view kOverwrites = "overwrites";
-
 // Whether the framework has an in-place form of an operator that ONNX has without, x.sigmoid_() or
 // nn.ReLU(inplace=True).
 bool HasInPlaceForm(std::string_view op);

@@ -1,5 +1,5 @@
-// Constant folding computes a weight that is made of parameters: torch.nn.utils.weight_norm's v / |v| * g. A training
-// step computes it each time, and keeps the result for the convolution's backward.
+// Constant folding computes a weight that is made of parameters: torch.nn.utils.weight_norm's v / |v| * g. Every run
+// computes it, and a training step keeps the result for the convolution's backward.
 //
 //   conv(x, onnx::Conv_436, pos_conv.bias)   ->   weight_norm(v, g) -> w; conv(x, w, pos_conv.bias)
 //
@@ -18,9 +18,10 @@ namespace onnx_mem {
 namespace {
 
 bool HasFoldedWeightAlone(const Draft& draft, const Node& node) {
-  if (node.op != "conv" && node.op != "conv_transpose") return false;
+  const bool transposed = node.op == "conv_transpose";
+  if (node.op != "conv" && !transposed) return false;
   const bool has_bias = node.inputs.size() > 2 && node.inputs[2].valid();
-  return IsFoldedOperand(draft.tensor(node.inputs[1]).name, "Conv") &&
+  return IsFoldedOperand(draft.tensor(node.inputs[1]).name, transposed ? "ConvTranspose" : "Conv") &&
          draft.kind(node.inputs[1]) == TensorKind::kParameter && !(has_bias && IsFoldedBias(draft, node.inputs[2]));
 }
 
@@ -34,7 +35,7 @@ Dims LengthDims(const Dims& weight) {
 }  // namespace
 
 int64_t ComputeFoldedWeights(Lowering& lowering) {
-  if (!lowering.run.training || lowering.run.batch_norm == BatchNormMode::kUnfold) return 0;
+  if (lowering.run.batch_norm == BatchNormMode::kUnfold) return 0;
   Draft& draft = lowering.draft;
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {

@@ -3,53 +3,19 @@
 //
 //   sum(a * b) / max(sqrt(sum(a * a) * sum(b * b)), eps)   ->   sum((a / norm(a)) * (b / norm(b)))
 //
+// What comes in its place is no one operator, so it is written out here and no row of a table.
 // Source: aten/src/ATen/native/Distance.cpp (cosine_similarity).
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/match.h"
+#include "analyzer/lower/draft/patterns.h"
 #include "analyzer/lower/operators/site.h"
 
 namespace onnx_mem {
 namespace {
 
-struct SimilarityMatch {
-  std::vector<NodeId> nodes;
-  TensorId a, b;
-  NodeId sum;  // of a * b: its axes
-};
-
-// sum(x * y) -> x, y; appends the two nodes.
-bool MatchDot(const Draft& draft, TensorId id, TensorId& x, TensorId& y, std::vector<NodeId>& nodes) {
-  const NodeId sum = draft.ProducerIf(id, "sum");
-  const NodeId product = sum.valid() ? draft.ProducerIf(draft.node(sum).inputs[0], "mul") : NodeId();
-  if (!product.valid()) return false;
-  x = draft.node(product).inputs[0];
-  y = draft.node(product).inputs[1];
-  nodes.push_back(product);
-  nodes.push_back(sum);
-  return true;
-}
-
-bool MatchCosine(const Draft& draft, NodeId div, SimilarityMatch& match) {
-  const Node& node = draft.node(div);
-  if (node.op != "div" || !MatchDot(draft, node.inputs[0], match.a, match.b, match.nodes)) return false;
-  match.sum = match.nodes.back();
-  const NodeId floor = draft.producer(node.inputs[1]);
-  if (!floor.valid() || (draft.node(floor).op != "maximum" && draft.node(floor).op != "clamp")) return false;
-  const NodeId sqrt = draft.ProducerIf(draft.node(floor).inputs[0], "sqrt");
-  const NodeId squares = sqrt.valid() ? draft.ProducerIf(draft.node(sqrt).inputs[0], "mul") : NodeId();
-  if (!squares.valid()) return false;
-  TensorId x, y;
-  for (size_t i = 0; i < 2; ++i) {
-    if (!MatchDot(draft, draft.node(squares).inputs[i], x, y, match.nodes) || x != y) return false;
-    if (x != (i == 0 ? match.a : match.b)) return false;
-  }
-  for (NodeId id : {squares, sqrt, floor, div}) match.nodes.push_back(id);
-  for (NodeId id : match.nodes) {
-    if (!SameCall(draft.node(id), node)) return false;
-  }
-  return true;
-}
+constexpr std::string_view kSimilarity =
+    "div(S:sum(mul(a,b)),maximum|clamp(sqrt(mul(sum(mul(a,a)),sum(mul(b,b)))),e?))";
 
 // Adds an operator in the place of `like`.
 TensorId AddOp(Draft& draft, NodeId like, std::string_view op, std::vector<TensorId> inputs, const Dims& dims,
@@ -71,21 +37,23 @@ TensorId AddOp(Draft& draft, NodeId like, std::string_view op, std::vector<Tenso
 }  // namespace
 
 int64_t FuseCosineSimilarity(Lowering& lowering) {
+  static const auto& similarity = *new Expression(kSimilarity);
   Draft& draft = lowering.draft;
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
-    SimilarityMatch match;
-    if (!draft.alive(id) || !MatchCosine(draft, id, match)) continue;
+    Expression::Match match;
+    if (!draft.alive(id) || !similarity.Matches(draft, id, Together::kInOperator, "", match)) continue;
+    const TensorId operands[2] = {match.tensors.at('a'), match.tensors.at('b')};
+    const Node& products = draft.node(match.named.at('S'));
     Node over;
-    over.attributes["axes"] = IntsAttribute(draft.node(match.sum), "axes");
+    over.attributes["axes"] = IntsAttribute(products, "axes");
     Node norm_attributes = over;
     norm_attributes.attributes["p"] = 2.0;
     norm_attributes.attributes["keepdim"] = int64_t{1};
-    const Dims dims = draft.tensor(match.a).shape.dims;
+    const Dims dims = draft.tensor(operands[0]).shape.dims;
     Dims reduced = dims;
     for (int64_t axis : IntsAttribute(over, "axes")) reduced[static_cast<size_t>(axis)] = 1;
     TensorId unit[2], copies[2];
-    const TensorId operands[2] = {match.a, match.b};
     for (size_t i = 0; i < 2; ++i) {
       const TensorId norm = AddOp(draft, id, "norm", {operands[i]}, reduced, norm_attributes);
       copies[i] = AddOp(draft, id, "clone", {norm}, reduced);
@@ -93,7 +61,7 @@ int64_t FuseCosineSimilarity(Lowering& lowering) {
     for (size_t i = 0; i < 2; ++i) unit[i] = AddOp(draft, id, "div", {operands[i], copies[i]}, dims);
     const TensorId product = AddOp(draft, id, "mul", {unit[0], unit[1]}, dims);
     Node sum = MakeNode("sum", {product}, draft.node(id).outputs);
-    sum.attributes = draft.node(match.sum).attributes;
+    sum.attributes = products.attributes;
     const Rank rank = draft.rank(id);
     Replace(draft, match.nodes, std::move(sum), rank);
     ++count;

@@ -3,9 +3,9 @@
 //   weights = softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype)
 //
 // which a float32 file cannot show: both conversions give the tensor itself there. In half precision they make the
-// weights in float32 and a copy. Source: transformers' eager_attention_forward, which scales the product, of 347
-// models: 186 of 194 that repeat keys and values for groups of queries (and with them all that rotate both) write it
-// so, and most that attend over images; models of text with learned positions do not (bert, bart, gpt2).
+// weights in float32 and a copy. Source: transformers' eager_attention_forward, which scales the product: of 347
+// models, 186 of 194 that repeat keys and values for groups of queries (and with them all that rotate both) write it
+// so; models of text with learned positions do not (bert, bart, gpt2).
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -64,26 +64,6 @@ bool IsRotatedOrRepeated(const Draft& draft, TensorId id) {
   return false;
 }
 
-// self.k_proj(x).view(...).transpose(1, 2): keys with a projection of their own. Code for images that projects q, k and
-// v at once (timm) does not widen.
-bool IsProjectedApart(const Draft& draft, TensorId id) {
-  constexpr auto kViews = std::to_array<std::string_view>({"permute", "reshape", "contiguous"});
-  NodeId maker = draft.producer(id);
-  while (maker.valid() && std::find(kViews.begin(), kViews.end(), draft.node(maker).op) != kViews.end()) {
-    maker = draft.producer(draft.node(maker).inputs[0]);
-  }
-  return maker.valid() && draft.node(maker).op == "linear";
-}
-
-// Cuts images into patches.
-bool SeesImages(const Draft& draft, const std::vector<NodeId>& order) {
-  return std::any_of(order.begin(), order.end(), [&](NodeId id) {
-    const Node& node = draft.node(id);
-    return node.op == "conv" && !draft.producer(node.inputs[0]).valid() &&
-           draft.tensor(node.inputs[0]).shape.rank() == 4;
-  });
-}
-
 bool IsHalfType(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
 }  // namespace
@@ -92,16 +72,13 @@ int64_t WidenSoftmax(Lowering& lowering) {
   const Run& run = lowering.run;
   if (!run.autocast && !(run.dtype && IsHalfType(*run.dtype))) return 0;
   Draft& draft = lowering.draft;
-  const std::vector<NodeId> order = draft.InOrder();
-  const bool images = SeesImages(draft, order);
   int64_t count = 0;
-  for (NodeId id : order) {
+  for (NodeId id : draft.InOrder()) {
     const Node& node = draft.node(id);
     if (node.op != "softmax") continue;
     const NodeId product = ScaledProduct(draft, node);
     if (!product.valid()) continue;
-    const TensorId keys = draft.node(product).inputs[1];
-    if (!(images && IsProjectedApart(draft, keys)) && !IsRotatedOrRepeated(draft, keys)) continue;
+    if (!IsRotatedOrRepeated(draft, draft.node(product).inputs[1])) continue;
     const auto& readers = draft.readers(node.outputs[0]);
     const bool in_function = std::all_of(readers.begin(), readers.end(),
                                          [&](NodeId reader) { return draft.node(reader).calls == node.calls; });

@@ -8,7 +8,7 @@ namespace onnx_mem {
 namespace {
 
 constexpr auto kRows = std::to_array<FormatRow>({
-    {"table", "txt", "text for a screen", RenderText},
+    {"table", "txt text", "text for a screen", RenderText},
     {"json", "json", "everything, in bytes", RenderJson},
     {"csv", "csv", "the list of --by, or a row per batch", RenderCsv},
     {"md", "md markdown", "a table for a pull request", RenderMarkdown},

@@ -39,23 +39,6 @@ TEST(Dynamo, AFoldedWeightOfALayerIsAParameter) {
   EXPECT_NE(text.find("parameter val_34\n"), std::string::npos) << text;
 }
 
-// A position network over stored coordinates: the product with its first weight is folded, the sum with the bias is
-// left.
-TEST(Dynamo, AFoldedProductIsComputedInEveryStep) {
-  const std::string text = LowerText(R"(
-    input x float32 1x9x16
-    weight val_4 float32 1x9x16
-    weight mlp.0.bias float32 16
-    node_linear = Add(val_4, mlp.0.bias) -> h float32 1x9x16
-    @ namespace : Net/mlp.0: torch.nn.Linear/linear: aten.linear.default
-    node_Add = Add(x, h) -> y float32 1x9x16
-    output y
-  )");
-  EXPECT_NE(text.find("full() -> val_4/product"), std::string::npos) << text;
-  EXPECT_NE(text.find("add(val_4/product, mlp.0.bias) -> h"), std::string::npos) << text;
-  EXPECT_EQ(text.find("buffer val_4\n"), std::string::npos) << text;
-}
-
 // scale=1.0: the optimizer took the products with it out.
 constexpr std::string_view kUnscaledAttention = R"(
     input q float32 2x4x16x8

@@ -163,69 +163,6 @@ TEST(Chunk, BoundsThatAnotherTensorGivesAreSlices) {
   EXPECT_EQ(LowerText(Chunk("other")).find("split"), std::string::npos);
 }
 
-// torch.cat([f, torch.cat([d, sin(d), cos(d), sin(2 * d), cos(2 * d)], -1)], -1)
-constexpr std::string_view kFusedEncoding = R"(
-    input d float32 4x3
-    input x float32 4x8
-    const two float32 scalar = 2
-    weight f.weight float32 8x8
-    /Sin = Sin(d) -> s1 float32 4x3
-    /Cos = Cos(d) -> c1 float32 4x3
-    /Mul = Mul(d, two) -> m float32 4x3
-    /Sin_1 = Sin(m) -> s2 float32 4x3
-    /Cos_1 = Cos(m) -> c2 float32 4x3
-    /f/MatMul = MatMul(x, f.weight) -> f float32 4x8
-    /Concat = Concat(f, d, s1, c1, s2, c2) -> y float32 4x23 {axis: -1}
-    output y
-)";
-
-TEST(FusedConcat, APositionalEncodingIsJoinedFirst) {
-  const std::string text = LowerText(kFusedEncoding);
-  const size_t join = text.find("cat(d, s1, c1, s2, c2) -> /Concat of /Cos_1\n");
-  ASSERT_NE(join, std::string::npos) << text;
-  EXPECT_LT(join, text.find("-> f [f]"));
-  EXPECT_NE(text.find("cat(f, /Concat of /Cos_1) -> y"), std::string::npos) << text;
-}
-
-TEST(FusedConcat, AnEncodingAloneIsOneConcat) {
-  std::string text(kFusedEncoding);
-  text.replace(text.find("Concat(f, d"), 11, "Concat(d");
-  text.replace(text.find("4x23"), 4, "4x15");
-  EXPECT_NE(LowerText(text).find("cat(d, s1, c1, s2, c2) -> y"), std::string::npos) << LowerText(text);
-}
-
-// heat, size = self.hm(x), self.wh(x); return heat.sigmoid_(), size
-constexpr std::string_view kDisplaced = R"(
-    input x float32 2x4x8x8
-    weight hm.0.weight float32 4x4x1x1
-    weight hm.2.weight float32 4x4x1x1
-    weight wh.0.weight float32 4x4x1x1
-    /hm/hm.0/Conv = Conv(x, hm.0.weight) -> a float32 2x4x8x8
-    /hm/hm.1/Relu = Relu(a) -> b float32 2x4x8x8
-    /wh/wh.0/Conv = Conv(x, wh.0.weight) -> w float32 2x4x8x8
-    /hm/hm.2/Conv = Conv(b, hm.2.weight) -> c float32 2x4x8x8
-    /Sigmoid = Sigmoid(c) -> h float32 2x4x8x8
-    output h
-    output w
-)";
-
-TEST(Displaced, RunsInItsOwnModuleAndIsWrittenOver) {
-  const std::string text = LowerText(kDisplaced);
-  EXPECT_LT(text.find("-> c [hm.2]"), text.find("-> w [wh.0]")) << text;
-  EXPECT_NE(text.find("sigmoid(c) -> h inplace"), std::string::npos) << text;
-  onnx_mem::Run none;
-  none.inplace = "none";
-  EXPECT_EQ(LowerText(kDisplaced, none).find("sigmoid(c) -> h inplace"), std::string::npos);
-}
-
-// A second call of the module has a number: nothing was moved.
-TEST(Displaced, ASecondCallStaysWhereItIs) {
-  std::string text(kDisplaced);
-  text.replace(text.find("/hm/hm.2/Conv"), 13, "/hm_1/hm.2_1/Conv");
-  EXPECT_GT(LowerText(text).find("-> c ["), LowerText(text).find("-> w [wh.0]")) << LowerText(text);
-  EXPECT_EQ(LowerText(text).find("sigmoid(c) -> h inplace"), std::string::npos);
-}
-
 // torch.roll(x, (0, -3), (1, 2))
 TEST(Roll, ByNothingAlongAnAxisIsAPartOfTheSameRoll) {
   EXPECT_EQ(LowerText(R"(
@@ -258,47 +195,6 @@ TEST(Promotion, AComparisonWithANumberNeedsNoCopy) {
   )";
   EXPECT_EQ(LowerText(kText).find("cast"), std::string::npos) << LowerText(kText);
   EXPECT_NE(LowerText(absl::StrCat(std::string(kText), "output c\n")).find("cast(g) -> c"), std::string::npos);
-}
-
-// x[:, 1:] + y
-constexpr std::string_view kSumWithSlice = R"(
-    input i float32 2x8
-    input y float32 2x7
-    const at int64 14x2
-    const one int64 1 = 1
-    const eight int64 1 = 8
-    /Relu = Relu(i) -> x float32 2x8
-    /Slice = Slice(x, one, eight, one) -> s float32 2x7
-    /Add = Add(s, y) -> t float32 2x7
-)";
-
-// x[:, 1:] += y: the exporter's sum is written twice; the framework adds into the slice and assigns that.
-TEST(SliceUpdate, AddsIntoTheSlice) {
-  const std::string text = LowerText(absl::StrCat(std::string(kSumWithSlice), R"(
-    /Reshape = Reshape(t) -> a float32 2x7
-    /ScatterND = ScatterND(x, at, a) -> x1 float32 2x8
-    /Reshape_1 = Reshape(t) -> b float32 2x7
-    /ScatterND_1 = ScatterND(x1, at, b) -> x2 float32 2x8
-    /Sin = Sin(x2) -> z float32 2x8
-    output z
-  )"));
-  EXPECT_EQ(text.find("add("), std::string::npos) << text;
-  const size_t added = text.find("copy_into(x, y) -> x1"), view = text.find("slice(x1) -> s"),
-               assigned = text.find("copy_into(x1, s) -> x2");
-  ASSERT_NE(added, std::string::npos) << text;
-  EXPECT_LT(added, view) << text;
-  EXPECT_LT(view, assigned) << text;
-  EXPECT_NE(assigned, std::string::npos) << text;
-}
-
-// x[:, 1:] = x[:, 1:] + y, which is written once, makes the sum.
-TEST(SliceUpdate, ASumThatIsAssignedOnceIsMade) {
-  const std::string text = LowerText(absl::StrCat(std::string(kSumWithSlice), R"(
-    /ScatterND = ScatterND(x, at, t) -> x1 float32 2x8
-    /Sin = Sin(x1) -> z float32 2x8
-    output z
-  )"));
-  EXPECT_NE(text.find("add(s, y) -> t"), std::string::npos) << text;
 }
 
 // Heads of a graph attention test adjacency > 0 each; the one of another name has the same parameters.

@@ -102,35 +102,6 @@ TEST(LostCalls, NamesThatDoNotMatchChangeNothing) {
   EXPECT_EQ(text, "relu(x) -> r\ntanh(z) -> t\nadd(r, t) -> y\n");
 }
 
-// transformers adds no mask to scores that it writes out where none was given; tracing makes one that hides nothing.
-std::string EagerMask(const std::string& function) {
-  constexpr char kText[] = R"(
-    input x float32 2x4x16x16
-    weight positions float32 1x1x1x16
-    weight others float32 1x1x16x1
-    node_Cos = Cos(positions) -> moving float32 1x1x1x16
-    node_ge = GreaterOrEqual(moving, others) -> mask bool 1x1x16x16
-    @ namespace : Net/ge: aten.ge.Tensor
-    @ pkg.torch.onnx.stack_trace File "site-packages/transformers/models/m/modeling_m.py", line 9, in forward\n    FUNCTION
-    const zero float32 scalar = 0
-    const low float32 scalar = -10000
-    node_Where = Where(mask, zero, low) -> bias float32 1x1x16x16
-    node_Relu = Relu(x) -> scores float32 2x4x16x16
-    node_Add = Add(scores, bias) -> masked float32 2x4x16x16
-    node_Softmax = Softmax(masked) -> y float32 2x4x16x16
-    output y
-  )";
-  onnx_mem::Run run;
-  run.attention = AttentionKernel::kEager;
-  return LowerText(absl::StrReplaceAll(kText, {{"FUNCTION", function}}), run);
-}
-
-TEST(TracedMask, OneThatHidesNothingIsNotAdded) {
-  EXPECT_EQ(EagerMask("attention_mask = create_bidirectional_mask("), "relu(x) -> scores\nsoftmax(scores) -> y\n");
-  EXPECT_TRUE(Has(EagerMask("causal_mask = create_causal_mask("), "add(scores, bias) -> masked"))
-      << "made in every run";
-}
-
 // RoFormer's sines and cosines, halves of one table's rows.
 constexpr char kRotaryTable[] = R"(
     input q float32 2x4x16x8

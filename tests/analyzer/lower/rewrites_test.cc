@@ -145,38 +145,6 @@ TEST(GatedActivations, WhatTheExporterNamesIsCertain) {
   EXPECT_EQ(Said(*lowered, "silu-assumed"), nullptr);
 }
 
-constexpr std::string_view kSharedIndex = R"(
-    input x float32 2x64x8
-    weight blocks.0.table float32 9x8
-    weight blocks.1.table float32 9x8
-    weight onnx::Gather_7 int64 64
-    /blocks.0/Gather = Gather(blocks.0.table, onnx::Gather_7) -> a float32 64x8
-    /blocks.0/Add = Add(x, a) -> y float32 2x64x8
-    /blocks.1/Gather = Gather(blocks.1.table, onnx::Gather_7) -> b float32 64x8
-    /blocks.1/Add = Add(y, b) -> z float32 2x64x8
-    output z
-)";
-
-TEST(ModuleBuffers, AnIndexThatTheExporterMergedIsOneForEachModule) {
-  const std::string lowered = LowerText(kSharedIndex);
-  EXPECT_NE(lowered.find("index_select(blocks.0.table, onnx::Gather_7) -> a"), std::string::npos) << lowered;
-  EXPECT_NE(lowered.find("index_select(blocks.1.table, onnx::Gather_7/blocks.1) -> b"), std::string::npos) << lowered;
-}
-
-TEST(ModuleBuffers, ANamedOneIsOneTensor) {
-  std::string text(kSharedIndex);
-  for (size_t at = text.find("onnx::Gather_7"); at != std::string::npos; at = text.find("onnx::Gather_7")) {
-    text.replace(at, 14, "shared.index");
-  }
-  EXPECT_EQ(LowerText(text).find("shared.index/"), std::string::npos);
-}
-
-TEST(ModuleBuffers, ANamedOneOfAnotherLayerIsThatOfTheFirst) {  // an evaluation export merges equal initializers
-  const std::string lowered = LowerText(absl::StrReplaceAll(absl::string_view(kSharedIndex.data(), kSharedIndex.size()),
-                                                            {{"onnx::Gather_7", "blocks.0.index"}}));
-  EXPECT_NE(lowered.find("index_select(blocks.1.table, blocks.0.index/blocks.1) -> b"), std::string::npos) << lowered;
-}
-
 // A window of 2 x 2: four positions, nine offsets.
 constexpr std::string_view kFoldedBias = R"(
     input q float32 2x3x4x8
@@ -527,26 +495,19 @@ TEST(MergedExpressions, WhatBothBranchesAreGivenRunsOnce) {
   EXPECT_EQ(text.find(" in blocks"), std::string::npos) << text;
 }
 
-// weights = softmax(scores, dtype=torch.float32).to(query.dtype): how transformers attends over images, which only half
+// weights = softmax(scores, dtype=torch.float32).to(query.dtype) over keys that two heads share, which only half
 // precision shows.
-constexpr std::string_view kVisionAttention = R"(
-    input x float32 1x3x16x16
-    weight w float32 8x3x4x4
-    weight attention.key.weight float32 8x8
-    weight attention.key.bias float32 8
-    const split int64 3 = 1 8 16
+constexpr std::string_view kGroupedAttention = R"(
+    input q float32 1x2x16x8
+    input x float32 1x1x16x8
+    const heads int64 4 = 1 2 16 8
     const scale float32 scalar = 0.35
-    /patches/Conv = Conv(x, w) -> p float32 1x8x4x4 {strides: [4 4]}
-    /attention/Reshape = Reshape(p, split) -> t float32 1x8x16
-    /attention/Transpose = Transpose(t) -> q float32 1x16x8 {perm: [0 2 1]}
-    /attention/key/Transpose = Transpose(attention.key.weight) -> kw float32 8x8 {perm: [1 0]}
-    /attention/key/MatMul = MatMul(q, kw) -> r float32 1x16x8
-    /attention/key/Add = Add(attention.key.bias, r) -> k float32 1x16x8
-    /attention/Transpose_1 = Transpose(k) -> kt float32 1x8x16 {perm: [0 2 1]}
-    /attention/MatMul = MatMul(q, kt) -> s float32 1x16x16
-    /attention/Mul = Mul(s, scale) -> m float32 1x16x16
-    /attention/Softmax = Softmax(m) -> a float32 1x16x16 {axis: -1}
-    /attention/MatMul_1 = MatMul(a, q) -> y float32 1x16x8
+    /attention/Expand = Expand(x, heads) -> k float32 1x2x16x8
+    /attention/Transpose = Transpose(k) -> kt float32 1x2x8x16 {perm: [0 1 3 2]}
+    /attention/MatMul = MatMul(q, kt) -> s float32 1x2x16x16
+    /attention/Mul = Mul(s, scale) -> m float32 1x2x16x16
+    /attention/Softmax = Softmax(m) -> a float32 1x2x16x16 {axis: -1}
+    /attention/MatMul_1 = MatMul(a, q) -> y float32 1x2x16x8
     output y
 )";
 
@@ -554,14 +515,14 @@ bool CastsBack(std::string_view text, const Run& run) {
   return absl::StrContains(LowerText(text, run, "cast_back"), "cast_back");
 }
 
-TEST(WideSoftmax, OverImagesInHalfPrecision) {
+TEST(WideSoftmax, OverSharedKeysInHalfPrecision) {
   onnx_mem::Run amp;
   amp.autocast = DType::kBFloat16;
   amp.attention = AttentionKernel::kEager;
-  EXPECT_TRUE(CastsBack(kVisionAttention, amp)) << LowerText(kVisionAttention, amp, "cast_back");
+  EXPECT_TRUE(CastsBack(kGroupedAttention, amp)) << LowerText(kGroupedAttention, amp, "cast_back");
   onnx_mem::Run full = amp;
   full.autocast = std::nullopt;
-  EXPECT_FALSE(CastsBack(kVisionAttention, full));
+  EXPECT_FALSE(CastsBack(kGroupedAttention, full));
 }
 
 // torch.where(causal_mask, scores, mask_value), as GPT-Neo masks: the number is no tensor that anything makes.
@@ -569,10 +530,10 @@ TEST(WideSoftmax, ScoresMaskedByANumber) {
   onnx_mem::Run amp;
   amp.autocast = DType::kFloat16;
   amp.attention = AttentionKernel::kEager;
-  std::string text(kVisionAttention);
-  text.replace(text.find("    /attention/Softmax = Softmax(m)"), 35, R"(    input mask bool 1x16x16
+  std::string text(kGroupedAttention);
+  text.replace(text.find("    /attention/Softmax = Softmax(m)"), 35, R"(    input mask bool 1x2x16x16
     const lowest float32 scalar = -1e9
-    /attention/Where = Where(mask, m, lowest) -> masked float32 1x16x16
+    /attention/Where = Where(mask, m, lowest) -> masked float32 1x2x16x16
     /attention/Softmax = Softmax(masked))");
   EXPECT_TRUE(CastsBack(text, amp)) << LowerText(text, amp, "cast_back");
 }
@@ -581,7 +542,7 @@ TEST(WideSoftmax, ScaledQueriesAreNoSuchFunction) {
   onnx_mem::Run amp;
   amp.autocast = DType::kFloat16;
   amp.attention = AttentionKernel::kEager;
-  std::string text(kVisionAttention);
+  std::string text(kGroupedAttention);
   text.replace(text.find("Softmax(m)"), 10, "Softmax(s)");
   EXPECT_FALSE(CastsBack(text, amp));
 }

@@ -1,5 +1,5 @@
 // Operators that exporters spell out, each as the exporter writes it, and one that only looks like it.
-#include "analyzer/lower/draft/spelled_out.h"
+#include "analyzer/lower/draft/patterns.h"
 
 #include <gtest/gtest.h>
 
@@ -244,9 +244,13 @@ TEST(Cells, OnesOwnCellIsWhatItSays) {
   EXPECT_EQ(LowerText(text).find("lstm_cell"), std::string::npos);
 }
 
-TEST(Expression, AnswersWhatItNames) {
-  EXPECT_EQ(Expression("sqrt(add(x,_))").root_op(), "sqrt");
-  EXPECT_EQ(Expression("").root_op(), "");
+TEST(Expression, IsOkAsFarAsItsTextIs) {
+  for (const char* text : {"sqrt(add(x,_))", "mul!(S:split{axis=$a}(x),sigmoid(S.1))", "linear|addmm(x,w,b?)",
+                           "gelu{approximate='none'}(x)", "permute{perm=[0 2 1]}(x)", "erf((mul(x,0.5)|div(x,-2)))"})
+    EXPECT_TRUE(Expression(text).ok()) << text;
+  for (const char* text : {"", "sqrt(", "sqrt(x))", "mul(x,", "a{k=}(x)", "a{k=[1 x]}(x)", "(x|", "x.", "D:", "s{", "a{k='t}(x)",
+                           "mul(x,1.2.3)", "a|(x)", "mul(x y)", "$"})
+    EXPECT_FALSE(Expression(text).ok()) << text;
 }
 
 }  // namespace

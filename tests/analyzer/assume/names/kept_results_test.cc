@@ -251,16 +251,6 @@ TEST(KeptResults, TheLoopOverBertsLayersHoldsTheWeightsOfTheLastOne) {
   }
 }
 
-// self.attention_bias_cache[device] = self.attention_biases[:, positions], which fuse/bias_cache.cc marks.
-TEST(KeptResults, CachedBiasesStayWithTheModule) {
-  LoweredProgram p;
-  const TensorId bias = p.Run("index", {p.Stored("attention_biases"), p.Stored("positions")}, "attn");
-  p.Say(bias, "cached", int64_t{1});
-  p.Run("add", {p.input(), bias}, "attn");
-  p.Run("linear", {p.input()}, "head");
-  EXPECT_EQ(p.Release(bias).first, p.last());
-}
-
 // softmax(q k^T * scale + biases[:, positions]): LeViT's own code, which hands nothing back.
 TEST(KeptResults, BiasesLookedUpInTheAttentionAreOfCodeOfItsOwn) {
   LoweredProgram p;
