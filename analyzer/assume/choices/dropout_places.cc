@@ -236,15 +236,18 @@ bool IsMap(const Draft& draft, NodeId id) {
 // Of features and sequences: behind any activation.
 bool IsOfFeatures(const Draft& draft, NodeId id) { return !IsMap(draft, id); }
 
+bool IsAddedToStream(const Draft& draft, TensorId result) {
+  return std::any_of(draft.readers(result).begin(), draft.readers(result).end(), [&](NodeId reader) {
+    const Node& node = draft.node(reader);
+    return node.op == "add" || (IsOneOf(kNorms, node.op) && IsAddedToStream(draft, node.outputs[0]));
+  });
+}
+
 // self.conv2(self.drop(relu(self.conv1(x)))) + x: between the layers of a residual branch (Zagoruyko and Komodakis
-// 2016, 2.4), of a block of two layers and of what diffusion models make of it.
+// 2016, 2.4).
 bool IsInsideBranch(const Draft& draft, NodeId id) {
   const NodeId layer = ReaderAfterViews(draft, draft.node(id).outputs[0]);
-  if (!layer.valid() || draft.node(layer).op != "conv") return false;
-  NodeId next = ReaderAfterViews(draft, draft.node(layer).outputs[0]);
-  while (next.valid() && IsOneOf(kNorms, draft.node(next).op))
-    next = ReaderAfterViews(draft, draft.node(next).outputs[0]);
-  return next.valid() && draft.node(next).op == "add";
+  return layer.valid() && draft.node(layer).op == "conv" && IsAddedToStream(draft, draft.node(layer).outputs[0]);
 }
 
 // Where a stage ends: ahead of a pool, or behind a layer with a stride. Dropout2d stands there in small networks of

@@ -18,15 +18,18 @@ bool Locals::ReadsLate(TensorId id, const Home& home) const {
   return steps > kStepsOfBranch;
 }
 
-// What made the value, and what made the operands of that, whatever the round of a loop.
+// What made the value, and what made the newest operand of that, whatever the round of a loop: x = x + layer(x).
 size_t Locals::RoundSignature(TensorId id) const {
-  const auto made = [&](NodeId maker) {
-    return maker.valid() ? absl::HashOf(graph_.nodes[maker].op, WithoutElementNumbers(graph_.nodes[maker].module)) : 0;
-  };
   const NodeId producer = graph_.tensors[id].producer;
-  size_t hash = absl::HashOf(made(producer), output_number_[id]);
+  NodeId newest;
   for (TensorId input : graph_.nodes[producer].inputs) {
-    if (input.valid()) hash = absl::HashOf(hash, made(graph_.tensors[input].producer));
+    const NodeId maker = input.valid() ? graph_.tensors[input].producer : NodeId();
+    if (maker.valid() && (!newest.valid() || newest < maker)) newest = maker;
+  }
+  size_t hash = absl::HashOf(output_number_[id]);
+  for (NodeId maker : {producer, newest}) {
+    if (maker.valid())
+      hash = absl::HashOf(hash, graph_.nodes[maker].op, WithoutElementNumbers(graph_.nodes[maker].module));
   }
   return hash;
 }
@@ -55,7 +58,7 @@ void Locals::FindCollected() {
   }
 }
 
-// Several calls are made of it where the function makes it, in rounds of a loop.
+// Made anew in each round of a loop.
 bool Locals::IsOfLoop(TensorId id, const Home& home) const {
   const auto rounds = statements_.find({home.frame, StatementSignature(id, home.depth)});
   return rounds != statements_.end() && rounds->second.size() > 1;
