@@ -18,7 +18,7 @@ to stay blind.
 """
 import argparse, collections, concurrent.futures, json, os, re, statistics, subprocess, sys, tarfile, tempfile
 
-LOSS = {"ce": "cross-entropy", "mse": "mse"}
+LOSS = {"ce": "cross-entropy", "mse": "mse", "mean": "mean"}
 OPTIMIZER = {"sgd_momentum": "momentum", "adam": "adam"}
 SLACK = 0.001
 

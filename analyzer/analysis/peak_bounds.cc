@@ -41,7 +41,7 @@ class Bounds {
 
   absl::Status Take(const Assumption& row, std::vector<Diagnostic>& diagnostics) {
     if (!(run_.training ? row.training : row.inference)) return absl::OkStatus();
-    if (row.open != nullptr && !row.open(run_)) return absl::OkStatus();
+    if (row.open != nullptr && !row.open(run_, lowered_)) return absl::OkStatus();
     if (row.code.empty()) return TakeAll(row, nullptr);
     const auto told = std::find_if(diagnostics.begin(), diagnostics.end(),
                                    [&](const Diagnostic& d) { return d.code == row.code; });
@@ -50,18 +50,36 @@ class Bounds {
 
   absl::StatusOr<PeakBounds> Join() const {
     PeakBounds bounds{std::min(lowest_, peak_bytes_), std::max(highest_, peak_bytes_)};
-    if (!less_.empty()) {
-      ASSIGN_OR_RETURN(const int64_t least, PeakWith(less_));
-      bounds.low_bytes = std::min(bounds.low_bytes, least);
-    }
-    if (!more_.empty()) {
-      ASSIGN_OR_RETURN(const int64_t most, PeakWith(more_));
-      bounds.high_bytes = std::max(bounds.high_bytes, most);
-    }
+    RETURN_IF_ERROR(TakeTogether(less_, bounds));
+    RETURN_IF_ERROR(TakeTogether(more_, bounds));
     return bounds;
   }
 
  private:
+  // Nothing to take, or one alternative that has been taken alone.
+  static bool IsMeasured(const Alternatives& taken) {
+    return taken.empty() || (taken.size() == 1 && taken[0]->towards == Towards::kEither);
+  }
+
+  // All that the graph may be, and with it one habit of whoever wrote the code at a time.
+  absl::Status TakeTogether(const Alternatives& taken, PeakBounds& bounds) const {
+    Alternatives facts, habits;
+    for (const Alternative* one : taken) (one->habit ? habits : facts).push_back(one);
+    const auto widen = [&](const Alternatives& some) -> absl::Status {
+      ASSIGN_OR_RETURN(const int64_t peak, PeakWith(some));
+      bounds.low_bytes = std::min(bounds.low_bytes, peak);
+      bounds.high_bytes = std::max(bounds.high_bytes, peak);
+      return absl::OkStatus();
+    };
+    if (habits.empty() && !IsMeasured(facts)) return widen(facts);
+    for (const Alternative* habit : habits) {
+      Alternatives some = facts;
+      some.push_back(habit);
+      RETURN_IF_ERROR(widen(some));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status TakeAll(const Assumption& row, Diagnostic* told) {
     std::vector<Measured> others;
     for (const Alternative& alternative : row.alternatives) {
@@ -97,10 +115,14 @@ class Bounds {
     } else if (edits) {
       other = lowered_;
     }
+    bool changed = anew;
     for (const Alternative* one : taken) {
-      if (one->lowered != nullptr) one->lowered(*other);
+      if (one->lowered != nullptr) changed |= one->lowered(*other);
     }
-    ASSIGN_OR_RETURN(int64_t peak, peak_of_(other ? *other : lowered_, run));
+    int64_t peak = peak_bytes_;
+    if (changed) {
+      ASSIGN_OR_RETURN(peak, peak_of_(*other, run));
+    }
     for (const Alternative* one : taken) {
       if (one->bytes != nullptr) peak -= one->bytes(lowered_);
     }

@@ -50,7 +50,7 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
     d.message = absl::StrCat(spots.attentions, " attentions without Dropout in an evaluation export");
     d.details.push_back(
         absl::StrCat("why: if the model trains with dropout, masks and dropped results are saved too: about ", usual,
-                     " more", more ? absl::StrCat(", ", most, " with one behind every activation as well") : "",
+                     " more", more ? absl::StrCat(", ", most, " with ones behind activations as well") : "",
                      AtBatch(lowering.source)));
   } else {
     d.count = static_cast<int64_t>(spots.usual.empty() ? spots.possible.size() : spots.usual.size());
@@ -59,9 +59,9 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
         spots.usual.empty() ? "" : absl::StrCat("about ", usual, more ? ", " : ""),
         more ? absl::StrCat("up to ", most) : "", " more", AtBatch(lowering.source));
     d.details.emplace_back(
-        spots.usual.empty() ? "why: counted behind every activation, where some models have it"
+        spots.usual.empty() ? "why: counted behind activations, where some models have it"
         : more              ? "why: counted ahead of the last layer and between layers, where such models have it, and "
-                              "behind every activation"
+                              "behind activations"
                             : "why: counted ahead of the last layer and between layers, where such models have it");
   }
   d.details.emplace_back(

@@ -230,21 +230,29 @@ int64_t MarkNorms(Draft& draft) {
   return count;
 }
 
+// What code writes in place where nothing shows it: x += y, and activations whose modules take inplace=True. nn.Sigmoid
+// and nn.Tanh take none (torch/nn/modules/activation.py); torch.sigmoid_ is nearly never written.
+bool IsWrittenInPlace(std::string_view op) { return op != "sigmoid" && op != "tanh"; }
+
 }  // namespace
 
-void MarkAllInPlace(Graph& graph) {
+int64_t MarkAllInPlace(Graph& graph) {
+  int64_t count = 0;
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     Node& node = graph.nodes[id];
     const std::optional<Habit> habit = HabitOf(node.op);
-    if (node.op != "add" && (!habit || *habit == Habit::kIntoZeros)) continue;
+    if (node.op != "add" && (!habit || *habit == Habit::kIntoZeros || !IsWrittenInPlace(node.op))) continue;
     if (node.attributes.contains("inplace") || node.inputs.empty() || !node.inputs[0].valid()) continue;
     const Tensor &input = graph.tensors[node.inputs[0]], &output = graph.tensors[node.outputs[0]];
     if (!input.producer.valid() || input.consumers.size() != 1 ||
         Contains(kSavesOutput, graph.nodes[input.producer].op))
       continue;
     if (std::find(graph.outputs.begin(), graph.outputs.end(), node.inputs[0]) != graph.outputs.end()) continue;
-    if (input.shape == output.shape && input.dtype == output.dtype) node.attributes["inplace"] = int64_t{1};
+    if (input.shape != output.shape || input.dtype != output.dtype) continue;
+    node.attributes["inplace"] = int64_t{1};
+    ++count;
   }
+  return count;
 }
 
 std::vector<NodeId> PossiblyInPlace(const Draft& draft) {

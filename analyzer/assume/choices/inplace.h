@@ -30,7 +30,7 @@ std::vector<NodeId> PossiblyInPlace(const Draft& draft);
 
 // Sets "inplace" = 1 on every activation and sum of a lowered graph that can write in place and of which no source line
 // tells that it does not: the least memory that an inference may need.
-void MarkAllInPlace(Graph& graph);
+int64_t MarkAllInPlace(Graph& graph);
 
 }  // namespace onnx_mem
 

@@ -33,6 +33,11 @@ bool IsSpelledOutNorm(const Graph& graph, const std::vector<NodeId>& readers) {
 
 }  // namespace
 
+bool Locals::IsNormCall(int32_t unit, const Home& home) const {
+  const int32_t call = calls_.UnitCall(unit, home.depth);
+  return call >= 0 && (Contains(kNorms, graph_.nodes[NodeId(unit)].op) || IsNorm(calls_.span(call).name));
+}
+
 // x = x + f(x), x = x + self.position: the sum takes over the name of its operand.
 bool Locals::IsResidual(NodeId sum) const {
   const Node& node = graph_.nodes[sum];

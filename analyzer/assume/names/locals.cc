@@ -42,6 +42,7 @@ Locals::Locals(const Graph& graph, const Calls& calls)
   FindWrappedNorms();
   FindSkipFrames();
   FindPoppedSkips();
+  FindCollected();
 }
 
 Locals::Home Locals::HomeOf(TensorId id) const {
@@ -227,38 +228,6 @@ int32_t Locals::HeldUntil(TensorId id) const {
   if (IsNamed(id, home)) last = std::max(last, UntilRebound(id, home));
   last = std::max({last, EndOfStatement(id, home), EndOfPreactivation(id, home)});
   return last;
-}
-
-// A container (Sequential) passes values from element to element and names none: "m.0" called by m itself, where a loop
-// over a ModuleList calls it from the frame around.
-bool Locals::IsPassedOn(int32_t call, const Home& home) const {
-  const std::string_view name = calls_.span(call).name;
-  if (!IsElement(name)) return false;
-  const size_t dot = name.rfind('.');
-  const std::string_view owner = dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
-  return WithoutCallNumber(owner) ==
-         WithoutCallNumber(home.frame < 0 ? std::string_view() : calls_.span(home.frame).name);
-}
-
-int32_t Locals::NamedUntil(TensorId id) const {
-  const Tensor& tensor = graph_.tensors[id];
-  if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
-  const Home home = HomeOf(id);
-  const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
-  if (call >= 0 && IsPassedOn(call, home)) return -1;
-  // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested,
-  // x = self.relu(self.bn(self.conv(x))).
-  const std::vector<int32_t> units = ReadingUnits(id, home);
-  const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
-  const bool adjacent = call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1;
-  if (!skip_frames_.contains(home.frame)) {
-    if (!adjacent) return UntilRebound(id, home);
-    int32_t end = EndOfNestedCalls(units[0], home);
-    for (int32_t next = NextInStatement(end, home); next >= 0; next = NextInStatement(end, home)) end = next;
-    return end;  // x = self.conv(x); x = F.relu(self.bn(x))
-  }
-  // d1 = self.d1(x); d2 = self.d2(d1); u1 = self.u1(d2, d1): code that needs several names may name all.
-  return calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
 }
 
 }  // namespace onnx_mem::names

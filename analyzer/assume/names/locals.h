@@ -25,14 +25,23 @@
 
 namespace onnx_mem::names {
 
+// A name that a value may have.
+struct PossibleName {
+  int32_t until = -1;  // the node after which it goes; -1: none
+  int32_t frame = -1;  // the call in whose code it stands
+  // How many values that it has done with the function may name at a time. Code gives few names anew; lists and encoders
+  // with skips have them all.
+  size_t most = 2;
+};
+
 class Locals {
  public:
   // Both must outlive this.
   Locals(const Graph& graph, const Calls& calls);
   // The node after which the last variable that likely holds `id` goes; -1 if none is likely.
   int32_t HeldUntil(TensorId id) const;
-  // The same if every value that modules do not pass straight on had a name, until a round of a loop assigns it anew.
-  int32_t NamedUntil(TensorId id) const;
+  // What may hold `id` beyond that: a name of its own in the function that hands it around, or a list.
+  PossibleName PossibleNameOf(TensorId id) const;
 
  private:
   // The frame in whose code a tensor is a value: the innermost that encloses its maker and all its readers.
@@ -68,6 +77,7 @@ class Locals {
   bool IsWrappedElsewhere(int32_t norm, const Home& home) const;
   // local_sums.cc
   bool IsResidual(NodeId sum) const;
+  bool IsNormCall(int32_t unit, const Home& home) const;
   int32_t HeldBySumInCall(TensorId id) const;
   // local_lists.cc
   bool NamesItsParts(int32_t cat, int32_t call, const Home& home) const;
@@ -90,6 +100,13 @@ class Locals {
   bool IsSoftmaxOfSum(TensorId id) const;
   bool IsScaledInProduct(TensorId id) const;
   bool ActivatesBesideAttention(int32_t linear, int32_t activation, const Home& home) const;
+  // local_possible.cc
+  using Round = std::pair<int32_t, size_t>;  // a frame, and what its code does in each round of a loop
+  bool ReadsLate(TensorId id, const Home& home) const;
+  size_t RoundSignature(TensorId id) const;
+  bool IsOfLoop(TensorId id, const Home& home) const;
+  int32_t EndOfOuterCall(int32_t unit, const Home& home) const;
+  void FindCollected();
   // local_skips.cc
   bool IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& units) const;
   void FindSkipFrames();
@@ -104,6 +121,8 @@ class Locals {
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
   std::set<int32_t> skip_frames_;
+  std::set<int32_t> naming_frames_;                          // functions that read a value long after it was made
+  std::set<Round> collected_;                                // whose results may all be in a list
   std::set<TensorId> popped_;                       // skips that a stack hands out once
 };
 

@@ -15,7 +15,8 @@ enum class NameRules {
   kStraightLine,  // a value goes after its last reader
   kArguments,     // and is held by the calls that it was passed into: certain
   kLocals,        // and by local variables as forward code is usually written: likely
-  kEveryName,     // and by a name of its own in the function that made it, unless modules pass it straight on: possible
+  kSomeNames,     // and by names of their own in the function that made them, so many at a time: possible
+  kEveryName,     // and each by such a name, unless modules pass it straight on: possible
 };
 
 // For each tensor the index of the node after which the last Python reference goes; -1 where no node reads or makes it.

@@ -1,9 +1,12 @@
 #include "analyzer/assume/table/assumptions.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/assume/choices/detached.h"
 #include "analyzer/assume/choices/inplace.h"
+#include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/names/releases.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/lower/draft/inplace_form.h"
@@ -38,24 +41,32 @@ void KeepNothingInFunctions(Run& run) { run.disabled_rewrites.emplace_back("func
 // --- the lowered models in which it is
 
 // Each operator that may writes over its input.
-void WriteOverEverything(Lowered& lowered) { MarkAllInPlace(lowered.graph); }
+bool WriteOverEverything(Lowered& lowered) { return MarkAllInPlace(lowered.graph) > 0; }
 
 // Each makes a new tensor, but where a source line shows that it does not.
-void WriteOverNothing(Lowered& lowered) {
+bool WriteOverNothing(Lowered& lowered) {
+  size_t changed = 0;
   for (Node& node : lowered.graph.nodes) {
-    if (IntAttribute(node, "inplace", 0) != kInPlaceBySource) node.attributes.erase("inplace");
+    if (IntAttribute(node, "inplace", 0) != kInPlaceBySource) changed += node.attributes.erase("inplace");
   }
+  return changed > 0;
+}
+
+bool Release(Lowered& lowered, names::NameRules rules) {
+  IdVector<TensorId, int32_t> releases = names::ReleaseAfter(lowered.graph, rules);
+  const bool changed = releases != lowered.releases;
+  lowered.releases = std::move(releases);
+  return changed;
 }
 
 // At the least, calls hold what they are given.
-void NameNothing(Lowered& lowered) {
-  lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kArguments);
-}
+bool NameNothing(Lowered& lowered) { return Release(lowered, names::NameRules::kArguments); }
 
-// At most, every value has a name of its own in the function that made it.
-void NameEverything(Lowered& lowered) {
-  lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kEveryName);
-}
+// At most, some of the values that a function has done with still have names there.
+bool NameSome(Lowered& lowered) { return Release(lowered, names::NameRules::kSomeNames); }
+
+// Or all of them.
+bool NameEverything(Lowered& lowered) { return Release(lowered, names::NameRules::kEveryName); }
 
 // Values that the exporter computed (a table of position biases, a mask, a rotary table). They are counted as
 // buffers, which live from the start; code that keeps none makes each where it is read, of what is smaller.
@@ -70,25 +81,42 @@ int64_t ComputedBytes(const Lowered& lowered) {
   return bytes;
 }
 
-bool IsInPlaceOpen(const Run& run) { return run.inplace.empty() || run.inplace == "auto"; }
-bool IsAlwaysOpen(const Run&) { return true; }
+bool IsInPlaceOpen(const Run& run, const Lowered&) { return run.inplace.empty() || run.inplace == "auto"; }
+bool IsNothingFrozen(const Run& run, const Lowered&) { return run.freeze.empty(); }  // else the user has said it
+bool IsAlwaysOpen(const Run&, const Lowered&) { return true; }
+
+// An inference tells of no activation that it takes for the framework's own: nothing is saved. Code that spells it out
+// makes a tensor more all the same.
+template <const auto& kOp>
+bool MayBeSpelledOut(const Run& run, const Lowered& lowered) {
+  const auto& off = run.disabled_rewrites;
+  return std::find(off.begin(), off.end(), kOp) == off.end() &&
+         std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
+                     [](const Node& node) { return node.op == kOp && node.framework_op.empty(); });
+}
+constexpr std::string_view kSiluOp = "silu", kHardswishOp = "hardswish", kMishOp = "mish", kGluOp = "glu";
 
 constexpr Alternative kAnyInPlace[] = {
-    {.towards = Towards::kLess, .lowered = WriteOverEverything},
-    {.towards = Towards::kMore, .lowered = WriteOverNothing},
+    {.towards = Towards::kLess, .habit = true, .lowered = WriteOverEverything},
+    {.towards = Towards::kMore, .habit = true, .lowered = WriteOverNothing},
 };
 constexpr Alternative kNames[] = {
-    {.towards = Towards::kLess, .lowered = NameNothing},
-    {.towards = Towards::kMore, .lowered = NameEverything},
+    {.towards = Towards::kLess, .habit = true, .lowered = NameNothing},
+    {.towards = Towards::kMore, .habit = true, .lowered = NameSome},
+};
+// In a training step what autograd keeps counts for most: that every value has a name costs little width there.
+constexpr Alternative kNamesOfTraining[] = {
+    {.towards = Towards::kLess, .habit = true, .lowered = NameNothing},
+    {.towards = Towards::kMore, .habit = true, .lowered = NameEverything},
 };
 constexpr Alternative kComputed[] = {{.towards = Towards::kLess, .bytes = ComputedBytes}};
 constexpr Alternative kDropoutTaken[] = {
     {.words = "with --dropout file", .run = DropNothing},
-    {.words = "with one behind every activation as well", .usual = false, .run = DropEverywhere},
+    {.words = "with ones behind activations as well", .usual = false, .run = DropEverywhere},
 };
 constexpr Alternative kDropoutLost[] = {
     {.words = "with --dropout 0.1", .run = DropAtUsualPlaces},
-    {.words = "with one behind every activation as well", .usual = false, .run = DropEverywhere},
+    {.words = "with ones behind activations as well", .usual = false, .run = DropEverywhere},
 };
 constexpr Alternative kApart[] = {{.words = "with --tied no", .run = KeepApart}};
 constexpr Alternative kShared[] = {{.words = "with --tied yes", .run = Share}};
@@ -96,6 +124,8 @@ constexpr Alternative kUnfolded[] = {{.words = "with --bn unfold", .run = Unfold
 constexpr Alternative kFrozen[] = {{.words = "with these frozen", .usual = false, .run = FreezeScales}};
 constexpr Alternative kNotInPlace[] = {{.words = "with --inplace none", .run = WriteNothingOver}};
 constexpr Alternative kInPlace[] = {{.words = "with --inplace all", .run = WriteOverAll}};
+constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = FreezeLooseTables}};
+constexpr Alternative kDetached[] = {{.towards = Towards::kLess, .bytes = BytesWithoutDetach}};
 constexpr Alternative kSilu[] = {{.words = "with --no-rewrite silu", .usual = false, .run = SpellOutSilu}};
 constexpr Alternative kHardswish[] = {
     {.words = "with --no-rewrite hardswish", .usual = false, .run = SpellOutHardswish}};
@@ -114,16 +144,27 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "tied head", .code = "maybe-tied", .alternatives = kShared},
     {.fact = "folded BatchNorm", .code = "bn-undecided", .alternatives = kUnfolded},
     {.fact = "trained or not", .code = "trained-undecided", .inference = false, .alternatives = kFrozen},
+    {.fact = "trained or not", .inference = false, .alternatives = kLooseFrozen, .open = IsNothingFrozen},
+    {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},
     {.fact = "in-place activations", .code = "inplace-assumed", .inference = false, .alternatives = kNotInPlace},
     {.fact = "in-place activations", .code = "inplace-possible", .inference = false, .alternatives = kInPlace},
-    {.fact = "SiLU", .code = "silu-assumed", .alternatives = kSilu},
-    {.fact = "Hardswish", .code = "hardswish-assumed", .alternatives = kHardswish},
-    {.fact = "Mish", .code = "mish-assumed", .alternatives = kMish},
-    {.fact = "GLU", .code = "glu-assumed", .alternatives = kGlu},
+    {.fact = "SiLU", .code = "silu-assumed", .inference = false, .alternatives = kSilu},
+    {.fact = "Hardswish", .code = "hardswish-assumed", .inference = false, .alternatives = kHardswish},
+    {.fact = "Mish", .code = "mish-assumed", .inference = false, .alternatives = kMish},
+    {.fact = "GLU", .code = "glu-assumed", .inference = false, .alternatives = kGlu},
     {.fact = "custom functions", .code = "custom-function", .alternatives = kFunctions},
+    {.fact = "SiLU", .training = false, .alternatives = kSilu, .open = MayBeSpelledOut<kSiluOp>},
+    {.fact = "Hardswish", .training = false, .alternatives = kHardswish, .open = MayBeSpelledOut<kHardswishOp>},
+    {.fact = "Mish", .training = false, .alternatives = kMish, .open = MayBeSpelledOut<kMishOp>},
+    {.fact = "GLU", .training = false, .alternatives = kGlu, .open = MayBeSpelledOut<kGluOp>},
     {.fact = "in-place activations", .training = false, .alternatives = kAnyInPlace, .open = IsInPlaceOpen},
     {.fact = "what the exporter computed", .training = false, .alternatives = kComputed, .open = IsAlwaysOpen},
-    {.fact = "names of values", .forward_only = true, .alternatives = kNames, .open = IsAlwaysOpen},
+    {.fact = "names of values",
+     .inference = false,
+     .forward_only = true,
+     .alternatives = kNamesOfTraining,
+     .open = IsAlwaysOpen},
+    {.fact = "names of values", .training = false, .forward_only = true, .alternatives = kNames, .open = IsAlwaysOpen},
 };
 
 std::string DropoutSetting(const Run& run) {

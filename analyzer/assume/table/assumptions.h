@@ -24,8 +24,9 @@ struct Alternative {
   std::string_view words = {};  // how a report names it: "with --tied yes"
   Towards towards = Towards::kEither;
   bool usual = true;  // as likely as what was taken, rather than the most that may be
+  bool habit = false;  // of whoever wrote the code, not a fact of the graph: nobody has all of them at their worst
   void (*run)(Run& run) = nullptr;                       // the run to lower anew
-  void (*lowered)(Lowered& lowered) = nullptr;           // what changes in the lowered model
+  bool (*lowered)(Lowered& lowered) = nullptr;           // what changes in the lowered model; false: nothing
   int64_t (*bytes)(const Lowered& lowered) = nullptr;    // bytes that are not there then, at any time
 };
 
@@ -36,7 +37,8 @@ struct Assumption {
   bool inference = true;       // moves that of an inference
   bool forward_only = false;   // lowers no peak outside the forward
   std::span<const Alternative> alternatives = {};
-  bool (*open)(const Run& run) = nullptr;  // false where the user has settled it; nullptr: where there is a diagnostic
+  // False where the user or the model has settled it; nullptr: open where there is a diagnostic.
+  bool (*open)(const Run& run, const Lowered& lowered) = nullptr;
 };
 
 std::span<const Assumption> Assumptions();

@@ -152,5 +152,71 @@ TEST(PeakBounds, ANumberThatScalesMayBeFixed) {
   EXPECT_EQ(Bound(ParseGraph(kScaled), frozen).peak_bytes, bounded.bounds.low_bytes);
 }
 
+// A table [16, 32] of positions that is added: nn.Parameter(sincos(16, 32), requires_grad=False) in some code. A fixed
+// one has neither a gradient nor a momentum.
+TEST(PeakBounds, APositionTableMayBeFixed) {
+  Graph graph = ParseGraph(R"(g (float[2,16,32] x) => (float[2,16,32] y)
+      <float[16,32] pos = ["location": "none"], float[32,32] w = ["location": "none"]>
+      { a = Add(x, pos)
+        y = MatMul(a, w) })");
+  for (TensorId id : graph.initializers) {
+    if (graph.tensors[id].name == "pos") graph.tensors[id].name = "pos_embed";
+  }
+  Workload workload;
+  workload.optimizer.name = "momentum";
+  const Bounded bounded = Bound(graph, workload);
+  EXPECT_LE(bounded.bounds.low_bytes, bounded.peak_bytes - 2 * 16 * 32 * 4);
+  EXPECT_EQ(bounded.bounds.high_bytes, bounded.peak_bytes);
+  workload.run.freeze = {"pos"};
+  const Bounded frozen = Bound(graph, workload);
+  EXPECT_EQ(frozen.bounds.low_bytes, frozen.peak_bytes) << "the user has said what is trained";
+}
+
+// x - x.max(-1, keepdim=True)[0].detach(): the exporter writes no detach.
+TEST(PeakBounds, AMaximumThatIsSubtractedMayBeDetached) {
+  constexpr char kShifted[] = R"(g (float[4,64,8] x) => (float[4,64,64] y)
+      <float[8,64] w = ["location": "none"]>
+      { s = MatMul(x, w)
+        m = ReduceMax <axes = [2], keepdims = 1> (s)
+        d = Sub(s, m)
+        y = Exp(d) })";
+  const Bounded bounded = Bound(ParseGraph(kShifted));
+  EXPECT_LE(bounded.bounds.low_bytes, bounded.peak_bytes - 4 * 64 * 4);
+  const Bounded other = Bound(ParseGraph(R"(g (float[4,64,8] x) => (float[4,64,64] y)
+      <float[8,64] w = ["location": "none"]>
+      { s = MatMul(x, w)
+        m = ReduceMax <axes = [2], keepdims = 1> (s)
+        d = Mul(s, m)
+        y = Exp(d) })"));
+  EXPECT_EQ(other.bounds.low_bytes, other.peak_bytes) << "a product is none of it";
+}
+
+// Activations of maps between layers that follow each other at once hide no dropout.
+TEST(PeakBounds, OnMapsADropoutMayStandWhereAStageEnds) {
+  constexpr std::string_view kStages = R"(g (float[8,8,16,16] x) => (float[8,8,8,8] y)
+      <float[8,8,3,3] wa = ["location": "none"], float[8,8,3,3] wb = ["location": "none"]>
+      { c = Conv <pads = [1, 1, 1, 1]> (x, wa)
+        r = Relu(c)
+        d = Conv <pads = [1, 1, 1, 1]> (r, wb)
+        s = Relu(d)
+        y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (s) })";
+  Workload workload;
+  workload.run.batch_norm = BatchNormMode::kAsIs;
+  const Bounded bounded = Bound(ParseGraph(std::string(kStages)), workload);
+  EXPECT_GT(bounded.bounds.high_bytes, bounded.peak_bytes);
+  EXPECT_LE(bounded.bounds.high_bytes, bounded.peak_bytes + 8 * 8 * 16 * 16 * 5) << "ahead of the pool, not behind r";
+}
+
+// y = x * sigmoid(x) of a class of the user's own: three tensors are alive at its product, with nn.SiLU two.
+TEST(InferenceBounds, ASiluOfTheUsersOwnHasAGate) {
+  constexpr char kGated[] = R"(g (float[64,32] x) => (float[64,8] y)
+      <float[128,32] wa = ["location": "none"], float[8,128] wb = ["location": "none"]>
+      { h = Gemm <transB=1> (x, wa)
+        s = Sigmoid(h)
+        p = Mul(h, s)
+        y = Gemm <transB=1> (p, wb) })";
+  EXPECT_GE(BoundsOfInference(kGated, "", "").second, 64 * 128 * 4);
+}
+
 }  // namespace
 }  // namespace onnx_mem

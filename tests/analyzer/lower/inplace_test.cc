@@ -247,6 +247,20 @@ TEST(InPlace, AtTheLeastEverySumAndActivationThatCanWritesOverItsInput) {
   EXPECT_EQ(DumpLowered(*lowered).find("-> s inplace"), std::string::npos) << "its source line says so";
 }
 
+// nn.Sigmoid and nn.Tanh take no inplace=True.
+TEST(InPlace, AtTheLeastNoSigmoidWritesOverWhatItReads) {
+  const Graph graph = ParseGraph(R"(
+    input x float32 2x3x4x4
+    weight c.weight float32 3x3x1x1
+    /c/Conv = Conv(x, c.weight) -> a float32 2x3x4x4
+    /s/Sigmoid = Sigmoid(a) -> y float32 2x3x4x4
+    output y
+  )");
+  absl::StatusOr<Lowered> lowered = Lower(graph, onnx_mem::Run{});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_EQ(MarkAllInPlace(lowered->graph), 0) << DumpLowered(*lowered);
+}
+
 // nn.ELU() or nn.ELU(inplace=True): the file does not say, so it is said what it would be.
 TEST(InPlace, AnEluBehindANormMayBe) {
   constexpr std::string_view kText = R"(

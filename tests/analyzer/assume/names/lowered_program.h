@@ -66,6 +66,8 @@ class LoweredProgram {
   }
   // The same if every value had a name of its own.
   int32_t ReleaseAtMost(TensorId id) const { return ReleaseAfter(graph_, NameRules::kEveryName)[id]; }
+  // And if those had one that code may have at a time.
+  int32_t ReleaseWithSomeNames(TensorId id) const { return ReleaseAfter(graph_, NameRules::kSomeNames)[id]; }
   int32_t last() const { return static_cast<int32_t>(graph_.nodes.size()) - 1; }
 
  private:
