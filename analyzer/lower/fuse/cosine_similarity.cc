@@ -15,7 +15,8 @@ namespace {
 struct SimilarityMatch {
   std::vector<NodeId> nodes;
   TensorId a, b;
-  NodeId sum;  // of a * b: its axes
+  NodeId sum;      // of a * b: its axes
+  NodeId product;  // a * b: the shape to which both are expanded
 };
 
 // sum(x * y) -> x, y; appends the two nodes.
@@ -34,6 +35,7 @@ bool MatchCosine(const Draft& draft, NodeId div, SimilarityMatch& match) {
   const Node& node = draft.node(div);
   if (node.op != "div" || !MatchDot(draft, node.inputs[0], match.a, match.b, match.nodes)) return false;
   match.sum = match.nodes.back();
+  match.product = match.nodes.front();
   const NodeId floor = draft.producer(node.inputs[1]);
   if (!floor.valid() || (draft.node(floor).op != "maximum" && draft.node(floor).op != "clamp")) return false;
   const NodeId sqrt = draft.ProducerIf(draft.node(floor).inputs[0], "sqrt");
@@ -81,9 +83,11 @@ int64_t FuseCosineSimilarity(Lowering& lowering) {
     Node norm_attributes = over;
     norm_attributes.attributes["p"] = 2.0;
     norm_attributes.attributes["keepdim"] = int64_t{1};
-    const Dims dims = draft.tensor(match.a).shape.dims;
+    const Dims dims = draft.tensor(draft.node(match.product).outputs[0]).shape.dims;
     Dims reduced = dims;
-    for (int64_t axis : IntsAttribute(over, "axes")) reduced[static_cast<size_t>(axis)] = 1;
+    for (int64_t axis : IntsAttribute(over, "axes")) {
+      if (axis >= 0 && axis < std::ssize(reduced)) reduced[static_cast<size_t>(axis)] = 1;
+    }
     TensorId unit[2], copies[2];
     const TensorId operands[2] = {match.a, match.b};
     for (size_t i = 0; i < 2; ++i) {

@@ -84,7 +84,7 @@ std::vector<TensorId> AllPieces(Site& s, int64_t axis, const std::vector<int64_t
 void LowerSplitToSequence(Site& s) {
   const int64_t axis = s.Axis("axis", 0);
   const bool known = axis >= 0 && axis < static_cast<int64_t>(s.InRank(0));
-  const int64_t size = known ? s.InShape(0).dims[static_cast<size_t>(axis)] : kUnknownDim;
+  const int64_t size = known ? s.InDim(0, static_cast<size_t>(axis)) : kUnknownDim;
   const std::vector<int64_t> sizes = known ? PieceSizes(s, size) : std::vector<int64_t>();
   if (sizes.empty() || std::ssize(sizes) > kMostPieces) return s.Assume();
   const auto pieces = TakenPieces(s, static_cast<int64_t>(sizes.size()));

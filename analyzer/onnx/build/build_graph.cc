@@ -251,10 +251,12 @@ void Scope::AddBodies(const onnx::NodeProto& proto, int index, Node& node) {
     node.subgraphs.push_back(std::move(graph));
   }
   // The file may name else_branch first.
-  const bool swapped = node.op == "If" && node.subgraphs.size() == 2 &&
-                       std::find_if(proto.attribute().begin(), proto.attribute().end(),
-                                    [](const auto& a) { return a.has_g(); })->name() == "else_branch";
-  if (swapped) std::swap(node.subgraphs[0], node.subgraphs[1]);
+  if (node.op != "If" || node.subgraphs.size() != 2) return;
+  const auto first = std::find_if(proto.attribute().begin(), proto.attribute().end(),
+                                  [](const onnx::AttributeProto& attribute) { return attribute.has_g(); });
+  if (first != proto.attribute().end() && first->name() == "else_branch") {
+    std::swap(node.subgraphs[0], node.subgraphs[1]);
+  }
 }
 
 // Writes the branch's nodes in the place of the If; what the branch returns takes the If's names.
