@@ -86,6 +86,8 @@ absl::StatusOr<Gpu> ParseRow(const std::vector<const ColumnRow*>& columns, const
     if (bad) return BadLine(path, line, absl::StrCat("'", fields[i], "' is no size or rate"));
     columns[i]->set(fields[i], gpu);
   }
+  constexpr int64_t kMostMib = int64_t{1} << 40;  // an exbibyte: bytes of it are still a number
+  if (gpu.memory_mib > kMostMib) return BadLine(path, line, "memory_mib is beyond any card's");
   if (gpu.name.empty() || gpu.memory_mib <= 0) return BadLine(path, line, "a card needs a name and memory_mib");
   return gpu;
 }

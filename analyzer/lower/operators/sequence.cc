@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 
+#include "analyzer/run/limits.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -52,6 +54,7 @@ void SetSequence(Site& s, std::vector<TensorId> tensors) {
   if (std::find(outputs.begin(), outputs.end(), s.Out(0)) != outputs.end()) {
     for (TensorId tensor : tensors) s.draft().Keep(tensor);
   }
+  s.lowering().listed += std::ssize(tensors);
   s.lowering().sequences[s.Out(0)] = std::move(tensors);
 }
 
@@ -118,7 +121,7 @@ void LowerSequenceConstruct(Site& s) {
 // SequenceInsert (sequence, tensor, position?), SequenceErase (sequence, position?): the end unless said otherwise.
 void LowerSequenceEdit(Site& s) {
   const std::vector<TensorId>* before = SequenceOf(s, 0);
-  if (before == nullptr) return s.Assume();
+  if (before == nullptr || s.lowering().listed > limits::kListedTensors) return s.Assume();
   std::vector<TensorId> tensors = *before;
   const bool inserts = s.node().op == "SequenceInsert";
   const size_t slot = inserts ? 2 : 1, last = tensors.size() - (inserts ? 0 : 1);

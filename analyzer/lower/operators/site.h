@@ -40,6 +40,7 @@ struct Lowering {
   absl::flat_hash_set<TensorId> frozen = {};    // parameters that the model itself does not train
   absl::flat_hash_set<TensorId> counters = {};  // running means of the BatchNorms whose counter is counted
   std::map<TensorId, std::vector<TensorId>> sequences = {};  // sequences whose tensors are known
+  int64_t listed = 0;                                        // tensors in all of them
 };
 
 class Site {

@@ -315,6 +315,7 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
   ASSIGN_OR_RETURN(imported.graph, BuildGraph(unrolled ? *unrolled : model, known.facts, known.rewrites));
   if (!bound.changes.empty()) NoteRebatched(bound, known, imported);
   RETURN_IF_ERROR(CheckElementCounts(imported.graph));
+  RETURN_IF_ERROR(CheckSizes(imported.graph));
   imported.info.file_batch = bound.file_batch;
   if (!bindings.batch && !bindings.inputs.empty()) {
     const Dims& dims = bindings.inputs.begin()->second;

@@ -191,7 +191,7 @@ bool InferencePass::BindConstant(NodeSite& site) {
 }
 
 bool InferencePass::Fold(NodeSite& site) {
-  if (site.op.fold == nullptr) return false;
+  if (site.op.fold == nullptr || made_left_ <= 0) return false;
   const fold::Needs needs = site.op.fold->needs;
   if (needs != fold::Needs::kTypes) {
     if (site.inputs.empty() || site.inputs[0] == nullptr) return false;
@@ -225,6 +225,13 @@ bool InferencePass::Fold(NodeSite& site) {
   if (outputs.size() != static_cast<size_t>(site.node.output_size())) return false;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] == nullptr && !site.node.output(static_cast<int>(i)).empty()) return false;
+  }
+  for (const LiteralPtr& output : outputs) {
+    if (output != nullptr) made_left_ -= fold::Count(output->dims).value_or(0);
+  }
+  if (made_left_ < 0) {  // as if the operator were not folded, and neither are those to come
+    made_left_ = 0;
+    return false;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] == nullptr) continue;
