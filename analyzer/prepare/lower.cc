@@ -54,10 +54,9 @@ absl::Status LowerNodes(Lowering& lowering) {
     if (!lowering.residence.runs[id] || node.op == "Constant") continue;
     const TableRow* row = FindRow(node);
     Site site(lowering, id, row, scopes.Of(node));
-    if (const int missing = row == nullptr ? -1 : MissingInput(*row, node); missing >= 0) {
-      return LacksInput(node, id, missing);
-    }
-    if (row == nullptr || !IsInOpset(*row, node, lowering.source)) {
+    const int missing = row == nullptr ? -1 : MissingInput(*row, node);
+    if (missing >= 0 && lowering.source.opset > 0) return LacksInput(node, id, missing);
+    if (row == nullptr || missing >= 0 || !IsInOpset(*row, node, lowering.source)) {
       site.Assume();
     } else if (HasOnlyNumbers(site, *row)) {
       site.Emit("full", {}, node.outputs);

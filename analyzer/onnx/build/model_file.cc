@@ -45,7 +45,7 @@ absl::Status BadModel(const std::string& path, const std::string& what) {
 absl::Status CheckOpset(const ModelInfo& info) {
   const int64_t newest = NewestOpset();
   for (const auto& [domain, version] : info.opsets) {
-    if (version >= 1 || (version == 0 && !domain.empty())) continue;
+    if (version >= 0) continue;
     return BadModel(info.path, absl::StrCat("imports version ", version, " of the operators of domain '", domain, "'"));
   }
   const auto opset = info.opsets.find("");

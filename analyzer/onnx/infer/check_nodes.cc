@@ -91,14 +91,22 @@ std::string MissingInput(const onnx::NodeProto& node, const onnx::OpSchema& sche
     if (at < node.input_size() && !node.input(at).empty()) continue;
     return absl::StrCat("input ", i, " (", formal[i].GetName(), ") is missing");
   }
+  return {};
+}
+
+std::string WrongNumber(const onnx::NodeProto& node, const onnx::OpSchema& schema) {
+  const auto& formal = schema.inputs();
   const int given = Count(node.input());
   const bool variadic = !formal.empty() && formal.back().GetOption() == onnx::OpSchema::Variadic;
   if (variadic && node.input_size() < schema.min_input()) {
     return absl::StrCat("it has ", node.input_size(), " inputs and needs ", schema.min_input());
   }
-  return given > schema.max_input() ? absl::StrCat("it has ", given, " inputs, and at most ", schema.max_input(),
-                                                   " belong to the operator")
-                                    : std::string();
+  const auto beyond = [](int count, const char* what, int most) {
+    return absl::StrCat("it has ", count, " ", what, ", and at most ", most, " belong to the operator");
+  };
+  if (given > schema.max_input()) return beyond(given, "inputs", schema.max_input());
+  const int outputs = Count(node.output());
+  return outputs > schema.max_output() ? beyond(outputs, "outputs", schema.max_output()) : std::string();
 }
 
 bool HoldsGraphs(const Proto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; }
@@ -129,7 +137,7 @@ std::string WrongAttribute(const onnx::NodeProto& node, const onnx::OpSchema& sc
   return {};
 }
 
-std::string Fault(const onnx::NodeProto& node, OperatorTable& operators) {
+std::string Fault(const onnx::NodeProto& node, const onnx::OpSchema* schema) {
   if (node.op_type().empty()) return "it names no operator";
   if (!IsKnownDomain(node.domain())) return {};
   for (const Proto& attribute : node.attribute()) {
@@ -137,22 +145,22 @@ std::string Fault(const onnx::NodeProto& node, OperatorTable& operators) {
     if (row == nullptr) continue;
     if (std::string fault = OutOfRange(attribute, *row); !fault.empty()) return fault;
   }
-  const Operator& op = operators.Of(node);
-  // com.microsoft has no definitions here; inputs that its operators need stand in lower/operators/table.cc.
-  if (op.schema == nullptr || node.domain() == "com.microsoft") return {};
-  if (std::string fault = MissingInput(node, *op.schema); !fault.empty()) return fault;
-  if (const int outputs = Count(node.output()); outputs > op.schema->max_output()) {
-    return absl::StrCat("it has ", outputs, " outputs, and at most ", op.schema->max_output(),
-                        " belong to the operator");
-  }
-  return WrongAttribute(node, *op.schema);
+  if (schema == nullptr) return {};
+  std::string fault = WrongNumber(node, *schema);
+  return fault.empty() ? WrongAttribute(node, *schema) : fault;
 }
 
 absl::Status CheckGraph(const onnx::GraphProto& graph, OperatorTable& operators) {
   for (int i = 0; i < graph.node_size(); ++i) {
     const onnx::NodeProto& node = graph.node(i);
-    if (const std::string fault = Fault(node, operators); !fault.empty()) {
-      return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-model", absl::StrCat(Named(node, i), ": ", fault));
+    // com.microsoft has no definitions here; inputs that its operators need stand in lower/operators/table.cc.
+    const bool defined = IsKnownDomain(node.domain()) && node.domain() != "com.microsoft";
+    const onnx::OpSchema* schema = defined ? operators.Of(node).schema : nullptr;
+    const std::string missing = schema != nullptr ? MissingInput(node, *schema) : std::string();
+    const std::string fault = missing.empty() ? Fault(node, schema) : missing;
+    if (!fault.empty()) {
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, missing.empty() ? "bad-model" : "bad-shape",
+                         absl::StrCat(Named(node, i), ": ", fault));
     }
     for (const Proto& attribute : node.attribute()) {
       if (attribute.has_g()) RETURN_IF_ERROR(CheckGraph(attribute.g(), operators));

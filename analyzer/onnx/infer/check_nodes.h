@@ -11,7 +11,8 @@ namespace onnx_mem {
 
 // Of the graph and its bodies, functions inlined: every node names an operator; where the operator is known, the node
 // has its inputs, no more of them and no more outputs, its attributes with their types, and its bodies. Sizes and
-// counts in attributes are ones that an operator can have. Errors: bad-model with the node.
+// counts in attributes are ones that an operator can have. Errors: bad-model with the node; bad-shape
+// where an input is missing.
 absl::Status CheckNodes(const onnx::ModelProto& model);
 
 }  // namespace onnx_mem

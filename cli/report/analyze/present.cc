@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "analyzer/graph/status_macros.h"
-#include "cli/files/output_file.h"
 #include "cli/report/parts/formats.h"
+#include "cli/report/parts/output_file.h"
 #include "cli/report/parts/printable.h"
 #include "cli/report/parts/screen.h"
 

@@ -1,4 +1,4 @@
-#include "cli/files/output_file.h"
+#include "cli/report/parts/output_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // Files that the program writes.
-#ifndef ONNX_MEM_CLI_FILES_OUTPUT_FILE_H_
-#define ONNX_MEM_CLI_FILES_OUTPUT_FILE_H_
+#ifndef ONNX_MEM_CLI_REPORT_PARTS_OUTPUT_FILE_H_
+#define ONNX_MEM_CLI_REPORT_PARTS_OUTPUT_FILE_H_
 
 #include <string>
 #include <string_view>
@@ -17,4 +17,4 @@ absl::Status WriteOutputFile(const std::string& path, std::string_view text, con
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_CLI_FILES_OUTPUT_FILE_H_
+#endif  // ONNX_MEM_CLI_REPORT_PARTS_OUTPUT_FILE_H_
