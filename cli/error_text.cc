@@ -11,6 +11,7 @@
 #include "cli/commands/help.h"
 #include "cli/report/analyze/report.h"
 #include "cli/report/parts/json_writer.h"
+#include "cli/report/parts/printable.h"
 
 namespace onnx_mem {
 namespace {
@@ -19,14 +20,11 @@ bool IsBug(const absl::Status& status) {
   return status.code() == absl::StatusCode::kInternal || DiagnosticOf(status).code == "internal";
 }
 
-// Text that is safe to print: names in messages come from files and command lines.
-std::string Printable(std::string_view text) {
-  std::string printable(text);
-  for (char& byte : printable) {
-    const auto value = static_cast<unsigned char>(byte);
-    if (value < 0x20 || value == 0x7F) byte = '?';
-  }
-  return printable;
+// One line of a message: names in it come from files and command lines.
+std::string Line(std::string_view text) {
+  std::string line = Printable(text);
+  std::replace(line.begin(), line.end(), '\n', '?');
+  return line;
 }
 
 // The first name in quotes: the path of a not-found message.
@@ -58,8 +56,8 @@ std::string NearbyFile(const std::string& path) {
 std::string ErrorText(const Diagnostic& diagnostic) {
   const std::string_view severity = NameOf(diagnostic.severity);
   std::string text =
-      absl::StrFormat("onnx-mem: %s: %s [%s]\n", severity, Printable(diagnostic.message), diagnostic.code);
-  for (const std::string& line : diagnostic.details) text += "  " + Printable(line) + "\n";
+      absl::StrFormat("onnx-mem: %s: %s [%s]\n", severity, Line(diagnostic.message), diagnostic.code);
+  for (const std::string& line : diagnostic.details) text += "  " + Line(line) + "\n";
   return text;
 }
 

@@ -3,6 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,8 @@
 #include "cli/error_text.h"
 #include "cli/heap.h"
 #include "cli/options/options.h"
+#include "cli/report/parts/printable.h"
+#include "cli/report/parts/screen.h"
 
 namespace onnx_mem {
 namespace {
@@ -23,11 +28,18 @@ int Fail(const absl::Status& status, const Options& options) {
   return static_cast<int>(ExitCodeOf(status));
 }
 
+Filter FilterFor(const Answer& answer, const Options& options) {
+  const bool colored = options.format == "table" && answer.text.find("\x1b[0m") != std::string::npos &&
+                       ScreenOfStandardOutput(options.color, options.units).color;
+  return colored ? Filter::kColored : options.emit.empty() ? FilterOf(options.format) : Filter::kData;
+}
+
 int Finish(const Answer& answer, const Options& options) {
   for (const Diagnostic& warning : answer.warnings) {
     if (!options.quiet && options.format != "json") std::fputs(ErrorText(warning).c_str(), stderr);
   }
-  const bool written = std::fwrite(answer.text.data(), 1, answer.text.size(), stdout) == answer.text.size();
+  const std::string text = Printable(answer.text, FilterFor(answer, options));
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (written && std::fflush(stdout) == 0) return static_cast<int>(answer.exit_code);
   if (errno == EPIPE) return static_cast<int>(answer.exit_code);  // a reader that has seen enough, as head does
   return Fail(ErrorStatus(absl::StatusCode::kUnavailable, "write-failed",
@@ -54,9 +66,26 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace onnx_mem
 
+// Nothing that is thrown gets out: what a file can cause is an error that says so.
+int Guarded(const std::vector<std::string>& arguments) {
+  try {
+    return onnx_mem::Main(arguments);
+  } catch (const std::bad_alloc&) {
+    std::fputs("onnx-mem: error: not enough memory for this model [too-large]\n", stderr);
+    return static_cast<int>(onnx_mem::ExitCode::kCannot);
+  } catch (const std::length_error&) {  // a size beyond any container
+    std::fputs("onnx-mem: error: sizes in the file are beyond what can be held [too-large]\n", stderr);
+    return static_cast<int>(onnx_mem::ExitCode::kCannot);
+  } catch (const std::exception& error) {
+    const absl::Status status = absl::InternalError(error.what());
+    std::fputs(onnx_mem::ErrorText(onnx_mem::ErrorOf(status)).c_str(), stderr);
+    return static_cast<int>(onnx_mem::ExitCodeOf(status));
+  }
+}
+
 int main(int argc, char** argv) {
   onnx_mem::KeepFreedMemory();
-  const int code = onnx_mem::Main({argv + 1, argv + argc});
+  const int code = Guarded({argv + 1, argv + argc});
   std::fflush(nullptr);
   std::_Exit(code);  // taking ONNX's operator schemas apart again is a twentieth of the whole run, for nothing
 }

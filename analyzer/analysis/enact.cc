@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -17,6 +16,7 @@
 #include "analyzer/eager/engine/machine.h"
 #include "analyzer/eager/engine/op_table.h"
 #include "analyzer/eager/engine/output_loss.h"
+#include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/memory/timeline.h"
@@ -94,21 +94,21 @@ bool NormalizesBatches(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == "batch_norm"; });
 }
 
-absl::StatusOr<std::vector<std::regex>> CompileAll(const std::vector<std::string>& patterns, std::string_view option) {
-  std::vector<std::regex> compiled;
+absl::StatusOr<std::vector<NamePattern>> CompileAll(const std::vector<std::string>& patterns, std::string_view option) {
+  std::vector<NamePattern> compiled;
   for (const std::string& pattern : patterns) {
-    try {
-      compiled.emplace_back(pattern, std::regex::ECMAScript | std::regex::optimize);
-    } catch (const std::regex_error&) {
+    std::optional<NamePattern> one = NamePattern::Compile(pattern);
+    if (!one) {
       return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
                          absl::StrCat(std::string(option), ": '", pattern, "' is not a regular expression"));
     }
+    compiled.push_back(*std::move(one));
   }
   return compiled;
 }
 
-bool MatchesAny(const std::vector<std::regex>& patterns, const std::string& text) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::regex& r) { return std::regex_search(text, r); });
+bool MatchesAny(const std::vector<NamePattern>& patterns, const std::string& text) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const NamePattern& p) { return p.FoundIn(text); });
 }
 
 // Floating outputs that the loss is computed on.
@@ -161,7 +161,7 @@ void SumFlops(const MemoryProgram& program, Enacted& result) {
 struct Setting {
   const Lowered& lowered;
   const Run& run;
-  std::vector<std::regex> frozen = {};
+  std::vector<NamePattern> frozen = {};
   std::vector<eager::NodeRange> ranges = {};
   LossKind loss = LossKind::kNone;
   std::vector<TensorId> loss_outputs = {};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <regex>
 #include <set>
 #include <string_view>
 #include <unordered_set>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
 
 namespace onnx_mem {
@@ -70,12 +70,12 @@ bool IsGapInNumbers(const Graph& graph, const std::string& module) {
 }
 
 // Modules whose path matches, without those inside another match: each is one checkpoint call.
-std::vector<Segment> MatchingModules(const Graph& graph, const std::regex& pattern) {
+std::vector<Segment> MatchingModules(const Graph& graph, const NamePattern& pattern) {
   std::set<std::string> matches;
   for (const Node& node : graph.nodes) {
     for (size_t end = node.module.find('.');; end = node.module.find('.', end + 1)) {
       const std::string path = node.module.substr(0, end);
-      if (!path.empty() && std::regex_match(path, pattern)) {
+      if (!path.empty() && pattern.Matches(path)) {
         matches.insert(path);
         break;
       }
@@ -148,13 +148,12 @@ RerunEffects EffectsOfRerun(const Graph& graph, const eager::NodeRange& range) {
 absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const Graph& graph, const Run& run) {
   std::vector<Segment> segments = run.segments;
   for (const std::string& pattern : run.checkpointed) {
-    std::vector<Segment> matching;
-    try {
-      matching = MatchingModules(graph, std::regex(pattern));
-    } catch (const std::regex_error&) {
+    const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
+    if (!compiled) {
       return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
                          absl::StrCat("--checkpointed: '", pattern, "' is not a regular expression"));
     }
+    const std::vector<Segment> matching = MatchingModules(graph, *compiled);
     segments.insert(segments.end(), matching.begin(), matching.end());
   }
   if (segments.empty()) return std::vector<eager::NodeRange>();

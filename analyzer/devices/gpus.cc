@@ -4,10 +4,8 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <map>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -22,6 +20,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
+#include "analyzer/graph/whole_file.h"
 
 namespace onnx_mem {
 namespace {
@@ -88,6 +87,8 @@ absl::StatusOr<Gpu> ParseRow(const std::vector<const ColumnRow*>& columns, const
     if (bad) return BadLine(path, line, absl::StrCat("'", fields[i], "' is no size or rate"));
     columns[i]->set(fields[i], gpu);
   }
+  constexpr int64_t kMostMib = int64_t{1} << 40;  // an exbibyte: bytes of it are still a number
+  if (gpu.memory_mib > kMostMib) return BadLine(path, line, "memory_mib is beyond any card's");
   if (gpu.name.empty() || gpu.memory_mib <= 0) return BadLine(path, line, "a card needs a name and memory_mib");
   return gpu;
 }
@@ -96,14 +97,12 @@ absl::StatusOr<Gpu> ParseRow(const std::vector<const ColumnRow*>& columns, const
 absl::StatusOr<std::vector<Gpu>> ReadUsersGpus() {
   const char* path = std::getenv("ONNX_MEM_GPUS");
   if (path == nullptr || *path == '\0') return std::vector<Gpu>();
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || !text) {
-    return ErrorStatus(absl::StatusCode::kNotFound, "not-found",
+  const absl::StatusOr<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) {
+    return ErrorStatus(absl::StatusCode::kNotFound, DiagnosticOf(text.status()).code,
                        absl::StrCat("cannot read '", path, "', which ONNX_MEM_GPUS names"));
   }
-  return ParseGpus(text.str(), path);
+  return ParseGpus(*text, path);
 }
 
 const absl::StatusOr<std::vector<Gpu>>& UsersGpus() {

@@ -1,6 +1,7 @@
 #include "analyzer/memory/program.h"
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/memory/verify_program.h"
 
@@ -36,7 +37,10 @@ absl::Status VerifyProgram(const MemoryProgram& program) {
                                               ", ", buffer.end.value(), ") of ", program.steps.size(), " steps"));
     }
     std::optional<int64_t> sum = CheckedAdd(total_bytes, buffer.bytes);
-    if (!sum) return absl::OutOfRangeError("the sizes of all buffers overflow 64 bits");
+    if (!sum) {
+      return ErrorStatus(absl::StatusCode::kOutOfRange, "too-large",
+                         "the sizes of all buffers of a run are beyond any memory");
+    }
     total_bytes = *sum;
   }
   return absl::OkStatus();

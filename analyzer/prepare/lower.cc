@@ -40,14 +40,22 @@ bool HasOnlyNumbers(const Site& site, const TableRow& row) {
   return any && site.node().captures.empty() && site.node().subgraphs.empty();
 }
 
-void LowerNodes(Lowering& lowering) {
+absl::Status LacksInput(const Node& node, NodeId id, int input) {
+  const std::string name = node.name.empty() ? absl::StrCat("#", id.value()) : absl::StrCat("'", node.name, "'");
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-model",
+                     absl::StrCat("node ", name, " (", node.op, "): input ", input, " is missing"));
+}
+
+absl::Status LowerNodes(Lowering& lowering) {
   ScopeReader scopes(lowering.source);
   for (NodeId id(0); lowering.source.nodes.contains(id); id = NodeId(id.value() + 1)) {
     const Node& node = lowering.source.nodes[id];
     if (!lowering.residence.runs[id] || node.op == "Constant") continue;
     const TableRow* row = FindRow(node);
     Site site(lowering, id, row, scopes.Of(node));
-    if (row == nullptr) {
+    const int missing = row == nullptr ? -1 : MissingInput(*row, node);
+    if (missing >= 0 && lowering.source.opset > 0) return LacksInput(node, id, missing);
+    if (row == nullptr || missing >= 0 || !IsInOpset(*row, node, lowering.source)) {
       site.Assume();
     } else if (HasOnlyNumbers(site, *row)) {
       site.Emit("full", {}, node.outputs);
@@ -56,6 +64,7 @@ void LowerNodes(Lowering& lowering) {
     }
   }
   for (TensorId id : lowering.residence.read_back) lowering.draft.Keep(lowering.draft.Resolve(id));
+  return absl::OkStatus();
 }
 
 void ApplyRewrites(Lowering& lowering, std::span<const Rewrite> rewrites, Lowered& lowered) {
@@ -203,7 +212,7 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run, std::span<con
   if (run.dtype) ChangeDtype(draft, *run.dtype);
   Lowering lowering{graph, run, residence, draft};
   lowering.training_form = IsTrainingForm(graph);
-  LowerNodes(lowering);
+  RETURN_IF_ERROR(LowerNodes(lowering));
   Lowered lowered;
   draft.RemoveUnread();
   ApplyRewrites(lowering, rewrites, lowered);

@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "analyzer/devices/csv_line.h"
 #include "analyzer/graph/status_macros.h"
-#include "cli/files/text_file.h"
+#include "analyzer/graph/whole_file.h"
 
 namespace onnx_mem {
 namespace {
@@ -100,7 +100,7 @@ absl::StatusOr<Clock> ClockOf(const Options& options, const LocalGpu* local) {
     }
   }
   if (options.cost_file.empty()) return clock;
-  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(options.cost_file));
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(options.cost_file));
   ASSIGN_OR_RETURN(clock.measured, ParseCosts(text, options.cost_file));
   return clock;
 }

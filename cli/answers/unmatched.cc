@@ -1,12 +1,12 @@
 #include "cli/answers/unmatched.h"
 
 #include <algorithm>
-#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "absl/strings/str_format.h"
+#include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
 #include "cli/options/option_values.h"
@@ -117,10 +117,10 @@ absl::Status NothingToFreeze(const std::string& pattern, std::span<const std::ve
 
 absl::Status CheckFreeze(const Run& run, std::span<const std::vector<Parameter>> models) {
   for (const std::string& pattern : run.freeze) {
-    const std::regex regex(pattern);
+    const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
     const bool matched = std::any_of(models.begin(), models.end(), [&](const std::vector<Parameter>& parameters) {
       return std::any_of(parameters.begin(), parameters.end(),
-                         [&](const Parameter& p) { return std::regex_search(p.name, regex); });
+                         [&](const Parameter& p) { return compiled->FoundIn(p.name); });
     });
     if (!matched) return NothingToFreeze(pattern, models);
   }
@@ -132,13 +132,13 @@ namespace {
 // --inplace takes words, in any case, and a pattern over nodes and modules alike.
 bool MatchesInPlace(const std::string& pattern, const Analysis& analysis) {
   if (pattern.empty() || !InPlaceWord(pattern).empty()) return true;
-  const std::regex regex(pattern);
+  const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
   const std::set<std::string> modules =
       ModulesOf(analysis.training ? analysis.training->program : analysis.inference->program);
   return std::any_of(modules.begin(), modules.end(),
-                     [&](const std::string& path) { return std::regex_search(path, regex); }) ||
+                     [&](const std::string& path) { return compiled->FoundIn(path); }) ||
          std::any_of(analysis.graph.nodes.begin(), analysis.graph.nodes.end(),
-                     [&](const Node& node) { return std::regex_search(node.name, regex); });
+                     [&](const Node& node) { return compiled->FoundIn(node.name); });
 }
 
 }  // namespace
@@ -154,9 +154,9 @@ std::vector<Diagnostic> UnmatchedPatterns(const Run& run, const Analysis& analys
   if (run.checkpointed.empty()) return warnings;
   const std::set<std::string> modules = ModulesOf(analysis.training->program);
   for (const std::string& pattern : run.checkpointed) {
-    const std::regex regex(pattern);
+    const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
     const bool matched = std::any_of(modules.begin(), modules.end(),
-                                     [&](const std::string& path) { return std::regex_match(path, regex); });
+                                     [&](const std::string& path) { return compiled->Matches(path); });
     if (!matched) warnings.push_back(NoMatch("--checkpointed", pattern, "module", "--by layer -n 0"));
   }
   return warnings;

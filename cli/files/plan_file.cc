@@ -5,7 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
-#include "cli/files/text_file.h"
+#include "analyzer/graph/whole_file.h"
 
 namespace onnx_mem {
 namespace {
@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<Segment>> ParsePlan(std::string_view text, const std:
 }
 
 absl::StatusOr<std::vector<Segment>> ReadPlanFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
   return ParsePlan(text, path);
 }
 

@@ -5,7 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
-#include "cli/files/text_file.h"
+#include "analyzer/graph/whole_file.h"
 
 namespace onnx_mem {
 namespace {
@@ -121,7 +121,7 @@ absl::StatusOr<ComparedSide> ParseSavedReport(std::string_view text, const std::
 }
 
 absl::StatusOr<ComparedSide> ReadSavedReport(const std::string& path, std::optional<int64_t> batch) {
-  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
   return ParseSavedReport(text, path, batch);
 }
 

@@ -4,12 +4,12 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
-#include <regex>
 #include <system_error>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
 #include "analyzer/graph/bytes.h"
@@ -205,11 +205,7 @@ absl::StatusOr<Export> ParseExport(std::string_view text) {
 }
 
 absl::Status CheckRegex(std::string_view text) {
-  try {  // std::regex has no other way to say that a pattern is malformed
-    std::regex pattern(text.begin(), text.end());
-  } catch (const std::regex_error&) {
-    return UsageError(absl::StrFormat("'%s' is not a regular expression", text));
-  }
+  if (!NamePattern::Compile(text)) return UsageError(absl::StrFormat("'%s' is not a regular expression", text));
   return absl::OkStatus();
 }
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <regex>
 #include <string_view>
 #include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/assume/choices/dropout_gaps.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/name_pattern.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/draft/transformer_parts.h"
 
@@ -287,12 +287,12 @@ std::vector<DropoutSpot> PossibleSpots(const Draft& draft, const std::unordered_
 }
 
 // True if `node` or its module matches and what it makes is read outside of that module.
-bool LeavesMatch(const Draft& draft, const Node& node, const std::regex& pattern) {
-  if (std::regex_search(node.name, pattern)) return true;
-  if (node.module.empty() || !std::regex_search(node.module, pattern)) return false;
+bool LeavesMatch(const Draft& draft, const Node& node, const NamePattern& pattern) {
+  if (pattern.FoundIn(node.name)) return true;
+  if (node.module.empty() || !pattern.FoundIn(node.module)) return false;
   const std::vector<NodeId>& readers = draft.readers(node.outputs[0]);
   return draft.IsOutput(node.outputs[0]) || std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-           return !std::regex_search(draft.node(reader).module, pattern);
+           return !pattern.FoundIn(draft.node(reader).module);
          });
 }
 
@@ -314,10 +314,8 @@ DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& o
 }
 
 absl::StatusOr<std::vector<DropoutSpot>> DropoutSpotsBehind(const Draft& draft, const std::string& pattern) {
-  std::regex regex;
-  try {
-    regex.assign(pattern, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error&) {
+  const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
+  if (!compiled) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
                        absl::StrCat("--dropout: '", pattern, "' is not a regular expression"));
   }
@@ -325,7 +323,7 @@ absl::StatusOr<std::vector<DropoutSpot>> DropoutSpotsBehind(const Draft& draft, 
   for (NodeId id : draft.InOrder()) {
     const Node& node = draft.node(id);
     if (node.outputs.empty() || !node.outputs[0].valid() || !IsFloating(draft.tensor(node.outputs[0]).dtype)) continue;
-    if (LeavesMatch(draft, node, regex)) spots.push_back({id, DropoutPlace::kMaskAndResult});
+    if (LeavesMatch(draft, node, *compiled)) spots.push_back({id, DropoutPlace::kMaskAndResult});
   }
   return spots;
 }

@@ -4,12 +4,12 @@
 #include <array>
 #include <cmath>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/name_pattern.h"
 #include "analyzer/lower/draft/inplace_form.h"
 #include "analyzer/lower/draft/source_inplace.h"
 
@@ -278,10 +278,8 @@ absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
     }
     return habits + others;
   }
-  std::optional<std::regex> pattern;
-  try {
-    pattern.emplace(run.inplace, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error&) {
+  const std::optional<NamePattern> pattern = NamePattern::Compile(run.inplace);
+  if (!pattern) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
                        absl::StrCat("--inplace: '", run.inplace, "' is not a regular expression"));
   }
@@ -289,7 +287,7 @@ absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
   for (NodeId id : draft.InOrder()) {
     const Node& node = draft.node(id);
     if (!HasInPlaceForm(node.op) && node.op != "add" && node.op != "mul") continue;
-    if (!std::regex_search(node.name, *pattern) && !std::regex_search(node.module, *pattern)) continue;
+    if (!pattern->FoundIn(node.name) && !pattern->FoundIn(node.module)) continue;
     if (!Overwritable(draft, id).valid()) continue;
     draft.mutable_node(id).attributes["inplace"] = int64_t{1};
     ++count;

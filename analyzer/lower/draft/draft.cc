@@ -131,7 +131,7 @@ NodeId Draft::ProducerIf(TensorId id, std::string_view op) const {
 
 void Draft::Alias(TensorId alias, TensorId of) {
   of = Resolve(of);
-  if (alias == of) return;
+  if (alias == of || !alias.valid() || !of.valid()) return;
   aliases_[alias] = of;
   ReplaceReaders(alias, of);
 }

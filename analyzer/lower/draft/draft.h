@@ -31,10 +31,14 @@ class Draft {
   // Takes over the tensors of `source`, without nodes: initializers and everything else start as kHost but for inputs.
   explicit Draft(const Graph& source);
 
-  const Tensor& tensor(TensorId id) const { return tensors_[id]; }
+  // Of an operand that a node leaves out: a tensor of which nothing is known.
+  const Tensor& tensor(TensorId id) const {
+    static const Tensor kNone;
+    return id.valid() ? tensors_[id] : kNone;
+  }
   Tensor& mutable_tensor(TensorId id) { return tensors_[id]; }
   size_t num_tensors() const { return tensors_.size(); }
-  TensorKind kind(TensorId id) const { return kinds_[id]; }
+  TensorKind kind(TensorId id) const { return id.valid() ? kinds_[id] : TensorKind::kHost; }
   void SetKind(TensorId id, TensorKind kind) { kinds_[id] = kind; }
   TensorId NewTensor(std::string name, DType dtype, Dims dims, TensorKind kind = TensorKind::kActivation);
 
@@ -58,14 +62,19 @@ class Draft {
 
   // Invalid for what no node makes, and for an operand that a node does not have.
   NodeId producer(TensorId id) const { return id.valid() ? uses_[id].producer : NodeId(); }
-  const std::vector<NodeId>& readers(TensorId id) const { return uses_[id].readers; }  // one entry per use
-  bool IsOutput(TensorId id) const { return uses_[id].outputs > 0; }
+  // One entry per use.
+  const std::vector<NodeId>& readers(TensorId id) const {
+    static const std::vector<NodeId> kNobody;
+    return id.valid() ? uses_[id].readers : kNobody;
+  }
+  bool IsOutput(TensorId id) const { return id.valid() && uses_[id].outputs > 0; }
   // The one node that reads `id`, if it is read once and is no output of the graph; else, or without `id`, invalid.
   NodeId OnlyReader(TensorId id) const;
   // Node that makes `id` if it is an operator `op`; else invalid.
   NodeId ProducerIf(TensorId id, std::string_view op) const;
 
-  // `alias` is the very same tensor as `of` (Identity, Dropout in inference): later readers of it read `of`.
+  // `alias` is the very same tensor as `of` (Identity, Dropout in inference): later readers of it read `of`. Nothing
+  // happens where one of them is left out.
   void Alias(TensorId alias, TensorId of);
   TensorId Resolve(TensorId id) const;
 

@@ -44,15 +44,17 @@ int64_t FuseCosineSimilarity(Lowering& lowering) {
     Expression::Match match;
     if (!draft.alive(id) || !similarity.Matches(draft, id, Together::kInOperator, "", match)) continue;
     const TensorId operands[2] = {match.tensors.at('a'), match.tensors.at('b')};
-    const Node& products = draft.node(match.named.at('S'));
+    const Node products = draft.node(match.named.at('S'));  // a copy: nodes are added below
     Node over;
     over.attributes["axes"] = IntsAttribute(products, "axes");
     Node norm_attributes = over;
     norm_attributes.attributes["p"] = 2.0;
     norm_attributes.attributes["keepdim"] = int64_t{1};
-    const Dims dims = draft.tensor(operands[0]).shape.dims;
+    const Dims dims = draft.tensor(products.inputs[0]).shape.dims;  // to which both are expanded
     Dims reduced = dims;
-    for (int64_t axis : IntsAttribute(over, "axes")) reduced[static_cast<size_t>(axis)] = 1;
+    for (int64_t axis : IntsAttribute(over, "axes")) {
+      if (axis >= 0 && axis < std::ssize(reduced)) reduced[static_cast<size_t>(axis)] = 1;
+    }
     TensorId unit[2], copies[2];
     for (size_t i = 0; i < 2; ++i) {
       const TensorId norm = AddOp(draft, id, "norm", {operands[i]}, reduced, norm_attributes);

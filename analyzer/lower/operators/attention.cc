@@ -39,7 +39,7 @@ void EmitSdpa(Site& s, const Qkv& a, TensorId mask, bool causal, double scale, i
           {"scale", scale},
           {"dropout", 0.0},
           {"gqa_groups", gqa_groups}});
-  if (heads_first) return;
+  if (heads_first || out.size() != 4) return;
   const TensorId by_token = s.EmitTemp("permute", {result}, {out[0], out[2], out[1], out[3]}, a.dtype,
                                        {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
   s.Emit("reshape", {by_token}, {s.Out(0)});
@@ -92,6 +92,9 @@ void AddProjectionBias(Site& s, TensorId bias, std::array<TensorId, 3>& projecte
 // ai.onnx 23: Q, K, V, attn_mask?, past_key?, past_value?; 3-D or 4-D.
 void LowerAttention(Site& s) {
   const Shape q = s.InShape(0), k = s.InShape(1);
+  for (size_t slot : {0, 1, 2}) {
+    if (s.InRank(slot) != 3 && s.InRank(slot) != 4) return s.Assume();
+  }
   const int64_t q_heads = q.rank() == 4 ? q.dims[1] : s.Int("q_num_heads", 1);
   const int64_t kv_heads = k.rank() == 4 ? k.dims[1] : s.Int("kv_num_heads", q_heads);
   Qkv a = ReadQkv(s, q_heads, kv_heads);
@@ -158,6 +161,7 @@ void LowerMultiHeadAttention(Site& s) {
 // com.microsoft.GroupQueryAttention: query, key, value, past_key?, past_value?, ...
 void LowerGroupQueryAttention(Site& s) {
   if (!s.Has(1) || !s.Has(2) || s.InRank(0) != 3) return s.Assume();
+  if (s.InRank(1) != 3 || s.InRank(2) != 3) return s.Assume();
   const int64_t heads = s.Int("num_heads", 1), kv_heads = s.Int("kv_num_heads", heads);
   Qkv a = ReadQkv(s, heads, kv_heads);
   a.k = WithPast(s, a.k, 3, 1);

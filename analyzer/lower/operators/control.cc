@@ -59,7 +59,7 @@ bool LowerEmbeddingBag(Site& s) {
     if (listed) indices = capture;
   }
   if (mode.empty() || !looks_up || !table.valid() || !indices.valid()) return false;
-  if (s.source().tensors[table].shape.dims[1] != s.OutShape().dims[1]) return false;
+  if (s.source().tensors[table].shape.dims[1] != s.OutDim(0, 1)) return false;
   s.Emit("embedding_bag", {s.draft().Resolve(table), s.draft().Resolve(indices)}, {s.Out(0)}, {{"mode", mode}});
   return true;
 }

@@ -129,7 +129,7 @@ void LowerCausalConv(Site& s) {
   const Dims dims = s.InShape(0).dims;
   const DType dtype = s.InType(0);
   if (dims.size() != 3 || s.InRank(1) != 3) return s.Assume();
-  const int64_t before = s.InShape(1).dims[2] - 1;
+  const int64_t before = s.InDim(1, 2) - 1;
   const Dims joined_dims = {dims[0], dims[1], dims[2] + before};
   const TensorId joined =
       s.Has(3) ? s.EmitTemp("cat", {s.Materialized(3), s.Materialized(0)}, joined_dims, dtype, {{"axis", int64_t{2}}})

@@ -47,7 +47,7 @@ class Recurrence {
  private:
   // Input `slot` [batch, tokens, heads * size] as one [batch, heads, size] view per token.
   std::vector<TensorId> Tokens(size_t slot, int64_t heads) {
-    const int64_t width = s_.InShape(slot).dims[2];
+    const int64_t width = s_.InDim(slot, 2);
     const Dims dims = {n_.batch, n_.tokens, heads, heads > 0 && width % heads == 0 ? width / heads : 1};
     const TensorId by_head = s_.EmitTemp("reshape", {s_.Materialized(slot)}, dims, s_.InType(slot));
     std::vector<TensorId> pieces;
@@ -113,7 +113,7 @@ void LowerLinearAttention(Site& s) {
   const Dims q = s.InShape(0).dims;
   const int64_t heads = s.Int("q_num_heads", 1), kv_heads = s.Int("kv_num_heads", heads);
   if (heads <= 0 || kv_heads <= 0 || heads % kv_heads != 0 || q[1] <= 0 || q[1] > kMostTokens) return s.Assume();
-  Recurrence(s, {q[0], q[1], heads, kv_heads, q[2] / heads, s.InShape(2).dims[2] / kv_heads}).Run();
+  Recurrence(s, {q[0], q[1], heads, kv_heads, q[2] / heads, s.InDim(2, 2) / kv_heads}).Run();
 }
 
 }  // namespace onnx_mem

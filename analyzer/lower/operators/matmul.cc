@@ -23,7 +23,7 @@ void LowerGemm(Site& s) {
   const bool out_in = (s.Int("transB", 0) != 0) != transposed;
   const bool plain =
       s.Float("alpha", 1.0) == 1.0 && (!s.Has(2) || s.Float("beta", 1.0) == 1.0) && s.Int("transA", 0) == 0;
-  const int64_t features = s.OutShape().rank() == 2 ? s.OutShape().dims[1] : kUnknownDim;
+  const int64_t features = s.OutShape().rank() == 2 ? s.OutDim(0, 1) : kUnknownDim;
   const TensorId bias = s.Has(2) ? s.Stored(2) : TensorId();
   const bool folded = weight.valid() && IsExporterName(s.draft().tensor(weight).name);
   if (weight.valid() && plain && (out_in || folded) && (!s.Has(2) || IsBias(s, bias, features))) {

@@ -187,6 +187,7 @@ void LowerBiasDropout(Site& s) {
 // x + bias; the first half times gelu of the second, as diffusion models' GEGLU writes it.
 void LowerBiasSplitGelu(Site& s) {
   const Dims dims = s.OutShape().dims;
+  if (dims.empty()) return s.Assume();
   const int64_t axis = static_cast<int64_t>(dims.size()) - 1;
   const TensorId x = AddBias(s, s.Materialized(0), 1);
   const TensorId value = s.Temp(dims, s.OutType()), gate = s.Temp(dims, s.OutType());

@@ -36,7 +36,7 @@ void LowerRecurrent(Site& s) {
     if (s.Has(slot) && s.InRank(slot) != kRank) return s.Assume();  // sizes that the file does not tell
   }
   constexpr int64_t kMostSteps = 100'000;
-  const int64_t steps = s.InShape(0).dims[s.Int("layout", 0) != 0 ? 1 : 0];
+  const int64_t steps = s.InDim(0, s.Int("layout", 0) != 0 ? 1 : 0);
   if (steps == 0 || steps > kMostSteps || s.Int("hidden_size", 0) < 1) return s.Assume();
   std::vector<TensorId> inputs = {s.Materialized(0)};
   for (size_t slot : {1, 2, 3}) {

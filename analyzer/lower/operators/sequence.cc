@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 
+#include "analyzer/run/limits.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -52,6 +54,7 @@ void SetSequence(Site& s, std::vector<TensorId> tensors) {
   if (std::find(outputs.begin(), outputs.end(), s.Out(0)) != outputs.end()) {
     for (TensorId tensor : tensors) s.draft().Keep(tensor);
   }
+  s.lowering().listed += std::ssize(tensors);
   s.lowering().sequences[s.Out(0)] = std::move(tensors);
 }
 
@@ -84,7 +87,7 @@ std::vector<TensorId> AllPieces(Site& s, int64_t axis, const std::vector<int64_t
 void LowerSplitToSequence(Site& s) {
   const int64_t axis = s.Axis("axis", 0);
   const bool known = axis >= 0 && axis < static_cast<int64_t>(s.InRank(0));
-  const int64_t size = known ? s.InShape(0).dims[static_cast<size_t>(axis)] : kUnknownDim;
+  const int64_t size = known ? s.InDim(0, static_cast<size_t>(axis)) : kUnknownDim;
   const std::vector<int64_t> sizes = known ? PieceSizes(s, size) : std::vector<int64_t>();
   if (sizes.empty() || std::ssize(sizes) > kMostPieces) return s.Assume();
   const auto pieces = TakenPieces(s, static_cast<int64_t>(sizes.size()));
@@ -118,7 +121,7 @@ void LowerSequenceConstruct(Site& s) {
 // SequenceInsert (sequence, tensor, position?), SequenceErase (sequence, position?): the end unless said otherwise.
 void LowerSequenceEdit(Site& s) {
   const std::vector<TensorId>* before = SequenceOf(s, 0);
-  if (before == nullptr) return s.Assume();
+  if (before == nullptr || s.lowering().listed > limits::kListedTensors) return s.Assume();
   std::vector<TensorId> tensors = *before;
   const bool inserts = s.node().op == "SequenceInsert";
   const size_t slot = inserts ? 2 : 1, last = tensors.size() - (inserts ? 0 : 1);

@@ -40,6 +40,7 @@ struct Lowering {
   absl::flat_hash_set<TensorId> frozen = {};    // parameters that the model itself does not train
   absl::flat_hash_set<TensorId> counters = {};  // running means of the BatchNorms whose counter is counted
   std::map<TensorId, std::vector<TensorId>> sequences = {};  // sequences whose tensors are known
+  int64_t listed = 0;                                        // tensors in all of them
 };
 
 class Site {
@@ -72,6 +73,9 @@ class Site {
   const Shape& InShape(size_t i) const;
   DType InType(size_t i) const;
   size_t InRank(size_t i) const { return InShape(i).rank(); }
+  // Dimension `axis` of input i or output i; unknown where it has no such dimension. InShape(i).dims[axis] may not be.
+  int64_t InDim(size_t i, size_t axis) const { return Dim(InShape(i), axis); }
+  int64_t OutDim(size_t i, size_t axis) const { return Dim(OutShape(i), axis); }
   std::optional<double> Number(size_t i) const;                // known, single
   std::optional<std::vector<int64_t>> Ints(size_t i) const;    // known integers
   std::optional<std::vector<double>> Floats(size_t i) const;   // known numbers
@@ -113,6 +117,8 @@ class Site {
   void Assume();
 
  private:
+  static int64_t Dim(const Shape& shape, size_t axis) { return axis < shape.rank() ? shape.dims[axis] : kUnknownDim; }
+
   Lowering& lowering_;
   NodeId id_;
   const Node& node_;

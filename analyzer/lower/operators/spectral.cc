@@ -43,7 +43,7 @@ void LowerStft(Site& s) {
   const bool ones = window && std::all_of(window->begin(), window->end(), [](double v) { return v == 1.0; });
   std::vector<TensorId> inputs = {RealSignal(s)};
   if (s.Has(2) && !ones) inputs.push_back(s.Materialized(2));
-  int64_t frame = s.Has(2) ? s.InShape(2).dims[0] : 2 * (s.OutShape().dims[2] - 1);
+  int64_t frame = s.Has(2) ? s.InDim(2, 0) : 2 * (s.OutDim(0, 2) - 1);
   if (s.Has(3)) frame = static_cast<int64_t>(s.Number(3).value_or(static_cast<double>(frame)));
   s.Emit("stft", std::move(inputs), {s.Out(0)},
          {{"frame", frame}, {"hop", static_cast<int64_t>(s.Number(1).value_or(1.0))}});

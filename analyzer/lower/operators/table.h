@@ -3,6 +3,7 @@
 #define ONNX_MEM_ANALYZER_LOWER_OPERATORS_TABLE_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -30,11 +31,22 @@ struct Slots {
   }
 };
 
+// The inputs without which an operator is none, and whether a version of the standard says what it is.
+struct Needs {
+  uint32_t inputs = 0;    // bit i: input i is there
+  bool versioned = true;  // false: an operator that the standard never had, or only before it had versions
+  constexpr Needs(int first) : inputs((1u << first) - 1) {}  // NOLINT(google-explicit-constructor): rows say a number
+  constexpr Needs(std::initializer_list<int> slots) {
+    for (int slot : slots) inputs |= 1u << slot;
+  }
+};
+
 using LowerFn = void (*)(Site& site);
 
 struct TableRow {
   std::string_view domain;  // "" is ai.onnx
   std::string_view onnx;
+  Needs needs;
   LowerFn lower;
   std::string_view framework = {};  // the framework operator, where the row's function needs to be told
   Slots slots = {};
@@ -42,6 +54,12 @@ struct TableRow {
 
 // The row of `node`'s operator; null for an operator that the table does not know.
 const TableRow* FindRow(const Node& node);
+
+// The first input of `node` that `row` needs and that is not there; -1 if there is none.
+int MissingInput(const TableRow& row, const Node& node);
+
+// Whether `row` is about the operator that `node` names: in an opset without it the name is somebody else's.
+bool IsInOpset(const TableRow& row, const Node& node, const Graph& graph);
 
 // All rows, for the coverage that `check` prints.
 std::span<const TableRow> AllRows();

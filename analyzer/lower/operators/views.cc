@@ -96,7 +96,7 @@ void LowerSlice(Site& s) {
     if (b.steps[i] < 0) flipped.push_back(axis);
     axes.push_back(axis);
     starts.push_back(b.steps[i] < 0 ? 0 : ClampIndex(b.starts[i], size, 0, size));
-    ends.push_back(b.steps[i] < 0 ? s.OutShape().dims[static_cast<size_t>(axis)]
+    ends.push_back(b.steps[i] < 0 ? s.OutDim(0, static_cast<size_t>(axis))
                                   : ClampIndex(b.ends[i], size, 0, size));
     steps.push_back(std::max<int64_t>(b.steps[i] < 0 ? -b.steps[i] : b.steps[i], 1));
   }

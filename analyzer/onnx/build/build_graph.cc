@@ -113,7 +113,7 @@ class Scope {
   void Rewrite(const InputRewrite& rewrite, Node& node);
   TensorId AddLiteral(const std::string& name, LiteralPtr value);
   bool SharesGraph() const { return outer_ != nullptr && &outer_->graph_ == &graph_; }
-  std::string UniqueName(const std::string& name) const;
+  std::string UniqueName(const std::string& name);
 
   const onnx::GraphProto& proto_;
   const InferredGraph& facts_;
@@ -122,6 +122,7 @@ class Scope {
   Versions& versions_;
   absl::flat_hash_map<absl::string_view, TensorId> ids_;  // keys live in the proto, or in made_names_
   std::deque<std::string> made_names_;
+  absl::flat_hash_map<std::string, int64_t> last_;  // name -> the number behind it that was given out last
   std::vector<TensorId> captures_;  // tensors of outer_ that were asked for
   absl::flat_hash_map<int, std::vector<const InputRewrite*>> rewrites_;
 };
@@ -140,11 +141,15 @@ Tensor Scope::MakeTensor(const std::string& name, TensorRole role) const {
 }
 
 // Branches of different Ifs may use one name for different values; a graph's tensors are told apart by theirs.
-std::string Scope::UniqueName(const std::string& name) const {
-  const Scope* owner = this;
+std::string Scope::UniqueName(const std::string& name) {
+  Scope* owner = this;
   while (owner->SharesGraph()) owner = owner->outer_;
-  std::string unique = name;
-  for (int i = 1; owner->ids_.contains(unique); ++i) unique = absl::StrCat(name, "/", i);
+  if (!owner->ids_.contains(name)) return name;
+  std::string unique;
+  int64_t& number = owner->last_[name];  // what is taken stays taken: no number is tried twice
+  do {
+    unique = absl::StrCat(name, "/", ++number);
+  } while (owner->ids_.contains(unique));
   return unique;
 }
 
@@ -251,10 +256,12 @@ void Scope::AddBodies(const onnx::NodeProto& proto, int index, Node& node) {
     node.subgraphs.push_back(std::move(graph));
   }
   // The file may name else_branch first.
-  const bool swapped = node.op == "If" && node.subgraphs.size() == 2 &&
-                       std::find_if(proto.attribute().begin(), proto.attribute().end(),
-                                    [](const auto& a) { return a.has_g(); })->name() == "else_branch";
-  if (swapped) std::swap(node.subgraphs[0], node.subgraphs[1]);
+  if (node.op != "If" || node.subgraphs.size() != 2) return;
+  const auto first = std::find_if(proto.attribute().begin(), proto.attribute().end(),
+                                  [](const onnx::AttributeProto& attribute) { return attribute.has_g(); });
+  if (first != proto.attribute().end() && first->name() == "else_branch") {
+    std::swap(node.subgraphs[0], node.subgraphs[1]);
+  }
 }
 
 // Writes the branch's nodes in the place of the If; what the branch returns takes the If's names.

@@ -11,12 +11,10 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/onnx/build/renaming.h"
+#include "analyzer/run/limits.h"
 
 namespace onnx_mem {
 namespace {
-
-constexpr int kDeepestCall = 64;
-constexpr int64_t kMostNodes = 1'000'000;
 
 using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
@@ -26,9 +24,33 @@ absl::Status BadFunction(const std::string& what) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-model", what);
 }
 
+absl::Status TooLarge(const onnx::FunctionProto& function, const std::string& what) {
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "too-large",
+                     absl::StrCat("inlining function '", function.name(), "' gives ", what),
+                     {"why: a few functions that call one another can stand for more nodes than any memory holds",
+                      "try: inline the functions with the exporter, if the model is meant to be this large"});
+}
+
+// Nodes of a graph and its bodies.
+int64_t CountStored(const NodeList& nodes) {
+  int64_t count = nodes.size();
+  for (const auto& node : nodes) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) count += CountStored(attribute.g().node());
+      for (const auto& body : attribute.graphs()) count += CountStored(body.node());
+    }
+  }
+  return count;
+}
+
 class Inliner {
  public:
   explicit Inliner(onnx::ModelProto& model) : model_(model), renamer_(model.graph()) {
+    int64_t stored = CountStored(model.graph().node());
+    for (const auto& function : model.functions()) stored += CountStored(function.node());
+    nodes_left_ = limits::InlinedNodes(stored);
+    bytes_left_ = limits::InlinedBytes(static_cast<int64_t>(model.ByteSizeLong()));
+    for (const auto& import : model.opset_import()) opsets_.emplace(Domain(import.domain()), import.version());
     functions_.Swap(model.mutable_functions());
     for (const auto& function : functions_) {
       by_name_.emplace(std::make_tuple(Domain(function.domain()), function.name(), function.overload()), &function);
@@ -57,18 +79,26 @@ class Inliner {
   absl::flat_hash_map<std::tuple<std::string, std::string, std::string>, const onnx::FunctionProto*> by_name_;
   Renamer renamer_;
   InlinedFunctions result_;
-  int64_t nodes_ = 0;
+  absl::flat_hash_map<std::string, int64_t> opsets_;
+  absl::flat_hash_set<const onnx::FunctionProto*> imported_;
+  int64_t nodes_left_ = 0, bytes_left_ = 0;  // that calls may still make
+  int graphs_ = 0;                           // around what is being inlined
 };
 
 absl::Status Inliner::InlineIn(onnx::GraphProto& graph, int depth) {
   NodeList nodes(graph.GetArena());
   nodes.Swap(graph.mutable_node());
+  if (++graphs_ > limits::kDeepestGraphs) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, "too-large",
+                       absl::StrCat("graph '", graph.name(), "' lies within more than ", limits::kDeepestGraphs,
+                                    " others once functions are inlined"));
+  }
   for (auto& node : nodes) RETURN_IF_ERROR(Append(node, *graph.mutable_node(), depth));
+  --graphs_;
   return absl::OkStatus();
 }
 
 absl::Status Inliner::Append(onnx::NodeProto& node, NodeList& out, int depth) {
-  if (++nodes_ > kMostNodes) return BadFunction("inlining the model's functions gives more than 1,000,000 nodes");
   if (const onnx::FunctionProto* function = FunctionOf(node)) return Expand(node, *function, out, depth + 1);
   for (auto& attribute : *node.mutable_attribute()) {
     if (attribute.has_g()) RETURN_IF_ERROR(InlineIn(*attribute.mutable_g(), depth));
@@ -80,7 +110,7 @@ absl::Status Inliner::Append(onnx::NodeProto& node, NodeList& out, int depth) {
 
 absl::Status Inliner::Expand(const onnx::NodeProto& call, const onnx::FunctionProto& function, NodeList& out,
                              int depth) {
-  if (depth > kDeepestCall) {
+  if (depth > limits::kDeepestCalls) {
     return BadFunction(absl::StrCat("function '", function.domain(), "::", function.name(), "' calls itself"));
   }
   if (call.input_size() > function.input_size() || call.output_size() > function.output_size()) {
@@ -90,18 +120,23 @@ absl::Status Inliner::Expand(const onnx::NodeProto& call, const onnx::FunctionPr
   ++result_.calls;
   ImportOpsets(function);
   const std::string prefix = absl::StrCat(renamer_.Fresh(call.name().empty() ? function.name() : call.name()), "/");
-  const ValueNames names = BindNames(call, function, prefix);
+  ValueNames names = BindNames(call, function, prefix);
   AttributesByName attributes;
   for (const auto& attribute : function.attribute_proto()) attributes[attribute.name()] = &attribute;
   for (const auto& attribute : call.attribute()) attributes[attribute.name()] = &attribute;
   for (const auto& inner : function.node()) {
+    bytes_left_ -= static_cast<int64_t>(inner.ByteSizeLong() + prefix.size());
+    if (--nodes_left_ < 0) return TooLarge(function, "more nodes than any model of its size");
+    if (bytes_left_ < 0) return TooLarge(function, "more bytes than any model of its size");
     onnx::NodeProto node = inner;
     node.set_name(absl::StrCat(prefix, inner.name().empty() ? inner.op_type() : inner.name()));
     renamer_.Rename(node, names, attributes);
     absl::flat_hash_set<std::string_view> known;
     for (const auto& entry : inner.metadata_props()) known.insert(entry.key());
     for (const auto& entry : call.metadata_props()) {
-      if (!known.contains(entry.key())) *node.add_metadata_props() = entry;
+      if (known.contains(entry.key())) continue;
+      *node.add_metadata_props() = entry;
+      bytes_left_ -= static_cast<int64_t>(entry.ByteSizeLong());
     }
     RETURN_IF_ERROR(Append(node, out, depth));
   }
@@ -119,7 +154,10 @@ ValueNames Inliner::BindNames(const onnx::NodeProto& call, const onnx::FunctionP
   }
   for (const auto& node : function.node()) {
     for (const std::string& output : node.output()) {
-      if (!output.empty() && !names.contains(output)) names[output] = renamer_.Fresh(prefix + output);
+      if (output.empty() || names.contains(output)) continue;
+      bytes_left_ -= static_cast<int64_t>(prefix.size() + output.size());
+      if (bytes_left_ < 0) return names;  // Expand says so
+      names[output] = renamer_.Fresh(prefix + output);
     }
   }
   return names;
@@ -142,14 +180,11 @@ void Inliner::PassThrough(const onnx::NodeProto& call, const onnx::FunctionProto
 }
 
 void Inliner::ImportOpsets(const onnx::FunctionProto& function) {
+  if (!imported_.insert(&function).second) return;
   for (const auto& needed : function.opset_import()) {
-    bool known = false;
-    for (const auto& import : model_.opset_import()) {
-      if (Domain(import.domain()) != Domain(needed.domain())) continue;
-      known = true;
-      if (import.version() != needed.version()) result_.other_opset.insert(function.name());
-    }
-    if (!known) *model_.add_opset_import() = needed;
+    const auto [import, added] = opsets_.emplace(Domain(needed.domain()), needed.version());
+    if (added) *model_.add_opset_import() = needed;
+    if (import->second != needed.version()) result_.other_opset.insert(function.name());
   }
 }
 

@@ -26,7 +26,7 @@ struct InlinedFunctions {
 };
 
 // Inlines all calls, those in bodies and functions included, and empties the model's list of functions.
-// Errors (InvalidArgument, bad-model): a function that calls itself; more than a few million nodes.
+// Errors (InvalidArgument, bad-model): a function that calls itself; too-large: more than limits.h allows.
 absl::StatusOr<InlinedFunctions> InlineFunctions(onnx::ModelProto& model);
 
 }  // namespace onnx_mem

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +12,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/graph/bytes.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/limits.h"
 
 namespace onnx_mem {
 namespace {
@@ -123,6 +127,34 @@ absl::Status CheckElementCounts(const Graph& graph) {
         {"why: the number of elements differs; a size given with --batch, --dim or --input may not match this model"});
   }
   return absl::OkStatus();
+}
+
+namespace {
+
+absl::Status AddSizes(const Graph& graph, int64_t& total) {
+  for (const Tensor& tensor : graph.tensors) {
+    if (!tensor.shape.known()) continue;
+    const std::optional<int64_t> bytes = NumBytes(tensor.shape, tensor.dtype == DType::kUnknown ? DType::kFloat32
+                                                                                                : tensor.dtype);
+    if (!bytes || *bytes > limits::kTensorBytes - total) {
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, "too-large",
+                         absl::StrCat("with tensor '", tensor.name, "' [", ToString(tensor.shape),
+                                      "] the sizes of all tensors are beyond any memory"),
+                         {"try: a smaller --batch, --dim or --input"});
+    }
+    total += *bytes;
+  }
+  for (const Node& node : graph.nodes) {
+    for (const auto& body : node.subgraphs) RETURN_IF_ERROR(AddSizes(*body, total));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckSizes(const Graph& graph) {
+  int64_t total = 0;
+  return AddSizes(graph, total);
 }
 
 void AddImportNotes(const onnx::ModelProto& model, ImportedModel& imported) {

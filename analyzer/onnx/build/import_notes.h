@@ -15,6 +15,10 @@ namespace onnx_mem {
 // Errors (InvalidArgument): bad-shape naming the node.
 absl::Status CheckElementCounts(const Graph& graph);
 
+// OK iff the sizes of all tensors, and their sum, leave sums over a step within 64 bits. Errors: too-large with the
+// tensor.
+absl::Status CheckSizes(const Graph& graph);
+
 // Adds diagnostics custom-op (operators that no schema knows), no-data (contents in a file that is not read, where they
 // would have determined a shape), unknown-size (sizes that depend on data).
 void AddImportNotes(const onnx::ModelProto& model, ImportedModel& imported);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "analyzer/run/limits.h"
 #include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
@@ -20,7 +21,10 @@ class KnownLists {
 
   void Learn(const onnx::NodeProto& node) {
     if (!node.domain().empty() || node.output_size() == 0) return;
-    if (std::optional<List> list = ListOf(node)) lists_[node.output(0)] = *std::move(list);
+    std::optional<List> list = left_ > 0 ? ListOf(node) : std::nullopt;
+    if (!list) return;
+    left_ -= static_cast<int64_t>(list->size());
+    lists_[node.output(0)] = *std::move(list);
   }
   // The tensor of a known list that `node` takes out; null where it is none, or its shape is known anyway.
   const std::string* Taken(const onnx::NodeProto& node) const {
@@ -64,6 +68,7 @@ class KnownLists {
 
   const InferredGraph& facts_;
   absl::flat_hash_map<std::string, List> lists_;  // by the name of the sequence
+  int64_t left_ = limits::kListedTensors;
 };
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "analyzer/onnx/build/recorded.h"
 #include "analyzer/onnx/build/traced_batch.h"
 #include "analyzer/onnx/build/unroll.h"
+#include "analyzer/onnx/infer/check_nodes.h"
 #include "analyzer/onnx/infer/schemas.h"
 #include "analyzer/onnx/infer/shapes.h"
 #include "analyzer/onnx/read/byte_window.h"
@@ -43,6 +44,10 @@ absl::Status BadModel(const std::string& path, const std::string& what) {
 
 absl::Status CheckOpset(const ModelInfo& info) {
   const int64_t newest = NewestOpset();
+  for (const auto& [domain, version] : info.opsets) {
+    if (version >= 0) continue;
+    return BadModel(info.path, absl::StrCat("imports version ", version, " of the operators of domain '", domain, "'"));
+  }
   const auto opset = info.opsets.find("");
   if (opset == info.opsets.end() || opset->second <= newest) return absl::OkStatus();
   return ErrorStatus(
@@ -261,6 +266,7 @@ absl::Status ModelFile::Impl::Prepare() {
                                  absl::StrJoin(inlined.other_opset, ", "))});
   }
   RETURN_IF_ERROR(CheckTensors(model->graph(), info.path));
+  RETURN_IF_ERROR(CheckNodes(*model));
   ASSIGN_OR_RETURN(const bool sorted, OrderNodes(*model->mutable_graph()));
   if (sorted) {
     diagnostics.push_back({.code = "node-order",
@@ -309,6 +315,7 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
   ASSIGN_OR_RETURN(imported.graph, BuildGraph(unrolled ? *unrolled : model, known.facts, known.rewrites));
   if (!bound.changes.empty()) NoteRebatched(bound, known, imported);
   RETURN_IF_ERROR(CheckElementCounts(imported.graph));
+  RETURN_IF_ERROR(CheckSizes(imported.graph));
   imported.info.file_batch = bound.file_batch;
   if (!bindings.batch && !bindings.inputs.empty()) {
     const Dims& dims = bindings.inputs.begin()->second;

@@ -20,12 +20,16 @@ void Renamer::Collect(const onnx::GraphProto& graph) {
 }
 
 std::string Renamer::Fresh(const std::string& name) {
-  std::string fresh = name;
-  for (int i = 1; !taken_.insert(fresh).second; ++i) fresh = absl::StrCat(name, "_", i);
+  if (taken_.insert(name).second) return name;
+  std::string fresh;
+  int64_t& number = last_[name];  // what is taken stays taken: no number is tried twice
+  do {
+    fresh = absl::StrCat(name, "_", ++number);
+  } while (!taken_.insert(fresh).second);
   return fresh;
 }
 
-void Renamer::Rename(onnx::NodeProto& node, const ValueNames& names, const AttributesByName& attributes) {
+void Renamer::Rename(onnx::NodeProto& node, ValueNames& names, const AttributesByName& attributes) {
   for (auto* list : {node.mutable_input(), node.mutable_output()}) {
     for (std::string& name : *list) {
       if (const auto it = names.find(name); it != names.end()) name = it->second;
@@ -48,23 +52,35 @@ void Renamer::Rename(onnx::NodeProto& node, const ValueNames& names, const Attri
   node.mutable_attribute()->Swap(&bound);
 }
 
-void Renamer::RenameBody(onnx::GraphProto& body, ValueNames names, const AttributesByName& attributes) {
-  const auto define = [&](std::string& name) {
-    if (name.empty()) return;
-    std::string fresh = Fresh(name);
-    names[name] = fresh;
-    name = std::move(fresh);
+void Renamer::RenameBody(onnx::GraphProto& body, ValueNames& names, const AttributesByName& attributes) {
+  Shadowed shadowed;
+  const auto define = [&](const std::string& name) {
+    const auto [it, added] = names.try_emplace(name);
+    shadowed.emplace_back(name, added ? std::nullopt : std::optional<std::string>(std::move(it->second)));
+    return it->second = Fresh(name);
   };
-  for (auto& input : *body.mutable_input()) define(*input.mutable_name());
-  for (auto& tensor : *body.mutable_initializer()) define(*tensor.mutable_name());
+  for (auto& input : *body.mutable_input()) {
+    if (!input.name().empty()) input.set_name(define(input.name()));
+  }
+  for (auto& tensor : *body.mutable_initializer()) {
+    if (!tensor.name().empty()) tensor.set_name(define(tensor.name()));
+  }
   for (const auto& node : body.node()) {
     for (const std::string& output : node.output()) {
-      if (!output.empty()) names[output] = Fresh(output);
+      if (!output.empty()) define(output);
     }
   }
   for (auto& node : *body.mutable_node()) Rename(node, names, attributes);
   for (auto& output : *body.mutable_output()) {
     if (const auto it = names.find(output.name()); it != names.end()) output.set_name(it->second);
+  }
+  for (; !shadowed.empty(); shadowed.pop_back()) {
+    auto& [name, before] = shadowed.back();
+    if (before) {
+      names[name] = *std::move(before);
+    } else {
+      names.erase(name);
+    }
   }
 }
 

@@ -3,7 +3,11 @@
 #ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_RENAMING_H_
 #define ONNX_MEM_ANALYZER_ONNX_BUILD_RENAMING_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "onnx/onnx_pb.h"
 
@@ -23,15 +27,18 @@ class Renamer {
   // `name`, or the first of name_1, name_2 ... that is free. It is taken then.
   std::string Fresh(const std::string& name);
 
-  // Renames what `node` reads and gives, in its bodies too, whose own values get fresh names. An attribute that refers
+  // `names` is as it was when this returns. Renames what `node` reads and gives, in its bodies too, whose own values get fresh names. An attribute that refers
   // to one of a function's is replaced by that of `attributes`, or left out where none is given.
-  void Rename(onnx::NodeProto& node, const ValueNames& names, const AttributesByName& attributes = {});
+  void Rename(onnx::NodeProto& node, ValueNames& names, const AttributesByName& attributes = {});
 
  private:
   void Collect(const onnx::GraphProto& graph);
-  void RenameBody(onnx::GraphProto& body, ValueNames names, const AttributesByName& attributes);
+  // Names that a body gave anew, with those they had around it: `names` is one map for all of them.
+  using Shadowed = std::vector<std::pair<std::string, std::optional<std::string>>>;
+  void RenameBody(onnx::GraphProto& body, ValueNames& names, const AttributesByName& attributes);
 
   absl::flat_hash_set<std::string> taken_;
+  absl::flat_hash_map<std::string, int64_t> last_;  // name -> the number behind it that was given out last
 };
 
 }  // namespace onnx_mem

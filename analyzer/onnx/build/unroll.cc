@@ -10,11 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/onnx/build/renaming.h"
 #include "analyzer/onnx/infer/body.h"
+#include "analyzer/run/limits.h"
 
 namespace onnx_mem {
 namespace {
-
-constexpr int64_t kMostNodes = 20'000;
 
 // Operators of nn.EmbeddingBag, which the TorchScript exporter writes as a loop: it stays one (operators/control.cc).
 constexpr auto kBagOperators = std::to_array<std::string_view>(
@@ -54,12 +53,12 @@ class Unroller {
   bool Run() {
     google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
     nodes.Swap(graph_.mutable_node());
-    int64_t left = kMostNodes;
+    int64_t left = limits::kUnrolledNodes, bytes_left = limits::kUnrolledBytes;
     bool any = false;
     for (int i = 0; i < nodes.size(); ++i) {
       const int64_t trips =
           static_cast<size_t>(i) < facts_.nodes.size() ? facts_.nodes[static_cast<size_t>(i)].trip_count : -1;
-      if (MayUnroll(nodes[i], trips, left)) {
+      if (MayUnroll(nodes[i], trips, left, bytes_left)) {
         Unroll(nodes[i], trips);
         any = true;
       } else {
@@ -70,14 +69,17 @@ class Unroller {
   }
 
  private:
-  bool MayUnroll(const onnx::NodeProto& node, int64_t trips, int64_t& left) const {
+  bool MayUnroll(const onnx::NodeProto& node, int64_t trips, int64_t& left, int64_t& bytes_left) const {
     if (!node.domain().empty() || (node.op_type() != "Loop" && node.op_type() != "Scan") || trips < 1) return false;
     if (node.op_type() == "Scan" && opset_ < 9) return false;  // with a batch axis in front
     const Body body = FindBody(node, "body");
     if (body.graph == nullptr || LooksUpBags(node, *body.graph)) return false;
     const int64_t nodes = CountNodes(*body.graph) + 1;
     if (trips > left / nodes) return false;
+    const auto bytes = static_cast<int64_t>(body.graph->ByteSizeLong() + node.name().size()) + 1;
+    if (trips > bytes_left / bytes) return false;
     left -= trips * nodes;
+    bytes_left -= trips * bytes;
     return true;
   }
 

@@ -66,15 +66,18 @@ Shape LargerShape(const Shape& a, const Shape& b, bool& bound) {
 
 }  // namespace
 
+size_t NumBodies(const onnx::AttributeProto& attribute) {
+  return (attribute.has_g() ? 1u : 0u) + static_cast<size_t>(attribute.graphs_size());
+}
+
 Body FindBody(const onnx::NodeProto& node, std::string_view attribute) {
   Body body;
   for (const onnx::AttributeProto& candidate : node.attribute()) {
-    if (!candidate.has_g()) continue;
-    if (candidate.name() == attribute) {
+    if (candidate.has_g() && candidate.name() == attribute) {
       body.graph = &candidate.g();
       return body;
     }
-    ++body.index;
+    body.index += NumBodies(candidate);
   }
   return body;
 }

@@ -11,9 +11,12 @@
 
 namespace onnx_mem {
 
+// Graphs that an attribute holds: each is a body of its node.
+size_t NumBodies(const onnx::AttributeProto& attribute);
+
 struct Body {
   const onnx::GraphProto* graph = nullptr;  // null: the node has no such attribute
-  size_t index = 0;                         // among the node's graph attributes
+  size_t index = 0;                         // among the node's bodies
 };
 Body FindBody(const onnx::NodeProto& node, std::string_view attribute);
 

@@ -7,6 +7,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/onnx/infer/body.h"
 #include "analyzer/onnx/infer/bounds.h"
+#include "analyzer/onnx/infer/misfit.h"
 #include "analyzer/onnx/infer/schema_context.h"
 #include "analyzer/onnx/infer/schemas.h"
 #include "analyzer/onnx/read/tensor_literal.h"
@@ -158,9 +159,13 @@ void InferencePass::ReportValues(const ValueScope& scope, InferredGraph& facts) 
 }
 
 absl::Status InferencePass::InferNode(NodeSite& site) {
+  if (site.op.default_domain && !site.inputs.empty() && site.inputs[0] != nullptr && site.node.attribute_size() > 0) {
+    const std::string fault = AxisFault(site.node, VersionOf(site.op), ShapeOfType(site.inputs[0]->type));
+    if (!fault.empty()) return BadShape(site.node, site.graph, site.inputs, fault);
+  }
   if (BindConstant(site) || (fold_ && Fold(site))) return absl::OkStatus();
   for (const onnx::AttributeProto& attribute : site.node.attribute()) {
-    if (attribute.has_g()) site.bodies.emplace_back();
+    site.bodies.resize(site.bodies.size() + NumBodies(attribute));
   }
   if (site.op.infer_bodies != nullptr) return site.op.infer_bodies(*this, site);
   NodeOutputs outputs;
@@ -186,7 +191,7 @@ bool InferencePass::BindConstant(NodeSite& site) {
 }
 
 bool InferencePass::Fold(NodeSite& site) {
-  if (site.op.fold == nullptr) return false;
+  if (site.op.fold == nullptr || made_left_ <= 0) return false;
   const fold::Needs needs = site.op.fold->needs;
   if (needs != fold::Needs::kTypes) {
     if (site.inputs.empty() || site.inputs[0] == nullptr) return false;
@@ -220,6 +225,13 @@ bool InferencePass::Fold(NodeSite& site) {
   if (outputs.size() != static_cast<size_t>(site.node.output_size())) return false;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] == nullptr && !site.node.output(static_cast<int>(i)).empty()) return false;
+  }
+  for (const LiteralPtr& output : outputs) {
+    if (output != nullptr) made_left_ -= fold::Count(output->dims).value_or(0);
+  }
+  if (made_left_ < 0) {  // as if the operator were not folded, and neither are those to come
+    made_left_ = 0;
+    return false;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] == nullptr) continue;

@@ -15,6 +15,7 @@
 #include "analyzer/onnx/infer/scope.h"
 #include "analyzer/onnx/infer/shapes.h"
 #include "analyzer/onnx/rules/rule.h"
+#include "analyzer/run/limits.h"
 
 namespace onnx_mem {
 
@@ -84,10 +85,10 @@ class InferencePass {
   google::protobuf::Arena arena_;
   OperatorTable operators_;
   absl::flat_hash_map<std::string, int64_t> bound_dims_;
-  // So that no file makes the pass run for long: node inferences in unrolled loops, and elements folded in large values
-  // (a Swin transformer at batch 64 has 2 million).
-  int64_t unrolled_left_ = 4096;
-  int64_t folded_left_ = int64_t{1} << 25;
+  // So that no file makes the pass run for long, or hold much.
+  int64_t unrolled_left_ = limits::kLoopInferences;
+  int64_t folded_left_ = limits::kFoldedElements;
+  int64_t made_left_ = limits::kMadeElements;
   bool fold_;
   bool trust_value_info_ = true;
   NodeHook* hook_ = nullptr;

@@ -80,8 +80,8 @@ std::string GroupNormalization(const Call& call) {
   return absl::StrCat(channels, " channels do not divide into ", groups, " groups");
 }
 
-// LSTM, GRU, RNN: x [length,batch,features], w and r [directions,gates,features].
-std::string Recurrent(const Call& call) {
+// LSTM, GRU, RNN: x [length,batch,features], w [directions,gates*hidden,features], r [directions,gates*hidden,hidden].
+std::string Recurrent(const Call& call, int64_t gates) {
   constexpr size_t kRank = 3;
   for (size_t i = 0; i < kRank; ++i) {
     const Shape shape = ShapeOf(call, i);
@@ -89,8 +89,19 @@ std::string Recurrent(const Call& call) {
       return absl::StrCat("input ", i, " has ", shape.rank(), " dimensions instead of 3");
   }
   if (DimOf(call, 0, call.int_attribute("layout", 0) != 0 ? 1 : 0) == 0) return "the sequence has no elements";
+  const int64_t hidden = call.int_attribute("hidden_size", DimOf(call, 2, 2));
+  std::string fault = Different("hidden_size and size of the recurrent weights differ", hidden, DimOf(call, 2, 2));
+  if (!fault.empty()) return fault;
+  for (size_t i = 1; i < kRank; ++i) {
+    fault = Different("rows of weights and of all gates differ", DimOf(call, i, 1), rules::Times(gates, hidden));
+    if (!fault.empty()) return fault;
+  }
   return Different("features of input and weights differ", DimOf(call, 0, 2), DimOf(call, 1, 2));
 }
+
+std::string Rnn(const Call& call) { return Recurrent(call, 1); }
+std::string Gru(const Call& call) { return Recurrent(call, 3); }
+std::string Lstm(const Call& call) { return Recurrent(call, 4); }
 
 // data, indices [..., depth]: a position in `depth` of the data's dimensions behind the batch.
 std::string GatherNd(const Call& call) {
@@ -123,13 +134,17 @@ std::optional<std::string> EinsumEquation(const Call& call) {
   for (char c : call.string_attribute("equation", "")) {
     if (c != ' ') equation.push_back(c);
   }
-  bool arrow = false;
+  bool arrow = false, ellipsis = false;  // one per operand
   for (size_t i = 0; i < equation.size(); ++i) {
-    if (IsLetter(equation[i]) || (equation[i] == ',' && !arrow)) continue;
-    if (equation.compare(i, 3, "...") == 0) {
+    if (IsLetter(equation[i])) continue;
+    if (equation[i] == ',' && !arrow) {
+      ellipsis = false;
+    } else if (equation.compare(i, 3, "...") == 0 && !ellipsis) {
+      ellipsis = true;
       i += 2;
     } else if (equation.compare(i, 2, "->") == 0 && !arrow) {
       arrow = true;
+      ellipsis = false;
       i += 1;
     } else {
       return std::nullopt;
@@ -176,17 +191,17 @@ constexpr auto kInputs = std::to_array<InputRow>({
     {"ConvTranspose", ConvTranspose},
     {"DepthToSpace", DepthToSpace},
     {"Einsum", Einsum},
-    {"GRU", Recurrent},
+    {"GRU", Gru},
     {"GatherND", GatherNd},
     {"Gemm", Gemm},
     {"GroupNormalization", GroupNormalization},
     {"InstanceNormalization", InstanceNormalization},
-    {"LSTM", Recurrent},
+    {"LSTM", Lstm},
     {"LayerNormalization", LayerNormalization},
     {"MatMul", MatMul},
     {"MatMulInteger", MatMul},
     {"QLinearConv", QLinearConv},
-    {"RNN", Recurrent},
+    {"RNN", Rnn},
 });
 
 // A window that is larger than what it slides over gives no element.
@@ -222,6 +237,32 @@ constexpr auto kOutputs = std::to_array<OutputRow>({
 });
 
 }  // namespace
+
+std::string AxisFault(const onnx::NodeProto& node, int version, const Shape& first) {
+  if (!first.has_rank) return {};
+  const std::string_view op = node.op_type();
+  // One more than the rank: where an axis may be put behind the last one, or what is behind it is empty.
+  const bool behind = op == "Flatten" || op == "OneHot" ||
+                      (version < 13 && (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax"));
+  // With one scale for the whole tensor there is no axis to point at.
+  if (op == "QuantizeLinear" || op == "DequantizeLinear") return {};
+  const auto rank = static_cast<int64_t>(first.rank());
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    const std::string& name = attribute.name();
+    const bool one = name == "axis" || name == "batch_axis" || name == "time_axis";
+    if (!one && name != "axes") continue;
+    const int64_t axes = op == "Unsqueeze" ? rank + attribute.ints_size() : std::max<int64_t>(rank, 1);
+    const auto fault = [&](int64_t axis) {
+      return axis >= -axes - (op == "OneHot" ? 1 : 0) && axis < axes + (behind ? 1 : 0)
+                 ? std::string()
+                 : absl::StrCat(name, " is ", axis, " for ", rank, " dimensions");
+    };
+    std::string text = one && attribute.type() == onnx::AttributeProto::INT ? fault(attribute.i()) : std::string();
+    for (int i = 0; text.empty() && i < attribute.ints_size(); ++i) text = fault(attribute.ints(i));
+    if (!text.empty()) return text;
+  }
+  return {};
+}
 
 InputCheck FindInputCheck(std::string_view op) {
   const auto row = std::find_if(kInputs.begin(), kInputs.end(), [op](const InputRow& r) { return r.op == op; });

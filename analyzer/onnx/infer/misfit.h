@@ -20,6 +20,10 @@ using OutputCheck = std::string (*)(const fold::Call&, const Shape& output);
 InputCheck FindInputCheck(std::string_view op);
 OutputCheck FindOutputCheck(std::string_view op);
 
+// What is wrong with attributes of a standard operator that name axes of its first input, of shape `first`. ONNX's own
+// functions count on them, some without a look.
+std::string AxisFault(const onnx::NodeProto& node, int version, const Shape& first);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ONNX_INFER_MISFIT_H_

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analyzer/onnx/infer/body.h"
+
 namespace onnx_mem {
 
 std::vector<const onnx::TypeProto*> BodyInferencer::doInferencing(
@@ -68,11 +70,10 @@ bool SchemaContext::hasOutput(size_t index) {
 onnx::GraphInferencer* SchemaContext::getGraphAttributeInferencer(const std::string& name) {
   size_t body = 0;
   for (const onnx::AttributeProto& attribute : site_.node.attribute()) {
-    if (!attribute.has_g()) continue;
-    if (attribute.name() == name && body < site_.bodies.size()) {
+    if (attribute.has_g() && attribute.name() == name && body < site_.bodies.size()) {
       return &bodies_.emplace_back(pass_, attribute.g(), site_.scope, site_.bodies[body], body_status_);
     }
-    ++body;
+    body += NumBodies(attribute);
   }
   throw onnx::InferenceError("attribute " + name + " holds no graph");
 }

@@ -138,6 +138,7 @@ absl::StatusOr<Field> Slimmer::ReadField(int64_t at, int64_t end, int depth) {
   uint64_t tag = 0;
   if (!ReadVarint(bytes_, at, end, tag)) return Damaged(field.begin, depth == 0);
   field.number = static_cast<uint32_t>(tag >> 3);
+  if (field.number == 0) return Damaged(field.begin, depth == 0);  // no message has such a field; zeros look like it
   field.wire_type = static_cast<int>(tag & 7);
   field.body = at;
   uint64_t length = 0;

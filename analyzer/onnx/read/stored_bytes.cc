@@ -1,6 +1,7 @@
 #include "analyzer/onnx/read/stored_bytes.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -74,9 +75,23 @@ std::map<std::string, Payload> InlinePayloads(ByteWindow& bytes, const std::set<
 
 using Files = std::map<std::string, std::unique_ptr<ByteWindow>>;
 
-// In a file beside the model, opened once. Names that lead out of the model's folder are not followed.
+std::string RealPath(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), &std::free);
+  return real ? std::string(real.get()) : std::string();
+}
+
+// Whether `file`, links followed, lies in the folder of the model, or of what the model's own name is a link to (a cache
+// that keeps all contents in one folder).
+bool StaysInside(const std::string& file, const std::string& folder, const std::string& model) {
+  const std::string real = RealPath(file), own = RealPath(model);
+  const std::string beside = own.substr(0, own.rfind('/') + 1);
+  const std::string inside = RealPath(folder.empty() ? "." : folder) + "/";
+  return !real.empty() && (real.rfind(inside, 0) == 0 || (!beside.empty() && real.rfind(beside, 0) == 0));
+}
+
+// In a file beside the model, opened once. Names and links that lead out of the model's folder are not followed.
 std::optional<Payload> FindBeside(const onnx::TensorProto& tensor, int64_t bytes, const std::string& folder,
-                                  Files& files) {
+                                  const std::string& model, Files& files) {
   std::string location;
   int64_t offset = 0;
   for (const auto& entry : tensor.external_data()) {
@@ -89,8 +104,11 @@ std::optional<Payload> FindBeside(const onnx::TensorProto& tensor, int64_t bytes
   }
   auto it = files.find(location);
   if (it == files.end()) {
-    auto window = ByteWindow::OverFile(folder + location);
-    it = files.emplace(location, window.ok() ? std::make_unique<ByteWindow>(*std::move(window)) : nullptr).first;
+    it = files.emplace(location, nullptr).first;
+    if (StaysInside(folder + location, folder, model)) {
+      auto window = ByteWindow::OverFile(folder + location);
+      if (window.ok()) it->second = std::make_unique<ByteWindow>(*std::move(window));
+    }
   }
   if (it->second == nullptr || bytes > it->second->size() || offset > it->second->size() - bytes) return std::nullopt;
   return Payload{it->second.get(), offset, bytes};
@@ -119,7 +137,7 @@ StoredBytes::StoredBytes(const onnx::GraphProto& graph, const std::set<std::stri
     if (!names.contains(tensor.name())) continue;
     const int64_t size = SizeOf(tensor);
     if (size > 0 && tensor.data_location() == onnx::TensorProto::EXTERNAL) {
-      if (const auto found = FindBeside(tensor, size, folder, beside_)) payloads_[tensor.name()] = *found;
+      if (const auto found = FindBeside(tensor, size, folder, path, beside_)) payloads_[tensor.name()] = *found;
     }
     const auto it = payloads_.find(tensor.name());
     if (it != payloads_.end() && it->second.bytes != size) payloads_.erase(it);

@@ -1,31 +1,22 @@
 #include "cli/report/analyze/present.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <cstdlib>
 
-#include "absl/strings/str_format.h"
-#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/report/parts/formats.h"
+#include "cli/report/parts/output_file.h"
+#include "cli/report/parts/printable.h"
 #include "cli/report/parts/screen.h"
 
 namespace onnx_mem {
 namespace {
 
-absl::Status WriteFailed(const std::string& path, int error) {
-  const std::string why = error == ENOENT ? "no such directory" : std::strerror(error);
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "write-failed",
-                     absl::StrFormat("cannot write '%s': %s", path, why));
-}
-
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  FILE* file = std::fopen(path.c_str(), "wb");
-  if (!file) return WriteFailed(path, errno);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int error = errno;
-  if (std::fclose(file) != 0) return WriteFailed(path, errno);
-  return written ? absl::OkStatus() : WriteFailed(path, error);
+// What the command reads.
+std::vector<std::string> InputFiles(const Options& options) {
+  std::vector<std::string> inputs = options.operands;
+  inputs.insert(inputs.end(), {options.plan_file, options.instance_file, options.cost_file});
+  if (const char* cards = std::getenv("ONNX_MEM_GPUS")) inputs.emplace_back(cards);
+  return inputs;
 }
 
 }  // namespace
@@ -46,7 +37,8 @@ absl::Status WriteExports(const Report& report, const Options& options) {
   for (const Export& file : options.exports) {
     // A file looks the same wherever it is written.
     const Screen screen{kWidest, /*color=*/false, /*utf8=*/true, options.units};
-    RETURN_IF_ERROR(WriteFile(file.path, FormatNamed(file.format)->render(report, screen)));
+    const std::string text = Printable(FormatNamed(file.format)->render(report, screen), FilterOf(file.format));
+    RETURN_IF_ERROR(WriteOutputFile(file.path, text, InputFiles(options)));
   }
   return absl::OkStatus();
 }

@@ -2,32 +2,22 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+
+#include "cli/report/parts/printable.h"
 
 namespace onnx_mem {
 namespace {
 
-// Bytes of the UTF-8 character that starts at text[at]; 0 when there is no valid one.
-size_t CharacterLength(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  const size_t length = first < 0x80                    ? 1
-                        : first >= 0xC2 && first < 0xE0 ? 2
-                        : first >= 0xE0 && first < 0xF0 ? 3
-                        : first >= 0xF0 && first < 0xF5 ? 4
-                                                        : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xC0) != 0x80) return 0;
-  }
-  if (length < 3) return length;
-  const unsigned char second = byte(at + 1);
-  // Longer forms of shorter characters, surrogates, and what lies beyond U+10FFFF.
-  const bool invalid = (first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0) ||
-                       (first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90);
-  return invalid ? 0 : length;
-}
-
 bool IsPlain(char byte) { return byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\'; }
+
+// Of a character of at most three bytes, as controls are.
+uint32_t CodeOf(std::string_view character) {
+  uint32_t code = static_cast<unsigned char>(character[0]);
+  if (character.size() > 1) code &= character.size() == 2 ? 0x1Fu : 0x0Fu;
+  for (size_t i = 1; i < character.size(); ++i) code = code << 6 | (static_cast<unsigned char>(character[i]) & 0x3Fu);
+  return code;
+}
 
 }  // namespace
 
@@ -125,10 +115,10 @@ void JsonWriter::Quote(std::string_view text) {
     } else if (byte == '"' || byte == '\\') {
       text_ += '\\';
       text_ += byte;
-    } else if (static_cast<unsigned char>(byte) < 0x20) {
-      text_ += "\\u00";
-      text_ += kHex[static_cast<unsigned char>(byte) >> 4];
-      text_ += kHex[static_cast<unsigned char>(byte) & 15];
+    } else if (IsControl(text.substr(at, length))) {
+      const uint32_t code = CodeOf(text.substr(at, length));
+      text_ += "\\u";
+      for (int shift = 12; shift >= 0; shift -= 4) text_ += kHex[code >> shift & 15];
     } else {
       text_ += text.substr(at, length);
     }

@@ -1,13 +1,12 @@
 #include "planner/schedules/problem/instance.h"
 
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/whole_file.h"
 #include "nlohmann/json.hpp"
 
 namespace onnx_mem {
@@ -166,14 +165,14 @@ absl::StatusOr<StepGraph> ParseInstance(std::string_view json_text) {
   } catch (const Json::parse_error& error) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-json",
                        absl::StrCat("not JSON: reading stopped at byte ", error.byte));
+  } catch (const Json::exception&) {  // a number beyond any double
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-json", "not JSON: a number in it is out of range");
   }
   return ParseGraph(Value(json, ""));
 }
 
 absl::StatusOr<StepGraph> ReadInstance(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return ErrorStatus(absl::StatusCode::kNotFound, "not-found", absl::StrCat("cannot open '", path, "'"));
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
   return ParseInstance(text);
 }
 

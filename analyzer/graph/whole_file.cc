@@ -1,0 +1,61 @@
+#include "analyzer/graph/whole_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/diagnostic.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr int64_t kLargest = 256 << 20;  // the largest instances of the planner's own corpus have 20 MB
+
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+};
+
+absl::Status CannotRead(const std::string& path, std::string_view verb, const std::string& why) {
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "unreadable",
+                     absl::StrCat("cannot ", std::string(verb), " '", path, "': ", why));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // NONBLOCK: a pipe must not hang us
+  if (file.fd < 0) {
+    if (errno != ENOENT) return CannotRead(path, "open", std::strerror(errno));
+    return ErrorStatus(absl::StatusCode::kNotFound, "not-found",
+                       absl::StrCat("cannot open '", path, "': no such file"));
+  }
+  struct stat info;
+  if (fstat(file.fd, &info) != 0) return CannotRead(path, "read", std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) return CannotRead(path, "read", std::strerror(EISDIR));
+  if (!S_ISREG(info.st_mode)) return CannotRead(path, "read", "not a regular file");
+  if (info.st_size > kLargest) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, "too-large",
+                       absl::StrCat("'", path, "' has ", static_cast<int64_t>(info.st_size),
+                                    " bytes; a file of its kind has at most ", kLargest));
+  }
+  std::string text(static_cast<size_t>(info.st_size), '\0');
+  size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t got = read(file.fd, text.data() + filled, text.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return CannotRead(path, "read", std::strerror(errno));
+    if (got == 0) break;  // cut short meanwhile
+    filled += static_cast<size_t>(got);
+  }
+  text.resize(filled);
+  return text;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,40 @@
+// How much a file may make of what it holds. A model lists its nodes; a few hundred bytes of functions that call one
+// another, of loops, or of constants that are computed, can stand for more than any memory. No model that is known to us
+// comes near one of these. Beyond them the program says too-large, or takes the conservative default where there is one.
+#ifndef ONNX_MEM_ANALYZER_RUN_LIMITS_H_
+#define ONNX_MEM_ANALYZER_RUN_LIMITS_H_
+
+#include <cstdint>
+
+namespace onnx_mem::limits {
+
+// Inlining: nodes and bytes that calls of functions make, of so many nodes and bytes in the file. An exporter that
+// writes every module as a function makes fewer than twenty nodes of each (nested layers that share one function).
+constexpr int64_t InlinedNodes(int64_t stored) { return 20'000 + 20 * stored; }
+constexpr int64_t InlinedBytes(int64_t stored) { return (int64_t{8} << 20) + 20 * stored; }
+
+// Graphs within graphs, functions inlined: a file itself cannot hold more than thirty (protobuf's own limit).
+inline constexpr int kDeepestGraphs = 64;
+// Calls within calls.
+inline constexpr int kDeepestCalls = 64;
+
+// Nodes and bytes that loops of known length make when they are written out. Beyond that a loop stays one step.
+inline constexpr int64_t kUnrolledNodes = 20'000;
+inline constexpr int64_t kUnrolledBytes = int64_t{32} << 20;
+
+// Node inferences in loops that run to learn the shapes of their results; beyond it a body is inferred for any trip.
+inline constexpr int64_t kLoopInferences = 4096;
+// Elements of constants that folding reads in large values (a Swin transformer at batch 64 has 2 million), and makes.
+// Beyond it contents are unknown.
+inline constexpr int64_t kFoldedElements = int64_t{1} << 25;
+inline constexpr int64_t kMadeElements = int64_t{1} << 23;
+
+// Tensors named by all lists together; beyond it a list is unknown.
+inline constexpr int64_t kListedTensors = int64_t{1} << 20;
+
+// Bytes of all tensors of a run together: a hundredth of what 63 bits hold, so that no sum over a step overflows.
+inline constexpr int64_t kTensorBytes = int64_t{1} << 56;
+
+}  // namespace onnx_mem::limits
+
+#endif  // ONNX_MEM_ANALYZER_RUN_LIMITS_H_
