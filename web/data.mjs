@@ -104,6 +104,12 @@ export function stepText(run, step) {
   };
 }
 
+// Its own name, or what made it.
+export function bufferName(run, i) {
+  const b = run.buffers;
+  return run.strings[b.name[i]] || "(" + stepText(run, b.begin[i]).op + ")";
+}
+
 // Buffers alive at `step`, largest first.
 export function aliveAt(run, step) {
   const {begin, end, bytes, count} = run.buffers;

@@ -1,5 +1,5 @@
 // Every tensor as a rectangle: across its life, upwards where it lies in memory. What is empty within is fragmentation.
-import {stepText, whyAlive} from "./data.mjs";
+import {bufferName, whyAlive} from "./data.mjs";
 import {colourKey, element, layeredCanvas, makeTip} from "./dom.mjs";
 import {byteTicks, formatBytes, formatCount, formatTick, shorten} from "./format.mjs";
 import {bufferAt, findBuffers, placeBuffers} from "./lifetimes_layout.mjs";
@@ -9,11 +9,6 @@ const LIFETIMES_HEIGHT = 420;
 const LIFETIMES_TOP = 8;
 const LIFETIMES_BOTTOM = 26;
 const MOST_HITS_LISTED = 8;
-
-export function bufferName(run, i) {
-  const b = run.buffers;
-  return run.strings[b.name[i]] || "(" + stepText(run, b.begin[i]).op + ")";
-}
 
 export function makeLifetimes(view) {
   const parent = document.getElementById("lifetimes-chart");
@@ -166,12 +161,12 @@ export function makeLifetimes(view) {
             "This run's allocator tells no addresses: tensors are stacked at their exact sizes."));
       }
     },
-    update: () => {
+    update: (whole) => {
       layers.over.setAttribute("aria-valuemin", "1");
       layers.over.setAttribute("aria-valuemax", String(view.run.steps.count));
       layers.over.setAttribute("aria-valuenow", String(view.step + 1));
       layers.over.setAttribute("aria-valuetext", stepInWords(view, view.step));
-      layers.redraw();
+      whole ? layers.redraw() : layers.redrawOver();
     },
   };
 }

@@ -23,7 +23,8 @@ function makeView(data) {
     view.series = bytesPerStep(view.run, view.categories.length, view.hidden);
     view.series.most = view.series.total.reduce((most, bytes) => Math.max(most, bytes), 0);
   };
-  view.redraw = () => view.charts.forEach((chart) => chart.update && chart.update());
+  // `whole`: else the pictures stand and only what is marked on them has changed.
+  view.redraw = (whole = true) => view.charts.forEach((chart) => chart.update && chart.update(whole));
   view.pointerMoved = () => view.charts.forEach((chart) => chart.layers && chart.layers.redrawOver());
   view.zoomTo = (from, to) => {
     view.from = from;
@@ -32,19 +33,20 @@ function makeView(data) {
   };
   view.goTo = (step) => {
     view.step = Math.max(0, Math.min(view.run.steps.count - 1, step));
-    if (view.step < view.from || view.step >= view.to) {
+    const outside = view.step < view.from || view.step >= view.to;
+    if (outside) {
       const length = view.to - view.from;
       view.from = Math.max(0, Math.min(view.run.steps.count - length, view.step - Math.floor(length / 2)));
       view.to = view.from + length;
     }
     showStep(view);
-    view.redraw();
+    view.redraw(outside);
   };
   // `show`: bring its description into sight.
   view.select = (buffer, show = false) => {
     view.buffer = buffer;
     showTensor(view);
-    view.redraw();
+    view.redraw(false);
     if (show) document.getElementById("tensor-detail").scrollIntoView({block: "center"});
   };
   view.toggle = (category) => {
@@ -65,6 +67,7 @@ function makeView(data) {
     view.charts.forEach((chart) => chart.newRun && chart.newRun());
     showTensor(view);
     view.goTo(run.peakStep);
+    view.redraw();
   };
   return view;
 }

@@ -46,37 +46,46 @@ export function squarify(values, x, y, w, h) {
   return rectangles;
 }
 
-// Modules as a tree, by the parts of their paths: {name, path, value, children}, children largest first. A level with
-// one child and nothing of its own is left out.
-export function moduleTree(paths, values) {
-  const root = {name: "model", path: "", value: 0, own: 0, children: new Map()};
+// Modules as a tree, by the parts of their paths: {name, path, value, kind, children}, children largest first. `kinds`:
+// of each value, its category; a node's kind is the one with most of its value. A level with one child and nothing of its
+// own is left out.
+export function moduleTree(paths, values, kinds = []) {
+  const made = (name, path) => ({name, path, value: 0, own: 0, ownKinds: [], kinds: [], children: new Map()});
+  const root = made("model", "");
+  const count = (sums, kind, value) => (sums[kind] = (sums[kind] || 0) + value);
   paths.forEach((path, i) => {
     if (!(values[i] > 0)) return;
+    const kind = kinds[i] || 0;
     const parts = path === "" ? ["(no module)"] : path.split(path.startsWith("/") ? "/" : ".").filter((p) => p !== "");
     let node = root;
     node.value += values[i];
+    count(node.kinds, kind, values[i]);
     for (const part of parts) {
-      if (!node.children.has(part)) {
-        const at = node.path === "" ? part : node.path + "." + part;
-        node.children.set(part, {name: part, path: at, value: 0, own: 0, children: new Map()});
-      }
+      if (!node.children.has(part)) node.children.set(part, made(part, node.path === "" ? part : node.path + "." + part));
       node = node.children.get(part);
       node.value += values[i];
+      count(node.kinds, kind, values[i]);
     }
     node.own += values[i];
+    count(node.ownKinds, kind, values[i]);
   });
   return closed(root);
 }
 
+function largestKind(sums) {
+  return sums.reduce((most, sum, kind) => (sum > (sums[most] || 0) ? kind : most), 0);
+}
+
 function closed(node) {
-  let children = [...node.children.values()].map(closed);
+  const children = [...node.children.values()].map(closed);
   if (children.length > 0 && node.own > 0) {
-    children.push({name: "(itself)", path: node.path, value: node.own, children: []});
+    children.push({name: "(itself)", path: node.path, value: node.own, kind: largestKind(node.ownKinds), children: []});
   }
   children.sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
+  const kind = largestKind(node.kinds);
   if (children.length === 1 && node.path !== "") {
     const only = children[0];
-    return {name: node.name + "." + only.name, path: only.path, value: node.value, children: only.children};
+    return {name: node.name + "." + only.name, path: only.path, value: node.value, kind, children: only.children};
   }
-  return {name: node.name, path: node.path, value: node.value, children};
+  return {name: node.name, path: node.path, value: node.value, kind, children};
 }

@@ -1,6 +1,6 @@
 // The course of memory: bytes over the steps, stacked by category. Keys: arrows (with Shift ten steps), Home, End,
 // P to the peak, + and - to zoom, 0 for all of it.
-import {aliveAt, PHASES, stepText} from "./data.mjs";
+import {aliveAt, bufferName, PHASES, stepText} from "./data.mjs";
 import {colourKey, element, layeredCanvas, makeTip} from "./dom.mjs";
 import {byteTicks, formatBytes, formatCount, formatShare, formatTick, shorten} from "./format.mjs";
 import {BOTTOM_TO_TOP, columnSteps, phaseSpans, zoomed} from "./series.mjs";
@@ -261,13 +261,13 @@ export function makeTimeline(view) {
   parent.before(zoomButtons(view));
   return {
     layers,
-    update: () => {
+    update: (whole) => {
       const canvas = layers.over;
       canvas.setAttribute("aria-valuemin", "1");
       canvas.setAttribute("aria-valuemax", String(view.run.steps.count));
       canvas.setAttribute("aria-valuenow", String(view.step + 1));
       canvas.setAttribute("aria-valuetext", stepInWords(view, view.step));
-      layers.redraw();
+      whole ? layers.redraw() : layers.redrawOver();
     },
   };
 }
@@ -284,7 +284,7 @@ export function showStep(view) {
   for (const i of told) {
     const bar = element("span", {class: "bar c" + run.buffers.category[i]});
     bar.style.width = (100 * run.buffers.bytes[i] / run.buffers.bytes[told[0]]) + "%";
-    const name = run.strings[run.buffers.name[i]] || "(" + text.op + ")";
+    const name = bufferName(run, i);
     list.append(element("li", {},
         element("button", {type: "button", title: name, onclick: () => view.select(i, true)},
                 element("span", {class: "name"}, shorten(name, 56)),

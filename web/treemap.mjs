@@ -20,30 +20,18 @@ function measures(view) {
   ];
 }
 
-function measured(view, counts) {
+// The tree of modules with the bytes that count.
+function treeOf(view, counts) {
   const b = view.run.buffers;
-  const byModule = new Map();
-  const byCategory = new Map();
+  const sums = new Map();  // by module and category: far fewer than buffers
   for (let i = 0; i < b.count; ++i) {
     if (!counts(i)) continue;
-    const module = view.run.strings[b.module[i]];
-    byModule.set(module, (byModule.get(module) || 0) + b.bytes[i]);
-    const key = module + "\n" + b.category[i];
-    byCategory.set(key, (byCategory.get(key) || 0) + b.bytes[i]);
+    const key = b.module[i] * 16 + b.category[i];
+    sums.set(key, (sums.get(key) || 0) + b.bytes[i]);
   }
-  return {byModule, byCategory};
-}
-
-// The category with most of the bytes at or below `path`: a module's colour.
-function mainCategory(byCategory, node) {
-  const sums = new Array(10).fill(0);
-  for (const [key, bytes] of byCategory) {
-    const [module, category] = key.split("\n");
-    const path = module === "" ? "(no module)"
-                               : module.split(module.startsWith("/") ? "/" : ".").filter((p) => p !== "").join(".");
-    if (path === node.path || path.startsWith(node.path + ".")) sums[category] += bytes;
-  }
-  return sums.indexOf(Math.max(...sums));
+  const keys = [...sums.keys()];
+  return moduleTree(keys.map((key) => view.run.strings[Math.floor(key / 16)]), [...sums.values()],
+                    keys.map((key) => key % 16));
 }
 
 function nodeAt(node, path) {
@@ -60,29 +48,39 @@ export function makeTreemap(view) {
   let measure = "peak";
   let path = "";
 
-  const box = (node, rectangle, total, colour, inner) => {
-    const label = node.name + ": " + formatBytes(node.value) + ", " + formatShare(node.value, total);
-    const opens = !inner && node.children.length > 0;
+  // A box and, where there is room, what is in it: siblings on the page, since a button holds no buttons.
+  const addBoxes = (boxes, node, place, total, depth) => {
+    if (place.w < 3 || place.h < 3) return;
+    const opens = node.children.length > 0;
+    const words = node.name + ": " + formatBytes(node.value) + ", " + formatShare(node.value, total);
     const made = element(opens ? "button" : "div", {
-      class: "box c" + colour + (inner ? " inner" : ""), title: label, type: opens ? "button" : null,
-      "aria-label": inner ? null : label + (opens ? ". Open" : ""), onclick: opens ? () => {
+      class: "box c" + node.kind, title: (node.path || node.name) + "\n" + words,
+      type: opens ? "button" : null, tabindex: opens ? (depth === 0 ? "0" : "-1") : null,
+      "aria-label": words + (opens ? ". Open" : ""), "data-depth": String(Math.min(depth, 3)), onclick: () => {
+        if (!opens) return;
         path = node.path;
         render();
         const first = parent.querySelector("button");
         if (first) first.focus();
-      } : () => {}});
-    for (const [property, value] of [["left", rectangle.x], ["top", rectangle.y], ["width", rectangle.w - 1],
-                                     ["height", rectangle.h - 1]]) {
+      }});
+    for (const [property, value] of [["left", place.x], ["top", place.y], ["width", place.w - 1],
+                                     ["height", place.h - 1]]) {
       made.style[property] = Math.max(0, value) + "px";
     }
-    if (rectangle.w > 46 && rectangle.h > 20) {
-      const letters = Math.floor((rectangle.w - 10) / 7);
-      made.append(element("span", {class: "label"}, shorten(node.name, letters)));
-      if (!inner && rectangle.h > 40 && rectangle.w > 60) {
-        made.append(element("span", {class: "bytes"}, formatBytes(node.value)));
-      }
+    boxes.push(made);
+    const bytes = formatBytes(node.value);
+    const letters = Math.floor((place.w - 12) / 7.5);
+    if (place.h < 20 || letters < 2) return;
+    const both = letters >= node.name.length + bytes.length + 2;
+    made.append(element("span", {class: "label"}, shorten(node.name, letters),
+                        ...(both ? [element("span", {class: "bytes"}, " " + bytes)] : [])));
+    if (!opens || place.w < 56 || place.h < 52 || depth === 3) {
+      if (!both && place.h > 40 && letters >= bytes.length) made.append(element("span", {class: "bytes"}, bytes));
+      return;
     }
-    return made;
+    const inner = squarify(node.children.map((child) => child.value), place.x + 3, place.y + 22, place.w - 7,
+                           place.h - 26);
+    node.children.forEach((child, i) => addBoxes(boxes, child, inner[i], total, depth + 1));
   };
 
   const render = () => {
@@ -90,8 +88,7 @@ export function makeTreemap(view) {
     const choices = measures(view);
     const has = choices.filter(([, , counts]) => view.run.buffers.bytes.some((bytes, i) => bytes > 0 && counts(i)));
     if (!has.some(([key]) => key === measure)) measure = "peak";
-    const {byModule, byCategory} = measured(view, choices.find(([key]) => key === measure)[2]);
-    const root = moduleTree([...byModule.keys()], [...byModule.values()]);
+    const root = treeOf(view, choices.find(([key]) => key === measure)[2]);
     const at = nodeAt(root, path);
     path = at.path;
     const crumbs = element("nav", {class: "crumbs", "aria-label": "Modules"});
@@ -111,20 +108,7 @@ export function makeTreemap(view) {
     const children = at.children.length > 0 ? at.children : [at];
     const boxes = [];
     const rectangles = squarify(children.map((child) => child.value), 0, 0, width, TREEMAP_HEIGHT);
-    children.forEach((child, i) => {
-      const rectangle = rectangles[i];
-      if (rectangle.w < 2 || rectangle.h < 2) return;
-      const outer = box(child, rectangle, root.value, mainCategory(byCategory, child), false);
-      const head = 42;
-      if (child.children.length > 0 && rectangle.w > 40 && rectangle.h > head + 24) {
-        const inner = squarify(child.children.map((c) => c.value), 3, head, rectangle.w - 7, rectangle.h - head - 4);
-        child.children.forEach((grandchild, j) => {
-          if (inner[j].w < 3 || inner[j].h < 3) return;
-          outer.append(box(grandchild, inner[j], root.value, mainCategory(byCategory, grandchild), true));
-        });
-      }
-      boxes.push(outer);
-    });
+    children.forEach((child, i) => addBoxes(boxes, child, rectangles[i], root.value, 0));
     parent.replaceChildren(...boxes);
   };
   let width = 0;

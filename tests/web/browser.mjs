@@ -76,6 +76,8 @@ export async function openPage(browser, file, {width = 1280, height = 800, dark 
   if (!script) await send("Emulation.setScriptExecutionDisabled", {value: true});
   await send("Page.navigate", {url});
   await whenLoaded;
+  // The page's own have had their chance; the test's questions are scripts too.
+  if (!script) await send("Emulation.setScriptExecutionDisabled", {value: false});
   const evaluate = async (expression) => {
     const {result, exceptionDetails} = await send("Runtime.evaluate", {expression, returnByValue: true, awaitPromise: true});
     if (exceptionDetails) throw new Error(expression + ": " + JSON.stringify(exceptionDetails.exception));

@@ -77,6 +77,7 @@ test("a treemap's areas are its values", () => {
 test("modules make a tree that adds up", () => {
   const tree = moduleTree(["a.b.c", "a.b.d", "e", "a", "", "/n/Conv"], [1, 2, 4, 8, 16, 32]);
   assert.equal(tree.value, 63);
+  assert.equal(moduleTree(["a.b", "a.b", "c"], [1, 5, 2], [0, 5, 3]).children[0].kind, 5);
   assert.deepEqual(tree.children.map((child) => [child.name, child.value]),
                    [["n.Conv", 32], ["(no module)", 16], ["a", 11], ["e", 4]]);
   assert.deepEqual(tree.children[2].children.map((child) => [child.name, child.value]), [["(itself)", 8], ["b", 3]]);

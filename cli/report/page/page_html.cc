@@ -3,9 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "cli/report/analyze/answer.h"
-#include "cli/report/analyze/fit_table.h"
 #include "cli/report/page/page.h"
 #include "cli/report/parts/figures.h"
 #include "cli/report/parts/formats.h"
@@ -82,7 +80,7 @@ std::string PartsHtml(const RunSummary& run, const Screen& screen) {
     parts.push_back(&*run.inference);
     html += "<th scope=\"col\" class=\"n\">inference</th>";
   }
-  html += "</tr></thead><tbody>\n";
+  html += "<td class=\"share\"></td></tr></thead><tbody>\n";
   int64_t largest = 0;
   for (const PartSummary* part : parts) largest = std::max(largest, part->device_bytes);
   const ByteUnit unit = ColumnUnit(largest, screen.units);
@@ -94,7 +92,16 @@ std::string PartsHtml(const RunSummary& run, const Screen& screen) {
     for (int64_t b : bytes) {
       absl::StrAppendFormat(&html, "<td class=\"n\" data-v=\"%d\">%s</td>", b, b == 0 ? "-" : SizeIn(b, unit));
     }
-    html += "</tr>\n";
+    // Of the run that answers, as a bar; in attributes, since the page's policy allows no style in an element.
+    html += "<td class=\"share\">";
+    if (kind != "sum" && !parts.empty() && parts.front()->device_bytes > 0) {
+      const double share = 100.0 * static_cast<double>(bytes.front()) / static_cast<double>(parts.front()->device_bytes);
+      absl::StrAppendFormat(&html,
+                            "<svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
+                            "class=\"%s\" width=\"%.2f\" height=\"10\"/></svg>",
+                            kind, share);
+    }
+    html += "</td></tr>\n";
   };
   for (size_t c = 0; c < kNumCategories; ++c) {
     row(absl::StrFormat("c%d", c), Words(NameOf(static_cast<Category>(c))),
@@ -148,27 +155,27 @@ std::string ModelLine(const Report& report) {
   return text;
 }
 
+// Several models or batches, a comparison, cards: told as the screen tells it.
+bool IsOneRun(const Report& report) { return !report.model.path.empty() && report.runs.size() == 1; }
+
+// Line by line, as a page may hold many more than the 400 bytes to which names are cut.
+std::string ScreenHtml(const Report& report, const Screen& screen) {
+  const std::string text = RenderText(report, screen);
+  std::string html = "<pre>";
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    html += HtmlText(std::string_view(text).substr(from, end - from)) + "\n";
+    from = end + 1;
+  }
+  return html + "</pre>\n";
+}
+
 }  // namespace
 
 std::string AnswerHtml(const Report& report, const Screen& screen) {
   const std::string name = report.model.path.empty() ? report.command : BaseName(report.model.path);
   std::string html = absl::StrFormat("<h1><bdi>%s</bdi></h1>\n", HtmlText(name));
-  if (report.model.path.empty() || report.runs.size() != 1) {
-    // Several models or batches, a comparison, cards: as the screen shows it.
-    Screen plain = screen;
-    plain.color = false;
-    return html + absl::StrFormat("<pre>%s</pre>\n", [&] {
-             std::string lines;
-             for (const std::string& line : {RenderText(report, plain)}) {
-               size_t from = 0;
-               for (size_t end = line.find('\n'); end != std::string::npos; end = line.find('\n', from)) {
-                 lines += HtmlText(std::string_view(line).substr(from, end - from)) + "\n";
-                 from = end + 1;
-               }
-             }
-             return lines;
-           }());
-  }
+  if (!IsOneRun(report)) return html + ScreenHtml(report, screen);
   absl::StrAppendFormat(&html, "<p class=\"model\">%s</p>\n", HtmlText(ModelLine(report)));
   const auto* analyzed = std::get_if<AnalyzePart>(&report.part);
   if (std::holds_alternative<PlanPart>(report.part)) {
@@ -185,6 +192,7 @@ std::string AnswerHtml(const Report& report, const Screen& screen) {
 }
 
 std::string TablesHtml(const Report& report, const Screen& screen) {
+  if (!IsOneRun(report)) return "";
   std::string html;
   const auto add = [&](const Table& table) {
     if (!table.rows.empty()) html += TableHtml(table, screen);
