@@ -305,7 +305,8 @@ std::string PageData(const Report& report) {
   for (const DrawnRun& run : runs) most = std::max(most, run.figures->program.buffers.size());
   std::string data = DataWith(report, runs, most);
   while (data.size() > kMostDataBytes && most > kFewestBuffers) {
-    most /= 2;
+    const double share = 0.9 * static_cast<double>(kMostDataBytes) / static_cast<double>(data.size());
+    most = static_cast<size_t>(share * static_cast<double>(most));
     data = DataWith(report, runs, most);
   }
   return data;
