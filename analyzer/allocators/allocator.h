@@ -30,6 +30,15 @@ struct AllocatorState {
   friend bool operator==(const AllocatorState&, const AllocatorState&) = default;
 };
 
+// Where an allocation lies: for pictures. An allocator that keeps no addresses has none.
+struct BlockPlace {
+  int pool = 0;
+  int64_t segment = 0;        // in its pool; a larger one was made later
+  int64_t offset_bytes = 0;   // from the start of the segment
+  int64_t bytes = 0;          // of the block, with rounding
+  int64_t segment_bytes = 0;  // may be address space without memory behind it
+};
+
 class Allocator {
  public:
   virtual ~Allocator() = default;
@@ -44,6 +53,8 @@ class Allocator {
   // Gives back what can be given back (torch.cuda.empty_cache, the arena's Shrink).
   virtual void EmptyCache() = 0;
   virtual AllocatorState State() const = 0;
+  // nullopt: 0 bytes, memory beside the arena, or no addresses at all.
+  virtual std::optional<BlockPlace> PlaceOf(int64_t) const { return std::nullopt; }
 };
 
 // PYTORCH_ALLOC_CONF; see cuda_allocator.h for the rules.

@@ -89,6 +89,12 @@ class BfcArena final : public Allocator {
             .retries = retries_};
   }
 
+  std::optional<BlockPlace> PlaceOf(int64_t id) const override {
+    const auto entry = chunks_.find(id);
+    if (entry == chunks_.end() || !entry->second.chunk.valid()) return std::nullopt;
+    return heap_.Place(entry->second.chunk, /*pool=*/0);
+  }
+
  private:
   struct Chunk {
     BlockId chunk = {};        // invalid: of 0 bytes, or beside the arena

@@ -4,7 +4,7 @@
 
 namespace onnx_mem {
 
-BlockHeap::Place BlockHeap::PlaceOf(BlockId id) const {
+BlockHeap::Rank BlockHeap::RankOf(BlockId id) const {
   const Block& block = blocks_[id];
   return {block.state == BlockState::kUnmapped ? 0 : block.bytes, block.segment, block.offset_bytes, id};
 }
@@ -14,10 +14,10 @@ void BlockHeap::Index(BlockId id) {
   switch (block.state) {
     case BlockState::kFree:
       free_bytes_ += block.bytes;
-      by_size_.insert(PlaceOf(id));
+      by_size_.insert(RankOf(id));
       break;
     case BlockState::kUsed: used_bytes_ += block.bytes; break;
-    case BlockState::kUnmapped: unmapped_.insert(PlaceOf(id)); break;
+    case BlockState::kUnmapped: unmapped_.insert(RankOf(id)); break;
   }
 }
 
@@ -26,10 +26,10 @@ void BlockHeap::Unindex(BlockId id) {
   switch (block.state) {
     case BlockState::kFree:
       free_bytes_ -= block.bytes;
-      by_size_.erase(PlaceOf(id));
+      by_size_.erase(RankOf(id));
       break;
     case BlockState::kUsed: used_bytes_ -= block.bytes; break;
-    case BlockState::kUnmapped: unmapped_.erase(PlaceOf(id)); break;
+    case BlockState::kUnmapped: unmapped_.erase(RankOf(id)); break;
   }
 }
 
@@ -43,7 +43,8 @@ BlockId BlockHeap::NewBlock(const Block& block) {
 
 BlockId BlockHeap::AddSegment(int64_t bytes, BlockState state) {
   Block block;
-  block.segment = next_segment_++;
+  block.segment = static_cast<int64_t>(segment_bytes_.size());
+  segment_bytes_.push_back(bytes);
   block.bytes = bytes;
   block.state = state;
   const BlockId id = NewBlock(block);
@@ -58,30 +59,30 @@ void BlockHeap::RemoveSegment(BlockId id) {
 }
 
 BlockId BlockHeap::BestFit(int64_t bytes) const {
-  const auto place = by_size_.lower_bound(Place{bytes, 0, 0, BlockId()});
+  const auto place = by_size_.lower_bound(Rank{bytes, 0, 0, BlockId()});
   return place == by_size_.end() ? BlockId() : place->id;
 }
 
 BlockId BlockHeap::NextLargerFree(BlockId id) const {
-  const auto place = by_size_.upper_bound(PlaceOf(id));
+  const auto place = by_size_.upper_bound(RankOf(id));
   return place == by_size_.end() ? BlockId() : place->id;
 }
 
 BlockId BlockHeap::NextSmallerFree(BlockId id) const {
-  auto place = id.valid() ? by_size_.lower_bound(PlaceOf(id)) : by_size_.end();
+  auto place = id.valid() ? by_size_.lower_bound(RankOf(id)) : by_size_.end();
   return place == by_size_.begin() ? BlockId() : (--place)->id;
 }
 
 std::vector<BlockId> BlockHeap::FreeBlocks() const {
   std::vector<BlockId> ids;
   ids.reserve(by_size_.size());
-  for (const Place& place : by_size_) ids.push_back(place.id);
+  for (const Rank& place : by_size_) ids.push_back(place.id);
   return ids;
 }
 
 std::vector<BlockId> BlockHeap::UnmappedBlocks() const {
   std::vector<BlockId> ids;
-  for (const Place& place : unmapped_) ids.push_back(place.id);
+  for (const Rank& place : unmapped_) ids.push_back(place.id);
   return ids;
 }
 

@@ -14,6 +14,7 @@
 #include <set>
 #include <vector>
 
+#include "analyzer/allocators/allocator.h"
 #include "analyzer/graph/ids.h"
 
 namespace onnx_mem {
@@ -56,19 +57,26 @@ class BlockHeap {
   // Returns the block that `id` is afterwards: a free or unmapped block takes in its neighbours of the same state.
   BlockId SetState(BlockId id, BlockState state);
 
+  // Of a block of this heap, which is pool number `pool` of its allocator.
+  BlockPlace Place(BlockId id, int pool) const {
+    const Block& block = blocks_[id];
+    const int64_t segment_bytes = segment_bytes_[static_cast<size_t>(block.segment)];
+    return {pool, block.segment, block.offset_bytes, block.bytes, segment_bytes};
+  }
+
   int64_t used_bytes() const { return used_bytes_; }
   int64_t mapped_bytes() const { return used_bytes_ + free_bytes_; }
   int64_t largest_free_bytes() const { return by_size_.empty() ? 0 : by_size_.rbegin()->bytes; }
 
  private:
-  struct Place {  // of a free block by size, of an unmapped one (bytes = 0) by address
+  struct Rank {  // of a free block by size, of an unmapped one (bytes = 0) by address
     int64_t bytes;
     int64_t segment;
     int64_t offset_bytes;
     BlockId id;
-    friend auto operator<=>(const Place&, const Place&) = default;
+    friend auto operator<=>(const Rank&, const Rank&) = default;
   };
-  Place PlaceOf(BlockId id) const;
+  Rank RankOf(BlockId id) const;
   void Index(BlockId id);
   void Unindex(BlockId id);
   BlockId NewBlock(const Block& block);
@@ -76,9 +84,9 @@ class BlockHeap {
 
   IdVector<BlockId, Block> blocks_;
   std::vector<BlockId> unused_;  // ids of blocks that were absorbed or removed
-  std::set<Place> by_size_;      // free blocks
-  std::set<Place> unmapped_;
-  int64_t next_segment_ = 0;
+  std::set<Rank> by_size_;      // free blocks
+  std::set<Rank> unmapped_;
+  std::vector<int64_t> segment_bytes_;  // of every segment that ever was
   int64_t used_bytes_ = 0;
   int64_t free_bytes_ = 0;
 };

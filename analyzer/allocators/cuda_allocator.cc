@@ -118,4 +118,11 @@ AllocatorState CudaAllocator::State() const {
           .retries = retries_};
 }
 
+std::optional<BlockPlace> CudaAllocator::PlaceOf(int64_t id) const {
+  const auto entry = allocations_.find(id);
+  if (entry == allocations_.end() || !entry->second.block.valid()) return std::nullopt;
+  const BlockHeap& heap = entry->second.small ? small_pool_.heap : large_pool_.heap;
+  return heap.Place(entry->second.block, /*pool=*/entry->second.small ? 1 : 0);
+}
+
 }  // namespace onnx_mem

@@ -38,6 +38,7 @@ class CudaAllocator : public Allocator {
   void Free(int64_t id) final;
   void EmptyCache() final;
   AllocatorState State() const final;
+  std::optional<BlockPlace> PlaceOf(int64_t id) const final;
 
  protected:
   struct Pool {

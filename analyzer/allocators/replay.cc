@@ -1,10 +1,13 @@
 #include "analyzer/allocators/replay.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "analyzer/graph/status_macros.h"
 
@@ -49,10 +52,34 @@ std::vector<StepEvents> EventsOf(const MemoryProgram& program) {
 using FixedKey = std::tuple<Category, std::string, int64_t>;
 FixedKey KeyOf(const Buffer& buffer) { return {buffer.category, buffer.name, buffer.bytes}; }
 
+// One address for every place: segments one behind the other, pool by pool. A segment reaches as far as its memory, or
+// as far as blocks lay in it where it is address space without end.
+std::vector<int64_t> AddressesOf(const std::vector<std::optional<BlockPlace>>& places) {
+  constexpr int64_t kMostSegmentBytes = int64_t{1} << 50;
+  std::map<std::pair<int, int64_t>, int64_t> extents, bases;
+  for (const std::optional<BlockPlace>& place : places) {
+    if (!place) continue;
+    int64_t& extent = extents[{place->pool, place->segment}];
+    extent = std::max(extent, place->segment_bytes <= kMostSegmentBytes ? place->segment_bytes
+                                                                        : place->offset_bytes + place->bytes);
+  }
+  if (extents.empty()) return {};
+  int64_t base = 0;
+  for (const auto& [segment, bytes] : extents) {
+    bases[segment] = base;
+    base += bytes;
+  }
+  std::vector<int64_t> addresses;
+  for (const std::optional<BlockPlace>& place : places) {
+    addresses.push_back(place ? bases[{place->pool, place->segment}] + place->offset_bytes : -1);
+  }
+  return addresses;
+}
+
 class Replayer {
  public:
-  Replayer(std::unique_ptr<Allocator> allocator, bool per_step)
-      : allocator_(std::move(allocator)), per_step_(per_step) {}
+  Replayer(std::unique_ptr<Allocator> allocator, bool per_step, bool addresses)
+      : allocator_(std::move(allocator)), per_step_(per_step), with_addresses_(addresses) {}
 
   // Runs the program once. False when memory ran out.
   bool RunOnce(const MemoryProgram& program) {
@@ -60,8 +87,12 @@ class Replayer {
     const int64_t retries = allocator_->State().retries;
     ids_.assign(program.buffers.size(), kNone);
     usage_.steps.clear();
+    places_.assign(with_addresses_ ? program.buffers.size() : 0, std::nullopt);
     moment_.step = StepId(0);
     if (!TakeFixed(program)) return false;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (ids_[i] != kNone) places_[i] = allocator_->PlaceOf(ids_[i]);
+    }
     const std::vector<StepEvents> events = EventsOf(program);
     for (StepId step(0); program.steps.contains(step); step = StepId(step.value() + 1)) {
       moment_.step = step;
@@ -81,6 +112,7 @@ class Replayer {
     const AllocatorState state = allocator_->State();
     usage_.device_allocations = state.device_allocations;
     usage_.retries = state.retries;
+    usage_.addresses = AddressesOf(places_);
     return std::move(usage_);
   }
 
@@ -134,6 +166,7 @@ class Replayer {
       return false;
     }
     ids_[static_cast<size_t>(id.value())] = allocation;
+    if (with_addresses_) places_[static_cast<size_t>(id.value())] = allocator_->PlaceOf(allocation);
     live_bytes_ += buffer.bytes;
     RecordPeaks();
     return true;
@@ -166,9 +199,11 @@ class Replayer {
 
   std::unique_ptr<Allocator> allocator_;
   bool per_step_;
+  bool with_addresses_;
   AllocatorUsage usage_;
   Moment moment_;
   std::vector<int64_t> ids_;  // allocation of each buffer of the program that runs
+  std::vector<std::optional<BlockPlace>> places_;  // of each buffer of the program that runs
   std::multimap<FixedKey, int64_t> kept_;
   int64_t next_allocation_ = 0;
   int64_t live_bytes_ = 0;
@@ -178,7 +213,7 @@ class Replayer {
 
 absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const ReplayOptions& options) {
   ASSIGN_OR_RETURN(const AllocatorRow* row, FindAllocator(options.allocator));
-  Replayer replayer(row->make(options.options), options.per_step);
+  Replayer replayer(row->make(options.options), options.per_step, options.addresses);
   bool fits = options.first_step == nullptr || replayer.RunOnce(*options.first_step);
   for (int i = 0; fits && i < options.repetitions; ++i) fits = replayer.RunOnce(program);
   return replayer.TakeUsage();

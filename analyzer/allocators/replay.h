@@ -30,6 +30,7 @@ struct ReplayOptions {
   // behind of the fixed buffers (same name, category and size) is taken over, not allocated again. nullptr: none.
   const MemoryProgram* first_step = nullptr;
   bool per_step = false;  // fill AllocatorUsage::steps
+  bool addresses = false;  // fill AllocatorUsage::addresses
 };
 
 struct StepUsage {
@@ -67,6 +68,9 @@ struct AllocatorUsage {
   int64_t last_retries = 0;  // of the last repetition: what a step costs once the cache has settled
   std::optional<OutOfMemory> out_of_memory;  // the replay ended there; the figures are those up to it
   std::vector<StepUsage> steps;              // of the last repetition
+  // Of the last repetition, by buffer: where it begins if the segments lie one behind the other in the order in which
+  // they were made. -1: the allocator keeps no address for it. Empty where it keeps none at all.
+  std::vector<int64_t> addresses;
 };
 
 // `program` must be valid (VerifyProgram), and so must the first step. Error (usage): no such allocator.

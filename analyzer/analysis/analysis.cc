@@ -48,6 +48,7 @@ absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_st
   ReplayOptions options;
   options.allocator = workload.allocator;
   options.first_step = first_step;
+  options.addresses = workload.addresses;
   const bool libraries = ServesLibraries(workload.allocator);
   MemoryProgram first_with, repeated_with;
   if (libraries) {
@@ -57,6 +58,9 @@ absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_st
     if (MatmulHandles(repeated) > 0) figures.workspace_bytes = kCublasWorkspaceBytes;
   }
   ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(libraries ? repeated_with : repeated, options));
+  // A session's later runs are replayed as one block: no buffer has an address of its own there.
+  if (&repeated == &figures.program) figures.addresses = usage.addresses;
+  figures.addresses.resize(std::min(figures.addresses.size(), figures.program.buffers.size()));
   figures.allocated_peak_bytes = usage.peak_allocated_bytes;
   figures.reserved_peak_bytes = usage.peak_reserved_bytes;
   figures.context_bytes = kCudaContext.bytes;

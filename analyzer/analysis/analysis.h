@@ -28,6 +28,7 @@ struct Workload {
   Optimizer optimizer;
   std::string allocator = "pytorch";  // a row of analyzer/allocators
   bool training_bounds = false;       // measure too what the training peak may be, given what an export does not show
+  bool addresses = false;             // tell too where the allocator puts every buffer, for pictures
 };
 
 // Figures of one run (training or inference) of one workload. Bytes.
@@ -54,6 +55,7 @@ struct PeakFigures {
 struct RunFigures : PeakFigures {
   MemoryProgram program;  // training: the steady step (2 and later)
   Timeline timeline;
+  std::vector<int64_t> addresses;  // AllocatorUsage::addresses, by buffer; empty where they are not told
 };
 
 struct Analysis {

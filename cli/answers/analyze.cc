@@ -56,7 +56,7 @@ std::vector<Diagnostic> WarningsOf(const Analysis& analysis) {
 struct Sweep {
   std::vector<RunSummary> runs;
   std::vector<RunSummary> beyond;  // BatchesBeyond, which only the law between batch and bytes looks at
-  std::optional<Analysis> first;
+  std::shared_ptr<Analysis> first;
 };
 
 absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, const Options& options,
@@ -70,7 +70,7 @@ absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, c
     RunSummary run = Summarize(analysis, &clock);
     if (options.plan) run.recompute_flops = analysis.recompute_flops;
     sweep.runs.push_back(std::move(run));
-    if (!sweep.first) sweep.first = std::move(analysis);
+    if (!sweep.first) sweep.first = std::make_shared<Analysis>(std::move(analysis));
   }
   if (batches.size() < 2 || options.quiet) return sweep;
   if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
@@ -126,6 +126,7 @@ absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options) {
 absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels& open) {
   Workload workload = options.workload;
   workload.training_bounds = true;
+  workload.addresses = options.batches.size() <= 1 && DrawsSteps(options);
   if (options.plan) workload.run.segments = *options.plan;
   ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(options.gpu));
   ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsWith(options, local));
@@ -159,11 +160,15 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels&
   if (!options.exports.empty()) {
     request.every_table = true;
     request.top = 0;
-    RETURN_IF_ERROR(WriteExports(BuildReport(request, sweep.runs, sweep.beyond, *sweep.first), options));
+    Report report = BuildReport(request, sweep.runs, sweep.beyond, *sweep.first);
+    if (workload.addresses) std::get<AnalyzePart>(report.part).analysis = sweep.first;
+    RETURN_IF_ERROR(WriteExports(report, options));
   }
-  request.every_table = false;
+  const bool drawn = !options.quiet && FormatNamed(options.format)->every_step;
+  request.every_table = drawn;
   request.top = options.top;
   answer.report = BuildReport(request, std::move(sweep.runs), sweep.beyond, *sweep.first);
+  if (drawn && workload.addresses) std::get<AnalyzePart>(answer.report.part).analysis = sweep.first;
   answer.yes = WithinLimits(answer.report.runs, limits);
   if (!advise) return answer;
   answer.savings = [file, workload, options, card = FindGpu(local ? local->gpu.name : options.gpu)] {

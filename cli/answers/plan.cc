@@ -74,6 +74,25 @@ absl::StatusOr<std::vector<int64_t>> LiveBytesWith(const ImportedModel& model, W
   return analysis.training->timeline.live_bytes;
 }
 
+// What formats that draw every step want of each plan: the analysis with it, and the code that applies it.
+absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(const ImportedModel& model, const Workload& workload,
+                                                       const PlanAnswer& answer) {
+  std::vector<PlanPart::Drawn> drawn;
+  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
+  for (const ModulePlan& plan : answer.plans) {
+    if (plan.segments.empty()) {
+      drawn.emplace_back();
+      continue;
+    }
+    Workload with = workload;
+    for (const PlannedSegment& segment : plan.segments) with.run.segments.push_back(segment.segment);
+    ASSIGN_OR_RETURN(Analysis analysis, AnalyzeImported(model, with));
+    const absl::StatusOr<EmittedCode> code = EmitPytorch(lowered, model.info, answer.baseline, plan);
+    drawn.push_back({std::make_shared<const Analysis>(std::move(analysis)), code.ok() ? code->text : ""});
+  }
+  return drawn;
+}
+
 // The plan that --plan gives, else the chosen one, as something to run rather than to read.
 absl::StatusOr<EmittedCode> EmitChosen(const ImportedModel& model, const Workload& workload, const PlanAnswer& plans,
                                        std::string_view form) {
@@ -100,6 +119,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   }
   ASSIGN_OR_RETURN(ImportedModel imported, file->Import(workload.bindings));
   const auto model = std::make_shared<const ImportedModel>(std::move(imported));
+  workload.addresses = DrawsSteps(options);
   ASSIGN_OR_RETURN(Analysis baseline, AnalyzeImported(*model, workload));
   RETURN_IF_ERROR(CheckNames(options.workload.run, baseline.graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
@@ -117,6 +137,10 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   }
   if (!part.answer.chosen && request.budget_bytes && !options.max_batch) {
     part.smaller_batch = FindSmallerBatch(*file, workload, request, baseline.batch);
+  }
+  if (DrawsSteps(options)) {
+    ASSIGN_OR_RETURN(part.drawn, DrawPlans(*model, workload, part.answer));
+    part.baseline = std::make_shared<const Analysis>(baseline);
   }
   // The analysis has told what importing and lowering had to say; what is new is the planner's own.
   baseline.diagnostics = model->diagnostics;

@@ -67,6 +67,10 @@ void ExpectReadable(const std::string& format, const std::string& text) {
   } else if (format == "md") {
     // An answer in bold, or a table.
     EXPECT_TRUE(text.starts_with("**") || text.find("\n| --") != std::string::npos) << text;
+  } else if (format == "html") {
+    EXPECT_TRUE(text.starts_with("<!doctype html>")) << text.substr(0, 200);
+    EXPECT_TRUE(text.ends_with("</html>\n"));
+    EXPECT_EQ(text.find("{{"), std::string::npos);
   }
 }
 
@@ -218,7 +222,7 @@ TEST(Quiet, OfEveryCommand) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, EveryForm, testing::Values("table", "json", "csv", "md"),
+INSTANTIATE_TEST_SUITE_P(Formats, EveryForm, testing::Values("table", "json", "csv", "md", "html"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "cli/report/analyze/present.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "analyzer/graph/status_macros.h"
@@ -31,6 +32,12 @@ std::string ShownAs(const FormatRow& format, const Report& report, const Screen&
 std::string Present(const Report& report, const Options& options) {
   if (options.quiet) return RenderQuiet(report);
   return ShownAs(*FormatNamed(options.format), report, ScreenOfStandardOutput(options.color, options.units));
+}
+
+bool DrawsSteps(const Options& options) {
+  if (FormatNamed(options.format)->every_step && !options.quiet) return true;
+  return std::any_of(options.exports.begin(), options.exports.end(),
+                     [](const Export& file) { return FormatNamed(file.format)->every_step; });
 }
 
 absl::Status WriteExports(const Report& report, const Options& options) {

@@ -17,6 +17,9 @@ std::string ShownAs(const FormatRow& format, const Report& report, const Screen&
 
 std::string Present(const Report& report, const Options& options);
 
+// Does the report go anywhere in a format that draws every step?
+bool DrawsSteps(const Options& options);
+
 // Writes each of options.exports. Error: write-failed.
 absl::Status WriteExports(const Report& report, const Options& options);
 

@@ -116,6 +116,7 @@ struct AnalyzePart {
   std::vector<LayerShare> layers_at_peak = {};  // BytesByLayer
   Table largest_tensors = {};                   // LiveTable, the largest few
   Table savings = {};  // what would save most; without a key: not looked for
+  std::shared_ptr<const Analysis> analysis = {};  // for formats that draw every step; of one batch
 };
 
 struct FitPart {

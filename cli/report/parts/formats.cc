@@ -12,6 +12,7 @@ constexpr auto kRows = std::to_array<FormatRow>({
     {"json", "json", "everything, in bytes", RenderJson},
     {"csv", "csv", "the list of --by, or a row per batch", RenderCsv},
     {"md", "md markdown", "a table for a pull request", RenderMarkdown},
+    {"html", "html htm", "a page with pictures that opens offline", RenderPage, true},
 });
 
 }  // namespace

@@ -18,6 +18,7 @@ struct FormatRow {
   std::string_view extensions;  // of files, separated by spaces
   std::string_view description;
   std::string (*render)(const Report& report, const Screen& screen);
+  bool every_step = false;  // wants AnalyzePart::analysis and PlanPart::drawn, and every table
 };
 
 absl::Span<const FormatRow> FormatRows();
@@ -32,6 +33,7 @@ std::string RenderText(const Report& report, const Screen& screen);
 std::string RenderJson(const Report& report, const Screen& screen);
 std::string RenderCsv(const Report& report, const Screen& screen);
 std::string RenderMarkdown(const Report& report, const Screen& screen);
+std::string RenderPage(const Report& report, const Screen& screen);
 
 // One line per run, for grep and awk: "resnet50.onnx batch=64 train=6420221133 infer=1324666061". Bytes on the device;
 // "train>=" where they are a lower bound.

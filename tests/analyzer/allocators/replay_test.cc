@@ -184,6 +184,38 @@ TEST_P(RandomReplay, CapacityHolds) {
   }
 }
 
+// Buffers that are alive together have memory of their own, within what is reserved.
+TEST_P(RandomReplay, AddressesNeverOverlap) {
+  const MemoryProgram program = RandomProgram(GetParam());
+  for (const AllocatorRow& row : Allocators()) {
+    SCOPED_TRACE(std::string(row.name));
+    const std::vector<int64_t> addresses = Replay(program, {.allocator = row.name, .addresses = true})->addresses;
+    if (addresses.empty()) continue;
+    ASSERT_EQ(addresses.size(), program.buffers.size());
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      const Buffer& a = program.buffers[BufferId(static_cast<int32_t>(i))];
+      EXPECT_TRUE(addresses[i] >= 0 || a.bytes == 0 || row.name == "ort") << a.name;
+      for (size_t j = 0; j < i && addresses[i] >= 0; ++j) {
+        const Buffer& b = program.buffers[BufferId(static_cast<int32_t>(j))];
+        if (addresses[j] < 0 || a.begin >= b.end || b.begin >= a.end) continue;
+        EXPECT_TRUE(addresses[i] + a.bytes <= addresses[j] || addresses[j] + b.bytes <= addresses[i]) << i << " " << j;
+      }
+    }
+  }
+}
+
+TEST(Replay, PutsSegmentsOneBehindTheOther) {
+  // Two segments of 20 MiB, in which three buffers of 8 MiB lie: two in the first.
+  const MemoryProgram program = Program(1, {{"a", Category::kSavedActivations, 8 * kMiB, 0, 1},
+                                            {"b", Category::kSavedActivations, 8 * kMiB, 0, 1},
+                                            {"c", Category::kSavedActivations, 8 * kMiB, 0, 1},
+                                            {"small", Category::kSavedActivations, 100, 0, 1}});
+  EXPECT_EQ(Replay(program, {.addresses = true})->addresses,
+            (std::vector<int64_t>{0, 8 * kMiB, 20 * kMiB, 40 * kMiB}));
+  EXPECT_TRUE(Replay(program)->addresses.empty());
+  EXPECT_TRUE(Replay(program, {.allocator = "exact", .addresses = true})->addresses.empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomReplay, testing::Range(0u, 50u));
 
 }  // namespace

@@ -1,0 +1,186 @@
+// node tests/web/page_in_browser.mjs ONNX_MEM MODELS_DIR: the page as its readers use it, in a headless Chromium.
+// Exit 77 (skipped) where there is none; the environment's CHROMIUM names another.
+import assert from "node:assert/strict";
+import {execFileSync} from "node:child_process";
+import {mkdtempSync, rmSync, statSync} from "node:fs";
+import {tmpdir} from "node:os";
+import {join} from "node:path";
+import {findChromium, openPage, startBrowser} from "./browser.mjs";
+
+const [program, models] = process.argv.slice(2);
+const chromium = findChromium();
+if (chromium === null) {
+  console.log("skipped: no Chromium here (apt-get install chromium, or CHROMIUM=path)");
+  process.exit(77);
+}
+const folder = mkdtempSync(join(tmpdir(), "onnx_mem_page_"));
+const made = (name, ...words) => {
+  const file = join(folder, name);
+  try {
+    execFileSync(program, [...words, "-o", file], {stdio: "ignore"});
+  } catch (error) {
+    if (error.status !== 1) throw error;  // 1: done, and the answer is no
+  }
+  return file;
+};
+const browser = await startBrowser(chromium);
+let failed = 0;
+const check = async (what, file, options, steps) => {
+  const page = await openPage(browser, file, options);
+  try {
+    if (options.script !== false) await page.settle();
+    await steps(page);
+    assert.deepEqual(page.log, [], "nothing on the console, nothing asked of a network");
+    console.log("ok " + what);
+  } catch (error) {
+    ++failed;
+    console.log("FAILED " + what + "\n" + error.stack);
+  }
+  await page.close();
+};
+const text = (selector) => "document.querySelector(" + JSON.stringify(selector) + ").innerText";
+const middleOf = (page, selector) => page.evaluate(
+    "(() => { const e = document.querySelector(" + JSON.stringify(selector) + "); e.scrollIntoView({block: 'center'});" +
+    "const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()");
+const valueNow = "Number(document.querySelector('#timeline-chart [role=slider]').getAttribute('aria-valuenow'))";
+const valueText = "document.querySelector('#timeline-chart [role=slider]').getAttribute('aria-valuetext')";
+
+try {
+  const resnet = made("resnet18.html", join(models, "resnet18.train.ts.op17.onnx"), "-b", "64", "--gpu-memory", "2GiB");
+
+  await check("the pointer over the timeline tells step, operator and categories", resnet, {}, async (page) => {
+    const [x, y] = await middleOf(page, "#timeline-chart");
+    await page.mouse("mouseMoved", x, y);
+    await page.settle();
+    const tip = await page.evaluate(text("#timeline-chart .tip.shown"));
+    assert.match(tip, /[KMG]iB at step \d+/);
+    assert.match(tip, /(forward|loss|backward): \w+/);
+    assert.match(tip, /saved activations/);
+  });
+
+  await check("dragging zooms, a double click shows all again", resnet, {}, async (page) => {
+    const [x, y] = await middleOf(page, "#timeline-chart");
+    const before = await page.evaluate(valueNow);
+    await page.mouse("mouseMoved", x - 100, y);
+    await page.mouse("mousePressed", x - 100, y, 1);
+    await page.mouse("mouseMoved", x + 50, y, 1);
+    await page.mouse("mouseReleased", x + 50, y, 1);
+    await page.settle();
+    // The same pixels are fewer steps now.
+    const stepAt = async (at) => {
+      await page.mouse("mouseMoved", at, y);
+      await page.settle();
+      return Number((await page.evaluate(text("#timeline-chart .tip.shown b"))).match(/step ([\d,]+)/)[1].replace(",", ""));
+    };
+    const zoomed = await stepAt(x + 100) - await stepAt(x - 100);
+    await page.evaluate("[...document.querySelectorAll('.zoom button')].find((b) => b.innerText === 'All').click()");
+    await page.settle();
+    const all = await stepAt(x + 100) - await stepAt(x - 100);
+    assert.ok(zoomed * 3 < all, zoomed + " of " + all);
+    assert.equal(await page.evaluate(valueNow), before, "dragging does not choose a step");
+  });
+
+  await check("the find box finds a tensor and tells why it is alive", resnet, {}, async (page) => {
+    await page.evaluate("document.getElementById('find-box').focus()");
+    await page.send("Input.insertText", {text: "layer1.0 conv1 64x64x56x56"});
+    await page.settle();
+    assert.match(await page.evaluate(text("#find .hint")), /\d+ tensors?, /);
+    await page.key("Enter");
+    await page.settle();
+    assert.match(await page.evaluate(text("#tensor-detail")), /Why is it alive\?[^]*(Saved by|Made in step)/);
+    await page.evaluate("document.getElementById('find-box').value = 'no such tensor'");
+    await page.evaluate("document.getElementById('find-box').dispatchEvent(new Event('input'))");
+    assert.match(await page.evaluate(text("#find .hint")), /Nothing is called so/);
+  });
+
+  await check("keys alone go along the steps, to the peak and into the treemap", resnet, {}, async (page) => {
+    await page.evaluate("document.querySelector('#timeline-chart [role=slider]').focus()");
+    const peak = await page.evaluate(valueNow);
+    await page.key("Home");
+    assert.equal(await page.evaluate(valueNow), 1);
+    await page.key("ArrowRight");
+    assert.equal(await page.evaluate(valueNow), 2);
+    assert.match(await page.evaluate(valueText), /^step 2 of \d+, forward, \w+/);
+    await page.key("p");
+    assert.equal(await page.evaluate(valueNow), peak);
+    assert.match(await page.evaluate(text("#step-detail h3")), /the peak/);
+    await page.evaluate("document.querySelector('#treemap button.box').focus()");
+    await page.evaluate("document.activeElement.click()");
+    assert.match(await page.evaluate(text(".crumbs")), /model ›/);
+  });
+
+  await check("the run switch shows the inference", resnet, {}, async (page) => {
+    await page.evaluate("document.querySelectorAll('#run-switch input')[1].click()");
+    await page.settle();
+    assert.doesNotMatch(await page.evaluate(text("#legend")), /gradients/);
+  });
+
+  await check("tables sort and filter", resnet, {}, async (page) => {
+    const column = "[...document.querySelectorAll('#table-layers tbody tr:not([hidden])')].map((r) => Number(r.cells[2].dataset.v))";
+    await page.evaluate("document.querySelectorAll('#table-layers th button')[2].click()");
+    const sorted = await page.evaluate(column);
+    assert.ok(sorted.length > 10);
+    assert.deepEqual(sorted, [...sorted].sort((a, b) => b - a));
+    await page.evaluate("(() => { const f = document.querySelector('[aria-label=\"Filter Layers\"]'); f.value = 'layer1.0';" +
+                        "f.dispatchEvent(new Event('input')); })()");
+    assert.ok((await page.evaluate(column)).length < sorted.length / 4);
+  });
+
+  await check("parts add up to the figure above them", resnet, {}, async (page) => {
+    const sums = await page.evaluate("[...document.querySelectorAll('.parts tbody tr')].map((r) => [r.className, Number(r.cells[1].dataset.v)])");
+    const of = (kinds) => sums.filter(([kind]) => kinds.test(kind)).reduce((sum, [, bytes]) => sum + bytes, 0);
+    const totals = sums.filter(([kind]) => kind === "sum").map(([, bytes]) => bytes);
+    assert.equal(of(/^c\d/), totals[0]);
+    assert.equal(of(/^c\d|extra/), totals[1]);
+  });
+
+  await check("dark mode is dark, and its text is legible", resnet, {dark: true}, async (page) => {
+    const light = (colour) => colour.match(/\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0);
+    const [ground, ink] = await page.evaluate(
+        "['#answer', 'h1'].map((s, i) => getComputedStyle(document.querySelector(s))[i ? 'color' : 'backgroundColor'])");
+    assert.ok(light(ground) < 150 && light(ink) > 600, ground + " " + ink);
+  });
+
+  await check("at the width of a telephone nothing is wider than the page", resnet, {width: 420}, async (page) => {
+    assert.ok(await page.evaluate("document.documentElement.scrollWidth <= 420"));
+  });
+
+  await check("in print stands the picture made of lines, and every table", resnet, {}, async (page) => {
+    await page.send("Emulation.setEmulatedMedia", {media: "print"});
+    await page.settle();
+    assert.equal(await page.evaluate("getComputedStyle(document.querySelector('svg.static')).display !== 'none'"), true);
+    assert.equal(await page.evaluate("[...document.querySelectorAll('.panel')].every((p) => getComputedStyle(p).display !== 'none')"), true);
+    const {data} = await page.send("Page.printToPDF", {printBackground: true});
+    assert.ok(data.length > 20000);
+  });
+
+  await check("without scripts stand the answer, a picture and the tables", resnet, {script: false}, async (page) => {
+    assert.match(await page.evaluate(text("#answer")), /Training needs/);
+    assert.ok(await page.evaluate("document.querySelector('svg.static').getBoundingClientRect().height > 100"));
+    assert.ok(await page.evaluate("document.querySelectorAll('#table-layers tbody tr').length > 10"));
+    assert.ok(await page.evaluate("!document.documentElement.classList.contains('scripted')"));
+  });
+
+  const plan = made("plan.html", "plan", join(models, "resnet18.train.ts.op17.onnx"), "-b", "64", "--budget", "2.2GiB",
+                    "--iterations", "40", "--time-limit", "0");
+  await check("a click on a plan changes timeline, segments and code", plan, {}, async (page) => {
+    const shown = "[document.querySelector('#timeline-chart [role=slider]').getAttribute('aria-valuemax')," +
+                  "document.getElementById('plan-detail').innerText]";
+    const [steps, words] = await page.evaluate(shown);
+    assert.match(words, /Checkpoint these/);
+    assert.match(words, /PyTorch code/);
+    assert.match(await page.evaluate("document.querySelector('#plan-detail pre').textContent"), /checkpoint/);
+    const [x, y] = await middleOf(page, ".point");  // the first: no checkpoints
+    await page.mouse("mousePressed", x, y, 1);
+    await page.mouse("mouseReleased", x, y, 1);
+    await page.settle();
+    const [fewer, none] = await page.evaluate(shown);
+    assert.ok(Number(fewer) < Number(steps), fewer + " of " + steps);
+    assert.match(none, /No checkpoints/);
+  });
+  assert.ok(statSync(resnet).size < 5e6 && statSync(plan).size < 5e6);
+} finally {
+  await browser.close();
+  rmSync(folder, {recursive: true, force: true});
+}
+process.exit(failed === 0 ? 0 : 1);

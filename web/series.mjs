@@ -1,0 +1,66 @@
+// Bytes over the steps: sums by category, and what of them a picture of so many pixels can show.
+
+// From the bottom up: what stays is below, what comes and goes on top. As the program's own picture stacks them.
+export const BOTTOM_TO_TOP = [0, 1, 4, 2, 3, 5, 6, 7, 8, 9];
+
+// {byCategory[category][step], total[step]}; `hidden` categories count as nothing.
+export function bytesPerStep(run, categories, hidden = new Set()) {
+  const count = run.steps.count;
+  const byCategory = [];
+  for (let c = 0; c < categories; ++c) byCategory.push(new Float64Array(count + 1));
+  const b = run.buffers;
+  for (let i = 0; i < b.count; ++i) {
+    const changes = byCategory[b.category[i]];
+    changes[b.begin[i]] += b.bytes[i];
+    changes[b.end[i]] -= b.bytes[i];
+  }
+  const total = new Float64Array(count);
+  for (let c = 0; c < categories; ++c) {
+    const sums = byCategory[c];
+    for (let step = 1; step < count; ++step) sums[step] += sums[step - 1];
+    const others = run.others.bytes[c];
+    for (let step = 0; step < count; ++step) {
+      if (others) sums[step] += others[step];
+      if (hidden.has(c)) sums[step] = 0;
+      total[step] += sums[step];
+    }
+  }
+  return {byCategory, total};
+}
+
+// For each of `pixels` columns over the steps [from, to), the step with the largest total: peaks are never lost.
+export function columnSteps(total, from, to, pixels) {
+  const steps = new Int32Array(pixels);
+  for (let x = 0; x < pixels; ++x) {
+    const first = Math.min(to - 1, Math.floor(from + (to - from) * x / pixels));
+    const last = Math.max(first + 1, Math.floor(from + (to - from) * (x + 1) / pixels));
+    let most = first;
+    for (let step = first + 1; step < Math.min(last, to); ++step) {
+      if (total[step] > total[most]) most = step;
+    }
+    steps[x] = most;
+  }
+  return steps;
+}
+
+// Runs of steps of one phase: [{phase, from, to}].
+export function phaseSpans(run) {
+  const spans = [];
+  for (let step = 0; step < run.steps.count; ++step) {
+    const last = spans[spans.length - 1];
+    if (last && last.phase === run.steps.phase[step]) {
+      last.to = step + 1;
+    } else {
+      spans.push({phase: run.steps.phase[step], from: step, to: step + 1});
+    }
+  }
+  return spans;
+}
+
+// A window of steps after zooming by `factor` around `around`, at least four steps, within [0, count].
+export function zoomed(from, to, around, factor, count) {
+  const length = Math.min(count, Math.max(Math.min(4, count), Math.round((to - from) * factor)));
+  const share = to > from ? (around - from) / (to - from) : 0.5;
+  const first = Math.round(Math.min(count - length, Math.max(0, around - share * length)));
+  return [first, first + length];
+}
