@@ -46,6 +46,7 @@ struct Measured {
   int64_t recompute_flops = 0;
   int64_t recompute_ns = 0;   // by the clock: operators that are bound by memory traffic take time, not FLOPs
   double slowdown = 0;        // extra work of the step, as a fraction, by the cost line
+  double flops_slowdown = 0;  // extra multiply-adds, as a fraction of the step's
   double time_slowdown = 0;   // extra time of the step, as a fraction, by the clock
 };
 
