@@ -38,9 +38,8 @@ absl::StatusOr<PlanRequest> RequestOf(const Options& options) {
   ASSIGN_OR_RETURN(request.budget_bytes, BudgetOf(options, local));
   request.budget_line = options.budget_line;
   request.cost_line = options.cost_line;
-  // Whoever measured times wants them used.
-  if (!options.cost_file.empty() && !options.cost_line_given) request.cost_line = CostLine::kTime;
   ASSIGN_OR_RETURN(request.clock, ClockOf(options, local ? &local->gpu : nullptr));
+  if (!request.clock.unknown.empty() && !options.cost_line_given) request.cost_line = CostLine::kFlops;
   request.max_slowdown = options.max_slowdown;
   request.method = options.method;
   request.granularity = options.granularity;

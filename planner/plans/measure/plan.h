@@ -25,7 +25,7 @@ enum class CostLine { kFlops, kTime };     // what recomputation costs: Measured
 struct PlanRequest {
   std::optional<int64_t> budget_bytes;   // none: the knee of the curve is chosen
   BudgetLine budget_line = BudgetLine::kDevice;
-  CostLine cost_line = CostLine::kFlops;
+  CostLine cost_line = CostLine::kTime;
   Clock clock = {DefaultRoofline(), false, "", {}};  // what times are told by
   std::optional<double> max_slowdown;    // 0.1: recompute at most a tenth of the step, by the cost line
   std::string method = "auto";           // auto, sqrt, chen, chain, dag
