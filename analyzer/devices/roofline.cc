@@ -95,6 +95,15 @@ void CopyToReruns(const MemoryProgram& program, StepSpan later, std::vector<Step
   }
 }
 
+void AddCheckpointCalls(const MemoryProgram& program, int64_t call_ns, std::vector<StepTime>& times) {
+  bool before = false;
+  for (size_t i = 0; i < times.size(); ++i) {
+    const bool again = program.steps[StepId(static_cast<int32_t>(i))].recompute;
+    if (again && !before) times[i].nanoseconds += call_ns;
+    before = again;
+  }
+}
+
 void Repeat(StepSpan later, int64_t count, std::vector<StepTime>& times) {
   for (StepId id = later.begin; id < later.end; id = StepId(id.value() + 1)) {
     times[static_cast<size_t>(id.value())].nanoseconds *= count;
@@ -178,6 +187,7 @@ std::vector<StepTime> StepTimes(const MemoryProgram& program, const RooflineCard
   times.reserve(program.steps.size());
   for (const Step& step : program.steps) times.push_back(TimeOf(step, card));
   if (measured.empty()) {
+    AddCheckpointCalls(program, card.checkpoint_call_ns, times);
     Repeat(later, std::max<int64_t>(micro_steps - 1, 1), times);
     return times;
   }
@@ -196,6 +206,7 @@ std::vector<StepTime> StepTimes(const MemoryProgram& program, const RooflineCard
     Deal(measured[row].nanoseconds, steps, times);
   }
   CopyToReruns(program, later, times);
+  AddCheckpointCalls(program, card.checkpoint_call_ns, times);
   Repeat(later, std::max<int64_t>(micro_steps - 1, 1), times);
   return times;
 }

@@ -42,7 +42,7 @@ struct Answered {
 // One model, at one batch or several.
 absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels& open = {});
 
-// With options.emit and a plan to emit, the report is not completed.
+// With options.emit, a plan to emit and no file to write, the report is not completed.
 absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& open = {});
 
 absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& open = {});

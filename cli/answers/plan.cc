@@ -38,9 +38,8 @@ absl::StatusOr<PlanRequest> RequestOf(const Options& options) {
   ASSIGN_OR_RETURN(request.budget_bytes, BudgetOf(options, local));
   request.budget_line = options.budget_line;
   request.cost_line = options.cost_line;
-  // Whoever measured times wants them used.
-  if (!options.cost_file.empty() && !options.cost_line_given) request.cost_line = CostLine::kTime;
   ASSIGN_OR_RETURN(request.clock, ClockOf(options, local ? &local->gpu : nullptr));
+  if (!request.clock.unknown.empty() && !options.cost_line_given) request.cost_line = CostLine::kFlops;
   request.max_slowdown = options.max_slowdown;
   request.method = options.method;
   request.granularity = options.granularity;
@@ -95,13 +94,13 @@ absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(const ImportedModel& mode
 
 // The plan that --plan gives, else the chosen one, as something to run rather than to read.
 absl::StatusOr<EmittedCode> EmitChosen(const ImportedModel& model, const Workload& workload, const PlanAnswer& plans,
-                                       std::string_view form) {
+                                       std::string_view card, std::string_view form) {
   const auto given =
       std::find_if(plans.plans.begin(), plans.plans.end(), [](const auto& p) { return p.method == "given"; });
   const ModulePlan& plan = given != plans.plans.end() ? *given : plans.plans[*plans.chosen];
   if (form == "json") return EmittedCode{EmitPlanJson(model.info, plan), {}};
   ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
-  return EmitPytorch(lowered, model.info, plans.baseline, plan);
+  return EmitPytorch(lowered, model.info, plans.baseline, plan, card);
 }
 
 }  // namespace
@@ -127,10 +126,10 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   ASSIGN_OR_RETURN(part.answer, PlanModel(*model, workload, request));
   Answered answer;
   if (part.answer.chosen) {
-    answer.emit = [model, workload, plans = part.answer](std::string_view form) {
-      return EmitChosen(*model, workload, plans, form);
+    answer.emit = [model, workload, plans = part.answer, card = request.clock.card.name](std::string_view form) {
+      return EmitChosen(*model, workload, plans, card, form);
     };
-    if (!options.emit.empty()) return answer;
+    if (!options.emit.empty() && options.exports.empty()) return answer;
   }
   if (part.answer.chosen && !part.answer.plans[*part.answer.chosen].segments.empty()) {
     ASSIGN_OR_RETURN(part.live_bytes, LiveBytesWith(*model, workload, part.answer.plans[*part.answer.chosen]));

@@ -302,9 +302,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
      "what --budget limits: memory on the card, or the bytes alive alone (device)",
      [](std::string_view text, Options& options) { return Choose(text, kBudgetLines, options.budget_line); }},
     {"", "--cost-in", "flops|time", OptionGroup::kPlan, kPlanCommand,
-     "what a second run costs: FLOPs, or estimated time, in which normalisations and activations count too (flops; "
-     "time "
-     "with --cost)",
+     "what a second run costs: FLOPs, or estimated time, in which normalisations, activations and each checkpoint call "
+     "count too (time)",
      [](std::string_view text, Options& options) {
        options.cost_line_given = true;
        return Choose(text, kCostLines, options.cost_line);

@@ -41,7 +41,7 @@ struct Options {
   double time_limit_s = 2.0;     // 0: none
   int64_t iteration_limit = 0;   // 0: none
   BudgetLine budget_line = BudgetLine::kDevice;
-  CostLine cost_line = CostLine::kFlops;
+  CostLine cost_line = CostLine::kTime;
   bool cost_line_given = false;
   std::optional<double> max_slowdown;
   Granularity granularity = Granularity::kModule;

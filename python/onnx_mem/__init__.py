@@ -3,6 +3,7 @@
     onnx_mem.export(model, (x,), "model.onnx")          # the graph, and a record of what the framework runs
     onnx_mem.analyze("model.onnx", batch=64)            # or: analyze(model, x, batch=64)
     onnx_mem.measure(model, (x,), batch=64)             # the model's own code, counted on tensors without data
+    onnx_mem.checkpoint(model, "4GiB", x, batch=64)     # a plan within the budget, on the model; restore(model) ends it
 
 A record is made by running forward on tensors without data: operators in order, where Python lets go of each value,
 parameters, buffers, sizes as functions of the batch, for evaluation and for training. docs/recording.md has the format.
@@ -20,6 +21,7 @@ _HOME = {
     "Report": ".reports", "Plan": ".reports", "Fit": ".reports", "Comparison": ".reports",
     "export": ".exporting", "measure": "._measure.step", "Measured": "._measure.step",
     "record": "._record.recorder", "Record": "._record.record", "verify": ".exporting", "Verified": ".exporting",
+    "checkpoint": "._checkpoint.planned", "restore": "._checkpoint.planned",
     "read_record": ".metadata", "find_program": "._program",
 }
 __all__ = ["CannotRecord", "Error", "__version__", *_HOME]

@@ -81,6 +81,22 @@ def run_json(arguments: list[str]) -> dict:
     return answer
 
 
+def run_emitted(arguments: list[str], folder: str) -> tuple[dict, str]:
+    """(the answer of plan, the code that applies it; "" without a chosen plan), from one run.
+
+    Raises:
+      Error: as run_json.
+    """
+    report = os.path.join(folder, "report.json")
+    done = subprocess.run([find_program(), *arguments, "--emit", "pytorch", "-o", report], capture_output=True,
+                          text=True, check=False)
+    if done.returncode not in (_DONE, _NO) or not os.path.exists(report):
+        return run_json(arguments), ""
+    with open(report, encoding="utf-8") as f:
+        answer = json.load(f)
+    return answer, done.stdout if answer.get("chosen") is not None else ""
+
+
 def run_screen(arguments: list[str]) -> str:
     """What the command prints."""
     done = subprocess.run([find_program(), *arguments, "--color", "never"], capture_output=True, text=True, check=False)

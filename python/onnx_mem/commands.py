@@ -5,7 +5,7 @@ import os
 import pathlib
 import tempfile
 
-from ._program import options_of, run_json
+from ._program import options_of, run_emitted, run_json
 from .errors import Error
 from .reports import Comparison, Fit, Plan, Report, answer_of
 
@@ -25,8 +25,8 @@ def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, **options) -> Rep
 
 
 def plan(x, *args, budget: str | None = None, kwargs: dict | None = None, batch_dim=0, **options) -> Plan:
-    """A checkpoint plan within `budget` ("4GiB"), the trade-off curve, and the code to apply. Arguments as of
-    analyze."""
+    """A checkpoint plan within `budget` ("4GiB"), the trade-off curve, and the code to apply; plan(...).apply(model)
+    does. Arguments as of analyze."""
     return _asked(["plan"], [x], args, kwargs, batch_dim, {"budget": budget, **options})
 
 
@@ -44,6 +44,11 @@ def _asked(command, models, args, kwargs, batch_dim, options):
     files = tempfile.TemporaryDirectory(prefix="onnx-mem-")
     paths = [_file_of(x, args, kwargs, batch_dim, pathlib.Path(files.name) / str(i)) for i, x in enumerate(models)]
     arguments = [*command, *paths, *options_of(options)]
+    if command == ["plan"]:
+        answer, code = run_emitted(arguments, files.name)
+        made = answer_of(answer, arguments, files)
+        made.code = code
+        return made
     return answer_of(run_json(arguments), arguments, files)
 
 

@@ -99,13 +99,23 @@ class Report(Answer):
 
 @dataclasses.dataclass
 class Plan(Answer):
-    """Of plan. `chosen` is the id of the plan that meets the budget, None where none does (status "infeasible")."""
+    """Of plan. `chosen` is the id of the plan that meets the budget, None where none does (status "infeasible").
+
+    Attributes:
+      code: the Python of `--emit pytorch`, which applies it without this package; "" without a chosen plan.
+    """
     status: str | None = None
     budget_bytes: int | None = None
     minimum_bytes: int | None = None
     baseline: dict = dataclasses.field(default_factory=dict)
     chosen: int | None = None
     plans: list[dict] = dataclasses.field(default_factory=list)
+    code: str = dataclasses.field(default="", repr=False)
+
+    def apply(self, model):
+        """Puts the chosen plan on the model, in place, and returns it: checkpoint(model, self)."""
+        from ._checkpoint.planned import checkpoint
+        return checkpoint(model, self)
 
     @property
     def fits(self) -> bool:

@@ -2,17 +2,34 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "analyzer/analysis/segments.h"
+#include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
-#include "planner/plans/code/pytorch_code.h"
+#include "applied_code.h"
 #include "planner/plans/code/wrapping.h"
 
 namespace onnx_mem {
 namespace {
+
+constexpr std::string_view kUsage = R"py(#
+#     import plan
+#     plan.apply_plan(model)        # once, before the first step; plan.restore(model) takes it off
+#
+# Parameters, buffers and their names stay as they are.
+)py";
+
+constexpr std::string_view kApplyPlan = R"py(def apply_plan(model):
+    """Wraps the plan's modules in place and returns the model."""
+    return apply(model, PLAN, EXPORT_WRAPPER)
+
+
+)py";
 
 void Append(std::string& text, std::string_view part) { text.append(part.data(), part.size()); }
 
@@ -44,21 +61,48 @@ std::string Thousands(int64_t value) {
 
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-std::string Header(const ModelInfo& info, const Measured& baseline, const ModulePlan& plan) {
+std::string Header(const ModelInfo& info, const Measured& baseline, const ModulePlan& plan, std::string_view card) {
   std::string bound;
   for (const auto& [name, value] : info.bound_dims) absl::StrAppend(&bound, ", ", name, " = ", value);
   return absl::StrCat("# Checkpoint plan of onnx-mem for ", Comment(FileName(info.path)), Comment(bound), ": ",
                       Comment(plan.label), "\n",
                       absl::StrFormat("# Predicted peak of a training step: %s bytes; without the plan %s bytes.\n",
                                       Thousands(plan.measured.peak_bytes), Thousands(baseline.peak_bytes)),
-                      absl::StrFormat("# Computed twice: %s FLOPs, %.1f %% more time.\n",
-                                      Thousands(plan.measured.recompute_flops), 100 * plan.measured.slowdown));
+                      absl::StrFormat("# Computed twice: %s FLOPs, %.1f %% of the step's; estimated %.1f %% more time on "
+                                      "%s.\n", Thousands(plan.measured.recompute_flops),
+                                      100 * plan.measured.flops_slowdown, 100 * plan.measured.time_slowdown, card));
 }
 
-std::string Entry(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve) {
+// Numbers of parameters of the segment's modules, as the framework counts them; empty where a name does not tell whose a
+// parameter is. The code holds the user's model against them.
+std::vector<int64_t> ParametersOf(const Lowered& lowered, const ModuleNodes& modules, const Segment& segment) {
+  std::vector<int64_t> counts;
+  for (const std::string& module : segment.modules) {
+    const auto ranges = RangesOf(lowered.graph, modules, {.modules = {module}, .nodes = {}});
+    if (!ranges.ok()) return {};
+    std::set<TensorId> own;
+    for (const eager::NodeRange& range : *ranges) {
+      for (int32_t i = range.first; i <= range.last; ++i) {
+        for (TensorId id : lowered.graph.nodes[NodeId(i)].inputs) {
+          if (!id.valid() || lowered.kinds[id] != TensorKind::kParameter) continue;
+          if (!lowered.graph.tensors[id].name.starts_with(module + ".")) return {};
+          own.insert(id);
+        }
+      }
+    }
+    int64_t count = 0;
+    for (TensorId id : own) count += NumElements(lowered.graph.tensors[id].shape).value_or(0);
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+std::string Entry(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve,
+                  const std::vector<int64_t>& parameters) {
   return absl::StrCat(
       "    {\"modules\": ", QuotedList(wrapping.segment.modules),
       ", \"preserve_rng_state\": ", preserve ? "True" : "False",
+      parameters.empty() ? "" : absl::StrCat(", \"parameters\": [", absl::StrJoin(parameters, ", "), "]"),
       segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)),
       "},  # frees ", Thousands(segment.saves_bytes), " bytes",
       wrapping.calls > 1 ? absl::StrCat(", in each of ", wrapping.calls, " calls") : "", "\n");
@@ -67,8 +111,6 @@ std::string Entry(const Wrapping& wrapping, const PlannedSegment& segment, bool 
 struct Parts {
   std::string entries;
   std::string left_out;  // comments
-  bool runs = false;
-  bool selective = false;
   int64_t left_out_count = 0;
 };
 
@@ -85,7 +127,7 @@ std::string LeftOut(const Wrapping& wrapping, const PlannedSegment& segment) {
 }  // namespace
 
 absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
-                                        const ModulePlan& plan) {
+                                        const ModulePlan& plan, std::string_view card) {
   Parts parts;
   const ModuleNodes modules(lowered.graph);
   for (const PlannedSegment& segment : plan.segments) {
@@ -95,29 +137,19 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
       Append(parts.left_out, LeftOut(wrapping, segment));
       continue;
     }
-    parts.selective |= !segment.segment.keep.empty();
-    parts.runs |= wrapping.kind == WrapKind::kRun;
     // An export in evaluation mode has lost its dropouts: there the generator's state is kept to be safe.
-    Append(parts.entries, Entry(wrapping, segment, wrapping.random || !lowered.training_form));
+    Append(parts.entries, Entry(wrapping, segment, wrapping.random || !lowered.training_form,
+                                ParametersOf(lowered, modules, wrapping.segment)));
   }
   EmittedCode code;
-  code.text = Header(info, baseline, plan);
+  code.text = Header(info, baseline, plan, card);
   Append(code.text, parts.left_out);
   Append(code.text, kUsage);
-  Append(code.text, "import contextlib\nimport functools\n");
-  if (parts.runs) Append(code.text, "import weakref\n");
-  Append(code.text, "\nimport torch\nimport torch.utils.checkpoint\n\n");
   const std::string wrapper = WrapperOf(lowered);
   absl::StrAppend(&code.text, "EXPORT_WRAPPER = ", Quoted(wrapper.empty() ? "" : wrapper + "."), "\n");
-  absl::StrAppend(&code.text, "PLAN = [\n", parts.entries, "]\n");
-  for (std::string_view part :
-       {kResolve, kFrozenStatistics, kCall, parts.selective ? kSelectiveCheckpoint : kCheckpoint}) {
-    Append(code.text, part);
-  }
-  if (parts.runs) Append(code.text, kSequentialRun);
-  Append(code.text, kApplyHead);
-  Append(code.text, parts.runs ? kApplyRuns : kApplyModules);
-  Append(code.text, kApplyTail);
+  absl::StrAppend(&code.text, "PLAN = [\n", parts.entries, "]\n\n\n");
+  Append(code.text, kApplyPlan);
+  Append(code.text, kAppliedCode);
   if (parts.left_out_count > 0) {
     code.diagnostics.push_back(
         {.code = "edit-forward",

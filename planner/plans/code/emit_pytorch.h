@@ -1,5 +1,6 @@
-// A plan -> Python that applies it: one file without imports of ours, whose apply_plan(model) wraps the plan's modules
-// in torch.utils.checkpoint (non-reentrant, early stop) and keeps the keys of state_dict.
+// A plan -> Python that applies it: one file without imports of ours, whose apply_plan(model) puts the plan's modules in
+// torch.utils.checkpoint (non-reentrant, early stop), and whose restore(model) takes it off. The plan's entries come
+// first; what follows them is python/onnx_mem/_checkpoint/applied.py, word for word.
 //
 //   [["layer1"], ["layer2.0", "layer2.1"]]  ->  PLAN = [
 //                                                   {"modules": ["layer1"], "preserve_rng_state": False},
@@ -15,6 +16,7 @@
 #define ONNX_MEM_PLANNER_PLANS_CODE_EMIT_PYTORCH_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -30,9 +32,10 @@ struct EmittedCode {
   std::vector<Diagnostic> diagnostics;  // edit-forward: segments that the code leaves out
 };
 
-// `lowered` is the model as Prepare gives it, `baseline` what it takes without any plan. Errors: those of WrappingOf.
+// `lowered` is the model as Prepare gives it, `baseline` what it takes without any plan, `card` what the plan's times are for. Errors:
+// those of WrappingOf.
 absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
-                                        const ModulePlan& plan);
+                                        const ModulePlan& plan, std::string_view card);
 
 // The same plan as a file for `onnx-mem MODEL --plan FILE`.
 std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan);

@@ -109,8 +109,8 @@ absl::StatusOr<Measured> Accountant::MeasureEnacted(const Enacted& enacted) {
       EstimateTime(enacted.program, clock_.card, clock_.measured).recompute_ns - baseline_recompute_ns_;
   const auto share = [](int64_t part, double whole) { return whole > 0 ? static_cast<double>(part) / whole : 0.0; };
   measured.time_slowdown = share(measured.recompute_ns, static_cast<double>(step_ns_));
-  measured.slowdown =
-      cost_line_ == CostLine::kTime ? measured.time_slowdown : share(measured.recompute_flops, StepFlops());
+  measured.flops_slowdown = share(measured.recompute_flops, StepFlops());
+  measured.slowdown = cost_line_ == CostLine::kTime ? measured.time_slowdown : measured.flops_slowdown;
   return measured;
 }
 

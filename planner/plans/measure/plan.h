@@ -25,7 +25,7 @@ enum class CostLine { kFlops, kTime };     // what recomputation costs: Measured
 struct PlanRequest {
   std::optional<int64_t> budget_bytes;   // none: the knee of the curve is chosen
   BudgetLine budget_line = BudgetLine::kDevice;
-  CostLine cost_line = CostLine::kFlops;
+  CostLine cost_line = CostLine::kTime;
   Clock clock = {DefaultRoofline(), false, "", {}};  // what times are told by
   std::optional<double> max_slowdown;    // 0.1: recompute at most a tenth of the step, by the cost line
   std::string method = "auto";           // auto, sqrt, chen, chain, dag
@@ -46,6 +46,7 @@ struct Measured {
   int64_t recompute_flops = 0;
   int64_t recompute_ns = 0;   // by the clock: operators that are bound by memory traffic take time, not FLOPs
   double slowdown = 0;        // extra work of the step, as a fraction, by the cost line
+  double flops_slowdown = 0;  // extra multiply-adds, as a fraction of the step's
   double time_slowdown = 0;   // extra time of the step, as a fraction, by the clock
 };
 

@@ -14,8 +14,9 @@
 namespace onnx_mem {
 namespace {
 
-// A candidate that frees less than this share of all that is saved is not worth a line in anyone's code.
-constexpr int64_t kCrumb = 2000;
+// A candidate that frees less than this share of the peak is not worth a line in anyone's code: it is none. Where blocks
+// are as small as that, all of one size count.
+constexpr int64_t kCrumb = 1000;
 
 // Lowered node of a step's file node; a file node that became several counts as its first.
 using NodeIndex = std::map<std::string, int32_t, std::less<>>;
@@ -93,14 +94,25 @@ class Profiler {
       return key(a) < key(b);
     });
     for (size_t i : order) RETURN_IF_ERROR(Fill(i));
-    const int64_t least = std::max<int64_t>(1, accountant_.baseline().saved_activation_bytes / kCrumb);
-    for (CandidateFigures& figures : figures_) figures.counts = figures.saves_bytes >= least;
-    profile_.candidates = set_.list;
-    profile_.figures = std::move(figures_);
+    const int64_t least = LeastOfUse();
+    for (size_t i = 0; i < figures_.size(); ++i) {
+      if (figures_[i].saves_bytes < least) continue;
+      profile_.candidates.push_back(set_.list[i]);
+      profile_.figures.push_back(figures_[i]);
+    }
     return std::move(profile_);
   }
 
  private:
+  int64_t LeastOfUse() const {
+    int64_t largest_block = 0;
+    for (size_t i = 0; i < figures_.size(); ++i) {
+      if (set_.list[i].is_block) largest_block = std::max(largest_block, figures_[i].saves_bytes);
+    }
+    const int64_t crumb = profile_.baseline_peak / kCrumb;
+    return std::max<int64_t>(1, largest_block > 0 ? std::min(crumb, largest_block / 4) : crumb);
+  }
+
   int64_t BackwardPeakWithin(const Candidate& c) const {
     return *std::max_element(profile_.backward_live.begin() + c.first, profile_.backward_live.begin() + c.last + 1);
   }

@@ -25,7 +25,6 @@ struct CandidateFigures {
   int64_t cost = 0;             // of its re-run, as Score::cost
   int64_t rerun_peak_bytes = 0;  // most alive from its re-run to the end of its backward, alone
   bool enacted = false;         // false: taken from a range that looks alike, or added up from its parts
-  bool counts = true;           // false: frees so little that only a proof looks at it
 };
 
 struct Profile {

@@ -26,8 +26,9 @@ struct Held {
 
 class Limiter {
  public:
-  Limiter(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost, int64_t always_bytes)
-      : trace_(trace), program_(trace.enacted.program), cost_(cost), always_bytes_(always_bytes),
+  Limiter(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost, int64_t call_cost,
+          int64_t always_bytes)
+      : trace_(trace), program_(trace.enacted.program), cost_(cost), call_cost_(call_cost), always_bytes_(always_bytes),
         count_(static_cast<int32_t>(graph.nodes.size())) {
     FindHeld();
     FindLive(graph);
@@ -124,13 +125,17 @@ class Limiter {
     }
     saves_.back() = last_saver >= 0;
     // The second run stops at the last node that saves, maybe before it computes.
+    bool runs_again = false;
     for (int32_t n = c.first; n < last_saver; ++n) {
       for (const auto& [begin, end] : steps_of_node_[Index(n)]) {
         for (int32_t s = begin; s < end; ++s) {
-          if (!Keeps(c, s)) range.cost += cost_[Index(s)];
+          if (Keeps(c, s)) continue;
+          range.cost += cost_[Index(s)];
+          runs_again = true;
         }
       }
     }
+    if (runs_again) range.cost += call_cost_;
     // Until the first node that saves has let go, the range holds its inputs.
     if (first_saver != kNever) range.live_bytes = first_live_[Index(first_saver)];
     for (int32_t n = first_saver; n != kNever && ++n <= c.last;) {
@@ -225,6 +230,7 @@ class Limiter {
   const StepTrace& trace_;
   const MemoryProgram& program_;
   const std::vector<int64_t>& cost_;
+  int64_t call_cost_;
   int64_t always_bytes_;
   int32_t count_;
   int32_t forward_steps_ = 0;
@@ -241,8 +247,8 @@ class Limiter {
 }  // namespace
 
 SegmentLimits LimitsOf(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost,
-                       int64_t always_bytes, const std::vector<Candidate>& candidates) {
-  return Limiter(graph, trace, cost, always_bytes).Limits(candidates);
+                       int64_t call_cost, int64_t always_bytes, const std::vector<Candidate>& candidates) {
+  return Limiter(graph, trace, cost, call_cost, always_bytes).Limits(candidates);
 }
 
 }  // namespace onnx_mem

@@ -40,10 +40,10 @@ struct SegmentLimits {
   int64_t constant_live = 0;       // of steps that no segment changes
 };
 
-// `trace`: the step without segments; `cost`: of each of its steps; `always_bytes`: alive beside what the program has.
+// `trace`: the step without segments; `cost`: of each of its steps, `call_cost`: of a segment beside them; `always_bytes`: alive beside what the program has.
 // One range per candidate. `constant_live` is left to the caller.
 SegmentLimits LimitsOf(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost,
-                       int64_t always_bytes, const std::vector<Candidate>& candidates);
+                       int64_t call_cost, int64_t always_bytes, const std::vector<Candidate>& candidates);
 
 }  // namespace onnx_mem
 

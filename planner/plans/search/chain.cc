@@ -53,7 +53,6 @@ Course BuildCourse(const Profile& profile) {
   }
   for (size_t i = 0; i < profile.candidates.size(); ++i) {
     const Candidate& c = profile.candidates[i];
-    if (!profile.figures[i].counts) continue;
     course.moves[index[c.first]].push_back(
         {index[c.last + 1], profile.figures[i].rerun_peak_bytes, static_cast<int32_t>(i)});
   }

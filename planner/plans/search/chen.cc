@@ -13,14 +13,11 @@ constexpr int kLimits = 12;
 }  // namespace
 
 std::vector<Choice> ProposeChen(const Profile& profile) {
-  std::vector<int64_t> bytes, counting;
-  for (const CandidateFigures& figures : profile.figures) {
-    bytes.push_back(figures.saves_bytes);
-    if (figures.counts) counting.push_back(figures.saves_bytes);
-  }
-  if (counting.empty()) return {};
-  const auto least = static_cast<double>(std::max<int64_t>(*std::min_element(counting.begin(), counting.end()), 1));
-  const auto most = static_cast<double>(*std::max_element(counting.begin(), counting.end()));
+  std::vector<int64_t> bytes;
+  for (const CandidateFigures& figures : profile.figures) bytes.push_back(figures.saves_bytes);
+  if (bytes.empty()) return {};
+  const auto least = static_cast<double>(std::max<int64_t>(*std::min_element(bytes.begin(), bytes.end()), 1));
+  const auto most = static_cast<double>(*std::max_element(bytes.begin(), bytes.end()));
   std::vector<Choice> choices;
   for (int i = 0; i < kLimits; ++i) {
     const double limit = least * std::pow(most / least, static_cast<double>(i) / (kLimits - 1));

@@ -111,6 +111,7 @@ absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cos
   prover.always_bytes_ = accountant.optimizer_state_bytes();
   if (run.accumulate > 1) prover.always_bytes_ += KeepGradients(prover.trace_.enacted.program);
   prover.costs_ = CostsOf(prover.trace_.enacted.program, cost_line, accountant.clock());
+  if (cost_line == CostLine::kTime) prover.call_cost_ = accountant.clock().card.checkpoint_call_ns;
   if (any_schedule) RETURN_IF_ERROR(prover.MakeGraph(line));
   return prover;
 }
@@ -139,7 +140,7 @@ absl::Status Prover::MakeGraph(BudgetLine line) {
 
 std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>& candidates) const {
   if (own_segments_) return std::nullopt;
-  SegmentLimits limits = LimitsOf(accountant_->lowered().graph, trace_, costs_, always_bytes_, candidates);
+  SegmentLimits limits = LimitsOf(accountant_->lowered().graph, trace_, costs_, call_cost_, always_bytes_, candidates);
   limits.constant_live = accountant_->optimizer_peak_bytes();
   return limits;
 }
@@ -151,7 +152,7 @@ std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>&
   StepTrace trace = trace_;
   trace.enacted.program = Counted(trace.enacted.program, bytes_of);
   const MemoryProgram steady = Counted(accountant_->baseline_figures().program, bytes_of);
-  SegmentLimits limits = LimitsOf(accountant_->lowered().graph, trace, costs_, StateBytes(steady), candidates);
+  SegmentLimits limits = LimitsOf(accountant_->lowered().graph, trace, costs_, call_cost_, StateBytes(steady), candidates);
   limits.constant_live = OptimizerPeak(steady);
   return limits;
 }

@@ -65,6 +65,7 @@ class Prover {
   const Accountant* accountant_ = nullptr;
   StepTrace trace_;
   std::vector<int64_t> costs_;  // by step
+  int64_t call_cost_ = 0;       // of a checkpoint call beside its second run
   StepGraph graph_;
   bool own_segments_ = false;
   int64_t always_bytes_ = 0;

@@ -20,7 +20,7 @@ Choice CoverWithin(const Profile& profile, const std::vector<int64_t>& weights, 
   int32_t next = 0;
   for (size_t i = 0; i < profile.candidates.size(); ++i) {  // by first node, longest first
     const Candidate& candidate = profile.candidates[i];
-    if (!profile.figures[i].counts || candidate.first < next || weights[i] > limit) continue;
+    if (candidate.first < next || weights[i] > limit) continue;
     choice.push_back(static_cast<int32_t>(i));
     next = candidate.last + 1;
   }

@@ -112,7 +112,7 @@ class Search {
     const Score estimate = Estimate(profile_, plan.choice);
     std::vector<Neighbour> found;
     for (int32_t c = 0; c < static_cast<int32_t>(profile_.candidates.size()); ++c) {
-      if (profile_.figures[Index(c)].counts) Consider(plan, line, estimate, With(profile_, plan.choice, c), found);
+      Consider(plan, line, estimate, With(profile_, plan.choice, c), found);
     }
     for (int32_t c : plan.choice) {
       const Choice rest = Without(plan.choice, c);

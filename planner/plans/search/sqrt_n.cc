@@ -15,12 +15,8 @@ Choice Whole(const Profile& profile) {
 
 size_t SmallestParts(const Profile& profile) {
   size_t parts = 0;
-  std::vector<Candidate> counting;
-  for (size_t i = 0; i < profile.candidates.size(); ++i) {
-    if (profile.figures[i].counts) counting.push_back(profile.candidates[i]);
-  }
-  for (const Candidate& a : counting) {
-    const bool smallest = std::none_of(counting.begin(), counting.end(), [&](const Candidate& b) {
+  for (const Candidate& a : profile.candidates) {
+    const bool smallest = std::none_of(profile.candidates.begin(), profile.candidates.end(), [&](const Candidate& b) {
       return &a != &b && b.first >= a.first && b.last <= a.last;
     });
     parts += smallest;

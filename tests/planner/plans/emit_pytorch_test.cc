@@ -27,7 +27,8 @@ ModulePlan PlanOf(const std::vector<std::vector<std::string>>& segments) {
   plan.label = "by hand\nos.remove('x')";
   plan.measured.peak_bytes = 3'552'260'915;
   plan.measured.recompute_flops = 1'024;
-  plan.measured.slowdown = 0.0856;
+  plan.measured.flops_slowdown = 0.0856;
+  plan.measured.time_slowdown = 0.227;
   for (const auto& modules : segments) {
     plan.segments.push_back({.segment = {.modules = modules, .nodes = {}}, .nodes = {}, .saves_bytes = 1'234});
   }
@@ -38,7 +39,7 @@ EmittedCode Emit(const Lowered& lowered, const ModulePlan& plan) {
   ModelInfo info;
   info.path = "a/folder/chain.onnx";
   info.bound_dims = {{"batch", 4}};
-  absl::StatusOr<EmittedCode> code = EmitPytorch(lowered, info, {.peak_bytes = 5'864'370'995}, plan);
+  absl::StatusOr<EmittedCode> code = EmitPytorch(lowered, info, {.peak_bytes = 5'864'370'995}, plan, "A100");
   if (!code.ok()) ADD_FAILURE() << code.status();
   return *std::move(code);
 }
@@ -48,7 +49,7 @@ TEST(EmitPytorch, SaysWhatThePlanIsFor) {
   EXPECT_TRUE(absl::StrContains(code.text, "for chain.onnx, batch = 4: by hand os.remove('x')\n"))
       << "one comment line";
   EXPECT_TRUE(absl::StrContains(code.text, "3,552,260,915 bytes; without the plan 5,864,370,995 bytes"));
-  EXPECT_TRUE(absl::StrContains(code.text, "1,024 FLOPs, 8.6 % more time"));
+  EXPECT_TRUE(absl::StrContains(code.text, "1,024 FLOPs, 8.6 % of the step's; estimated 22.7 % more time on A100"));
   EXPECT_FALSE(absl::StrContains(code.text, "folder"));
 }
 

@@ -1,0 +1,405 @@
+# The code below is the same for every plan; it needs torch alone. In the package it is onnx_mem/_checkpoint/applied.py,
+# and `onnx-mem plan --emit pytorch` prints it behind a plan.
+#
+# A planned module gets a subclass of its class that differs in forward alone; what the plan says of it stands in the
+# module's __dict__ as plain values. Nothing refers to another module's weights, so copies, pickles and replicas compute
+# with their own.
+import contextlib
+import copyreg
+import functools
+import pickle
+import warnings
+import weakref
+
+import torch
+import torch.utils.checkpoint
+
+_SEGMENT = "_onnx_mem_segment"    # of a planned module: its entry, or a list of those of its children's runs
+_CHAIN = "_onnx_mem_chain"        # of modules that are computed as one: all of them, in order
+_WAS_INPLACE = "_onnx_mem_inplace"
+_USED_CACHE = "_onnx_mem_use_cache"
+
+
+def apply(model, plan, export_wrapper=""):
+    """Puts the segments of `plan` in torch.utils.checkpoint and returns the model. `export_wrapper`: "m." where the
+    plan's names begin with a class made for the export."""
+    if any(_SEGMENT in module.__dict__ for module in model.modules()):
+        raise ValueError("a plan has been applied to this model already; restore(model) takes it off")
+    known, entries = _resolved(model, plan, export_wrapper)
+    planned = _assigned(known, entries)
+    for module, (kind, value) in planned.items():
+        _check_can_be_planned(module, value)
+    for _, names in entries:
+        _keep_input(names[0], known[names[0]])
+    for module, (kind, value) in planned.items():
+        _put(module, kind, value)
+    # A second run must not find the keys and values of the first.
+    seen = set()
+    for module in model.modules():
+        config = getattr(module, "config", None)
+        if id(config) not in seen and getattr(config, "use_cache", False):
+            config.use_cache = False
+            module.__dict__[_USED_CACHE] = True
+        seen.add(id(config))
+    return model
+
+
+def restore(model):
+    """Takes a plan off again: classes and flags are what they were. Returns the model."""
+    for name, module in model.named_modules():
+        if _SEGMENT in module.__dict__ and "_onnx_mem_base" not in type(module).__dict__:
+            raise ValueError(f"the class of {name!r} was changed after the plan was applied (by {type(module).__name__}); "
+                             "take that off first")
+    for module in model.modules():
+        state = module.__dict__
+        if state.pop(_SEGMENT, None) is not None:
+            state.pop(_CHAIN, None)
+            module.__class__ = type(module)._onnx_mem_base
+        if state.pop(_WAS_INPLACE, False):
+            module.inplace = True
+        if state.pop(_USED_CACHE, False):
+            module.config.use_cache = True
+    return model
+
+
+# ---------------------------------------------------------------------------------------------- the plan on the model
+
+def _resolved(model, plan, export_wrapper):
+    """({name: module}, [(entry, its modules' names in this model)]). A wrapper may stand around the model, or the
+    export's be missing here."""
+    known = dict(model.named_modules(remove_duplicate=False))
+    names = [name for entry in plan for name in entry["modules"]]
+    for wrapper in ("", "module.", "_orig_mod.", "_orig_mod.module.", "module._orig_mod."):
+        for before in ("", export_wrapper):
+            own = {name: wrapper + name.removeprefix(before) for name in names}
+            if all(name in known for name in own.values()):
+                found = [(entry, [own[name] for name in entry["modules"]]) for entry in plan]
+                _check_sizes(known, found)
+                return known, found
+    missing = next(name for name in names if name not in known)
+    there = missing.removeprefix(export_wrapper)
+    while there and there not in known:
+        there = there.rpartition(".")[0]
+    children = ", ".join(name for name, _ in known[there].named_children()) or "nothing"
+    raise ValueError(f"not the model that the plan was made for: it has no module {missing!r}; "
+                     f"{repr(there) if there else 'the model'} holds {children}")
+
+
+def _check_sizes(known, entries):
+    """The first module whose parameters are not those of the analysed one is named."""
+    for entry, names in entries:
+        for name, told in zip(names, entry.get("parameters", [])):
+            own = sum(p.numel() for p in known[name].parameters())
+            if own != told:
+                raise ValueError(f"not the model that the plan was made for: {name!r} has {own:,} parameters, "
+                                 f"in the analysed model {told:,}")
+
+
+def _assigned(known, entries):
+    """{module: (kind, value)}: how each entry is put on the model. A module alone is one call; of children of one
+    nn.Sequential the parent makes one; of other modules the first computes all, and the others hand its result on."""
+    planned, runs = {}, {}
+
+    def put(name, module, kind, value):
+        if module in planned:
+            raise ValueError(f"{name!r} is in two segments of the plan, maybe under another name")
+        planned[module] = (kind, value)
+
+    for entry, names in entries:
+        value = {"modules": names, "keep": list(entry.get("keep") or []),
+                 "preserve_rng_state": bool(entry.get("preserve_rng_state", True))}
+        modules = [known[name] for name in names]
+        value["preserve_rng_state"] |= any(_draws(m) for module in modules for m in module.modules())
+        parent = _parent_of_run(known, names) if len(names) > 1 else None
+        if parent is not None:
+            order = list(parent._modules)
+            at = sorted(order.index(name.rpartition(".")[2]) for name in names)
+            if at != list(range(at[0], at[-1] + 1)):
+                raise ValueError(f"{', '.join(names)} are not neighbours")
+            runs.setdefault(parent, []).append({**value, "first": order[at[0]], "last": order[at[-1]]})
+        elif len(names) == 1:
+            put(names[0], modules[0], "module", value)
+        else:
+            for i, (name, module) in enumerate(zip(names, modules)):
+                put(name, module, "follower" if i else "head", {**value, "chain": modules})
+    for parent, value in runs.items():
+        put("the parent of " + value[0]["modules"][0], parent, "children", value)
+    return planned
+
+
+def _draws(module):
+    """Random numbers, as far as a module's settings tell: dropout, stochastic depth."""
+    rates = (getattr(module, name, 0) for name in ("p", "drop_prob", "dropout", "attn_drop", "attention_dropout"))
+    return any(isinstance(rate, float) and rate > 0 for rate in rates)
+
+
+def _parent_of_run(known, names):
+    parents = {name.rpartition(".")[0] for name in names}
+    parent = known.get(parents.pop()) if len(parents) == 1 else None
+    plain = isinstance(parent, torch.nn.Sequential) and type(parent).forward is torch.nn.Sequential.forward
+    return parent if plain else None
+
+
+def _check_can_be_planned(module, value):
+    name = (value[0] if isinstance(value, list) else value)["modules"][0]
+    if isinstance(module, torch.jit.ScriptModule):
+        raise ValueError(f"{name!r} is a ScriptModule, whose forward cannot be wrapped; apply the plan before scripting")
+    if "forward" in module.__dict__:
+        raise ValueError(f"the forward of {name!r} was replaced on the instance; apply the plan before what does that")
+    if type(module).forward is torch.nn.Module.forward:
+        raise ValueError(f"{name!r} is a {type(module).__name__}, which is not called itself; edit the forward around it")
+
+
+def _keep_input(name, module):
+    """A segment that begins by writing over its input could not run again."""
+    while isinstance(module, torch.nn.Sequential) and len(module) > 0:
+        module = module[0]
+    if getattr(module, "inplace", False) is True:
+        _not_in_place(name, module)
+
+
+def _not_in_place(name, module):
+    module.inplace = False
+    module.__dict__[_WAS_INPLACE] = True
+    warnings.warn(f"the segment that begins with {name!r} would write over its input, which its second run needs: its "
+                  f"{type(module).__name__} is no longer in place", stacklevel=2)
+
+
+def _put(module, kind, value):
+    if kind in ("head", "follower"):
+        module.__dict__[_CHAIN] = tuple(value["chain"])
+        value = {key: v for key, v in value.items() if key != "chain"}
+    module.__dict__[_SEGMENT] = value
+    module.__class__ = _planned_class(type(module), kind)
+
+
+@functools.lru_cache(maxsize=None)
+def _planned_class(base, kind):
+    """A subclass of `base` whose forward checkpoints."""
+    run = _RUNS[kind]
+
+    @functools.wraps(base.forward)
+    def forward(self, *args, **kwargs):
+        return run(self, base.forward, args, kwargs)
+
+    def __reduce_ex__(self, protocol):
+        made = base.__reduce_ex__(self, protocol)
+        if made[0] is not copyreg.__newobj__:
+            raise pickle.PicklingError(f"{base.__name__} pickles in a way of its own; restore(model) before it")
+        return _new, (base, kind), *made[2:]
+
+    names = {"forward": forward, "__reduce_ex__": __reduce_ex__, "_onnx_mem_base": base, "__doc__": base.__doc__,
+             "__module__": base.__module__, "__qualname__": base.__qualname__}
+    return type(base.__name__, (base,), names)
+
+
+def _new(base, kind):
+    cls = _planned_class(base, kind)
+    return cls.__new__(cls)
+
+
+# ------------------------------------------------------------------------------------------------- forward as planned
+
+def _as_it_is():
+    """Nothing will be kept for a backward, or forward is only looked at."""
+    exporting = getattr(torch.compiler, "is_exporting", lambda: False)
+    return not torch.is_grad_enabled() or exporting() or torch.jit.is_tracing()
+
+
+def _run_module(self, inner, args, kwargs):
+    if _as_it_is():
+        return inner(self, *args, **kwargs)
+
+    def run(*args, **kwargs):
+        return inner(self, *args, **kwargs)
+    return _checkpointed(run, [self], getattr(self, _SEGMENT), args, kwargs)
+
+
+def _run_children(self, inner, args, kwargs):
+    if _as_it_is():
+        return inner(self, *args, **kwargs)
+    x, = args
+    last = {segment["first"]: segment for segment in getattr(self, _SEGMENT)}
+    children = list(self._modules.items())
+    at = 0
+    while at < len(children):
+        name, child = children[at]
+        segment, end = last.get(name), at + 1
+        if segment is None:
+            x = child(x)
+        else:
+            while children[end - 1][0] != segment["last"]:
+                end += 1
+            x = _run_of(children[at:end], segment, x)
+        at = end
+    return x
+
+
+def _run_of(children, segment, x):
+    modules = [child for _, child in children]
+
+    def run(x):
+        for module in modules:
+            x = module(x)
+        return x
+    return _checkpointed(run, modules, segment, (x,), {})
+
+
+_HANDED_ON = weakref.WeakKeyDictionary()    # by the first module of a chain: what the last one must be called with
+
+
+def _run_head(self, inner, args, kwargs):
+    if _as_it_is():
+        return inner(self, *args, **kwargs)
+    chain, segment = getattr(self, _CHAIN), getattr(self, _SEGMENT)
+    names = ", ".join(segment["modules"])
+    if getattr(self, "_is_replica", False):
+        raise RuntimeError(f"{names} are computed as one, which DataParallel's replicas cannot be; use "
+                           "DistributedDataParallel, or a plan of single modules")
+    if any(m._forward_hooks or m._backward_hooks or (m._forward_pre_hooks and m is not self) for m in chain):
+        raise RuntimeError(f"{names} are computed as one, so hooks of these modules would see the wrong tensors; remove "
+                           "them, or use a plan of single modules")
+
+    def run(x, *args, **kwargs):
+        for module in chain:
+            x = type(module)._onnx_mem_base.forward(module, x, *args, **kwargs)
+        return x
+    result = _checkpointed(run, list(chain), segment, args, kwargs)
+    if not torch.compiler.is_compiling():
+        _HANDED_ON[self] = (weakref.ref(result), args[1:], kwargs)
+    return result
+
+
+def _run_follower(self, inner, args, kwargs):
+    if _as_it_is():
+        return inner(self, *args, **kwargs)
+    if torch.compiler.is_compiling():
+        return args[0]
+    chain = getattr(self, _CHAIN)
+    result, args_0, kwargs_0 = _HANDED_ON.get(chain[0], (lambda: None, (), {}))
+    same = len(args) == 1 + len(args_0) and result() is args[0] and kwargs.keys() == kwargs_0.keys()
+    same = same and all(a is b for a, b in zip(args[1:], args_0)) and all(kwargs[k] is kwargs_0[k] for k in kwargs)
+    if not same:
+        raise RuntimeError(f"{', '.join(getattr(self, _SEGMENT)['modules'])} do not run one after another on the same "
+                           "arguments; checkpoint this run of modules where forward calls them")
+    if self is chain[-1]:
+        del _HANDED_ON[chain[0]]
+    return args[0]
+
+
+_RUNS = {"module": _run_module, "children": _run_children, "head": _run_head, "follower": _run_follower}
+
+
+def _checkpointed(run, modules, segment, args, kwargs):
+    """`run`, which calls `modules`, in one checkpoint call."""
+    # Arguments as they were at the first run: a dense block appends to the list that it hands to its layers.
+    args, kwargs = [_unshared(arg) for arg in args], {key: _unshared(arg) for key, arg in kwargs.items()}
+    options = {"use_reentrant": False, "preserve_rng_state": segment["preserve_rng_state"]}
+    keep = [getattr(torch.ops.aten, name).default for name in segment["keep"]]
+    # A compiler sees the whole step: there no second run writes a buffer, and it knows contexts that keep results alone.
+    if not torch.compiler.is_compiling():
+        options["context_fn"] = functools.partial(_contexts, modules, segment, keep, [*args, *kwargs.values()])
+    elif keep:
+        options["context_fn"] = functools.partial(torch.utils.checkpoint.create_selective_checkpoint_contexts, keep)
+    return torch.utils.checkpoint.checkpoint(run, *args, **options, **kwargs)
+
+
+def _unshared(value):
+    return type(value)(value) if type(value) in (list, dict) else value
+
+
+def _contexts(modules, segment, keep, inputs):
+    """What the first run and the second run under."""
+    first, second = _FirstRun(modules, segment, inputs), _SecondRun(modules)
+    if keep:
+        keeps, kept = torch.utils.checkpoint.create_selective_checkpoint_contexts(keep)
+        first, second = _Together(first, keeps), _Together(second, kept)
+    return first, second
+
+
+class _Together:
+    def __init__(self, *contexts):
+        self.contexts = contexts
+
+    def __enter__(self):
+        with contextlib.ExitStack() as stack:
+            for context in self.contexts:
+                stack.enter_context(context)
+            self.stack = stack.pop_all()
+
+    def __exit__(self, *error):
+        return self.stack.__exit__(*error)
+
+
+_SEEN = weakref.WeakSet()    # modules whose first run has been looked at
+
+
+class _FirstRun:
+    """Refuses, in forward, what a second run would compute differently: an input or a buffer that the segment writes."""
+
+    def __init__(self, modules, segment, inputs):
+        self.modules, self.segment, self.inputs = modules, segment, inputs
+
+    def __enter__(self):
+        self.hooks, self.before = [], []
+        if all(module in _SEEN for module in self.modules):
+            return
+        self.tensors = [("its input", t) for t in _tensors(self.inputs)]
+        inputs = {t.untyped_storage()._cdata for _, t in self.tensors}
+        for module in self.modules:
+            for name, m in module.named_modules():
+                if getattr(m, "inplace", False) is True:
+                    self.hooks.append(m.register_forward_pre_hook(functools.partial(self.keep_input, inputs)))
+                own = ("running_mean", "running_var", "num_batches_tracked") if _has_statistics(m) else ()
+                self.tensors += [(f"the buffer {name}.{b}", t) for b, t in m._buffers.items() if t is not None and b not in own]
+        self.before = [_version(t) for _, t in self.tensors]
+
+    def keep_input(self, inputs, module, args):
+        if any(t.untyped_storage()._cdata in inputs for t in _tensors(args)):
+            _not_in_place(self.segment["modules"][0], module)
+
+    def __exit__(self, kind, *error):
+        for hook in self.hooks:
+            hook.remove()
+        if kind is None and self.before:
+            for (name, t), version in zip(self.tensors, self.before):
+                if _version(t) != version:
+                    raise RuntimeError(f"the segment {' to '.join(self.segment['modules'][::len(self.modules) - 1 or 1])} "
+                                       f"writes over {name}: a second run would start from something else; leave "
+                                       "this segment out of the plan")
+            _SEEN.update(self.modules)
+        self.tensors, self.inputs = [], []
+
+
+def _tensors(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [t for v in values for t in _tensors(v)]
+
+
+def _version(t):
+    return None if t.is_inference() else t._version
+
+
+def _has_statistics(module):
+    return getattr(module, "track_running_stats", False)
+
+
+class _SecondRun:
+    """Running statistics must not move a second time."""
+
+    def __init__(self, modules):
+        self.modules = modules
+
+    def __enter__(self):
+        norms = [m for module in self.modules for m in module.modules() if _has_statistics(m)]
+        self.kept = [(norm, norm.momentum, norm.num_batches_tracked) for norm in norms]
+        for norm, _, count in self.kept:
+            norm.momentum = 0.0
+            norm.num_batches_tracked = count.clone() if isinstance(norm, torch.nn.SyncBatchNorm) else None
+
+    def __exit__(self, *error):
+        for norm, norm.momentum, norm.num_batches_tracked in self.kept:
+            pass
+        self.kept = []

@@ -1,0 +1,103 @@
+"""checkpoint() and restore(): a plan on a live model, without code to copy."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+
+from .._program import run_screen
+from ..errors import Error
+from ..reports import Plan
+
+
+def checkpoint(model, plan, *args, kwargs: dict | None = None, batch_dim=0, **options):
+    """Puts the segments of a plan in torch.utils.checkpoint, in place.
+
+        onnx_mem.checkpoint(model, "8GiB", x, batch=64)           # a plan is made first
+        onnx_mem.checkpoint(model, onnx_mem.plan("model.onnx", budget="8GiB"))
+        onnx_mem.checkpoint(model, "plan.json")                   # of `onnx-mem plan -o plan.json` or --emit json
+        onnx_mem.checkpoint(model, [["layer1"], ["layer2.0", "layer2.1"]])
+
+    Parameters, buffers, hooks and names stay as they are; copies, pickles, DistributedDataParallel, FSDP2,
+    torch.compile and exports of the model work as before. Apply it before wrapping, compiling or sharding.
+
+    Args:
+      model: the torch.nn.Module that was analysed; wrappers around it are looked through.
+      plan: a Plan, a file or dict of one, a list of lists of modules' names, or a budget ("8GiB", or bytes).
+      args, kwargs, batch_dim, options: with a budget, as of plan().
+
+    Returns:
+      The model.
+
+    Raises:
+      Error: "no-plan" where none meets the budget; "cannot-apply" where it is another model, holds a plan already, or a
+        segment cannot be wrapped from outside.
+    """
+    if _is_budget(plan):
+        from ..commands import plan as make
+        if not args and not kwargs:
+            raise Error("a budget wants example inputs: checkpoint(model, \"8GiB\", x)", "bad-argument")
+        plan = make(model, *args, budget=f"{plan}B" if isinstance(plan, int) else plan, kwargs=kwargs,
+                    batch_dim=batch_dim, **options)
+    elif args or kwargs or options:
+        raise Error("example inputs and options are for a budget; a plan has its own", "bad-argument")
+    return apply_entries(model, *_entries_of(plan))
+
+
+def restore(model):
+    """Takes a plan off again. Returns the model."""
+    from . import applied
+    try:
+        return applied.restore(model)
+    except ValueError as e:
+        raise Error(str(e), "cannot-restore") from None
+
+
+def apply_entries(model, entries: list[dict], export_wrapper: str):
+    from . import applied
+    try:
+        return applied.apply(model, entries, export_wrapper)
+    except ValueError as e:
+        raise Error(str(e), "cannot-apply") from None
+
+
+def _is_budget(plan) -> bool:
+    return isinstance(plan, int) or isinstance(plan, str) and not plan.endswith(".json") and not os.path.exists(plan)
+
+
+def _entries_of(plan) -> tuple[list[dict], str]:
+    """(entries as apply() takes them, prefix of the export)."""
+    if isinstance(plan, Plan):
+        return _entries_of_answer(plan)
+    if isinstance(plan, (str, os.PathLike)):
+        plan = json.loads(pathlib.Path(plan).read_text())
+    if isinstance(plan, dict):
+        plan = _segments_of(plan)
+    segments = [s if isinstance(s, dict) else {"modules": [s] if isinstance(s, str) else list(s)} for s in plan]
+    for segment in segments:
+        if not segment.get("modules"):
+            raise Error(f"a segment of the plan names operators ({', '.join(segment.get('nodes', [])[:2])} ...), not "
+                        "modules; edit forward to put them in torch.utils.checkpoint.checkpoint", "cannot-apply")
+    return segments, ""
+
+
+def _segments_of(document: dict) -> list[dict]:
+    if "plans" not in document:
+        return document["segments"]
+    if document.get("chosen") is None:
+        raise Error("the report chose no plan", "no-plan")
+    return next(p for p in document["plans"] if p["id"] == document["chosen"])["segments"]
+
+
+def _entries_of_answer(answer: Plan) -> tuple[list[dict], str]:
+    chosen = answer.chosen_plan
+    if chosen is None:
+        raise Error(f"no plan meets the budget:\n{run_screen(answer.arguments)}", "no-plan")
+    if not answer.code:
+        return _entries_of(chosen["segments"])
+    told: dict = {}
+    exec(compile(answer.code, "<plan>", "exec"), told)    # the program's own output
+    if len(told["PLAN"]) != len(chosen["segments"]):
+        why = [line for line in answer.code.splitlines() if line.startswith("# Not applied")]
+        raise Error("\n".join(why), "cannot-apply")
+    return told["PLAN"], told["EXPORT_WRAPPER"]

@@ -1,0 +1,220 @@
+"""Plans on live models: what must not change, and what is refused with a sentence."""
+import copy
+import io
+import pickle
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+import onnx_mem
+
+
+class Net(nn.Module):
+    """Blocks in a list, a Sequential with BatchNorm and in-place activations, dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(inplace=True), nn.Conv2d(8, 8, 3),
+                                  nn.BatchNorm2d(8), nn.Hardswish(inplace=True))
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(8, 32), nn.GELU(), nn.Dropout(0.2), nn.Linear(32, 8))
+                                    for _ in range(3))
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, x):
+        x = self.stem(x).mean((2, 3))
+        for block in self.blocks:
+            x = x + block(x)
+        return self.head(x)
+
+
+PLAN = [["stem.0", "stem.1", "stem.2"], ["stem.4"], ["blocks.1"]]
+X = torch.randn(4, 3, 10, 10)
+
+
+def net():
+    torch.manual_seed(0)
+    return Net()
+
+
+def step(model, run=None):
+    """Loss, gradients, buffers and the generator's state of two steps."""
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        model.zero_grad()
+        loss = (model if run is None else run)(X).pow(2).sum()
+        loss.backward()
+    return [loss.detach(), *(p.grad for p in model.parameters()), *model.buffers(), torch.get_rng_state()]
+
+
+def same(a, b):
+    return len(a) == len(b) and all(map(torch.equal, a, b))
+
+
+def saved(model):
+    file = io.BytesIO()
+    torch.save(model, file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+@pytest.mark.parametrize("copied", [lambda m: m, copy.deepcopy, saved, lambda m: pickle.loads(pickle.dumps(m)),
+                                    lambda m: torch.optim.swa_utils.AveragedModel(m).module])
+def test_a_planned_model_and_its_copies_compute_the_same(copied):
+    planned = onnx_mem.checkpoint(net(), PLAN)
+    made = copied(planned)
+    if made is not planned:
+        with torch.no_grad():
+            for t in planned.parameters():
+                t.zero_()
+    assert same(step(made), step(net()))
+    assert list(made.state_dict()) == list(net().state_dict())
+
+
+def test_segments_run_twice():
+    calls = []
+    model = onnx_mem.checkpoint(net(), PLAN)
+    model.blocks[1][0].register_forward_hook(lambda *a: calls.append(1))
+    model.blocks[0][0].register_forward_hook(lambda *a: calls.append(0))
+    model(X).sum().backward()
+    assert calls == [0, 1, 1]
+    model.eval()
+    with torch.no_grad():
+        model(X)
+    assert calls == [0, 1, 1, 0, 1]
+
+
+def test_backward_twice_leaves_the_statistics_alone():
+    model = onnx_mem.checkpoint(net(), PLAN)
+    loss = model(X).sum()
+    loss.backward(retain_graph=True)
+    before = [b.clone() for b in model.buffers()]
+    loss.backward()
+    assert same(before, list(model.buffers())) and model.stem[4].num_batches_tracked == 1
+
+
+def test_compiled_and_exported():
+    plain = net()
+    plain.blocks[1][2].p = 0.0
+    model = onnx_mem.checkpoint(copy.deepcopy(plain), PLAN)
+    torch._dynamo.reset()
+    compiled = step(model, torch.compile(model, backend="aot_eager", fullgraph=True))
+    torch._dynamo.reset()
+    assert same(compiled, step(plain, torch.compile(plain, backend="aot_eager", fullgraph=True)))
+    assert torch.export.export(model, (X,)).module()(X).shape == (4, 4)
+
+
+def test_restore_undoes_it():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = onnx_mem.checkpoint(net(), [["stem.2", "stem.3"]])
+    assert model.stem[2].inplace is False
+    onnx_mem.restore(model)
+    assert [type(m) for m in model.modules()] == [type(m) for m in net().modules()]
+    assert model.stem[2].inplace is True and model.__dict__.keys() == net().__dict__.keys()
+    assert same(step(model), step(net()))
+
+
+def test_applying_twice_is_refused():
+    model = onnx_mem.checkpoint(net(), PLAN)
+    with pytest.raises(onnx_mem.Error, match="applied to this model already") as e:
+        onnx_mem.checkpoint(model, PLAN)
+    assert e.value.code == "cannot-apply"
+
+
+@pytest.mark.parametrize("plan, why", [
+    ([["stem.9"]], "no module 'stem.9'; 'stem' holds 0, 1, 2, 3, 4, 5"),
+    ([["blocks"]], "'blocks' is a ModuleList, which is not called itself"),
+    ([["stem.0", "stem.2"]], "not neighbours"),
+    ([["head"], ["head"]], "in two segments"),
+    ([{"modules": ["head"], "parameters": [99]}], "'head' has 36 parameters, in the analysed model 99"),
+    ([{"nodes": ["/Relu"]}], "names operators"),
+])
+def test_what_does_not_fit_the_model_is_named(plan, why):
+    with pytest.raises(onnx_mem.Error, match=why):
+        onnx_mem.checkpoint(net(), plan)
+    assert same(step(net()), step(net()))
+
+
+def test_a_segment_that_begins_in_place_keeps_its_input():
+    with pytest.warns(UserWarning, match="Hardswish is no longer in place"):
+        model = onnx_mem.checkpoint(net(), [["stem.5"]])
+    assert same(step(model), step(net()))
+
+
+class Deep(nn.Module):
+    """Writes over its input, by an activation that no nn.Sequential leads to or by an operator."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.act, self.fc = nn.ReLU(inplace=True) if module else torch.relu_, nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.fc(self.act(x))
+
+
+def test_what_writes_over_its_input_is_found_in_the_first_forward():
+    def made(module):
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(3, 8), nn.Identity(), Deep(module))
+    x = torch.randn(4, 3)
+    model = onnx_mem.checkpoint(made(True), [["2"]])
+    with pytest.warns(UserWarning, match="ReLU is no longer in place"):
+        loss = model(x).sum()
+    loss.backward()
+    plain = made(True)
+    plain(x).sum().backward()
+    assert same([p.grad for p in model.parameters()], [p.grad for p in plain.parameters()])
+    with pytest.raises(RuntimeError, match="segment 2 writes over its input"):
+        onnx_mem.checkpoint(made(False), [["2"]])(x)
+
+
+def test_a_forward_that_moves_its_buffers_is_refused():
+    model = nn.Sequential(nn.utils.parametrizations.spectral_norm(nn.Linear(4, 4)), nn.Tanh())
+    with pytest.raises(RuntimeError, match="writes over the buffer"):
+        onnx_mem.checkpoint(model, [["0"]])(torch.randn(2, 4))
+
+
+class Loop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(6, 6) for _ in range(4))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def test_modules_of_a_loop_as_one():
+    torch.manual_seed(0)
+    model, x = Loop(), torch.randn(2, 6)
+    model(x).sum().backward()
+    plain = [p.grad for p in model.parameters()]
+    model.zero_grad()
+    onnx_mem.checkpoint(model, [["layers.1", "layers.2"]])
+    copy.deepcopy(model)(x).sum().backward()
+    assert all(p.grad is None for p in model.parameters())
+    model(x).sum().backward()
+    assert same(plain, [p.grad for p in model.parameters()])
+    model.layers[2].register_forward_hook(lambda *a: None)
+    with pytest.raises(RuntimeError, match="hooks of these modules would see the wrong tensors"):
+        model(x)
+
+
+def test_ways_of_naming_a_plan(tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text('{"segments": [{"modules": ["blocks.1"], "nodes": ["/x"]}]}')
+    for plan in (path, str(path), ["blocks.1"], [{"modules": ["blocks.1"]}], {"segments": [{"modules": ["blocks.1"]}]}):
+        assert same(step(onnx_mem.checkpoint(net(), plan)), step(net()))
+    with pytest.raises(onnx_mem.Error, match="a budget wants example inputs"):
+        onnx_mem.checkpoint(net(), "4GiB")
+
+
+def test_wrappers_are_looked_through():
+    model = net()
+    onnx_mem.checkpoint(nn.DataParallel(model), PLAN)
+    replica = model.blocks[1]._replicate_for_data_parallel()
+    assert "_onnx_mem_segment" in replica.__dict__ and replica.forward.__self__ is replica
+    assert same(step(model), step(net()))

@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""Do plans hold on live models?  Applies plans of three budgets each to library models and compares with the same step
+without a plan.
+
+    check_applied.py [MODEL ...] [--backend aot_eager|inductor|none] [--optimizer sgd] [--json FILE]
+
+For each plan, on real CPU tensors: loss, gradients, buffers and the state of the random numbers equal, bit by bit; the
+same of a deep copy whose original is zeroed, of a model that was saved and loaded, and after restore(). Of the middle
+budget: under torch.compile (gradients within 1e-5 of the compiled step without a plan), and in
+DistributedDataParallel with one process. On tensors without data: the peak of onnx_mem.measure against the promise and
+the budget, and FLOPs counted by torch against those promised. Exit 1 if anything differs.
+"""
+import argparse
+import copy
+import io
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+import warnings
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+import onnx_mem
+
+BATCH = 4
+SHARES = (0.75, 0.5, 0.25)    # of what the step takes above the least that segments can do
+PEAK_WITHIN = 1e-3
+COMPILED_WITHIN = 1e-5
+
+
+class UNet(nn.Module):
+    """Stages in lists that forward walks, skip connections, activations in place."""
+
+    def __init__(self, width=16, classes=4):
+        super().__init__()
+
+        def stage(a, b):
+            return nn.Sequential(nn.Conv2d(a, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True),
+                                 nn.Conv2d(b, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True))
+        w = [width, 2 * width, 4 * width, 8 * width]
+        self.down = nn.ModuleList(stage(a, b) for a, b in zip([3] + w, w))
+        self.up = nn.ModuleList(stage(a + b, b) for a, b in zip(w[:0:-1], w[-2::-1]))
+        self.pool, self.head = nn.MaxPool2d(2), nn.Conv2d(width, classes, 1)
+
+    def forward(self, x):
+        skips = []
+        for i, stage in enumerate(self.down):
+            x = stage(x if i == 0 else self.pool(x))
+            skips.append(x)
+        skips.pop()
+        for stage in self.up:
+            x = torch.cat([nn.functional.interpolate(x, scale_factor=2.0), skips.pop()], 1)
+            x = stage(x)
+        return self.head(x)
+
+
+class Mixed(nn.Module):
+    """Keyword and non-tensor arguments, a list that grows, a block called twice, dropout, an in-place start."""
+
+    class Block(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.act, self.a, self.drop = nn.ReLU(inplace=True), nn.Linear(width, 4 * width), nn.Dropout(0.1)
+            self.b = nn.Linear(4 * width, width)
+
+        def forward(self, x, *, scale, mode="plain", memory=None):
+            y = self.drop(torch.tanh(self.a(x)))
+            y = self.b(y) * scale
+            if memory is not None:
+                memory.append(y)
+            return {"y": x + y if mode == "plain" else x - y, "n": len(memory or [])}
+
+    def __init__(self, width=48, depth=6):
+        super().__init__()
+        self.blocks = nn.ModuleList(self.Block(width) for _ in range(depth))
+        self.shared = self.Block(width)
+        self.tail = nn.Sequential(nn.Linear(width, width), nn.ReLU(inplace=True), nn.Linear(width, 4 * width),
+                                  nn.ReLU(inplace=True), nn.Linear(4 * width, 10))
+
+    def forward(self, x):
+        for i, block in enumerate(self.blocks):
+            x = block(x, scale=0.5, mode="plain" if i % 2 else "minus")["y"]
+        for _ in range(2):
+            x = self.shared(x, scale=2.0)["y"]
+        return self.tail(x).mean(1)
+
+
+def images(size=64):
+    return lambda: ((torch.randn(BATCH, 3, size, size),), {})
+
+
+def words(length=48, vocabulary=500, **more):
+    return lambda: ((), {"input_ids": torch.randint(1, vocabulary, (BATCH, length)),
+                         **{k: torch.randint(1, vocabulary, (BATCH, n)) for k, n in more.items()}})
+
+
+def torchvision_model(name, **options):
+    import torchvision
+    return torchvision.models.get_model(name, **options)
+
+
+def timm_model(name, **options):
+    import timm
+    return timm.create_model(name, pretrained=False, **options)
+
+
+def hf(name, config, **options):
+    import transformers
+    return getattr(transformers, name)(getattr(transformers, config)(use_cache=False, **options))
+
+
+SMALL = {"num_hidden_layers": 6, "hidden_size": 128, "num_attention_heads": 4, "intermediate_size": 384,
+         "vocab_size": 500}
+
+MODELS = {
+    "resnet101": (lambda: torchvision_model("resnet101", width_per_group=16), images()),
+    "mobilenet_v3_large": (lambda: torchvision_model("mobilenet_v3_large"), images()),
+    "densenet121": (lambda: torchvision_model("densenet121"), images()),
+    "swin_t": (lambda: torchvision_model("swin_t"), images()),
+    "convnext_tiny": (lambda: torchvision_model("convnext_tiny"), images()),
+    "vit_b_32": (lambda: torchvision_model("vit_b_32", image_size=128), images(128)),
+    "efficientnet_b0": (lambda: timm_model("efficientnet_b0", drop_path_rate=0.2), images()),
+    "regnety_008": (lambda: timm_model("regnety_008"), images()),
+    "mixer_s32": (lambda: timm_model("mixer_s32_224", img_size=128), images(128)),
+    "unet": (UNet, images()),
+    "mixed": (Mixed, lambda: ((torch.randn(BATCH, 20, 48),), {})),
+    "gpt2": (lambda: hf("GPT2LMHeadModel", "GPT2Config", n_layer=6, n_embd=128, n_head=4, vocab_size=500), words()),
+    "bert": (lambda: hf("BertForSequenceClassification", "BertConfig", **SMALL), words()),
+    "distilbert": (lambda: hf("DistilBertForMaskedLM", "DistilBertConfig", n_layers=6, dim=128, n_heads=4, hidden_dim=384,
+                              vocab_size=500), words()),
+    "llama": (lambda: hf("LlamaForCausalLM", "LlamaConfig", num_key_value_heads=2, **SMALL), words()),
+    "qwen2": (lambda: hf("Qwen2ForCausalLM", "Qwen2Config", num_key_value_heads=2, **SMALL), words()),
+    "t5": (lambda: hf("T5ForConditionalGeneration", "T5Config", d_model=128, d_kv=32, d_ff=256, num_layers=4, num_heads=4,
+                      vocab_size=500), words(decoder_input_ids=24)),
+    "bart": (lambda: hf("BartForConditionalGeneration", "BartConfig", d_model=128, encoder_layers=4, decoder_layers=4,
+                        encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=384, decoder_ffn_dim=384,
+                        vocab_size=500), words(decoder_input_ids=24)),
+}
+
+
+def made(build):
+    torch.manual_seed(0)
+    return build().train()
+
+
+def loss_of(out):
+    if isinstance(out, dict):
+        out = next(v for v in out.values() if isinstance(v, torch.Tensor))
+    return out.float().pow(2).mean()
+
+
+def outcome(model, inputs, run=None):
+    """Loss, gradients, buffers and the generator's state after two steps."""
+    args, kwargs = inputs
+    losses = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        model.zero_grad()
+        loss = loss_of((model if run is None else run)(*args, **kwargs))
+        loss.backward()
+        losses.append(loss.detach())
+    return {"loss": losses, "gradients": [p.grad for p in model.parameters() if p.grad is not None],
+            "buffers": [b.clone() for b in model.buffers()], "rng": [torch.get_rng_state()]}
+
+
+def differences(a, b):
+    """Names of what is not equal bit by bit."""
+    return [key for key in a if len(a[key]) != len(b[key]) or not all(map(torch.equal, a[key], b[key]))]
+
+
+def largest_difference(a, b):
+    """Of gradients, relative to the largest one."""
+    scale = max((t.abs().max().item() for t in a["gradients"]), default=0) or 1.0
+    return max((x - y).abs().max().item() for x, y in zip(a["gradients"], b["gradients"])) / scale
+
+
+def flops_of(model, inputs):
+    with FlopCounterMode(display=False) as counter:
+        outcome_of_one = loss_of(model(*inputs[0], **inputs[1]))
+        outcome_of_one.backward()
+    return counter.get_total_flops()
+
+
+def loaded(model):
+    file = io.BytesIO()
+    torch.save(model, file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+def zeroed(model):
+    with torch.no_grad():
+        for t in (*model.parameters(), *model.buffers()):
+            t.zero_()
+
+
+def distributed(model, inputs):
+    if not torch.distributed.is_initialized():
+        store = tempfile.NamedTemporaryFile(delete=False).name
+        os.unlink(store)
+        torch.distributed.init_process_group("gloo", init_method=f"file://{store}", rank=0, world_size=1)
+    # Only now: a first step of DDP forbids parameters without a gradient.
+    return outcome(model, inputs, nn.parallel.DistributedDataParallel(model, find_unused_parameters=True))
+
+
+def check_values(build, plan, inputs, plain):
+    """What differs from the step without a plan, in words."""
+    wrong = []
+
+    def note(what, found):
+        wrong.extend(f"{what}: {key}" for key in found)
+    model = plan.apply(made(build))
+    if list(model.state_dict()) != list(made(build).state_dict()):
+        wrong.append("the keys of state_dict")
+    twin = copy.deepcopy(model)
+    again = loaded(model)
+    note("values", differences(plain, outcome(model, inputs)))
+    zeroed(model)
+    note("deepcopy", differences(plain, outcome(twin, inputs)))
+    note("save and load", differences(plain, outcome(again, inputs)))
+    try:
+        plan.apply(twin)
+        wrong.append("applied twice")
+    except onnx_mem.Error:
+        pass
+    back = onnx_mem.restore(plan.apply(made(build)))
+    if [type(m) for m in back.modules()] != [type(m) for m in made(build).modules()]:
+        wrong.append("restore leaves other classes")
+    note("restore", differences(plain, outcome(back, inputs)))
+    return wrong
+
+
+def compiled_difference(build, plan, inputs, backend):
+    torch._dynamo.reset()
+    model = made(build)
+    without = outcome(model, inputs, torch.compile(model, backend=backend))
+    torch._dynamo.reset()
+    model = plan.apply(made(build))
+    return largest_difference(without, outcome(model, inputs, torch.compile(model, backend=backend)))
+
+
+def check(name, backend, optimizer):
+    build, make_inputs = MODELS[name]
+    torch.manual_seed(3)
+    inputs = make_inputs()
+    model = made(build)
+    record = onnx_mem.record(model, inputs[0], inputs[1])
+    words_ = {"batch": BATCH, "budget_on": "live", "optimizer": optimizer, "loss": "mean", "iterations": 120,
+              "time_limit": 0}
+    base = onnx_mem.plan(record, **words_)
+    top, floor = base.baseline["peak_bytes"], (base.json["class_bound"] or {}).get("floor_bytes") or base.minimum_bytes
+    plain = outcome(made(build), inputs)
+    plain_flops = flops_of(made(build), inputs)
+    rows = []
+    for share in SHARES:
+        budget = int(floor + share * (top - floor))
+        began = time.monotonic()
+        plan = onnx_mem.plan(record, budget=f"{budget}B", **words_)
+        row = {"model": name, "budget": budget, "baseline": top, "wrong": []}
+        rows.append(row)
+        if not plan.fits:
+            row["wrong"].append("no plan")
+            continue
+        chosen = plan.chosen_plan
+        row.update(segments=len(chosen["segments"]), promised=chosen["peak_bytes"], slowdown=chosen["slowdown"])
+        wrong = row["wrong"]
+        wrong += check_values(build, plan, inputs, plain)
+        measured = onnx_mem.measure(plan.apply(made(build)), inputs[0], kwargs=inputs[1], optimizer=optimizer, loss="mean")
+        row["measured"] = measured.peak_bytes
+        if abs(measured.peak_bytes / chosen["peak_bytes"] - 1) > PEAK_WITHIN:
+            wrong.append(f"peak {measured.peak_bytes / chosen['peak_bytes'] - 1:+.2%}")
+        if measured.peak_bytes > budget:
+            wrong.append("over the budget")
+        row["flops"] = flops_of(plan.apply(made(build)), inputs) - plain_flops
+        if row["flops"] != chosen["recompute_flops"]:
+            wrong.append(f"FLOPs {row['flops']:,} for {chosen['recompute_flops']:,}")
+        if share == SHARES[1]:
+            wrong += [f"DDP: {key}" for key in differences(plain, distributed(plan.apply(made(build)), inputs))]
+            if backend != "none":
+                row["compiled"] = compiled_difference(build, plan, inputs, backend)
+                if row["compiled"] > COMPILED_WITHIN:
+                    wrong.append(f"compiled {row['compiled']:.1g}")
+        row["seconds"] = time.monotonic() - began
+        print(described(row), flush=True)
+    return rows
+
+
+def described(row):
+    text = f"{row['model']:20} {row['segments']:3} segments  promised {row['promised']:12,}"
+    text += f" {row['measured'] / row['promised'] - 1:+.3%}  {row['measured'] / row['baseline']:4.0%} of no plan"
+    text += f"  compiled {row['compiled']:.0e}" if "compiled" in row else ""
+    return text + f"  {row['seconds']:.0f} s  {'; '.join(row['wrong']) or 'equal'}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--backend", default="aot_eager", help="of torch.compile; none: do not compile")
+    parser.add_argument("--optimizer", default="sgd")
+    parser.add_argument("--json", help="a file for the figures")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    rows = []
+    for name in args.models or MODELS:
+        try:
+            rows += check(name, args.backend, args.optimizer)
+        except Exception as e:    # a crash is a finding, and other models follow
+            rows.append({"model": name, "wrong": [f"{type(e).__name__}: {e}"]})
+            print(f"{name:20} {type(e).__name__}: {str(e)[:500]}", flush=True)
+    if args.json:
+        with open(args.json, "w") as f:
+            json.dump({"torch": torch.__version__, "rows": rows}, f, indent=1)
+    bad = [row for row in rows if row["wrong"]]
+    print(f"{len(rows) - len(bad)} of {len(rows)} plans as promised, on {len({r['model'] for r in rows})} models")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
