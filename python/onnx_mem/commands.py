@@ -48,6 +48,9 @@ def _asked(command, models, args, kwargs, batch_dim, options):
         answer, code = run_emitted(arguments, files.name)
         made = answer_of(answer, arguments, files)
         made.code = code
+        if hasattr(models[0], "gradient_checkpointing_enable"):
+            from ._checkpoint.hugging_face import beside
+            made.beside = beside(models[0], arguments, made, files.name)
         return made
     return answer_of(run_json(arguments), arguments, files)
 

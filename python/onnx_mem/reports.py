@@ -103,6 +103,7 @@ class Plan(Answer):
 
     Attributes:
       code: the Python of `--emit pytorch`, which applies it without this package; "" without a chosen plan.
+      beside: for a model of transformers with a budget, what its own switch takes.
     """
     status: str | None = None
     budget_bytes: int | None = None
@@ -111,6 +112,7 @@ class Plan(Answer):
     chosen: int | None = None
     plans: list[dict] = dataclasses.field(default_factory=list)
     code: str = dataclasses.field(default="", repr=False)
+    beside: str = ""
 
     def apply(self, model):
         """Puts the chosen plan on the model, in place, and returns it: checkpoint(model, self)."""
@@ -126,7 +128,8 @@ class Plan(Answer):
         """The entry of `plans` that was chosen: segments, peak_bytes, slowdown ..."""
         return next((p for p in self.plans if p.get("id") == self.chosen), None)
 
-    __str__ = Answer.__str__
+    def __str__(self) -> str:
+        return Answer.__str__(self) + (f"\n  {self.beside}\n" if self.beside else "")
 
 
 @dataclasses.dataclass

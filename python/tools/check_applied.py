@@ -103,7 +103,7 @@ def words(length=48, vocabulary=500, **more):
 
 def torchvision_model(name, **options):
     import torchvision
-    return torchvision.models.get_model(name, **options)
+    return getattr(torchvision.models, name)(**options)
 
 
 def timm_model(name, **options):
@@ -120,15 +120,17 @@ SMALL = {"num_hidden_layers": 6, "hidden_size": 128, "num_attention_heads": 4, "
          "vocab_size": 500}
 
 MODELS = {
-    "resnet101": (lambda: torchvision_model("resnet101", width_per_group=16), images()),
+    "resnet101": (lambda: torchvision_model("resnet101", width_per_group=8, num_classes=10), images()),
     "mobilenet_v3_large": (lambda: torchvision_model("mobilenet_v3_large"), images()),
-    "densenet121": (lambda: torchvision_model("densenet121"), images()),
-    "swin_t": (lambda: torchvision_model("swin_t"), images()),
-    "convnext_tiny": (lambda: torchvision_model("convnext_tiny"), images()),
-    "vit_b_32": (lambda: torchvision_model("vit_b_32", image_size=128), images(128)),
+    "densenet": (lambda: torchvision_model("DenseNet", growth_rate=12, block_config=(4, 6, 6, 4)), images()),
+    "swin": (lambda: torchvision_model("SwinTransformer", patch_size=[4, 4], embed_dim=24, depths=[2, 2, 4, 2],
+                                         num_heads=[2, 4, 4, 8], window_size=[4, 4], num_classes=10,
+                                         stochastic_depth_prob=0.1), images()),
+    "convnext": (lambda: timm_model("convnext_atto", drop_path_rate=0.1), images()),
+    "vit": (lambda: timm_model("vit_tiny_patch16_224", img_size=64, depth=8), images()),
     "efficientnet_b0": (lambda: timm_model("efficientnet_b0", drop_path_rate=0.2), images()),
-    "regnety_008": (lambda: timm_model("regnety_008"), images()),
-    "mixer_s32": (lambda: timm_model("mixer_s32_224", img_size=128), images(128)),
+    "regnety": (lambda: timm_model("regnety_002"), images()),
+    "mixer": (lambda: timm_model("mixer_s32_224", img_size=64, embed_dim=128, num_blocks=6), images()),
     "unet": (UNet, images()),
     "mixed": (Mixed, lambda: ((torch.randn(BATCH, 20, 48),), {})),
     "gpt2": (lambda: hf("GPT2LMHeadModel", "GPT2Config", n_layer=6, n_embd=128, n_head=4, vocab_size=500), words()),

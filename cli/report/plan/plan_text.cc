@@ -13,6 +13,7 @@
 #include "cli/report/plan/plan_report.h"
 #include "cli/report/plan/plan_words.h"
 #include "cli/report/text/text_parts.h"
+#include "planner/plans/code/name_patterns.h"
 #include "planner/plans/search/curve.h"
 
 namespace onnx_mem {
@@ -30,11 +31,6 @@ std::string Title(std::string_view text, const Screen& screen) {
 }
 
 std::string Times(double slowdown) { return absl::StrFormat("x%.3f", 1 + slowdown); }
-
-double FlopsSlowdown(const PlanAnswer& answer, const Measured& measured) {
-  const auto step = static_cast<double>(answer.baseline_forward_flops + answer.baseline_backward_flops);
-  return step > 0 ? static_cast<double>(measured.recompute_flops) / step : 0;
-}
 
 std::string ChosenText(const PlanPart& part, const Screen& screen) {
   const PlanAnswer& answer = part.answer;
@@ -55,7 +51,7 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
       Painted(absl::StrFormat("%s %s", FormatBytesIn(then, screen.units), LineName(part)), Paint::kBold, screen);
   absl::StrAppendFormat(&text, " (now %s%s%s)", FormatBytesIn(now, screen.units), limits.empty() ? "" : ", ", limits);
   const double change = now > 0 ? 100 * (1 - static_cast<double>(then) / static_cast<double>(now)) : 0;
-  absl::StrAppendFormat(&text, "   -%.0f %%   for %s\n", change, MoreOf(part, chosen.slowdown));
+  absl::StrAppendFormat(&text, "   -%.0f %%   for %s\n", change, BothPrices(part, chosen));
   return text;
 }
 
@@ -71,6 +67,42 @@ std::string SegmentName(const PlannedSegment& segment) {
   return RangeName(segment) + (segment.segment.keep.empty() ? "" : ", keeping products");
 }
 
+// Repeated blocks are one row.
+struct SegmentsRow {
+  std::string name;
+  size_t count = 1;
+  size_t ops = 0;
+  int64_t saves_bytes = 0;
+  int64_t cost = 0;
+};
+
+std::vector<SegmentsRow> SegmentRows(const ModulePlan& plan) {
+  std::vector<std::string> names, kinds;
+  for (const PlannedSegment& segment : plan.segments) {
+    names.push_back(segment.segment.modules.size() == 1 ? segment.segment.modules.front() : "");
+    kinds.push_back(segment.segment.keep.empty() ? "" : ", keeping products");
+  }
+  std::vector<SegmentsRow> rows;
+  for (const NameGroup& group : GroupNames(names, kinds)) {
+    const size_t first = group.members.front();
+    SegmentsRow row{.name = group.numbers.empty() ? SegmentName(plan.segments[first]) : TextOf(group) + kinds[first],
+                    .count = group.members.size()};
+    for (size_t member : group.members) {
+      row.ops += plan.segments[member].nodes.size();
+      row.saves_bytes += plan.segments[member].saves_bytes;
+      row.cost += plan.segments[member].cost;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// A part of what the plan costs, as a share of the step.
+double ShareOfStep(const PlanPart& part, const ModulePlan& plan, int64_t cost) {
+  const int64_t whole = CostOn(part.request.cost_line, plan.measured);
+  return whole > 0 ? plan.measured.slowdown * static_cast<double>(cost) / static_cast<double>(whole) : 0;
+}
+
 std::string SegmentsText(const Report& report, const Screen& screen) {
   const PlanAnswer& answer = std::get<PlanPart>(report.part).answer;
   if (!answer.chosen) return "";
@@ -79,28 +111,28 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
   const auto share = [](int64_t part, int64_t whole) {
     return whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
   };
-  std::string text = Title(absl::StrFormat("Checkpoint %d segment%s (%.0f %% of the forward runs twice)",
+  std::string text = Title(absl::StrFormat("Checkpoint %d segment%s (%.0f %% of the forward's FLOPs run twice)",
                                            plan.segments.size(), plan.segments.size() == 1 ? "" : "s",
                                            share(plan.measured.recompute_flops, answer.baseline_forward_flops)),
                            screen);
   TextTable table;
   table.columns = {
       {.right = true}, {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {.right = true}};
-  table.rows = {{"#", "modules", "ops", "frees", "recompute"}};
+  table.rows = {{"#", "modules", "ops", "frees", "costs"}};
+  const std::vector<SegmentsRow> rows = SegmentRows(plan);
   int64_t largest = 0;
-  for (const PlannedSegment& segment : plan.segments) largest = std::max(largest, segment.saves_bytes);
+  for (const SegmentsRow& row : rows) largest = std::max(largest, row.saves_bytes);
   const ByteUnit unit = ColumnUnit(largest, screen.units);
-  const size_t most = report.top_given && report.top == 0 ? plan.segments.size() : kSegments;
-  const int64_t step_flops = answer.baseline_forward_flops + answer.baseline_backward_flops;
-  for (size_t i = 0; i < std::min(most, plan.segments.size()); ++i) {
-    const PlannedSegment& segment = plan.segments[i];
-    table.rows.push_back({absl::StrFormat("%d", i + 1), SegmentName(segment),
-                          absl::StrFormat("%d", segment.nodes.size()), SizeIn(segment.saves_bytes, unit),
-                          absl::StrFormat("+%.1f %%", share(segment.recompute_flops, step_flops))});
+  const size_t most = report.top_given && report.top == 0 ? rows.size() : kSegments;
+  for (size_t i = 0; i < std::min(most, rows.size()); ++i) {
+    const SegmentsRow& row = rows[i];
+    table.rows.push_back({row.count == 1 ? "" : absl::StrFormat("%d x", row.count), row.name,
+                          absl::StrFormat("%d", row.ops), SizeIn(row.saves_bytes, unit),
+                          MoreOf(*report.plan, ShareOfStep(*report.plan, plan, row.cost))});
   }
   for (const std::string& line : Aligned(std::move(table), 2 * kIndent, kGap, screen)) text += line + '\n';
-  if (plan.segments.size() > most) {
-    absl::StrAppendFormat(&text, "%s(%d more: -n 0)\n", std::string(2 * kIndent, ' '), plan.segments.size() - most);
+  if (rows.size() > most) {
+    absl::StrAppendFormat(&text, "%s(%d more: -n 0)\n", std::string(2 * kIndent, ' '), rows.size() - most);
   }
   return text;
 }
@@ -148,7 +180,7 @@ std::string CurveText(const Report& report, const Screen& screen) {
     }
     table.rows.push_back({answer.chosen == i ? ">" : "", Shortened(plan.label, kName, screen.utf8),
                           FormatBytesIn(plan.measured.device_bytes, unit),
-                          FormatBytesIn(plan.measured.peak_bytes, unit), Times(FlopsSlowdown(answer, plan.measured)),
+                          FormatBytesIn(plan.measured.peak_bytes, unit), Times(plan.measured.flops_slowdown),
                           Times(plan.measured.time_slowdown), Bar(bytes, kBar, screen.utf8), mark});
   }
   std::string text = Title("Trade-off", screen);

@@ -114,6 +114,12 @@ std::string MoreOf(const PlanPart& part, double slowdown) {
          (part.request.cost_line == CostLine::kTime ? " time" : " compute");
 }
 
+std::string BothPrices(const PlanPart& part, const Measured& measured) {
+  const bool time = part.request.cost_line == CostLine::kTime;
+  return absl::StrFormat("%s (+%.1f %% %s)", MoreOf(part, measured.slowdown),
+                         100 * (time ? measured.flops_slowdown : measured.time_slowdown), time ? "compute" : "time");
+}
+
 std::string Limits(const PlanPart& part, const Screen& screen) {
   std::vector<std::string> limits;
   if (part.request.budget_bytes) {

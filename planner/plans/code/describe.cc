@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "planner/plans/code/name_patterns.h"
 #include "planner/plans/measure/index.h"
 
 namespace onnx_mem {
@@ -34,6 +35,12 @@ std::string LabelOf(const Profile& profile, const Choice& choice) {
   }
   std::string label = absl::StrJoin(labels, ", ");
   if (label.size() <= kLongestLabel) return label;
+  std::vector<std::string> patterns;
+  for (const NameGroup& group : GroupNames(labels, std::vector<std::string>(labels.size()))) {
+    patterns.push_back(TextOf(group));
+  }
+  label = absl::StrJoin(patterns, ", ");
+  if (label.size() <= kLongestLabel) return label;
   return absl::StrCat(choice.size(), blocks ? " blocks" : " segments");
 }
 
@@ -61,6 +68,7 @@ ModulePlan Described(const Graph& graph, const Profile& profile, const Choice& c
     segment.nodes = NodesBetween(graph, candidate.first, candidate.last);
     segment.saves_bytes = profile.figures[Index(c)].saves_bytes;
     segment.recompute_flops = profile.figures[Index(c)].recompute_flops;
+    segment.cost = profile.figures[Index(c)].cost;
     plan.segments.push_back(std::move(segment));
   }
   return plan;

@@ -12,6 +12,7 @@
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
 #include "applied_code.h"
+#include "planner/plans/code/name_patterns.h"
 #include "planner/plans/code/wrapping.h"
 
 namespace onnx_mem {
@@ -97,19 +98,63 @@ std::vector<int64_t> ParametersOf(const Lowered& lowered, const ModuleNodes& mod
   return counts;
 }
 
-std::string Entry(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve,
-                  const std::vector<int64_t>& parameters) {
-  return absl::StrCat(
-      "    {\"modules\": ", QuotedList(wrapping.segment.modules),
+// One entry of PLAN.
+struct Entry {
+  std::vector<std::string> modules;
+  std::string settings;  // the rest of its dict
+  int64_t frees_bytes = 0;
+  int calls = 1;
+};
+
+Entry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve,
+              const std::vector<int64_t>& parameters) {
+  Entry entry{wrapping.segment.modules, "", segment.saves_bytes, wrapping.calls};
+  entry.settings = absl::StrCat(
       ", \"preserve_rng_state\": ", preserve ? "True" : "False",
       parameters.empty() ? "" : absl::StrCat(", \"parameters\": [", absl::StrJoin(parameters, ", "), "]"),
-      segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)),
-      "},  # frees ", Thousands(segment.saves_bytes), " bytes",
-      wrapping.calls > 1 ? absl::StrCat(", in each of ", wrapping.calls, " calls") : "", "\n");
+      segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)));
+  return entry;
+}
+
+std::string EntryText(const Entry& entry) {
+  return absl::StrCat("    {\"modules\": ", QuotedList(entry.modules), entry.settings, "},  # frees ",
+                      Thousands(entry.frees_bytes), " bytes",
+                      entry.calls > 1 ? absl::StrCat(", in each of ", entry.calls, " calls") : "", "\n");
+}
+
+// Entries of repeated blocks, that differ in a number, as one comprehension.
+std::string GroupText(const NameGroup& group, const std::vector<Entry>& entries) {
+  const std::vector<int64_t>& numbers = group.numbers;
+  const int64_t step = StepOf(numbers);
+  const std::string which =
+      step == 0 ? absl::StrCat("(", absl::StrJoin(numbers, ", "), ")")
+                : absl::StrCat("range(", numbers.front(), ", ", numbers.back() + 1,
+                               step == 1 ? ")" : absl::StrCat(", ", step, ")"));
+  int64_t bytes = 0;
+  for (size_t member : group.members) bytes += entries[member].frees_bytes;
+  const Entry& first = entries[group.members.front()];
+  return absl::StrCat("    *({\"modules\": [f", Quoted(absl::StrCat(group.before, "{i}", group.after)), "]",
+                      first.settings, "}\n      for i in ", which, "),  # ", numbers.size(), ", which free ",
+                      Thousands(bytes), " bytes\n");
+}
+
+std::string EntriesText(const std::vector<Entry>& entries) {
+  std::vector<std::string> names, kinds;
+  for (const Entry& entry : entries) {
+    const bool alone = entry.modules.size() != 1 || entry.calls > 1 ||
+                       entry.modules.front().find_first_of("{}") != std::string::npos;
+    names.push_back(alone ? "" : entry.modules.front());
+    kinds.push_back(entry.settings);
+  }
+  std::string text;
+  for (const NameGroup& group : GroupNames(names, kinds)) {
+    Append(text, group.numbers.empty() ? EntryText(entries[group.members.front()]) : GroupText(group, entries));
+  }
+  return text;
 }
 
 struct Parts {
-  std::string entries;
+  std::vector<Entry> entries;
   std::string left_out;  // comments
   int64_t left_out_count = 0;
 };
@@ -138,8 +183,8 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
       continue;
     }
     // An export in evaluation mode has lost its dropouts: there the generator's state is kept to be safe.
-    Append(parts.entries, Entry(wrapping, segment, wrapping.random || !lowered.training_form,
-                                ParametersOf(lowered, modules, wrapping.segment)));
+    parts.entries.push_back(EntryOf(wrapping, segment, wrapping.random || !lowered.training_form,
+                                    ParametersOf(lowered, modules, wrapping.segment)));
   }
   EmittedCode code;
   code.text = Header(info, baseline, plan, card);
@@ -147,7 +192,7 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   Append(code.text, kUsage);
   const std::string wrapper = WrapperOf(lowered);
   absl::StrAppend(&code.text, "EXPORT_WRAPPER = ", Quoted(wrapper.empty() ? "" : wrapper + "."), "\n");
-  absl::StrAppend(&code.text, "PLAN = [\n", parts.entries, "]\n\n\n");
+  absl::StrAppend(&code.text, "PLAN = [\n", EntriesText(parts.entries), "]\n\n\n");
   Append(code.text, kApplyPlan);
   Append(code.text, kAppliedCode);
   if (parts.left_out_count > 0) {

@@ -55,6 +55,7 @@ struct PlannedSegment {
   std::vector<std::string> nodes;   // of the file, in order
   int64_t saves_bytes = 0;          // held at the end of the forward without it, minus with it alone
   int64_t recompute_flops = 0;      // of its re-run
+  int64_t cost = 0;                 // of its re-run, by the cost line
 };
 
 struct ModulePlan {

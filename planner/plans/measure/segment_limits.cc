@@ -55,6 +55,7 @@ class Limiter {
     node_of_step_.assign(program_.steps.size(), -1);
     steps_of_node_.resize(Index(count_));
     is_saver_.assign(Index(count_), false);
+    own_until_.assign(Index(count_), -1);
     for (const SavedTrace& saved : trace_.saved) {
       if (saved.node >= 0 && saved.node < count_ && !saved.buffers.empty()) is_saver_[Index(saved.node)] = true;
     }
@@ -75,6 +76,7 @@ class Limiter {
         entry.maker = made_by;
         entry.begin = program_.buffers[id].begin.value();
         entry.savers.push_back(by);
+        if (by == made_by) own_until_[Index(by)] = std::max(own_until_[Index(by)], entry.begin);
         if (by == count_ || by == made_by) continue;
         const std::vector<BufferId>& read = reads[Index(by)];
         if (std::find(read.begin(), read.end(), id) == read.end()) entry.maker = kNever;
@@ -124,12 +126,12 @@ class Limiter {
       last_saver = n;
     }
     saves_.back() = last_saver >= 0;
-    // The second run stops at the last node that saves, maybe before it computes.
+    // The second run stops at the last node that saves: before it computes, unless it saves what it makes.
     bool runs_again = false;
-    for (int32_t n = c.first; n < last_saver; ++n) {
+    for (int32_t n = c.first; n <= last_saver; ++n) {
       for (const auto& [begin, end] : steps_of_node_[Index(n)]) {
         for (int32_t s = begin; s < end; ++s) {
-          if (Keeps(c, s)) continue;
+          if (Keeps(c, s) || (n == last_saver && s > own_until_[Index(n)])) continue;
           range.cost += cost_[Index(s)];
           runs_again = true;
         }
@@ -237,6 +239,7 @@ class Limiter {
   std::vector<int32_t> node_of_step_;  // of the forward; -1
   std::vector<std::vector<std::pair<int32_t, int32_t>>> steps_of_node_;  // of the forward: begins and ends
   std::vector<bool> is_saver_;         // by node
+  std::vector<int32_t> own_until_;     // by node: the last step that makes what the node itself saves; -1
   std::vector<bool> saves_;            // by candidate: some node of it saves something
   std::vector<Held> held_;             // rising makers
   int64_t uncertain_bytes_ = 0;

@@ -184,6 +184,7 @@ class ModelPlanner {
       PlannedSegment planned{.segment = segment, .nodes = segment.nodes};
       planned.saves_bytes = accountant_.baseline().end_of_forward_bytes - alone.end_of_forward_bytes;
       planned.recompute_flops = alone.recompute_flops - accountant_.baseline().recompute_flops;
+      planned.cost = accountant_.ScoreOf(alone).cost;
       plan.segments.push_back(std::move(planned));
     }
     plans_.push_back(std::move(plan));

@@ -90,9 +90,11 @@ def _check_sizes(known, entries):
     for entry, names in entries:
         for name, told in zip(names, entry.get("parameters", [])):
             own = sum(p.numel() for p in known[name].parameters())
-            if own != told:
-                raise ValueError(f"not the model that the plan was made for: {name!r} has {own:,} parameters, "
-                                 f"in the analysed model {told:,}")
+            differs = f"{name!r} has {own:,} parameters, in the analysed model {told:,}"
+            if own < told:
+                raise ValueError("not the model that the plan was made for: " + differs)
+            if own > told:    # a file shows no parameters that nothing reads
+                warnings.warn(differs + ": if that is another model, the plan's figures are not its own", stacklevel=4)
 
 
 def _assigned(known, entries):

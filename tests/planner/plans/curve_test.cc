@@ -77,7 +77,9 @@ TEST(Choose, TheLeastWithinTheSlowdown) {
 TEST(Choose, TheKneeWithoutALimit) {
   const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("knee", 45, 145, 5), Plan("c", 40, 140, 40)},
                                BudgetLine::kDevice, CostLine::kFlops);
-  EXPECT_EQ(Choose(curve, PlanRequest{}), 1);
+  PlanRequest request;
+  request.cost_line = CostLine::kFlops;
+  EXPECT_EQ(Choose(curve, request), 1);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -53,20 +55,28 @@ TEST(EmitPytorch, SaysWhatThePlanIsFor) {
   EXPECT_FALSE(absl::StrContains(code.text, "folder"));
 }
 
-TEST(EmitPytorch, SingleModulesNeedNoCodeForRuns) {
+TEST(EmitPytorch, SegmentsAreEntries) {
   const EmittedCode code = Emit(LowerChain({"/0/MatMul", "/1/MatMul", "/2/MatMul"}), PlanOf({{"0"}, {"2"}}));
   EXPECT_TRUE(
       absl::StrContains(code.text,
                         "PLAN = [\n    {\"modules\": [\"0\"], \"preserve_rng_state\": True},  # frees 1,234 bytes\n"
                         "    {\"modules\": [\"2\"], "));
-  EXPECT_FALSE(absl::StrContains(code.text, "_wrap_children"));
   EXPECT_TRUE(code.diagnostics.empty());
 }
 
-TEST(EmitPytorch, ARunComesWithTheCodeForIt) {
-  const EmittedCode code = Emit(LowerChain({"/0/MatMul", "/1/MatMul", "/2/MatMul"}), PlanOf({{"0", "1"}}));
-  EXPECT_TRUE(absl::StrContains(code.text, "{\"modules\": [\"0\", \"1\"]"));
-  EXPECT_TRUE(absl::StrContains(code.text, "def _wrap_children"));
+TEST(EmitPytorch, ARunIsOneEntryAndRepeatedBlocksAreOneLine) {
+  const Lowered lowered = LowerChain({"/0/MatMul", "/1/MatMul", "/2/MatMul"});
+  EXPECT_TRUE(absl::StrContains(Emit(lowered, PlanOf({{"0", "1"}})).text, "{\"modules\": [\"0\", \"1\"]"));
+  EXPECT_TRUE(absl::StrContains(Emit(lowered, PlanOf({{"0"}, {"1"}, {"2"}})).text,
+                                "    *({\"modules\": [f\"{i}\"], \"preserve_rng_state\": True}\n"
+                                "      for i in range(0, 3)),  # 3, which free 3,702 bytes\n"));
+}
+
+TEST(EmitPytorch, EndsWithThePackagesOwnCode) {
+  std::ifstream file(std::string(ONNX_MEM_SOURCE_DIR) + "/python/onnx_mem/_checkpoint/applied.py");
+  const std::string own((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  ASSERT_FALSE(own.empty());
+  EXPECT_TRUE(Emit(LowerChain({"/0/MatMul", "/1/MatMul", "/2/MatMul"}), PlanOf({{"0"}})).text.ends_with(own));
 }
 
 TEST(EmitPytorch, WhatOnlyAnEditCanWrapIsLeftOutAndSaid) {

@@ -101,6 +101,7 @@ TEST(PlanModel, BeatsTheChoicesByHandOfResNet50) {
   const Loaded loaded = Load("resnet50.train.ts.op17.onnx", 64);
   PlanRequest request = Request(120);
   request.time_limit_s = 20;  // unoptimised, the iterations take seconds
+  request.cost_line = CostLine::kFlops;
   request.budget_line = BudgetLine::kLive;
   const auto chosen = [&](int64_t budget) {
     request.budget_bytes = budget;
@@ -131,6 +132,7 @@ TEST(PlanModel, IsProvenOptimalAmongModuleLevelSegments) {
     const Loaded loaded = Load(name, batch);
     PlanRequest request = Request(200);
     request.budget_line = BudgetLine::kLive;
+    request.cost_line = CostLine::kFlops;
     const PlanAnswer whole = Answer(loaded, request);
     ASSERT_TRUE(whole.class_bound.has_value());
     const int64_t floor = whole.class_bound->floor_bytes;
