@@ -236,10 +236,13 @@ bool IsMap(const Draft& draft, NodeId id) {
 // Of features and sequences: behind any activation.
 bool IsOfFeatures(const Draft& draft, NodeId id) { return !IsMap(draft, id); }
 
-bool IsAddedToStream(const Draft& draft, TensorId result) {
-  return std::any_of(draft.readers(result).begin(), draft.readers(result).end(), [&](NodeId reader) {
+bool IsAddedToStream(const Draft& draft, TensorId result, int depth = 0) {
+  constexpr int kMostNorms = 2;
+  if (depth > kMostNorms) return false;
+  const std::vector<NodeId>& readers = draft.readers(result);
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const Node& node = draft.node(reader);
-    return node.op == "add" || (IsOneOf(kNorms, node.op) && IsAddedToStream(draft, node.outputs[0]));
+    return node.op == "add" || (IsOneOf(kNorms, node.op) && IsAddedToStream(draft, node.outputs[0], depth + 1));
   });
 }
 
