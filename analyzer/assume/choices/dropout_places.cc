@@ -212,78 +212,15 @@ int64_t SavedBytes(const Draft& draft, const DropoutSpot& spot) {
   return elements * (spot.place == DropoutPlace::kMask ? 1 : 1 + RowOf(result.dtype).bits / 8);
 }
 
-bool IsActivationOfLayer(const Draft& draft, NodeId id) {
+// Activations behind which some model may drop: many drop behind each (MONAI's blocks of convolution, norm, dropout and
+// activation), few behind some. What the next child of an nn.Sequential reads was not dropped.
+bool IsPossible(const Draft& draft, NodeId id) {
   const Node& node = draft.node(id);
-  if (!IsOneOf(kActivations, node.op)) return false;
+  if (!IsOneOf(kActivations, node.op) || IsFollowedAtOnce(draft, id)) return false;
   const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
-  return maker.valid() && (IsLinear(draft.node(maker)) || draft.node(maker).op == "conv" ||
-                           IsOneOf(kNorms, draft.node(maker).op));
-}
-
-// The layer that made what `id` activates, through a norm.
-NodeId LayerBefore(const Draft& draft, NodeId id) {
-  NodeId maker = MakerBeforeViews(draft, draft.node(id).inputs[0]);
-  while (maker.valid() && IsOneOf(kNorms, draft.node(maker).op))
-    maker = MakerBeforeViews(draft, draft.node(maker).inputs[0]);
-  return maker;
-}
-
-bool IsMap(const Draft& draft, NodeId id) {
-  constexpr int64_t kRankOfMaps = 4;
-  return draft.tensor(draft.node(id).outputs[0]).shape.rank() >= kRankOfMaps;
-}
-
-// Of features and sequences: behind any activation.
-bool IsOfFeatures(const Draft& draft, NodeId id) { return !IsMap(draft, id); }
-
-bool IsAddedToStream(const Draft& draft, TensorId result) {
-  return std::any_of(draft.readers(result).begin(), draft.readers(result).end(), [&](NodeId reader) {
-    const Node& node = draft.node(reader);
-    return node.op == "add" || (IsOneOf(kNorms, node.op) && IsAddedToStream(draft, node.outputs[0]));
-  });
-}
-
-// self.conv2(self.drop(relu(self.conv1(x)))) + x: between the layers of a residual branch (Zagoruyko and Komodakis
-// 2016, 2.4).
-bool IsInsideBranch(const Draft& draft, NodeId id) {
-  const NodeId layer = ReaderAfterViews(draft, draft.node(id).outputs[0]);
-  return layer.valid() && draft.node(layer).op == "conv" && IsAddedToStream(draft, draft.node(layer).outputs[0]);
-}
-
-// Where a stage ends: ahead of a pool, or behind a layer with a stride. Dropout2d stands there in small networks of
-// convolutions and in encoders.
-bool EndsAStage(const Draft& draft, NodeId id) {
-  for (NodeId reader : draft.readers(draft.node(id).outputs[0])) {
-    const std::string& op = draft.node(reader).op;
-    if (op == "mean" || op.find("pool") != std::string::npos) return true;
-  }
-  const NodeId layer = LayerBefore(draft, id);
-  if (!layer.valid() || draft.node(layer).op != "conv") return false;
-  const std::vector<int64_t> stride = IntsAttribute(draft.node(layer), "stride");
-  return std::any_of(stride.begin(), stride.end(), [](int64_t step) { return step > 1; });
-}
-
-// Where some model drops behind activations, one row for each habit. Nobody has two of them on maps.
-struct DropHabit {
-  bool (*is_place)(const Draft& draft, NodeId id);
-  bool of_maps;
-};
-constexpr DropHabit kDropHabits[] = {{IsOfFeatures, false}, {IsInsideBranch, true}, {EndsAStage, true}};
-
-std::vector<DropoutSpot> PossibleSpots(const Draft& draft, const std::unordered_set<int32_t>& usual) {
-  std::vector<DropoutSpot> features, maps;
-  for (const DropHabit& habit : kDropHabits) {
-    std::vector<DropoutSpot> spots;
-    for (NodeId id : draft.InOrder()) {
-      const bool open = !usual.contains(id.value()) && IsActivationOfLayer(draft, id) && IsMap(draft, id) == habit.of_maps;
-      if (open && habit.is_place(draft, id) && !IsFollowedAtOnce(draft, id))
-        spots.push_back({id, DropoutPlace::kMaskAndResult});
-    }
-    std::vector<DropoutSpot>& best = habit.of_maps ? maps : features;
-    if (DropoutBytes(draft, spots) > DropoutBytes(draft, best)) best = std::move(spots);
-  }
-  features.insert(features.end(), maps.begin(), maps.end());
-  return features;
+  if (!maker.valid()) return false;
+  const Node& before = draft.node(maker);
+  return IsLinear(before) || before.op == "conv" || IsOneOf(kNorms, before.op);
 }
 
 // True if `node` or its module matches and what it makes is read outside of that module.
@@ -308,7 +245,11 @@ DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& o
   }
   std::erase_if(spots.usual, [&](const DropoutSpot& spot) { return IsFollowedAtOnce(draft, spot.node); });
   spots.usual_bytes = DropoutBytes(draft, spots.usual);
-  spots.possible = PossibleSpots(draft, NodesOf(spots.usual));
+  const std::unordered_set<int32_t> usual = NodesOf(spots.usual);
+  for (NodeId id : draft.InOrder()) {
+    const bool known = usual.contains(id.value());
+    if (!known && IsPossible(draft, id)) spots.possible.push_back({id, DropoutPlace::kMaskAndResult});
+  }
   spots.most_bytes = spots.usual_bytes + DropoutBytes(draft, spots.possible);
   return spots;
 }

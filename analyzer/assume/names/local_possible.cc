@@ -1,6 +1,5 @@
 // The part of locals.h about what may be: names that no habit tells of, but that code like this may give.
 #include <algorithm>
-#include <limits>
 
 #include "absl/hash/hash.h"
 #include "analyzer/assume/names/locals.h"
@@ -14,7 +13,8 @@ bool Locals::ReadsLate(TensorId id, const Home& home) const {
   const std::vector<int32_t> units = ReadingUnits(id, home);
   if (units.size() < 2) return false;
   size_t steps = 0;
-  for (int32_t at = units.front(); at < units.back(); at = calls_.UnitEnd(at + 1, home.depth)) ++steps;
+  for (int32_t at = units.front(); at < units.back() && steps <= kStepsOfBranch; ++steps)
+    at = calls_.UnitEnd(at + 1, home.depth);
   return steps > kStepsOfBranch;
 }
 
@@ -76,7 +76,7 @@ bool Locals::IsPassedOn(int32_t call, const Home& home) const {
 }
 
 PossibleName Locals::PossibleNameOf(TensorId id) const {
-  constexpr size_t kAll = std::numeric_limits<size_t>::max(), kSeveral = 8;
+  constexpr size_t kSeveral = 8;
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid() || tensor.consumers.empty()) return {};
   const Home home = HomeOf(id);
@@ -85,7 +85,7 @@ PossibleName Locals::PossibleNameOf(TensorId id) const {
   const int32_t end = calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
   // d1 = self.d1(x); d2 = self.d2(d1); u1 = self.u1(d2, d1): code that needs several names may name all.
   if (skip_frames_.contains(home.frame) || collected_.contains({home.frame, RoundSignature(id)}))
-    return {end, home.frame, kAll};
+    return {end, home.frame, kAllNames};
   if (naming_frames_.contains(home.frame) && call >= 0 && !IsOfLoop(id, home)) return {end, home.frame, kSeveral};
   // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested,
   // x = self.relu(self.bn(self.conv(x))).

@@ -13,7 +13,9 @@
 #ifndef ONNX_MEM_ANALYZER_ASSUME_NAMES_LOCALS_H_
 #define ONNX_MEM_ANALYZER_ASSUME_NAMES_LOCALS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -24,6 +26,8 @@
 #include "analyzer/graph/graph.h"
 
 namespace onnx_mem::names {
+
+inline constexpr size_t kAllNames = std::numeric_limits<size_t>::max();
 
 // A name that a value may have.
 struct PossibleName {

@@ -4,7 +4,6 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,11 +31,17 @@ bool IsInsideOperator(const Graph& graph, TensorId id) {
 // A value that its function no longer reads, and that may still have a name there.
 struct IdleName {
   TensorId id;
-  TensorId storage;    // of which the value is a view, or the value
-  std::pair<int32_t, size_t> frame = {};  // and how many of them it may have at a time
+  TensorId storage;   // of which the value is a view, or the value
+  PossibleName name;
+  int32_t from = -1;  // the node after which it is likely gone
+};
+
+// Such values of one storage.
+struct Named {
+  TensorId storage;
   int64_t bytes = 0;
-  int32_t from = -1;   // the node after which it is likely gone
-  int32_t until = -1;  // and that after which it surely is
+  int32_t until = -1;
+  std::vector<const IdleName*> values = {};
 };
 
 // What the value is a view of.
@@ -51,24 +56,27 @@ TensorId StorageOf(const Graph& graph, TensorId id) {
 }
 
 // Of the values that a function has done with, only so many still have a name at a time: the largest.
-void NameTheLargest(std::vector<IdleName> idle, IdVector<TensorId, int32_t>& release) {
+void NameTheLargest(const Graph& graph, std::vector<IdleName> idle, IdVector<TensorId, int32_t>& release) {
   std::stable_sort(idle.begin(), idle.end(), [](const IdleName& a, const IdleName& b) { return a.from < b.from; });
-  std::map<std::pair<int32_t, size_t>, std::vector<IdleName>> named;  // by frame
-  for (const IdleName& name : idle) {
-    std::vector<IdleName>& others = named[name.frame];
-    std::erase_if(others, [&](const IdleName& other) { return other.until <= name.from; });
-    release[name.id] = name.until;
-    others.push_back(name);
-    std::set<TensorId> storages;
-    for (const IdleName& other : others) storages.insert(other.storage);
-    if (storages.size() <= name.frame.second) continue;
-    const auto least = std::min_element(others.begin(), others.end(),
-                                        [](const IdleName& a, const IdleName& b) { return a.bytes < b.bytes; });
-    const TensorId given_up = least->storage;
-    for (const IdleName& other : others) {
-      if (other.storage == given_up) release[other.id] = std::max(other.from, name.from);
+  std::map<std::pair<int32_t, size_t>, std::vector<Named>> named;  // by frame, and how many it may have
+  for (const IdleName& value : idle) {
+    const int32_t now = value.from;
+    release[value.id] = value.name.until;
+    std::vector<Named>& all = named[{value.name.frame, value.name.most}];
+    std::erase_if(all, [&](const Named& one) { return one.until <= now; });
+    auto own = std::find_if(all.begin(), all.end(), [&](const Named& one) { return one.storage == value.storage; });
+    if (own == all.end()) {
+      const Tensor& tensor = graph.tensors[value.storage];
+      all.push_back({value.storage, NumBytes(tensor.shape, tensor.dtype).value_or(0)});
+      own = all.end() - 1;
     }
-    std::erase_if(others, [&](const IdleName& other) { return other.storage == given_up; });
+    own->until = std::max(own->until, value.name.until);
+    own->values.push_back(&value);
+    if (all.size() <= value.name.most) continue;
+    const auto least =
+        std::min_element(all.begin(), all.end(), [](const Named& a, const Named& b) { return a.bytes < b.bytes; });
+    for (const IdleName* lost : least->values) release[lost->id] = std::max(lost->from, now);
+    all.erase(least);
   }
 }
 
@@ -103,15 +111,13 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules) {
     if (!names_more || told) continue;
     const PossibleName name = locals->PossibleNameOf(id);
     if (name.until <= last) continue;
-    if (rules == NameRules::kEveryName) {
+    if (rules == NameRules::kEveryName || name.most == kAllNames) {
       release[id] = name.until;
-      continue;
+    } else {
+      idle.push_back({id, StorageOf(graph, id), name, last});
     }
-    const TensorId storage = StorageOf(graph, id);
-    const int64_t bytes = NumBytes(graph.tensors[storage].shape, graph.tensors[storage].dtype).value_or(0);
-    idle.push_back({id, storage, {name.frame, name.most}, bytes, last, name.until});
   }
-  NameTheLargest(std::move(idle), release);
+  NameTheLargest(graph, std::move(idle), release);
   for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());
   return release;
 }

@@ -191,22 +191,6 @@ TEST(PeakBounds, AMaximumThatIsSubtractedMayBeDetached) {
   EXPECT_EQ(other.bounds.low_bytes, other.peak_bytes) << "a product is none of it";
 }
 
-// Activations of maps between layers that follow each other at once hide no dropout.
-TEST(PeakBounds, OnMapsADropoutMayStandWhereAStageEnds) {
-  constexpr std::string_view kStages = R"(g (float[8,8,16,16] x) => (float[8,8,8,8] y)
-      <float[8,8,3,3] wa = ["location": "none"], float[8,8,3,3] wb = ["location": "none"]>
-      { c = Conv <pads = [1, 1, 1, 1]> (x, wa)
-        r = Relu(c)
-        d = Conv <pads = [1, 1, 1, 1]> (r, wb)
-        s = Relu(d)
-        y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (s) })";
-  Workload workload;
-  workload.run.batch_norm = BatchNormMode::kAsIs;
-  const Bounded bounded = Bound(ParseGraph(std::string(kStages)), workload);
-  EXPECT_GT(bounded.bounds.high_bytes, bounded.peak_bytes);
-  EXPECT_LE(bounded.bounds.high_bytes, bounded.peak_bytes + 8 * 8 * 16 * 16 * 5) << "ahead of the pool, not behind r";
-}
-
 // y = x * sigmoid(x) of a class of the user's own: three tensors are alive at its product, with nn.SiLU two.
 TEST(InferenceBounds, ASiluOfTheUsersOwnHasAGate) {
   constexpr char kGated[] = R"(g (float[64,32] x) => (float[64,8] y)

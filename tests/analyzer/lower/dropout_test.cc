@@ -424,6 +424,28 @@ TEST(Dropout, WhatDropsBehindNormsIsSaidToo) {
   EXPECT_EQ(Dropouts(text, everywhere), 1);
 }
 
+// Children of an nn.Sequential one after the other: features.2 reads what features.1 gives, and nothing ran between.
+TEST(Dropout, NoneIsPossibleWhereTheNextChildReadsAtOnce) {
+  onnx_mem::Run everywhere;
+  everywhere.dropout = 0.1;
+  everywhere.dropout_everywhere = true;
+  const auto text = [](int second) {
+    return absl::StrCat(R"(
+    input x float32 2x4x8x8
+    weight features.0.weight float32 4x4x3x3
+    weight last.weight float32 4x4x3x3
+    weight w.weight float32 4x4x3x3
+    /features/features.0/Conv = Conv(x, features.0.weight) -> a float32 2x4x6x6
+    /features/features.1/Relu = Relu(a) -> r float32 2x4x6x6
+    /features/features.)", second, R"(/Conv = Conv(r, last.weight) -> b float32 2x4x4x4
+    /w/Conv = Conv(b, w.weight) -> y float32 2x4x2x2
+    output y
+  )");
+  };
+  EXPECT_EQ(Dropouts(text(2), everywhere), 0) << LowerText(text(2), everywhere);
+  EXPECT_NE(LowerText(text(3), everywhere).find("r/dropout"), std::string::npos) << "a number is missing";
+}
+
 // DeepLab: what the joined convolutions of several dilations are projected to.
 TEST(DropoutRecipe, APyramidOfDilatedConvolutionsDropsItsProjection) {
   std::string text = "input x float32 2x4x8x8\nweight p.weight float32 4x12x1x1\nweight q.weight float32 3x4x1x1\n";
