@@ -211,7 +211,7 @@ export function makeTimeline(view) {
       level(context, size, run.limitBytes, "limit for tensors " + formatBytes(run.limitBytes), colours.limit);
     }
     if (view.basePeak && view.basePeak !== run.peakBytes) {
-      level(context, size, view.basePeak, "peak without a plan " + formatBytes(view.basePeak), colours.soft);
+      level(context, size, view.basePeak, view.baseWords + formatBytes(view.basePeak), colours.soft);
     }
     if (view.from <= run.peakStep && run.peakStep < view.to && view.hidden.size === 0) {
       const x = (scale.x(run.peakStep) + scale.x(run.peakStep + 1)) / 2;

@@ -72,7 +72,7 @@ constexpr auto kGranularities = std::to_array<Choice<Granularity>>(
 constexpr auto kCostLines = std::to_array<Choice<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
 constexpr auto kFormats = std::to_array<Choice<std::string_view>>(
     {{"table", "table", "text txt"}, {"json", "json"}, {"csv", "csv"}, {"md", "md", "markdown"},
-     {"html", "html", "htm page"}});
+     {"html", "html", "htm page"}, {"svg", "svg"}, {"trace", "trace", "perfetto"}, {"folded", "folded", "collapsed"}});
 constexpr auto kLikes = std::to_array<Choice<bool>>({{"base", true}});
 constexpr auto kColors = std::to_array<Choice<ColorChoice>>({{"auto", ColorChoice::kAuto},
                                                              {"always", ColorChoice::kAlways, "yes on"},
@@ -397,7 +397,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kAnalyzeCommand | kCompareCommand,
      "list what holds the memory at the peak",
      [](std::string_view text, Options& options) { return Choose(text, kBys, options.by); }},
-    {"-f", "--format", "table|json|csv|md|html", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand | kPlanCommand,
+    {"-f", "--format", "table|json|csv|md|html|svg|trace|folded", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand | kPlanCommand,
      "of the report (table)",
      [](std::string_view text, Options& options) { return ChooseName(text, kFormats, options.format); }},
     {"-o", "--export", "[FMT=]FILE", OptionGroup::kOutput, kSteps | kCheckCommand | kGpusCommand,
