@@ -53,6 +53,7 @@ function readRun(raw, strings) {
     deviceBytes: raw.device_bytes,
     reservedBytes: raw.reserved_bytes,
     limitBytes: raw.limit_bytes,
+    base: raw.base ?? null,  // of a comparison: the run that this one is held against
     steps: {
       count: raw.steps.count,
       op: unpack(raw.steps.op),

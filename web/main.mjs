@@ -10,7 +10,8 @@ import {makeTreemap} from "./treemap.mjs";
 
 function makeView(data) {
   const view = {
-    categories: data.categories, run: data.runs[0], basePeak: 0,
+    categories: data.categories, run: data.runs[0],
+    basePeak: 0, baseWords: data.plans.length > 0 ? "peak without a plan " : "peak of the base ",  // a line to compare with
     from: 0, to: 1,              // the steps that are shown
     step: 0, hoverStep: null,    // chosen; under the pointer
     buffer: null, hoverBuffer: null,
@@ -101,7 +102,7 @@ function start() {
       const nav = document.getElementById("run-switch");
       nav.hidden = false;
       nav.append(radioRow("run", "The pictures show", data.runs.map((run, i) => [i, run.name]), 0,
-                          (i) => view.setRun(data.runs[i])));
+                          (i) => view.setRun(data.runs[i], data.runs[data.runs[i].base ?? i].peakBytes)));
     }
   }
   const recolour = () => {

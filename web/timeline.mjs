@@ -211,7 +211,7 @@ export function makeTimeline(view) {
       level(context, size, run.limitBytes, "limit for tensors " + formatBytes(run.limitBytes), colours.limit);
     }
     if (view.basePeak && view.basePeak !== run.peakBytes) {
-      level(context, size, view.basePeak, "peak without a plan " + formatBytes(view.basePeak), colours.soft);
+      level(context, size, view.basePeak, view.baseWords + formatBytes(view.basePeak), colours.soft);
     }
     if (view.from <= run.peakStep && run.peakStep < view.to && view.hidden.size === 0) {
       const x = (scale.x(run.peakStep) + scale.x(run.peakStep + 1)) / 2;
@@ -223,8 +223,13 @@ export function makeTimeline(view) {
       context.fill();
       context.font = "600 12px system-ui, sans-serif";
       context.textAlign = x > size.width / 2 ? "right" : "left";
-      context.fillText("peak " + formatBytes(run.peakBytes), x + (x > size.width / 2 ? -8 : 8),
-                       Math.max(12, y(run.peakBytes) - 7));
+      const label = ["peak " + formatBytes(run.peakBytes), x + (x > size.width / 2 ? -8 : 8),
+                     Math.max(12, y(run.peakBytes) - 7)];
+      context.strokeStyle = colours.surface;  // a halo, so that no line crosses the words
+      context.lineWidth = 4;
+      context.strokeText(...label);
+      context.lineWidth = 1;
+      context.fillText(...label);
     }
   };
 
@@ -294,8 +299,8 @@ export function showStep(view) {
   const others = total - told.reduce((sum, i) => sum + run.buffers.bytes[i], 0);
   parent.hidden = false;
   parent.replaceChildren(
-      element("h3", {}, "Step " + formatCount(step + 1) + (step === run.peakStep ? ", the peak: " : ": ") +
-                        formatBytes(total) + " (" + formatShare(total, run.peakBytes) + " of the peak)"),
+      element("h3", {}, "Step " + formatCount(step + 1) + (step === run.peakStep ? ", the peak: " : ": ") + formatBytes(total) +
+                        (step === run.peakStep ? "" : " (" + formatShare(total, run.peakBytes) + " of the peak)")),
       element("p", {}, text.phase + ": ", element("code", {}, text.op),
               ...(text.where ? [" in ", element("code", {}, text.where)] : [])),
       element("p", {class: "hint"}, "The largest tensors alive then. Choose one to see why it is alive."), list,

@@ -88,7 +88,8 @@ absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, c
 }
 
 bool WantsAdvice(const Options& options) {
-  return options.batches.size() <= 1 && !options.quiet && options.by == By::kNone;
+  return options.batches.size() <= 1 && !options.quiet && options.by == By::kNone &&
+         !FormatNamed(options.format)->one_run;
 }
 
 // Advice takes some forty enactments, and the checkpoints of a plan: a quarter of a minute for a graph of this size.

@@ -149,9 +149,11 @@ absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels&
     }
     if (!request.batch) request.batch = saved_batch;
     ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, request.operand));
-    ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeSide(*file, request, workload));
+    workload.addresses = DrawsSteps(options);
+    ASSIGN_OR_RETURN(Analysis analysis, AnalyzeSide(*file, request, workload));
     sides.push_back(ComparedOf(analysis));
     models.push_back(analysis.parameters);
+    if (DrawsSteps(options)) sides.back().analysis = std::make_shared<const Analysis>(std::move(analysis));
     if (sides.size() == 1) base_file = file;
   }
   for (size_t i = 1; i < sides.size(); ++i) RETURN_IF_ERROR(CheckSameAssumptions(sides.front(), sides[i]));

@@ -4,8 +4,26 @@
 #include "analyzer/graph/status_macros.h"
 #include "cli/options/option_values.h"
 #include "cli/options/options.h"
+#include "cli/report/parts/formats.h"
 
 namespace onnx_mem {
+namespace {
+
+// Formats that show the steps of one run have nothing to show of several, or of what has no steps.
+absl::Status CheckOneRun(const Options& options) {
+  const bool stepped = options.command == "analyze" || (options.command == "plan" && options.instance_file.empty());
+  if (stepped && options.operands.size() <= 1 && options.batches.size() <= 1) return absl::OkStatus();
+  std::vector<std::string> formats = {options.format};
+  for (const Export& file : options.exports) formats.push_back(file.format);
+  for (const std::string& format : formats) {
+    if (!FormatNamed(format)->one_run) continue;
+    return UsageError(absl::StrFormat("format %s shows the steps of one model at one batch", format),
+                      {"try: onnx-mem MODEL with one --batch, or format html"});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status CheckTogether(const Options& options) {
   const Workload& workload = options.workload;
@@ -21,6 +39,7 @@ absl::Status CheckTogether(const Options& options) {
   if (workload.run.dtype && workload.run.autocast) {
     return UsageError("--dtype converts the weights and --amp keeps them in fp32: choose one");
   }
+  RETURN_IF_ERROR(CheckOneRun(options));
   RETURN_IF_ERROR(CheckImplementation(workload.optimizer));
   if (planned && !workload.run.segments.empty()) {
     return UsageError("--plan and --segment both say what is checkpointed: choose one");

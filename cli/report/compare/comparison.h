@@ -7,6 +7,7 @@
 #define ONNX_MEM_CLI_REPORT_COMPARE_COMPARISON_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,7 @@ struct ComparedSide {
   std::optional<std::vector<LayerFigures>> layers;  // nullopt: a saved report without them
   std::optional<std::vector<OperatorCall>> calls;   // nullopt: a saved report
   std::optional<HalfPrecision> half;                // nullopt: full precision
+  std::shared_ptr<const Analysis> analysis = nullptr;  // for formats that draw every step; null for a saved report
 };
 
 enum class Presence { kBoth, kNew, kGone };

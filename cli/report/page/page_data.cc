@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "cli/report/compare/comparison.h"
 #include "cli/report/page/page.h"
 #include "cli/report/parts/figures.h"
 #include "cli/report/parts/json_writer.h"
@@ -81,6 +82,7 @@ struct DrawnRun {
   const Analysis* analysis = nullptr;
   const RunFigures* figures = nullptr;
   int64_t limit_bytes = 0;  // LiveLimit of the first limit, or 0
+  int64_t base = -1;        // the run that this one is compared with
 };
 
 std::string KindText(const Buffer& buffer) {
@@ -255,6 +257,23 @@ std::vector<DrawnRun> RunsOf(const Report& report) {
           part->drawn[i].analysis->training, limits);
     }
   }
+  if (const auto* compared = std::get_if<ComparePart>(&report.part)) {
+    const std::vector<std::string> names = SideNames(**compared);
+    std::vector<const Analysis*> sides = {(*compared)->base.analysis.get()};
+    for (const ComparedSide& head : (*compared)->heads) sides.push_back(head.analysis.get());
+    for (const auto figures : {&Analysis::training, &Analysis::inference}) {
+      int64_t base = -1;
+      for (size_t i = 0; i < sides.size(); ++i) {
+        const size_t before = runs.size();
+        if (sides[i] == nullptr) continue;
+        const std::string_view part = figures == &Analysis::training ? "training" : "inference";
+        add(absl::StrFormat("%s, %s", CleanText(names[i]), part), *sides[i], sides[i]->*figures, {});
+        if (runs.size() == before) continue;
+        if (i == 0) base = static_cast<int64_t>(before);
+        if (i > 0) runs.back().base = base;
+      }
+    }
+  }
   return runs;
 }
 
@@ -283,6 +302,8 @@ std::string DataWith(const Report& report, const std::vector<DrawnRun>& runs, si
     json.Key("device_bytes").Int(run.figures->device_bytes);
     json.Key("reserved_bytes").Int(run.figures->reserved_peak_bytes);
     json.Key("limit_bytes").Int(run.limit_bytes);
+    json.Key("base");
+    run.base >= 0 ? json.Int(run.base) : json.Null();
     WriteSteps(json, run.figures->program, strings);
     WriteBuffers(json, run, modules[i], strings, most_buffers);
     json.EndObject();

@@ -198,6 +198,7 @@ std::string TablesHtml(const Report& report, const Screen& screen) {
     if (!table.rows.empty()) html += TableHtml(table, screen);
   };
   if (const auto* planned = std::get_if<PlanPart>(&report.part)) add(SegmentsTable(*planned));
+  if (const auto* analyzed = std::get_if<AnalyzePart>(&report.part)) add(analyzed->savings);
   for (std::string_view key : {"layers", "live_at_peak", "ops", "shapes"}) {
     if (const Table* table = TableNamed(report, key)) add(*table);
   }

@@ -13,6 +13,9 @@ constexpr auto kRows = std::to_array<FormatRow>({
     {"csv", "csv", "the list of --by, or a row per batch", RenderCsv},
     {"md", "md markdown", "a table for a pull request", RenderMarkdown},
     {"html", "html htm", "a page with pictures that opens offline", RenderPage, true},
+    {"svg", "svg", "the course of memory as a picture", RenderSvg, true, true},
+    {"trace", "trace perfetto", "every step, for Perfetto", RenderTrace, true, true},
+    {"folded", "folded collapsed", "bytes at the peak by module, for flame graphs", RenderFolded, true, true},
 });
 
 }  // namespace

@@ -19,6 +19,7 @@ struct FormatRow {
   std::string_view description;
   std::string (*render)(const Report& report, const Screen& screen);
   bool every_step = false;  // wants AnalyzePart::analysis and PlanPart::drawn, and every table
+  bool one_run = false;     // shows the steps of one model at one batch, and nothing else
 };
 
 absl::Span<const FormatRow> FormatRows();
@@ -34,6 +35,9 @@ std::string RenderJson(const Report& report, const Screen& screen);
 std::string RenderCsv(const Report& report, const Screen& screen);
 std::string RenderMarkdown(const Report& report, const Screen& screen);
 std::string RenderPage(const Report& report, const Screen& screen);
+std::string RenderSvg(const Report& report, const Screen& screen);
+std::string RenderTrace(const Report& report, const Screen& screen);
+std::string RenderFolded(const Report& report, const Screen& screen);
 
 // One line per run, for grep and awk: "resnet50.onnx batch=64 train=6420221133 infer=1324666061". Bytes on the device;
 // "train>=" where they are a lower bound.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "absl/strings/str_format.h"
 #include "cli/report/parts/formats.h"
 #include "tests/cli/report/sample_analysis.h"
 
@@ -93,6 +94,18 @@ TEST(Page, ShowsMarkupInNamesAsText) {
   EXPECT_EQ(CountOf(page, "</script"), CountOf(harmless, "</script"));
   EXPECT_EQ(CountOf(page, "<img"), 0u);
   EXPECT_TRUE(nlohmann::json::accept(DataIn(page)));
+}
+
+// The rows of the answer are the integers of the JSON report.
+TEST(Page, AnswersWithTheIntegersOfTheJsonReport) {
+  const Report report = PageReport(OneTraining());
+  const std::string page = AnswerHtml(report, {});
+  const nlohmann::json training = nlohmann::json::parse(RenderJson(report, {}))["runs"][0]["training"];
+  for (const auto& [category, bytes] : training["breakdown"].items()) {
+    const bool shown = CountOf(page, absl::StrFormat("data-v=\"%d\"", bytes.get<int64_t>())) > 0;
+    EXPECT_EQ(shown, bytes != 0) << category;
+  }
+  EXPECT_EQ(CountOf(page, absl::StrFormat("data-v=\"%d\"", training["device_bytes"].get<int64_t>())), 1u);
 }
 
 TEST(Page, TellsEveryStepAndBuffer) {
