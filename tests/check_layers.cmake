@@ -8,7 +8,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(layers analyzer/graph analyzer/exported analyzer/run analyzer/compare analyzer/record analyzer/onnx analyzer/lower/draft analyzer/lower/facts
-    analyzer/lower/operators analyzer/lower/fuse analyzer/lower/exporters analyzer/assume/choices analyzer/assume/names
+    analyzer/lower/operators analyzer/lower/fuse analyzer/lower/exporters analyzer/lower/adapters analyzer/assume/choices analyzer/assume/names
     analyzer/assume/table analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/check
     planner/schedules/problem planner/schedules/bound planner/schedules/exact planner/schedules/edit
     planner/schedules/methods planner/plans/measure planner/plans/code planner/plans/search planner/plans/advice
@@ -24,6 +24,7 @@ set(below_analyzer/lower/draft analyzer/graph analyzer/exported analyzer/run)
 set(below_analyzer/lower/facts analyzer/graph analyzer/exported analyzer/run analyzer/lower/draft)
 set(below_analyzer/lower/operators ${below_analyzer/lower/facts} analyzer/lower/facts)
 set(below_analyzer/lower/fuse ${below_analyzer/lower/operators} analyzer/lower/operators)
+set(below_analyzer/lower/adapters analyzer/graph analyzer/run)
 set(below_analyzer/lower/exporters ${below_analyzer/lower/operators} analyzer/lower/operators)
 set(below_analyzer/assume/choices ${below_analyzer/lower/operators} analyzer/lower/operators)
 set(below_analyzer/assume/names analyzer/graph analyzer/exported)
@@ -34,8 +35,8 @@ set(below_analyzer/eager analyzer/graph analyzer/run analyzer/memory)
 set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)
 set(below_analyzer/analysis analyzer/graph analyzer/exported analyzer/run analyzer/record analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
-    analyzer/allocators analyzer/devices analyzer/lower/draft analyzer/lower/facts analyzer/lower/operators analyzer/assume/names
-    analyzer/assume/table)
+    analyzer/allocators analyzer/devices analyzer/lower/draft analyzer/lower/facts analyzer/lower/operators analyzer/lower/adapters
+    analyzer/assume/names analyzer/assume/table)
 set(below_analyzer/check analyzer/graph analyzer/exported analyzer/compare analyzer/run analyzer/memory analyzer/lower/facts analyzer/lower/operators
     analyzer/assume/table analyzer/prepare analyzer/onnx analyzer/analysis)
 set(below_planner/schedules/problem analyzer/graph)

@@ -221,16 +221,19 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
   }
   if (workload.optimizer.weight_decay) list.emplace_back("weight-decay", "added to the gradients");
   if (run.accumulate > 1) list.emplace_back("accumulate", absl::StrCat(run.accumulate));
-  if (!run.freeze.empty()) {
+  if (!run.freeze.empty() || !run.lora.empty()) {
     list.emplace_back("trains", TrainedText(TrainedCount(enacted.parameters), enacted.parameter_count));
   }
   list.emplace_back("loss", NameOf(enacted.loss));
   AddIf(enacted.loss_tokens > 0, "loss-over", absl::StrCat(enacted.loss_tokens, " tokens"), list);
   AddIf(!run.freeze.empty(), "freeze", absl::StrJoin(run.freeze, "|"), list);
+  AddIf(!run.lora.empty(), "lora", absl::StrJoin(run.lora, "; ", [](std::string* text, const Lora& lora) {
+          absl::StrAppend(text, lora.rank, lora.dropout > 0.0 ? absl::StrCat(",", lora.dropout) : "", ":", lora.weights);
+        }), list);
   AddIf(!run.requires_grad.empty(), "requires-grad", absl::StrJoin(run.requires_grad, ","), list);
   AddIf(!run.checkpointed.empty(), "checkpointed", absl::StrJoin(run.checkpointed, "|"), list);
   AddIf(!run.segments.empty(), "segment", SegmentsText(run.segments), list);
-  AddSettings(run, analysis.info.source == "record", list);
+  AddSettings(run, analysis.info.from_record, list);
   const auto& settled = enacted.assumptions;
   if (std::find(settled.begin(), settled.end(), kNamesBySource) != settled.end()) {
     list.emplace_back("names", "from the file's source lines");
@@ -245,7 +248,7 @@ void FillInferenceAssumptions(const Workload& workload, Analysis& analysis) {
   if (!RunsSessions(workload.allocator)) {
     Run run = workload.run;
     run.training = false;
-    AddSettings(run, analysis.info.source == "record", list);
+    AddSettings(run, analysis.info.from_record, list);
   }
   AddCommonAssumptions(workload, list);
 }
@@ -426,7 +429,7 @@ absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& wo
   analysis.info = std::move(model.info);
   analysis.diagnostics = std::move(model.diagnostics);
   analysis.batch = workload.bindings.batch.value_or(analysis.info.file_batch);
-  if (analysis.info.source == "record") NoteIdleOptions(workload.run, analysis.diagnostics);
+  if (analysis.info.from_record) NoteIdleOptions(workload.run, analysis.diagnostics);
   if (workload.mode != Mode::kInference) RETURN_IF_ERROR(AnalyzeTraining(model.graph, workload, analysis));
   if (workload.mode != Mode::kTraining) RETURN_IF_ERROR(AnalyzeInference(model.graph, workload, analysis));
   analysis.graph = std::move(model.graph);

@@ -18,6 +18,7 @@
 #include "analyzer/eager/engine/output_loss.h"
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/lower/adapters/lora.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/memory/verify_program.h"
@@ -356,12 +357,14 @@ absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run) {
   if (graph.record != nullptr) {
     ASSIGN_OR_RETURN(Lowered lowered, LowerRecord(*graph.record, run));
     RETURN_IF_ERROR(SettleShapes(lowered));
+    RETURN_IF_ERROR(AddLora(lowered, run));
     return lowered;
   }
   ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, run));
   RETURN_IF_ERROR(SettleShapes(lowered));
   // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
   lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kLocals);
+  RETURN_IF_ERROR(AddLora(lowered, run));
   return lowered;
 }
 

@@ -172,6 +172,12 @@ void ToCopy(AtenCall& c) {
 
 void Addmm(AtenCall& c) { c.TakeInputs({1, 2, 0}); }
 
+void Baddbmm(AtenCall& c) {
+  c.TakeInputs({0, 1, 2});
+  c.node.attributes["beta"] = c.Float(c.num_arguments(), "beta", 1.0);
+  c.node.attributes["alpha"] = c.Float(c.num_arguments(), "alpha", 1.0);
+}
+
 void Convolution(AtenCall& c) {
   c.TakeInputs({0, 1, 2});
   if (c.Flag(6, "transposed", false)) c.node.op = "conv_transpose";
@@ -411,6 +417,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"adaptive_max_pool3d", "adaptive_max_pool", One},
     {"add.Scalar", "add", Arithmetic},
     {"add.Tensor", "add", Arithmetic},
+    {"addcdiv", "addcdiv", Three},
     {"addcmul", "addcmul", Three},
     {"addmm", "addmm", Addmm},
     {"affine_grid_generator", "affine_grid", One},
@@ -427,6 +434,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"atan2", "atan2", Two},
     {"avg_pool2d", "avg_pool", Pool},
     {"avg_pool3d", "avg_pool", Pool},
+    {"baddbmm", "baddbmm", Baddbmm},
     {"bitwise_and.Scalar", "bitwise", One},
     {"bitwise_and.Tensor", "bitwise", Two},
     {"bitwise_not", "bitwise", One},

@@ -389,8 +389,38 @@ class Lowering {
     for (TensorId id : graph().outputs) releases_[static_cast<size_t>(id.value())] = count;
     if (out_.loss.valid()) releases_[static_cast<size_t>(out_.loss.value())] = count;
     for (int32_t release : releases_) out_.releases.Add(release);
+    if (run_.training) DetachWhatNothingReads();
     TellAssumed();
     TellReentrant();
+  }
+
+  // A result that leads to nothing takes its history with it when its name goes (the variance of an autoencoder that is
+  // asked for the mean), and what that history saved.
+  void DetachWhatNothingReads() {
+    std::vector<bool> read(graph().tensors.size(), false);
+    const auto mark = [&](TensorId id) {
+      if (id.valid()) read[static_cast<size_t>(id.value())] = true;
+    };
+    for (TensorId id : graph().outputs) mark(id);
+    mark(out_.loss);
+    std::vector<bool> kept(graph().nodes.size(), false);
+    for (const UserFunction& function : out_.functions) {
+      for (int32_t i = function.span.first; i <= function.span.last; ++i) kept[static_cast<size_t>(i)] = true;
+      for (TensorId id : function.saved) mark(id);
+      for (TensorId id : function.held) mark(id);
+      for (const auto& [gradient, input] : function.gradients_to) mark(input);
+    }
+    for (size_t i = graph().nodes.size(); i-- > 0;) {
+      Node& node = graph().nodes[NodeId(static_cast<int32_t>(i))];
+      const bool leads_on = std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
+        return id.valid() && read[static_cast<size_t>(id.value())];
+      });
+      if (leads_on || kept[i] || IntAttribute(node, "inplace", 0) != 0) {
+        for (TensorId id : node.inputs) mark(id);
+      } else {
+        node.attributes["requires_grad_none"] = int64_t{1};
+      }
+    }
   }
 
   void TellAssumed() {

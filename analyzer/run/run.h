@@ -27,6 +27,14 @@ struct Segment {
   friend bool operator==(const Segment&, const Segment&) = default;
 };
 
+// Adapters beside the layers whose weight's name matches, as PEFT makes them; everything else is frozen.
+struct Lora {
+  int64_t rank = 0;
+  double dropout = 0.0;
+  std::string weights;  // a regex
+  friend bool operator==(const Lora&, const Lora&) = default;
+};
+
 struct Run {
   bool training = true;                      // false: evaluation mode under no_grad
   std::optional<DType> dtype;                // --dtype: every float32 tensor in this type; nullopt: as in the file
@@ -40,6 +48,7 @@ struct Run {
   TiedMode tied = TiedMode::kAuto;           // --tied: output projections stored beside an embedding of their transpose
   std::string inplace = "auto";              // auto, none, or a regex over node names and module paths
   std::vector<std::string> freeze;           // regexes over parameter names
+  std::vector<Lora> lora;
   bool freeze_scales = false;                // single numbers that scale activations are not trained, for a lower bound
   std::vector<std::string> requires_grad;    // names of inputs that need a gradient
   std::vector<std::string> hold;             // tensors that a Python variable keeps until the step ends

@@ -35,6 +35,7 @@ constexpr auto kAssumptions = std::to_array<AssumptionRow>({
     {"accumulate", "1", true},
     {"loss", "", true},
     {"freeze", "nothing", true},
+    {"lora", "nothing", true, "; "},
     {"requires-grad", "nothing", true, ","},
     {"checkpointed", "nothing", true},
     {"segment", "nothing", true, "; "},
@@ -117,6 +118,7 @@ absl::Status TakeOver(const ComparedSide& base, Options& options) {
     const OptionRow* option = OptionNamed(row.name);
     if (option == nullptr) continue;
     if (row.name == "freeze") options.workload.run.freeze.clear();
+    if (row.name == "lora") options.workload.run.lora.clear();
     if (row.name == "checkpointed") options.workload.run.checkpointed.clear();
     if (row.name == "segment") options.workload.run.segments.clear();
     if (row.name == "requires-grad") options.workload.run.requires_grad.clear();

@@ -27,7 +27,7 @@ struct Coverage {
 
 Coverage RuleCoverage(const Analysis& analysis) {
   Coverage coverage;
-  const bool recorded = analysis.info.source == "record";
+  const bool recorded = analysis.info.from_record;
   coverage.total = recorded ? analysis.info.node_count : static_cast<int64_t>(analysis.graph.nodes.size());
   coverage.known = coverage.total;
   for (const Diagnostic& diagnostic : analysis.diagnostics) {

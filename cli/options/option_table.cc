@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/allocators/allocator.h"
@@ -22,6 +23,7 @@ constexpr auto kModes = std::to_array<Choice<Mode>>({{"both", Mode::kBoth},
 constexpr std::string_view kFp32Names = "float32 float f32 single full torch.float32";
 constexpr std::string_view kFp16Names = "float16 half f16 torch.float16 torch.half";
 constexpr std::string_view kBf16Names = "bfloat16 bfloat torch.bfloat16";
+constexpr int64_t kMostLoraRank = 1 << 20;  // more than any layer has features
 constexpr auto kDTypeChoices = std::to_array<Choice<DType>>({{"file", DType::kUnknown},
                                                              {"fp32", DType::kFloat32, kFp32Names},
                                                              {"fp16", DType::kFloat16, kFp16Names},
@@ -169,6 +171,26 @@ absl::Status ApplyDropout(std::string_view text, Options& options) {
   }
   RETURN_IF_ERROR(CheckRegex(behind));
   options.workload.run.dropout_behind = std::string(behind);
+  return absl::OkStatus();
+}
+
+// "8:q_proj|v_proj", or with a dropout before the adapter "8,0.05:q_proj".
+absl::Status ApplyLora(std::string_view text, Options& options) {
+  const size_t colon = text.find(':');
+  const std::string_view numbers = text.substr(0, std::min(colon, text.size()));
+  const size_t comma = std::min(numbers.find(','), numbers.size());
+  Lora lora;
+  if (!absl::SimpleAtoi(std::string(numbers.substr(0, comma)), &lora.rank) || lora.rank < 1 || lora.rank > kMostLoraRank ||
+      colon == std::string_view::npos || colon + 1 == text.size()) {
+    return UsageError(absl::StrFormat("'%s' is no rank and pattern of weights", text),
+                      {"try: --lora 8:'q_proj|v_proj', or with dropout --lora 8,0.05:'q_proj|v_proj'"});
+  }
+  if (comma < numbers.size()) {
+    ASSIGN_OR_RETURN(lora.dropout, ParseProbability(numbers.substr(comma + 1)));
+  }
+  RETURN_IF_ERROR(CheckRegex(text.substr(colon + 1)));
+  lora.weights = std::string(text.substr(colon + 1));
+  options.workload.run.lora.push_back(std::move(lora));
   return absl::OkStatus();
 }
 
@@ -343,6 +365,9 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--freeze", "REGEX", OptionGroup::kFramework, kSteps,
      "parameters that are not trained: no gradient, no optimizer state",
      [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.freeze); }, true},
+    {"", "--lora", "RANK[,P]:REGEX", OptionGroup::kFramework, kSteps,
+     "LoRA adapters of that rank, with dropout P, beside the layers whose weights match; all else is frozen", ApplyLora,
+     true},
     {"", "--requires-grad", "INPUT", OptionGroup::kFramework, kSteps, "an input that gets a gradient",
      [](std::string_view text, Options& options) {
        options.workload.run.requires_grad.emplace_back(text);

@@ -1,6 +1,19 @@
-"""Finds the package and the models of the committed records in the checkout."""
+"""Finds the package, the models of the committed records and the program in the checkout."""
+import os
 import pathlib
 import sys
 
+import pytest
+
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tools")]
+
+
+@pytest.fixture
+def program(monkeypatch):
+    """The program as it was built: $ONNX_MEM_PROGRAM, else that of build/release."""
+    built = os.environ.get("ONNX_MEM_PROGRAM") or str(HERE.parents[1] / "build/release/cli/onnx-mem")
+    if not os.access(built, os.X_OK):
+        pytest.skip("the program is not built")
+    monkeypatch.setenv("ONNX_MEM_PROGRAM", built)
+    return built

@@ -1,13 +1,20 @@
 """Records models at one batch, asks the program about another, and holds it against the model's own code.
 
-    ONNX_MEM_PROGRAM=build/release/cli/onnx-mem python python/tools/check_models.py [MODEL ...]
+    ONNX_MEM_PROGRAM=build/release/cli/onnx-mem python python/tools/check_models.py [--precision P] [NAME ...]
+
+NAME is a model of the list below ("xcit"), a package of blind_models.py ("diffusers") or one of its models
+("diffusers/vae"); without names, all of both lists. P: f32, bf16, f16 (the model and its floating inputs), amp-bf16,
+amp-f16 (autocast); the record is of the f32 model in all of them, what the program is told is --dtype or --amp.
 
 One line per model: CPU seconds of the recording, then for Adam and momentum the differences in bytes (program less
 measured) of the training peak, of that of the first step, and of what is saved for backward; then of the inference
-peak. The list was drawn up before any of its models had been recorded. Needs torch, torchvision, timm, transformers.
+peak, and what the program had no rule for. A summary at the end. The lists were drawn up before any of their models had
+been recorded. Needs torch, torchvision, timm, transformers, and for blind_models.py what it names.
 """
 from __future__ import annotations
 
+import argparse
+import copy
 import json
 import os
 import pathlib
@@ -21,7 +28,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 import torch  # noqa: E402
+from torch.utils._pytree import tree_map  # noqa: E402
 
+import blind_models  # noqa: E402
 import onnx_mem  # noqa: E402
 
 RECORDED, ASKED = 2, 7
@@ -86,46 +95,116 @@ MODELS = {
     "phi": transformers_model("PhiForCausalLM", "PhiConfig", **SMALL),
 }
 
+DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
+NAMES = {"bf16": "bf16", "f16": "fp16"}      # as the program calls them
+FIGURES = ("peak_bytes", "first_step_peak_bytes", "saved_activation_bytes")
 
-def difference(ours, measured):
-    return "0" if ours == measured else f"{ours - measured:+d} ({100 * (ours / measured - 1):+.3f} %)"
+
+class Autocast(torch.nn.Module):
+    """A model whose forward runs under autocast."""
+
+    def __init__(self, model, dtype):
+        super().__init__()
+        self.model, self.dtype = model, dtype
+
+    def forward(self, *args, **kwargs):
+        with torch.autocast("cuda", self.dtype):
+            return self.model(*args, **kwargs)
 
 
-def asked(program, path, optimizer):
-    words = [program, path, "--batch", str(ASKED), "--optimizer", optimizer, "--format", "json"]
-    report = json.loads(subprocess.run(words, capture_output=True, text=True).stdout)
+def in_precision(model, args, kwargs, precision):
+    """The model and its inputs as they are measured, and the options that say so to the program."""
+    if precision == "f32":
+        return model, args, kwargs, []
+    dtype = DTYPES[precision.removeprefix("amp-")]
+    name = NAMES[precision.removeprefix("amp-")]
+    if precision.startswith("amp-"):
+        return Autocast(model, dtype), args, kwargs, ["--amp", name]
+
+    def cast(t):
+        return t.to(dtype) if isinstance(t, torch.Tensor) and t.dtype == torch.float32 else t
+    return copy.deepcopy(model).to(dtype), tree_map(cast, args), tree_map(cast, kwargs), ["--dtype", name]
+
+
+def asked(program, path, batch, optimizer, options):
+    words = [program, path, "--batch", str(batch), "--optimizer", optimizer, "--format", "json", *options]
+    report = json.loads(subprocess.run(words, capture_output=True, text=True, check=False).stdout)
     if "error" in report:
-        raise onnx_mem.Error(report["error"]["code"], report["error"]["message"])
-    return report["runs"][0]
+        raise onnx_mem.Error(report["error"]["message"], report["error"]["code"])
+    run = report["runs"][0]
+    told = [d for d in report.get("diagnostics", []) + run.get("diagnostics", []) if d.get("code") == "assumed-op"]
+    return run, " ".join(str(x) for d in told for x in d.get("details", []) if str(x).startswith("what:"))
 
 
-def check(program, make, folder):
+def check(program, make, precision, folder):
+    """(CPU seconds of recording, [(name, ours, measured)], what was assumed)."""
     torch.manual_seed(0)
-    model, args = make()
+    made = make()
+    model, args = made[:2]
+    kwargs, batch_dim = made[2] if len(made) > 2 else {}, made[3] if len(made) > 3 else 0
+    first = next(t for t in [*args, *kwargs.values()] if isinstance(t, torch.Tensor))
+    batch = first.shape[0] * ASKED // RECORDED
     path = os.path.join(folder, "model.eager")
     begin = time.process_time()
-    onnx_mem.export(model, args, path)
-    parts = [f"{time.process_time() - begin:.1f} s"]
+    onnx_mem.export(model, args, path, kwargs=kwargs, batch_dim=batch_dim)
+    seconds = time.process_time() - begin
+    model, args, kwargs, options = in_precision(model, args, kwargs, precision)
+    rows, given = [], dict(kwargs=kwargs, batch=batch, batch_dim=batch_dim)
+    if isinstance(model, Autocast) and isinstance(batch_dim, dict):
+        given["batch_dim"] = {f"args.{i}": d for i, d in enumerate(batch_dim.values())}
     for optimizer in ("adam", "momentum"):
-        run = asked(program, path, optimizer)
-        measured = onnx_mem.measure(model, args, batch=ASKED, optimizer=optimizer)
-        names = ("peak_bytes", "first_step_peak_bytes", "saved_activation_bytes")
-        figures = (difference(run["training"][name], getattr(measured, name)) for name in names)
-        parts.append(f"{optimizer} {' '.join(figures)}")
-    measured = onnx_mem.measure(model, args, batch=ASKED, training=False)
-    parts.append(f"inference {difference(run['inference']['peak_bytes'], measured.peak_bytes)}")
-    return " | ".join(parts)
+        run, assumed = asked(program, path, batch, optimizer, options)
+        measured = onnx_mem.measure(model, args, optimizer=optimizer, **given)
+        rows += [(f"{optimizer} {name}", run["training"][name], getattr(measured, name)) for name in FIGURES]
+    measured = onnx_mem.measure(model, args, training=False, **given)
+    rows.append(("inference peak_bytes", run["inference"]["peak_bytes"], measured.peak_bytes))
+    return seconds, rows, assumed
+
+
+def difference(ours, measured):
+    return "0" if ours == measured else f"{ours - measured:+d} ({100 * (ours / max(measured, 1) - 1):+.3f} %)"
+
+
+def summary(results):
+    """What share of the figures and of the models is how close."""
+    if not results:
+        return "nothing was recorded"
+    worst = sorted(max(abs(ours - measured) / max(measured, 1) for _, ours, measured in rows) for rows in results)
+    n = len(worst)
+    parts = [f"{sum(w <= limit for w in worst)} of {n} within {100 * limit:g} % in everything"
+             for limit in (0.0, 0.001, 0.005, 0.02)]
+    return f"{'; '.join(parts)}; median {100 * worst[n // 2]:.4f} %, worst {100 * worst[-1]:.3f} %"
+
+
+def chosen(names):
+    every = dict(MODELS)
+    every.update({f"{package}/{name}": make for package, models in blind_models.MODELS.items()
+                  for name, make in models.items()})
+    if not names:
+        return every
+    return {key: make for key, make in every.items() if key in names or key.split("/")[0] in names and "/" in key}
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--precision", default="f32", choices=["f32", "bf16", "f16", "amp-bf16", "amp-f16"])
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
     program = os.environ["ONNX_MEM_PROGRAM"]
-    for name in sys.argv[1:] or MODELS:
+    results, refused = [], 0
+    for name, make in chosen(options.names).items():
         with tempfile.TemporaryDirectory() as folder:
             try:
-                print(f"{name:14}", check(program, MODELS[name], folder), flush=True)
+                seconds, rows, assumed = check(program, make, options.precision, folder)
             except Exception as error:  # a model that cannot be recorded is a result too
-                print(f"{name:14}", type(error).__name__, str(error).splitlines()[0][:160], flush=True)
+                refused += 1
+                print(f"{name:36}", type(error).__name__, str(error).replace("\n", " ")[:300], flush=True)
+                continue
+        results.append([row for row in rows if row[2] is not None])
+        print(f"{name:36}", f"{seconds:.1f} s |", " ".join(difference(ours, of) for _, ours, of in rows), assumed,
+              flush=True)
+    print(f"{refused} without a record or a measurement; {summary(results)}")
 
 
 if __name__ == "__main__":

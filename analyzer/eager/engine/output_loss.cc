@@ -56,13 +56,15 @@ bool IsMadeByLinear(const Graph& graph, TensorId id) {
   return false;
 }
 
-// Integers that the caller feeds, whatever is done to their shape (or to the mark of those without a token).
+// Integers that the caller feeds, whatever is done to their shape (or to the mark of those without a token). Positions
+// that are counted from them are none.
 bool IsFed(const Graph& graph, TensorId id) {
   constexpr int kDeepest = 16;
   for (int i = 0; i < kDeepest && id.valid(); ++i) {
     const Tensor& tensor = graph.tensors[id];
     if (!tensor.producer.valid()) return tensor.role == TensorRole::kInput && !IsFloating(tensor.dtype);
     const Node& node = graph.nodes[tensor.producer];
+    if (node.op == "cumsum") return false;
     id = node.inputs.empty() ? TensorId() : node.inputs.front();
   }
   return false;

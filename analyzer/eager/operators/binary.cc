@@ -159,7 +159,7 @@ void EnactAddcmul(Machine& m, const Call& call, Outputs& out) {
   NodeRef node = m.MakeNode("AddcmulBackward0", {self, first, second});
   node.Save(node.needs(2) ? first : nullptr);
   node.Save(node.needs(1) ? second : nullptr);
-  out[0] = NewPointwise(m, "addcmul", {self, first, second});
+  out[0] = call.inplace() ? InPlace(m, "addcmul", self) : NewPointwise(m, "addcmul", {self, first, second});
   node.Output(out[0]);
   node.Formula([](Backward& b) {
     b.result(0, b.grad());
@@ -168,6 +168,29 @@ void EnactAddcmul(Machine& m, const Call& call, Outputs& out) {
       const TensorRef scaled = b.m.NewLike("mul", *b.saved(2 - edge));
       b.result(edge, NewPointwise(b.m, "mul", {b.grad(), scaled}));
     }
+  });
+}
+
+// self + value * tensor1 / tensor2.
+void EnactAddcdiv(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef &self = call.input(0), &first = call.input(1), &second = call.input(2);
+  NodeRef node = m.MakeNode("AddcdivBackward0", {self, first, second});
+  node.Save(node.needs(2) ? first : nullptr);
+  node.Save(node.needs(1) || node.needs(2) ? second : nullptr);
+  out[0] = call.inplace() ? InPlace(m, "addcdiv", self) : NewPointwise(m, "addcdiv", {self, first, second});
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    b.result(0, b.grad());
+    if (b.needs(1)) b.result(1, NewPointwise(b.m, "mul", {b.grad(), b.m.NewLike("reciprocal", *b.saved(1))}));
+    if (!b.needs(2)) return;
+    const TensorRef negative = b.m.NewLike("neg", *b.grad());
+    TensorRef quotient;
+    {
+      const TensorRef scaled = b.m.NewLike("mul", *b.saved(0));
+      const TensorRef square = b.m.NewLike("mul", *b.saved(1));
+      quotient = NewPointwise(b.m, "div", {scaled, square});
+    }
+    b.result(2, NewPointwise(b.m, "mul", {negative, quotient}));
   });
 }
 
@@ -235,6 +258,7 @@ TensorRef Div(Machine& m, const TensorRef& a, const TensorRef& b, bool in_place)
 std::span<const OpRow> BinaryOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"add", EnactAdd, 2},
+      {"addcdiv", EnactAddcdiv, 3},
       {"addcmul", EnactAddcmul, 3},
       {"atan2", EnactAtan2},
       {"bitwise", EnactBitwise},

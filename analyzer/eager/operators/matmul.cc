@@ -162,6 +162,28 @@ void EnactBmm(Machine& m, const Call& call, Outputs& out) {
   out[0] = Bmm(m, a, b);
 }
 
+// beta * self + alpha * (batch1 x batch2). A factor of 1 is not multiplied by (maybe_multiply in derivatives.yaml).
+void EnactBaddbmm(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef self = m.AutocastLow(call.input(0));
+  const TensorRef second = m.AutocastLow(call.input(2));
+  const TensorRef first = m.AutocastLow(call.input(1));
+  NodeRef node = m.MakeNode("BaddbmmBackward0", {self, first, second});
+  node.Save(node.needs(1) ? second : nullptr);
+  node.Save(node.needs(2) ? first : nullptr);
+  const Dims &a = first->dims, &b = second->dims;
+  const int64_t flops = a[0] * MmFlops(a[1], a[2], b[2]);
+  out[0] = call.inplace() ? InPlace(m, "baddbmm", self) : m.New("baddbmm", Dims{a[0], a[1], b[2]}, first->dtype, flops);
+  node.Output(out[0]);
+  const bool scales_self = FloatAttribute(call.node, "beta", 1.0) != 1.0;
+  const bool scales = FloatAttribute(call.node, "alpha", 1.0) != 1.0;
+  node.Formula([a, b, flops, scales_self, scales](Backward& back) {
+    const auto scaled = [&](TensorRef t, bool by) { return by ? back.m.NewLike("mul", *t) : t; };
+    if (back.needs(1)) back.result(1, scaled(back.m.New("bmm", a, back.grad()->dtype, flops), scales));
+    if (back.needs(2)) back.result(2, scaled(back.m.New("bmm", b, back.grad()->dtype, flops), scales));
+    if (back.needs(0)) back.result(0, scaled(back.grad(), scales_self));
+  });
+}
+
 }  // namespace
 
 TensorRef Mm(Machine& m, const TensorRef& a, const TensorRef& b) {
@@ -246,6 +268,7 @@ namespace {
 
 bool AreMatrices(const CallShape& call) { return call.rank(0) == 2 && call.rank(1) == 2; }
 bool AreBatches(const CallShape& call) { return call.rank(0) == 3 && call.rank(1) == 3; }
+bool AddsBatches(const CallShape& call) { return call.rank(1) == 3 && call.rank(2) == 3; }
 bool HasMatrix(const CallShape& call) { return call.rank(1) == 2; }
 bool HasNoScalar(const CallShape& call) { return call.rank(1) >= 1; }
 
@@ -254,6 +277,7 @@ bool HasNoScalar(const CallShape& call) { return call.rank(1) >= 1; }
 std::span<const OpRow> MatmulOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"addmm", EnactAddmm, 2, 2, AreMatrices},
+      {"baddbmm", EnactBaddbmm, 3, 1, AddsBatches},
       {"bmm", EnactBmm, 2, 3, AreBatches},
       {"linear", EnactLinear, 2, 1, HasMatrix},
       {"matmul", EnactMatmul, 2, 1, HasNoScalar},

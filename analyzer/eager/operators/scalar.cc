@@ -77,7 +77,7 @@ void EnactRpowScalar(Machine& m, const Call& call, Outputs& out) {
 }
 
 void EnactPowScalar(Machine& m, const Call& call, Outputs& out) {
-  out[0] = PowScalar(m, call.input(0), FloatAttribute(call.node, "exponent", 2.0));
+  out[0] = PowScalar(m, call.input(0), FloatAttribute(call.node, "exponent", 2.0), call.inplace());
 }
 
 // fmod and remainder by a number pass the gradient through.
@@ -138,11 +138,11 @@ TensorRef DivScalar(Machine& m, const TensorRef& x, bool in_place) {
   return ScaleScalar(m, "div", x, in_place, FloatingTypeOf(*x));
 }
 
-TensorRef PowScalar(Machine& m, const TensorRef& argument, double exponent) {
-  const TensorRef x = m.AutocastHigh(argument);
+TensorRef PowScalar(Machine& m, const TensorRef& argument, double exponent, bool in_place) {
+  const TensorRef x = in_place ? argument : m.AutocastHigh(argument);
   NodeRef node = m.MakeNode("PowBackward0", {x});
-  node.Save(x);
-  TensorRef y = m.NewLike("pow", *x, FloatingTypeOf(*x));
+  if (node) node.Save(in_place ? m.NewLike("clone", *x) : x);
+  TensorRef y = in_place ? InPlace(m, "pow", x) : m.NewLike("pow", *x, FloatingTypeOf(*x));
   node.Output(y);
   node.Formula([exponent](Backward& b) {
     const TensorRef x = b.saved(0);

@@ -15,7 +15,7 @@ TensorRef Unary(Machine& m, std::string_view name, const TensorRef& x, bool in_p
 TensorRef AddScalar(Machine& m, const TensorRef& x, bool in_place = false);
 TensorRef MulScalar(Machine& m, const TensorRef& x, bool in_place = false);
 TensorRef DivScalar(Machine& m, const TensorRef& x, bool in_place = false);
-TensorRef PowScalar(Machine& m, const TensorRef& x, double exponent);
+TensorRef PowScalar(Machine& m, const TensorRef& x, double exponent, bool in_place = false);
 
 }  // namespace onnx_mem::eager
 

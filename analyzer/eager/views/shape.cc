@@ -85,7 +85,7 @@ void EnactLike(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
   const std::string_view op = call.node.op == "flip" ? "flip" : (call.node.op == "triu" ? "triu" : "tril");
   NodeRef node = m.MakeNode("FlipBackward0", {x});
-  out[0] = m.NewLike(op, *x);
+  out[0] = call.inplace() ? InPlace(m, op, x) : m.NewLike(op, *x);
   node.Output(out[0]);
   node.Formula([op](Backward& b) { b.result(0, b.m.NewLike(op, *b.grad())); });
 }

@@ -34,7 +34,7 @@ struct ModelInfo {
   bool has_exporter_metadata = false;  // module scopes on nodes (dynamo exports)
   int64_t file_batch = 1;        // dim 0 of the inputs as the file gives it; 1 where it is symbolic
   std::map<std::string, int64_t> bound_dims;  // every symbolic dimension and the value used
-  std::string source = "graph";  // what is analyzed: the file's graph, or a "record" of the running model
+  bool from_record = false;  // what is analyzed: a record of the running model, not the file's graph
   std::map<std::string, std::string> metadata;  // the model's and the graph's metadata_props
 };
 

@@ -248,7 +248,7 @@ absl::StatusOr<ImportedModel> ModelFile::Impl::ImportRecord(const Bindings& bind
   imported.info.node_count = std::count_if(program.lines.begin(), program.lines.end(), [](const record::Line& line) {
     return line.kind == record::Line::Kind::kOp;
   });
-  imported.info.source = "record";
+  imported.info.from_record = true;
   return imported;
 }
 

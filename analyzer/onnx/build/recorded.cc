@@ -90,7 +90,7 @@ void BindRecord(std::shared_ptr<const record::Record> record, int64_t batch, Imp
   absl::StatusOr<Lowered> lowered = LowerRecord(*bound, run);
   if (lowered.ok() && HasInputsOf(lowered->graph, graph)) {
     graph.record = std::move(bound);
-    model.info.source = "record";
+    model.info.from_record = true;
     return;
   }
   Diagnostic other{.code = "record-sizes", .severity = Severity::kWarning};

@@ -109,7 +109,7 @@ ModelSummary SummarizeModel(const Analysis& analysis) {
   model.path = analysis.info.path;
   model.producer = analysis.info.producer;
   model.opsets = analysis.info.opsets;
-  model.source = analysis.info.source;
+  model.source = analysis.info.from_record ? "record" : "graph";
   model.nodes = analysis.info.node_count;
   model.parameters = analysis.parameter_count;
   model.parameter_bytes = analysis.parameter_bytes;

@@ -64,7 +64,7 @@ TEST(Recorded, IsTakenAtTheBatch) {
   const absl::StatusOr<ImportedModel> model = Import(ModelWith(kRecord), {.batch = 7, .dims = {}, .inputs = {}});
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_NE(model->graph.record, nullptr);
-  EXPECT_EQ(model->info.source, "record");
+  EXPECT_TRUE(model->info.from_record);
   EXPECT_EQ(model->graph.record->batch, 7);
   EXPECT_EQ(model->graph.nodes.size(), 1u);  // the graph stays
 }
@@ -75,7 +75,7 @@ TEST(Recorded, IsLeftWhereTheGraphHasChanged) {
   const absl::StatusOr<ImportedModel> model = Import(edited);
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->graph.record, nullptr);
-  EXPECT_EQ(model->info.source, "graph");
+  EXPECT_FALSE(model->info.from_record);
   EXPECT_TRUE(Tells(*model, "record-stale"));
 }
 
