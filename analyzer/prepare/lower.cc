@@ -55,7 +55,8 @@ absl::Status LowerNodes(Lowering& lowering) {
     Site site(lowering, id, row, scopes.Of(node));
     const int missing = row == nullptr ? -1 : MissingInput(*row, node);
     if (missing >= 0 && lowering.source.opset > 0) return LacksInput(node, id, missing);
-    if (row == nullptr || missing >= 0 || !IsInOpset(*row, node, lowering.source)) {
+    const bool unknown = row == nullptr || (missing >= 0 && !row->domain.empty());
+    if (unknown || !IsInOpset(*row, node, lowering.source)) {
       site.Assume();
     } else if (HasOnlyNumbers(site, *row)) {
       site.Emit("full", {}, node.outputs);

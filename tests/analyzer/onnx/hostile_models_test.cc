@@ -1,0 +1,144 @@
+// Models that no exporter writes: each is an error with a code, or the conservative default, and never more work than a
+// model of its size.
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/analysis/enact.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/onnx/build/import.h"
+#include "gtest/gtest.h"
+#include "onnx/onnx_pb.h"
+#include "tests/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+// "CODE: message" of reading the model, or the number of its nodes.
+std::string Read(const onnx::ModelProto& model, const Bindings& bindings = {}) {
+  auto file = ModelFile::Parse(model.SerializeAsString(), "m.onnx");
+  absl::StatusOr<ImportedModel> imported = file.ok() ? file->Import(bindings) : file.status();
+  if (imported.ok()) return absl::StrCat(imported->graph.nodes.size(), " nodes");
+  return absl::StrCat(DiagnosticOf(imported.status()).code, ": ", DiagnosticOf(imported.status()).message);
+}
+
+onnx::ModelProto Model(const std::string& text) {
+  onnx::ModelProto model;
+  EXPECT_TRUE(model.ParseFromString(ModelBytes(text)));
+  return model;
+}
+
+std::string Read(const std::string& text, const Bindings& bindings = {}) { return Read(Model(text), bindings); }
+
+TEST(HostileModels, MoreOrFewerInputsAndOutputsThanTheOperatorHas) {
+  EXPECT_EQ(Read("g (float[2] x) => (y) { [n] y = Relu(x, x) }"),
+            "bad-model: node 'n' (Relu): it has 2 inputs, and at most 1 belong to the operator");
+  EXPECT_EQ(Read("g (float[2] x) => (y) { [n] y, z = Relu(x) }"),
+            "bad-model: node 'n' (Relu): it has 2 outputs, and at most 1 belong to the operator");
+  EXPECT_EQ(Read("g (float[2] x) => (y) { [n] y = Relu() }"), "bad-shape: node 'n' (Relu): input 0 (X) is missing");
+  EXPECT_EQ(Read("g (float[2] x) => (y) { [n] y = Concat<axis = 0>() }"),
+            "bad-model: node 'n' (Concat): it has 0 inputs and needs 1");
+  EXPECT_EQ(Read("g (float[2] x, float m) => (y) { [n] y = Clip(x, , m) }"), "1 nodes");
+}
+
+TEST(HostileModels, AttributesThatAreNotTheOperators) {
+  EXPECT_EQ(Read("g (float[2] x) => (y) { [n] y = Softmax<axis = 0.5>(x) }"),
+            "bad-model: node 'n' (Softmax): attribute 'axis' is of type FLOAT instead of INT");
+  EXPECT_EQ(Read("g (float[2] x) => (y) { [n] y = Concat(x, x) }"),
+            "bad-model: node 'n' (Concat): attribute 'axis' is missing");
+  EXPECT_EQ(Read("g (bool c) => (y) { [n] y = If(c) }").substr(0, 43), "bad-model: node 'n' (If): attribute 'else_b");
+  EXPECT_EQ(Read("g (float[1,4,2,2] x) => (y) <float[4] w> { [n] y = GroupNormalization<num_groups = -1>(x, w, w) }"),
+            "bad-model: node 'n' (GroupNormalization): num_groups is -1");
+}
+
+TEST(HostileModels, AxesBeyondTheRank) {
+  for (const char* node : {"Softmax<axis = -9223372036854775808>(x)", "Concat<axis = 9223372036854775807>(x, x)"}) {
+    EXPECT_EQ(Read(absl::StrCat("g (float[2, 3] x) => (y) { [n] y = ", node, " }")).substr(0, 20),
+              "bad-model: node 'n' ");
+  }
+  EXPECT_EQ(Read("g (float[2, 3] x) => (y) { [n] y = Softmax<axis = 2>(x) }"),
+            "bad-shape: node 'n' (Softmax): axis is 2 for 2 dimensions");
+  EXPECT_EQ(Read("g (float[2, 3] x) => (y) { [n] y = Flatten<axis = 2>(x) }"), "1 nodes");
+}
+
+TEST(HostileModels, ARecurrentLayerWhoseHiddenSizeIsNotThatOfItsWeights) {
+  EXPECT_EQ(Read("g (float[1, 3, 2] x) => (y) <float[1, 15, 2] w, float[1, 15, 5] r> "
+                 "{ [n] , y = GRU<hidden_size = 2147483647>(x, w, r) }"),
+            "bad-shape: node 'n' (GRU): hidden_size and size of the recurrent weights differ: 2147483647 and 5");
+}
+
+TEST(HostileModels, AnEinsumOfTwoEllipsesInOneOperand) {
+  EXPECT_EQ(Read("g (float[2, 3] x) => (y) { [n] y = Einsum<equation = \"i...j...->ij\">(x) }"),
+            "bad-shape: node 'n' (Einsum): the equation is malformed");
+}
+
+// Each function calls the one before twice: 2^depth nodes.
+onnx::ModelProto Doubling(int depth) {
+  onnx::ModelProto model = Model("g (float[2] x) => (y) { y = Relu(x) }");
+  const auto add = [](auto& nodes, const std::string& op, const std::string& domain, const char* in, const char* out) {
+    onnx::NodeProto& node = *nodes.Add();
+    node.set_op_type(op);
+    node.set_domain(domain);
+    node.add_input(in);
+    node.add_output(out);
+  };
+  for (int k = 0; k <= depth; ++k) {
+    onnx::FunctionProto& function = *model.add_functions();
+    function.set_domain("my");
+    function.set_name(absl::StrCat("f", k));
+    function.add_input("a");
+    function.add_output("b");
+    const std::string before = k == 0 ? "Relu" : absl::StrCat("f", k - 1);
+    if (k > 0) add(*function.mutable_node(), before, "my", "a", "t");
+    add(*function.mutable_node(), before, k > 0 ? "my" : "", k > 0 ? "t" : "a", "b");
+  }
+  model.mutable_graph()->clear_node();
+  add(*model.mutable_graph()->mutable_node(), absl::StrCat("f", depth), "my", "x", "y");
+  return model;
+}
+
+TEST(HostileModels, FunctionsThatStandForMoreNodesThanAModelHas) {
+  EXPECT_EQ(Read(Doubling(8)), "256 nodes");
+  EXPECT_EQ(Read(Doubling(40)).substr(0, 33), "too-large: inlining function 'f1'");
+}
+
+TEST(HostileModels, ALongNameThatEveryInlinedNodeInherits) {
+  onnx::ModelProto model = Doubling(10);
+  model.mutable_graph()->mutable_node(0)->set_name(std::string(60'000, 'L'));
+  EXPECT_EQ(Read(model).substr(0, 9), "too-large");
+}
+
+TEST(HostileModels, SizesBeyondAnyMemory) {
+  const std::string text = "g (float[N, 4] x) => (y) { y = Relu(x) }";
+  EXPECT_EQ(Read(text, {.batch = int64_t{1} << 40}), "1 nodes");
+  EXPECT_EQ(Read(text, {.batch = int64_t{1} << 53}).substr(0, 29), "too-large: with tensor 'x' [9");
+}
+
+// What the reader cannot hold against a definition, the table of lowerings does.
+std::string Lowered(const std::string& text) {
+  auto file = ModelFile::Parse(ModelBytes(text), "m.onnx");
+  if (!file.ok()) return std::string(file.status().message());
+  auto imported = file->Import({});
+  if (!imported.ok()) return std::string(imported.status().message());
+  const auto enacted = Enact(imported->graph, {});
+  return enacted.ok() ? "ok" : std::string(enacted.status().message());
+}
+
+TEST(HostileModels, OperatorsOfAnotherDomainWithoutTheirInputs) {
+  for (const char* node : {"BiasAdd(x)", "BiasGelu(, x)", "BiasDropout()", "FusedConv(x)", "SkipLayerNormalization(x)",
+                           "GroupNorm(x)", "EmbedLayerNormalization(x)", "QAttention(x)", "FusedMatMul(x)"}) {
+    const std::string text = absl::StrCat(
+        "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> g (float[2, 3] x) => (y) { [n] y = "
+        "com.microsoft.", node, " }");
+    EXPECT_TRUE(absl::StrContains(Lowered(text), "is missing")) << node << ": " << Lowered(text);
+  }
+}
+
+TEST(HostileModels, AnOperatorThatItsOpsetDoesNotHaveIsAssumed) {
+  EXPECT_EQ(Lowered("<ir_version: 8, opset_import: [\"\" : 17]> g (float[2, 4] x) => (float[2, 4] y) "
+                    "{ y = Attention(x, x, x) }"),
+            "ok");
+}
+
+}  // namespace
+}  // namespace onnx_mem
