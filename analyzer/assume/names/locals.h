@@ -33,8 +33,8 @@ inline constexpr size_t kAllNames = std::numeric_limits<size_t>::max();
 struct PossibleName {
   int32_t until = -1;  // the node after which it goes; -1: none
   int32_t frame = -1;  // the call in whose code it stands
-  // How many values that it has done with the function may name at a time. Code gives few names anew; lists and encoders
-  // with skips have them all.
+  // How many values that it has done with the function may name at a time: code gives its few names anew, lists and
+  // encoders with skips have all.
   size_t most = 2;
 };
 
