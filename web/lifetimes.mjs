@@ -51,7 +51,8 @@ export function makeLifetimes(view) {
           if (found !== null && found.has(i) !== marked) continue;
           const [x, top, width, tall] = rectangle(scale, i);
           // A hair between neighbours where there is room for it.
-          context.rect(x, top, Math.max(0.6, width - (width > 3 ? 0.6 : 0)), Math.max(0.4, tall - (tall > 3 ? 0.6 : 0)));
+          context.rect(x, top, Math.max(0.6, width - (width > 3 ? 0.6 : 0)),
+                       Math.max(0.4, tall - (tall > 3 ? 0.6 : 0)));
         }
         context.fill();
       }

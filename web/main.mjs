@@ -11,7 +11,8 @@ import {makeTreemap} from "./treemap.mjs";
 function makeView(data) {
   const view = {
     categories: data.categories, run: data.runs[0],
-    basePeak: 0, baseWords: data.plans.length > 0 ? "peak without a plan " : "peak of the base ",  // a line to compare with
+    basePeak: 0,  // a line to compare with, and what it is
+    baseWords: data.plans.length > 0 ? "peak without a plan " : "peak of the base ",
     from: 0, to: 1,              // the steps that are shown
     step: 0, hoverStep: null,    // chosen; under the pointer
     buffer: null, hoverBuffer: null,

@@ -41,7 +41,9 @@ export function makePlans(view, data) {
     svg.append(svgElement("line", {class: "grid", x1: left, x2: PLAN_WIDTH - right, y1: y(tick), y2: y(tick)}));
     text(left - 8, y(tick) + 4, "end", formatTick(tick));
   }
-  for (const tick of ratioTicks(mostSlow)) text(x(tick), PLAN_HEIGHT - bottom + 18, "middle", percentText(tick).replace(".0", ""));
+  for (const tick of ratioTicks(mostSlow)) {
+    text(x(tick), PLAN_HEIGHT - bottom + 18, "middle", percentText(tick).replace(".0", ""));
+  }
   text((left + PLAN_WIDTH) / 2, PLAN_HEIGHT - 6, "middle", "extra compute of a training step");
   if (data.budgetBytes !== null) {
     svg.append(svgElement("line", {class: "limit", x1: left, x2: PLAN_WIDTH - right, y1: y(data.budgetBytes),

@@ -47,8 +47,8 @@ export function squarify(values, x, y, w, h) {
 }
 
 // Modules as a tree, by the parts of their paths: {name, path, value, kind, children}, children largest first. `kinds`:
-// of each value, its category; a node's kind is the one with most of its value. A level with one child and nothing of its
-// own is left out.
+// of each value, its category; a node's kind is the one with most of its value. A level with one child and nothing of
+// its own is left out.
 export function moduleTree(paths, values, kinds = []) {
   const made = (name, path) => ({name, path, value: 0, own: 0, ownKinds: [], kinds: [], children: new Map()});
   const root = made("model", "");
@@ -61,7 +61,8 @@ export function moduleTree(paths, values, kinds = []) {
     node.value += values[i];
     count(node.kinds, kind, values[i]);
     for (const part of parts) {
-      if (!node.children.has(part)) node.children.set(part, made(part, node.path === "" ? part : node.path + "." + part));
+      const path = node.path === "" ? part : node.path + "." + part;
+      if (!node.children.has(part)) node.children.set(part, made(part, path));
       node = node.children.get(part);
       node.value += values[i];
       count(node.kinds, kind, values[i]);

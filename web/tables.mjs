@@ -44,7 +44,8 @@ function enhance(table) {
       }
       status.textContent = filter.value.trim() === "" ? "" : shown + " of " + rows.length + " rows";
     }});
-  const holder = element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": table.caption.textContent});
+  const holder = element("div", {class: "scroll", tabindex: "0", role: "region",
+                                 "aria-label": table.caption.textContent});
   table.before(element("div", {class: "filter"}, filter, " ", status), holder);
   holder.append(table);
 }
@@ -67,7 +68,6 @@ export function makeTables() {
       next = after;
     }
     panel.prepend(table);
-    while (panel.nextSibling !== null && !(panel.nextSibling instanceof HTMLTableElement)) panel.append(panel.nextSibling);
     return panel;
   });
   tables.forEach(enhance);

@@ -299,12 +299,13 @@ export function showStep(view) {
   const others = total - told.reduce((sum, i) => sum + run.buffers.bytes[i], 0);
   parent.hidden = false;
   parent.replaceChildren(
-      element("h3", {}, "Step " + formatCount(step + 1) + (step === run.peakStep ? ", the peak: " : ": ") + formatBytes(total) +
+      element("h3", {}, "Step " + formatCount(step + 1) + (step === run.peakStep ? ", the peak: " : ": ") +
+                        formatBytes(total) +
                         (step === run.peakStep ? "" : " (" + formatShare(total, run.peakBytes) + " of the peak)")),
       element("p", {}, text.phase + ": ", element("code", {}, text.op),
               ...(text.where ? [" in ", element("code", {}, text.where)] : [])),
       element("p", {class: "hint"}, "The largest tensors alive then. Choose one to see why it is alive."), list,
       element("p", {class: "hint"},
-              others > 0 ? (run.others.count > 0 ? "All others: " : formatCount(alive.length - told.length) + " others: ") +
-                               formatBytes(others) : ""));
+              others <= 0 ? "" : (run.others.count > 0 ? "All" : formatCount(alive.length - told.length)) +
+                                 " others: " + formatBytes(others)));
 }

@@ -37,7 +37,8 @@ function treeOf(view, counts) {
 function nodeAt(node, path) {
   if (node.path === path) return node;
   for (const child of node.children) {
-    if (child.children.length > 0 && (path === child.path || path.startsWith(child.path + "."))) return nodeAt(child, path);
+    const within = path === child.path || path.startsWith(child.path + ".");
+    if (child.children.length > 0 && within) return nodeAt(child, path);
   }
   return node;
 }

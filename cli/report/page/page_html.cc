@@ -45,7 +45,8 @@ std::string TableHtml(const Table& table, const Screen& screen) {
                                      HtmlText(table.key), HtmlText(table.title));
   for (size_t c : columns) {
     absl::StrAppendFormat(&html, "<th scope=\"col\"%s>%s</th>",
-                          IsRightAligned(table.columns[c].kind) ? " class=\"n\"" : "", HtmlText(table.columns[c].title));
+                          IsRightAligned(table.columns[c].kind) ? " class=\"n\"" : "",
+                          HtmlText(table.columns[c].title));
   }
   html += "</tr></thead><tbody>\n";
   const bool whole = table.rows.size() <= kMostRows;
@@ -55,8 +56,8 @@ std::string TableHtml(const Table& table, const Screen& screen) {
     for (size_t c : columns) {
       const Column& column = table.columns[c];
       const Cell& cell = table.rows[r][c];
-      absl::StrAppendFormat(&html, "<td%s%s>%s</td>", IsRightAligned(column.kind) ? " class=\"n\"" : "", SortValue(cell),
-                            HtmlText(CellText(cell, column.kind, units[c])));
+      absl::StrAppendFormat(&html, "<td%s%s>%s</td>", IsRightAligned(column.kind) ? " class=\"n\"" : "",
+                            SortValue(cell), HtmlText(CellText(cell, column.kind, units[c])));
     }
     html += "</tr>\n";
   }
@@ -88,14 +89,16 @@ std::string PartsHtml(const RunSummary& run, const Screen& screen) {
     std::vector<int64_t> bytes;
     for (const PartSummary* part : parts) bytes.push_back(bytes_of(*part));
     if (std::all_of(bytes.begin(), bytes.end(), [](int64_t b) { return b == 0; })) return;
-    absl::StrAppendFormat(&html, "<tr class=\"%s\"><th scope=\"row\"><i class=\"key %s\"></i>%s</th>", kind, kind, name);
+    absl::StrAppendFormat(&html, "<tr class=\"%s\"><th scope=\"row\"><i class=\"key %s\"></i>%s</th>", kind, kind,
+                          name);
     for (int64_t b : bytes) {
       absl::StrAppendFormat(&html, "<td class=\"n\" data-v=\"%d\">%s</td>", b, b == 0 ? "-" : SizeIn(b, unit));
     }
     // Of the run that answers, as a bar; in attributes, since the page's policy allows no style in an element.
     html += "<td class=\"share\">";
     if (kind != "sum" && !parts.empty() && parts.front()->device_bytes > 0) {
-      const double share = 100.0 * static_cast<double>(bytes.front()) / static_cast<double>(parts.front()->device_bytes);
+      const auto whole = static_cast<double>(parts.front()->device_bytes);
+      const double share = 100.0 * static_cast<double>(bytes.front()) / whole;
       absl::StrAppendFormat(&html,
                             "<svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
                             "class=\"%s\" width=\"%.2f\" height=\"10\"/></svg>",
@@ -134,10 +137,12 @@ std::string CardsHtml(const RunSummary& run, const std::vector<Limit>& limits, c
                           line.part == "training" ? "Training" : "Inference", line.at_least ? " at least" : "",
                           line.size);
     if (!line.verdict.empty()) {
-      absl::StrAppendFormat(&html, "<p class=\"verdict %s\">%s</p>", line.within ? "yes" : "no", HtmlText(line.verdict));
+      absl::StrAppendFormat(&html, "<p class=\"verdict %s\">%s</p>", line.within ? "yes" : "no",
+                            HtmlText(line.verdict));
     }
     if (!line.interval.empty()) {
-      absl::StrAppendFormat(&html, "<p class=\"hint\">between %s, by driver and libraries</p>", HtmlText(line.interval));
+      absl::StrAppendFormat(&html, "<p class=\"hint\">between %s, by driver and libraries</p>",
+                            HtmlText(line.interval));
     }
     absl::StrAppendFormat(&html, "<p class=\"hint\">%s</p></div>\n", WherePeak(part));
   }
@@ -224,7 +229,9 @@ std::string NotesHtml(const Report& report, const Screen& screen) {
     absl::StrAppendFormat(&html, "<li class=\"%s\"><span class=\"worth\">%s</span><div><p>%s <code>%s</code></p>",
                           NameOf(note->severity), note->bytes ? FormatBytesIn(*note->bytes, screen.units) : "",
                           HtmlText(note->message), HtmlText(note->code));
-    for (const std::string& line : note->details) absl::StrAppendFormat(&html, "<p class=\"hint\">%s</p>", HtmlText(line));
+    for (const std::string& line : note->details) {
+      absl::StrAppendFormat(&html, "<p class=\"hint\">%s</p>", HtmlText(line));
+    }
     html += "</div></li>\n";
   }
   if (!notes.empty()) html += "</ul>\n";

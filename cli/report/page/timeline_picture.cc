@@ -46,7 +46,8 @@ std::string Text(double x, double y, std::string_view anchor, std::string_view t
 }
 
 std::string Line(double x1, double y1, double x2, double y2, std::string_view kind) {
-  return absl::StrFormat("<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", kind, x1, y1, x2, y2);
+  return absl::StrFormat("<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", kind, x1, y1, x2,
+                         y2);
 }
 
 }  // namespace
@@ -57,7 +58,8 @@ std::string TimelinePicture(const MemoryProgram& program, int64_t limit_bytes) {
   const Timeline timeline = ComputeTimeline(program);
   const std::vector<PictureColumn> columns = ColumnsOf(steps);
   const bool limited = limit_bytes > 0 && limit_bytes < 4 * timeline.peak_bytes;
-  const double most = 1.05 * static_cast<double>(std::max({timeline.peak_bytes, limited ? limit_bytes : 0, int64_t{1}}));
+  const int64_t highest = std::max({timeline.peak_bytes, limited ? limit_bytes : 0, int64_t{1}});
+  const double most = 1.05 * static_cast<double>(highest);
   const auto y_of = [&](int64_t bytes) { return kTop + kHeight * (1 - static_cast<double>(bytes) / most); };
   const double column_width = kWidth / static_cast<double>(columns.size());
   const auto step_x = [&](size_t step) {

@@ -1,5 +1,6 @@
-// Report -> folded stacks, for flame graphs (flamegraph.pl, inferno, speedscope): the bytes alive at the peak by module,
-// with the category as the innermost frame. Format: https://www.brendangregg.com/FlameGraphs/cpuflamegraphs.html
+// Report -> folded stacks, for flame graphs (flamegraph.pl, inferno, speedscope): the bytes alive at the peak by
+// module, with the category as the innermost frame.
+// Format: https://www.brendangregg.com/FlameGraphs/cpuflamegraphs.html
 //
 //   layer1;0;conv1;saved activations 205520896
 #include <map>
