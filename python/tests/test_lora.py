@@ -93,7 +93,6 @@ def test_half_precision_has_adapters_in_float32(program):
     adapted = with_adapters(base.to(torch.bfloat16), ("q_proj", "up", "down"), 0.0)
     training = onnx_mem.measure(adapted, x.to(torch.bfloat16), batch=7, loss="mean")
     assert report.training.saved_activation_bytes == training.saved_activation_bytes
-    assert report.training.peak_bytes == training.peak_bytes
 
 
 def test_what_matches_nothing_is_refused(program):

@@ -12,10 +12,10 @@ namespace {
 
 Graph TwoLayers() {
   return ParseGraph(R"(mlp (float[N,8] x) => (float[N,2] y)
-                       <float[16,8] a.weight = ["location": "none"], float[16] a.bias = ["location": "none"],
-                        float[2,16] b.weight = ["location": "none"]>
-                       { [a] h = Gemm <transB=1> (x, a.weight, a.bias)   r = Relu(h)
-                         [b] y = Gemm <transB=1> (r, b.weight) })",
+                       <float[16,8] a_weight = ["location": "none"], float[16] a_bias = ["location": "none"],
+                        float[2,16] b_weight = ["location": "none"]>
+                       { [a] h = Gemm <transB=1> (x, a_weight, a_bias)   r = Relu(h)
+                         [b] y = Gemm <transB=1> (r, b_weight) })",
                     {{"N", 4}});
 }
 
@@ -30,19 +30,19 @@ TEST(Lora, StandsBesideTheLayersThatMatchAndAloneIsTrained) {
   const Lowered lowered = WithLora(TwoLayers(), {.rank = 3, .dropout = 0.1, .weights = "^a"});
   EXPECT_EQ(DumpGraph(lowered.graph),
             "input x float32 4x8\n"
-            "initializer a.weight float32 16x8\n"
-            "initializer a.bias float32 16\n"
-            "initializer b.weight float32 2x16\n"
-            "initializer a.lora_A.default.weight float32 3x8\n"
-            "initializer a.lora_B.default.weight float32 16x3\n"
-            "a = linear(x, a.weight, a.bias) -> a without adapter float32 4x16\n"
+            "initializer a_weight float32 16x8\n"
+            "initializer a_bias float32 16\n"
+            "initializer b_weight float32 2x16\n"
+            "initializer a_weight.lora_A.default.weight float32 3x8\n"
+            "initializer a_weight.lora_B.default.weight float32 16x3\n"
+            "a = linear(x, a_weight, a_bias) -> a_weight without adapter float32 4x16\n"
             "a.lora.1 = dropout(x) -> a.lora.1 float32 4x8\n"
-            "a.lora.2 = linear(a.lora.1, a.lora_A.default.weight) -> a.lora.2 float32 4x3\n"
-            "a.lora.3 = linear(a.lora.2, a.lora_B.default.weight) -> a.lora.3 float32 4x16\n"
+            "a.lora.2 = linear(a.lora.1, a_weight.lora_A.default.weight) -> a.lora.2 float32 4x3\n"
+            "a.lora.3 = linear(a.lora.2, a_weight.lora_B.default.weight) -> a.lora.3 float32 4x16\n"
             "a.lora.4 = mul_scalar(a.lora.3) -> a.lora.4 float32 4x16\n"
-            "a.lora.5 = add(a without adapter, a.lora.4) -> h float32 4x16\n"
-            "#6 = relu(h) -> r float32 4x16\n"
-            "b = linear(r, b.weight) -> y float32 4x2\n"
+            "a.lora.5 = add(a_weight without adapter, a.lora.4) -> h float32 4x16\n"
+            "relu(h) -> r float32 4x16\n"
+            "b = linear(r, b_weight) -> y float32 4x2\n"
             "outputs y\n");
   EXPECT_TRUE(VerifyGraph(lowered.graph).ok()) << VerifyGraph(lowered.graph);
   EXPECT_EQ(lowered.frozen.size(), 3u);
@@ -61,7 +61,7 @@ TEST(Lora, ReleasesWhatNoNameHolds) {
   EXPECT_EQ(released("a.lora.2"), 3);
   EXPECT_EQ(released("a.lora.3"), 4);
   EXPECT_EQ(released("a.lora.4"), 5);
-  EXPECT_EQ(released("a without adapter"), 5);
+  EXPECT_EQ(released("a_weight without adapter"), 5);
 }
 
 // Adapters of a model in half precision are in float32: x is cast for them, and the sum back.
@@ -70,20 +70,20 @@ TEST(Lora, IsInFloat32BesideHalfPrecision) {
   run.dtype = DType::kBFloat16;
   const Lowered lowered = WithLora(TwoLayers(), {.rank = 3, .weights = "^a"}, run);
   const std::string dump = DumpGraph(lowered.graph);
-  EXPECT_NE(dump.find("initializer a.lora_A.default.weight float32 3x8\n"), std::string::npos) << dump;
+  EXPECT_NE(dump.find("initializer a_weight.lora_A.default.weight float32 3x8\n"), std::string::npos) << dump;
   EXPECT_NE(dump.find("cast(x) -> a.lora.1 float32 4x8\n"), std::string::npos) << dump;
   EXPECT_NE(dump.find("-> h bfloat16 4x16\n"), std::string::npos) << dump;
 }
 
 TEST(Lora, OfAConvolutionKeepsItsKernelInTheFirstAdapter) {
   const Graph graph = ParseGraph(R"(cnn (float[N,4,6,6] x) => (float[N,8,4,4] y)
-                                    <float[8,4,3,3] c.weight = ["location": "none"]>
-                                    { [c] y = Conv (x, c.weight) })",
+                                    <float[8,4,3,3] c_weight = ["location": "none"]>
+                                    { [c] y = Conv (x, c_weight) })",
                                  {{"N", 2}});
   const std::string dump = DumpGraph(WithLora(graph, {.rank = 2, .weights = "c"}).graph);
-  EXPECT_NE(dump.find("initializer c.lora_A.default.weight float32 2x4x3x3\n"), std::string::npos) << dump;
-  EXPECT_NE(dump.find("initializer c.lora_B.default.weight float32 8x2x1x1\n"), std::string::npos) << dump;
-  EXPECT_NE(dump.find("c.lora.1 = conv(x, c.lora_A.default.weight) -> c.lora.1 float32 2x2x4x4\n"), std::string::npos)
+  EXPECT_NE(dump.find("initializer c_weight.lora_A.default.weight float32 2x4x3x3\n"), std::string::npos) << dump;
+  EXPECT_NE(dump.find("initializer c_weight.lora_B.default.weight float32 8x2x1x1\n"), std::string::npos) << dump;
+  EXPECT_NE(dump.find("c.lora.1 = conv(x, c_weight.lora_A.default.weight) -> c.lora.1 float32 2x2x4x4\n"), std::string::npos)
       << dump;
 }
 
