@@ -146,8 +146,16 @@ int64_t SavedBytes(const MemoryProgram& program) {
   return bytes;
 }
 
-void SumFlops(const MemoryProgram& program, Enacted& result) {
+absl::Status SumFlops(const MemoryProgram& program, Enacted& result) {
+  constexpr int64_t kMost = int64_t{1} << 62;  // more than an hour at 10^15 a second
+  int64_t total = 0;
   for (const Step& step : program.steps) {
+    if (step.flops > kMost - total) {
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, "too-large",
+                         absl::StrCat("with step '", step.op, "' there are more operations to count than any run has"),
+                         {"try: a smaller --batch, --dim or --input"});
+    }
+    total += step.flops;
     if (step.recompute) {
       result.recompute_flops += step.flops;
     } else if (step.phase == Phase::kBackward) {
@@ -156,6 +164,7 @@ void SumFlops(const MemoryProgram& program, Enacted& result) {
       result.forward_flops += step.flops;
     }
   }
+  return absl::OkStatus();
 }
 
 // Everything that is fixed while one enactment runs.
@@ -321,7 +330,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
     if (buffer.category == Category::kBuffers) result.buffer_bytes += buffer.bytes;
   }
   result.program = m.recorder().Finish();
-  SumFlops(result.program, result);
+  RETURN_IF_ERROR(SumFlops(result.program, result));
   return result;
 }
 

@@ -1,5 +1,6 @@
 #include "analyzer/eager/engine/tensor.h"
 
+#include <limits>
 #include <algorithm>
 #include <numeric>
 
@@ -52,6 +53,16 @@ int64_t NumElements(const Dims& dims) {
   int64_t count = 1;
   for (int64_t d : dims) count *= d;
   return count;
+}
+
+int64_t Saturated(std::initializer_list<int64_t> factors) {
+  int64_t product = 1;
+  bool beyond = false;
+  for (int64_t factor : factors) {
+    if (factor == 0) return 0;
+    beyond |= __builtin_mul_overflow(product, factor, &product);
+  }
+  return beyond ? std::numeric_limits<int64_t>::max() : product;
 }
 
 int64_t DenseBytes(const Dims& dims, DType dtype) {

@@ -58,6 +58,9 @@ using TensorRef = std::shared_ptr<EagerTensor>;
 
 int64_t NumElements(const Dims& dims);          // no unknown dims, no overflow (checked at import)
 int64_t DenseBytes(const Dims& dims, DType dtype);
+// The product of factors that are not negative, or the largest number where that is beyond it: counts of operations grow
+// faster than sizes, which are checked at import.
+int64_t Saturated(std::initializer_list<int64_t> factors);
 
 // Of all elements of all tensors, null ones skipped: what an operator that reads them moves.
 int64_t TotalBytes(std::span<const TensorRef> tensors);

@@ -32,7 +32,7 @@ int64_t RoundUp(int64_t n, int64_t multiple) { return (n + multiple - 1) / multi
 
 // 2 for each of the products of [T, S] with depth d or dv.
 int64_t Flops(const Dims& q, const Dims& k, const Dims& v, int64_t with_d, int64_t with_dv) {
-  return 2 * q[0] * q[1] * q[2] * k[2] * (with_d * q[3] + with_dv * v[3]);
+  return Saturated({2, q[0], q[1], q[2], k[2], with_d * q[3] + with_dv * v[3]});
 }
 
 // Strides of [B, H, T, D] that is stored as [B, T, H, D].

@@ -2,7 +2,9 @@
 // together. All of them are channels-last when x or the weight is. Sources: tools/autograd/derivatives.yaml
 // (convolution), aten/src/ATen/native/Convolution.cpp (determine_backend_memory_format), torch/utils/flop_counter.py
 // (conv_flop_count, conv_backward_flop).
+#include <algorithm>
 #include <array>
+#include <limits>
 
 #include "analyzer/eager/operators/families.h"
 #include "analyzer/eager/views/layout.h"
@@ -22,17 +24,19 @@ struct Convolution {
   bool transposed;
 
   // Every element of the smaller image meets every element of the weight, for each sample.
-  int64_t ForwardFlops() const { return 2 * SpatialSize(transposed ? x : out) * NumElements(weight) * x[0]; }
+  int64_t ForwardFlops() const { return Saturated({2, SpatialSize(transposed ? x : out), NumElements(weight), x[0]}); }
   int64_t InputGradFlops() const { return ForwardFlops(); }
   int64_t WeightGradFlops() const {
     const int64_t positions = SpatialSize(transposed ? x : out);
-    return 2 * SpatialSize(weight) * positions * x[0] * x[1] * out[1];
+    return Saturated({2, SpatialSize(weight), positions, x[0], x[1], out[1]});
   }
 };
 
+int64_t FlopSum(int64_t a, int64_t b) { return a > std::numeric_limits<int64_t>::max() - b ? std::max(a, b) : a + b; }
+
 void ConvolutionBackward(Backward& b, const Convolution& conv, int64_t bias_size) {
   const DType dtype = b.grad()->dtype;
-  const int64_t flops = (b.needs(0) ? conv.InputGradFlops() : 0) + (b.needs(1) ? conv.WeightGradFlops() : 0);
+  const int64_t flops = FlopSum(b.needs(0) ? conv.InputGradFlops() : 0, b.needs(1) ? conv.WeightGradFlops() : 0);
   b.m.BeginStep("convolution_backward", flops);
   b.m.recorder().AllowTf32();
   if (b.needs(0)) b.result(0, b.m.Allocate(conv.x, dtype, ImageStrides(conv.x, conv.channels_last)));

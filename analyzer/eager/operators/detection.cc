@@ -28,7 +28,7 @@ void EnactDeformConv(Machine& m, const Call& call, Outputs& out) {
   const TensorRef &x = call.input(0), &weight = call.input(1);
   NodeRef node = m.MakeNode("DeformConv2dFunctionBackward", call.inputs);
   const int64_t taps = NumElements(weight->dims) / weight->dims[0];
-  const int64_t flops = 2 * NumElements(call.output_dims()) * taps;
+  const int64_t flops = Saturated({2, NumElements(call.output_dims()), taps});
   out[0] = m.New("deform_conv2d", call.output_dims(), x->dtype, flops);
   for (const TensorRef& input : call.inputs) node.Save(input);
   node.Output(out[0]);
@@ -36,7 +36,7 @@ void EnactDeformConv(Machine& m, const Call& call, Outputs& out) {
   for (const TensorRef& input : call.inputs)
     metas.push_back(input ? TensorMeta{input->dims, input->dtype} : TensorMeta{});
   node.Formula([metas, flops](Backward& b) {
-    b.m.BeginStep("_deform_conv2d_backward", 2 * flops);
+    b.m.BeginStep("_deform_conv2d_backward", Saturated({2, flops}));
     for (size_t i = 0; i < metas.size(); ++i) {
       if (!metas[i].dims.empty()) b.result(i, b.m.Allocate(metas[i].dims, metas[i].dtype));
     }

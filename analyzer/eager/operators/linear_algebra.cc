@@ -66,7 +66,7 @@ void EnactInverse(Machine& m, const Call& call, Outputs& out) {
   const TensorRef info = m.Allocate(BatchOf(x->dims), DType::kInt32);
   node.Save(out[0]);
   node.Output(out[0]);
-  const int64_t flops = 2 * NumElements(x->dims) * x->dims.back();
+  const int64_t flops = Saturated({2, NumElements(x->dims), x->dims.back()});
   node.Formula([dims = x->dims, flops](Backward& b) {
     const TensorRef first = b.m.New("bmm", dims, b.grad()->dtype, flops);
     const TensorRef second = b.m.New("bmm", dims, b.grad()->dtype, flops);

@@ -26,7 +26,7 @@ struct Layout {
 
 Layout LayoutOf(const EagerTensor& t) { return {t.dims, t.strides[0] == 1 && t.strides[1] == t.dims[0]}; }
 
-int64_t MmFlops(int64_t m, int64_t n, int64_t k) { return 2 * m * n * k; }
+int64_t MmFlops(int64_t m, int64_t n, int64_t k) { return Saturated({2, m, n, k}); }
 
 // a [m,k] x b [k,n] without history: what the kernel gives.
 TensorRef MmKernel(Machine& m, int64_t rows, int64_t inner, int64_t columns, DType dtype) {
@@ -219,7 +219,7 @@ TensorRef Bmm(Machine& m, const TensorRef& a, const TensorRef& b) {
   node.Save(node.needs(0) ? b : nullptr);
   node.Save(node.needs(1) ? a : nullptr);
   const int64_t batch = a->dims[0], rows = a->dims[1], inner = a->dims[2], columns = b->dims[2];
-  const int64_t flops = batch * MmFlops(rows, columns, inner);
+  const int64_t flops = Saturated({batch, MmFlops(rows, columns, inner)});
   TensorRef y = m.New("bmm", Dims{batch, rows, columns}, a->dtype, flops);
   node.Output(y);
   node.Formula([da = a->dims, db = b->dims, flops](Backward& back) {

@@ -27,7 +27,7 @@ void EnactConvert(Machine& m, const Call& call, Outputs& out) {
 void EnactPackedLinear(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
   const int64_t features = IntAttribute(call.node, "features", 1), depth = IntAttribute(call.node, "depth", 1);
-  const int64_t flops = 2 * NumElements(call.output_dims()) * depth;
+  const int64_t flops = Saturated({2, NumElements(call.output_dims()), depth});
   const Dims weight{features, depth};
   NodeRef node = m.MakeNode("MatMul4BitBackward", {x});
   node.Save(node.needs(0) ? call.input(1) : nullptr);

@@ -42,12 +42,13 @@ absl::Status BadModel(const std::string& path, const std::string& what) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-model", absl::StrCat("'", path, "' ", what));
 }
 
-absl::Status CheckOpset(const ModelInfo& info) {
-  const int64_t newest = NewestOpset();
-  for (const auto& [domain, version] : info.opsets) {
-    if (version >= 0) continue;
-    return BadModel(info.path, absl::StrCat("imports version ", version, " of the operators of domain '", domain, "'"));
+absl::Status CheckOpset(const onnx::ModelProto& model, const ModelInfo& info) {
+  for (const auto& import : model.opset_import()) {
+    if (import.version() >= 0) continue;
+    return BadModel(info.path, absl::StrCat("imports version ", import.version(), " of the operators of domain '",
+                                            import.domain(), "'"));
   }
+  const int64_t newest = NewestOpset();
   const auto opset = info.opsets.find("");
   if (opset == info.opsets.end() || opset->second <= newest) return absl::OkStatus();
   return ErrorStatus(
@@ -255,7 +256,7 @@ absl::StatusOr<ImportedModel> ModelFile::Impl::ImportRecord(const Bindings& bind
 // Everything about the model that no binding changes.
 absl::Status ModelFile::Impl::Prepare() {
   if (model->graph().node().empty()) return BadModel(info.path, "has no nodes");
-  RETURN_IF_ERROR(CheckOpset(info));
+  RETURN_IF_ERROR(CheckOpset(*model, info));
   ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineFunctions(*model));
   if (!inlined.other_opset.empty()) {
     diagnostics.push_back(

@@ -67,6 +67,11 @@ TEST(HostileModels, ARecurrentLayerWhoseHiddenSizeIsNotThatOfItsWeights) {
             "bad-shape: node 'n' (GRU): hidden_size and size of the recurrent weights differ: 2147483647 and 5");
 }
 
+TEST(HostileModels, AnOpsetBelowZero) {
+  EXPECT_EQ(Read("<ir_version: 8, opset_import: [\"\" : -1]> g (float[2] x) => (y) { y = Relu(x) }"),
+            "bad-model: 'm.onnx' imports version -1 of the operators of domain ''");
+}
+
 TEST(HostileModels, AnEinsumOfTwoEllipsesInOneOperand) {
   EXPECT_EQ(Read("g (float[2, 3] x) => (y) { [n] y = Einsum<equation = \"i...j...->ij\">(x) }"),
             "bad-shape: node 'n' (Einsum): the equation is malformed");
