@@ -70,6 +70,7 @@ struct StepTime {
   int64_t nanoseconds = 0;
   Bound bound = Bound::kNothing;
   bool measured = false;
+  int64_t call_ns = 0;  // of it, for the checkpoint call that the step begins
 };
 
 // A step that computes and moves nothing (a marker) takes no time.
