@@ -15,8 +15,8 @@
 namespace onnx_mem {
 namespace {
 
-// A candidate that frees less than this share of the peak is not worth a line in anyone's code: it is none. Where blocks
-// are as small as that, all of one size count.
+// A candidate that frees less than this share of the peak is not worth a line in anyone's code: it is none. Where
+// blocks are as small as that, all of one size count.
 constexpr int64_t kCrumb = 1000;
 
 // Lowered node of a step's file node; a file node that became several counts as its first.
@@ -80,7 +80,8 @@ class Profiler {
  public:
   Profiler(Accountant& accountant, const CandidateSet& set, const std::function<bool()>& may_go_on,
            bool crumbs)
-      : accountant_(accountant), set_(set), may_go_on_(may_go_on), crumbs_(crumbs), index_(IndexNodes(accountant.lowered().graph)) {}
+      : accountant_(accountant), set_(set), may_go_on_(may_go_on), crumbs_(crumbs),
+        index_(IndexNodes(accountant.lowered().graph)) {}
 
   absl::StatusOr<Profile> Make() {
     FillBaseline(accountant_, index_, profile_);
