@@ -32,8 +32,8 @@ struct EmittedCode {
   std::vector<Diagnostic> diagnostics;  // edit-forward: segments that the code leaves out
 };
 
-// `lowered` is the model as Prepare gives it, `baseline` what it takes without any plan, `card` what the plan's times are
-// for. Errors: those of WrappingOf.
+// `lowered` is the model as Prepare gives it, `baseline` what it takes without any plan, `card` what the plan's times
+// are for. Errors: those of WrappingOf.
 absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
                                         const ModulePlan& plan, std::string_view card);
 

@@ -371,8 +371,8 @@ class _FirstRun:
             for (name, t), version in zip(self.tensors, self.before):
                 if _version(t) != version:
                     ends = self.segment["modules"][::len(self.modules) - 1 or 1]
-                    raise RuntimeError(f"the segment {' to '.join(ends)} writes over {name}: a second run would start from "
-                                       "something else; leave this segment out of the plan")
+                    raise RuntimeError(f"the segment {' to '.join(ends)} writes over {name}: a second run would start "
+                                       "from something else; leave this segment out of the plan")
             _SEEN.update(self.modules)
         self.tensors, self.inputs = [], []
 
