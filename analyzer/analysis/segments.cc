@@ -48,8 +48,8 @@ bool MadeWithin(const Graph& graph, const eager::NodeRange& range, TensorId id) 
   return producer.valid() && producer.value() >= range.first && producer.value() <= range.last;
 }
 
-// What a record shows of a BatchNorm beside its statistics (num_batches_tracked.add_(1), torch/nn/modules/batchnorm.py):
-// no result depends on it.
+// What a record shows of a BatchNorm beside its statistics (num_batches_tracked.add_(1),
+// torch/nn/modules/batchnorm.py): no result depends on it.
 bool IsCounter(const Tensor& tensor) {
   return tensor.role == TensorRole::kInitializer && IsIntegral(tensor.dtype) && tensor.shape == Shape::Scalar();
 }
@@ -146,8 +146,9 @@ RerunEffects EffectsOfRerun(const Graph& graph, const eager::NodeRange& range) {
     effects.random |= drops || node.op == "random";
     effects.running_statistics |= node.op == "batch_norm" && IntAttribute(node, "training", 1) != 0;
     if (IntAttribute(node, "inplace", 0) == 0 || node.inputs.empty()) continue;
+    const TensorId written = node.inputs[0];
     effects.overwrites_inputs |=
-        node.inputs[0].valid() && !MadeWithin(graph, range, node.inputs[0]) && !IsCounter(graph.tensors[node.inputs[0]]);
+        written.valid() && !MadeWithin(graph, range, written) && !IsCounter(graph.tensors[written]);
   }
   return effects;
 }

@@ -99,7 +99,10 @@ void AddCheckpointCalls(const MemoryProgram& program, int64_t call_ns, std::vect
   bool before = false;
   for (size_t i = 0; i < times.size(); ++i) {
     const bool again = program.steps[StepId(static_cast<int32_t>(i))].recompute;
-    if (again && !before) times[i].nanoseconds += call_ns;
+    if (again && !before) {
+      times[i].nanoseconds += call_ns;
+      times[i].call_ns = call_ns;
+    }
     before = again;
   }
 }
@@ -107,6 +110,7 @@ void AddCheckpointCalls(const MemoryProgram& program, int64_t call_ns, std::vect
 void Repeat(StepSpan later, int64_t count, std::vector<StepTime>& times) {
   for (StepId id = later.begin; id < later.end; id = StepId(id.value() + 1)) {
     times[static_cast<size_t>(id.value())].nanoseconds *= count;
+    times[static_cast<size_t>(id.value())].call_ns *= count;
   }
 }
 
@@ -229,7 +233,7 @@ TimeEstimate EstimateTime(const MemoryProgram& program, const RooflineCard& card
     }
     estimate.step_ns += time.nanoseconds;
     estimate.by_bound_ns[static_cast<size_t>(time.bound)] += time.nanoseconds;
-    if (time.measured) estimate.measured_ns += time.nanoseconds;
+    if (time.measured) estimate.measured_ns += time.nanoseconds - time.call_ns;
   }
   for (size_t k = 0; k < used.size(); ++k) {
     if (used[k]) estimate.assumptions.push_back(card.stand_ins[k].text);

@@ -218,3 +218,31 @@ def test_wrappers_are_looked_through():
     replica = model.blocks[1]._replicate_for_data_parallel()
     assert "_onnx_mem_segment" in replica.__dict__ and replica.forward.__self__ is replica
     assert same(step(model), step(net()))
+
+
+@pytest.fixture
+def one_process(tmp_path):
+    if not torch.distributed.is_available():
+        pytest.skip("this torch has no distributed package")
+    torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+def test_distributed(one_process):
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    plain = step(net())
+    model = onnx_mem.checkpoint(net(), PLAN)
+    assert same(step(model, nn.parallel.DistributedDataParallel(model)), plain)
+    mesh = init_device_mesh("cpu", (1,))
+    for planned_first in (True, False):
+        model = onnx_mem.checkpoint(net(), PLAN) if planned_first else net()
+        for module in (*model.blocks, model):
+            fully_shard(module, mesh=mesh)
+        if not planned_first:
+            onnx_mem.checkpoint(model, PLAN)
+        assert same([t.full_tensor() if hasattr(t, "full_tensor") else t for t in step(model)], plain)
+        if planned_first:
+            with pytest.raises(onnx_mem.Error, match="changed after the plan was applied"):
+                onnx_mem.restore(model)

@@ -23,6 +23,7 @@ import warnings
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
 
+import timm
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -107,7 +108,6 @@ def torchvision_model(name, **options):
 
 
 def timm_model(name, **options):
-    import timm
     return timm.create_model(name, pretrained=False, **options)
 
 
@@ -127,20 +127,22 @@ MODELS = {
                                          num_heads=[2, 4, 4, 8], window_size=[4, 4], num_classes=10,
                                          stochastic_depth_prob=0.1), images()),
     "convnext": (lambda: timm_model("convnext_atto", drop_path_rate=0.1), images()),
-    "vit": (lambda: timm_model("vit_tiny_patch16_224", img_size=64, depth=8), images()),
+    "vit": (lambda: torchvision_model("VisionTransformer", image_size=64, patch_size=8, num_layers=6, num_heads=4,
+                                        hidden_dim=64, mlp_dim=256, dropout=0.1, num_classes=10), images()),
     "efficientnet_b0": (lambda: timm_model("efficientnet_b0", drop_path_rate=0.2), images()),
     "regnety": (lambda: timm_model("regnety_002"), images()),
-    "mixer": (lambda: timm_model("mixer_s32_224", img_size=64, embed_dim=128, num_blocks=6), images()),
+    "mixer": (lambda: timm.models.mlp_mixer.MlpMixer(img_size=64, patch_size=8, num_blocks=6, embed_dim=64,
+                                                     num_classes=10), images()),
     "unet": (UNet, images()),
     "mixed": (Mixed, lambda: ((torch.randn(BATCH, 20, 48),), {})),
     "gpt2": (lambda: hf("GPT2LMHeadModel", "GPT2Config", n_layer=6, n_embd=128, n_head=4, vocab_size=500), words()),
     "bert": (lambda: hf("BertForSequenceClassification", "BertConfig", **SMALL), words()),
-    "distilbert": (lambda: hf("DistilBertForMaskedLM", "DistilBertConfig", n_layers=6, dim=128, n_heads=4, hidden_dim=384,
-                              vocab_size=500), words()),
+    "distilbert": (lambda: hf("DistilBertForMaskedLM", "DistilBertConfig", n_layers=6, dim=128, n_heads=4,
+                              hidden_dim=384, vocab_size=500), words()),
     "llama": (lambda: hf("LlamaForCausalLM", "LlamaConfig", num_key_value_heads=2, **SMALL), words()),
     "qwen2": (lambda: hf("Qwen2ForCausalLM", "Qwen2Config", num_key_value_heads=2, **SMALL), words()),
-    "t5": (lambda: hf("T5ForConditionalGeneration", "T5Config", d_model=128, d_kv=32, d_ff=256, num_layers=4, num_heads=4,
-                      vocab_size=500), words(decoder_input_ids=24)),
+    "t5": (lambda: hf("T5ForConditionalGeneration", "T5Config", d_model=128, d_kv=32, d_ff=256, num_layers=4,
+                      num_heads=4, vocab_size=500), words(decoder_input_ids=24)),
     "bart": (lambda: hf("BartForConditionalGeneration", "BartConfig", d_model=128, encoder_layers=4, decoder_layers=4,
                         encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=384, decoder_ffn_dim=384,
                         vocab_size=500), words(decoder_input_ids=24)),
@@ -267,14 +269,16 @@ def check(name, backend, optimizer):
         plan = onnx_mem.plan(record, budget=f"{budget}B", **words_)
         row = {"model": name, "budget": budget, "baseline": top, "wrong": []}
         rows.append(row)
-        if not plan.fits:
+        if not plan.fits or not plan.chosen_plan["segments"]:
             row["wrong"].append("no plan")
+            print(f"{name:20} no plan within {budget:,}", flush=True)
             continue
         chosen = plan.chosen_plan
         row.update(segments=len(chosen["segments"]), promised=chosen["peak_bytes"], slowdown=chosen["slowdown"])
         wrong = row["wrong"]
         wrong += check_values(build, plan, inputs, plain)
-        measured = onnx_mem.measure(plan.apply(made(build)), inputs[0], kwargs=inputs[1], optimizer=optimizer, loss="mean")
+        measured = onnx_mem.measure(plan.apply(made(build)), inputs[0], kwargs=inputs[1], optimizer=optimizer,
+                                    loss="mean")
         row["measured"] = measured.peak_bytes
         if abs(measured.peak_bytes / chosen["peak_bytes"] - 1) > PEAK_WITHIN:
             wrong.append(f"peak {measured.peak_bytes / chosen['peak_bytes'] - 1:+.2%}")

@@ -69,13 +69,13 @@ std::string Header(const ModelInfo& info, const Measured& baseline, const Module
                       Comment(plan.label), "\n",
                       absl::StrFormat("# Predicted peak of a training step: %s bytes; without the plan %s bytes.\n",
                                       Thousands(plan.measured.peak_bytes), Thousands(baseline.peak_bytes)),
-                      absl::StrFormat("# Computed twice: %s FLOPs, %.1f %% of the step's; estimated %.1f %% more time on "
-                                      "%s.\n", Thousands(plan.measured.recompute_flops),
+                      absl::StrFormat("# Computed twice: %s FLOPs, %.1f %% of the step's; estimated %.1f %% more time "
+                                      "on %s.\n", Thousands(plan.measured.recompute_flops),
                                       100 * plan.measured.flops_slowdown, 100 * plan.measured.time_slowdown, card));
 }
 
-// Numbers of parameters of the segment's modules, as the framework counts them; empty where a name does not tell whose a
-// parameter is. The code holds the user's model against them.
+// Numbers of parameters of the segment's modules, as the framework counts them; empty where a name does not tell whose
+// a parameter is. The code holds the user's model against them.
 std::vector<int64_t> ParametersOf(const Lowered& lowered, const ModuleNodes& modules, const Segment& segment) {
   std::vector<int64_t> counts;
   for (const std::string& module : segment.modules) {

@@ -1,5 +1,5 @@
-// A plan -> Python that applies it: one file without imports of ours, whose apply_plan(model) puts the plan's modules in
-// torch.utils.checkpoint (non-reentrant, early stop), and whose restore(model) takes it off. The plan's entries come
+// A plan -> Python that applies it: one file without imports of ours, whose apply_plan(model) puts the plan's modules
+// in torch.utils.checkpoint (non-reentrant, early stop), and whose restore(model) takes it off. The plan's entries come
 // first; what follows them is python/onnx_mem/_checkpoint/applied.py, word for word.
 //
 //   [["layer1"], ["layer2.0", "layer2.1"]]  ->  PLAN = [
@@ -32,8 +32,8 @@ struct EmittedCode {
   std::vector<Diagnostic> diagnostics;  // edit-forward: segments that the code leaves out
 };
 
-// `lowered` is the model as Prepare gives it, `baseline` what it takes without any plan, `card` what the plan's times are for. Errors:
-// those of WrappingOf.
+// `lowered` is the model as Prepare gives it, `baseline` what it takes without any plan, `card` what the plan's times
+// are for. Errors: those of WrappingOf.
 absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
                                         const ModulePlan& plan, std::string_view card);
 

@@ -30,6 +30,7 @@ struct PlanRequest {
   std::optional<double> max_slowdown;    // 0.1: recompute at most a tenth of the step, by the cost line
   std::string method = "auto";           // auto, sqrt, chen, chain, dag
   Granularity granularity = Granularity::kModule;
+  bool crumbs = false;                   // true: also segments that free less than 0.1 % of the peak
   bool plans_alone = false;              // true: no proof, no plan of other granularity or for another allocator
   double time_limit_s = 2.0;             // of processor time; 0 = none
   int64_t iteration_limit =
@@ -101,6 +102,7 @@ struct PlanAnswer {
     bool optimal = false;
   };
   std::optional<Reference> any_schedule;
+  bool left_crumbs = false;         // segments that free next to nothing were no candidates
   bool optimal = false;             // chosen meets a proven bound of its class
   std::string optimal_class;        // "module-level segments", "all schedules with this backward order"
   std::string infeasible_class;     // of the status: that none of these fits

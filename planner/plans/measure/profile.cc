@@ -1,6 +1,7 @@
 #include "planner/plans/measure/profile.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -14,8 +15,8 @@
 namespace onnx_mem {
 namespace {
 
-// A candidate that frees less than this share of the peak is not worth a line in anyone's code: it is none. Where blocks
-// are as small as that, all of one size count.
+// A candidate that frees less than this share of the peak is not worth a line in anyone's code: it is none. Where
+// blocks are as small as that, all of one size count.
 constexpr int64_t kCrumb = 1000;
 
 // Lowered node of a step's file node; a file node that became several counts as its first.
@@ -77,8 +78,10 @@ std::string LooksOf(const Graph& graph, const Candidate& candidate) {
 
 class Profiler {
  public:
-  Profiler(Accountant& accountant, const CandidateSet& set, const std::function<bool()>& may_go_on)
-      : accountant_(accountant), set_(set), may_go_on_(may_go_on), index_(IndexNodes(accountant.lowered().graph)) {}
+  Profiler(Accountant& accountant, const CandidateSet& set, const std::function<bool()>& may_go_on,
+           bool crumbs)
+      : accountant_(accountant), set_(set), may_go_on_(may_go_on), crumbs_(crumbs),
+        index_(IndexNodes(accountant.lowered().graph)) {}
 
   absl::StatusOr<Profile> Make() {
     FillBaseline(accountant_, index_, profile_);
@@ -94,12 +97,13 @@ class Profiler {
       return key(a) < key(b);
     });
     for (size_t i : order) RETURN_IF_ERROR(Fill(i));
-    const int64_t least = LeastOfUse();
+    const int64_t least = crumbs_ ? std::numeric_limits<int64_t>::min() : LeastOfUse();
     for (size_t i = 0; i < figures_.size(); ++i) {
       if (figures_[i].saves_bytes < least) continue;
       profile_.candidates.push_back(set_.list[i]);
       profile_.figures.push_back(figures_[i]);
     }
+    profile_.left_crumbs = profile_.candidates.size() < set_.list.size();
     return std::move(profile_);
   }
 
@@ -189,6 +193,7 @@ class Profiler {
   Accountant& accountant_;
   const CandidateSet& set_;
   const std::function<bool()>& may_go_on_;
+  bool crumbs_;
   NodeIndex index_;
   Profile profile_;
   std::vector<CandidateFigures> figures_;
@@ -199,8 +204,8 @@ class Profiler {
 }  // namespace
 
 absl::StatusOr<Profile> MakeProfile(Accountant& accountant, const CandidateSet& candidates,
-                                    const std::function<bool()>& may_go_on) {
-  return Profiler(accountant, candidates, may_go_on).Make();
+                                    const std::function<bool()>& may_go_on, bool crumbs) {
+  return Profiler(accountant, candidates, may_go_on, crumbs).Make();
 }
 
 Score Estimate(const Profile& profile, const Choice& choice) {

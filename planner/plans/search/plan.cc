@@ -43,7 +43,8 @@ class ModelPlanner {
 
   absl::StatusOr<PlanAnswer> Plan() {
     ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
-    ASSIGN_OR_RETURN(profile_, MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }));
+    ASSIGN_OR_RETURN(profile_, MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); },
+                                            request_.crumbs));
     ASSIGN_OR_RETURN(const Prover prover,
                      Prover::Create(accountant_, request_.cost_line, request_.budget_line, !request_.plans_alone));
     Exact exact(prover, profile_);
@@ -269,6 +270,7 @@ class ModelPlanner {
     answer.chosen = Choose(answer.plans, request_);
     answer.context_bytes = accountant_.LeastDeviceBytes(0);
     answer.rungs = std::move(rungs_);
+    answer.left_crumbs = profile_.left_crumbs;
     answer.diagnostics = baseline.diagnostics;
     answer.diagnostics.insert(answer.diagnostics.end(), notes_.begin(), notes_.end());
     return answer;
@@ -317,6 +319,11 @@ absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload&
   RETURN_IF_ERROR(CheckMethod(request.method));
   if (request.granularity == Granularity::kModule) {
     ASSIGN_OR_RETURN(PlanAnswer answer, PlanWith(model, workload, request, {}));
+    if (!answer.chosen && answer.left_crumbs) {  // then every byte counts
+      PlanRequest all = request;
+      all.crumbs = true;
+      ASSIGN_OR_RETURN(answer, PlanWith(model, workload, all, {}));
+    }
     if (!answer.chosen && !request.plans_alone) {
       PlanRequest finer = request;
       finer.granularity = Granularity::kOp;

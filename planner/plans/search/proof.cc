@@ -152,7 +152,8 @@ std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>&
   StepTrace trace = trace_;
   trace.enacted.program = Counted(trace.enacted.program, bytes_of);
   const MemoryProgram steady = Counted(accountant_->baseline_figures().program, bytes_of);
-  SegmentLimits limits = LimitsOf(accountant_->lowered().graph, trace, costs_, call_cost_, StateBytes(steady), candidates);
+  SegmentLimits limits =
+      LimitsOf(accountant_->lowered().graph, trace, costs_, call_cost_, StateBytes(steady), candidates);
   limits.constant_live = OptimizerPeak(steady);
   return limits;
 }

@@ -48,8 +48,8 @@ def restore(model):
     """Takes a plan off again: classes and flags are what they were. Returns the model."""
     for name, module in model.named_modules():
         if _SEGMENT in module.__dict__ and "_onnx_mem_base" not in type(module).__dict__:
-            raise ValueError(f"the class of {name!r} was changed after the plan was applied (by {type(module).__name__}); "
-                             "take that off first")
+            raise ValueError(f"the class of {name!r} was changed after the plan was applied (by "
+                             f"{type(module).__name__}); take that off first")
     for module in model.modules():
         state = module.__dict__
         if state.pop(_SEGMENT, None) is not None:
@@ -145,11 +145,13 @@ def _parent_of_run(known, names):
 def _check_can_be_planned(module, value):
     name = (value[0] if isinstance(value, list) else value)["modules"][0]
     if isinstance(module, torch.jit.ScriptModule):
-        raise ValueError(f"{name!r} is a ScriptModule, whose forward cannot be wrapped; apply the plan before scripting")
+        raise ValueError(f"{name!r} is a ScriptModule, whose forward cannot be wrapped; apply the plan before "
+                         "scripting")
     if "forward" in module.__dict__:
         raise ValueError(f"the forward of {name!r} was replaced on the instance; apply the plan before what does that")
     if type(module).forward is torch.nn.Module.forward:
-        raise ValueError(f"{name!r} is a {type(module).__name__}, which is not called itself; edit the forward around it")
+        raise ValueError(f"{name!r} is a {type(module).__name__}, which is not called itself; edit the forward around "
+                         "it")
 
 
 def _keep_input(name, module):
@@ -259,8 +261,8 @@ def _run_head(self, inner, args, kwargs):
         raise RuntimeError(f"{names} are computed as one, which DataParallel's replicas cannot be; use "
                            "DistributedDataParallel, or a plan of single modules")
     if any(m._forward_hooks or m._backward_hooks or (m._forward_pre_hooks and m is not self) for m in chain):
-        raise RuntimeError(f"{names} are computed as one, so hooks of these modules would see the wrong tensors; remove "
-                           "them, or use a plan of single modules")
+        raise RuntimeError(f"{names} are computed as one, so hooks of these modules would see the wrong tensors; "
+                           "remove them, or use a plan of single modules")
 
     def run(x, *args, **kwargs):
         for module in chain:
@@ -298,7 +300,8 @@ def _checkpointed(run, modules, segment, args, kwargs):
     args, kwargs = [_unshared(arg) for arg in args], {key: _unshared(arg) for key, arg in kwargs.items()}
     options = {"use_reentrant": False, "preserve_rng_state": segment["preserve_rng_state"]}
     keep = [getattr(torch.ops.aten, name).default for name in segment["keep"]]
-    # A compiler sees the whole step: there no second run writes a buffer, and it knows contexts that keep results alone.
+    # A compiler sees the whole step: there no second run writes a buffer, and of contexts it knows those that keep
+    # results.
     if not torch.compiler.is_compiling():
         options["context_fn"] = functools.partial(_contexts, modules, segment, keep, [*args, *kwargs.values()])
     elif keep:
@@ -337,7 +340,7 @@ _SEEN = weakref.WeakSet()    # modules whose first run has been looked at
 
 
 class _FirstRun:
-    """Refuses, in forward, what a second run would compute differently: an input or a buffer that the segment writes."""
+    """Refuses, in forward, what a second run would compute differently: the segment writes its input or a buffer."""
 
     def __init__(self, modules, segment, inputs):
         self.modules, self.segment, self.inputs = modules, segment, inputs
@@ -353,7 +356,8 @@ class _FirstRun:
                 if getattr(m, "inplace", False) is True:
                     self.hooks.append(m.register_forward_pre_hook(functools.partial(self.keep_input, inputs)))
                 own = ("running_mean", "running_var", "num_batches_tracked") if _has_statistics(m) else ()
-                self.tensors += [(f"the buffer {name}.{b}", t) for b, t in m._buffers.items() if t is not None and b not in own]
+                self.tensors += [(f"the buffer {name}.{b}", t) for b, t in m._buffers.items()
+                                 if t is not None and b not in own]
         self.before = [_version(t) for _, t in self.tensors]
 
     def keep_input(self, inputs, module, args):
@@ -366,9 +370,9 @@ class _FirstRun:
         if kind is None and self.before:
             for (name, t), version in zip(self.tensors, self.before):
                 if _version(t) != version:
-                    raise RuntimeError(f"the segment {' to '.join(self.segment['modules'][::len(self.modules) - 1 or 1])} "
-                                       f"writes over {name}: a second run would start from something else; leave "
-                                       "this segment out of the plan")
+                    ends = self.segment["modules"][::len(self.modules) - 1 or 1]
+                    raise RuntimeError(f"the segment {' to '.join(ends)} writes over {name}: a second run would start "
+                                       "from something else; leave this segment out of the plan")
             _SEEN.update(self.modules)
         self.tensors, self.inputs = [], []
 
