@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<int64_t>> LiveBytesWith(const ImportedModel& model, W
 
 // What formats that draw every step want of each plan: the analysis with it, and the code that applies it.
 absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(const ImportedModel& model, const Workload& workload,
-                                                       const PlanAnswer& answer) {
+                                                       const PlanAnswer& answer, std::string_view card) {
   std::vector<PlanPart::Drawn> drawn;
   ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
   for (const ModulePlan& plan : answer.plans) {
@@ -86,7 +86,7 @@ absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(const ImportedModel& mode
     Workload with = workload;
     for (const PlannedSegment& segment : plan.segments) with.run.segments.push_back(segment.segment);
     ASSIGN_OR_RETURN(Analysis analysis, AnalyzeImported(model, with));
-    const absl::StatusOr<EmittedCode> code = EmitPytorch(lowered, model.info, answer.baseline, plan);
+    const absl::StatusOr<EmittedCode> code = EmitPytorch(lowered, model.info, answer.baseline, plan, card);
     drawn.push_back({std::make_shared<const Analysis>(std::move(analysis)), code.ok() ? code->text : ""});
   }
   return drawn;
@@ -138,7 +138,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
     part.smaller_batch = FindSmallerBatch(*file, workload, request, baseline.batch);
   }
   if (DrawsSteps(options)) {
-    ASSIGN_OR_RETURN(part.drawn, DrawPlans(*model, workload, part.answer));
+    ASSIGN_OR_RETURN(part.drawn, DrawPlans(*model, workload, part.answer, request.clock.card.name));
     part.baseline = std::make_shared<const Analysis>(baseline);
   }
   // The analysis has told what importing and lowering had to say; what is new is the planner's own.

@@ -104,12 +104,13 @@ double ShareOfStep(const PlanPart& part, const ModulePlan& plan, int64_t cost) {
 }
 
 std::string SegmentsText(const Report& report, const Screen& screen) {
-  const PlanAnswer& answer = std::get<PlanPart>(report.part).answer;
+  const PlanPart& part = std::get<PlanPart>(report.part);
+  const PlanAnswer& answer = part.answer;
   if (!answer.chosen) return "";
   const ModulePlan& plan = answer.plans[*answer.chosen];
   if (plan.segments.empty()) return "";
-  const auto share = [](int64_t part, int64_t whole) {
-    return whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+  const auto share = [](int64_t some, int64_t whole) {
+    return whole > 0 ? 100 * static_cast<double>(some) / static_cast<double>(whole) : 0.0;
   };
   std::string text = Title(absl::StrFormat("Checkpoint %d segment%s (%.0f %% of the forward's FLOPs run twice)",
                                            plan.segments.size(), plan.segments.size() == 1 ? "" : "s",
@@ -128,7 +129,7 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
     const SegmentsRow& row = rows[i];
     table.rows.push_back({row.count == 1 ? "" : absl::StrFormat("%d x", row.count), row.name,
                           absl::StrFormat("%d", row.ops), SizeIn(row.saves_bytes, unit),
-                          MoreOf(*report.plan, ShareOfStep(*report.plan, plan, row.cost))});
+                          MoreOf(part, ShareOfStep(part, plan, row.cost))});
   }
   for (const std::string& line : Aligned(std::move(table), 2 * kIndent, kGap, screen)) text += line + '\n';
   if (rows.size() > most) {
