@@ -15,6 +15,7 @@
 #include "cli/error_text.h"
 #include "cli/heap.h"
 #include "cli/options/options.h"
+#include "cli/report/parts/formats.h"
 #include "cli/report/parts/printable.h"
 #include "cli/report/parts/screen.h"
 
@@ -31,7 +32,7 @@ int Fail(const absl::Status& status, const Options& options) {
 Filter FilterFor(const Answer& answer, const Options& options) {
   const bool colored = options.format == "table" && answer.text.find("\x1b[0m") != std::string::npos &&
                        ScreenOfStandardOutput(options.color, options.units).color;
-  return colored ? Filter::kColored : options.emit.empty() ? FilterOf(options.format) : Filter::kData;
+  return colored ? Filter::kColored : options.emit.empty() ? FormatNamed(options.format)->filter : Filter::kData;
 }
 
 int Finish(const Answer& answer, const Options& options) {

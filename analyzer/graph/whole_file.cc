@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 
@@ -27,6 +28,31 @@ absl::Status CannotRead(const std::string& path, std::string_view verb, const st
                      absl::StrCat("cannot ", std::string(verb), " '", path, "': ", why));
 }
 
+absl::Status TooLarge(const std::string& path, std::string_view has) {
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, "too-large",
+                     absl::StrCat("'", path, "' has ", std::string(has), " bytes; a file of its kind has at most ",
+                                  kLargest));
+}
+
+// Whoever started the program opened this pipe and writes to it: "printf ... |", "<(...)".
+bool IsOwnDescriptor(const std::string& path) {
+  return path == "/dev/stdin" || absl::StartsWith(path, "/dev/fd/") || absl::StartsWith(path, "/proc/self/fd/");
+}
+
+absl::StatusOr<std::string> ReadPipe(int fd, const std::string& path) {
+  if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) != 0) return CannotRead(path, "read", std::strerror(errno));
+  std::string text;
+  char part[1 << 16];
+  for (;;) {
+    const ssize_t got = read(fd, part, sizeof(part));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return CannotRead(path, "read", std::strerror(errno));
+    if (got == 0) return text;
+    text.append(part, static_cast<size_t>(got));
+    if (static_cast<int64_t>(text.size()) > kLargest) return TooLarge(path, "more");
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
@@ -39,11 +65,10 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
   struct stat info;
   if (fstat(file.fd, &info) != 0) return CannotRead(path, "read", std::strerror(errno));
   if (S_ISDIR(info.st_mode)) return CannotRead(path, "read", std::strerror(EISDIR));
+  if (S_ISFIFO(info.st_mode) && IsOwnDescriptor(path)) return ReadPipe(file.fd, path);
   if (!S_ISREG(info.st_mode)) return CannotRead(path, "read", "not a regular file");
   if (info.st_size > kLargest) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "too-large",
-                       absl::StrCat("'", path, "' has ", static_cast<int64_t>(info.st_size),
-                                    " bytes; a file of its kind has at most ", kLargest));
+    return TooLarge(path, absl::StrCat(static_cast<int64_t>(info.st_size)));
   }
   std::string text(static_cast<size_t>(info.st_size), '\0');
   size_t filled = 0;

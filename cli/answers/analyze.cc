@@ -92,9 +92,9 @@ bool WantsAdvice(const Options& options) {
          !FormatNamed(options.format)->one_run;
 }
 
-// Advice takes some forty enactments, and the checkpoints of a plan: a quarter of a minute for a graph of this size.
+// Advice takes some forty enactments, and the checkpoints of a plan: two seconds for a graph of this size.
 bool IsTooLargeForAdvice(const Graph& graph) {
-  constexpr size_t kMostNodes = 50'000;
+  constexpr size_t kMostNodes = 16'000;
   return graph.nodes.size() > kMostNodes;
 }
 

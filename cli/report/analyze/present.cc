@@ -44,7 +44,8 @@ absl::Status WriteExports(const Report& report, const Options& options) {
   for (const Export& file : options.exports) {
     // A file looks the same wherever it is written.
     const Screen screen{kWidest, /*color=*/false, /*utf8=*/true, options.units};
-    const std::string text = Printable(FormatNamed(file.format)->render(report, screen), FilterOf(file.format));
+    const FormatRow& format = *FormatNamed(file.format);
+    const std::string text = Printable(format.render(report, screen), format.filter);
     RETURN_IF_ERROR(WriteOutputFile(file.path, text, InputFiles(options)));
   }
   return absl::OkStatus();

@@ -9,13 +9,13 @@ namespace {
 
 constexpr auto kRows = std::to_array<FormatRow>({
     {"table", "txt text", "text for a screen", RenderText},
-    {"json", "json", "everything, in bytes", RenderJson},
-    {"csv", "csv", "the list of --by, or a row per batch", RenderCsv},
+    {"json", "json", "everything, in bytes", RenderJson, false, false, Filter::kData},
+    {"csv", "csv", "the list of --by, or a row per batch", RenderCsv, false, false, Filter::kData},
     {"md", "md markdown", "a table for a pull request", RenderMarkdown},
-    {"html", "html htm", "a page with pictures that opens offline", RenderPage, true},
-    {"svg", "svg", "the course of memory as a picture", RenderSvg, true, true},
-    {"trace", "trace perfetto", "every step, for Perfetto", RenderTrace, true, true},
-    {"folded", "folded collapsed", "bytes at the peak by module, for flame graphs", RenderFolded, true, true},
+    {"html", "html htm", "a page with pictures that opens offline", RenderPage, true, false, Filter::kData},
+    {"svg", "svg", "the course of memory as a picture", RenderSvg, true, true, Filter::kData},
+    {"trace", "trace perfetto", "every step, for Perfetto", RenderTrace, true, true, Filter::kData},
+    {"folded", "folded collapsed", "bytes at the peak by module, for flame graphs", RenderFolded, true, true, Filter::kData},
 });
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "cli/report/parts/printable.h"
 #include "cli/report/parts/screen.h"
 
 namespace onnx_mem {
@@ -20,6 +21,7 @@ struct FormatRow {
   std::string (*render)(const Report& report, const Screen& screen);
   bool every_step = false;  // wants AnalyzePart::analysis and PlanPart::drawn, and every table
   bool one_run = false;     // shows the steps of one model at one batch, and nothing else
+  Filter filter = Filter::kText;
 };
 
 absl::Span<const FormatRow> FormatRows();

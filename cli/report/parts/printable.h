@@ -24,11 +24,6 @@ enum class Filter {
 // `text` with "?" for controls but line feeds, and for bytes that are not UTF-8.
 std::string Printable(std::string_view text, Filter filter = Filter::kText);
 
-// The filter of a report format, a row of formats.cc.
-inline Filter FilterOf(std::string_view format) {
-  return format == "json" || format == "csv" ? Filter::kData : Filter::kText;
-}
-
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_CLI_REPORT_PARTS_PRINTABLE_H_

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr int64_t kCrumb = 1000;
 
 // Lowered node of a step's file node; a file node that became several counts as its first.
-using NodeIndex = std::map<std::string, int32_t, std::less<>>;
+using NodeIndex = absl::flat_hash_map<std::string, int32_t>;
 
 NodeIndex IndexNodes(const Graph& graph) {
   NodeIndex index;
