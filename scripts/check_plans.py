@@ -41,7 +41,7 @@ def check(binary, model, args, folder):
     words = ["--batch", str(args.batch)] + [w for dim in args.dim for w in ("--dim", dim)]
     plan_words = ["plan", model, *words, "--iterations", str(args.iterations), "--time-limit", "0"]
     plan_words += ["--budget-on", "live"] if args.live else []
-    plan_words += ["--cost-in", "time"] if args.time else []
+    plan_words += ["--cost-in", "time" if args.time else "flops"]
     cost, bound = ("recompute_ns", "lower_bound_recompute_ns") if args.time else ("recompute_flops", "lower_bound_recompute_flops")
     base, seconds = ask(binary, plan_words)
     floor = (base["class_bound"] or {}).get("floor_bytes") or base["minimum_bytes"]
