@@ -3,7 +3,7 @@ import {bufferName, whyAlive} from "./data.mjs";
 import {colourKey, element, layeredCanvas, makeTip} from "./dom.mjs";
 import {byteTicks, formatBytes, formatCount, formatTick, shorten} from "./format.mjs";
 import {bufferAt, findBuffers, placeBuffers} from "./lifetimes_layout.mjs";
-import {addStepControls, CHART_LEFT, CHART_RIGHT, drawPhases, stepInWords, stepScale} from "./timeline.mjs";
+import {addStepControls, CHART_LEFT, CHART_RIGHT, drawBrush, drawPhases, stepInWords, stepScale} from "./timeline.mjs";
 
 const LIFETIMES_HEIGHT = 420;
 const LIFETIMES_TOP = 8;
@@ -71,12 +71,7 @@ export function makeLifetimes(view) {
 
   const drawOver = (context, size) => {
     const scale = stepScale(view, size.width);
-    if (view.brush) {
-      context.fillStyle = view.colours.mark;
-      context.globalAlpha = 0.2;
-      context.fillRect(view.brush[0], LIFETIMES_TOP, view.brush[1] - view.brush[0], bottom - LIFETIMES_TOP);
-      context.globalAlpha = 1;
-    }
+    drawBrush(context, view, LIFETIMES_TOP, bottom);
     const x = (scale.x(view.step) + scale.x(view.step + 1)) / 2;
     if (view.step >= view.from && view.step < view.to) {
       context.strokeStyle = view.colours.text;

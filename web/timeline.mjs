@@ -22,6 +22,15 @@ export function stepScale(view, width) {
   };
 }
 
+// The steps that a pointer is drawn over, to look at them closer.
+export function drawBrush(context, view, top, bottom) {
+  if (!view.brush) return;
+  context.fillStyle = view.colours.mark;
+  context.globalAlpha = 0.2;
+  context.fillRect(view.brush[0], top, view.brush[1] - view.brush[0], bottom - top);
+  context.globalAlpha = 1;
+}
+
 // Bands of the phases, and their names below.
 export function drawPhases(context, view, size, colours, top, bottom) {
   const scale = stepScale(view, size.width);
@@ -235,12 +244,7 @@ export function makeTimeline(view) {
 
   const drawOver = (context, size) => {
     const scale = stepScale(view, size.width);
-    if (view.brush) {
-      context.fillStyle = view.colours.mark;
-      context.globalAlpha = 0.2;
-      context.fillRect(view.brush[0], TIMELINE_TOP, view.brush[1] - view.brush[0], bottom - TIMELINE_TOP);
-      context.globalAlpha = 1;
-    }
+    drawBrush(context, view, TIMELINE_TOP, bottom);
     for (const [step, colour] of [[view.step, view.colours.text], [view.hoverStep, view.colours.soft]]) {
       if (step === null || step < view.from || step >= view.to) continue;
       const x = (scale.x(step) + scale.x(step + 1)) / 2;

@@ -39,7 +39,7 @@ bool IsOwnDescriptor(const std::string& path) {
   return path == "/dev/stdin" || absl::StartsWith(path, "/dev/fd/") || absl::StartsWith(path, "/proc/self/fd/");
 }
 
-absl::StatusOr<std::string> ReadPipe(int fd, const std::string& path) {
+absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path) {
   if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) != 0) return CannotRead(path, "read", std::strerror(errno));
   std::string text;
   char part[1 << 16];
@@ -65,22 +65,12 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
   struct stat info;
   if (fstat(file.fd, &info) != 0) return CannotRead(path, "read", std::strerror(errno));
   if (S_ISDIR(info.st_mode)) return CannotRead(path, "read", std::strerror(EISDIR));
-  if (S_ISFIFO(info.st_mode) && IsOwnDescriptor(path)) return ReadPipe(file.fd, path);
-  if (!S_ISREG(info.st_mode)) return CannotRead(path, "read", "not a regular file");
+  const bool open_pipe = S_ISFIFO(info.st_mode) && IsOwnDescriptor(path);
+  if (!S_ISREG(info.st_mode) && !open_pipe) return CannotRead(path, "read", "not a regular file");
   if (info.st_size > kLargest) {
     return TooLarge(path, absl::StrCat(static_cast<int64_t>(info.st_size)));
   }
-  std::string text(static_cast<size_t>(info.st_size), '\0');
-  size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t got = read(file.fd, text.data() + filled, text.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return CannotRead(path, "read", std::strerror(errno));
-    if (got == 0) break;  // cut short meanwhile
-    filled += static_cast<size_t>(got);
-  }
-  text.resize(filled);
-  return text;
+  return ReadToEnd(file.fd, path);
 }
 
 }  // namespace onnx_mem

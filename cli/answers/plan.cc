@@ -66,11 +66,9 @@ absl::StatusOr<LargestBatch> LargestOf(const ModelFile& file, const Workload& wo
   return FindLargestBatch(file, workload, request);
 }
 
-absl::StatusOr<std::vector<int64_t>> LiveBytesWith(const ImportedModel& model, Workload workload,
-                                                   const ModulePlan& plan) {
+absl::StatusOr<Analysis> AnalyzeWith(const ImportedModel& model, Workload workload, const ModulePlan& plan) {
   for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
-  ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeImported(model, workload));
-  return analysis.training->timeline.live_bytes;
+  return AnalyzeImported(model, workload);
 }
 
 // What formats that draw every step want of each plan: the analysis with it, and the code that applies it.
@@ -83,9 +81,7 @@ absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(const ImportedModel& mode
       drawn.emplace_back();
       continue;
     }
-    Workload with = workload;
-    for (const PlannedSegment& segment : plan.segments) with.run.segments.push_back(segment.segment);
-    ASSIGN_OR_RETURN(Analysis analysis, AnalyzeImported(model, with));
+    ASSIGN_OR_RETURN(Analysis analysis, AnalyzeWith(model, workload, plan));
     const absl::StatusOr<EmittedCode> code = EmitPytorch(lowered, model.info, answer.baseline, plan, card);
     drawn.push_back({std::make_shared<const Analysis>(std::move(analysis)), code.ok() ? code->text : ""});
   }
@@ -132,7 +128,8 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
     if (!options.emit.empty() && options.exports.empty()) return answer;
   }
   if (part.answer.chosen && !part.answer.plans[*part.answer.chosen].segments.empty()) {
-    ASSIGN_OR_RETURN(part.live_bytes, LiveBytesWith(*model, workload, part.answer.plans[*part.answer.chosen]));
+    ASSIGN_OR_RETURN(const Analysis with, AnalyzeWith(*model, workload, part.answer.plans[*part.answer.chosen]));
+    part.live_bytes = with.training->timeline.live_bytes;
   }
   if (!part.answer.chosen && request.budget_bytes && !options.max_batch) {
     part.smaller_batch = FindSmallerBatch(*file, workload, request, baseline.batch);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/report/analyze/answer.h"
@@ -16,12 +17,6 @@ namespace onnx_mem {
 namespace {
 
 constexpr size_t kMostNotes = 3;
-
-std::string Upper(std::string_view word) {
-  std::string upper(word);
-  for (char& byte : upper) byte = byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte;
-  return upper;
-}
 
 std::string QuietPart(std::string_view name, const PartSummary& part) {
   return absl::StrFormat(" %s%s%d", name, part.at_least ? ">=" : "=", part.device_bytes);
@@ -54,7 +49,8 @@ std::string HeadingText(const Report& report, const Screen& screen) {
 std::string AnswerText(const RunSummary& run, const std::vector<Limit>& limits, const Screen& screen) {
   std::string text;
   for (const AnswerLine& line : AnswerLines(run, limits, screen.units)) {
-    const std::string label = absl::StrFormat("%s needs%s", Upper(line.part), line.at_least ? " at least" : "");
+    const std::string label =
+        absl::StrFormat("%s needs%s", absl::AsciiStrToUpper(line.part), line.at_least ? " at least" : "");
     const std::string size = PadLeft(line.size, 10);
     text += std::string(kIndent, ' ') + PadRight(label, 15) + " " + Painted(size, Paint::kBold, screen);
     size_t column = kIndent + std::max<size_t>(15, label.size()) + 1 + size.size();

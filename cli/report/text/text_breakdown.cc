@@ -14,6 +14,7 @@
 #include "cli/report/analyze/answer.h"
 #include "cli/report/parts/figures.h"
 #include "cli/report/parts/layout.h"
+#include "cli/report/text/part_columns.h"
 #include "cli/report/text/text_parts.h"
 
 namespace onnx_mem {
@@ -41,72 +42,10 @@ constexpr auto kLabels = std::to_array<CategoryLabel>({
 
 constexpr size_t kLabelWidth = 22;
 constexpr size_t kSizeWidth = 13;
-constexpr size_t kPercentWidth = 6;
 constexpr size_t kBarWidth = 28;
 
-// One line of the block: a size per part, then `rest`.
-struct Line {
-  std::string label;
-  std::optional<int64_t> training, inference;
-  std::string rest;
-  Paint paint = Paint::kNone;  // of the rest
-  bool share = false;
-};
-
-class Block {
- public:
-  Block(const RunSummary& run, const Screen& screen) : run_(run), screen_(screen) {
-    int64_t largest = 0;
-    for (const PartSummary* part : Parts()) largest = std::max(largest, part->device_bytes);
-    unit_ = ColumnUnit(largest, screen.units);
-  }
-
-  std::string Header() const {
-    std::string line(kIndent + kLabelWidth, ' ');
-    if (run_.training) line += PadLeft("training", kSizeWidth) + std::string(kPercentWidth, ' ');
-    if (run_.inference) line += PadLeft("inference", kSizeWidth);
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line + "\n";
-  }
-
-  std::string Text(const Line& line) const {
-    std::string text = std::string(kIndent, ' ') + PadRight(line.label, kLabelWidth);
-    if (run_.training) {
-      text += PadLeft(Size(line.training), kSizeWidth);
-      text += PadLeft(line.share ? Percent(line.training.value_or(0), run_.training->peak_bytes) : "", kPercentWidth);
-    }
-    if (run_.inference) text += PadLeft(Size(line.inference), kSizeWidth);
-    const size_t taken = DisplayWidth(text) + 3;
-    if (!line.rest.empty() && taken + DisplayWidth(line.rest) <= screen_.width) {
-      text += "   " + Painted(line.rest, line.paint, screen_);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + "\n";
-  }
-
-  std::string Rule() const {
-    size_t width = kLabelWidth + (run_.training ? kSizeWidth + kPercentWidth : 0) + (run_.inference ? kSizeWidth : 0);
-    std::string rule(kIndent, ' ');
-    for (; width > 0; --width) rule += screen_.utf8 ? "─" : "-";
-    return rule + "\n";
-  }
-
- private:
-  std::vector<const PartSummary*> Parts() const {
-    std::vector<const PartSummary*> parts;
-    if (run_.training) parts.push_back(&*run_.training);
-    if (run_.inference) parts.push_back(&*run_.inference);
-    return parts;
-  }
-  std::string Size(std::optional<int64_t> bytes) const { return bytes && *bytes != 0 ? SizeIn(*bytes, unit_) : "-"; }
-
-  const RunSummary& run_;
-  const Screen& screen_;
-  ByteUnit unit_;
-};
-
-Line TotalLine(const RunSummary& run, std::string label, int64_t PartSummary::*field, std::string rest) {
-  Line line{std::move(label), {}, {}, std::move(rest), Paint::kDim};
+PartLine TotalLine(const RunSummary& run, std::string label, int64_t PartSummary::*field, std::string rest) {
+  PartLine line{.label = std::move(label), .rest = std::move(rest), .paint = Paint::kDim};
   if (run.training) line.training = (*run.training).*field;
   if (run.inference) line.inference = (*run.inference).*field;
   return line;
@@ -127,12 +66,15 @@ int64_t Largest(const RunSummary& run, int64_t PartSummary::*field) {
 std::string BreakdownText(const Report& report, const Screen& screen) {
   const RunSummary& run = report.runs.front();
   const PartSummary& main = MainPart(run);
-  const Block block(run, screen);
+  const PartColumns block(run, kLabelWidth, kSizeWidth, screen);
   std::string text = block.Header();
   for (const CategoryLabel& row : kLabels) {
     const auto c = static_cast<size_t>(row.category);
-    Line line{std::string(row.label), {}, {}, {}, row.paint, true};
-    if (run.training) line.training = run.training->breakdown[c];
+    PartLine line{.label = std::string(row.label), .paint = row.paint};
+    if (run.training) {
+      line.training = run.training->breakdown[c];
+      line.whole = run.training->peak_bytes;
+    }
     if (run.inference) line.inference = run.inference->breakdown[c];
     if (line.training.value_or(0) == 0 && line.inference.value_or(0) == 0) continue;
     if (row.category == Category::kTransientActivations && !run.training) line.label = "activations";

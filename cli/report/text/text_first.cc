@@ -4,11 +4,13 @@
 #include <limits>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "cli/report/analyze/answer.h"
 #include "cli/report/parts/figures.h"
 #include "cli/report/parts/layout.h"
+#include "cli/report/text/part_columns.h"
 #include "cli/report/text/text_parts.h"
 #include "planner/plans/advice/way.h"
 
@@ -18,7 +20,6 @@ namespace {
 constexpr size_t kMostLines = 24;  // of a terminal as it opens
 constexpr size_t kShareLabel = 24;
 constexpr size_t kShareSize = 12;
-constexpr size_t kSharePercent = 6;
 constexpr size_t kShareBar = 18;
 constexpr size_t kWays = 3;
 constexpr int64_t kWorthANote = 50;  // a note moves at least one byte in so many
@@ -26,10 +27,9 @@ constexpr int64_t kWorthANote = 50;  // a note moves at least one byte in so man
 // "TRAINING needs  6.53 GiB  (5.74 - 7.03 GiB)  fits RTX 4090 (23.6 GiB), 28 %": what has no room is left out, the
 // verdict last.
 std::string AnswerRow(const AnswerLine& line, std::string_view verdict, size_t size_width, const Screen& screen) {
-  std::string label = line.part;
-  for (char& byte : label) byte = static_cast<char>(byte - 'a' + 'A');
-  std::string text = std::string(kIndent, ' ') +
-                     PadRight(absl::StrFormat("%s needs%s", label, line.at_least ? " at least" : ""), 15) + " ";
+  const std::string label =
+      absl::StrFormat("%s needs%s", absl::AsciiStrToUpper(line.part), line.at_least ? " at least" : "");
+  std::string text = std::string(kIndent, ' ') + PadRight(label, 15) + " ";
   size_t taken = DisplayWidth(text) + size_width;
   text += Painted(PadLeft(line.size, size_width), Paint::kBold, screen);
   const std::string interval = line.interval.empty() ? "" : absl::StrFormat("  (%s)", line.interval);
@@ -52,8 +52,7 @@ std::string AnswerRows(const RunSummary& run, const std::vector<Limit>& limits, 
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string verdict = lines[i].verdict;
     if (i > 0 && limits.size() == 1) {
-      verdict = ShortVerdict((run.training && i == 0 ? *run.training : *run.inference).device_bytes, limits.front(),
-                             screen.units);
+      verdict = ShortVerdict(run.inference->device_bytes, limits.front(), screen.units);
     }
     text += AnswerRow(lines[i], verdict, size_width, screen);
   }
@@ -87,58 +86,19 @@ int64_t SumOf(const std::optional<PartSummary>& part, const std::vector<Category
   return bytes;
 }
 
-class ShareRows {
- public:
-  ShareRows(const RunSummary& run, const Screen& screen) : run_(run), screen_(screen) {
-    int64_t largest = 0;
-    for (const auto* part : {&run_.training, &run_.inference}) {
-      if (*part) largest = std::max(largest, (*part)->device_bytes);
-    }
-    unit_ = ColumnUnit(largest, screen.units);
-  }
-
-  std::string Head() const {
-    std::string text(kIndent + kShareLabel, ' ');
-    if (run_.training) text += PadLeft("training", kShareSize) + std::string(kSharePercent, ' ');
-    if (run_.inference) text += PadLeft("inference", kShareSize);
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + '\n';
-  }
-
-  // `of_device`: with the share of what the card holds, as a number and as a bar.
-  std::string Row(std::string_view label, int64_t training, int64_t inference, bool of_device, std::string rest,
-                  Paint paint) const {
-    const int64_t whole = MainPart(run_).device_bytes;
-    const int64_t main = run_.training ? training : inference;
-    std::string text = std::string(kIndent, ' ') + PadRight(label, kShareLabel);
-    if (run_.training) {
-      text += PadLeft(Size(training), kShareSize) + PadLeft(of_device ? Percent(training, whole) : "", kSharePercent);
-    }
-    if (run_.inference) text += PadLeft(Size(inference), kShareSize);
-    if (of_device && whole > 0) {
-      rest = Bar(static_cast<double>(main) / static_cast<double>(whole), kShareBar, screen_.utf8);
-    }
-    const size_t taken = DisplayWidth(text) + 3;
-    if (!rest.empty() && taken + DisplayWidth(rest) <= screen_.width) text += "   " + Painted(rest, paint, screen_);
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + '\n';
-  }
-
- private:
-  std::string Size(int64_t bytes) const { return bytes != 0 ? SizeIn(bytes, unit_) : "-"; }
-
-  const RunSummary& run_;
-  const Screen& screen_;
-  ByteUnit unit_;
-};
-
 int64_t DeviceBytes(const std::optional<PartSummary>& part) { return part ? part->device_bytes : 0; }
 int64_t AllocatedBytes(const std::optional<PartSummary>& part) { return part ? part->allocated_peak_bytes : 0; }
 
 std::string SharesText(const Report& report, const Screen& screen) {
   const RunSummary& run = report.runs.front();
-  const ShareRows rows(run, screen);
-  std::string text = rows.Head();
+  const PartColumns columns(run, kShareLabel, kShareSize, screen);
+  const int64_t whole = MainPart(run).device_bytes;
+  std::string text = columns.Header();
+  const auto add_share = [&](std::string label, int64_t training, int64_t inference, Paint paint) {
+    const int64_t main = run.training ? training : inference;
+    const double share = whole > 0 ? static_cast<double>(main) / static_cast<double>(whole) : 0;
+    text += columns.Text({std::move(label), training, inference, Bar(share, kShareBar, screen.utf8), paint, whole});
+  };
   int64_t training_rest = DeviceBytes(run.training), inference_rest = DeviceBytes(run.inference);
   for (const Share& share : Shares()) {
     const int64_t training = SumOf(run.training, share.categories), inference = SumOf(run.inference, share.categories);
@@ -151,15 +111,15 @@ std::string SharesText(const Report& report, const Screen& screen) {
         label += Shortened(" (" + name + ")", kShareLabel - label.size(), screen.utf8);
       }
     }
-    text += rows.Row(label, training, inference, true, "", share.paint);
+    add_share(std::move(label), training, inference, share.paint);
   }
-  text += rows.Row("allocator, CUDA context", training_rest, inference_rest, true, "", Paint::kDim);
-  text += rows.Row("on the GPU", DeviceBytes(run.training), DeviceBytes(run.inference), false,
-                   "as nvidia-smi shows it", Paint::kDim);
+  add_share("allocator, CUDA context", training_rest, inference_rest, Paint::kDim);
+  text += columns.Text({"on the GPU", DeviceBytes(run.training), DeviceBytes(run.inference), "as nvidia-smi shows it",
+                        Paint::kDim});
   const std::string allocator = AssumptionNamed(report, "allocator");
   if (allocator.empty() || absl::StartsWith(allocator, "pytorch")) {
-    text += rows.Row("max_memory_allocated()", AllocatedBytes(run.training), AllocatedBytes(run.inference), false,
-                     "of torch.cuda", Paint::kDim);
+    text += columns.Text({"max_memory_allocated()", AllocatedBytes(run.training), AllocatedBytes(run.inference),
+                          "of torch.cuda", Paint::kDim});
   }
   return text;
 }

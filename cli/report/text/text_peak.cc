@@ -206,7 +206,8 @@ std::string WhoText(const Report& report, const AnalyzePart& analyzed, const Scr
   };
   // Beside each other where both can be read, else one above the other.
   const size_t left = screen.width - std::min(screen.width, kLeastTensorBlock + kBlockGap);
-  std::vector<std::string> layers = LayerLines(analyzed.layers_at_peak, most, part, screen, std::max(left, kLeastLayerBlock));
+  std::vector<std::string> layers =
+      LayerLines(analyzed.layers_at_peak, most, part, screen, std::max(left, kLeastLayerBlock));
   size_t room = screen.width - std::min(screen.width, width_of(layers) + kBlockGap);
   if (room < kLeastTensorBlock) {
     layers = LayerLines(analyzed.layers_at_peak, most, part, screen, screen.width);
