@@ -81,6 +81,4 @@ void LowerControlFlow(Site& s) {
   ++s.lowering().data_dependent;
 }
 
-void LowerAssumed(Site& s) { s.Assume(); }
-
 }  // namespace onnx_mem

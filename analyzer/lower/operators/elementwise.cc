@@ -53,8 +53,10 @@ bool IsPromotedForComparison(const Site& s) {
 
 }  // namespace
 
+// One tensor in, one out: the row's operator.
 void LowerUnary(Site& s) { s.Emit(s.framework(), {s.Materialized(0)}, {s.Out(0)}); }
 
+// The same with alpha, beta, gamma as attributes.
 void LowerActivation(Site& s) {
   Attributes attributes;
   for (std::string_view name : {"alpha", "beta", "gamma"}) {
@@ -122,12 +124,14 @@ void LowerMod(Site& s) {
   EmitBinary(s, fmod ? "fmod" : "remainder");
 }
 
+// Two tensors, broadcast: the row's operator.
 void LowerBinary(Site& s) {
   if (s.Number(0) && !s.Number(1)) return s.Emit(s.framework(), {s.In(1)}, {s.Out(0)}), void();
   if (s.Number(1) && !s.Number(0)) return s.Emit(s.framework(), {s.In(0)}, {s.Out(0)}), void();
   EmitBinary(s, s.framework());
 }
 
+// A chain of the row's binary operator.
 void LowerVariadic(Site& s) {
   TensorId sum = s.Materialized(0);
   if (s.num_inputs() == 1) return s.Alias(0, sum);

@@ -100,6 +100,7 @@ void LowerCompress(Site& s) {
   s.Emit("index", {x, positions}, {s.Out(0)}, {{"axis", axis}});
 }
 
+// The row's operator, which ignores what it reads.
 void LowerNewWithoutGradient(Site& s) { s.Emit(s.framework(), {}, s.node().outputs); }
 
 void LowerOneHot(Site& s) { s.Emit("one_hot", {s.Materialized(0)}, {s.Out(0)}); }

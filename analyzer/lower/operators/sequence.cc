@@ -1,6 +1,6 @@
 // Sequences of tensors: Python lists, which cost nothing. A list is known where it is built of known tensors, a tensor
 // is split into it, and positions are numbers; what comes from outside or out of a loop is assumed.
-#include "analyzer/lower/operators/sequence.h"
+#include "analyzer/lower/operators/ops.h"
 
 #include <algorithm>
 #include <map>

@@ -44,10 +44,10 @@ struct Needs {
 using LowerFn = void (*)(Site& site);
 
 struct TableRow {
+  LowerFn lower;
   std::string_view domain;  // "" is ai.onnx
   std::string_view onnx;
   Needs needs;
-  LowerFn lower;
   std::string_view framework = {};  // the framework operator, where the row's function needs to be told
   Slots slots = {};
 };
