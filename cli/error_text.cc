@@ -17,7 +17,7 @@ namespace onnx_mem {
 namespace {
 
 bool IsBug(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kInternal || DiagnosticOf(status).code == "internal";
+  return status.code() == absl::StatusCode::kInternal || DiagnosticOf(status).code == Code::kInternal;
 }
 
 // One line of a message: names in it come from files and command lines.
@@ -56,7 +56,7 @@ std::string NearbyFile(const std::string& path) {
 std::string ErrorText(const Diagnostic& diagnostic) {
   const std::string_view severity = NameOf(diagnostic.severity);
   std::string text =
-      absl::StrFormat("onnx-mem: %s: %s [%s]\n", severity, Line(diagnostic.message), diagnostic.code);
+      absl::StrFormat("onnx-mem: %s: %s [%s]\n", severity, Line(diagnostic.message), CodeOf(diagnostic));
   for (const std::string& line : diagnostic.details) text += "  " + Line(line) + "\n";
   return text;
 }
@@ -67,7 +67,7 @@ std::string ErrorJson(const Diagnostic& diagnostic, std::string_view command) {
   json.Key("schema").String("onnx-mem/1");
   json.Key("command").String(command);
   json.Key("error").BeginObject();
-  json.Key("code").String(diagnostic.code);
+  json.Key("code").String(CodeOf(diagnostic));
   json.Key("message").String(diagnostic.message);
   json.Key("details").BeginArray();
   for (const std::string& line : diagnostic.details) json.String(line);
@@ -78,13 +78,14 @@ std::string ErrorJson(const Diagnostic& diagnostic, std::string_view command) {
 Diagnostic ErrorOf(const absl::Status& status) {
   Diagnostic diagnostic = DiagnosticOf(status);
   if (IsBug(status)) {
-    diagnostic.code = "internal";
+    diagnostic.code = Code::kInternal;
     diagnostic.details.push_back("why: this is a bug of onnx-mem, not of your model");
     diagnostic.details.push_back(
         absl::StrFormat("try: report it with the model (weights removed), the command line and version %s", kVersion));
   }
   const auto suggests = [](const std::string& line) { return line.find("did you mean") != std::string::npos; };
-  if (diagnostic.code == "not-found" && std::none_of(diagnostic.details.begin(), diagnostic.details.end(), suggests)) {
+  if (diagnostic.code == Code::kNotFound && std::none_of(diagnostic.details.begin(), diagnostic.details.end(),
+                                                         suggests)) {
     if (std::string hint = NearbyFile(Quoted(diagnostic.message)); !hint.empty()) diagnostic.details.push_back(hint);
   }
   return diagnostic;

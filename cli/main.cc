@@ -43,7 +43,7 @@ int Finish(const Answer& answer, const Options& options) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (written && std::fflush(stdout) == 0) return static_cast<int>(answer.exit_code);
   if (errno == EPIPE) return static_cast<int>(answer.exit_code);  // a reader that has seen enough, as head does
-  return Fail(ErrorStatus(absl::StatusCode::kUnavailable, "write-failed",
+  return Fail(ErrorStatus(absl::StatusCode::kUnavailable, Code::kWriteFailed,
                           absl::StrFormat("cannot write to standard output: %s", std::strerror(errno))),
               Options());
 }

@@ -64,7 +64,8 @@ ModelSummary ModelFrom(const onnx_mem::ModelSummary& model) {
 std::vector<Note> NotesFrom(const std::vector<Diagnostic>& diagnostics) {
   std::vector<Note> notes;
   for (const Diagnostic& diagnostic : diagnostics) {
-    notes.push_back({diagnostic.code, std::string(NameOf(diagnostic.severity)), diagnostic.message, diagnostic.details,
+    notes.push_back({CodeOf(diagnostic), std::string(NameOf(diagnostic.severity)), diagnostic.message,
+                     diagnostic.details,
                      diagnostic.count, diagnostic.bytes});
   }
   return notes;
@@ -122,7 +123,7 @@ Comparison::Side HeadFrom(const onnx_mem::ComparedSide& side, const onnx_mem::Ch
 
 Error ErrorFrom(const absl::Status& status) {
   Diagnostic error = onnx_mem::ErrorOf(status);
-  return {std::move(error.code), std::move(error.message), std::move(error.details)};
+  return {CodeOf(error), std::move(error.message), std::move(error.details)};
 }
 
 Analysis AnalysisFrom(onnx_mem::Answered answered) {

@@ -30,7 +30,7 @@ absl::StatusOr<const AllocatorRow*> FindAllocator(std::string_view name) {
     if (row.name == name) return &row;
     absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(row.name));
   }
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                      absl::StrCat("unknown allocator '", std::string(name), "'"), {absl::StrCat("known: ", known)});
 }
 

@@ -136,7 +136,7 @@ int64_t TrainedCount(const std::vector<Parameter>& parameters) {
 void WarnIfNothingIsTrained(const Run& run, const Enacted& enacted, std::vector<Diagnostic>& diagnostics) {
   const bool any = TrainedCount(enacted.parameters) > 0 || enacted.parameter_count == 0;
   if (run.freeze.empty() || any) return;
-  Diagnostic warning{.code = "nothing-trained", .severity = Severity::kWarning};
+  Diagnostic warning{.code = Code::kNothingTrained, .severity = Severity::kWarning};
   warning.message = "--freeze matches every parameter: the step trains nothing";
   warning.details = {"why: a pattern freezes what it matches; what is trained must not match",
                      "try: onnx-mem MODEL --by tensor -n 0   lists the names"};
@@ -193,7 +193,7 @@ void NoteIdleOptions(const Run& run, std::vector<Diagnostic>& diagnostics) {
   if (run.batch_norm != BatchNormMode::kAuto) idle.emplace_back("--bn");
   if (!run.disabled_rewrites.empty()) idle.emplace_back("--no-rewrite");
   if (!idle.empty()) {
-    diagnostics.push_back({.code = "record-settles",
+    diagnostics.push_back({.code = Code::kRecordSettles,
                            .severity = Severity::kNote,
                            .count = static_cast<int64_t>(idle.size()),
                            .message = absl::StrCat(absl::StrJoin(idle, ", "),
@@ -201,7 +201,7 @@ void NoteIdleOptions(const Run& run, std::vector<Diagnostic>& diagnostics) {
                                                    " nothing: the model's record says what ran")});
   }
   if (!run.dtype) return;
-  diagnostics.push_back({.code = "record-dtype",
+  diagnostics.push_back({.code = Code::kRecordDtype,
                          .severity = Severity::kWarning,
                          .message = absl::StrCat("the model was recorded as it is, not in ",
                                                  std::string(onnx_mem::NameOf(*run.dtype)),
@@ -256,14 +256,14 @@ void FillInferenceAssumptions(const Workload& workload, Analysis& analysis) {
 // Diagnostics after which a figure is a lower bound: sizes or whole operators are missing from the sum.
 bool IsLowerBound(const std::vector<Diagnostic>& diagnostics) {
   return std::any_of(diagnostics.begin(), diagnostics.end(), [](const Diagnostic& d) {
-    return d.code == "shape-unknown" || d.code == "custom-op" || d.code == "unknown-size";
+    return d.code == Code::kShapeUnknown || d.code == Code::kCustomOp || d.code == Code::kUnknownSize;
   });
 }
 
 // A body that runs several times saves something in each run, of which one is counted.
 bool HasOpaqueBodies(const std::vector<Diagnostic>& diagnostics) {
   return std::any_of(diagnostics.begin(), diagnostics.end(),
-                     [](const Diagnostic& d) { return d.code == "opaque-subgraph"; });
+                     [](const Diagnostic& d) { return d.code == Code::kOpaqueSubgraph; });
 }
 
 Peak PeakOf(const RunFigures& figures) {

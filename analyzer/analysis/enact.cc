@@ -51,7 +51,7 @@ void AssumeWhatDoesNotFit(Lowered& lowered) {
     node.op = "assumed";
   }
   if (misfits == 0) return;
-  Diagnostic diagnostic{.code = "assumed-op", .severity = Severity::kWarning, .count = misfits};
+  Diagnostic diagnostic{.code = Code::kAssumedOp, .severity = Severity::kWarning, .count = misfits};
   diagnostic.message = misfits == 1
                            ? absl::StrCat(first, " is given what the operator does not take")
                            : absl::StrCat(misfits, " nodes are given what their operators do not take, first ", first);
@@ -75,14 +75,14 @@ absl::Status SettleShapes(Lowered& lowered) {
     }
     const std::optional<int64_t> bytes = NumBytes(tensor.shape, tensor.dtype);
     if (!bytes || *bytes > (int64_t{1} << 56)) {
-      return ErrorStatus(absl::StatusCode::kOutOfRange, "too-large",
+      return ErrorStatus(absl::StatusCode::kOutOfRange, Code::kTooLarge,
                          absl::StrCat("tensor '", tensor.name, "' of shape ", ToString(tensor.shape),
                                       " is larger than any memory"),
                          {"try: a smaller --batch or --dim"});
     }
   }
   if (unknown > 0) {
-    Diagnostic diagnostic{.code = "shape-unknown", .severity = Severity::kWarning, .count = unknown};
+    Diagnostic diagnostic{.code = Code::kShapeUnknown, .severity = Severity::kWarning, .count = unknown};
     diagnostic.message = absl::StrCat(unknown, " tensors have sizes that depend on data or on unknown operators; "
                                       "the result is a lower bound");
     lowered.diagnostics.push_back(std::move(diagnostic));
@@ -100,7 +100,7 @@ absl::StatusOr<std::vector<NamePattern>> CompileAll(const std::vector<std::strin
   for (const std::string& pattern : patterns) {
     std::optional<NamePattern> one = NamePattern::Compile(pattern);
     if (!one) {
-      return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                          absl::StrCat(std::string(option), ": '", pattern, "' is not a regular expression"));
     }
     compiled.push_back(*std::move(one));
@@ -151,7 +151,7 @@ absl::Status SumFlops(const MemoryProgram& program, Enacted& result) {
   int64_t total = 0;
   for (const Step& step : program.steps) {
     if (step.flops > kMost - total) {
-      return ErrorStatus(absl::StatusCode::kInvalidArgument, "too-large",
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
                          absl::StrCat("with step '", step.op, "' there are more operations to count than any run has"),
                          {"try: a smaller --batch, --dim or --input"});
     }

@@ -42,7 +42,7 @@ class Bounds {
   absl::Status Take(const Assumption& row, std::vector<Diagnostic>& diagnostics) {
     if (!(run_.training ? row.training : row.inference)) return absl::OkStatus();
     if (row.open != nullptr && !row.open(run_, lowered_)) return absl::OkStatus();
-    if (row.code.empty()) return TakeAll(row, nullptr);
+    if (!row.code) return TakeAll(row, nullptr);
     const auto told = std::find_if(diagnostics.begin(), diagnostics.end(),
                                    [&](const Diagnostic& d) { return d.code == row.code; });
     return told == diagnostics.end() ? absl::OkStatus() : TakeAll(row, &*told);

@@ -56,7 +56,7 @@ bool IsCounter(const Tensor& tensor) {
 
 absl::Status UnknownSegment(const Segment& segment) {
   const bool by_module = !segment.modules.empty();
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, by_module ? "unknown-module" : "unknown-node",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, by_module ? Code::kUnknownModule : Code::kUnknownNode,
                      absl::StrCat("the plan names ", by_module ? "modules" : "nodes", " that the model does not have: ",
                                   absl::StrJoin(by_module ? segment.modules : segment.nodes, ", ")),
                      {"try: onnx-mem MODEL --by layer   lists the modules"});
@@ -158,7 +158,7 @@ absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const Graph& graph, 
   for (const std::string& pattern : run.checkpointed) {
     const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
     if (!compiled) {
-      return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                          absl::StrCat("--checkpointed: '", pattern, "' is not a regular expression"));
     }
     const std::vector<Segment> matching = MatchingModules(graph, *compiled);
@@ -174,7 +174,7 @@ absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const Graph& graph, 
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (size_t i = 1; i < ranges.size(); ++i) {
     if (ranges[i].first <= ranges[i - 1].last) {
-      return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-plan", "two checkpoint segments overlap");
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPlan, "two checkpoint segments overlap");
     }
   }
   return ranges;

@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "analyzer/assume/table/assumptions.h"
 #include "analyzer/check/rules.h"
 #include "analyzer/graph/bytes.h"
@@ -41,16 +40,16 @@ std::optional<Effect> AssumedBuffers(const CheckedExport& checked) {
 }
 
 constexpr auto kEffectRows = std::to_array<EffectRow>({
-    {"bn-folded", FoldedBatchNorms},
-    {"assumed-op", AssumedBuffers},
-    {"custom-op", AssumedBuffers},
+    {Code::kBnFolded, FoldedBatchNorms},
+    {Code::kAssumedOp, AssumedBuffers},
+    {Code::kCustomOp, AssumedBuffers},
 });
 
 }  // namespace
 
 absl::Span<const EffectRow> EffectRows() { return kEffectRows; }
 
-std::optional<Effect> EffectOfAssumption(const CheckedExport& checked, std::string_view code) {
+std::optional<Effect> EffectOfAssumption(const CheckedExport& checked, Code code) {
   const Assumption* row = FindAssumption(code);
   if (row == nullptr || row->alternatives.empty() || row->alternatives.front().run == nullptr) return std::nullopt;
   const Alternative& other_way = row->alternatives.front();
@@ -63,17 +62,15 @@ std::optional<Effect> EffectOfAssumption(const CheckedExport& checked, std::stri
                                               *less > 0 ? " less" : " more")};
 }
 
-std::optional<Effect> EffectOfRewrite(const CheckedExport& checked, std::string_view code) {
-  absl::string_view name(code.data(), code.size());
-  if (!absl::ConsumePrefix(&name, "rewrite-") || name == "dropout") return std::nullopt;
+std::optional<Effect> EffectOfRewrite(const CheckedExport& checked, const std::string& rewrite) {
   Workload other = checked.workload;
-  other.run.disabled_rewrites.emplace_back(name);
+  other.run.disabled_rewrites.emplace_back(rewrite);
   const std::optional<int64_t> change = MoreThan(checked, other);
   if (!change) return std::nullopt;
   const std::string other_peak =
       *change == 0 ? "the same" : absl::StrCat(Size(std::abs(*change)), *change > 0 ? " less" : " more");
   return Effect{*change,
-                absl::StrCat("without it (--no-rewrite ", name, ") the ", checked.peak_name, " is ", other_peak)};
+                absl::StrCat("without it (--no-rewrite ", rewrite, ") the ", checked.peak_name, " is ", other_peak)};
 }
 
 }  // namespace onnx_mem

@@ -25,16 +25,16 @@ std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
   constexpr std::string_view kFix =
       "try: export with dynamic_shapes={\"x\": {0: torch.export.Dim(\"batch\")}} or dynamic_axes={\"x\": {0: "
       "\"batch\"}}";
-  const auto told = [](const Diagnostic& d) { return d.code == "rebatched"; };
+  const auto told = [](const Diagnostic& d) { return d.code == Code::kRebatched; };
   const std::vector<Diagnostic>& known = checked.analysis.diagnostics;
   if (std::any_of(known.begin(), known.end(), told) || !checked.workload.bindings.inputs.empty()) return std::nullopt;
   Bindings other = checked.workload.bindings;
   other.batch = 2 * checked.analysis.batch;
   const absl::StatusOr<ImportedModel> larger = checked.file.Import(other);
-  Diagnostic finding{.code = "baked-batch", .severity = Severity::kNote};
+  Diagnostic finding{.code = Code::kBakedBatch, .severity = Severity::kNote};
   if (!larger.ok()) {
     const Diagnostic error = DiagnosticOf(larger.status());
-    if (error.code != "static-batch") return std::nullopt;
+    if (error.code != Code::kStaticBatch) return std::nullopt;
     finding.severity = Severity::kWarning;
     finding.message =
         absl::StrCat("the batch of ", checked.analysis.batch, " is fixed in the file, and no other can be asked for");
@@ -53,7 +53,7 @@ std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
 
 // Weights under names that an exporter made up ("onnx::MatMul_243").
 std::optional<Diagnostic> LostNames(const CheckedExport& checked) {
-  Diagnostic finding{.code = "weight-names", .severity = Severity::kNote, .count = 0};
+  Diagnostic finding{.code = Code::kWeightNames, .severity = Severity::kNote, .count = 0};
   int64_t bytes = 0;
   std::string first;
   for (const Parameter& parameter : checked.analysis.parameters) {
@@ -76,7 +76,7 @@ std::optional<Diagnostic> MissingModules(const CheckedExport& checked) {
   const std::optional<RunFigures>& part =
       checked.analysis.training ? checked.analysis.training : checked.analysis.inference;
   if (!part) return std::nullopt;
-  Diagnostic finding{.code = "module-paths", .severity = Severity::kNote, .count = 0};
+  Diagnostic finding{.code = Code::kModulePaths, .severity = Severity::kNote, .count = 0};
   int64_t total = 0, bytes = 0;
   for (const Step& step : part->program.steps) {
     if (step.phase != Phase::kForward || step.recompute || step.node.empty()) continue;
@@ -110,7 +110,7 @@ bool PassesWeightOn(const Graph& graph, const Node& node) {
 
 std::optional<Diagnostic> MergedWeights(const CheckedExport& checked) {
   const Graph& graph = checked.analysis.graph;
-  Diagnostic finding{.code = "merged-weights", .severity = Severity::kNote, .count = 0};
+  Diagnostic finding{.code = Code::kMergedWeights, .severity = Severity::kNote, .count = 0};
   int64_t bytes = 0;
   for (const Node& node : graph.nodes) {
     if (!PassesWeightOn(graph, node)) continue;
@@ -130,7 +130,7 @@ std::optional<Diagnostic> MergedWeights(const CheckedExport& checked) {
 std::optional<Diagnostic> Fp32Islands(const CheckedExport& checked) {
   const std::optional<HalfPrecision> half = FindHalfPrecision(checked.analysis.graph);
   if (!half || (half->kept_fp32.empty() && half->casts.empty())) return std::nullopt;
-  Diagnostic finding{.code = "fp32-islands", .severity = Severity::kNote, .count = 0};
+  Diagnostic finding{.code = Code::kFp32Islands, .severity = Severity::kNote, .count = 0};
   int64_t bytes = 0, cast_bytes = 0;
   std::string names;
   for (const OperatorGroup& group : half->kept_fp32) {
@@ -162,7 +162,7 @@ std::optional<Diagnostic> InPlaceTaken(const CheckedExport& checked) {
   other.run.inplace = "none";
   const std::optional<int64_t> peak = PeakWith(checked, other);
   if (!peak || *peak <= checked.peak_bytes) return std::nullopt;
-  Diagnostic finding{.code = "inplace-assumed", .severity = Severity::kNote};
+  Diagnostic finding{.code = Code::kInplaceAssumed, .severity = Severity::kNote};
   finding.bytes = *peak - checked.peak_bytes;
   finding.message = "activations right after a convolution, a norm or an addition are taken to run in place";
   finding.details = {
@@ -172,12 +172,12 @@ std::optional<Diagnostic> InPlaceTaken(const CheckedExport& checked) {
 }
 
 constexpr auto kFindingRows = std::to_array<FindingRow>({
-    {"baked-batch", BakedBatch},
-    {"module-paths", MissingModules},
-    {"weight-names", LostNames},
-    {"merged-weights", MergedWeights},
-    {"fp32-islands", Fp32Islands},
-    {"inplace-assumed", InPlaceTaken},
+    {Code::kBakedBatch, BakedBatch},
+    {Code::kModulePaths, MissingModules},
+    {Code::kWeightNames, LostNames},
+    {Code::kMergedWeights, MergedWeights},
+    {Code::kFp32Islands, Fp32Islands},
+    {Code::kInplaceAssumed, InPlaceTaken},
 });
 
 }  // namespace

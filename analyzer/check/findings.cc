@@ -15,12 +15,12 @@ const RunFigures* PartOf(const Analysis& analysis) {
   return analysis.inference ? &*analysis.inference : nullptr;
 }
 
-std::optional<Effect> EffectOf(const CheckedExport& checked, std::string_view code) {
+std::optional<Effect> EffectOf(const CheckedExport& checked, const Diagnostic& told) {
+  if (told.code == Code::kRewrite) return EffectOfRewrite(checked, told.rewrite);
   for (const EffectRow& row : EffectRows()) {
-    if (row.code == code) return row.measure(checked);
+    if (row.code == told.code) return row.measure(checked);
   }
-  if (const std::optional<Effect> effect = EffectOfAssumption(checked, code)) return effect;
-  return EffectOfRewrite(checked, code);
+  return EffectOfAssumption(checked, told.code);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ std::vector<Diagnostic> CheckExport(const ModelFile& file, const Workload& workl
   findings.insert(findings.end(), analysis.plain_rewrites.begin(), analysis.plain_rewrites.end());
   for (Diagnostic& finding : findings) {
     if (finding.bytes) continue;
-    std::optional<Effect> effect = EffectOf(checked, finding.code);
+    std::optional<Effect> effect = EffectOf(checked, finding);
     if (!effect) continue;
     finding.bytes = effect->bytes;
     finding.details.insert(finding.details.begin(), "effect: " + std::move(effect->text));

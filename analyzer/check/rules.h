@@ -27,20 +27,20 @@ struct Effect {
   std::string text;
 };
 struct EffectRow {
-  std::string_view code;
+  Code code;
   std::optional<Effect> (*measure)(const CheckedExport& checked);
 };
 absl::Span<const EffectRow> EffectRows();
 
 // The same for the diagnostic of a row of assume/table: the peak with the fact the other way; nullopt for another code.
-std::optional<Effect> EffectOfAssumption(const CheckedExport& checked, std::string_view code);
+std::optional<Effect> EffectOfAssumption(const CheckedExport& checked, Code code);
 
-// The same for "rewrite-NAME", a rewrite that applied; nullopt for another code.
-std::optional<Effect> EffectOfRewrite(const CheckedExport& checked, std::string_view code);
+// The same for a rewrite that applied, by its name.
+std::optional<Effect> EffectOfRewrite(const CheckedExport& checked, const std::string& rewrite);
 
 // A finding that the analysis itself has no diagnostic for.
 struct FindingRow {
-  std::string_view code;
+  Code code;
   std::optional<Diagnostic> (*find)(const CheckedExport& checked);
 };
 absl::Span<const FindingRow> FindingRows();

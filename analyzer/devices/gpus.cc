@@ -58,7 +58,7 @@ constexpr auto kColumns = std::to_array<ColumnRow>({
 });
 
 absl::Status BadLine(const std::string& path, size_t line, std::string_view what) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-gpu-file",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadGpuFile,
                      absl::StrCat("'", path, "', line ", line, ": ", absl::string_view(what.data(), what.size())),
                      {absl::StrCat("columns: ", absl::StrJoin(kColumns, ",", [](std::string* out, const ColumnRow& c) {
                                                out->append(c.name);
@@ -149,14 +149,14 @@ absl::Status UnknownGpu(std::string_view name) {
   std::vector<std::string> details;
   if (!near.empty()) details.push_back(absl::StrCat("did you mean: ", absl::StrJoin(near, ", "), "?"));
   details.push_back("try: --gpu-memory 24GiB   (list: onnx-mem gpus)");
-  return ErrorStatus(absl::StatusCode::kNotFound, "unknown-gpu",
+  return ErrorStatus(absl::StatusCode::kNotFound, Code::kUnknownGpu,
                      absl::StrCat("unknown GPU '", absl::string_view(name.data(), name.size()), "'"), details);
 }
 
 absl::Status AmbiguousGpu(std::string_view name, const std::vector<const Gpu*>& matches) {
   std::vector<std::string> names;
   for (const Gpu* gpu : matches) names.push_back(absl::StrCat("\"", gpu->name, "\" (", gpu->memory_mib, " MiB)"));
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "ambiguous-gpu",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kAmbiguousGpu,
                      absl::StrCat("'", absl::string_view(name.data(), name.size()), "' names cards of different size"),
                      {absl::StrCat("try: --gpu with one of ", absl::StrJoin(names, ", "))});
 }

@@ -51,13 +51,14 @@ struct Nvml {
 };
 
 absl::Status NoDriver(std::string_view why) {
-  return ErrorStatus(absl::StatusCode::kUnavailable, "no-driver", "no NVIDIA driver on this machine to read a GPU from",
+  return ErrorStatus(absl::StatusCode::kUnavailable, Code::kNoDriver,
+                     "no NVIDIA driver on this machine to read a GPU from",
                      {absl::StrCat("why: ", absl::string_view(why.data(), why.size())),
                       "try: --gpu NAME           a card by its name (list: onnx-mem gpus)",
                       "try: --gpu-memory SIZE    for example 24GiB"});
 }
 
-absl::Status Unreadable(std::string_view code, std::string_view message) {
+absl::Status Unreadable(Code code, std::string_view message) {
   return ErrorStatus(absl::StatusCode::kUnavailable, code, message,
                      {"try: nvidia-smi", "try: --gpu NAME or --gpu-memory SIZE"});
 }
@@ -150,14 +151,14 @@ std::optional<LocalGpu> ReadGpu(const Nvml& nvml, unsigned index) {
 absl::StatusOr<std::vector<LocalGpu>> ReadStarted(const Nvml& nvml) {
   unsigned count = 0;
   if (nvml.count(&count) != kNvmlSuccess)
-    return Unreadable("gpu-unreadable", "the NVIDIA driver does not count its GPUs");
-  if (count == 0) return Unreadable("no-gpu", "the NVIDIA driver of this machine has no GPU");
+    return Unreadable(Code::kGpuUnreadable, "the NVIDIA driver does not count its GPUs");
+  if (count == 0) return Unreadable(Code::kNoGpu, "the NVIDIA driver of this machine has no GPU");
   std::vector<LocalGpu> gpus;
   for (unsigned index = 0; index < count; ++index) {
     std::optional<LocalGpu> gpu = ReadGpu(nvml, index);
     if (gpu) gpus.push_back(*std::move(gpu));
   }
-  if (gpus.empty()) return Unreadable("gpu-unreadable", "the NVIDIA driver does not tell the memory of any GPU");
+  if (gpus.empty()) return Unreadable(Code::kGpuUnreadable, "the NVIDIA driver does not tell the memory of any GPU");
   return gpus;
 }
 

@@ -135,7 +135,7 @@ StepSpan LaterMicroSteps(const MemoryProgram& program) {
 absl::StatusOr<RooflineCard> RooflineOf(const Gpu& gpu) {
   const std::optional<double> tensor = gpu.fp16_tflops ? gpu.fp16_tflops : gpu.bf16_tflops;
   if (!gpu.bandwidth_gbps || (!gpu.fp32_tflops && !tensor)) {
-    return ErrorStatus(absl::StatusCode::kNotFound, "no-rates",
+    return ErrorStatus(absl::StatusCode::kNotFound, Code::kNoRates,
                        absl::StrCat("no bandwidth or no arithmetic rate is known of ", gpu.name));
   }
   RooflineCard card;

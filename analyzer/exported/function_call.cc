@@ -51,9 +51,8 @@ std::string AppliedName(absl::string_view text) {
 }  // namespace
 
 std::optional<FunctionCall> CalledFunction(const Node& node) {
-  const auto entry = node.metadata.find(kSourceTrace);
-  if (entry == node.metadata.end() || !absl::StrContains(entry->second, ".apply(")) return std::nullopt;
-  const absl::string_view trace = entry->second;
+  if (!TraceHas(node, ".apply(")) return std::nullopt;
+  const absl::string_view trace = *node.source_trace;
   const std::vector<Row> rows = ReadRows(trace);
   // Frames without a call: of Functions, and of modules whose forward() was called directly.
   size_t without_call = rows.size() - std::min(rows.size(), node.calls.size() + 1);

@@ -56,23 +56,19 @@ SourceLines ReadTrace(std::string_view trace, std::map<std::string, std::shared_
 
 const SourceLines& SourceTraceReader::Read(const Node& node) {
   static const SourceLines kNone;
-  const auto entry = node.metadata.find(kSourceTrace);
-  if (entry == node.metadata.end()) return kNone;
-  auto it = traces_.find(entry->second);
-  if (it == traces_.end()) it = traces_.emplace(entry->second, ReadTrace(entry->second, lines_)).first;
+  if (node.source_trace == nullptr) return kNone;
+  auto it = traces_.find(*node.source_trace);
+  if (it == traces_.end()) it = traces_.emplace(*node.source_trace, ReadTrace(*node.source_trace, lines_)).first;
   return it->second.size() == node.calls.size() + 1 ? it->second : kNone;
 }
 
-void KeepSourceTrace(const Node& from, Node& to) {
-  auto it = from.metadata.find(kExportedTrace);
-  if (it == from.metadata.end()) it = from.metadata.find(kSourceTrace);
-  if (it != from.metadata.end()) to.metadata.insert_or_assign(std::string(kSourceTrace), it->second);
+bool TraceHas(const Node& node, std::string_view text) {
+  return node.source_trace != nullptr && node.source_trace->find(text) != std::string::npos;
 }
 
 void MoveCall(Node& node, size_t kept, size_t depth) {
-  const auto it = node.metadata.find(kSourceTrace);
-  if (it == node.metadata.end()) return;
-  std::string& trace = it->second;
+  if (node.source_trace == nullptr) return;
+  std::string trace = *node.source_trace;
   std::vector<size_t> frames;
   for (size_t at = trace.find(kFrameStart.data()); at != std::string::npos; at = trace.find(kFrameStart.data(), at + 1))
     frames.push_back(at);
@@ -82,6 +78,7 @@ void MoveCall(Node& node, size_t kept, size_t depth) {
   const bool stays = absl::StrContains(line, kContainers);
   trace.resize(stays ? end : frames[kept]);
   for (size_t frame = kept + (stays ? 1 : 0); frame <= depth; ++frame) trace += "File \"\", line 0, in forward\n";
+  node.source_trace = std::make_shared<const std::string>(std::move(trace));
 }
 
 bool IsContainersLoop(const SourceLine& line) { return absl::StrContains(line.file, kContainers); }

@@ -21,9 +21,9 @@
 
 namespace onnx_mem {
 
-// Keys of Node::metadata: as the exporter wrote it, and what lowering keeps of it on the operators that it makes.
+// The key under which the exporter writes it. Import moves it to Node::source_trace; lowering keeps it on the operators
+// that it makes.
 inline constexpr std::string_view kExportedTrace = "pkg.torch.onnx.stack_trace";
-inline constexpr std::string_view kSourceTrace = "onnx_mem.source_trace";
 
 // An assumption of a run (enact.h) whose model has such lines.
 inline constexpr std::string_view kNamesBySource = "names from the file's source lines";
@@ -44,7 +44,12 @@ class SourceTraceReader {
 };
 
 // Keeps the trace of the file's node on an operator that it became, and that of an operator on another.
-void KeepSourceTrace(const Node& from, Node& to);
+inline void KeepSourceTrace(const Node& from, Node& to) {
+  if (from.source_trace != nullptr) to.source_trace = from.source_trace;
+}
+
+// Whether the trace of `node` contains `text`.
+bool TraceHas(const Node& node, std::string_view text);
 
 // For an operator that ran in other calls than its trace says: `kept` of them, the outermost, are right, and `depth` in
 // all. Forgets the lines further in, and the one that makes the first other call; not so the one on which a Sequential

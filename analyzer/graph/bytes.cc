@@ -56,7 +56,7 @@ std::optional<int64_t> BytesOfUnit(std::string_view unit) {
 }
 
 absl::Status NotASize(std::string_view text, std::string_view why) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                      absl::StrCat("'", std::string(text), "' is not a size: ", std::string(why)),
                      {"try: 24GiB, 8GB, 1.5GiB, 512MiB or 8589934592B"});
 }
@@ -135,7 +135,7 @@ absl::StatusOr<ByteUnit> ParseByteUnit(std::string_view text) {
     if (SameLetters(text, row.name)) return row.unit;
     absl::StrAppend(&known, ", ", std::string(row.name));
   }
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                      absl::StrCat("'", std::string(text), "' is not a unit of memory"), {absl::StrCat("try: ", known)});
 }
 

@@ -49,6 +49,13 @@ enum class TensorRole : uint8_t {
 };
 std::string_view NameOf(TensorRole role);
 
+// What the numbers of a stored tensor were seen to be while the file was read, before they were let go.
+enum class Contents : uint8_t {
+  kUnseen,
+  kSinusoids,  // sines and cosines of positions: nothing trains them
+  kNoEmbedding,  // not the token embedding's, though the shape is
+};
+
 struct Tensor {
   std::string name;  // as in the file
   std::string path;  // of a parameter whose name an exporter made up: as the module has it; filled by analyzer/lower
@@ -58,6 +65,7 @@ struct Tensor {
   NodeId producer;                // invalid for inputs and initializers
   std::vector<NodeId> consumers;  // one entry per use, in node order
   LiteralPtr value;               // contents where known, else null
+  Contents contents = Contents::kUnseen;
   bool upper_bound = false;       // the size depends on data; `shape` is the largest it can be
 };
 
@@ -76,6 +84,8 @@ struct Node {
   // Where in the framework's program the node ran; filled by analyzer/lower from metadata or names.
   std::string module;              // dotted path of the nn.Module: "layer1.0.conv1"; "" for the root
   std::vector<std::string> calls;  // module calls that enclose the node, outermost first, each naming one call
+  std::shared_ptr<const std::string> source_trace;  // of the Python code, as the exporter wrote it; null: none
+  std::string lost_parameter;  // of the module that it runs in, a parameter of which the file has no tensor; "": none
   std::string framework_op;        // the framework operator call that it is a part of: "gelu#3"; "" if not known
   // Bodies of If (then, else), Loop and Scan (body). A body's tensors are its own; `captures` names the outer ones.
   std::vector<std::shared_ptr<const Graph>> subgraphs;

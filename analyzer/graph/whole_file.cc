@@ -24,12 +24,12 @@ struct Descriptor {
 };
 
 absl::Status CannotRead(const std::string& path, std::string_view verb, const std::string& why) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "unreadable",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnreadable,
                      absl::StrCat("cannot ", std::string(verb), " '", path, "': ", why));
 }
 
 absl::Status TooLarge(const std::string& path, std::string_view has) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "too-large",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
                      absl::StrCat("'", path, "' has ", std::string(has), " bytes; a file of its kind has at most ",
                                   kLargest));
 }
@@ -59,7 +59,7 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
   const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // NONBLOCK: a pipe must not hang us
   if (file.fd < 0) {
     if (errno != ENOENT) return CannotRead(path, "open", std::strerror(errno));
-    return ErrorStatus(absl::StatusCode::kNotFound, "not-found",
+    return ErrorStatus(absl::StatusCode::kNotFound, Code::kNotFound,
                        absl::StrCat("cannot open '", path, "': no such file"));
   }
   struct stat info;

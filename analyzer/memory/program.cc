@@ -38,7 +38,7 @@ absl::Status VerifyProgram(const MemoryProgram& program) {
     }
     std::optional<int64_t> sum = CheckedAdd(total_bytes, buffer.bytes);
     if (!sum) {
-      return ErrorStatus(absl::StatusCode::kOutOfRange, "too-large",
+      return ErrorStatus(absl::StatusCode::kOutOfRange, Code::kTooLarge,
                          "the sizes of all buffers of a run are beyond any memory");
     }
     total_bytes = *sum;

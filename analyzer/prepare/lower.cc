@@ -42,7 +42,7 @@ bool HasOnlyNumbers(const Site& site, const TableRow& row) {
 
 absl::Status LacksInput(const Node& node, NodeId id, int input) {
   const std::string name = node.name.empty() ? absl::StrCat("#", id.value()) : absl::StrCat("'", node.name, "'");
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-model",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadModel,
                      absl::StrCat("node ", name, " (", node.op, "): input ", input, " is missing"));
 }
 
@@ -75,8 +75,10 @@ void ApplyRewrites(Lowering& lowering, std::span<const Rewrite> rewrites, Lowere
     const int64_t count = rewrite.apply(lowering);
     if (count == 0 || rewrite.told == Told::kByItself) continue;
     auto& notes = rewrite.told == Told::kAlways ? lowered.diagnostics : lowered.plain_rewrites;
-    notes.push_back({absl::StrCat("rewrite-", std::string(rewrite.name)), Severity::kNote, count,
-                     absl::StrCat(count, " ", std::string(rewrite.description)), {}, {}});
+    notes.push_back({.code = Code::kRewrite,
+                     .count = count,
+                     .message = absl::StrCat(count, " ", std::string(rewrite.description)),
+                     .rewrite = std::string(rewrite.name)});
   }
 }
 
@@ -95,7 +97,8 @@ void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostic
   if (!lowering.assumed.empty()) {
     int64_t total = 0;
     for (const auto& [op, count] : lowering.assumed) total += count;
-    Diagnostic d{"assumed-op", Severity::kWarning, total, absl::StrCat("no memory rule for ", total, " nodes"), {}, {}};
+    Diagnostic d{Code::kAssumedOp, Severity::kWarning, total, absl::StrCat("no memory rule for ", total, " nodes"), {},
+                 {}};
     d.details.push_back(
         absl::StrCat("what: ", absl::StrJoin(lowering.assumed, ", ", [](std::string* out, const auto& entry) {
                        absl::StrAppend(out, entry.first, " (x", entry.second, ")");
@@ -104,7 +107,7 @@ void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostic
     diagnostics.push_back(std::move(d));
   }
   if (lowering.data_dependent > 0) {
-    diagnostics.push_back({"opaque-subgraph", Severity::kWarning, lowering.data_dependent,
+    diagnostics.push_back({Code::kOpaqueSubgraph, Severity::kWarning, lowering.data_dependent,
                            absl::StrCat(lowering.data_dependent,
                                         " If, Loop or Scan nodes are counted as the peak of one run of their body"),
                            {}, {}});
@@ -123,13 +126,13 @@ int64_t ResultBytes(const Draft& draft, const std::vector<NodeId>& nodes) {
 // Parameters that nothing reads have no gradient, but lie in memory.
 void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
   if (lost.merged > 0) {
-    lowered.plain_rewrites.push_back({"merged-tensors", Severity::kNote, lost.merged,
+    lowered.plain_rewrites.push_back({Code::kMergedTensors, Severity::kNote, lost.merged,
                                       absl::StrCat(lost.merged, " tensors that the exporter made one with others of "
                                                                 "equal contents are counted for themselves"),
                                       {}, {}});
   }
   if (lost.biases > 0) {
-    lowered.plain_rewrites.push_back({"dropped-bias", Severity::kNote, lost.biases,
+    lowered.plain_rewrites.push_back({Code::kDroppedBias, Severity::kNote, lost.biases,
                                       absl::StrCat(lost.biases, " biases that the exporter dropped because they are "
                                                                 "zero are counted and added"),
                                       {}, {}});
@@ -141,7 +144,7 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
                                  lost.unknown.begin() + static_cast<int64_t>(std::min(kNamed, lost.unknown.size())));
   if (lost.unknown.size() > kNamed) named.emplace_back("...");
   lowered.diagnostics.push_back(
-      {"parameter-unread", Severity::kWarning, count,
+      {Code::kParameterUnread, Severity::kWarning, count,
        absl::StrCat(count, " parameters of the module are not in the file, and are not counted"),
        {absl::StrCat("what: ", absl::StrJoin(named, ", ")),
         "why: no operator reads them, and nothing tells how large they are; they have no gradient"},
@@ -159,7 +162,7 @@ void ReportInPlace(const Draft& draft, const std::string& at_batch, std::vector<
   const auto count = static_cast<int64_t>(nodes.size());
   const int64_t bytes = ResultBytes(draft, nodes);
   diagnostics.push_back(
-      {"inplace-assumed",
+      {Code::kInplaceAssumed,
        Severity::kNote,
        count,
        absl::StrCat(count, " LeakyReLUs are taken to write over what they read, as they usually do behind a layer"),
@@ -175,7 +178,7 @@ void ReportMaybeInPlace(const Draft& draft, const std::string& at_batch, std::ve
   const auto count = static_cast<int64_t>(nodes.size());
   const int64_t bytes = ResultBytes(draft, nodes);
   diagnostics.push_back(
-      {"inplace-possible",
+      {Code::kInplacePossible,
        Severity::kNote,
        count,
        absl::StrCat(count, " LeakyReLUs, ELUs and their like are taken to give tensors of their own, as half of all "
@@ -191,7 +194,7 @@ void AssumeSourceLines(const Draft& draft, std::vector<std::string>& assumptions
   bool any = false;
   int64_t in_place = 0;
   for (NodeId id : draft.InOrder()) {
-    any |= draft.node(id).metadata.contains(kSourceTrace);
+    any |= draft.node(id).source_trace != nullptr;
     in_place += IntAttribute(draft.node(id), "inplace", 0) == kInPlaceBySource;
   }
   if (any) assumptions.emplace_back(kNamesBySource);

@@ -33,7 +33,8 @@ absl::Status CheckRewriteNames(const std::vector<std::string>& names) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     std::vector<std::string> details = {absl::StrCat("what: the rewrites are ", absl::StrJoin(known, ", "))};
     if (const std::string near = DidYouMean(name, known); !near.empty()) details.push_back(near);
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "unknown-rewrite", absl::StrCat("no rewrite '", name, "'"),
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnknownRewrite,
+                       absl::StrCat("no rewrite '", name, "'"),
                        std::move(details));
   }
   return absl::OkStatus();

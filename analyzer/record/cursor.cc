@@ -59,7 +59,7 @@ std::string ReadString(Cursor& c) {
 
 void Cursor::Fail(std::string_view expected) {
   if (!error_.ok()) return;
-  error_ = ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-record",
+  error_ = ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadRecord,
                        absl::StrCat("line ", number_, " of the record, column ", at_ + 1, ": expected ",
                                     ViewOf(expected), ": ", ViewOf(text_.substr(0, 100))));
   at_ = text_.size();

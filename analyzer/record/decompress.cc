@@ -15,7 +15,7 @@ namespace {
 constexpr absl::string_view kZlib = "zlib:";
 
 absl::Status Broken(std::string_view what) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-record",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadRecord,
                      absl::StrCat("the record is packed as zlib, but ", absl::string_view(what.data(), what.size())));
 }
 

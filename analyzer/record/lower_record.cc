@@ -17,7 +17,7 @@ namespace record {
 namespace {
 
 absl::Status NotWhole(const Size& size, int64_t batch) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-record",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadRecord,
                      absl::StrCat("the record has a size of ", ToText(size), ", which is none at batch ", batch),
                      {"try: another --batch, or a record made at this one"});
 }
@@ -365,7 +365,7 @@ class Lowering {
   void TellReentrant() {
     if (reentrant_ == 0) return;
     out_.diagnostics.push_back(
-        {.code = "reentrant-checkpoint",
+        {.code = Code::kReentrantCheckpoint,
          .severity = Severity::kNote,
          .count = reentrant_,
          .message = absl::StrCat(reentrant_, " checkpoints of the model's code are reentrant (use_reentrant=True), and "
@@ -427,7 +427,8 @@ class Lowering {
     if (assumed_.empty()) return;
     int64_t total = 0;
     for (const auto& [op, count] : assumed_) total += count;
-    Diagnostic d{"assumed-op", Severity::kWarning, total, absl::StrCat("no memory rule for ", total, " operators"), {},
+    Diagnostic d{Code::kAssumedOp, Severity::kWarning, total, absl::StrCat("no memory rule for ", total, " operators"),
+                 {},
                  {}};
     d.details.push_back(
         absl::StrCat("what: ", absl::StrJoin(assumed_, ", ", [](std::string* text, const auto& entry) {

@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<Limit>> LimitsWith(const Options& options, const std:
 absl::Status CheckStrict(const std::vector<Diagnostic>& warnings) {
   if (warnings.empty()) return absl::OkStatus();
   std::vector<std::string> codes;
-  for (const Diagnostic& warning : warnings) codes.push_back(warning.code);
+  for (const Diagnostic& warning : warnings) codes.emplace_back(NameOf(warning.code));
   const Diagnostic& first = warnings.front();
   std::vector<std::string> details = first.details;
   details.push_back(absl::StrFormat("why: --strict takes warnings for errors: %s", absl::StrJoin(codes, ", ")));
@@ -99,7 +99,7 @@ bool IsTooLargeForAdvice(const Graph& graph) {
 }
 
 Diagnostic NoAdviceNote(const Graph& graph) {
-  Diagnostic note{.code = "no-advice", .severity = Severity::kNote, .count = 1};
+  Diagnostic note{.code = Code::kNoAdvice, .severity = Severity::kNote, .count = 1};
   note.message =
       absl::StrFormat("what would save most is not worked out for a graph of %d nodes", graph.nodes.size());
   note.details = {"try: the change itself, for example --amp bf16, --optimizer sgd or a smaller --batch"};

@@ -17,7 +17,7 @@ namespace {
 constexpr double kLongestMicroseconds = 1e12;  // eleven days
 
 absl::Status BadCost(const std::string& path, int64_t line, std::string_view what) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-cost",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadCost,
                      absl::StrFormat("'%s' line %d: %s", path, line, what),
                      {"expected: csv with the header node,phase,microseconds or module,phase,microseconds",
                       "phases: forward, loss, backward, optimizer"});
@@ -56,7 +56,7 @@ absl::StatusOr<MeasuredTime> ParseRow(const std::vector<std::string>& fields, bo
 
 // A card that the driver knows and gpus.csv does not still has its memory.
 absl::Status NoRates(const LocalGpu& gpu) {
-  return ErrorStatus(absl::StatusCode::kNotFound, "no-rates",
+  return ErrorStatus(absl::StatusCode::kNotFound, Code::kNoRates,
                      absl::StrFormat("no rates are known of '%s' (list: onnx-mem gpus)", gpu.name));
 }
 
@@ -112,7 +112,7 @@ std::vector<Diagnostic> UnmatchedTimes(const Clock& clock, const MemoryProgram& 
   if (unmatched.empty()) return {};
   const MeasuredTime& first = clock.measured[unmatched.front()];
   Diagnostic warning;
-  warning.code = "no-match";
+  warning.code = Code::kNoMatch;
   warning.severity = Severity::kWarning;
   warning.count = static_cast<int64_t>(unmatched.size());
   warning.message = absl::StrFormat("--cost: nothing of this run answers to %s '%s' in %s",

@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<SideRequest>> RequestsOf(const Options& options) {
 // `status` with the file that it is about, which matters where there are several.
 absl::Status About(const std::string& path, const absl::Status& status) {
   const Diagnostic diagnostic = DiagnosticOf(status);
-  if (diagnostic.code == "internal" || absl::StrContains(diagnostic.message, path)) return status;
+  if (diagnostic.code == Code::kInternal || absl::StrContains(diagnostic.message, path)) return status;
   return ErrorStatus(status.code(), diagnostic.code, absl::StrFormat("%s: %s", path, diagnostic.message),
                      diagnostic.details);
 }
@@ -114,7 +114,7 @@ std::vector<Diagnostic> OverBudget(const Comparison& comparison, const Options& 
   for (const ComparedSide& head : comparison.heads) {
     const int64_t device_bytes = MainPart(head.report.runs.front()).device_bytes;
     if (device_bytes <= *options.budget_bytes) continue;
-    Diagnostic warning{.code = "over-budget", .severity = Severity::kWarning};
+    Diagnostic warning{.code = Code::kOverBudget, .severity = Severity::kWarning};
     warning.bytes = device_bytes - *options.budget_bytes;
     warning.message = absl::StrFormat("'%s' needs %s on the GPU, more than the budget of %s", head.report.model.path,
                                       FormatBytesIn(device_bytes, options.units),
@@ -181,7 +181,7 @@ absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels&
     for (Diagnostic& warning : OverBudget(*comparison, options)) answer.warnings.push_back(std::move(warning));
   }
   const bool over = std::any_of(answer.warnings.begin(), answer.warnings.end(),
-                                [](const Diagnostic& warning) { return warning.code == "over-budget"; });
+                                [](const Diagnostic& warning) { return warning.code == Code::kOverBudget; });
   const bool grew = comparison->gate && !comparison->gate->exceeded.empty();
   answer.yes = !over && !grew;
   return answer;

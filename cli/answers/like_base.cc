@@ -74,7 +74,7 @@ const OptionRow* OptionNamed(std::string_view name) {
 }
 
 absl::Status Other(std::string message, std::vector<std::string> details) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "other-assumptions", message, std::move(details));
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kOtherAssumptions, message, std::move(details));
 }
 
 std::vector<std::string> WaysOut(const ComparedSide& base, const ComparedSide& head) {

@@ -51,7 +51,7 @@ std::string LargestProcesses(const LocalGpu& gpu, ByteUnit units) {
 Diagnostic UseNote(const LocalGpu& gpu, ByteUnit units) {
   const std::string processes = LargestProcesses(gpu, units);
   Diagnostic note;
-  note.code = "local-gpu";
+  note.code = Code::kLocalGpu;
   note.message = absl::StrFormat("%s has %s in use%s", gpu.name, FormatBytesIn(gpu.used_bytes, units),
                                  processes.empty() ? "" : ": " + processes);
   note.bytes = gpu.used_bytes;

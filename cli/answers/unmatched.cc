@@ -14,13 +14,13 @@
 namespace onnx_mem {
 namespace {
 
-absl::Status CheckName(std::string_view option, std::string_view code, const std::string& name,
+absl::Status CheckName(std::string_view option, Code code, const std::string& name,
                        const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return absl::OkStatus();
   std::vector<std::string> details;
   if (std::string hint = DidYouMean(name, known); !hint.empty()) details.push_back(std::move(hint));
   return ErrorStatus(absl::StatusCode::kInvalidArgument, code,
-                     absl::StrFormat("%s %s: the model has no such %s", option, name, code.substr(code.find('-') + 1)),
+                     absl::StrFormat("%s %s: the model has %s", option, name, MeaningOf(code)),
                      std::move(details));
 }
 
@@ -39,7 +39,7 @@ std::set<std::string> ModulesOf(const MemoryProgram& program) {
 Diagnostic NoMatch(std::string_view option, const std::string& pattern, std::string_view what,
                    std::string_view try_by) {
   Diagnostic warning;
-  warning.code = "no-match";
+  warning.code = Code::kNoMatch;
   warning.severity = Severity::kWarning;
   warning.message = absl::StrFormat("%s '%s' matches no %s, so it changes nothing", option, pattern, what);
   warning.details = {absl::StrFormat("try: onnx-mem MODEL %s   lists the names", try_by)};
@@ -56,9 +56,9 @@ absl::Status CheckNames(const Run& run, const Graph& graph) {
     if (!tensor.path.empty()) tensors.push_back(tensor.path);
   }
   for (TensorId input : graph.inputs) inputs.push_back(graph.tensors[input].name);
-  for (const std::string& name : run.hold) RETURN_IF_ERROR(CheckName("--hold", "unknown-tensor", name, tensors));
+  for (const std::string& name : run.hold) RETURN_IF_ERROR(CheckName("--hold", Code::kUnknownTensor, name, tensors));
   for (const std::string& name : run.requires_grad) {
-    RETURN_IF_ERROR(CheckName("--requires-grad", "unknown-input", name, inputs));
+    RETURN_IF_ERROR(CheckName("--requires-grad", Code::kUnknownInput, name, inputs));
   }
   return absl::OkStatus();
 }
@@ -109,7 +109,7 @@ absl::Status NothingToFreeze(const std::string& pattern, std::span<const std::ve
     if (!names.empty()) details.push_back("why: its parameters are " + names + (first.size() > kNames ? " ..." : ""));
   }
   details.push_back("try: onnx-mem MODEL --by tensor -n 0   lists the names");
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "no-match",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNoMatch,
                      absl::StrFormat("--freeze '%s' matches no parameter", pattern), std::move(details));
 }
 

@@ -18,7 +18,7 @@ namespace onnx_mem {
 namespace {
 
 // Diagnostics about nodes that no rule covers; their counts are nodes.
-constexpr std::string_view kNoRule = "assumed-op";
+constexpr Code kNoRule = Code::kAssumedOp;
 
 struct Coverage {
   int64_t known = 0;
@@ -79,7 +79,7 @@ Table CoverageTable(const Analysis& analysis) {
 Diagnostic BudgetFinding(const Analysis& analysis, const Options& options) {
   const int64_t device_bytes = MainFigures(analysis)->device_bytes, budget_bytes = *options.budget_bytes;
   const bool over = device_bytes > budget_bytes;
-  Diagnostic finding{.code = over ? "over-budget" : "within-budget",
+  Diagnostic finding{.code = over ? Code::kOverBudget : Code::kWithinBudget,
                      .severity = over ? Severity::kError : Severity::kNote};
   finding.bytes = over ? device_bytes - budget_bytes : budget_bytes - device_bytes;
   finding.message = absl::StrFormat(
@@ -91,7 +91,7 @@ Diagnostic BudgetFinding(const Analysis& analysis, const Options& options) {
 
 // The batch at which effects are told, and where it comes from.
 Diagnostic BatchNote(const ModelFile& file, const Bindings& bindings, const Analysis& analysis) {
-  Diagnostic note{.code = "batch", .severity = Severity::kNote};
+  Diagnostic note{.code = Code::kBatch, .severity = Severity::kNote};
   const bool asked = !bindings.inputs.empty() || WithBatchOption(file, bindings).batch;
   note.message = absl::StrFormat("effects are told at batch %d%s", analysis.batch,
                                  asked                ? ""

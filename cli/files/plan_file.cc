@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 absl::Status BadPlan(const std::string& path, std::string_view what) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-plan", absl::StrFormat("'%s': %s", path, what),
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPlan, absl::StrFormat("'%s': %s", path, what),
                      {R"(expected: a report of onnx-mem plan, or {"segments": [{"modules": ["layer1"]}]})"});
 }
 

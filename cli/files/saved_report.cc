@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 absl::Status BadReport(const std::string& path, std::string_view what) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-report", absl::StrFormat("'%s': %s", path, what),
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadReport, absl::StrFormat("'%s': %s", path, what),
                      {"expected: a report of onnx-mem MODEL -o report.json"});
 }
 

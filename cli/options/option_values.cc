@@ -61,7 +61,7 @@ std::optional<std::pair<std::string, std::string_view>> SplitBinding(std::string
 }  // namespace
 
 absl::Status UsageError(std::string_view message, std::vector<std::string> details) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage", message, std::move(details));
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage, message, std::move(details));
 }
 
 absl::Status UnknownChoice(std::string_view text, const std::vector<std::string>& choices,

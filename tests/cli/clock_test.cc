@@ -26,7 +26,7 @@ TEST(ClockTest, BadFilesNameTheLine) {
     const auto times = ParseCosts(text, "t.csv");
     EXPECT_FALSE(times.ok());
     const Diagnostic diagnostic = DiagnosticOf(times.status());
-    EXPECT_EQ(diagnostic.code, "bad-cost");
+    EXPECT_EQ(diagnostic.code, Code::kBadCost);
     return diagnostic.message;
   };
   EXPECT_EQ(error(""), "'t.csv' line 1: the file is empty");
@@ -63,7 +63,7 @@ TEST(ClockTest, TimesOfWhatDoesNotRunAreTold) {
   clock.measured.push_back({"a", false, Phase::kBackward, 5});
   const std::vector<Diagnostic> warnings = UnmatchedTimes(clock, program);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings.front().code, "no-match");
+  EXPECT_EQ(warnings.front().code, Code::kNoMatch);
   EXPECT_EQ(warnings.front().count, 2);
 }
 

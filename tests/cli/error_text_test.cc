@@ -10,7 +10,7 @@ namespace onnx_mem {
 namespace {
 
 TEST(ErrorText, HasWhatCodeAndWayOut) {
-  const absl::Status status = ErrorStatus(absl::StatusCode::kInvalidArgument, "unbound-dim",
+  const absl::Status status = ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnboundDim,
                                           "input 'x' has unknown dimensions: s77", {"try: --dim s77=512"});
   EXPECT_EQ(ErrorText(ErrorOf(status)),
             "onnx-mem: error: input 'x' has unknown dimensions: s77 [unbound-dim]\n"
@@ -20,14 +20,14 @@ TEST(ErrorText, HasWhatCodeAndWayOut) {
 
 TEST(ErrorText, TellsWarningsFromErrors) {
   Diagnostic warning;
-  warning.code = "bn-folded";
+  warning.code = Code::kBnFolded;
   warning.severity = Severity::kWarning;
   warning.message = "folded";
   EXPECT_EQ(ErrorText(warning), "onnx-mem: warning: folded [bn-folded]\n");
 }
 
 TEST(ErrorText, DoesNotPrintControlCharacters) {
-  const absl::Status status = ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-model", "node '\x1b[2J\n'");
+  const absl::Status status = ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadModel, "node '\x1b[2J\n'");
   EXPECT_EQ(ErrorText(ErrorOf(status)), "onnx-mem: error: node '?[2J?' [bad-model]\n");
 }
 
@@ -35,7 +35,7 @@ TEST(ErrorOf, ABugAsksForAReport) {
   for (const absl::Status& status : {absl::InternalError("broken"), absl::UnknownError("odd"),
                                      ErrorStatus(absl::StatusCode::kInternal, "bad-state", "broken")}) {
     const Diagnostic diagnostic = ErrorOf(status);
-    EXPECT_EQ(diagnostic.code, "internal");
+    EXPECT_EQ(diagnostic.code, Code::kInternal);
     ASSERT_EQ(diagnostic.details.size(), 2u);
     EXPECT_NE(diagnostic.details[1].find("report it"), std::string::npos);
     EXPECT_EQ(ExitCodeOf(status), ExitCode::kBug);
@@ -48,14 +48,14 @@ TEST(ErrorOf, SuggestsAFileWithANearbyName) {
   std::ofstream(folder / "resnet.onnx") << "x";
   const std::string missing = (folder / "resnet.onx").string();
   const absl::Status status =
-      ErrorStatus(absl::StatusCode::kNotFound, "not-found", "cannot open '" + missing + "': no such file");
+      ErrorStatus(absl::StatusCode::kNotFound, Code::kNotFound, "cannot open '" + missing + "': no such file");
   ASSERT_EQ(ErrorOf(status).details.size(), 1u);
   EXPECT_EQ(ErrorOf(status).details[0], "did you mean: " + (folder / "resnet.onnx").string());
 }
 
 TEST(ErrorJson, IsAnObjectWithTheCode) {
   Diagnostic error;
-  error.code = "unbound-dim";
+  error.code = Code::kUnboundDim;
   error.severity = Severity::kError;
   error.message = "input \"x\"";
   error.details = {"try: --dim s77=512"};

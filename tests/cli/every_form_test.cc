@@ -85,7 +85,7 @@ Outcome RunWords(const Words& words) {
   const absl::StatusOr<Answer> answer =
       parsed.status.ok() ? CommandNamed(parsed.options.command)->run(parsed.options) : parsed.status;
   if (!answer.ok()) {
-    EXPECT_NE(DiagnosticOf(answer.status()).code, "internal") << answer.status().message();
+    EXPECT_NE(DiagnosticOf(answer.status()).code, Code::kInternal) << answer.status().message();
     return {};
   }
   EXPECT_TRUE(answer->exit_code == ExitCode::kYes || answer->exit_code == ExitCode::kNo);

@@ -18,7 +18,7 @@ std::string Refusal(const std::vector<std::string>& arguments) {
   const ParsedOptions parsed = ParseOptions(arguments);
   EXPECT_FALSE(parsed.status.ok());
   const Diagnostic diagnostic = DiagnosticOf(parsed.status);
-  EXPECT_EQ(diagnostic.code, "usage");
+  EXPECT_EQ(diagnostic.code, Code::kUsage);
   std::string text = diagnostic.message;
   for (const std::string& line : diagnostic.details) text += " | " + line;
   return text;
@@ -176,7 +176,7 @@ TEST(ParseOptions, RefusesSizesWithoutAUnit) {
       const ParsedOptions parsed = ParseOptions({"m.onnx", option, size});
       ASSERT_FALSE(parsed.status.ok()) << option << " " << size;
       const Diagnostic diagnostic = DiagnosticOf(parsed.status);
-      EXPECT_EQ(diagnostic.code, "usage");
+      EXPECT_EQ(diagnostic.code, Code::kUsage);
       EXPECT_EQ(diagnostic.message, std::string(option) + ": '" + size + "' is a number without a unit");
       EXPECT_TRUE(diagnostic.details.front().starts_with(std::string("did you mean: ") + size)) << size;
     }

@@ -39,12 +39,12 @@ TEST(ParsePlan, SaysWhatIsWrong) {
   for (const auto& [text, what] : cases) {
     const absl::Status status = ParsePlan(text, "p.json").status();
     EXPECT_EQ(status.message(), "'p.json': " + what) << text;
-    EXPECT_EQ(DiagnosticOf(status).code, "bad-plan");
+    EXPECT_EQ(DiagnosticOf(status).code, Code::kBadPlan);
   }
 }
 
 TEST(ReadPlanFile, NamesAFileThatIsNotThere) {
-  EXPECT_EQ(DiagnosticOf(ReadPlanFile("no-such-plan.json").status()).code, "not-found");
+  EXPECT_EQ(DiagnosticOf(ReadPlanFile("no-such-plan.json").status()).code, Code::kNotFound);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(ParseSavedReport, SaysWhatIsWrong) {
   for (const auto& [text, what] : cases) {
     const absl::Status status = ParseSavedReport(text, "r.json", std::nullopt).status();
     EXPECT_EQ(status.message(), "'r.json': " + what) << text;
-    EXPECT_EQ(DiagnosticOf(status).code, "bad-report");
+    EXPECT_EQ(DiagnosticOf(status).code, Code::kBadReport);
   }
   EXPECT_EQ(ParseSavedReport(SavedSample(), "r.json", 5).status().message(), "'r.json': it has no run of batch 5");
 }

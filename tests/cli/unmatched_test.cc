@@ -9,7 +9,7 @@ namespace {
 
 std::string CodeAndHint(const absl::Status& status) {
   const Diagnostic diagnostic = DiagnosticOf(status);
-  return diagnostic.code + ": " + diagnostic.message +
+  return CodeOf(diagnostic) + ": " + diagnostic.message +
          (diagnostic.details.empty() ? "" : " | " + diagnostic.details[0]);
 }
 

@@ -40,7 +40,7 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
   constexpr int64_t kNoticeable = 1000;  // one part in
   const bool noticeable = spots.most_bytes > 0 && spots.most_bytes >= MadeBytes(lowering.draft) / kNoticeable;
   if (spots.attentions == 0 && !noticeable) return;
-  Diagnostic d{.code = "eval-dropout"};
+  Diagnostic d{.code = Code::kEvalDropout};
   d.bytes = spots.usual_bytes;
   const std::string usual = FormatBytes(spots.usual_bytes), most = FormatBytes(spots.most_bytes);
   const bool more = spots.most_bytes > spots.usual_bytes;
@@ -74,7 +74,7 @@ void ReportAssumed(Lowering& lowering, const DropoutRecipe& recipe) {
   const auto count = static_cast<int64_t>(recipe.spots.size());
   const int64_t bytes = DropoutBytes(lowering.draft, recipe.spots);
   lowering.diagnostics.push_back(
-      {"dropout-assumed",
+      {Code::kDropoutAssumed,
        Severity::kWarning,
        count,
        absl::StrCat("the file shows no Dropout: ", count, " with probability ", recipe.probability,
@@ -111,9 +111,9 @@ int64_t RestoreAskedFor(Lowering& lowering, const DropoutSpots& spots) {
   PutBack(lowering.draft, asked, *lowering.run.dropout);
   if (count > 0) {
     lowering.diagnostics.push_back(
-        {"rewrite-dropout", Severity::kNote, count, absl::StrCat(count, " dropouts put back (--dropout)"), {}, {}});
+        {Code::kRewriteDropout, Severity::kNote, count, absl::StrCat(count, " dropouts put back (--dropout)"), {}, {}});
   } else if (!lowering.run.dropout_behind.empty()) {
-    lowering.diagnostics.push_back({"no-match",
+    lowering.diagnostics.push_back({Code::kNoMatch,
                                     Severity::kWarning,
                                     1,
                                     absl::StrCat("--dropout: no node and no module matches '",

@@ -257,7 +257,7 @@ DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& o
 absl::StatusOr<std::vector<DropoutSpot>> DropoutSpotsBehind(const Draft& draft, const std::string& pattern) {
   const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
   if (!compiled) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                        absl::StrCat("--dropout: '", pattern, "' is not a regular expression"));
   }
   std::vector<DropoutSpot> spots;

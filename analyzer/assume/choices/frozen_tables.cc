@@ -6,7 +6,7 @@
 //   Whisper     all rows of a table [T, D] are added to what convolutions over time gave [B, T, D]: its encoder's
 //               sinusoids
 //
-// and what they hold, where the contents are there (exported/fixed_table_mark.h). Sources: transformers/models/roformer/
+// and what they hold, where the contents are there (Tensor::contents). Sources: transformers/models/roformer/
 // modeling_roformer.py (RoFormerSinusoidalPositionalEmbedding), transformers/models/whisper/modeling_whisper.py.
 #include <algorithm>
 #include <array>
@@ -17,7 +17,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "analyzer/exported/fixed_table_mark.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
 
@@ -108,16 +107,6 @@ bool IsAddedToFrames(const Draft& draft, TensorId table) {
   return frames.valid() && draft.tensor(rows).shape.dims == dims && AreFrames(draft, frames);
 }
 
-// The contents are sines and cosines.
-bool HoldsSinusoids(const Lowering& lowering, TensorId table) {
-  const std::vector<NodeId>& readers = lowering.draft.readers(table);
-  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const Node& source = lowering.source.nodes[NodeId(lowering.draft.rank(reader).source)];
-    const auto mark = source.metadata.find(kReadsFixedTable);
-    return mark != source.metadata.end() && mark->second == lowering.draft.tensor(table).name;
-  });
-}
-
 }  // namespace
 
 int64_t FreezeTables(Lowering& lowering) {
@@ -127,12 +116,13 @@ int64_t FreezeTables(Lowering& lowering) {
     const TensorId id(i);
     if (draft.kind(id) != TensorKind::kParameter || draft.tensor(id).shape.rank() < 2 || draft.readers(id).empty())
       continue;
-    if (!HoldsSinusoids(lowering, id) && !IsRotary(draft, id) && !IsAddedToFrames(draft, id)) continue;
+    if (draft.tensor(id).contents != Contents::kSinusoids && !IsRotary(draft, id) && !IsAddedToFrames(draft,
+                                                                                                      id)) continue;
     lowering.frozen.insert(id);
     names.push_back(draft.tensor(id).name);
   }
   if (names.empty()) return 0;
-  Diagnostic d{"frozen-table",
+  Diagnostic d{Code::kFrozenTable,
                Severity::kNote,
                static_cast<int64_t>(names.size()),
                absl::StrCat(names.size(), " tables of positions are taken for sinusoids, which nothing trains"),

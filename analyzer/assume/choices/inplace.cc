@@ -280,7 +280,7 @@ absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
   }
   const std::optional<NamePattern> pattern = NamePattern::Compile(run.inplace);
   if (!pattern) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                        absl::StrCat("--inplace: '", run.inplace, "' is not a regular expression"));
   }
   int64_t count = 0;

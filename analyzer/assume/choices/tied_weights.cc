@@ -12,7 +12,6 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/assume/choices/tied_head.h"
 #include "analyzer/exported/exporter_metadata.h"
-#include "analyzer/exported/tied_weight_mark.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/program_signature.h"
 #include "analyzer/lower/facts/parameters.h"
@@ -23,16 +22,6 @@ namespace {
 
 // Below this a layer of so many features is as likely.
 constexpr int64_t kSmallestPossible = 1'000;
-
-// Import has seen that the contents are no embedding's.
-bool IsKnownToBeOwn(const Graph& source, TensorId weight) {
-  if (!source.tensors.contains(weight)) return false;
-  const std::vector<NodeId>& readers = source.tensors[weight].consumers;
-  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const auto mark = source.nodes[reader].metadata.find(kOwnWeight);
-    return mark != source.nodes[reader].metadata.end() && mark->second == source.tensors[weight].name;
-  });
-}
 
 struct Head {
   NodeId linear;
@@ -53,7 +42,7 @@ std::vector<Head> FindHeads(const Lowering& lowering) {
     }
     if (node.op != "linear" || IntAttribute(node, "transposed", 0) == 0) continue;
     const Tensor& weight = draft.tensor(node.inputs[1]);
-    if (!IsExporterName(weight.name) || IsKnownToBeOwn(lowering.source, node.inputs[1])) continue;
+    if (!IsExporterName(weight.name) || weight.contents != Contents::kUnseen) continue;
     const auto table = tables.find({weight.shape.dims[1], weight.shape.dims[0]});
     if (table != tables.end()) heads.push_back({id, table->second});
   }
@@ -83,7 +72,7 @@ int64_t WeightBytes(const Draft& draft, const Head& head) {
 }
 
 void SayMayBeTied(Lowering& lowering, int64_t count, int64_t bytes) {
-  Diagnostic warning{.code = "maybe-tied", .severity = Severity::kWarning, .count = count};
+  Diagnostic warning{.code = Code::kMaybeTied, .severity = Severity::kWarning, .count = count};
   warning.message = absl::StrCat(
       "an output projection may share the token embedding's weight, which a folded export does not "
       "show: it is counted apart, ",
@@ -96,7 +85,7 @@ void SayMayBeTied(Lowering& lowering, int64_t count, int64_t bytes) {
 }
 
 void SayTied(Lowering& lowering, int64_t count, const std::set<std::string>& reasons, int64_t bytes) {
-  Diagnostic d{.code = "tied-weights", .severity = Severity::kWarning, .count = count};
+  Diagnostic d{.code = Code::kTiedWeights, .severity = Severity::kWarning, .count = count};
   d.message = absl::StrCat(count, " output projections are counted as sharing the token embedding's weight, ",
                            absl::StrJoin(reasons, ", "));
   d.details = {"why: the exporter stored its transpose, and the file does not show whether the two are one parameter",

@@ -65,7 +65,7 @@ int64_t TellUndecidedNorms(Lowering& lowering) {
   }
   if (possible < kFewest) return 0;
   lowering.diagnostics.push_back(
-      {"bn-undecided",
+      {Code::kBnUndecided,
        Severity::kNote,
        possible,
        absl::StrCat(possible, " convolutions may have had a BatchNorm that was folded into them: the file does not "

@@ -86,7 +86,7 @@ int64_t SettleScales(Lowering& lowering) {
   if (scales.parameters.size() > kNamed) names.emplace_back("...");
   const auto count = static_cast<int64_t>(scales.parameters.size());
   lowering.diagnostics.push_back(
-      {"trained-undecided",
+      {Code::kTrainedUndecided,
        scales.of_scores ? Severity::kWarning : Severity::kNote,
        count,
        absl::StrCat(count, " parameters of one number each scale activations and are counted as trained, which the file "

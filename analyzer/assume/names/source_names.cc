@@ -40,7 +40,7 @@ bool Binds(const Statement& statement) {
 
 SourceNames::SourceNames(const Graph& graph, const Calls& calls) : graph_(graph), calls_(calls) {
   any_ = std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const Node& node) { return node.metadata.contains(kSourceTrace); });
+                     [](const Node& node) { return node.source_trace != nullptr; });
   if (!any_) return;
   AddUnits();
   for (auto& [call, frame] : frames_) {

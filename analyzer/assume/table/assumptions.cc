@@ -138,21 +138,21 @@ constexpr Alternative kFunctions[] = {
 
 // In the order in which alternatives are taken together: what a graph does before who holds its values.
 constexpr Assumption kAssumptions[] = {
-    {.fact = "dropout", .code = "dropout-assumed", .inference = false, .alternatives = kDropoutTaken},
-    {.fact = "dropout", .code = "eval-dropout", .inference = false, .alternatives = kDropoutLost},
-    {.fact = "tied head", .code = "tied-weights", .alternatives = kApart},
-    {.fact = "tied head", .code = "maybe-tied", .alternatives = kShared},
-    {.fact = "folded BatchNorm", .code = "bn-undecided", .alternatives = kUnfolded},
-    {.fact = "trained or not", .code = "trained-undecided", .inference = false, .alternatives = kFrozen},
+    {.fact = "dropout", .code = Code::kDropoutAssumed, .inference = false, .alternatives = kDropoutTaken},
+    {.fact = "dropout", .code = Code::kEvalDropout, .inference = false, .alternatives = kDropoutLost},
+    {.fact = "tied head", .code = Code::kTiedWeights, .alternatives = kApart},
+    {.fact = "tied head", .code = Code::kMaybeTied, .alternatives = kShared},
+    {.fact = "folded BatchNorm", .code = Code::kBnUndecided, .alternatives = kUnfolded},
+    {.fact = "trained or not", .code = Code::kTrainedUndecided, .inference = false, .alternatives = kFrozen},
     {.fact = "trained or not", .inference = false, .alternatives = kLooseFrozen, .open = IsNothingFrozen},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},
-    {.fact = "in-place activations", .code = "inplace-assumed", .inference = false, .alternatives = kNotInPlace},
-    {.fact = "in-place activations", .code = "inplace-possible", .inference = false, .alternatives = kInPlace},
-    {.fact = "SiLU", .code = "silu-assumed", .inference = false, .alternatives = kSilu},
-    {.fact = "Hardswish", .code = "hardswish-assumed", .inference = false, .alternatives = kHardswish},
-    {.fact = "Mish", .code = "mish-assumed", .inference = false, .alternatives = kMish},
-    {.fact = "GLU", .code = "glu-assumed", .inference = false, .alternatives = kGlu},
-    {.fact = "custom functions", .code = "custom-function", .alternatives = kFunctions},
+    {.fact = "in-place activations", .code = Code::kInplaceAssumed, .inference = false, .alternatives = kNotInPlace},
+    {.fact = "in-place activations", .code = Code::kInplacePossible, .inference = false, .alternatives = kInPlace},
+    {.fact = "SiLU", .code = Code::kSiluAssumed, .inference = false, .alternatives = kSilu},
+    {.fact = "Hardswish", .code = Code::kHardswishAssumed, .inference = false, .alternatives = kHardswish},
+    {.fact = "Mish", .code = Code::kMishAssumed, .inference = false, .alternatives = kMish},
+    {.fact = "GLU", .code = Code::kGluAssumed, .inference = false, .alternatives = kGlu},
+    {.fact = "custom functions", .code = Code::kCustomFunction, .alternatives = kFunctions},
     {.fact = "SiLU", .training = false, .alternatives = kSilu, .open = MayBeSpelledOut<kSiluOp>},
     {.fact = "Hardswish", .training = false, .alternatives = kHardswish, .open = MayBeSpelledOut<kHardswishOp>},
     {.fact = "Mish", .training = false, .alternatives = kMish, .open = MayBeSpelledOut<kMishOp>},
@@ -206,8 +206,7 @@ constexpr AssumedSetting kSettings[] = {
 
 std::span<const Assumption> Assumptions() { return kAssumptions; }
 
-const Assumption* FindAssumption(std::string_view code) {
-  if (code.empty()) return nullptr;
+const Assumption* FindAssumption(Code code) {
   const auto rows = Assumptions();
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const Assumption& a) { return a.code == code; });
   return row == rows.end() ? nullptr : &*row;

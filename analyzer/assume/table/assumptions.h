@@ -32,7 +32,7 @@ struct Alternative {
 
 struct Assumption {
   std::string_view fact;       // "dropout"
-  std::string_view code = {};  // of the diagnostic that tells of it
+  std::optional<Code> code = {};  // of the diagnostic that tells of it
   bool training = true;        // moves the peak of a training step
   bool inference = true;       // moves that of an inference
   bool forward_only = false;   // lowers no peak outside the forward
@@ -44,7 +44,7 @@ struct Assumption {
 std::span<const Assumption> Assumptions();
 
 // The row of `code`; nullptr where it has none.
-const Assumption* FindAssumption(std::string_view code);
+const Assumption* FindAssumption(Code code);
 
 // The settings of `run` that stand for facts that a file does not say, by the names of their options, for training or
 // an inference: ("inplace", "auto"), ("dropout", "0.1").

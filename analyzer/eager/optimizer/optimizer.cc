@@ -209,7 +209,7 @@ absl::Status CheckImplementation(const Optimizer& optimizer) {
   for (const OptimizerRow& other : kOptimizers) {
     if (other.has_fused) fused.emplace_back(other.name);
   }
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                      absl::StrCat("--optimizer-impl: ", optimizer.name, " has no fused implementation"),
                      {absl::StrCat("these have: ", absl::StrJoin(fused, ", "))});
 }
@@ -232,7 +232,7 @@ absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text) {
   if (std::string hint = DidYouMean(text, OptimizerNames()); !hint.empty()) details.push_back(std::move(hint));
   details.push_back(absl::StrCat("known: ", absl::StrJoin(OptimizerNames(), ", "),
                                  ", or a number: bytes of state per parameter"));
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "usage",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                      absl::StrCat("unknown optimizer '", std::string(text), "'"), std::move(details));
 }
 

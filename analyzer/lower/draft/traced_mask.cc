@@ -3,18 +3,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
 #include "analyzer/exported/source_trace.h"
 
 namespace onnx_mem {
-namespace {
-
-bool HasLineWith(const Node& node, absl::string_view call) {
-  const auto trace = node.metadata.find(kSourceTrace);
-  return trace != node.metadata.end() && absl::StrContains(trace->second, call);
-}
-
-}  // namespace
 
 TracedMask FindTracedMask(const Draft& draft, TensorId mask) {
   constexpr size_t kMostTensors = 512;
@@ -30,9 +21,9 @@ TracedMask FindTracedMask(const Draft& draft, TensorId mask) {
       continue;
     }
     const Node& node = draft.node(maker);
-    if (HasLineWith(node, " create_causal_mask(")) found = TracedMask::kCausal;
-    if (HasLineWith(node, " create_bidirectional_mask(")) found = TracedMask::kFull;
-    if (HasLineWith(node, " self._create_attention_masks(")) found = TracedMask::kFull;
+    if (TraceHas(node, " create_causal_mask(")) found = TracedMask::kCausal;
+    if (TraceHas(node, " create_bidirectional_mask(")) found = TracedMask::kFull;
+    if (TraceHas(node, " self._create_attention_masks(")) found = TracedMask::kFull;
     for (TensorId input : node.inputs) {
       if (input.valid() && seen.insert(input).second) open.push_back(input);
     }

@@ -64,7 +64,7 @@ std::vector<Call> FindCalls(const Draft& draft) {
     const std::optional<FunctionCall> function = CalledFunction(node);
     if (!function) {
       between.push_back(id);
-      open = open && !node.metadata.contains(kSourceTrace);
+      open = open && node.source_trace == nullptr;
       continue;
     }
     std::vector<std::string> around = CallsAround(node, *function);
@@ -146,7 +146,7 @@ bool MakeOne(Draft& draft, const Call& call, int64_t& saved_bytes) {
   made.calls = call.calls;
   made.module = call.calls.empty() ? std::string() : made.module;
   made.framework_op.clear();
-  made.metadata.insert_or_assign(std::string(kSourceTrace), call.function.trace);
+  made.source_trace = std::make_shared<const std::string>(call.function.trace);
   return true;
 }
 
@@ -166,7 +166,7 @@ int64_t JoinCustomFunctions(Lowering& lowering) {
     absl::StrAppend(out, entry.first, " (x", entry.second, ")");
   });
   lowering.diagnostics.push_back(
-      {"custom-function",
+      {Code::kCustomFunction,
        Severity::kWarning,
        count,
        absl::StrCat(count, count == 1 ? " call" : " calls",

@@ -229,7 +229,7 @@ FoldedNorm NamedNorm(Lowering& lowering, const FxCall& call, const Node& conv, i
 
 void Report(Lowering& lowering, int64_t count) {
   Diagnostic d{
-      "bn-folded",
+      Code::kBnFolded,
       Severity::kWarning,
       count,
       absl::StrCat(count, " BatchNorms were folded into convolutions by the exporter and are counted as if present"),

@@ -8,7 +8,7 @@
 //   index [4, 49, 49] in a module that lost one         columns of a table of distances: [4, 49]
 //   permute [6, 64, 64], read as [1, 6, 64, 64]         embedding of buckets [64, 64] in a table [32, 6] (T5)
 //
-// That a module lost a parameter is the exporter's word (exported/lost_parameter_mark.h). Sources: timm/models/mvitv2.py
+// That a module lost a parameter is the exporter's word (Node::lost_parameter). Sources: timm/models/mvitv2.py
 // (cal_rel_pos_type), timm/models/levit.py (get_attention_biases), transformers/models/t5/modeling_t5.py
 // (compute_bias).
 #include <algorithm>
@@ -21,7 +21,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/exported/lost_parameter_mark.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/facts/parameters.h"
@@ -100,7 +99,7 @@ class Folded {
     if (!IsFloating(draft_.tensor(expression.stored).dtype)) return false;
     const std::vector<NodeId>& readers = lowering_.source.tensors[expression.stored].consumers;
     return std::any_of(readers.begin(), readers.end(),
-                       [&](NodeId id) { return lowering_.source.nodes[id].metadata.contains(kLostParameter); });
+                       [&](NodeId id) { return !lowering_.source.nodes[id].lost_parameter.empty(); });
   }
 
   // [heads, queries, keys] made of a table's rows, which are read as [1, heads, queries, keys].

@@ -93,7 +93,7 @@ bool IsOneCall(const Graph& graph, const Node& node) {
 
 using Counts = std::map<std::string, int64_t>;
 
-Diagnostic Report(std::string_view code, const Counts& counts, std::string_view text,
+Diagnostic Report(Code code, const Counts& counts, std::string_view text,
                   std::vector<std::string> details) {
   int64_t total = 0;
   for (const auto& [rule, count] : counts) total += count;
@@ -101,7 +101,7 @@ Diagnostic Report(std::string_view code, const Counts& counts, std::string_view 
     absl::StrAppend(out, entry.first, " (x", entry.second, ")");
   });
   details.insert(details.begin(), absl::StrCat("what: ", rules));
-  return {std::string(code), Severity::kWarning, total, absl::StrCat(total, " ", std::string(text)), std::move(details),
+  return {code, Severity::kWarning, total, absl::StrCat(total, " ", std::string(text)), std::move(details),
           {}};
 }
 
@@ -125,11 +125,11 @@ std::vector<Diagnostic> CheckExporterRules(const Graph& graph) {
   const std::string as_exported = "try: torch.onnx.export(..., optimize=False), which rewrites nothing";
   std::vector<Diagnostic> diagnostics;
   if (!lost.empty()) {
-    diagnostics.push_back(Report("exporter-rule", lost, "rewrites of the exporter took operators away",
+    diagnostics.push_back(Report(Code::kExporterRule, lost, "rewrites of the exporter took operators away",
                                  {"why: what they kept for backward is not counted", as_exported}));
   }
   if (!unknown.empty()) {
-    diagnostics.push_back(Report("exporter-rule-unknown", unknown, "rewrites of the exporter are not known here",
+    diagnostics.push_back(Report(Code::kExporterRuleUnknown, unknown, "rewrites of the exporter are not known here",
                                  {"why: they are of another version; the model may run other operators", as_exported}));
   }
   return diagnostics;

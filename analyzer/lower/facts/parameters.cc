@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/exported/exporter_metadata.h"
-#include "analyzer/exported/lost_parameter_mark.h"
 #include "analyzer/graph/absl_view.h"
 #include "analyzer/graph/program_signature.h"
 
@@ -192,7 +191,7 @@ bool IsFoldedTable(const Graph& graph, TensorId id) {
   return std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId id_of_reader) {
     const Node& reader = graph.nodes[id_of_reader];
     return reader.op == "GatherND" && reader.inputs[0] == id && reader.inputs[1].valid() &&
-           graph.tensors[reader.inputs[1]].role != TensorRole::kActivation && reader.metadata.contains(kLostParameter);
+           graph.tensors[reader.inputs[1]].role != TensorRole::kActivation && !reader.lost_parameter.empty();
   });
 }
 

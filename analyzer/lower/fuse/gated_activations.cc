@@ -17,7 +17,7 @@ namespace {
 
 // What is taken for one function of the framework and may be code of its own, which saves more.
 struct Guess {
-  std::string_view code;      // of the diagnostic
+  Code code;                  // of the diagnostic
   std::string_view rewrite;   // that takes it so
   std::string_view spelled;   // in the file
   std::string_view function;  // that it is taken for
@@ -33,20 +33,20 @@ bool IsInHalves(const Draft& draft, const Expression::Match& match, Node&) {
 // The gate stands second, as the exporters write it for the framework's own function; sigmoid(x) * x is code
 // (torch/onnx symbolic_opset9.py, silu and glu; onnxscript's aten_silu).
 constexpr Guess kSilu = {
-    "silu-assumed", "silu", "x * sigmoid(x)", "nn.SiLU", "sigmoid(x)", {"mul!(x,sigmoid(x))", "silu(x)"}};
-constexpr Guess kHardswish = {"hardswish-assumed",
+    Code::kSiluAssumed, "silu", "x * sigmoid(x)", "nn.SiLU", "sigmoid(x)", {"mul!(x,sigmoid(x))", "silu(x)"}};
+constexpr Guess kHardswish = {Code::kHardswishAssumed,
                               "hardswish",
                               "x * hardsigmoid(x)",
                               "nn.Hardswish",
                               "hardsigmoid(x)",
                               {"mul(x,hardsigmoid(x))", "hardswish(x)"}};
-constexpr Guess kMish = {"mish-assumed",
+constexpr Guess kMish = {Code::kMishAssumed,
                          "mish",
                          "x * tanh(softplus(x))",
                          "nn.Mish",
                          "softplus(x) and its tanh",
                          {"mul(x,tanh(softplus(x)))", "mish(x)"}};
-constexpr Guess kGlu = {"glu-assumed",
+constexpr Guess kGlu = {Code::kGluAssumed,
                         "glu",
                         "a * sigmoid(b)",
                         "nn.GLU",
@@ -80,7 +80,7 @@ void ReportGuess(Lowering& lowering, const Guess& guess, const std::vector<NodeI
   constexpr int64_t kNoticeable = 100;  // one part in
   const auto count = static_cast<int64_t>(fused.size());
   lowering.diagnostics.push_back(
-      {std::string(guess.code),
+      {guess.code,
        bytes_in_code * kNoticeable > made_bytes ? Severity::kWarning : Severity::kNote,
        count,
        absl::StrCat(count, " ", std::string(guess.spelled), " are taken for ", std::string(guess.function)),

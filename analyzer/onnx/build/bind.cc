@@ -22,7 +22,7 @@
 namespace onnx_mem {
 namespace {
 
-absl::Status BindError(std::string_view code, const std::string& message, std::vector<std::string> details = {}) {
+absl::Status BindError(Code code, const std::string& message, std::vector<std::string> details = {}) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, code, message, std::move(details));
 }
 
@@ -61,7 +61,7 @@ absl::StatusOr<DeclaredInput> Declare(const onnx::ValueInfoProto& info) {
     DeclaredDim declared;
     // Some exporters write -1, and for the batch 0, where a dimension is dynamic.
     if (dim.has_dim_value() && dim.dim_value() < -1) {
-      return BindError("bad-model",
+      return BindError(Code::kBadModel,
                        absl::StrCat("input '", info.name(), "' has the negative dimension ", dim.dim_value()));
     }
     if (dim.has_dim_value() && dim.dim_value() >= (i == 0 && type.shape().dim_size() > 1 ? 1 : 0)) {
@@ -156,7 +156,8 @@ absl::Status Binder::Assign(const std::string& symbol, int64_t value, const std:
   const auto [it, fresh] = bound_.dims.emplace(symbol, value);
   if (fresh) by_[symbol] = by;
   if (it->second == value) return absl::OkStatus();
-  return BindError("dim-conflict", absl::StrCat(by, " makes dimension '", symbol, "' ", value, ", but ", by_[symbol],
+  return BindError(Code::kDimConflict,
+                   absl::StrCat(by, " makes dimension '", symbol, "' ", value, ", but ", by_[symbol],
                                                 " makes it ", it->second));
 }
 
@@ -167,10 +168,10 @@ absl::Status Binder::BindNamed() {
       const std::string near = DidYouMean(symbol, symbols_);
       const std::string known = symbols_.empty() ? "all dimensions of the model's inputs are fixed"
                                                  : absl::StrCat("the model has: ", absl::StrJoin(symbols_, ", "));
-      return BindError("unknown-dim", absl::StrCat(option, ": no such dimension"),
+      return BindError(Code::kUnknownDim, absl::StrCat(option, ": no such dimension"),
                        {near.empty() ? known : absl::StrCat(known, ".  ", near)});
     }
-    if (value < 0) return BindError("bad-shape", absl::StrCat(option, ": a dimension cannot be negative"));
+    if (value < 0) return BindError(Code::kBadShape, absl::StrCat(option, ": a dimension cannot be negative"));
     RETURN_IF_ERROR(Assign(symbol, value, option));
   }
   return absl::OkStatus();
@@ -184,7 +185,8 @@ absl::Status Binder::BindOverrides() {
       for (const DeclaredInput& known : inputs_) names.push_back(known.name);
       const std::string near = DidYouMean(name, names);
       const std::string known = absl::StrCat("the model has: ", absl::StrJoin(names, ", "));
-      return BindError("unknown-input", absl::StrCat("--input ", name, "=", ToString(Shape(dims)), ": no such input"),
+      return BindError(Code::kUnknownInput,
+                       absl::StrCat("--input ", name, "=", ToString(Shape(dims)), ": no such input"),
                        {near.empty() ? known : absl::StrCat(known, ".  ", near)});
     }
     RETURN_IF_ERROR(BindOverride(*input, dims));
@@ -195,11 +197,11 @@ absl::Status Binder::BindOverrides() {
 absl::Status Binder::BindOverride(const DeclaredInput& input, const Dims& dims) {
   const std::string option = absl::StrCat("--input ", input.name, "=", ToString(Shape(dims)));
   if (std::any_of(dims.begin(), dims.end(), [](int64_t dim) { return dim < 0; })) {
-    return BindError("bad-shape", absl::StrCat(option, ": a dimension cannot be negative"));
+    return BindError(Code::kBadShape, absl::StrCat(option, ": a dimension cannot be negative"));
   }
   if (!input.has_rank) return absl::OkStatus();
   if (dims.size() != input.dims.size()) {
-    return BindError("bad-shape", absl::StrCat(option, " has ", dims.size(), " dimensions, the model's input has ",
+    return BindError(Code::kBadShape, absl::StrCat(option, " has ", dims.size(), " dimensions, the model's input has ",
                                                input.dims.size(), ": ", Text(input)));
   }
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -230,7 +232,7 @@ absl::Status Binder::BindBatch() {
   }
   const std::string option = bindings_.batch ? absl::StrCat("--batch ", *bindings_.batch) : "the default";
   const int64_t batch = bindings_.batch.value_or(1);
-  if (batch < 1) return BindError("bad-shape", absl::StrCat(option, ": a batch has at least one sample"));
+  if (batch < 1) return BindError(Code::kBadShape, absl::StrCat(option, ": a batch has at least one sample"));
   RETURN_IF_ERROR(CheckOneBatch());
   for (const std::string& symbol : batch_symbols_) {
     const bool named = bindings_.dims.count(symbol) > 0;  // the more particular option wins
@@ -243,7 +245,7 @@ absl::Status Binder::BindBatch() {
   }
   if (!bindings_.batch || symbolic_batch_ || !batch_symbols_.empty()) return absl::OkStatus();
   if (std::none_of(inputs_.begin(), inputs_.end(), [&](const auto& input) { return StaticallyBatched(input); })) {
-    return BindError("static-batch", absl::StrCat(option, ": no input of the model has a batch dimension"),
+    return BindError(Code::kStaticBatch, absl::StrCat(option, ": no input of the model has a batch dimension"),
                      {"try: --input NAME=SHAPE, or drop --batch"});
   }
   return absl::OkStatus();
@@ -254,7 +256,8 @@ absl::Status Binder::BindBatch() {
 absl::Status Binder::CheckOneBatch() const {
   if (!bindings_.batch) return absl::OkStatus();
   const auto conflict = [&](const std::string& other, int64_t theirs) {
-    return BindError("dim-conflict", absl::StrCat("--batch ", *bindings_.batch, " and ", other, " give two batches, ",
+    return BindError(Code::kDimConflict,
+                     absl::StrCat("--batch ", *bindings_.batch, " and ", other, " give two batches, ",
                                                   *bindings_.batch, " and ", theirs),
                      {absl::StrCat("try: without ", other)});
   };
@@ -329,7 +332,7 @@ absl::Status Binder::CheckAllBound() const {
   }
   if (unbound.empty()) return absl::OkStatus();
   if (!bindings_.batch && !batch_symbols_.empty()) commands.insert(commands.begin(), "--batch 16");
-  return BindError("unbound-dim",
+  return BindError(Code::kUnboundDim,
                    absl::StrCat("input '", first->name, "' has unknown dimensions: ", absl::StrJoin(unbound, ", ")),
                    {InputList(), absl::StrCat("try: onnx-mem ", path_, " ", absl::StrJoin(commands, " "))});
 }
@@ -343,7 +346,7 @@ absl::Status Binder::FillShapes() {
     for (size_t i = 0; i < input.dims.size(); ++i) {
       const std::optional<int64_t> size = SizeOf(input, i);
       if (!size || *size < 0) {
-        return BindError("bad-shape", absl::StrCat("dimension '", input.dims[i].symbol, "' of input '", input.name,
+        return BindError(Code::kBadShape, absl::StrCat("dimension '", input.dims[i].symbol, "' of input '", input.name,
                                                    "' cannot be computed from the sizes given"));
       }
       dims.push_back(*size);
@@ -353,7 +356,7 @@ absl::Status Binder::FillShapes() {
     }
     const Shape shape(std::move(dims));
     if (!NumBytes(shape, input.dtype)) {
-      return BindError("bad-shape",
+      return BindError(Code::kBadShape,
                        absl::StrCat("input '", input.name, "' of shape ", ToString(shape), " is too large to count"));
     }
     bound_.shapes.emplace(input.name, shape);

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/onnx/build/graph_signature.h"
@@ -223,7 +224,13 @@ void Scope::AddNode(int index) {
   for (const auto& attribute : proto.attribute()) {
     if (auto value = AttributeOf(attribute)) node.attributes.emplace(attribute.name(), *std::move(value));
   }
-  for (const auto& entry : proto.metadata_props()) node.metadata.emplace(entry.key(), entry.value());
+  for (const auto& entry : proto.metadata_props()) {
+    if (entry.key() == kExportedTrace) {
+      node.source_trace = std::make_shared<const std::string>(entry.value());
+    } else {
+      node.metadata.emplace(entry.key(), entry.value());
+    }
+  }
   if (const auto it = rewrites_.find(index); it != rewrites_.end()) {
     for (const InputRewrite* rewrite : it->second) Rewrite(*rewrite, node);
   }

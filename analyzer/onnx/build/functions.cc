@@ -21,11 +21,11 @@ using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 std::string Domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
 absl::Status BadFunction(const std::string& what) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-model", what);
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadModel, what);
 }
 
 absl::Status TooLarge(const onnx::FunctionProto& function, const std::string& what) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "too-large",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
                      absl::StrCat("inlining function '", function.name(), "' gives ", what),
                      {"why: a few functions that call one another can stand for more nodes than any memory holds",
                       "try: inline the functions with the exporter, if the model is meant to be this large"});
@@ -89,7 +89,7 @@ absl::Status Inliner::InlineIn(onnx::GraphProto& graph, int depth) {
   NodeList nodes(graph.GetArena());
   nodes.Swap(graph.mutable_node());
   if (++graphs_ > limits::kDeepestGraphs) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "too-large",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
                        absl::StrCat("graph '", graph.name(), "' lies within more than ", limits::kDeepestGraphs,
                                     " others once functions are inlined"));
   }

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/exported/exporter_metadata.h"
-#include "analyzer/exported/lost_parameter_mark.h"
 #include "analyzer/graph/absl_view.h"
 
 namespace onnx_mem {
@@ -48,7 +47,7 @@ void MarkLostParameters(Graph& graph) {
   GiveToCallers(graph, lost);
   for (Node& node : graph.nodes) {
     const auto found = lost.find(View(CallingModuleOf(node)));
-    if (found != lost.end()) node.metadata[std::string(kLostParameter)] = std::string(found->second);
+    if (found != lost.end()) node.lost_parameter = std::string(found->second);
   }
 }
 

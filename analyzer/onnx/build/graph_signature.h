@@ -10,7 +10,7 @@ namespace onnx_mem {
 
 inline constexpr std::string_view kGraphSignature = "pkg.torch.export.ExportedProgram.graph_signature";
 
-// Marks the nodes of modules with parameters that the file lacks (exported/lost_parameter_mark.h). Needs the graph's links.
+// Marks the nodes of modules with parameters that the file lacks (Node::lost_parameter). Needs the graph's links.
 void MarkLostParameters(Graph& graph);
 
 }  // namespace onnx_mem

@@ -41,7 +41,7 @@ void NoteCustomOps(const Graph& graph, std::vector<Diagnostic>& notes) {
   if (counts.empty()) return;
   int64_t total = 0;
   for (const auto& [op, count] : counts) total += count;
-  Diagnostic note{.code = "custom-op", .severity = Severity::kWarning, .count = total};
+  Diagnostic note{.code = Code::kCustomOp, .severity = Severity::kWarning, .count = total};
   note.message = absl::StrCat("no shape rule for ", total, total == 1 ? " op: " : " ops: ",
                               absl::StrJoin(counts, ", ", [](std::string* out, const auto& entry) {
                                 absl::StrAppend(out, entry.first, " (x", entry.second, ")");
@@ -52,8 +52,8 @@ void NoteCustomOps(const Graph& graph, std::vector<Diagnostic>& notes) {
 }
 
 void NoteUnknownSizes(const Graph& graph, std::vector<Diagnostic>& notes) {
-  Diagnostic note{.code = "unknown-size", .severity = Severity::kWarning, .count = 0};
-  Diagnostic bound{.code = "upper-bound", .severity = Severity::kNote, .count = 0};
+  Diagnostic note{.code = Code::kUnknownSize, .severity = Severity::kWarning, .count = 0};
+  Diagnostic bound{.code = Code::kUpperBound, .severity = Severity::kNote, .count = 0};
   std::string first, first_bound;
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     const Node& node = graph.nodes[id];
@@ -101,7 +101,7 @@ void NoteMissingData(const onnx::GraphProto& proto, const Graph& graph, std::vec
     }
   }
   for (const auto& [file, count] : files) {
-    notes.push_back({.code = "no-data",
+    notes.push_back({.code = Code::kNoData,
                      .severity = Severity::kWarning,
                      .count = count,
                      .message = absl::StrCat("contents in the external data file '", file, "' would determine shapes (",
@@ -122,7 +122,7 @@ absl::Status CheckElementCounts(const Graph& graph) {
     if (!from.shape.known() || !to.shape.known() || from.upper_bound) continue;
     if (NumElements(from.shape) == NumElements(to.shape)) continue;
     return ErrorStatus(
-        absl::StatusCode::kInvalidArgument, "bad-shape",
+        absl::StatusCode::kInvalidArgument, Code::kBadShape,
         absl::StrCat(Describe(graph, id), ": ", ToString(from.shape), " cannot be reshaped to ", ToString(to.shape)),
         {"why: the number of elements differs; a size given with --batch, --dim or --input may not match this model"});
   }
@@ -137,7 +137,7 @@ absl::Status AddSizes(const Graph& graph, int64_t& total) {
     const std::optional<int64_t> bytes = NumBytes(tensor.shape, tensor.dtype == DType::kUnknown ? DType::kFloat32
                                                                                                 : tensor.dtype);
     if (!bytes || *bytes > limits::kTensorBytes - total) {
-      return ErrorStatus(absl::StatusCode::kInvalidArgument, "too-large",
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
                          absl::StrCat("with tensor '", tensor.name, "' [", ToString(tensor.shape),
                                       "] the sizes of all tensors are beyond any memory"),
                          {"try: a smaller --batch, --dim or --input"});

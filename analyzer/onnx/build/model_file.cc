@@ -39,7 +39,7 @@ namespace onnx_mem {
 namespace {
 
 absl::Status BadModel(const std::string& path, const std::string& what) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-model", absl::StrCat("'", path, "' ", what));
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadModel, absl::StrCat("'", path, "' ", what));
 }
 
 absl::Status CheckOpset(const onnx::ModelProto& model, const ModelInfo& info) {
@@ -52,7 +52,7 @@ absl::Status CheckOpset(const onnx::ModelProto& model, const ModelInfo& info) {
   const auto opset = info.opsets.find("");
   if (opset == info.opsets.end() || opset->second <= newest) return absl::OkStatus();
   return ErrorStatus(
-      absl::StatusCode::kUnimplemented, "opset-too-new",
+      absl::StatusCode::kUnimplemented, Code::kOpsetTooNew,
       absl::StrCat("opset ", opset->second, " of domain '' is newer than this build knows (", newest, ")"),
       {"try: a newer onnx-mem, or export with an older opset_version"});
 }
@@ -113,7 +113,7 @@ google::protobuf::ArenaOptions LargeBlocks() {
 
 void NoteRebatched(const BoundInputs& bound, const Rebatched& rebatched, ImportedModel& imported) {
   const DimChange& first = bound.changes.front();
-  Diagnostic note{.code = "rebatched", .severity = Severity::kNote, .count = rebatched.followed};
+  Diagnostic note{.code = Code::kRebatched, .severity = Severity::kNote, .count = rebatched.followed};
   note.message = first.dim == 0 ? absl::StrCat("exported with a fixed batch of ", first.from,
                                                "; read as if exported with ", first.to)
                                 : absl::StrCat("exported with a fixed size of ", first.from, " for '", first.input,
@@ -148,7 +148,7 @@ absl::StatusOr<std::unique_ptr<onnx::ModelProto>> WithWeightShapes(const onnx::M
     if (asked.empty()) continue;
     if (static_cast<int>(asked.mapped().size()) != tensor.dims_size()) {
       return ErrorStatus(
-          absl::StatusCode::kInvalidArgument, "bad-shape",
+          absl::StatusCode::kInvalidArgument, Code::kBadShape,
           absl::StrCat("--input ", tensor.name(), ": the weight has ", tensor.dims_size(), " dimensions"));
     }
     weights.insert(std::move(asked));
@@ -177,7 +177,7 @@ absl::StatusOr<Rebatched> Infer(const onnx::ModelProto& model, const Bindings& b
   if (bound.changes.empty()) {
     absl::StatusOr<InferredGraph> facts = InferShapes(model, {.input_shapes = &bound.shapes});
     if (facts.ok()) return Rebatched{.facts = *std::move(facts), .rewrites = {}, .unreached = {}};
-    if (DiagnosticOf(facts.status()).code != "bad-shape") return facts.status();
+    if (DiagnosticOf(facts.status()).code != Code::kBadShape) return facts.status();
     std::optional<BoundInputs> changed = ChangesFromTracedBatch(model, bindings, bound, path);
     if (!changed) return facts.status();
     bound = *std::move(changed);
@@ -185,11 +185,20 @@ absl::StatusOr<Rebatched> Infer(const onnx::ModelProto& model, const Bindings& b
   return rebatcher.Infer(model, bound);
 }
 
+void Tell(const SeenContents& contents, Graph& graph) {
+  if (contents.empty()) return;
+  for (TensorId id : graph.initializers) {
+    Tensor& tensor = graph.tensors[id];
+    if (const auto seen = contents.find(tensor.name); seen != contents.end()) tensor.contents = seen->second;
+  }
+}
+
 }  // namespace
 
 struct ModelFile::Impl {
   google::protobuf::Arena arena{LargeBlocks()};
   onnx::ModelProto* model = nullptr;  // on the arena; functions inlined, nodes in order
+  SeenContents contents;
   ModelInfo info;                     // all but what bindings decide
   std::vector<Diagnostic> diagnostics;
   Rebatcher rebatcher;
@@ -210,7 +219,7 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   ASSIGN_OR_RETURN(const std::string slim, SlimModel(bytes, path));
   model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
   if (!model->ParseFromArray(slim.data(), static_cast<int>(slim.size()))) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "damaged",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kDamaged,
                        absl::StrCat("'", path, "' is damaged: its protobuf message cannot be parsed"));
   }
   if (model->opset_import().empty()) model->add_opset_import()->set_version(1);  // IR 1 and 2 had no other
@@ -218,16 +227,16 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   record = RecordOf(*model, diagnostics);
   if (record != nullptr && IsRecordAlone()) return absl::OkStatus();
   RETURN_IF_ERROR(RestoreWeights(*model, path, diagnostics));
-  if (const int64_t joined = JoinTiedWeights(*model, bytes, path); joined > 0) {
+  if (const int64_t joined = JoinTiedWeights(*model, bytes, path, contents); joined > 0) {
     diagnostics.push_back(
-        {.code = "tied-weights",
+        {.code = Code::kTiedWeights,
          .severity = Severity::kNote,
          .count = joined,
          .message = absl::StrCat(joined, joined == 1 ? " weight is" : " weights are",
                                  " stored a second time: counted as sharing the token embedding's, whose "
                                  "contents are the same")});
   }
-  MarkSinusoidTables(*model, bytes, path);
+  FindSinusoidTables(*model, bytes, path, contents);
   return Prepare();
 }
 
@@ -260,7 +269,7 @@ absl::Status ModelFile::Impl::Prepare() {
   ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineFunctions(*model));
   if (!inlined.other_opset.empty()) {
     diagnostics.push_back(
-        {.code = "function-opset",
+        {.code = Code::kFunctionOpset,
          .severity = Severity::kWarning,
          .count = static_cast<int64_t>(inlined.other_opset.size()),
          .message = absl::StrCat("functions written for another opset than the model's are read with the model's: ",
@@ -270,7 +279,7 @@ absl::Status ModelFile::Impl::Prepare() {
   RETURN_IF_ERROR(CheckNodes(*model));
   ASSIGN_OR_RETURN(const bool sorted, OrderNodes(*model->mutable_graph()));
   if (sorted) {
-    diagnostics.push_back({.code = "node-order",
+    diagnostics.push_back({.code = Code::kNodeOrder,
                            .severity = Severity::kNote,
                            .message = "the file's nodes are not in an order in which they can run; they were sorted"});
   }
@@ -314,6 +323,7 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
     ASSIGN_OR_RETURN(known, Infer(*unrolled, bindings, impl_->info.path, once, bound));
   }
   ASSIGN_OR_RETURN(imported.graph, BuildGraph(unrolled ? *unrolled : model, known.facts, known.rewrites));
+  Tell(impl_->contents, imported.graph);
   if (!bound.changes.empty()) NoteRebatched(bound, known, imported);
   RETURN_IF_ERROR(CheckElementCounts(imported.graph));
   RETURN_IF_ERROR(CheckSizes(imported.graph));

@@ -21,7 +21,7 @@ using Name = std::string_view;
 using Names = absl::flat_hash_set<Name>;
 
 absl::Status BadOrder(const std::string& what) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-model", what);
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadModel, what);
 }
 
 std::string Describe(const onnx::NodeProto& node, int index) {

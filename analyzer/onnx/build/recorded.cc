@@ -62,7 +62,7 @@ std::shared_ptr<const record::Record> RecordOf(const onnx::ModelProto& model, st
   const std::string packed = MetadataOf(model, kProgramKey);
   if (packed.empty()) return nullptr;
   if (MetadataOf(model, kGraphHashKey) != GraphHash(model.graph())) {
-    diagnostics.push_back({.code = "record-stale",
+    diagnostics.push_back({.code = Code::kRecordStale,
                            .severity = Severity::kWarning,
                            .message = "the file carries a record of the running model, but its graph was changed since: "
                                       "the graph is what is analyzed",
@@ -72,7 +72,7 @@ std::shared_ptr<const record::Record> RecordOf(const onnx::ModelProto& model, st
   absl::StatusOr<std::string> text = record::Unpack(packed);
   absl::StatusOr<record::Record> read = text.ok() ? record::ParseRecord(*text) : text.status();
   if (!read.ok()) {
-    diagnostics.push_back({.code = "bad-record",
+    diagnostics.push_back({.code = Code::kBadRecord,
                            .severity = Severity::kWarning,
                            .message = absl::StrCat("the file's record of the running model cannot be read: ",
                                                    DiagnosticOf(read.status()).message),
@@ -93,7 +93,7 @@ void BindRecord(std::shared_ptr<const record::Record> record, int64_t batch, Imp
     model.info.from_record = true;
     return;
   }
-  Diagnostic other{.code = "record-sizes", .severity = Severity::kWarning};
+  Diagnostic other{.code = Code::kRecordSizes, .severity = Severity::kWarning};
   other.message = "the file's record of the running model is of inputs of other sizes: the graph is what is analyzed";
   other.details = {"why: a record follows the batch, and no other size",
                    "try: a record made with inputs of these sizes"};
@@ -106,7 +106,7 @@ absl::StatusOr<Graph> GraphOfRecord(std::shared_ptr<const record::Record> record
   if (!bindings.dims.empty() || !bindings.inputs.empty()) {
     const bool dim = !bindings.dims.empty();
     return ErrorStatus(
-        absl::StatusCode::kInvalidArgument, dim ? "unknown-dim" : "unknown-input",
+        absl::StatusCode::kInvalidArgument, dim ? Code::kUnknownDim : Code::kUnknownInput,
         absl::StrCat("'", path, "' is a record, whose sizes but the batch are those that it was made with: ",
                      dim ? absl::StrCat("--dim ", bindings.dims.begin()->first)
                          : absl::StrCat("--input ", bindings.inputs.begin()->first)),

@@ -159,7 +159,7 @@ absl::Status CheckGraph(const onnx::GraphProto& graph, OperatorTable& operators)
     const std::string missing = schema != nullptr ? MissingInput(node, *schema) : std::string();
     const std::string fault = missing.empty() ? Fault(node, schema) : missing;
     if (!fault.empty()) {
-      return ErrorStatus(absl::StatusCode::kInvalidArgument, missing.empty() ? "bad-model" : "bad-shape",
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, missing.empty() ? Code::kBadModel : Code::kBadShape,
                          absl::StrCat(Named(node, i), ": ", fault));
     }
     for (const Proto& attribute : node.attribute()) {

@@ -46,7 +46,8 @@ absl::Status BadShape(const onnx::NodeProto& node, const onnx::GraphProto& graph
   while (!reason.empty() && (reason.back() == '.' || reason.back() == '\n' || reason.back() == ' ')) reason.pop_back();
   std::vector<std::string> details;
   if (!inputs.empty()) details.push_back(absl::StrCat("why: its inputs are ", InputShapes(inputs)));
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-shape", absl::StrCat(Describe(node, graph), ": ", reason),
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadShape,
+                     absl::StrCat(Describe(node, graph), ": ", reason),
                      std::move(details));
 }
 

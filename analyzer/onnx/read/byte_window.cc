@@ -25,10 +25,11 @@ absl::Status CannotOpen(const std::string& path, int error) {
     if (std::string similar = SimilarFile(path); !similar.empty()) {
       details.push_back(absl::StrCat("did you mean: ", similar));
     }
-    return ErrorStatus(absl::StatusCode::kNotFound, "not-found", absl::StrCat("cannot open '", path, "': no such file"),
+    return ErrorStatus(absl::StatusCode::kNotFound, Code::kNotFound,
+                       absl::StrCat("cannot open '", path, "': no such file"),
                        std::move(details));
   }
-  return ErrorStatus(absl::StatusCode::kPermissionDenied, "unreadable",
+  return ErrorStatus(absl::StatusCode::kPermissionDenied, Code::kUnreadable,
                      absl::StrCat("cannot read '", path, "': ", std::strerror(error)));
 }
 
@@ -37,7 +38,7 @@ absl::Status NotRegular(const std::string& path, bool folder) {
   if (std::string model = folder ? ModelInFolder(path) : ""; !model.empty()) {
     details.push_back(absl::StrCat("try: onnx-mem ", model));
   }
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "not-onnx",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNotOnnx,
                      absl::StrCat("'", path, folder ? "' is a folder, not an ONNX model" : "' is not a regular file"),
                      std::move(details));
 }

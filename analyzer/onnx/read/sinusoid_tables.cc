@@ -10,8 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/exported/fixed_table_mark.h"
-#include "analyzer/onnx/read/mark_readers.h"
 #include "analyzer/onnx/read/stored_bytes.h"
 #include "onnx/onnx_pb.h"
 
@@ -96,8 +94,8 @@ bool HoldsSinusoids(const Payload& payload, const Table& table) {
 
 }  // namespace
 
-int64_t MarkSinusoidTables(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path) {
-  onnx::GraphProto& graph = *model.mutable_graph();
+void FindSinusoidTables(const onnx::ModelProto& model, ByteWindow& bytes, const std::string& path, SeenContents& seen) {
+  const onnx::GraphProto& graph = model.graph();
   // Weights of layers are read by other operators, and there are many of them.
   constexpr auto kReaders =
       std::to_array<std::string_view>({"Add", "Gather", "Slice", "Unsqueeze", "Expand", "Identity"});
@@ -114,16 +112,12 @@ int64_t MarkSinusoidTables(onnx::ModelProto& model, ByteWindow& bytes, const std
     tables.push_back(*table);
     names.insert(table->name);
   }
-  if (tables.empty()) return 0;
+  if (tables.empty()) return;
   const StoredBytes stored(graph, names, bytes, path);
-  int64_t count = 0;
   for (const Table& table : tables) {
     const Payload* payload = stored.Find(table.name);
-    if (payload == nullptr || !HoldsSinusoids(*payload, table)) continue;
-    MarkReaders(graph, table.name, kReadsFixedTable);
-    ++count;
+    if (payload != nullptr && HoldsSinusoids(*payload, table)) seen.insert_or_assign(table.name, Contents::kSinusoids);
   }
-  return count;
 }
 
 }  // namespace onnx_mem

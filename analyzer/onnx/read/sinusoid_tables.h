@@ -6,7 +6,6 @@
 //   [0 1 0 1; 0.84 0.54 0.01 1.00; ...]   in turn (Vaswani et al., 2017)
 //   [0 1 0 1; 0 1 0.84 0.54; ...]         halves of halves: two dimensions (masked autoencoders), a zero row ahead
 //
-// Readers of the table get a mark (exported/fixed_table_mark.h).
 #ifndef ONNX_MEM_ANALYZER_ONNX_READ_SINUSOID_TABLES_H_
 #define ONNX_MEM_ANALYZER_ONNX_READ_SINUSOID_TABLES_H_
 
@@ -14,6 +13,7 @@
 #include <string>
 
 #include "analyzer/onnx/read/byte_window.h"
+#include "analyzer/onnx/read/seen_contents.h"
 
 namespace onnx {
 class ModelProto;
@@ -21,8 +21,8 @@ class ModelProto;
 
 namespace onnx_mem {
 
-// `bytes`: the whole file of `path`, of which `model` was read without its weights. Returns how many tables were found.
-int64_t MarkSinusoidTables(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path);
+// `bytes`: the whole file of `path`, of which `model` was read without its weights. Adds them to `seen`.
+void FindSinusoidTables(const onnx::ModelProto& model, ByteWindow& bytes, const std::string& path, SeenContents& seen);
 
 }  // namespace onnx_mem
 

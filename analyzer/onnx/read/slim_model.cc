@@ -105,11 +105,11 @@ class Slimmer {
   void AppendVarint(uint32_t value);
 
   absl::Status NotOnnx() const {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "not-onnx",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNotOnnx,
                        absl::StrCat("'", path_, "' is not an ONNX model"));
   }
   absl::Status Truncated(int64_t at) const {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "truncated",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTruncated,
                        absl::StrCat("'", path_, "' ends too early: protobuf message cut at byte ", at),
                        {"why: an interrupted download or copy is the usual cause (git-lfs? disk full?)"});
   }
@@ -117,7 +117,7 @@ class Slimmer {
   absl::Status Damaged(int64_t at, bool top) const {
     if (top && !saw_graph_) return NotOnnx();
     if (top && bytes_.size() - at < 12) return Truncated(bytes_.size());  // cut within a field's head
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "damaged",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kDamaged,
                        absl::StrCat("'", path_, "' is damaged: no valid protobuf field at byte ", at));
   }
 
@@ -165,7 +165,7 @@ absl::StatusOr<Field> Slimmer::ReadField(int64_t at, int64_t end, int depth) {
 
 absl::Status Slimmer::Copy(int64_t begin, int64_t end) {
   if (static_cast<int64_t>(out_.size()) + (end - begin) > kLargestSlim) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "damaged",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kDamaged,
                        absl::StrCat("'", path_, "' holds more than 1 GiB besides its weights"));
   }
   constexpr int64_t kPiece = 32 << 10;
@@ -180,7 +180,7 @@ absl::Status Slimmer::Copy(int64_t begin, int64_t end) {
 
 absl::Status Slimmer::CopyMessage(Message kind, int64_t begin, int64_t end, int depth) {
   if (depth > kDeepest) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "damaged",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kDamaged,
                        absl::StrCat("'", path_, "' nests graphs too deeply"));
   }
   if (kind == Message::kTensor) return CopyTensor(begin, end);

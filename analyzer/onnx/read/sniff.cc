@@ -60,7 +60,7 @@ bool Matches(const MagicRow& row, std::string_view head) {
 absl::Status NotOnnx(const std::string& path, std::string_view what, std::string_view help) {
   std::vector<std::string> details;
   if (!help.empty()) details.emplace_back(help);
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "not-onnx",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNotOnnx,
                      absl::StrCat("'", path, "' is ", std::string(what), ", not an ONNX model"), std::move(details));
 }
 
@@ -68,10 +68,11 @@ absl::Status NotOnnx(const std::string& path, std::string_view what, std::string
 
 absl::Status CheckMagic(std::string_view head, int64_t file_bytes, const std::string& path) {
   if (file_bytes == 0) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "empty", absl::StrCat("'", path, "' is empty (0 bytes)"));
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kEmpty,
+                       absl::StrCat("'", path, "' is empty (0 bytes)"));
   }
   if (head.substr(0, 23) == "version https://git-lfs") {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "lfs-pointer",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kLfsPointer,
                        absl::StrCat("'", path, "' is a git-lfs pointer (", file_bytes, " bytes), not the model"),
                        {absl::StrCat("try: git lfs pull --include ", path)});
   }

@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/exported/tied_weight_mark.h"
 #include "analyzer/graph/dtype.h"
-#include "analyzer/onnx/read/mark_readers.h"
 #include "analyzer/onnx/read/stored_bytes.h"
 #include "analyzer/onnx/read/tensor_literal.h"
 #include "onnx/onnx_pb.h"
@@ -112,7 +110,7 @@ void Replace(onnx::GraphProto& graph, const Pair& pair, bool transposed) {
 
 }  // namespace
 
-int64_t JoinTiedWeights(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path) {
+int64_t JoinTiedWeights(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path, SeenContents& seen) {
   onnx::GraphProto& graph = *model.mutable_graph();
   const std::vector<Pair> pairs = Candidates(graph);
   if (pairs.empty()) return 0;
@@ -132,7 +130,7 @@ int64_t JoinTiedWeights(onnx::ModelProto& model, ByteWindow& bytes, const std::s
       Replace(graph, pair, !same.value_or(false));
       joined.insert(pair.other.name);
     } else if (same && swapped) {
-      MarkReaders(graph, pair.other.name, kOwnWeight);
+      seen.emplace(pair.other.name, Contents::kNoEmbedding);
     }
   }
   return static_cast<int64_t>(joined.size());

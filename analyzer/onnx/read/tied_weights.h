@@ -5,7 +5,7 @@
 //   table [V,D], onnx::MatMul_7 [D,V] = its transpose   ->   onnx::MatMul_7 = Transpose(table)
 //
 // Contents are compared at sampled places, a few milliseconds for any size. A weight of the right shape whose contents
-// are others is marked (kOwnWeight in the metadata of its readers), so that nobody takes it for tied by its shape.
+// are others is told of in `seen`, so that nobody takes it for tied by its shape.
 #ifndef ONNX_MEM_ANALYZER_ONNX_READ_TIED_WEIGHTS_H_
 #define ONNX_MEM_ANALYZER_ONNX_READ_TIED_WEIGHTS_H_
 
@@ -13,6 +13,7 @@
 #include <string>
 
 #include "analyzer/onnx/read/byte_window.h"
+#include "analyzer/onnx/read/seen_contents.h"
 
 namespace onnx {
 class ModelProto;
@@ -22,7 +23,8 @@ namespace onnx_mem {
 
 // `bytes`: the whole file of `path`, of which `model` was read without its weights. Returns how many weights were
 // joined.
-int64_t JoinTiedWeights(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path);
+int64_t JoinTiedWeights(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path,
+                         SeenContents& seen);
 
 }  // namespace onnx_mem
 

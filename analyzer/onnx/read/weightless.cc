@@ -135,7 +135,7 @@ void StoreInputs(onnx::GraphProto& graph, const Names& weights, std::vector<Diag
                               [&](const auto& input) { return weights.contains(input.name()); }),
                inputs.end());
   const auto count = static_cast<int64_t>(weights.size());
-  Diagnostic note{.code = "weights-as-inputs", .severity = Severity::kWarning, .count = count};
+  Diagnostic note{.code = Code::kWeightsAsInputs, .severity = Severity::kWarning, .count = count};
   note.message = absl::StrCat(weights.size(), weights.size() == 1 ? " input is" : " inputs are",
                               " counted as the model's weights, as '", *weights.begin(), "'");
   note.details = {
@@ -177,7 +177,7 @@ absl::Status RestoreWeights(onnx::ModelProto& model, const std::string& path, st
   const auto weight = std::find_if(unmade.begin(), unmade.end(), [&](const auto& name) { return read.contains(name); });
   if (weight == unmade.end()) return absl::OkStatus();
   return ErrorStatus(
-      absl::StatusCode::kInvalidArgument, "no-weights",
+      absl::StatusCode::kInvalidArgument, Code::kNoWeights,
       absl::StrCat("'", path, "' was saved without its weights, and their shapes are not in it either: ", unmade.size(),
                    unmade.size() == 1 ? " value" : " values", ", such as '", *weight, "'"),
       {"try: onnx_program.save(path, include_initializers=False, keep_initializers_as_inputs=True), which keeps the "

@@ -222,7 +222,7 @@ absl::Status StaticSizes(const BoundInputs& bound, const absl::Status& reason) {
                                ? absl::StrCat("exported with a fixed batch of ", first.from, "; cannot be re-batched")
                                : absl::StrCat("exported with fixed sizes (dimension ", first.dim, " of '", first.input,
                                               "' is ", first.from, "); cannot be changed to ", first.to);
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "static-batch", what,
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kStaticBatch, what,
                      {absl::StrCat("why: ", DiagnosticOf(reason).message),
                       absl::StrCat("try: export with dynamic_shapes={", absl::StrJoin(dims, ", "), "}, or drop ",
                                    batch_only ? "--batch" : "--input")});

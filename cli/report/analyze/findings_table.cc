@@ -20,7 +20,7 @@ Table FindingsTable(const std::vector<Diagnostic>& findings) {
               2};
   table.has_total = false;
   for (const Diagnostic& finding : findings) {
-    table.rows.push_back({std::string(NameOf(finding.severity)), finding.code, finding.count,
+    table.rows.push_back({std::string(NameOf(finding.severity)), CodeOf(finding), finding.count,
                           finding.bytes ? Cell(*finding.bytes) : Cell(), finding.message,
                           absl::StrJoin(finding.details, "; ")});
   }

@@ -268,7 +268,7 @@ void WriteDiagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnosti
   json.Key("diagnostics").BeginArray();
   for (const Diagnostic& diagnostic : diagnostics) {
     json.BeginObject(Layout::kOneLine);
-    json.Key("code").String(diagnostic.code);
+    json.Key("code").String(CodeOf(diagnostic));
     json.Key("severity").String(NameOf(diagnostic.severity));
     json.Key("count").Int(diagnostic.count);
     json.Key("message").String(diagnostic.message);

@@ -85,7 +85,7 @@ std::string CheckMarkdown(const Report& report, const Screen& screen) {
   for (const Table& table : report.tables) text += MarkdownTable(table, 0, screen);
   if (!report.notes.empty()) text += '\n';
   for (const Diagnostic& note : report.notes) {
-    absl::StrAppendFormat(&text, "- **%s %s** (%d%s): %s\n", NameOf(note.severity), note.code, note.count,
+    absl::StrAppendFormat(&text, "- **%s %s** (%d%s): %s\n", NameOf(note.severity), CodeOf(note), note.count,
                           note.bytes ? ", " + FormatBytesIn(*note.bytes, screen.units) : "",
                           MarkdownText(note.message));
     for (const std::string& line : note.details) absl::StrAppendFormat(&text, "  - %s\n", MarkdownText(line));

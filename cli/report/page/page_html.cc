@@ -228,7 +228,7 @@ std::string NotesHtml(const Report& report, const Screen& screen) {
   for (const Diagnostic* note : notes) {
     absl::StrAppendFormat(&html, "<li class=\"%s\"><span class=\"worth\">%s</span><div><p>%s <code>%s</code></p>",
                           NameOf(note->severity), note->bytes ? FormatBytesIn(*note->bytes, screen.units) : "",
-                          HtmlText(note->message), HtmlText(note->code));
+                          HtmlText(note->message), HtmlText(CodeOf(*note)));
     for (const std::string& line : note->details) {
       absl::StrAppendFormat(&html, "<p class=\"hint\">%s</p>", HtmlText(line));
     }

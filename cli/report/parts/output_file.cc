@@ -20,7 +20,7 @@ namespace {
 
 absl::Status WriteFailed(const std::string& path, int error) {
   const std::string why = error == ENOENT ? "no such directory" : std::strerror(error);
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "write-failed",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kWriteFailed,
                      absl::StrFormat("cannot write '%s': %s", path, why));
 }
 
@@ -80,7 +80,7 @@ absl::Status WriteOutputFile(const std::string& path, std::string_view text, con
   struct stat existing;
   const bool exists = stat(path.c_str(), &existing) == 0;
   if (exists && IsOneOf(existing, inputs)) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "is-input",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kIsInput,
                        absl::StrFormat("'%s' is read by this very command, and would be replaced", path),
                        {"try: another name behind -o"});
   }

@@ -82,7 +82,7 @@ std::string AssumedText(const Report& report, const Screen& screen) {
       continue;
     }
     ++shown;
-    text += Wrapped(absl::StrFormat("Note: %s [%s]", note.message, note.code), width, kIndent, kIndent + 6) + "\n";
+    text += Wrapped(absl::StrFormat("Note: %s [%s]", note.message, CodeOf(note)), width, kIndent, kIndent + 6) + "\n";
   }
   if (left_out > 0) absl::StrAppendFormat(&text, "%s(%d more notes: -v)\n", indent, left_out);
   return text;
@@ -94,7 +94,7 @@ std::string FindingsText(const std::vector<Diagnostic>& notes, const Screen& scr
   for (const Diagnostic& note : notes) {
     const Paint paint = note.severity == Severity::kNote ? Paint::kNone : Paint::kYellow;
     absl::StrAppendFormat(&text, "%s%s %s (%d%s)\n", std::string(kIndent, ' '),
-                          Painted(NameOf(note.severity), paint, screen), note.code, note.count,
+                          Painted(NameOf(note.severity), paint, screen), CodeOf(note), note.count,
                           note.bytes ? ", " + FormatBytesIn(*note.bytes, screen.units) : "");
     text += Wrapped(note.message, screen.width, 2 * kIndent, 2 * kIndent) + '\n';
     for (const std::string& line : note.details) {

@@ -221,7 +221,8 @@ std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, c
   for (const Diagnostic& note : report.notes) {
     if (note.severity != Severity::kNote) continue;  // warnings go to stderr
     const std::string told =
-        Wrapped(absl::StrFormat("Note: %s [%s]", note.message, note.code), screen.width, kIndent, 2 * kIndent) + '\n';
+        Wrapped(absl::StrFormat("Note: %s [%s]", note.message, CodeOf(note)), screen.width, kIndent,
+                2 * kIndent) + '\n';
     const bool matters = note.bytes && *note.bytes * kWorthANote >= part.device_bytes;
     const size_t assumed = 2;  // lines of AssumesText
     if (matters && lines + LinesOf(notes) + LinesOf(told) + assumed <= kMostLines) {

@@ -41,7 +41,7 @@ class Search {
     int64_t bytes = std::numeric_limits<int64_t>::max();
     if (footprint.ok()) {
       bytes = footprint->device_bytes;
-    } else if (DiagnosticOf(footprint.status()).code != "too-large") {
+    } else if (DiagnosticOf(footprint.status()).code != Code::kTooLarge) {
       return footprint.status();
     }
     if (bytes <= limit_bytes_) {

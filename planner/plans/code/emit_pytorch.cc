@@ -197,7 +197,7 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   Append(code.text, kAppliedCode);
   if (parts.left_out_count > 0) {
     code.diagnostics.push_back(
-        {.code = "edit-forward",
+        {.code = Code::kEditForward,
          .severity = Severity::kWarning,
          .count = parts.left_out_count,
          .message = "segments of the plan can only be wrapped by an edit of forward; the code leaves them out"});

@@ -148,7 +148,7 @@ class Profiler {
   absl::Status FillByEnactment(size_t i) {
     const Candidate& candidate = set_.list[i];
     absl::StatusOr<Enacted> alone = accountant_.Enact({candidate.segment});
-    if (!alone.ok() && HasOwnSegments() && DiagnosticOf(alone.status()).code == "bad-plan") return absl::OkStatus();
+    if (!alone.ok() && HasOwnSegments() && DiagnosticOf(alone.status()).code == Code::kBadPlan) return absl::OkStatus();
     ASSIGN_OR_RETURN(const Enacted enacted, std::move(alone));
     CandidateFigures& figures = figures_[i];
     figures.enacted = true;

@@ -242,16 +242,16 @@ class ModelPlanner {
 
   void Note(const CandidateSet& candidates) {
     if (!candidates.by_module) {
-      notes_.push_back({.code = "no-modules",
+      notes_.push_back({.code = Code::kNoModules,
                         .message = "the file does not tell modules: segments are runs of nodes between points that one "
                                    "tensor crosses"});
     }
     if (profile_.candidates.empty()) {
-      notes_.push_back({.code = "nothing-to-checkpoint",
+      notes_.push_back({.code = Code::kNothingToCheckpoint,
                         .message = "no module of this model frees memory when it is checkpointed"});
     }
     if (!candidates.called_twice.empty()) {
-      notes_.push_back({.code = "shared-module",
+      notes_.push_back({.code = Code::kSharedModule,
                         .count = static_cast<int64_t>(candidates.called_twice.size()),
                         .message = absl::StrCat("called more than once, so left out: ",
                                                 absl::StrJoin(candidates.called_twice, ", "))});
@@ -293,7 +293,7 @@ absl::Status CheckMethod(const std::string& method) {
     known.emplace_back(row.name);
   }
   known.emplace_back("dag");
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "unknown-method",
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnknownMethod,
                      absl::StrCat("'", method, "' is not a planning method"),
                      {absl::StrCat("known: ", absl::StrJoin(known, ", "))});
 }

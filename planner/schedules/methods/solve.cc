@@ -56,7 +56,7 @@ Solution SolutionOf(const Incumbent& incumbent) {
 
 absl::StatusOr<Solution> Solve(const StepGraph& graph, int64_t budget_bytes, const SolveOptions& options) {
   if (!IsKnown(options.method)) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "unknown-method",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnknownMethod,
                        absl::StrCat("no planning method '", options.method, "'"));
   }
   const SolveLimits limits = LimitsOf(options);

@@ -15,7 +15,8 @@ namespace {
 using Json = nlohmann::json;
 
 absl::Status BadValue(const std::string& path, const std::string& expected) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-instance", absl::StrCat(path, ": expected ", expected));
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadInstance,
+                     absl::StrCat(path, ": expected ", expected));
 }
 
 // A JSON value and where it stands, for error texts: "ops[3].in[0]".
@@ -163,10 +164,10 @@ absl::StatusOr<StepGraph> ParseInstance(std::string_view json_text) {
   try {
     json = Json::parse(json_text);
   } catch (const Json::parse_error& error) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-json",
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadJson,
                        absl::StrCat("not JSON: reading stopped at byte ", error.byte));
   } catch (const Json::exception&) {  // a number beyond any double
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-json", "not JSON: a number in it is out of range");
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadJson, "not JSON: a number in it is out of range");
   }
   return ParseGraph(Value(json, ""));
 }

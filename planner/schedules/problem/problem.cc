@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kLargestSum = int64_t{1} << 56;
 
 absl::Status BadInstance(const std::string& message) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-instance", message);
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadInstance, message);
 }
 
 bool AddWithin(int64_t& sum, int64_t value) {

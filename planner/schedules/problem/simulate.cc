@@ -46,7 +46,8 @@ class Machine {
 
  private:
   static absl::Status Illegal(const std::string& what, const std::string& name) {
-    return ErrorStatus(absl::StatusCode::kInvalidArgument, "illegal-schedule", absl::StrCat(what, ": '", name, "'"));
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kIllegalSchedule,
+                       absl::StrCat(what, ": '", name, "'"));
   }
 
   template <class F>

@@ -57,7 +57,7 @@ TEST(Replay, KnowsTheAllocators) {
   for (const AllocatorRow& row : Allocators()) names += std::string(row.name) + " ";
   EXPECT_EQ(names, "exact ort pytorch pytorch-expandable ");
   const absl::Status error = Replay({}, {.allocator = "jemalloc"}).status();
-  EXPECT_EQ(DiagnosticOf(error).code, "usage");
+  EXPECT_EQ(DiagnosticOf(error).code, Code::kUsage);
   EXPECT_EQ(DiagnosticOf(error).details,
             std::vector<std::string>{"known: exact, ort, pytorch, pytorch-expandable"});
 }

@@ -38,7 +38,7 @@ std::map<std::string, Dims> Shapes(const Analysis& analysis) {
   return shapes;
 }
 
-const Diagnostic* Find(const std::vector<Diagnostic>& diagnostics, const std::string& code) {
+const Diagnostic* Find(const std::vector<Diagnostic>& diagnostics, Code code) {
   const auto it = std::find_if(diagnostics.begin(), diagnostics.end(), [&](const auto& d) { return d.code == code; });
   return it == diagnostics.end() ? nullptr : &*it;
 }
@@ -59,10 +59,10 @@ TEST(FreshExports, FoldedNormsHaveTheirNamesAndOnlyWhatTheyHave) {
     EXPECT_EQ(shapes.at("conv2.bias"), Dims{12}) << "in front of a norm, of zeros";
     EXPECT_EQ(shapes.at("head.bias"), Dims{4});
     EXPECT_FALSE(shapes.contains("conv1.bias"));
-    ASSERT_NE(Find(analysis.diagnostics, "bn-folded"), nullptr);
-    EXPECT_EQ(Find(analysis.diagnostics, "bn-folded")->count, 5);
-    ASSERT_NE(Find(analysis.diagnostics, "parameter-unread"), nullptr);
-    EXPECT_EQ(Find(analysis.diagnostics, "parameter-unread")->details[0], "what: unused.weight, unused.bias");
+    ASSERT_NE(Find(analysis.diagnostics, Code::kBnFolded), nullptr);
+    EXPECT_EQ(Find(analysis.diagnostics, Code::kBnFolded)->count, 5);
+    ASSERT_NE(Find(analysis.diagnostics, Code::kParameterUnread), nullptr);
+    EXPECT_EQ(Find(analysis.diagnostics, Code::kParameterUnread)->details[0], "what: unused.weight, unused.bias");
   }
 }
 
@@ -70,7 +70,7 @@ TEST(FreshExports, FoldedPadsAreCopies) {
   const Analysis analysis = Analyzed("fresh_pads.train", Measured());
   EXPECT_EQ(analysis.training->peak_bytes, 336'716);
   EXPECT_EQ(analysis.parameter_count, 2424);
-  EXPECT_EQ(Find(analysis.diagnostics, "exporter-rule"), nullptr);
+  EXPECT_EQ(Find(analysis.diagnostics, Code::kExporterRule), nullptr);
 }
 
 TEST(FreshExports, EqualTensorsOfDifferentModulesAreTheirs) {
@@ -80,9 +80,9 @@ TEST(FreshExports, EqualTensorsOfDifferentModulesAreTheirs) {
   const std::map<std::string, Dims> shapes = Shapes(analysis);
   for (const char* name : {"scale", "norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias", "fc1.bias", "fc2.bias"})
     EXPECT_TRUE(shapes.contains(name)) << name;
-  EXPECT_EQ(Find(analysis.diagnostics, "parameter-unread"), nullptr) << "embed.weight is head.weight";
-  EXPECT_EQ(Find(analysis.plain_rewrites, "merged-tensors")->count, 4);
-  EXPECT_EQ(Find(analysis.plain_rewrites, "dropped-bias")->count, 1);
+  EXPECT_EQ(Find(analysis.diagnostics, Code::kParameterUnread), nullptr) << "embed.weight is head.weight";
+  EXPECT_EQ(Find(analysis.plain_rewrites, Code::kMergedTensors)->count, 4);
+  EXPECT_EQ(Find(analysis.plain_rewrites, Code::kDroppedBias)->count, 1);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ Enacted Train(const std::string& nodes, const std::string& weights, int opset) {
 
 std::string WarningOf(const Enacted& enacted) {
   for (const Diagnostic& diagnostic : enacted.diagnostics) {
-    if (diagnostic.code == "assumed-op") return diagnostic.message;
+    if (diagnostic.code == Code::kAssumedOp) return diagnostic.message;
   }
   return "";
 }

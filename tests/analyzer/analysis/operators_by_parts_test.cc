@@ -42,7 +42,7 @@ int CountTrained(const Enacted& enacted) {
 
 bool Assumes(const Enacted& enacted) {
   for (const Diagnostic& diagnostic : enacted.diagnostics) {
-    if (diagnostic.code == "assumed-op") return true;
+    if (diagnostic.code == Code::kAssumedOp) return true;
   }
   return false;
 }

@@ -49,7 +49,7 @@ Bounded Bound(Graph graph, const Workload& workload = {}) {
 
 std::string RangeOf(const Bounded& bounded, std::string_view code) {
   for (const Diagnostic& d : bounded.diagnostics) {
-    if (d.code != code) continue;
+    if (CodeOf(d) != code) continue;
     for (const std::string& detail : d.details) {
       if (absl::StartsWith(detail, "range: ")) return detail;
     }

@@ -109,7 +109,7 @@ std::string Assumed(const Analysis& analysis, std::string_view name) {
 
 bool Warns(const Analysis& analysis, std::string_view code) {
   return std::any_of(analysis.diagnostics.begin(), analysis.diagnostics.end(),
-                     [&](const Diagnostic& d) { return d.code == code; });
+                     [&](const Diagnostic& d) { return CodeOf(d) == code; });
 }
 
 TEST(Freeze, SaysWhatIsLeftToTrain) {

@@ -11,7 +11,7 @@ namespace {
 struct Checked {
   Analysis analysis;
   std::vector<Diagnostic> findings;
-  const Diagnostic* Find(std::string_view code) const {
+  const Diagnostic* Find(Code code) const {
     const auto found =
         std::find_if(findings.begin(), findings.end(), [&](const Diagnostic& d) { return d.code == code; });
     return found == findings.end() ? nullptr : &*found;
@@ -41,7 +41,7 @@ int64_t Saved(const std::string& name, const Workload& workload) {
 // The bytes of a finding are the difference of two runs.
 TEST(CheckExport, FoldedBatchNormsWithTheirBytes) {
   const Checked checked = Check("resnet18.eval.ts.op17");
-  const Diagnostic* folded = checked.Find("bn-folded");
+  const Diagnostic* folded = checked.Find(Code::kBnFolded);
   ASSERT_NE(folded, nullptr);
   EXPECT_EQ(folded->count, 20);
   Workload as_is;
@@ -70,7 +70,7 @@ TEST(CheckExport, DropoutThatAnEvaluationExportLost) {
   workload.bindings.batch = 2;
   workload.bindings.dims["seq"] = 32;
   const Checked checked = Check("gpt2_sdpa.eval.ts.op17", workload);
-  const Diagnostic* dropout = checked.Find("dropout-assumed");
+  const Diagnostic* dropout = checked.Find(Code::kDropoutAssumed);
   ASSERT_NE(dropout, nullptr);
   Workload without = workload;
   without.run.dropout = 0.0;
@@ -80,15 +80,15 @@ TEST(CheckExport, DropoutThatAnEvaluationExportLost) {
 
 TEST(CheckExport, ABatchThatTheFileFixes) {
   const Checked fixed = Check("resnet18.eval.ts.op13.b8");
-  ASSERT_NE(fixed.Find("baked-batch"), nullptr);
-  EXPECT_NE(fixed.Find("baked-batch")->message.find("batch of 8"), std::string::npos);
-  EXPECT_EQ(Check("resnet18.eval.ts.op17").Find("baked-batch"), nullptr);
+  ASSERT_NE(fixed.Find(Code::kBakedBatch), nullptr);
+  EXPECT_NE(fixed.Find(Code::kBakedBatch)->message.find("batch of 8"), std::string::npos);
+  EXPECT_EQ(Check("resnet18.eval.ts.op17").Find(Code::kBakedBatch), nullptr);
 }
 
 TEST(CheckExport, NamesOfTheExportersMaking) {
   Checked folded = Check("resnet18.eval.ts.op17");
-  EXPECT_EQ(folded.Find("weight-names"), nullptr);  // they go by their modules
-  EXPECT_EQ(Check("resnet18.train.ts.op17").Find("weight-names"), nullptr);
+  EXPECT_EQ(folded.Find(Code::kWeightNames), nullptr);  // they go by their modules
+  EXPECT_EQ(Check("resnet18.train.ts.op17").Find(Code::kWeightNames), nullptr);
   int64_t renamed = 0;
   for (Parameter& parameter : folded.analysis.parameters) {  // as in a file that tells no modules
     renamed += parameter.name != parameter.file_name;
@@ -97,16 +97,16 @@ TEST(CheckExport, NamesOfTheExportersMaking) {
   const absl::StatusOr<ModelFile> file =
       ModelFile::Open(ONNX_MEM_SOURCE_DIR "/testdata/models/resnet18.eval.ts.op17.onnx");
   folded.findings = CheckExport(*file, Workload(), folded.analysis);
-  ASSERT_NE(folded.Find("weight-names"), nullptr);
-  EXPECT_EQ(folded.Find("weight-names")->count, renamed);
+  ASSERT_NE(folded.Find(Code::kWeightNames), nullptr);
+  EXPECT_EQ(folded.Find(Code::kWeightNames)->count, renamed);
 }
 
 TEST(CheckExport, OperatorsThatAHalfPrecisionExportKept) {
   const Checked half = Check("resnet18.fp16.train.ts.op17");
-  if (const Diagnostic* islands = half.Find("fp32-islands")) {
+  if (const Diagnostic* islands = half.Find(Code::kFp32Islands)) {
     EXPECT_GE(*islands->bytes, 0);
   }
-  EXPECT_EQ(Check("resnet18.train.ts.op17").Find("fp32-islands"), nullptr);
+  EXPECT_EQ(Check("resnet18.train.ts.op17").Find(Code::kFp32Islands), nullptr);
 }
 
 TEST(CheckExport, WarningsFirstThenByBytes) {

@@ -27,14 +27,14 @@ TEST(Gpus, AProgramSeesNoMoreThanNvidiaSmiShows) {
 
 TEST(Gpus, AsksForTheSizeWhereANameHasSeveral) {
   const Diagnostic error = DiagnosticOf(FindGpu("A100").status());
-  EXPECT_EQ(error.code, "ambiguous-gpu");
+  EXPECT_EQ(error.code, Code::kAmbiguousGpu);
   EXPECT_NE(error.details.at(0).find("A100 SXM4 80GB"), std::string::npos);
   EXPECT_TRUE(FindGpu("A100 80GB").ok());
 }
 
 TEST(Gpus, SuggestsACardForATypo) {
   const Diagnostic error = DiagnosticOf(FindGpu("RTX4900").status());
-  EXPECT_EQ(error.code, "unknown-gpu");
+  EXPECT_EQ(error.code, Code::kUnknownGpu);
   EXPECT_NE(error.details.at(0).find("4090"), std::string::npos);
 }
 
@@ -43,7 +43,7 @@ TEST(Gpus, FindsCardsByAPartOfTheirNames) {
   const auto found = GpusWith("rtx 4090");
   for (const Gpu& gpu : *found) names.push_back(gpu.name);
   EXPECT_EQ(names, (std::vector<std::string>{"GeForce RTX 4090 D", "GeForce RTX 4090", "GeForce RTX 4090 Laptop"}));
-  EXPECT_EQ(DiagnosticOf(GpusWith("9999").status()).code, "unknown-gpu");
+  EXPECT_EQ(DiagnosticOf(GpusWith("9999").status()).code, Code::kUnknownGpu);
 }
 
 TEST(Gpus, EveryRowIsWhole) {

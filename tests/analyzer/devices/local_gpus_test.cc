@@ -56,7 +56,7 @@ TEST(LocalGpus, StopsTheLibraryThatItStarted) {
 
 TEST(LocalGpus, WithoutADriverSaysWhatElseToGive) {
   const Diagnostic error = DiagnosticOf(ReadLocalGpus("libno-such-driver.so.1").status());
-  EXPECT_EQ(error.code, "no-driver");
+  EXPECT_EQ(error.code, Code::kNoDriver);
   ASSERT_EQ(error.details.size(), 3U);
   EXPECT_NE(error.details[0].find("libno-such-driver.so.1"), std::string::npos);
   EXPECT_NE(error.details[1].find("--gpu NAME"), std::string::npos);
@@ -65,7 +65,7 @@ TEST(LocalGpus, WithoutADriverSaysWhatElseToGive) {
 
 TEST(LocalGpus, NamesTheCallThatALibraryLacks) {
   const Diagnostic error = DiagnosticOf(ReadLocalGpus(FAKE_NO_NVML).status());
-  EXPECT_EQ(error.code, "no-driver");
+  EXPECT_EQ(error.code, Code::kNoDriver);
   EXPECT_NE(error.details.at(0).find("nvmlInit_v2"), std::string::npos);
 }
 

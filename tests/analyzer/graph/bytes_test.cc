@@ -70,7 +70,7 @@ TEST(ParseBytes, RefusesWhatIsNotASize) {
     const absl::StatusOr<int64_t> bytes = ParseBytes(c.text);
     ASSERT_FALSE(bytes.ok()) << c.text << " = " << *bytes;
     EXPECT_EQ(bytes.status().code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_EQ(DiagnosticOf(bytes.status()).code, "usage");
+    EXPECT_EQ(DiagnosticOf(bytes.status()).code, Code::kUsage);
     EXPECT_EQ(DiagnosticOf(bytes.status()).message, c.message);
   }
 }

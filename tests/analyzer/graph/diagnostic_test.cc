@@ -7,11 +7,11 @@ namespace {
 
 TEST(DiagnosticTest, ErrorStatusCarriesCodeMessageAndDetails) {
   const absl::Status status =
-      ErrorStatus(absl::StatusCode::kInvalidArgument, "unbound-dim", "dimension 'seq' has no value",
+      ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnboundDim, "dimension 'seq' has no value",
                   {"why: sizes depend on it", "try: --dim seq=128"});
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   Diagnostic expected;
-  expected.code = "unbound-dim";
+  expected.code = Code::kUnboundDim;
   expected.severity = Severity::kError;
   expected.message = "dimension 'seq' has no value";
   expected.details = {"why: sizes depend on it", "try: --dim seq=128"};
@@ -19,21 +19,21 @@ TEST(DiagnosticTest, ErrorStatusCarriesCodeMessageAndDetails) {
 }
 
 TEST(DiagnosticTest, NoDetailsStayNone) {
-  const Diagnostic diagnostic = DiagnosticOf(ErrorStatus(absl::StatusCode::kNotFound, "not-found", "no such file"));
-  EXPECT_EQ(diagnostic.code, "not-found");
+  const Diagnostic diagnostic = DiagnosticOf(ErrorStatus(absl::StatusCode::kNotFound, Code::kNotFound, "no such file"));
+  EXPECT_EQ(diagnostic.code, Code::kNotFound);
   EXPECT_TRUE(diagnostic.details.empty());
 }
 
 TEST(DiagnosticTest, APlainStatusIsABugOfOurs) {
   const Diagnostic diagnostic = DiagnosticOf(absl::InternalError("graph is inconsistent"));
-  EXPECT_EQ(diagnostic.code, "internal");
+  EXPECT_EQ(diagnostic.code, Code::kInternal);
   EXPECT_EQ(diagnostic.message, "graph is inconsistent");
 }
 
 TEST(DiagnosticTest, SurvivesTheWayThroughStatusMacros) {
-  const absl::Status status = ErrorStatus(absl::StatusCode::kInvalidArgument, "bad-shape", "too large");
+  const absl::Status status = ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadShape, "too large");
   const absl::Status copy = status;
-  EXPECT_EQ(DiagnosticOf(copy).code, "bad-shape");
+  EXPECT_EQ(DiagnosticOf(copy).code, Code::kBadShape);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::string Module(const std::string& call, std::string_view body) {
 
 const Diagnostic* Said(const Lowered& lowered) {
   const auto it = std::find_if(lowered.diagnostics.begin(), lowered.diagnostics.end(),
-                               [](const Diagnostic& d) { return d.code == "custom-function"; });
+                               [](const Diagnostic& d) { return d.code == Code::kCustomFunction; });
   return it == lowered.diagnostics.end() ? nullptr : &*it;
 }
 

@@ -13,7 +13,7 @@
 namespace onnx_mem {
 namespace {
 
-const Diagnostic* Find(const Lowered& lowered, std::string_view code) {
+const Diagnostic* Find(const Lowered& lowered, Code code) {
   const auto it = std::find_if(lowered.diagnostics.begin(), lowered.diagnostics.end(),
                                [&](const Diagnostic& d) { return d.code == code; });
   return it == lowered.diagnostics.end() ? nullptr : &*it;
@@ -111,7 +111,7 @@ TEST(Dropout, AModelWithoutAttentionMayHaveLostSome) {
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(kClassifier), onnx_mem::Run());
   ASSERT_TRUE(lowered.ok());
   const auto it = std::find_if(lowered->diagnostics.begin(), lowered->diagnostics.end(),
-                               [](const Diagnostic& d) { return d.code == "eval-dropout"; });
+                               [](const Diagnostic& d) { return d.code == Code::kEvalDropout; });
   ASSERT_NE(it, lowered->diagnostics.end());
   EXPECT_EQ(it->severity, Severity::kNote);
   EXPECT_EQ(it->bytes, 2 * 2 * 64 * 5);
@@ -126,7 +126,7 @@ TEST(Dropout, WhatIsNotCountedIsSaidInBytes) {
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), run);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   const auto lost = std::find_if(lowered->diagnostics.begin(), lowered->diagnostics.end(),
-                                 [](const Diagnostic& d) { return d.code == "eval-dropout"; });
+                                 [](const Diagnostic& d) { return d.code == Code::kEvalDropout; });
   ASSERT_NE(lost, lowered->diagnostics.end());
   EXPECT_EQ(lost->bytes, 2 * 4 * 16 * 16 * 5);
 }
@@ -192,11 +192,11 @@ TEST(DropoutRecipe, APostNormTransformerHasItsOwn) {
   EXPECT_EQ(Dropouts(Transformer(true, "Gelu"), Eager()), 6);
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(Transformer(true, "Gelu")), Eager());
   ASSERT_TRUE(lowered.ok()) << lowered.status();
-  const Diagnostic* assumed = Find(*lowered, "dropout-assumed");
+  const Diagnostic* assumed = Find(*lowered, Code::kDropoutAssumed);
   ASSERT_NE(assumed, nullptr);
   EXPECT_EQ(assumed->severity, Severity::kWarning);
   EXPECT_EQ(assumed->count, 6);
-  EXPECT_EQ(Find(*lowered, "eval-dropout"), nullptr);
+  EXPECT_EQ(Find(*lowered, Code::kEvalDropout), nullptr);
 }
 
 TEST(DropoutRecipe, AReluInAPostNormTransformerIsThatOfTheFrameworksOwnLayer) {
@@ -213,7 +213,7 @@ TEST(DropoutRecipe, OfNormsAheadOfTheirLayersNothingIsKnown) {
   EXPECT_EQ(Dropouts(Transformer(false, "Gelu"), Eager()), 0);
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(Transformer(false, "Gelu")), Eager());
   ASSERT_TRUE(lowered.ok()) << lowered.status();
-  EXPECT_NE(Find(*lowered, "eval-dropout"), nullptr);
+  EXPECT_NE(Find(*lowered, Code::kEvalDropout), nullptr);
 }
 
 // The names of a transformer's modules, where its norms do not tell: /l0.f becomes /l0.linear1.
@@ -247,7 +247,7 @@ TEST(DropoutRecipe, TwoLinearsCalledAsTheFrameworksAreNoProof) {
   EXPECT_EQ(Dropouts(alone, Eager()), 0);
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(alone), Eager());
   ASSERT_TRUE(lowered.ok()) << lowered.status();
-  EXPECT_NE(Find(*lowered, "eval-dropout"), nullptr);
+  EXPECT_NE(Find(*lowered, Code::kEvalDropout), nullptr);
   const std::string other_attention =
       absl::StrReplaceAll(AsTorchLayers(alone),
                           {{"/l0.self_attn/", "/l0.self_attn.proj/"}, {"/l1.self_attn/", "/l1.self_attn.proj/"}});
@@ -398,7 +398,7 @@ TEST(Dropout, ComesBackBehindWhatIsNamed) {
   EXPECT_NE(text.find("linear(s, c.weight) -> y"), std::string::npos) << text;
   run.dropout_behind = "nowhere";
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(kClassifier), run);
-  EXPECT_NE(Find(*lowered, "no-match"), nullptr);
+  EXPECT_NE(Find(*lowered, Code::kNoMatch), nullptr);
 }
 
 // A block of a wide residual network drops behind its activation; a norm stands ahead of it.
@@ -415,7 +415,7 @@ TEST(Dropout, WhatDropsBehindNormsIsSaidToo) {
     output y
   )";
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), onnx_mem::Run());
-  const Diagnostic* lost = Find(*lowered, "eval-dropout");
+  const Diagnostic* lost = Find(*lowered, Code::kEvalDropout);
   ASSERT_NE(lost, nullptr);
   EXPECT_EQ(lost->severity, Severity::kNote);
   onnx_mem::Run everywhere;
@@ -486,7 +486,7 @@ TEST(DropoutRecipe, ANetworkOverCoordinatesDrops) {
 )");
   EXPECT_NE(LowerText(text, Eager()).find("dropout(g) -> g/dropout"), std::string::npos) << LowerText(text, Eager());
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), Eager());
-  EXPECT_NE(Find(*lowered, "eval-dropout"), nullptr) << "of the attention nothing is known";
+  EXPECT_NE(Find(*lowered, Code::kEvalDropout), nullptr) << "of the attention nothing is known";
 }
 
 // DeBERTa's scores: a number where they are masked, the scores in the last place.
@@ -512,7 +512,7 @@ bool SaysTraining(const std::string& beside) {
   const std::string attention = absl::StrReplaceAll(std::string(kAttention), {{"    output y\n", ""}});
   const absl::StatusOr<Lowered> lowered =
       Lower(ParseGraph(absl::StrCat(attention, beside, "    output y\n    output z\n")), Eager());
-  EXPECT_EQ(Find(*lowered, "eval-dropout") == nullptr, lowered->training_form);
+  EXPECT_EQ(Find(*lowered, Code::kEvalDropout) == nullptr, lowered->training_form);
   return lowered->training_form;
 }
 

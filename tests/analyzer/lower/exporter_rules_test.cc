@@ -32,7 +32,7 @@ TEST(ExporterRules, ViewsAndWhatIsUndoneAreNotTold) {
 TEST(ExporterRules, OperatorsThatAreGoneAreTold) {
   const std::vector<Diagnostic> told = CheckExporterRules(WithRules("CastCast, FuseSuccessiveRelu, CastCast"));
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].code, "exporter-rule");
+  EXPECT_EQ(told[0].code, Code::kExporterRule);
   EXPECT_EQ(told[0].count, 3);
   EXPECT_EQ(told[0].details[0],
             "what: CastCast: a conversion between two others (x2), FuseSuccessiveRelu: one of two activations (x1)");
@@ -46,7 +46,7 @@ TEST(ExporterRules, OneCallThatBecameTwoNodesAndOneAgainIsWhole) {
 TEST(ExporterRules, UnknownOnesAreNamed) {
   const std::vector<Diagnostic> told = CheckExporterRules(WithRules("FuseEverything"));
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].code, "exporter-rule-unknown");
+  EXPECT_EQ(told[0].code, Code::kExporterRuleUnknown);
   EXPECT_EQ(told[0].details[0], "what: FuseEverything (x1)");
 }
 

@@ -279,7 +279,7 @@ TEST(InPlace, AnEluBehindANormMayBe) {
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(kText), {});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   const auto said = std::find_if(lowered->diagnostics.begin(), lowered->diagnostics.end(),
-                                 [](const Diagnostic& d) { return d.code == "inplace-possible"; });
+                                 [](const Diagnostic& d) { return d.code == Code::kInplacePossible; });
   ASSERT_NE(said, lowered->diagnostics.end());
   EXPECT_EQ(said->bytes, 2 * 4 * 8 * 4);
   onnx_mem::Run all;
@@ -344,7 +344,7 @@ TEST(InPlace, ALeakyReluBehindASumMayBe) {
                                                 {});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   EXPECT_TRUE(std::any_of(lowered->diagnostics.begin(), lowered->diagnostics.end(),
-                          [](const Diagnostic& d) { return d.code == "inplace-possible"; }));
+                          [](const Diagnostic& d) { return d.code == Code::kInplacePossible; }));
 }
 
 }  // namespace

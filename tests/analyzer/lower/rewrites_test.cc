@@ -80,7 +80,7 @@ TEST(GatedActivations, SiluHardswishMish) {
 
 const Diagnostic* Said(const Lowered& lowered, std::string_view code) {
   const auto it = std::find_if(lowered.diagnostics.begin(), lowered.diagnostics.end(),
-                               [&](const Diagnostic& d) { return d.code == code; });
+                               [&](const Diagnostic& d) { return CodeOf(d) == code; });
   return it == lowered.diagnostics.end() ? nullptr : &*it;
 }
 

@@ -147,7 +147,7 @@ TEST(Table, AnUnknownOperatorIsAssumedAndReported) {
   ASSERT_TRUE(lowered.ok());
   EXPECT_EQ(DumpLowered(*lowered), "assumed(x) -> y\nassumed(y) -> z\n");
   ASSERT_EQ(lowered->diagnostics.size(), 1u);
-  EXPECT_EQ(lowered->diagnostics[0].code, "assumed-op");
+  EXPECT_EQ(lowered->diagnostics[0].code, Code::kAssumedOp);
   EXPECT_EQ(lowered->diagnostics[0].count, 2);
   EXPECT_EQ(lowered->diagnostics[0].details[0], "what: com.acme.Fused (x2)");
 }

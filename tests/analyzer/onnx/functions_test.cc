@@ -29,7 +29,7 @@ std::string Inlined(const std::string& text) {
     if (node.name().empty()) node.set_name("/" + node.op_type());
   }
   const auto inlined = InlineFunctions(model);
-  if (!inlined.ok()) return DiagnosticOf(inlined.status()).code;
+  if (!inlined.ok()) return CodeOf(DiagnosticOf(inlined.status()));
   EXPECT_EQ(model.functions_size(), 0);
   return Nodes(model.graph());
 }

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/exported/lost_parameter_mark.h"
 
 namespace onnx_mem {
 namespace {
@@ -43,21 +42,20 @@ Graph OneNode(std::string_view signature) {
 TEST(GraphSignature, MarksModulesThatLostAParameter) {
   Graph graph = OneNode(kText);
   MarkLostParameters(graph);
-  const auto& metadata = graph.nodes[NodeId(0)].metadata;
-  EXPECT_EQ(metadata.find(kLostParameter)->second, "attn.rel_pos") << "the file has no such tensor";
+  EXPECT_EQ(graph.nodes[NodeId(0)].lost_parameter, "attn.rel_pos") << "the file has no such tensor";
 }
 
 TEST(GraphSignature, TextOfAnotherFormMarksNothing) {
   Graph graph = OneNode("fc.weight is a PARAMETER of target='");
   MarkLostParameters(graph);
-  EXPECT_EQ(graph.nodes[NodeId(0)].metadata.size(), 1u);
+  EXPECT_EQ(graph.nodes[NodeId(0)].lost_parameter, "");
 }
 
 // attn.table, an nn.Embedding, was computed with what attn made of it: no node of it is left.
 TEST(GraphSignature, TheCallerLostWhatItsModuleHeld) {
   Graph graph = OneNode("# inputs\np_t: PARAMETER target='attn.table.weight'\np_f: PARAMETER target='fc.weight'\n");
   MarkLostParameters(graph);
-  EXPECT_EQ(graph.nodes[NodeId(0)].metadata.find(kLostParameter)->second, "attn.table.weight");
+  EXPECT_EQ(graph.nodes[NodeId(0)].lost_parameter, "attn.table.weight");
 }
 
 }  // namespace

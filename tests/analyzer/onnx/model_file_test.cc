@@ -137,7 +137,7 @@ TEST(Import, UnsortedNodesAreSortedAndSaid) {
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->graph.nodes[NodeId(0)].op, "Relu");
   ASSERT_EQ(imported->diagnostics.size(), 1U);
-  EXPECT_EQ(imported->diagnostics[0].code, "node-order");
+  EXPECT_EQ(imported->diagnostics[0].code, Code::kNodeOrder);
 }
 
 TEST(Import, LocalFunctionsAreInlined) {
@@ -156,7 +156,7 @@ TEST(Import, UnknownOperatorsAreAssumed) {
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_TRUE(imported->graph.nodes[NodeId(0)].shapes_assumed);
   ASSERT_FALSE(imported->diagnostics.empty());
-  EXPECT_EQ(imported->diagnostics[0].code, "custom-op");
+  EXPECT_EQ(imported->diagnostics[0].code, Code::kCustomOp);
   EXPECT_EQ(imported->diagnostics[0].message, "no shape rule for 1 op: com.acme::Fused (x1)");
 }
 
@@ -207,7 +207,7 @@ TEST(Import, DeepNestingIsAnErrorNotACrash) {
   }
   onnx::ModelProto model = ModelOfText("g (bool c, float[N] x) => (float[N] y) { y = Relu(x) }");
   *model.mutable_graph() = graph;
-  EXPECT_EQ(DiagnosticOf(Import(model.SerializeAsString()).status()).code, "damaged");
+  EXPECT_EQ(DiagnosticOf(Import(model.SerializeAsString()).status()).code, Code::kDamaged);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 std::string Order(const std::string& body) {
   onnx::ModelProto model = ModelOfText("g (bool c, float[N] x) => (float[N] y) {" + body + "}");
   const auto sorted = OrderNodes(*model.mutable_graph());
-  if (!sorted.ok()) return DiagnosticOf(sorted.status()).code + ": " + DiagnosticOf(sorted.status()).message;
+  if (!sorted.ok()) return CodeOf(DiagnosticOf(sorted.status())) + ": " + DiagnosticOf(sorted.status()).message;
   std::string text = *sorted ? "!" : "";
   for (const auto& node : model.graph().node()) text += node.output(0);
   return text;

@@ -55,7 +55,7 @@ absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& model, const Bindin
 
 bool Tells(const ImportedModel& model, const std::string& code) {
   for (const Diagnostic& d : model.diagnostics) {
-    if (d.code == code) return true;
+    if (CodeOf(d) == code) return true;
   }
   return false;
 }
@@ -120,10 +120,10 @@ TEST(Recorded, IsAFileOfItsOwn) {
   EXPECT_EQ(model->info.node_count, 1);
   const absl::StatusOr<ImportedModel> other = file->Import({.batch = {}, .dims = {{"height", 3}}, .inputs = {}});
   ASSERT_FALSE(other.ok());
-  EXPECT_EQ(DiagnosticOf(other.status()).code, "unknown-dim");
+  EXPECT_EQ(DiagnosticOf(other.status()).code, Code::kUnknownDim);
   const absl::StatusOr<ModelFile> newer = ModelFile::Parse("eager 9\n", "model.eager");
   ASSERT_FALSE(newer.ok());
-  EXPECT_EQ(DiagnosticOf(newer.status()).code, "bad-record");
+  EXPECT_EQ(DiagnosticOf(newer.status()).code, Code::kBadRecord);
 }
 
 TEST(Sha256, GivesTheStandardsExamples) {

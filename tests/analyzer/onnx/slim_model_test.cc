@@ -23,7 +23,7 @@ absl::StatusOr<onnx::ModelProto> SlimAndParse(const std::string& bytes) {
   return model;
 }
 
-std::string CodeOf(const std::string& bytes) { return DiagnosticOf(SlimAndParse(bytes).status()).code; }
+Code CodeOfBytes(const std::string& bytes) { return DiagnosticOf(SlimAndParse(bytes).status()).code; }
 
 onnx::ModelProto OneNode() { return ModelOfText("g (float[N, 4] x) => (float[N, 4] y) { y = Relu(x) }"); }
 
@@ -124,18 +124,18 @@ TEST(SlimModel, EveryPrefixIsAnErrorOrTheWholeModel) {
       EXPECT_TRUE(slim->has_graph());  // cut between two fields of the model
       continue;
     }
-    const std::string code = DiagnosticOf(slim.status()).code;
-    EXPECT_TRUE(code == "truncated" || code == "not-onnx") << code;
-    truncated += code == "truncated";
+    const Code code = DiagnosticOf(slim.status()).code;
+    EXPECT_TRUE(code == Code::kTruncated || code == Code::kNotOnnx) << NameOf(code);
+    truncated += code == Code::kTruncated;
   }
   EXPECT_GT(truncated, 4000);  // everywhere within the graph
 }
 
 TEST(SlimModel, RefusesWhatIsNoModel) {
-  EXPECT_EQ(CodeOf("hello world, this is a text"), "not-onnx");
-  EXPECT_EQ(CodeOf(std::string(300, '\0')), "not-onnx");
-  EXPECT_EQ(CodeOf(std::string(300, '\xff')), "not-onnx");
-  EXPECT_EQ(CodeOf("\x08\x09"), "not-onnx");  // an IR version and no graph
+  EXPECT_EQ(CodeOfBytes("hello world, this is a text"), Code::kNotOnnx);
+  EXPECT_EQ(CodeOfBytes(std::string(300, '\0')), Code::kNotOnnx);
+  EXPECT_EQ(CodeOfBytes(std::string(300, '\xff')), Code::kNotOnnx);
+  EXPECT_EQ(CodeOfBytes("\x08\x09"), Code::kNotOnnx);  // an IR version and no graph
 }
 
 TEST(SlimModel, RefusesAFieldThatLeavesItsMessage) {
@@ -145,7 +145,7 @@ TEST(SlimModel, RefusesAFieldThatLeavesItsMessage) {
   const size_t doc = bytes.find("\x32\xd0\x0f");  // doc_string, 2000 bytes
   ASSERT_NE(doc, std::string::npos);
   bytes[doc + 2] = '\x7f';
-  EXPECT_EQ(CodeOf(bytes), "damaged");
+  EXPECT_EQ(CodeOfBytes(bytes), Code::kDamaged);
 }
 
 TEST(SlimModel, ReadsAFileLikeMemory) {
@@ -183,11 +183,11 @@ TEST(ByteWindow, MissingFileSuggestsItsNeighbour) {
   const std::string path = testing::TempDir() + "/resnet50_small.onnx";
   std::ofstream(path, std::ios::binary) << "x";
   const Diagnostic error = DiagnosticOf(ByteWindow::OverFile(testing::TempDir() + "/resnet50_smal.onx").status());
-  EXPECT_EQ(error.code, "not-found");
+  EXPECT_EQ(error.code, Code::kNotFound);
   ASSERT_EQ(error.details.size(), 1U);
   EXPECT_NE(error.details[0].find("resnet50_small.onnx"), std::string::npos);
   std::remove(path.c_str());
-  EXPECT_EQ(DiagnosticOf(ByteWindow::OverFile(testing::TempDir()).status()).code, "not-onnx");  // a folder
+  EXPECT_EQ(DiagnosticOf(ByteWindow::OverFile(testing::TempDir()).status()).code, Code::kNotOnnx);  // a folder
 }
 
 }  // namespace

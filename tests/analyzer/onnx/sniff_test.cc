@@ -18,13 +18,13 @@ TEST(CheckMagic, TakesWhatMayBeAModel) {
 }
 
 TEST(CheckMagic, EmptyFile) {
-  EXPECT_EQ(Sniff("").code, "empty");
+  EXPECT_EQ(Sniff("").code, Code::kEmpty);
   EXPECT_EQ(Sniff("").message, "'m.onnx' is empty (0 bytes)");
 }
 
 TEST(CheckMagic, GitLfsPointerHasItsOwnCode) {
   const Diagnostic error = Sniff("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n");
-  EXPECT_EQ(error.code, "lfs-pointer");
+  EXPECT_EQ(error.code, Code::kLfsPointer);
   EXPECT_EQ(error.details, std::vector<std::string>{"try: git lfs pull --include m.onnx"});
 }
 
@@ -42,7 +42,7 @@ TEST(CheckMagic, NamesOtherFormats) {
       {"GGUF\x03\x00\x00\x00"s, "'m.onnx' is a GGUF file (weights without a graph), not an ONNX model"},
   };
   for (const auto& [head, message] : cases) {
-    EXPECT_EQ(Sniff(head).code, "not-onnx") << message;
+    EXPECT_EQ(Sniff(head).code, Code::kNotOnnx) << message;
     EXPECT_EQ(Sniff(head).message, message);
   }
 }

@@ -51,7 +51,7 @@ TEST(Weightless, InputsWithNamesOfParametersAreWeights) {
   EXPECT_EQ(imported->graph.inputs.size(), 1u);
   EXPECT_EQ(Initializers(*imported), "place 1x8x8x8; conv.weight 8x3x3x3; conv.bias 8; ");
   const auto& notes = imported->diagnostics;
-  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const auto& d) { return d.code == "weights-as-inputs"; }));
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const auto& d) { return d.code == Code::kWeightsAsInputs; }));
 }
 
 // What is called weight and read as an activation is an input, and so is the cache of a language model.
@@ -82,7 +82,7 @@ TEST(Weightless, WithoutShapesItSaysHowToSaveThem) {
   const absl::StatusOr<ImportedModel> imported = Import(model, {.batch = 4});
   ASSERT_FALSE(imported.ok());
   const Diagnostic d = DiagnosticOf(imported.status());
-  EXPECT_EQ(d.code, "no-weights");
+  EXPECT_EQ(d.code, Code::kNoWeights);
   ASSERT_FALSE(d.details.empty());
   EXPECT_TRUE(absl::StrContains(d.details[0], "keep_initializers_as_inputs=True"));
 }

@@ -111,7 +111,7 @@ TEST(LowerRecord, SaysWhatIsAssumed) {
   const Lowered lowered = LowerLines("%0 input x f32[B]\n%1 f32[B] = my::op %0 3\nreturn %1\n");
   EXPECT_EQ(lowered.graph.nodes[NodeId(0)].op, "assumed");
   ASSERT_EQ(lowered.diagnostics.size(), 1u);
-  EXPECT_EQ(lowered.diagnostics[0].code, "assumed-op");
+  EXPECT_EQ(lowered.diagnostics[0].code, Code::kAssumedOp);
 }
 
 TEST(LowerRecord, JoinsLinearLayersUnderAutocast) {
@@ -134,7 +134,7 @@ TEST(LowerRecord, RefusesSizesThatAreNone) {
   const absl::StatusOr<Lowered> lowered =
       LowerRecord(Bound("%0 input x f32[1/2B]\nreturn %0\n", /*batch=*/3), onnx_mem::Run());
   ASSERT_FALSE(lowered.ok());
-  EXPECT_EQ(DiagnosticOf(lowered.status()).code, "bad-record");
+  EXPECT_EQ(DiagnosticOf(lowered.status()).code, Code::kBadRecord);
 }
 
 TEST(LowerRecord, KeepsFunctionsApart) {

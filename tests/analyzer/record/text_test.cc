@@ -92,7 +92,7 @@ TEST(Text, RefusesWhatItDoesNotKnow) {
     const absl::StatusOr<Record> record = ParseRecord(refusal.text);
     ASSERT_FALSE(record.ok()) << refusal.what;
     const Diagnostic told = DiagnosticOf(record.status());
-    EXPECT_EQ(told.code, "bad-record") << refusal.what;
+    EXPECT_EQ(told.code, Code::kBadRecord) << refusal.what;
     EXPECT_TRUE(absl::StrContains(told.message, refusal.line)) << refusal.what << ": " << told.message;
   }
 }
@@ -137,7 +137,7 @@ TEST(Unpack, TakesPlainAndPacked) {
   for (const char* damaged : {"zlib:", "zlib:!!!", "zlib:eNpLTUxPLVIw", "zlib:AAAA"}) {
     const absl::StatusOr<std::string> text = Unpack(damaged);
     ASSERT_FALSE(text.ok()) << damaged;
-    EXPECT_EQ(DiagnosticOf(text.status()).code, "bad-record");
+    EXPECT_EQ(DiagnosticOf(text.status()).code, Code::kBadRecord);
   }
 }
 

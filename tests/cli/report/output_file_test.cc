@@ -33,15 +33,15 @@ TEST_F(OutputFile, ReplacesAFileAtOnceAndLeavesNothingBeside) {
 TEST_F(OutputFile, NeverAnInputUnderWhateverName) {
   ASSERT_TRUE(WriteOutputFile(In("model"), "weights", {}).ok());
   std::filesystem::create_symlink(In("model"), In("link"));
-  EXPECT_EQ(DiagnosticOf(WriteOutputFile(In("link"), "report", {In("model")})).code, "is-input");
+  EXPECT_EQ(DiagnosticOf(WriteOutputFile(In("link"), "report", {In("model")})).code, Code::kIsInput);
   EXPECT_EQ(*ReadWholeFile(In("model")), "weights");
 }
 
 TEST_F(OutputFile, PipesNeitherBlockNorAreReplaced) {
   ASSERT_EQ(mkfifo(In("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(DiagnosticOf(WriteOutputFile(In("pipe"), "report", {})).code, "write-failed");
-  EXPECT_EQ(DiagnosticOf(ReadWholeFile(In("pipe")).status()).code, "unreadable");
-  EXPECT_EQ(DiagnosticOf(ReadWholeFile("/dev/zero").status()).code, "unreadable");
+  EXPECT_EQ(DiagnosticOf(WriteOutputFile(In("pipe"), "report", {})).code, Code::kWriteFailed);
+  EXPECT_EQ(DiagnosticOf(ReadWholeFile(In("pipe")).status()).code, Code::kUnreadable);
+  EXPECT_EQ(DiagnosticOf(ReadWholeFile("/dev/zero").status()).code, Code::kUnreadable);
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST(Page, ShowsMarkupInNamesAsText) {
   for (Step& step : analysis.training->program.steps) step.op = step.node = step.module = evil;
   for (Buffer& buffer : analysis.training->program.buffers) buffer.name = buffer.module = buffer.kept_by = evil;
   analysis.assumptions = {{evil, evil}};
-  analysis.diagnostics.push_back({.code = evil, .message = evil, .details = {evil}});
+  analysis.diagnostics.push_back({.message = evil, .details = {evil}});
   const std::string harmless = RenderPage(PageReport(OneTraining()), {});
   Report report = PageReport(std::move(analysis));
   report.model.path = "/" + evil;

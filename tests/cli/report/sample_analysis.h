@@ -135,12 +135,12 @@ inline Analysis SampleAnalysis() {
   LinkTensors(analysis.graph);
   analysis.assumptions = {{"optimizer", "adam"}, {"loss", "mean"}, {"allocator", "pytorch"}};
   Diagnostic& folded = analysis.diagnostics.emplace_back();
-  folded.code = "bn-folded";
+  folded.code = Code::kBnFolded;
   folded.severity = Severity::kWarning;
   folded.count = 53;
   folded.message = "53 BatchNorms were folded into their convolutions";
   Diagnostic& inplace = analysis.diagnostics.emplace_back();
-  inplace.code = "inplace";
+  inplace.code = Code::kInplaceAssumed;
   inplace.message = "1 activation runs in place";
   return analysis;
 }

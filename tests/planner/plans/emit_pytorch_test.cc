@@ -85,7 +85,7 @@ TEST(EmitPytorch, WhatOnlyAnEditCanWrapIsLeftOutAndSaid) {
   EXPECT_FALSE(absl::StrContains(code.text, "[\"0\", \"2\"]"));
   EXPECT_TRUE(absl::StrContains(code.text, "[\"2\"]"));
   ASSERT_EQ(code.diagnostics.size(), size_t{1});
-  EXPECT_EQ(code.diagnostics[0].code, "edit-forward");
+  EXPECT_EQ(code.diagnostics[0].code, Code::kEditForward);
 }
 
 TEST(EmitPytorch, ATrainingExportShowsThatNothingIsRandom) {

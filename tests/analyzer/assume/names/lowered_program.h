@@ -54,9 +54,10 @@ class LoweredProgram {
   // Gives the node that made `id` source lines, one for the model's forward and one for each of its calls; equal texts
   // are one line.
   void OnLines(TensorId id, const std::vector<std::string>& texts) {
-    std::string& trace = graph_.nodes[graph_.tensors[id].producer].metadata[std::string(kSourceTrace)];
+    std::string trace;
     for (const std::string& text : texts)
       absl::StrAppend(&trace, "File \"net.py\", line 1, in forward\n    ", text, "\n");
+    graph_.nodes[graph_.tensors[id].producer].source_trace = std::make_shared<const std::string>(trace);
   }
   const Graph& graph() const { return graph_; }
 

@@ -14,7 +14,7 @@ namespace onnx_mem::names {
 namespace {
 
 // Forward code of a model without a line for what happens inside of the modules that it calls.
-class Code : public LoweredProgram {
+class TracedCode : public LoweredProgram {
  public:
   // An operator in the code itself.
   TensorId Op(std::string_view op, std::vector<TensorId> inputs, const std::string& line) {
@@ -35,7 +35,7 @@ class Code : public LoweredProgram {
 };
 
 TEST(SourceNames, ANameGoesWhenItIsAssignedAnew) {
-  Code p;
+  TracedCode p;
   const TensorId a = p.Call("conv1", {p.input()}, "x = self.conv1(x)");  // 0
   const TensorId b = p.Call("conv2", {a}, "y = self.conv2(x)");          // 1
   const TensorId c = p.Call("conv3", {b}, "x = self.conv3(y)");          // 2
@@ -46,7 +46,7 @@ TEST(SourceNames, ANameGoesWhenItIsAssignedAnew) {
 }
 
 TEST(SourceNames, WhatAStatementUsesUpHasNoName) {
-  Code p;
+  TracedCode p;
   const TensorId a = p.Call("conv", {p.input()}, "x = F.relu(self.bn(self.conv(x)))");  // 0
   const TensorId b = p.Call("bn", {a}, "x = F.relu(self.bn(self.conv(x)))");            // 1
   const TensorId c = p.Op("relu", {b}, "x = F.relu(self.bn(self.conv(x)))");            // 2
@@ -58,7 +58,7 @@ TEST(SourceNames, WhatAStatementUsesUpHasNoName) {
 
 // residual = x between the first and the second line runs no operator.
 TEST(SourceNames, AnAliasShowsWhereItIsRead) {
-  Code p;
+  TracedCode p;
   const TensorId a = p.Call("embed", {p.input()}, "x = self.embed(ids)");  // 0
   const TensorId b = p.Call("norm", {a}, "x = self.norm(x)");              // 1
   const TensorId c = p.Op("add", {a, b}, "x = residual + x");              // 2
@@ -71,7 +71,7 @@ TEST(SourceNames, AnAliasShowsWhereItIsRead) {
 }
 
 TEST(SourceNames, RoundsOfALoopOnOneLine) {
-  Code p;
+  TracedCode p;
   const TensorId a = p.Call("stem", {p.input()}, "x = self.stem(x)");  // 0
   const TensorId b = p.Call("layer.0", {a}, "x = layer(x)");           // 1
   const TensorId c = p.Call("layer.1", {b}, "x = layer(x)");           // 2
@@ -82,7 +82,7 @@ TEST(SourceNames, RoundsOfALoopOnOneLine) {
 }
 
 TEST(SourceNames, NamesOfSeveralResults) {
-  Code p;
+  TracedCode p;
   const TensorId a = p.Call("layer", {p.input()}, "h, _ = self.layer(x)");  // 0
   const TensorId b = p.Call("norm", {a}, "h = self.norm(h)");               // 1
   const TensorId c = p.Call("fc", {b}, "y = self.fc(h)");                   // 2
@@ -92,7 +92,7 @@ TEST(SourceNames, NamesOfSeveralResults) {
 }
 
 TEST(SourceNames, LinesThatDoNotTell) {
-  Code p;
+  TracedCode p;
   const TensorId a = p.Call("a", {p.input()}, "x = self.features(x)");  // a helper function's body
   const TensorId b = p.Op("mul", {a}, "x = self.features(x)");
   const TensorId c = p.Call("c", {b}, "x = self.features(x)");
@@ -108,7 +108,7 @@ TEST(SourceNames, LinesThatDoNotTell) {
 
 // One module called several times in a row: the file does not say where a call ends, and its names with it.
 TEST(SourceNames, CallsThatAreNotToldApart) {
-  Code p;
+  TracedCode p;
   TensorId x = p.Run("conv", {p.input()}, "stem");
   p.OnLines(x, {"x = self.stem(x)", "return F.conv2d("});
   const TensorId first = x;
@@ -125,7 +125,7 @@ TEST(SourceNames, CallsThatAreNotToldApart) {
 
 // A name that a reader does not mention, beside several that it does.
 TEST(SourceNames, WhatMayBeOneOfSeveralAliasesIsNotTold) {
-  Code p;
+  TracedCode p;
   const TensorId a = p.Call("a", {p.input()}, "x = self.a(x)");
   const TensorId b = p.Call("b", {a}, "x = self.b(x)");
   const TensorId c = p.Call("c", {b}, "x = self.c(x)");
@@ -134,7 +134,7 @@ TEST(SourceNames, WhatMayBeOneOfSeveralAliasesIsNotTold) {
 }
 
 TEST(SourceNames, AListThatPopsLetsGo) {
-  Code p;
+  TracedCode p;
   const TensorId a = p.Call("a", {p.input()}, "x = self.a(x)");           // 0
   const TensorId b = p.Call("b", {a}, "x = self.b(x)");                   // 1
   const TensorId c = p.Op("cat", {b, a}, "x = self.cat[i](x, skips.pop())");  // 2
@@ -145,7 +145,7 @@ TEST(SourceNames, AListThatPopsLetsGo) {
 }
 
 TEST(SourceNames, TheLinesOverruleHabits) {
-  Code p;
+  TracedCode p;
   const TensorId q = p.Call("q", {p.input()}, "q = self.q(x)");                       // 0
   const TensorId k = p.Call("k", {p.input()}, "k = self.k(x)");                       // 1
   const TensorId scores = p.Op("matmul", {q, k}, "q = torch.matmul(q, k)");           // 2

@@ -60,7 +60,7 @@ TEST(InstanceTest, NamesWhatIsWrong) {
     EXPECT_EQ(std::string(status.message()), broken.message) << broken.to;
   }
   EXPECT_EQ(ParseInstance("[]").status().message(), "top level: expected an object");
-  EXPECT_EQ(DiagnosticOf(ReadInstance("no/such/file.json").status()).code, "not-found");
+  EXPECT_EQ(DiagnosticOf(ReadInstance("no/such/file.json").status()).code, Code::kNotFound);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(ProblemTest, RefusesWhatCanNeverRun) {
   const auto never = b.Activation(1);
   b.Backward(1, {{never}}, {});
   const absl::Status status = VerifyStepGraph(b.graph);
-  EXPECT_EQ(DiagnosticOf(status).code, "bad-instance");
+  EXPECT_EQ(DiagnosticOf(status).code, Code::kBadInstance);
   EXPECT_EQ(status.message(), "operator 'B0' can never run: an input is never made");
 }
 

@@ -65,7 +65,7 @@ TEST(SimulateTest, RefusesIllegalSteps) {
   TwoBlocks g;
   const auto message = [&](const Schedule& schedule) {
     const auto measure = Simulate(g.graph, schedule);
-    EXPECT_EQ(DiagnosticOf(measure.status()).code, "illegal-schedule");
+    EXPECT_EQ(DiagnosticOf(measure.status()).code, Code::kIllegalSchedule);
     return std::string(measure.status().message());
   };
   EXPECT_EQ(message({C(g.f1)}), "input 't1' is missing for: 'F1'");
