@@ -4,7 +4,8 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
+#include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -33,23 +34,44 @@ bool Survives(const MemoryProgram& program, const Buffer& buffer) {
          (buffer.category == Category::kOptimizerState && Index(buffer.end) == program.steps.size());
 }
 
-struct StepEvents {
-  std::vector<BufferId> frees;
-  std::vector<BufferId> allocs;
+// The buffers that something happens to at each step, those of one step in their order.
+class ByStep {
+ public:
+  // `step_of` gives a buffer's step, or one past the last: nothing happens to it.
+  template <class StepOf>
+  ByStep(const MemoryProgram& program, StepOf step_of) : begins_(program.steps.size() + 2, 0) {
+    const size_t steps = program.steps.size();
+    for (const Buffer& buffer : program.buffers) ++begins_[std::min(step_of(buffer), steps) + 1];
+    for (size_t i = 1; i < begins_.size(); ++i) begins_[i] += begins_[i - 1];
+    buffers_.resize(program.buffers.size());
+    std::vector<size_t> next(begins_.begin(), begins_.end() - 1);
+    for (BufferId id(0); program.buffers.contains(id); id = BufferId(id.value() + 1)) {
+      buffers_[next[std::min(step_of(program.buffers[id]), steps)]++] = id;
+    }
+  }
+  std::span<const BufferId> At(StepId step) const {
+    const size_t begin = begins_[Index(step)];
+    return {buffers_.data() + begin, begins_[Index(step) + 1] - begin};
+  }
+
+ private:
+  std::vector<size_t> begins_;  // by step, of its part of buffers_
+  std::vector<BufferId> buffers_;
 };
 
-std::vector<StepEvents> EventsOf(const MemoryProgram& program) {
-  std::vector<StepEvents> events(program.steps.size());
-  for (BufferId id(0); program.buffers.contains(id); id = BufferId(id.value() + 1)) {
-    const Buffer& buffer = program.buffers[id];
-    if (IsFixed(program, buffer)) continue;
-    events[Index(buffer.begin)].allocs.push_back(id);
-    if (Index(buffer.end) < events.size()) events[Index(buffer.end)].frees.push_back(id);
-  }
-  return events;
-}
+struct Events {
+  explicit Events(const MemoryProgram& program)
+      : frees(program,
+              [&](const Buffer& b) { return IsFixed(program, b) ? program.steps.size() : Index(b.end); }),
+        allocs(program,
+               [&](const Buffer& b) { return IsFixed(program, b) ? program.steps.size() : Index(b.begin); }) {}
 
-using FixedKey = std::tuple<Category, std::string, int64_t>;
+  ByStep frees;
+  ByStep allocs;
+};
+
+// By what a buffer of one run is known in the next; refers to the program that it is of.
+using FixedKey = std::tuple<Category, std::string_view, int64_t>;
 FixedKey KeyOf(const Buffer& buffer) { return {buffer.category, buffer.name, buffer.bytes}; }
 
 // One address for every place: segments one behind the other, pool by pool. A segment reaches as far as its memory, or
@@ -93,20 +115,26 @@ class Replayer {
     for (size_t i = 0; i < places_.size(); ++i) {
       if (ids_[i] != kNone) places_[i] = allocator_->PlaceOf(ids_[i]);
     }
-    const std::vector<StepEvents> events = EventsOf(program);
+    const AllocatorState begin = allocator_->State();
+    const Events events(program);
     for (StepId step(0); program.steps.contains(step); step = StepId(step.value() + 1)) {
       moment_.step = step;
-      for (BufferId id : events[Index(step)].frees) Free(program, id);
-      for (BufferId id : events[Index(step)].allocs) {
+      for (BufferId id : events.frees.At(step)) Free(program, id);
+      for (BufferId id : events.allocs.At(step)) {
         if (!Alloc(program, id, /*fixed=*/false)) return false;
       }
       if (per_step_) RecordStep();
     }
     FinishRun(program);
+    settled_ = kept_for_good_ && allocator_->State() == begin;
     usage_.last_retries = allocator_->State().retries - retries;
     ++moment_.repetition;
     return true;
   }
+
+  // Whether the same program, run once more, would do what it just did. At its ends nothing lies in the allocator but
+  // what is fixed, and free neighbours are one block: what was neither taken from the device nor given back is as it was.
+  bool settled() const { return settled_; }
 
   AllocatorUsage TakeUsage() {
     const AllocatorState state = allocator_->State();
@@ -121,21 +149,28 @@ class Replayer {
 
   // Gives the fixed buffers of `program` memory: that of an equal fixed buffer of the run before, else new memory.
   bool TakeFixed(const MemoryProgram& program) {
-    std::multimap<FixedKey, int64_t> before = std::exchange(kept_, {});
+    std::vector<Kept> before = std::exchange(kept_, {});
+    std::stable_sort(before.begin(), before.end(), [](const Kept& a, const Kept& b) { return a.key < b.key; });
+    std::vector<size_t> taken(before.size(), 0);  // by the first of equal ones, how many of them
     std::vector<BufferId> missing;
     for (BufferId id(0); program.buffers.contains(id); id = BufferId(id.value() + 1)) {
       if (!IsFixed(program, program.buffers[id])) continue;
-      const auto entry = before.find(KeyOf(program.buffers[id]));
-      if (entry == before.end()) {
+      const FixedKey key = KeyOf(program.buffers[id]);
+      const auto first = static_cast<size_t>(
+          std::lower_bound(before.begin(), before.end(), key, [](const Kept& a, const FixedKey& b) { return a.key < b; }) -
+          before.begin());
+      const size_t entry = first < before.size() ? first + taken[first] : first;
+      if (entry >= before.size() || before[entry].key != key) {
         missing.push_back(id);
         continue;
       }
-      ids_[static_cast<size_t>(id.value())] = entry->second;
-      before.erase(entry);
+      ++taken[first];
+      ids_[static_cast<size_t>(id.value())] = std::exchange(before[entry].allocation, kNone);
     }
-    for (const auto& [key, id] : before) {
-      allocator_->Free(id);
-      live_bytes_ -= std::get<2>(key);
+    for (const Kept& one : before) {
+      if (one.allocation == kNone) continue;
+      allocator_->Free(one.allocation);
+      live_bytes_ -= std::get<2>(one.key);
     }
     for (BufferId id : missing) {
       if (!Alloc(program, id, /*fixed=*/true)) return false;
@@ -144,11 +179,13 @@ class Replayer {
   }
 
   void FinishRun(const MemoryProgram& program) {
+    kept_for_good_ = true;
     for (BufferId id(0); program.buffers.contains(id); id = BufferId(id.value() + 1)) {
       const Buffer& buffer = program.buffers[id];
       if (Index(buffer.end) != program.steps.size()) continue;
       if (Survives(program, buffer)) {
-        kept_.emplace(KeyOf(buffer), ids_[static_cast<size_t>(id.value())]);
+        kept_.push_back({KeyOf(buffer), ids_[static_cast<size_t>(id.value())]});
+        kept_for_good_ = kept_for_good_ && IsFixed(program, buffer);
       } else {
         Free(program, id);
       }
@@ -204,7 +241,13 @@ class Replayer {
   Moment moment_;
   std::vector<int64_t> ids_;  // allocation of each buffer of the program that runs
   std::vector<std::optional<BlockPlace>> places_;  // of each buffer of the program that runs
-  std::multimap<FixedKey, int64_t> kept_;
+  struct Kept {
+    FixedKey key;
+    int64_t allocation;
+  };
+  std::vector<Kept> kept_;      // what stays alive between runs
+  bool kept_for_good_ = false;  // the next run of the same program begins with all of it
+  bool settled_ = false;
   int64_t next_allocation_ = 0;
   int64_t live_bytes_ = 0;
 };
@@ -215,7 +258,9 @@ absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const Replay
   ASSIGN_OR_RETURN(const AllocatorRow* row, FindAllocator(options.allocator));
   Replayer replayer(row->make(options.options), options.per_step, options.addresses);
   bool fits = options.first_step == nullptr || replayer.RunOnce(*options.first_step);
-  for (int i = 0; fits && i < options.repetitions; ++i) fits = replayer.RunOnce(program);
+  for (int i = 0; fits && i < options.repetitions && (i == 0 || !replayer.settled()); ++i) {
+    fits = replayer.RunOnce(program);
+  }
   return replayer.TakeUsage();
 }
 

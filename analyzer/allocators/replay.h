@@ -25,7 +25,7 @@ namespace onnx_mem {
 struct ReplayOptions {
   std::string_view allocator = "pytorch";  // a row of Allocators()
   AllocatorOptions options = {};
-  int repetitions = 2;  // of the program; at least 1
+  int repetitions = 2;  // of the program; at least 1. One that ended where it began is not run once more
   // Replayed once before: step 1, in which optimizer state first appears in the optimizer's own step. What it leaves
   // behind of the fixed buffers (same name, category and size) is taken over, not allocated again. nullptr: none.
   const MemoryProgram* first_step = nullptr;

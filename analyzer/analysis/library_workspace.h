@@ -13,7 +13,7 @@ namespace onnx_mem {
 bool ServesLibraries(std::string_view allocator);
 
 // `program` with a workspace for each matrix product.
-MemoryProgram WithLibraryWorkspace(const MemoryProgram& program);
+MemoryProgram WithLibraryWorkspace(MemoryProgram program);
 
 }  // namespace onnx_mem
 

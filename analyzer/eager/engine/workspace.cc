@@ -13,21 +13,21 @@ bool IsProduct(const Step& step) { return std::find(kProducts.begin(), kProducts
 
 }  // namespace
 
-MemoryProgram WithMatmulWorkspace(const MemoryProgram& program, int64_t bytes) {
-  MemoryProgram with = program;
+MemoryProgram WithMatmulWorkspace(MemoryProgram program, int64_t bytes) {
+  const SharedText name = "cuBLAS workspace";
   for (StepId step(0); program.steps.contains(step); step = StepId(step.value() + 1)) {
     if (!IsProduct(program.steps[step])) continue;
     Buffer workspace;
-    workspace.name = "cuBLAS workspace";
+    workspace.name = name;
     workspace.category = Category::kWorkspace;
     workspace.bytes = bytes;
     workspace.begin = step;
     workspace.end = StepId(step.value() + 1);
     workspace.dtype = DType::kUInt8;
     workspace.module = program.steps[step].module;
-    with.buffers.Add(std::move(workspace));
+    program.buffers.Add(std::move(workspace));
   }
-  return with;
+  return program;
 }
 
 int64_t MatmulHandles(const MemoryProgram& program) {

@@ -15,7 +15,7 @@
 namespace onnx_mem {
 
 // `program` with a buffer of category workspace and `bytes` bytes for each step that is a matrix product of cuBLAS.
-MemoryProgram WithMatmulWorkspace(const MemoryProgram& program, int64_t bytes);
+MemoryProgram WithMatmulWorkspace(MemoryProgram program, int64_t bytes);
 
 // Handles that run matrix products: the forward's thread has one, backward's another. 0 where there is no product.
 int64_t MatmulHandles(const MemoryProgram& program);
