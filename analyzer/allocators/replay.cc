@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "analyzer/graph/status_macros.h"
 
 namespace onnx_mem {
@@ -73,6 +74,48 @@ struct Events {
 // By what a buffer of one run is known in the next; refers to the program that it is of.
 using FixedKey = std::tuple<Category, std::string_view, int64_t>;
 FixedKey KeyOf(const Buffer& buffer) { return {buffer.category, buffer.name, buffer.bytes}; }
+
+constexpr int64_t kNone = -1;
+
+struct Kept {
+  FixedKey key;
+  int64_t allocation = kNone;
+};
+
+// What stayed alive of one run, to be found by the next: of equal ones the first. The next run mostly asks in the same
+// order.
+class Remaining {
+ public:
+  explicit Remaining(std::vector<Kept> kept) : kept_(std::move(kept)) {}
+
+  int64_t Take(const FixedKey& key) {
+    while (next_ < kept_.size() && kept_[next_].allocation == kNone) ++next_;
+    if (next_ < kept_.size() && kept_[next_].key == key) return std::exchange(kept_[next_++].allocation, kNone);
+    if (places_.empty()) {
+      for (size_t i = kept_.size(); i-- > next_;) places_[kept_[i].key].push_back(i);
+    }
+    const auto found = places_.find(key);
+    if (found == places_.end()) return kNone;
+    while (!found->second.empty()) {
+      const size_t place = found->second.back();
+      found->second.pop_back();
+      if (kept_[place].allocation != kNone) return std::exchange(kept_[place].allocation, kNone);
+    }
+    return kNone;
+  }
+
+  // What nobody took, by key.
+  std::vector<Kept> Rest() {
+    std::erase_if(kept_, [](const Kept& one) { return one.allocation == kNone; });
+    std::stable_sort(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) { return a.key < b.key; });
+    return std::move(kept_);
+  }
+
+ private:
+  std::vector<Kept> kept_;
+  size_t next_ = 0;  // all before it are taken
+  absl::flat_hash_map<FixedKey, std::vector<size_t>> places_;  // by key, last first; filled when first needed
+};
 
 // One address for every place: segments one behind the other, pool by pool. A segment reaches as far as its memory, or
 // as far as blocks lay in it where it is address space without end.
@@ -145,30 +188,17 @@ class Replayer {
   }
 
  private:
-  static constexpr int64_t kNone = -1;
-
   // Gives the fixed buffers of `program` memory: that of an equal fixed buffer of the run before, else new memory.
   bool TakeFixed(const MemoryProgram& program) {
-    std::vector<Kept> before = std::exchange(kept_, {});
-    std::stable_sort(before.begin(), before.end(), [](const Kept& a, const Kept& b) { return a.key < b.key; });
-    std::vector<size_t> taken(before.size(), 0);  // by the first of equal ones, how many of them
+    Remaining before(std::exchange(kept_, {}));
     std::vector<BufferId> missing;
     for (BufferId id(0); program.buffers.contains(id); id = BufferId(id.value() + 1)) {
       if (!IsFixed(program, program.buffers[id])) continue;
-      const FixedKey key = KeyOf(program.buffers[id]);
-      const auto first = static_cast<size_t>(
-          std::lower_bound(before.begin(), before.end(), key, [](const Kept& a, const FixedKey& b) { return a.key < b; }) -
-          before.begin());
-      const size_t entry = first < before.size() ? first + taken[first] : first;
-      if (entry >= before.size() || before[entry].key != key) {
-        missing.push_back(id);
-        continue;
-      }
-      ++taken[first];
-      ids_[static_cast<size_t>(id.value())] = std::exchange(before[entry].allocation, kNone);
+      const int64_t allocation = before.Take(KeyOf(program.buffers[id]));
+      ids_[static_cast<size_t>(id.value())] = allocation;
+      if (allocation == kNone) missing.push_back(id);
     }
-    for (const Kept& one : before) {
-      if (one.allocation == kNone) continue;
+    for (const Kept& one : before.Rest()) {
       allocator_->Free(one.allocation);
       live_bytes_ -= std::get<2>(one.key);
     }
@@ -241,10 +271,6 @@ class Replayer {
   Moment moment_;
   std::vector<int64_t> ids_;  // allocation of each buffer of the program that runs
   std::vector<std::optional<BlockPlace>> places_;  // of each buffer of the program that runs
-  struct Kept {
-    FixedKey key;
-    int64_t allocation;
-  };
   std::vector<Kept> kept_;      // what stays alive between runs
   bool kept_for_good_ = false;  // the next run of the same program begins with all of it
   bool settled_ = false;
