@@ -18,8 +18,22 @@ namespace {
 
 size_t Index(StepId id) { return static_cast<size_t>(id.value()); }
 
-bool IsFixed(const MemoryProgram& program, const Buffer& buffer) {
-  if (buffer.begin.value() != 0 || Index(buffer.end) != program.steps.size()) return false;
+// A program with more buffers behind its own.
+struct Played {
+  const MemoryProgram& program;
+  std::span<const Buffer> more;
+
+  size_t steps() const { return program.steps.size(); }
+  size_t size() const { return program.buffers.size() + more.size(); }
+  BufferId end() const { return BufferId(static_cast<int32_t>(size())); }
+  const Buffer& operator[](BufferId id) const {
+    return program.buffers.contains(id) ? program.buffers[id]
+                                        : more[static_cast<size_t>(id.value()) - program.buffers.size()];
+  }
+};
+
+bool IsFixed(const Played& played, const Buffer& buffer) {
+  if (buffer.begin.value() != 0 || Index(buffer.end) != played.steps()) return false;
   switch (buffer.category) {
     case Category::kParameters:
     case Category::kBuffers:
@@ -30,9 +44,9 @@ bool IsFixed(const MemoryProgram& program, const Buffer& buffer) {
 }
 
 // Kept from step 1 to the steps after it. State that appears late in step 1 is fixed in all others.
-bool Survives(const MemoryProgram& program, const Buffer& buffer) {
-  return IsFixed(program, buffer) ||
-         (buffer.category == Category::kOptimizerState && Index(buffer.end) == program.steps.size());
+bool Survives(const Played& played, const Buffer& buffer) {
+  return IsFixed(played, buffer) ||
+         (buffer.category == Category::kOptimizerState && Index(buffer.end) == played.steps());
 }
 
 // The buffers that something happens to at each step, those of one step in their order.
@@ -40,15 +54,13 @@ class ByStep {
  public:
   // `step_of` gives a buffer's step, or one past the last: nothing happens to it.
   template <class StepOf>
-  ByStep(const MemoryProgram& program, StepOf step_of) : begins_(program.steps.size() + 2, 0) {
-    const size_t steps = program.steps.size();
-    for (const Buffer& buffer : program.buffers) ++begins_[std::min(step_of(buffer), steps) + 1];
+  ByStep(const Played& played, StepOf step_of) : begins_(played.steps() + 2, 0) {
+    const auto place = [&](BufferId id) { return std::min(step_of(played[id]), played.steps()); };
+    for (BufferId id(0); id < played.end(); id = BufferId(id.value() + 1)) ++begins_[place(id) + 1];
     for (size_t i = 1; i < begins_.size(); ++i) begins_[i] += begins_[i - 1];
-    buffers_.resize(program.buffers.size());
+    buffers_.resize(played.size());
     std::vector<size_t> next(begins_.begin(), begins_.end() - 1);
-    for (BufferId id(0); program.buffers.contains(id); id = BufferId(id.value() + 1)) {
-      buffers_[next[std::min(step_of(program.buffers[id]), steps)]++] = id;
-    }
+    for (BufferId id(0); id < played.end(); id = BufferId(id.value() + 1)) buffers_[next[place(id)]++] = id;
   }
   std::span<const BufferId> At(StepId step) const {
     const size_t begin = begins_[Index(step)];
@@ -61,11 +73,9 @@ class ByStep {
 };
 
 struct Events {
-  explicit Events(const MemoryProgram& program)
-      : frees(program,
-              [&](const Buffer& b) { return IsFixed(program, b) ? program.steps.size() : Index(b.end); }),
-        allocs(program,
-               [&](const Buffer& b) { return IsFixed(program, b) ? program.steps.size() : Index(b.begin); }) {}
+  explicit Events(const Played& played)
+      : frees(played, [&](const Buffer& b) { return IsFixed(played, b) ? played.steps() : Index(b.end); }),
+        allocs(played, [&](const Buffer& b) { return IsFixed(played, b) ? played.steps() : Index(b.begin); }) {}
 
   ByStep frees;
   ByStep allocs;
@@ -147,28 +157,28 @@ class Replayer {
       : allocator_(std::move(allocator)), per_step_(per_step), with_addresses_(addresses) {}
 
   // Runs the program once. False when memory ran out.
-  bool RunOnce(const MemoryProgram& program) {
-    if (program.steps.empty()) return true;
+  bool RunOnce(const Played& played) {
+    if (played.steps() == 0) return true;
     const int64_t retries = allocator_->State().retries;
-    ids_.assign(program.buffers.size(), kNone);
+    ids_.assign(played.size(), kNone);
     usage_.steps.clear();
-    places_.assign(with_addresses_ ? program.buffers.size() : 0, std::nullopt);
+    places_.assign(with_addresses_ ? played.size() : 0, std::nullopt);
     moment_.step = StepId(0);
-    if (!TakeFixed(program)) return false;
+    if (!TakeFixed(played)) return false;
     for (size_t i = 0; i < places_.size(); ++i) {
       if (ids_[i] != kNone) places_[i] = allocator_->PlaceOf(ids_[i]);
     }
     const AllocatorState begin = allocator_->State();
-    const Events events(program);
-    for (StepId step(0); program.steps.contains(step); step = StepId(step.value() + 1)) {
+    const Events events(played);
+    for (StepId step(0); played.program.steps.contains(step); step = StepId(step.value() + 1)) {
       moment_.step = step;
-      for (BufferId id : events.frees.At(step)) Free(program, id);
+      for (BufferId id : events.frees.At(step)) Free(played, id);
       for (BufferId id : events.allocs.At(step)) {
-        if (!Alloc(program, id, /*fixed=*/false)) return false;
+        if (!Alloc(played, id, /*fixed=*/false)) return false;
       }
       if (per_step_) RecordStep();
     }
-    FinishRun(program);
+    FinishRun(played);
     settled_ = kept_for_good_ && allocator_->State() == begin;
     usage_.last_retries = allocator_->State().retries - retries;
     ++moment_.repetition;
@@ -189,12 +199,12 @@ class Replayer {
 
  private:
   // Gives the fixed buffers of `program` memory: that of an equal fixed buffer of the run before, else new memory.
-  bool TakeFixed(const MemoryProgram& program) {
+  bool TakeFixed(const Played& played) {
     Remaining before(std::exchange(kept_, {}));
     std::vector<BufferId> missing;
-    for (BufferId id(0); program.buffers.contains(id); id = BufferId(id.value() + 1)) {
-      if (!IsFixed(program, program.buffers[id])) continue;
-      const int64_t allocation = before.Take(KeyOf(program.buffers[id]));
+    for (BufferId id(0); id < played.end(); id = BufferId(id.value() + 1)) {
+      if (!IsFixed(played, played[id])) continue;
+      const int64_t allocation = before.Take(KeyOf(played[id]));
       ids_[static_cast<size_t>(id.value())] = allocation;
       if (allocation == kNone) missing.push_back(id);
     }
@@ -203,27 +213,27 @@ class Replayer {
       live_bytes_ -= std::get<2>(one.key);
     }
     for (BufferId id : missing) {
-      if (!Alloc(program, id, /*fixed=*/true)) return false;
+      if (!Alloc(played, id, /*fixed=*/true)) return false;
     }
     return true;
   }
 
-  void FinishRun(const MemoryProgram& program) {
+  void FinishRun(const Played& played) {
     kept_for_good_ = true;
-    for (BufferId id(0); program.buffers.contains(id); id = BufferId(id.value() + 1)) {
-      const Buffer& buffer = program.buffers[id];
-      if (Index(buffer.end) != program.steps.size()) continue;
-      if (Survives(program, buffer)) {
+    for (BufferId id(0); id < played.end(); id = BufferId(id.value() + 1)) {
+      const Buffer& buffer = played[id];
+      if (Index(buffer.end) != played.steps()) continue;
+      if (Survives(played, buffer)) {
         kept_.push_back({KeyOf(buffer), ids_[static_cast<size_t>(id.value())]});
-        kept_for_good_ = kept_for_good_ && IsFixed(program, buffer);
+        kept_for_good_ = kept_for_good_ && IsFixed(played, buffer);
       } else {
-        Free(program, id);
+        Free(played, id);
       }
     }
   }
 
-  bool Alloc(const MemoryProgram& program, BufferId id, bool fixed) {
-    const Buffer& buffer = program.buffers[id];
+  bool Alloc(const Played& played, BufferId id, bool fixed) {
+    const Buffer& buffer = played[id];
     const int64_t allocation = next_allocation_++;
     const bool weights = buffer.category == Category::kParameters || buffer.category == Category::kBuffers;
     const bool done = fixed && weights ? allocator_->Reserve(allocation, buffer.bytes)
@@ -239,9 +249,9 @@ class Replayer {
     return true;
   }
 
-  void Free(const MemoryProgram& program, BufferId id) {
+  void Free(const Played& played, BufferId id) {
     allocator_->Free(std::exchange(ids_[static_cast<size_t>(id.value())], kNone));
-    live_bytes_ -= program.buffers[id].bytes;
+    live_bytes_ -= played[id].bytes;
   }
 
   void RecordPeaks() {
@@ -283,9 +293,9 @@ class Replayer {
 absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const ReplayOptions& options) {
   ASSIGN_OR_RETURN(const AllocatorRow* row, FindAllocator(options.allocator));
   Replayer replayer(row->make(options.options), options.per_step, options.addresses);
-  bool fits = options.first_step == nullptr || replayer.RunOnce(*options.first_step);
+  bool fits = options.first_step == nullptr || replayer.RunOnce({*options.first_step, options.first_more});
   for (int i = 0; fits && i < options.repetitions && (i == 0 || !replayer.settled()); ++i) {
-    fits = replayer.RunOnce(program);
+    fits = replayer.RunOnce({program, options.more});
   }
   return replayer.TakeUsage();
 }

@@ -40,24 +40,25 @@ int64_t MostWorkspaceBytes(const MemoryProgram& program) {
 }
 
 // The peak of figures.program, and what the allocator makes of `repeated`, the steady state, after `first_step`, whose
-// segments stay cached (none: there is no other step).
-absl::Status FillFigures(const Workload& workload, std::optional<MemoryProgram> first_step,
-                         const MemoryProgram& repeated, RunFigures& figures) {
+// segments stay cached (nullptr: there is none).
+absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_step, const MemoryProgram& repeated,
+                         RunFigures& figures) {
   figures.timeline = ComputeTimeline(figures.program);
   figures.peak_bytes = figures.timeline.peak_bytes;
   ReplayOptions options;
   options.allocator = workload.allocator;
   options.addresses = workload.addresses;
   const bool libraries = ServesLibraries(workload.allocator);
-  const bool products = libraries && MatmulHandles(repeated) > 0;
-  MemoryProgram with_workspace;
-  if (products) {
-    with_workspace = WithLibraryWorkspace(repeated);
-    if (first_step) first_step = WithLibraryWorkspace(*std::move(first_step));
-    figures.workspace_bytes = kCublasWorkspaceBytes;
+  std::vector<Buffer> workspaces, first_workspaces;
+  if (libraries) {
+    workspaces = LibraryWorkspaces(repeated);
+    if (first_step != nullptr) first_workspaces = LibraryWorkspaces(*first_step);
+    if (!workspaces.empty()) figures.workspace_bytes = kCublasWorkspaceBytes;
   }
-  if (first_step) options.first_step = &*first_step;
-  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(products ? with_workspace : repeated, options));
+  options.first_step = first_step;
+  options.first_more = first_workspaces;
+  options.more = workspaces;
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(repeated, options));
   // A session's later runs are replayed as one block: no buffer has an address of its own there.
   if (&repeated == &figures.program) figures.addresses = usage.addresses;
   figures.addresses.resize(std::min(figures.addresses.size(), figures.program.buffers.size()));
@@ -276,10 +277,10 @@ Peak PeakOf(const RunFigures& figures) {
 absl::StatusOr<RunFigures> StepFigures(MemoryProgram program, const std::vector<TrainedParameter>& trained,
                                        const Workload& workload) {
   RunFigures figures;
-  MemoryProgram first = WithOptimizer(program, trained, workload.optimizer, /*first_step=*/true);
+  const MemoryProgram first = WithOptimizer(program, trained, workload.optimizer, /*first_step=*/true);
   figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
   figures.program = WithOptimizer(std::move(program), trained, workload.optimizer, /*first_step=*/false);
-  RETURN_IF_ERROR(FillFigures(workload, std::move(first), figures.program, figures));
+  RETURN_IF_ERROR(FillFigures(workload, &first, figures.program, figures));
   return figures;
 }
 
@@ -420,10 +421,10 @@ absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, MemoryProgram en
     figures.program = PlanSessionRun(graph);
     RETURN_IF_ERROR(VerifyProgram(figures.program));
     const MemoryProgram later = TracePattern(figures.program, IsTracedBySessions).program;
-    RETURN_IF_ERROR(FillFigures(workload, figures.program, later, figures));
+    RETURN_IF_ERROR(FillFigures(workload, &figures.program, later, figures));
   } else {
     figures.program = std::move(enacted);
-    RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/std::nullopt, figures.program, figures));
+    RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures.program, figures));
   }
   return figures;
 }
