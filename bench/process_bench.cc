@@ -4,59 +4,22 @@
 //   process_bench PROGRAM MODELS_FOLDER [RUNS]
 //
 // MODELS_FOLDER is testdata/models. Large models are made in a temporary folder.
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "bench/run_once.h"
 #include "bench/synthetic_model.h"
 
 namespace onnx_mem {
 namespace {
 
-struct Measured {
-  double wall_seconds = 0;
-  double cpu_seconds = 0;
-  int64_t resident_bytes = 0;
-  int exit_code = -1;
-};
-
-double Seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
 double Median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
   return values[values.size() / 2];
-}
-
-Measured RunOnce(const std::string& program, const std::vector<std::string>& arguments) {
-  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  const auto start = std::chrono::steady_clock::now();
-  const pid_t child = fork();
-  if (child == 0) {
-    const int sink = open("/dev/null", O_WRONLY);
-    dup2(sink, STDOUT_FILENO);
-    dup2(sink, STDERR_FILENO);
-    execv(argv[0], argv.data());
-    _exit(127);
-  }
-  int status = 0;
-  rusage usage = {};
-  if (child < 0 || wait4(child, &status, 0, &usage) != child) return {};
-  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-  return {wall.count(), Seconds(usage.ru_utime) + Seconds(usage.ru_stime), usage.ru_maxrss * int64_t{1024},
-          WIFEXITED(status) ? WEXITSTATUS(status) : -1};
 }
 
 // One line of the table. False when a run failed.

@@ -87,8 +87,23 @@ std::vector<BlockId> BlockHeap::UnmappedBlocks() const {
 }
 
 BlockId BlockHeap::Split(BlockId id, int64_t bytes) {
-  assert(0 < bytes && bytes < blocks_[id].bytes);
   Unindex(id);
+  const BlockId rest = CutOff(id, bytes);
+  Index(id);
+  Index(rest);
+  return rest;
+}
+
+void BlockHeap::Use(BlockId id, int64_t bytes) {
+  assert(blocks_[id].state == BlockState::kFree);
+  Unindex(id);
+  if (bytes < blocks_[id].bytes) Index(CutOff(id, bytes));
+  blocks_[id].state = BlockState::kUsed;
+  Index(id);
+}
+
+BlockId BlockHeap::CutOff(BlockId id, int64_t bytes) {
+  assert(0 < bytes && bytes < blocks_[id].bytes);
   Block rest = blocks_[id];
   rest.offset_bytes += bytes;
   rest.bytes -= bytes;
@@ -97,8 +112,6 @@ BlockId BlockHeap::Split(BlockId id, int64_t bytes) {
   if (rest.next.valid()) blocks_[rest.next].previous = rest_id;
   blocks_[id].bytes = bytes;
   blocks_[id].next = rest_id;
-  Index(id);
-  Index(rest_id);
   return rest_id;
 }
 

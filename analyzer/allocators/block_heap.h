@@ -54,6 +54,8 @@ class BlockHeap {
   // Cuts `id` after `bytes` (less than its size); both parts keep the state. Returns the second part. The parts are
   // to be told apart by SetState before anything else happens.
   BlockId Split(BlockId id, int64_t bytes);
+  // Marks the first `bytes` of the free block `id` as used; the rest, if any, stays a free block.
+  void Use(BlockId id, int64_t bytes);
   // Returns the block that `id` is afterwards: a free or unmapped block takes in its neighbours of the same state.
   BlockId SetState(BlockId id, BlockState state);
 
@@ -80,6 +82,7 @@ class BlockHeap {
   void Index(BlockId id);
   void Unindex(BlockId id);
   BlockId NewBlock(const Block& block);
+  BlockId CutOff(BlockId id, int64_t bytes);  // as Split, neither part being indexed
   void Absorb(BlockId id, BlockId next);  // `next` becomes part of `id`, neither being indexed
 
   IdVector<BlockId, Block> blocks_;

@@ -42,8 +42,8 @@ bool CudaAllocator::Alloc(int64_t id, int64_t bytes) {
   Pool& pool = PoolFor(rounded);
   const BlockId block = FindOrTake(pool, rounded);
   if (!block.valid()) return false;
-  if (ShouldSplit(pool, pool.heap[block].bytes, rounded)) pool.heap.Split(block, rounded);
-  pool.heap.SetState(block, BlockState::kUsed);
+  const int64_t block_bytes = pool.heap[block].bytes;
+  pool.heap.Use(block, ShouldSplit(pool, block_bytes, rounded) ? rounded : block_bytes);
   allocations_[id] = {pool.small, block};
   return true;
 }

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -25,10 +26,13 @@ namespace onnx_mem {
 struct ReplayOptions {
   std::string_view allocator = "pytorch";  // a row of Allocators()
   AllocatorOptions options = {};
-  int repetitions = 2;  // of the program; at least 1
+  int repetitions = 2;  // of the program; at least 1. One that ended where it began is not run once more
   // Replayed once before: step 1, in which optimizer state first appears in the optimizer's own step. What it leaves
   // behind of the fixed buffers (same name, category and size) is taken over, not allocated again. nullptr: none.
   const MemoryProgram* first_step = nullptr;
+  // Buffers behind those of the programs: what is asked for beside them, without a copy of a whole program.
+  std::span<const Buffer> more = {};
+  std::span<const Buffer> first_more = {};
   bool per_step = false;  // fill AllocatorUsage::steps
   bool addresses = false;  // fill AllocatorUsage::addresses
 };

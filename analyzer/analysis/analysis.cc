@@ -47,17 +47,18 @@ absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_st
   figures.peak_bytes = figures.timeline.peak_bytes;
   ReplayOptions options;
   options.allocator = workload.allocator;
-  options.first_step = first_step;
   options.addresses = workload.addresses;
   const bool libraries = ServesLibraries(workload.allocator);
-  MemoryProgram first_with, repeated_with;
+  std::vector<Buffer> workspaces, first_workspaces;
   if (libraries) {
-    repeated_with = WithLibraryWorkspace(repeated);
-    if (first_step != nullptr) first_with = WithLibraryWorkspace(*first_step);
-    if (first_step != nullptr) options.first_step = &first_with;
-    if (MatmulHandles(repeated) > 0) figures.workspace_bytes = kCublasWorkspaceBytes;
+    workspaces = LibraryWorkspaces(repeated);
+    if (first_step != nullptr) first_workspaces = LibraryWorkspaces(*first_step);
+    if (!workspaces.empty()) figures.workspace_bytes = kCublasWorkspaceBytes;
   }
-  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(libraries ? repeated_with : repeated, options));
+  options.first_step = first_step;
+  options.first_more = first_workspaces;
+  options.more = workspaces;
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(repeated, options));
   // A session's later runs are replayed as one block: no buffer has an address of its own there.
   if (&repeated == &figures.program) figures.addresses = usage.addresses;
   figures.addresses.resize(std::min(figures.addresses.size(), figures.program.buffers.size()));
@@ -272,25 +273,45 @@ Peak PeakOf(const RunFigures& figures) {
   return {figures.peak_bytes, in_forward};
 }
 
-absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, Analysis& analysis) {
+// Of a step that was enacted as `program`, without the optimizer.
+absl::StatusOr<RunFigures> StepFigures(MemoryProgram program, const std::vector<TrainedParameter>& trained,
+                                       const Workload& workload) {
+  RunFigures figures;
+  const MemoryProgram first = WithOptimizer(program, trained, workload.optimizer, /*first_step=*/true);
+  figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
+  figures.program = WithOptimizer(std::move(program), trained, workload.optimizer, /*first_step=*/false);
+  RETURN_IF_ERROR(FillFigures(workload, &first, figures.program, figures));
+  return figures;
+}
+
+absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, std::optional<Source>& source,
+                             Analysis& analysis) {
   Run run = workload.run;
   run.training = true;
-  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(graph, run));
+  ASSIGN_OR_RETURN(Lowered lowered, Prepare(graph, run, &source));
   ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(lowered, run));
   CopyModelFacts(enacted, analysis);
   analysis.end_of_forward_bytes = enacted.end_of_forward_bytes;
   analysis.saved_activation_bytes = enacted.saved_activation_bytes;
   analysis.backward_flops = enacted.backward_flops;
   analysis.recompute_flops = enacted.recompute_flops;
-  ASSIGN_OR_RETURN(RunFigures figures, TrainingFigures(enacted, workload));
+  const bool reads_lowered = workload.intervals || workload.keep_parts;
+  if (!reads_lowered) lowered = Lowered();
+  MemoryProgram program = workload.keep_parts ? enacted.program : std::move(enacted.program);
+  ASSIGN_OR_RETURN(RunFigures figures, StepFigures(std::move(program), Trained(enacted.parameters), workload));
   figures.at_least = IsLowerBound(analysis.diagnostics) || HasOpaqueBodies(analysis.diagnostics);
-  if (workload.training_bounds) {
+  if (workload.training_bounds && workload.intervals) {
     ASSIGN_OR_RETURN(const PeakBounds bounds,
-                     BoundTraining(graph, lowered, workload, PeakOf(figures), analysis.diagnostics));
+                     BoundTraining(graph, lowered, workload, PeakOf(figures), analysis.diagnostics, &source));
     SetBounds(bounds, figures);
   }
   WarnIfNothingIsTrained(run, enacted, analysis.diagnostics);
   FillAssumptions(workload, enacted, analysis);
+  if (workload.keep_parts) {
+    analysis.parts = std::make_shared<TrainingParts>();
+    analysis.parts->lowered = std::make_shared<const Lowered>(std::move(lowered));
+    analysis.parts->enacted = std::make_shared<const Enacted>(std::move(enacted));
+  }
   analysis.training = std::move(figures);
   return absl::OkStatus();
 }
@@ -305,19 +326,26 @@ std::optional<int64_t> ArenaBytes(const MemoryProgram& program) {
   return PackOffsets(ranges, {.alignment_bytes = kAlignmentBytes, .work = kWork}).height_bytes;
 }
 
-absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Analysis& analysis) {
+absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, std::optional<Source>& source,
+                              Analysis& analysis) {
   Run run = workload.run;
   run.training = false;
-  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(graph, run));
+  ASSIGN_OR_RETURN(Lowered lowered, Prepare(graph, run, &source));
   ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(lowered, run));
   if (workload.mode == Mode::kInference) {
     CopyModelFacts(enacted, analysis);
     FillInferenceAssumptions(workload, analysis);
   }
-  ASSIGN_OR_RETURN(RunFigures figures, InferenceFigures(graph, enacted, workload));
+  if (!workload.intervals) lowered = Lowered();
+  ASSIGN_OR_RETURN(RunFigures figures, InferenceFigures(graph, std::move(enacted.program), workload));
+  figures.at_least = IsLowerBound(analysis.diagnostics);
+  if (!workload.intervals) {
+    analysis.inference = std::move(figures);
+    return absl::OkStatus();
+  }
   if (!RunsSessions(workload.allocator)) {
     ASSIGN_OR_RETURN(const PeakBounds bounds,
-                     BoundInference(graph, lowered, run, PeakOf(figures), enacted.diagnostics));
+                     BoundInference(graph, lowered, run, PeakOf(figures), enacted.diagnostics, &source));
     SetBounds(bounds, figures);
   }
   const MemoryProgram planned = PlanStatically(graph);
@@ -325,7 +353,6 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
     figures.ideal_peak_bytes = ComputeTimeline(planned).peak_bytes;
     figures.ideal_arena_bytes = ArenaBytes(planned);
   }
-  figures.at_least = IsLowerBound(analysis.diagnostics);
   analysis.inference = std::move(figures);
   return absl::OkStatus();
 }
@@ -333,13 +360,7 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
 }  // namespace
 
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload) {
-  const std::vector<TrainedParameter> trained = Trained(enacted.parameters);
-  RunFigures figures;
-  const MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
-  figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
-  figures.program = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
-  RETURN_IF_ERROR(FillFigures(workload, &first, figures.program, figures));
-  return figures;
+  return StepFigures(enacted.program, Trained(enacted.parameters), workload);
 }
 
 int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
@@ -349,7 +370,8 @@ int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
 }
 
 absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowered, const Workload& workload,
-                                         Peak peak, std::vector<Diagnostic>& diagnostics) {
+                                         Peak peak, std::vector<Diagnostic>& diagnostics,
+                                         std::optional<Source>* source) {
   constexpr size_t kMostNodes = 20'000;  // a second's work
   if (graph.nodes.size() > kMostNodes) return PeakBounds{0, 0};  // not known
   Run asked = workload.run;
@@ -358,16 +380,17 @@ absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowe
     ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(other, run));
     return TrainingPeak(enacted, workload);
   };
-  return BoundPeak(graph, lowered, asked, peak, peak_of, diagnostics);
+  return BoundPeak(graph, lowered, asked, peak, peak_of, diagnostics, source);
 }
 
 absl::StatusOr<PeakBounds> BoundInference(const Graph& graph, const Lowered& lowered, const Run& run,
-                                          Peak peak, std::vector<Diagnostic>& diagnostics) {
+                                          Peak peak, std::vector<Diagnostic>& diagnostics,
+                                          std::optional<Source>* source) {
   const auto peak_of = [](const Lowered& other, const Run& asked) -> absl::StatusOr<int64_t> {
     ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(other, asked));
     return ComputeTimeline(enacted.program).peak_bytes;
   };
-  return BoundPeak(graph, lowered, run, peak, peak_of, diagnostics);
+  return BoundPeak(graph, lowered, run, peak, peak_of, diagnostics, source);
 }
 
 absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload,
@@ -378,8 +401,8 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
   MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
   MemoryProgram later = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
   if (ServesLibraries(workload.allocator)) {
-    first = WithLibraryWorkspace(first);
-    later = WithLibraryWorkspace(later);
+    first = WithLibraryWorkspace(std::move(first));
+    later = WithLibraryWorkspace(std::move(later));
   }
   ReplayOptions options;
   options.allocator = workload.allocator;
@@ -392,16 +415,15 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
                     usage.last_retries};
 }
 
-absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, const Enacted& enacted, const Workload& workload) {
+absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, MemoryProgram enacted, const Workload& workload) {
   RunFigures figures;
   if (RunsSessions(workload.allocator)) {
     figures.program = PlanSessionRun(graph);
     RETURN_IF_ERROR(VerifyProgram(figures.program));
     const MemoryProgram later = TracePattern(figures.program, IsTracedBySessions).program;
-    const MemoryProgram first = figures.program;
-    RETURN_IF_ERROR(FillFigures(workload, &first, later, figures));
+    RETURN_IF_ERROR(FillFigures(workload, &figures.program, later, figures));
   } else {
-    figures.program = enacted.program;
+    figures.program = std::move(enacted);
     RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures.program, figures));
   }
   return figures;
@@ -426,12 +448,21 @@ void GivePaths(const std::vector<Parameter>& parameters, Graph& graph) {
 
 absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& workload) {
   Analysis analysis;
+  std::optional<Source> source;
+  std::vector<Diagnostic> imported;
+  if (workload.keep_parts) imported = model.diagnostics;
   analysis.info = std::move(model.info);
   analysis.diagnostics = std::move(model.diagnostics);
   analysis.batch = workload.bindings.batch.value_or(analysis.info.file_batch);
   if (analysis.info.from_record) NoteIdleOptions(workload.run, analysis.diagnostics);
-  if (workload.mode != Mode::kInference) RETURN_IF_ERROR(AnalyzeTraining(model.graph, workload, analysis));
-  if (workload.mode != Mode::kTraining) RETURN_IF_ERROR(AnalyzeInference(model.graph, workload, analysis));
+  if (workload.mode != Mode::kInference) RETURN_IF_ERROR(AnalyzeTraining(model.graph, workload, source, analysis));
+  if (workload.mode != Mode::kTraining) RETURN_IF_ERROR(AnalyzeInference(model.graph, workload, source, analysis));
+  if (analysis.parts != nullptr) {
+    analysis.parts->bindings = workload.bindings;
+    analysis.parts->run = workload.run;
+    analysis.parts->run.training = true;
+    analysis.parts->model = std::make_shared<const ImportedModel>(ImportedModel{model.graph, analysis.info, imported});
+  }
   analysis.graph = std::move(model.graph);
   GivePaths(analysis.parameters, analysis.graph);
   return analysis;

@@ -4,6 +4,7 @@
 #define ONNX_MEM_ANALYZER_ANALYSIS_ANALYSIS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct Workload {
   std::string allocator = "pytorch";  // a row of analyzer/allocators
   bool training_bounds = false;       // measure too what the training peak may be, given what an export does not show
   bool addresses = false;             // tell too where the allocator puts every buffer, for pictures
+  bool keep_parts = false;            // leave in Analysis::parts what the figures of training were made from
+  bool intervals = true;              // false: no interval at all, and no runtime that plans ahead, as nobody reads them
 };
 
 // Figures of one run (training or inference) of one workload. Bytes.
@@ -58,6 +61,15 @@ struct RunFigures : PeakFigures {
   std::vector<int64_t> addresses;  // AllocatorUsage::addresses, by buffer; empty where they are not told
 };
 
+// What the figures of a training step were made from, for who goes on from there.
+struct TrainingParts {
+  Bindings bindings;
+  Run run;
+  std::shared_ptr<const ImportedModel> model;
+  std::shared_ptr<const Lowered> lowered;
+  std::shared_ptr<const Enacted> enacted;
+};
+
 struct Analysis {
   ModelInfo info;
   std::vector<Parameter> parameters;
@@ -76,6 +88,7 @@ struct Analysis {
   Graph graph;  // as imported: the file's tensors with their shapes
   std::vector<Diagnostic> diagnostics;
   std::vector<Diagnostic> plain_rewrites;  // of lower.h: for a check of the file
+  std::shared_ptr<TrainingParts> parts;          // with Workload::keep_parts
   std::vector<std::pair<std::string, std::string>> assumptions;  // ("optimizer", "adam"), ("loss", "cross-entropy")
 };
 
@@ -94,9 +107,11 @@ int64_t TrainingPeak(const Enacted& enacted, const Workload& workload);
 
 // The interval of that peak, and of an inference's (peak_bounds.h). `lowered` is Prepare(graph, run).
 absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowered, const Workload& workload,
-                                         Peak peak, std::vector<Diagnostic>& diagnostics);
+                                         Peak peak, std::vector<Diagnostic>& diagnostics,
+                                         std::optional<Source>* source = nullptr);
 absl::StatusOr<PeakBounds> BoundInference(const Graph& graph, const Lowered& lowered, const Run& run,
-                                          Peak peak, std::vector<Diagnostic>& diagnostics);
+                                          Peak peak, std::vector<Diagnostic>& diagnostics,
+                                          std::optional<Source>* source = nullptr);
 
 // The same step on a card that has no more than `device_bytes` for the process (or with
 // set_per_process_memory_fraction): where memory runs out, the allocator gives back what it has cached and tries again.
@@ -110,7 +125,7 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
                                                          int64_t device_bytes);
 
 // The same for an inference of `graph` that was enacted; without what a runtime that plans ahead would need.
-absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, const Enacted& enacted, const Workload& workload);
+absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, MemoryProgram enacted, const Workload& workload);
 
 }  // namespace onnx_mem
 

@@ -152,7 +152,7 @@ absl::Status SumFlops(const MemoryProgram& program, Enacted& result) {
   for (const Step& step : program.steps) {
     if (step.flops > kMost - total) {
       return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
-                         absl::StrCat("with step '", step.op, "' there are more operations to count than any run has"),
+                         absl::StrCat("with step '", step.op.str(), "' there are more operations to count than any run has"),
                          {"try: a smaller --batch, --dim or --input"});
     }
     total += step.flops;
@@ -362,14 +362,18 @@ absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
 
 }  // namespace
 
-absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run) {
+absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optional<Source>* source) {
   if (graph.record != nullptr) {
     ASSIGN_OR_RETURN(Lowered lowered, LowerRecord(*graph.record, run));
     RETURN_IF_ERROR(SettleShapes(lowered));
     RETURN_IF_ERROR(AddLora(lowered, run));
     return lowered;
   }
-  ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, run));
+  std::optional<Source> own;
+  std::optional<Source>& found = source != nullptr ? *source : own;
+  if (!found) found = SourceOf(graph);
+  ASSIGN_OR_RETURN(Lowered lowered, Lower(*found, run));
+  own.reset();
   RETURN_IF_ERROR(SettleShapes(lowered));
   // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
   lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kLocals);

@@ -4,6 +4,7 @@
 #define ONNX_MEM_ANALYZER_ANALYSIS_ENACT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/program.h"
 #include "analyzer/prepare/lower.h"
+#include "analyzer/prepare/source.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -56,7 +58,8 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
 // The same in two halves, so that many runs that differ in checkpoint segments alone (a planner's) lower the graph
 // once: Enact(graph, run) == EnactLowered(*Prepare(graph, run), run). `run` may differ between the halves in
 // `segments`, `checkpointed`, `freeze`, `requires_grad`, `hold` and `loss`; everything else is settled by Prepare.
-absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run);
+// `source`, where given, is filled by the first call for a graph (empty before) and read by the next ones.
+absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optional<Source>* source = nullptr);
 absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
 
 // What a planner that may run anything again must know beside the program: which buffers each node of the forward reads

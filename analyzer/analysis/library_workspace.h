@@ -4,6 +4,7 @@
 #define ONNX_MEM_ANALYZER_ANALYSIS_LIBRARY_WORKSPACE_H_
 
 #include <string_view>
+#include <vector>
 
 #include "analyzer/memory/program.h"
 
@@ -12,8 +13,10 @@ namespace onnx_mem {
 // True if the libraries take their workspaces from this allocator.
 bool ServesLibraries(std::string_view allocator);
 
-// `program` with a workspace for each matrix product.
-MemoryProgram WithLibraryWorkspace(const MemoryProgram& program);
+// A workspace for each matrix product of `program`.
+std::vector<Buffer> LibraryWorkspaces(const MemoryProgram& program);
+// `program` with them.
+MemoryProgram WithLibraryWorkspace(MemoryProgram program);
 
 }  // namespace onnx_mem
 

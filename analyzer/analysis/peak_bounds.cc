@@ -36,8 +36,15 @@ std::string RangeText(const std::vector<Measured>& others, int64_t peak_bytes) {
 
 class Bounds {
  public:
-  Bounds(const Graph& graph, const Lowered& lowered, const Run& run, Peak peak, PeakOfLowered peak_of)
-      : graph_(graph), lowered_(lowered), run_(run), peak_(peak), peak_bytes_(peak.bytes), peak_of_(peak_of) {}
+  Bounds(const Graph& graph, const Lowered& lowered, const Run& run, Peak peak, PeakOfLowered peak_of,
+         std::optional<Source>* source)
+      : graph_(graph),
+        lowered_(lowered),
+        run_(run),
+        peak_(peak),
+        peak_bytes_(peak.bytes),
+        peak_of_(peak_of),
+        source_(source) {}
 
   absl::Status Take(const Assumption& row, std::vector<Diagnostic>& diagnostics) {
     if (!(run_.training ? row.training : row.inference)) return absl::OkStatus();
@@ -111,7 +118,7 @@ class Bounds {
     }
     std::optional<Lowered> other;
     if (anew) {
-      ASSIGN_OR_RETURN(other, Prepare(graph_, run));
+      ASSIGN_OR_RETURN(other, Prepare(graph_, run, source_));
     } else if (edits) {
       other = lowered_;
     }
@@ -135,6 +142,7 @@ class Bounds {
   const Peak peak_;
   const int64_t peak_bytes_;
   PeakOfLowered peak_of_;
+  std::optional<Source>* source_;
   int64_t lowest_ = peak_bytes_;
   int64_t highest_ = peak_bytes_;
   Alternatives less_, more_;
@@ -143,9 +151,10 @@ class Bounds {
 }  // namespace
 
 absl::StatusOr<PeakBounds> BoundPeak(const Graph& graph, const Lowered& lowered, const Run& run, Peak peak,
-                                     PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics) {
+                                     PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics,
+                                     std::optional<Source>* source) {
   if (lowered.recorded) return PeakBounds{peak.bytes, peak.bytes};  // nothing is open
-  Bounds bounds(graph, lowered, run, peak, peak_of);
+  Bounds bounds(graph, lowered, run, peak, peak_of, source);
   for (const Assumption& row : Assumptions()) RETURN_IF_ERROR(bounds.Take(row, diagnostics));
   return bounds.Join();
 }

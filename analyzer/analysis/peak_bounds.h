@@ -4,6 +4,7 @@
 #define ONNX_MEM_ANALYZER_ANALYSIS_PEAK_BOUNDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -11,6 +12,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/graph/lowered.h"
+#include "analyzer/prepare/source.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -31,9 +33,10 @@ struct Peak {
 // The interval of the peak of `run` (training or inference), `peak` within it. `lowered` is Prepare(graph, run).
 // `diagnostics` are those that the model gave: each that is about something lost is told in a line of its details what
 // the training peak is the other way, and is a warning where something as likely as what was counted moves it by more
-// than 1 %.
+// than 1 %. `source`: as for Prepare.
 absl::StatusOr<PeakBounds> BoundPeak(const Graph& graph, const Lowered& lowered, const Run& run, Peak peak,
-                                     PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics);
+                                     PeakOfLowered peak_of, std::vector<Diagnostic>& diagnostics,
+                                     std::optional<Source>* source = nullptr);
 
 }  // namespace onnx_mem
 

@@ -50,7 +50,7 @@ bool IsIn(const Step& step, const MeasuredTime& time) {
   if (!time.is_module) return step.node == time.place;
   return time.place.empty() || step.module == time.place ||
          (step.module.size() > time.place.size() && step.module.starts_with(time.place) &&
-          step.module[time.place.size()] == '.');
+          step.module.str()[time.place.size()] == '.');
 }
 
 // The larger, the closer to one operator.

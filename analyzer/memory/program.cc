@@ -30,10 +30,10 @@ std::string_view NameOf(Category category) {
 absl::Status VerifyProgram(const MemoryProgram& program) {
   int64_t total_bytes = 0;
   for (const Buffer& buffer : program.buffers) {
-    if (buffer.bytes < 0) return absl::InternalError(absl::StrCat("buffer '", buffer.name, "' has a negative size"));
+    if (buffer.bytes < 0) return absl::InternalError(absl::StrCat("buffer '", buffer.name.str(), "' has a negative size"));
     if (!program.steps.contains(buffer.begin) || buffer.end <= buffer.begin ||
         static_cast<size_t>(buffer.end.value()) > program.steps.size()) {
-      return absl::InternalError(absl::StrCat("buffer '", buffer.name, "' has no valid life: [", buffer.begin.value(),
+      return absl::InternalError(absl::StrCat("buffer '", buffer.name.str(), "' has no valid life: [", buffer.begin.value(),
                                               ", ", buffer.end.value(), ") of ", program.steps.size(), " steps"));
     }
     std::optional<int64_t> sum = CheckedAdd(total_bytes, buffer.bytes);
@@ -51,14 +51,14 @@ std::string DumpProgram(const MemoryProgram& program) {
   const Timeline timeline = ComputeTimeline(program);
   for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
     const Step& step = program.steps[id];
-    absl::StrAppend(&out, id.value(), " ", std::string(NameOf(step.phase)), " ", step.op,
-                    step.node.empty() ? "" : " " + step.node, step.recompute ? " again" : "", " ",
+    absl::StrAppend(&out, id.value(), " ", std::string(NameOf(step.phase)), " ", step.op.str(),
+                    step.node.empty() ? "" : " " + step.node.str(), step.recompute ? " again" : "", " ",
                     timeline.live_bytes[static_cast<size_t>(id.value())], "\n");
   }
   for (const Buffer& buffer : program.buffers) {
-    absl::StrAppend(&out, buffer.name, " ", std::string(NameOf(buffer.category)), " ", buffer.bytes, " [",
+    absl::StrAppend(&out, buffer.name.str(), " ", std::string(NameOf(buffer.category)), " ", buffer.bytes, " [",
                     buffer.begin.value(), ", ", buffer.end.value(), ")",
-                    buffer.kept_by.empty() ? "" : " " + buffer.kept_by, "\n");
+                    buffer.kept_by.empty() ? "" : " " + buffer.kept_by.str(), "\n");
   }
   return out;
 }

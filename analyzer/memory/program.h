@@ -22,6 +22,7 @@
 #include "analyzer/graph/ids.h"
 #include "analyzer/graph/dtype.h"
 #include "analyzer/graph/shape.h"
+#include "analyzer/graph/shared_text.h"
 
 namespace onnx_mem {
 
@@ -49,9 +50,9 @@ std::string_view NameOf(Category category);  // "parameters", ...
 using BytesByCategory = std::array<int64_t, kNumCategories>;
 
 struct Step {
-  std::string op;      // framework operator: "convolution", "addmm"
-  std::string node;    // node of the ONNX file that it comes from, or ""
-  std::string module;  // module path, "" for the root
+  SharedText op;       // framework operator: "convolution", "addmm"
+  SharedText node;     // node of the ONNX file that it comes from, or ""
+  SharedText module;   // module path, "" for the root
   Phase phase = Phase::kForward;
   bool recompute = false;  // a second run under checkpointing
   int64_t flops = 0;       // multiply-add counts 2
@@ -62,15 +63,15 @@ struct Step {
 };
 
 struct Buffer {
-  std::string name;  // tensor of the file where there is one, else what it is ("grad of x")
+  SharedText name;   // tensor of the file where there is one, else what it is ("grad of x")
   Category category = Category::kTransientActivations;
   int64_t bytes = 0;
   StepId begin;
   StepId end;           // one past the last step at which it is alive
-  std::string kept_by;  // who holds it longest: "saved by conv2 for its weight gradient"; "" for ordinary use
+  SharedText kept_by;   // who holds it longest: "saved by conv2 for its weight gradient"; "" for ordinary use
   Dims dims;
   DType dtype = DType::kUnknown;
-  std::string module;   // of the node that made it
+  SharedText module;    // of the node that made it
   bool assumed = false;  // made by an operator without a rule
   friend bool operator==(const Buffer&, const Buffer&) = default;
 };

@@ -173,8 +173,8 @@ class SessionPlanner {
     buffer.dims = tensor.shape.dims;
     buffer.dtype = tensor.dtype;
     buffer.assumed = !bytes.has_value() || tensor.upper_bound;
-    const size_t dot = buffer.name.rfind('.');
-    if (fixed && dot != std::string::npos) buffer.module = buffer.name.substr(0, dot);
+    const size_t dot = tensor.name.rfind('.');
+    if (fixed && dot != std::string::npos) buffer.module = tensor.name.substr(0, dot);
     if (!fixed && tensor.producer.valid()) buffer.module = graph_.nodes[tensor.producer].module;
     if (is_output_[id]) buffer.kept_by = "output of the graph";
     return buffer;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -13,14 +12,10 @@
 #include "analyzer/lower/draft/draft.h"
 #include "analyzer/lower/draft/dtype_change.h"
 #include "analyzer/lower/draft/inplace_form.h"
-#include "analyzer/lower/facts/exporter_rules.h"
-#include "analyzer/lower/facts/generated_weights.h"
 #include "analyzer/lower/facts/lost_tensors.h"
-#include "analyzer/lower/facts/merged_weights.h"
 #include "analyzer/lower/facts/parameter_paths.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/facts/scopes.h"
-#include "analyzer/lower/facts/training_form.h"
 #include "analyzer/lower/operators/ops.h"
 #include "analyzer/lower/operators/residence.h"
 #include "analyzer/lower/operators/site.h"
@@ -46,13 +41,12 @@ absl::Status LacksInput(const Node& node, NodeId id, int input) {
                      absl::StrCat("node ", name, " (", node.op, "): input ", input, " is missing"));
 }
 
-absl::Status LowerNodes(Lowering& lowering) {
-  ScopeReader scopes(lowering.source);
+absl::Status LowerNodes(const IdVector<NodeId, CallScope>& scopes, Lowering& lowering) {
   for (NodeId id(0); lowering.source.nodes.contains(id); id = NodeId(id.value() + 1)) {
     const Node& node = lowering.source.nodes[id];
     if (!lowering.residence.runs[id] || node.op == "Constant") continue;
     const TableRow* row = FindRow(node);
-    Site site(lowering, id, row, scopes.Of(node));
+    Site site(lowering, id, row, scopes[id]);
     const int missing = row == nullptr ? -1 : MissingInput(*row, node);
     if (missing >= 0 && lowering.source.opset > 0) return LacksInput(node, id, missing);
     const bool unknown = row == nullptr || (missing >= 0 && !row->domain.empty());
@@ -203,20 +197,18 @@ void AssumeSourceLines(const Draft& draft, std::vector<std::string>& assumptions
 
 }  // namespace
 
-absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run, std::span<const Rewrite> rewrites) {
+absl::StatusOr<Lowered> Lower(const Graph& graph, const Run& run, std::span<const Rewrite> rewrites) {
+  return Lower(SourceOf(graph), run, rewrites);
+}
+
+absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<const Rewrite> rewrites) {
   RETURN_IF_ERROR(CheckRewriteNames(run.disabled_rewrites));
-  const LostTensors lost = FindLostTensors(source);
-  const Graph& whole = lost.graph ? *lost.graph : source;
-  const std::optional<Graph> with_weights = StoreGeneratedWeights(whole);
-  const Graph& stored = with_weights ? *with_weights : whole;
-  const std::optional<Graph> split = SplitMergedWeights(stored);
-  const Graph& graph = split ? *split : stored;
-  const Residence residence = FindResidence(graph);
+  const Graph& graph = source.graph();
   Draft draft(graph);
   if (run.dtype) ChangeDtype(draft, *run.dtype);
-  Lowering lowering{graph, run, residence, draft};
-  lowering.training_form = IsTrainingForm(graph);
-  RETURN_IF_ERROR(LowerNodes(lowering));
+  Lowering lowering{graph, run, source.residence, draft};
+  lowering.training_form = source.training_form;
+  RETURN_IF_ERROR(LowerNodes(source.scopes, lowering));
   Lowered lowered;
   draft.RemoveUnread();
   ApplyRewrites(lowering, rewrites, lowered);
@@ -232,8 +224,9 @@ absl::StatusOr<Lowered> Lower(const Graph& source, const Run& run, std::span<con
   // What the file does not show comes before what it showed in pieces.
   lowered.diagnostics.insert(lowered.diagnostics.begin(), std::make_move_iterator(lowering.diagnostics.begin()),
                              std::make_move_iterator(lowering.diagnostics.end()));
-  for (Diagnostic& d : CheckExporterRules(source)) lowered.diagnostics.push_back(std::move(d));
-  ReportLostTensors(lost, lowered);
+  lowered.diagnostics.insert(lowered.diagnostics.end(), source.exporter_findings.begin(),
+                             source.exporter_findings.end());
+  ReportLostTensors(source.lost, lowered);
   ReportAssumed(lowering, lowered.diagnostics);
   Draft::Finished finished = std::move(draft).Finish();
   lowered.graph = std::move(finished.graph);

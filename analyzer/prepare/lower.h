@@ -9,6 +9,7 @@
 #include "analyzer/graph/graph.h"
 #include "analyzer/graph/lowered.h"
 #include "analyzer/prepare/rewrites.h"
+#include "analyzer/prepare/source.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -18,6 +19,8 @@ namespace onnx_mem {
 // `rewrites`: in this order, for tests of it.
 // Errors: InvalidArgument "unknown-rewrite" for a name in run.disabled_rewrites.
 absl::StatusOr<Lowered> Lower(const Graph& graph, const Run& run, std::span<const Rewrite> rewrites = AllRewrites());
+absl::StatusOr<Lowered> Lower(const Source& source, const Run& run,
+                              std::span<const Rewrite> rewrites = AllRewrites());
 
 }  // namespace onnx_mem
 

@@ -60,14 +60,14 @@ struct Sweep {
 };
 
 absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, const Options& options,
-                                     const Clock& clock) {
+                                     const Clock* clock) {
   std::vector<std::optional<int64_t>> batches(options.batches.begin(), options.batches.end());
   if (batches.empty()) batches.push_back(std::nullopt);
   Sweep sweep;
   for (const std::optional<int64_t>& batch : batches) {
     workload.bindings.batch = batch;
     ASSIGN_OR_RETURN(Analysis analysis, Analyze(file, workload));
-    RunSummary run = Summarize(analysis, &clock);
+    RunSummary run = Summarize(analysis, clock);
     if (options.plan) run.recompute_flops = analysis.recompute_flops;
     sweep.runs.push_back(std::move(run));
     if (!sweep.first) sweep.first = std::make_shared<Analysis>(std::move(analysis));
@@ -92,6 +92,11 @@ bool WantsAdvice(const Options& options) {
          !FormatNamed(options.format)->one_run;
 }
 
+// Nothing of the run is shown or judged but the bytes on the device.
+bool WantsBytesAlone(const Options& options) {
+  return options.quiet && !options.strict && options.exports.empty() && options.cost_file.empty();
+}
+
 // Advice takes some forty enactments, and the checkpoints of a plan: two seconds for a graph of this size.
 bool IsTooLargeForAdvice(const Graph& graph) {
   constexpr size_t kMostNodes = 16'000;
@@ -107,12 +112,13 @@ Diagnostic NoAdviceNote(const Graph& graph) {
 }
 
 // What would save most of the run that answers. Advice is no reason to fail: nothing is said where it cannot be had.
-Table SavingsOf(const ModelFile& file, Workload workload, const Options& options, const Gpu* card) {
+Table SavingsOf(const ModelFile& file, Workload workload, const Options& options, const Gpu* card,
+                const std::shared_ptr<const TrainingParts>& known) {
   constexpr int64_t kPlanIterations = 12;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   workload.bindings = WithBatchOption(file, workload.bindings);
   if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
-  Meter meter(file);
+  Meter meter = known != nullptr ? Meter(file, *known) : Meter(file);
   const auto savings = RankSavings(meter, workload, {card, kPlanIterations});
   return savings.ok() ? SavingsTable(*savings) : Table{};
 }
@@ -126,14 +132,20 @@ absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options) {
 
 absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels& open) {
   Workload workload = options.workload;
-  workload.training_bounds = true;
+  const bool bytes_alone = WantsBytesAlone(options);
+  workload.training_bounds = !bytes_alone;
+  workload.intervals = !bytes_alone;
+  workload.keep_parts = WantsAdvice(options);
   workload.addresses = options.batches.size() <= 1 && DrawsSteps(options);
   if (options.plan) workload.run.segments = *options.plan;
   ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(options.gpu));
   ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsWith(options, local));
-  ASSIGN_OR_RETURN(const Clock clock, ClockOf(options, local ? &local->gpu : nullptr));
+  Clock clock;
+  if (!bytes_alone || !options.gpu.empty()) {
+    ASSIGN_OR_RETURN(clock, ClockOf(options, local ? &local->gpu : nullptr));
+  }
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
-  ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(*file, workload, options, clock));
+  ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(*file, workload, options, bytes_alone ? nullptr : &clock));
 
   RETURN_IF_ERROR(CheckNames(options.workload.run, sweep.first->graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, *sweep.first));
@@ -158,6 +170,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels&
   request.verbose = options.verbose;
   request.limits = limits;
   request.clock = &clock;
+  request.figures_alone = bytes_alone;
   if (!options.exports.empty()) {
     request.every_table = true;
     request.top = 0;
@@ -172,8 +185,9 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels&
   if (drawn && workload.addresses) std::get<AnalyzePart>(answer.report.part).analysis = sweep.first;
   answer.yes = WithinLimits(answer.report.runs, limits);
   if (!advise) return answer;
-  answer.savings = [file, workload, options, card = FindGpu(local ? local->gpu.name : options.gpu)] {
-    return SavingsOf(*file, workload, options, card.ok() ? &*card : nullptr);
+  answer.savings = [file, workload, options, card = FindGpu(local ? local->gpu.name : options.gpu),
+                    known = std::shared_ptr<const TrainingParts>(sweep.first->parts)] {
+    return SavingsOf(*file, workload, options, card.ok() ? &*card : nullptr, known);
   };
   return answer;
 }

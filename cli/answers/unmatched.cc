@@ -28,8 +28,8 @@ absl::Status CheckName(std::string_view option, Code code, const std::string& na
 std::set<std::string> ModulesOf(const MemoryProgram& program) {
   std::set<std::string> modules;
   for (const Step& step : program.steps) {
-    for (size_t end = step.module.find('.'); end != std::string::npos; end = step.module.find('.', end + 1)) {
-      modules.insert(step.module.substr(0, end));
+    for (size_t end = step.module.str().find('.'); end != std::string::npos; end = step.module.str().find('.', end + 1)) {
+      modules.insert(step.module.str().substr(0, end));
     }
     if (!step.module.empty()) modules.insert(step.module);
   }

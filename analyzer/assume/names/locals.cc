@@ -122,7 +122,14 @@ std::vector<int32_t> Locals::ReadingUnits(TensorId id, const Home& home) const {
 // The one value that the unit which ends at `unit_end` hands to the frame at `depth`; invalid if none or several.
 TensorId Locals::OnlyResult(int32_t unit_end, size_t depth) const {
   const int32_t call = calls_.UnitCall(unit_end, depth);
-  const int32_t begin = call < 0 ? unit_end : calls_.span(call).begin;
+  if (call < 0) return OnlyResultFrom(unit_end, unit_end);
+  const std::pair<int32_t, int32_t> unit(calls_.span(call).begin, unit_end);
+  const auto known = only_results_.find(unit);
+  if (known != only_results_.end()) return known->second;
+  return only_results_.emplace(unit, OnlyResultFrom(unit.first, unit_end)).first->second;
+}
+
+TensorId Locals::OnlyResultFrom(int32_t begin, int32_t unit_end) const {
   TensorId result;
   for (int32_t i = begin; i <= unit_end; ++i) {
     for (TensorId output : graph_.nodes[NodeId(i)].outputs) {

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "analyzer/assume/names/calls.h"
 #include "analyzer/graph/graph.h"
 
@@ -61,6 +62,7 @@ class Locals {
   // The units of `home` that read `id`, each once, in order: nodes of its own code by index, calls by their last node.
   std::vector<int32_t> ReadingUnits(TensorId id, const Home& home) const;
   TensorId OnlyResult(int32_t unit_end, size_t depth) const;
+  TensorId OnlyResultFrom(int32_t begin, int32_t unit_end) const;
   bool IsTurnedForProduct(TensorId id, int32_t product) const;
   bool StandsInProduct(TensorId id, int32_t product) const;
   bool IsExponentiated(TensorId id) const;
@@ -128,6 +130,7 @@ class Locals {
   std::set<int32_t> naming_frames_;                          // functions that read a value long after it was made
   std::set<Round> collected_;                                // whose results may all be in a list
   std::set<TensorId> popped_;                       // skips that a stack hands out once
+  mutable absl::flat_hash_map<std::pair<int32_t, int32_t>, TensorId> only_results_;  // by first and last node of a call
 };
 
 }  // namespace onnx_mem::names

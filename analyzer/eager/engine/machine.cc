@@ -129,11 +129,12 @@ NodeRef Machine::MakeNode(std::string_view name, const std::vector<TensorRef>& a
 
 void Machine::SetOrigin(const Node* origin) {
   origin_ = origin;
-  if (origin != nullptr) {
-    recorder_.SetNode(origin->name, origin->module);
-  } else {
-    recorder_.SetNode("", "");
-  }
+  if (origin == nullptr) return recorder_.SetNode({}, {});
+  OriginTexts& texts = origin_texts_[origin];
+  if (texts.node.empty()) texts.node = origin->name;
+  if (texts.module.empty()) texts.module = last_module_ == origin->module ? last_module_ : SharedText(origin->module);
+  last_module_ = texts.module;
+  recorder_.SetNode(texts.node, texts.module);
 }
 
 // "conv layer1.0.conv2 for its weight gradient".
@@ -150,6 +151,10 @@ std::string Machine::Saver(int32_t index, const TensorRef& t) {
   return absl::StrCat(who, product ? " for its operands' gradients" : " for its gradient");
 }
 
+void Machine::MarkSaved(int32_t index, const TensorRef& t) {
+  if (!recorder_.IsSaved(t->storage->buffer)) recorder_.MarkSaved(t->storage->buffer, Saver(index, t));
+}
+
 void Machine::Save(int32_t index, const TensorRef& t) {
   SavedTensor saved;
   if (t == nullptr) {
@@ -159,7 +164,7 @@ void Machine::Save(int32_t index, const TensorRef& t) {
   if (recomputing_ >= 0) {
     Segment& seg = segment(recomputing_);
     seg.tensors.push_back(Alias(t, t->dims, t->strides, t->is_view));
-    recorder_.MarkSaved(t->storage->buffer, Saver(index, t));
+    MarkSaved(index, t);
     if (static_cast<int32_t>(seg.tensors.size()) == seg.slots) throw StopRecomputation{};
     return;
   }
@@ -171,15 +176,13 @@ void Machine::Save(int32_t index, const TensorRef& t) {
   } else {
     // A saved variable holds a detached alias: the storage, not the tensor with its history.
     saved.tensor = Alias(t, t->dims, t->strides, t->is_view);
-    recorder_.MarkSaved(t->storage->buffer, Saver(index, t));
+    MarkSaved(index, t);
   }
   node(index).saved.push_back(std::move(saved));
 }
 
 void Machine::AccumulateGrad(const TensorRef& parameter, TensorRef grad) {
-  auto it = std::find_if(gradients_.begin(), gradients_.end(),
-                         [&](const auto& entry) { return entry.first == parameter.get(); });
-  if (it != gradients_.end()) {  // accumulated in place; `grad` goes
+  if (!with_gradient_.insert(parameter.get()).second) {  // accumulated in place; `grad` goes
     BeginStep("add_");
     recorder_.AddMovedBytes(3 * DenseBytes(grad->dims, grad->dtype));
     return;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "analyzer/eager/engine/autograd.h"
 #include "analyzer/eager/engine/recorder.h"
 #include "analyzer/eager/engine/tensor.h"
@@ -95,6 +96,7 @@ class Machine {
   void AccumulateGrad(const TensorRef& parameter, TensorRef grad);
   // `parameter` has a gradient from an earlier micro-step: what arrives is added to it in place.
   void HasGradient(const TensorRef& parameter, TensorRef grad) {
+    with_gradient_.insert(parameter.get());
     gradients_.emplace_back(parameter.get(), std::move(grad));
   }
   const std::vector<std::pair<EagerTensor*, TensorRef>>& gradients() const { return gradients_; }
@@ -129,6 +131,7 @@ class Machine {
  private:
   // Who saves `t` for the autograd node, and what for.
   std::string Saver(int32_t index, const TensorRef& t);
+  void MarkSaved(int32_t index, const TensorRef& t);
   void Recompute(int32_t index);
   TensorRef TakeKept(std::string_view op);
   void Keep(std::string_view op, const TensorRef& t);
@@ -138,7 +141,14 @@ class Machine {
   std::deque<AutogradNode> nodes_;
   absl::flat_hash_map<const EagerTensor*, int32_t> accumulators_;
   std::vector<std::pair<EagerTensor*, TensorRef>> gradients_;
+  absl::flat_hash_set<const EagerTensor*> with_gradient_;
   const Node* origin_ = nullptr;
+  struct OriginTexts {
+    SharedText node;
+    SharedText module;
+  };
+  absl::flat_hash_map<const Node*, OriginTexts> origin_texts_;  // of a node's steps and buffers, forward and backward
+  SharedText last_module_;                                      // nodes of one module follow each other
   bool grad_enabled_ = true;
   bool counts_numbers_ = true;
   std::deque<Segment> segments_;

@@ -9,11 +9,19 @@ Category CategoryOf(Phase phase) {
   return phase == Phase::kBackward ? Category::kActivationGradients : Category::kTransientActivations;
 }
 
+constexpr std::string_view kSaved = "saved by ";
+
 }  // namespace
+
+SharedText Recorder::Shared(std::string_view text) {
+  const absl::string_view key(text.data(), text.size());
+  const auto known = texts_.find(key);
+  return known != texts_.end() ? known->second : texts_.emplace(key, text).first->second;
+}
 
 void Recorder::BeginStep(std::string_view op, int64_t flops) {
   Step step = context_;
-  step.op = op;
+  step.op = Shared(op);
   step.flops = flops;
   program_.steps.Add(std::move(step));
 }
@@ -45,10 +53,10 @@ std::shared_ptr<Storage> Recorder::Allocate(int64_t bytes, const Dims& dims, DTy
   return std::make_shared<Storage>(this, id, bytes);
 }
 
-std::shared_ptr<Storage> Recorder::AllocateStatic(Category category, std::string_view name, int64_t bytes,
-                                                  const Dims& dims, DType dtype) {
+std::shared_ptr<Storage> Recorder::AllocateStatic(Category category, SharedText name, int64_t bytes, const Dims& dims,
+                                                  DType dtype) {
   Buffer buffer;
-  buffer.name = name;
+  buffer.name = std::move(name);
   buffer.category = category;
   buffer.bytes = bytes;
   buffer.begin = StepId(0);
@@ -67,20 +75,24 @@ void Recorder::Free(BufferId id) {
 }
 
 void Recorder::SetName(BufferId id, std::string_view name) {
-  std::string& current = program_.buffers[id].name;
+  SharedText& current = program_.buffers[id].name;
   if (current.empty()) current = name;
+}
+
+bool Recorder::IsSaved(BufferId id) const {
+  const Buffer& buffer = program_.buffers[id];
+  return buffer.category != Category::kTransientActivations && buffer.kept_by.starts_with(kSaved);
 }
 
 void Recorder::MarkSaved(BufferId id, std::string_view by) {
   Buffer& buffer = program_.buffers[id];
   if (buffer.category == Category::kTransientActivations) buffer.category = Category::kSavedActivations;
-  constexpr std::string_view kSaved = "saved by ";
   if (!buffer.kept_by.starts_with(kSaved)) buffer.kept_by = absl::StrCat(std::string(kSaved), std::string(by));
 }
 
 void Recorder::MarkHeld(BufferId id, std::string_view why) {
-  std::string& kept_by = program_.buffers[id].kept_by;
-  if (kept_by.empty()) kept_by = why;
+  SharedText& kept_by = program_.buffers[id].kept_by;
+  if (kept_by.empty()) kept_by = Shared(why);
 }
 
 MemoryProgram Recorder::Finish() {

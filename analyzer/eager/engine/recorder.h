@@ -7,7 +7,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "analyzer/eager/engine/tensor.h"
 #include "analyzer/memory/program.h"
 
@@ -17,16 +19,14 @@ class Recorder {
  public:
   // Context of the steps that follow.
   void SetPhase(Phase phase) { context_.phase = phase; }
-  void SetNode(std::string_view node, std::string_view module) {
-    context_.node = node;
-    context_.module = module;
+  void SetNode(SharedText node, SharedText module) {
+    context_.node = std::move(node);
+    context_.module = std::move(module);
   }
   void SetRecompute(bool recompute) { context_.recompute = recompute; }
   void SetAssumed(bool assumed) { assumed_ = assumed; }
   Phase phase() const { return context_.phase; }
   bool recompute() const { return context_.recompute; }
-  const std::string& node() const { return context_.node; }
-  const std::string& module() const { return context_.module; }
 
   // The framework dispatches `op`. Buffers allocated until the next step belong to it.
   void BeginStep(std::string_view op, int64_t flops = 0);
@@ -39,7 +39,7 @@ class Recorder {
   // A dense buffer of the current step; its category follows from the phase.
   std::shared_ptr<Storage> Allocate(int64_t bytes, const Dims& dims, DType dtype);
   // A buffer that is there before the first step and stays to the last (parameters, buffers, inputs).
-  std::shared_ptr<Storage> AllocateStatic(Category category, std::string_view name, int64_t bytes, const Dims& dims,
+  std::shared_ptr<Storage> AllocateStatic(Category category, SharedText name, int64_t bytes, const Dims& dims,
                                           DType dtype);
 
   void Free(BufferId id);
@@ -49,8 +49,10 @@ class Recorder {
   // An autograd node saved it: a forward buffer becomes a saved activation. `by` says who and what for. The first
   // that saves is the last that lets go, since backward runs the other way.
   void MarkSaved(BufferId id, std::string_view by);
+  bool IsSaved(BufferId id) const;
   // Something else than an operator keeps it: `why`, unless an autograd node does as well.
   void MarkHeld(BufferId id, std::string_view why);
+  bool IsHeld(BufferId id) const { return !program_.buffers[id].kept_by.empty(); }
 
   StepId current_step() const { return StepId(static_cast<int32_t>(program_.steps.size()) - 1); }
   const MemoryProgram& program() const { return program_; }
@@ -60,8 +62,11 @@ class Recorder {
   MemoryProgram Finish();
 
  private:
+  SharedText Shared(std::string_view text);
+
   MemoryProgram program_;
   Step context_;
+  absl::flat_hash_map<std::string, SharedText> texts_;  // that come again and again: operators, reasons
   int64_t live_bytes_ = 0;
   bool assumed_ = false;
   bool finished_ = false;

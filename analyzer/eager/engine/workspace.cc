@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace onnx_mem {
 namespace {
@@ -13,21 +14,28 @@ bool IsProduct(const Step& step) { return std::find(kProducts.begin(), kProducts
 
 }  // namespace
 
-MemoryProgram WithMatmulWorkspace(const MemoryProgram& program, int64_t bytes) {
-  MemoryProgram with = program;
+std::vector<Buffer> MatmulWorkspaces(const MemoryProgram& program, int64_t bytes) {
+  const SharedText name = "cuBLAS workspace";
+  std::vector<Buffer> workspaces;
+  workspaces.reserve(static_cast<size_t>(std::count_if(program.steps.begin(), program.steps.end(), IsProduct)));
   for (StepId step(0); program.steps.contains(step); step = StepId(step.value() + 1)) {
     if (!IsProduct(program.steps[step])) continue;
     Buffer workspace;
-    workspace.name = "cuBLAS workspace";
+    workspace.name = name;
     workspace.category = Category::kWorkspace;
     workspace.bytes = bytes;
     workspace.begin = step;
     workspace.end = StepId(step.value() + 1);
     workspace.dtype = DType::kUInt8;
     workspace.module = program.steps[step].module;
-    with.buffers.Add(std::move(workspace));
+    workspaces.push_back(std::move(workspace));
   }
-  return with;
+  return workspaces;
+}
+
+MemoryProgram WithMatmulWorkspace(MemoryProgram program, int64_t bytes) {
+  for (Buffer& workspace : MatmulWorkspaces(program, bytes)) program.buffers.Add(std::move(workspace));
+  return program;
 }
 
 int64_t MatmulHandles(const MemoryProgram& program) {

@@ -9,13 +9,16 @@
 #define ONNX_MEM_ANALYZER_EAGER_ENGINE_WORKSPACE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "analyzer/memory/program.h"
 
 namespace onnx_mem {
 
-// `program` with a buffer of category workspace and `bytes` bytes for each step that is a matrix product of cuBLAS.
-MemoryProgram WithMatmulWorkspace(const MemoryProgram& program, int64_t bytes);
+// A buffer of category workspace and `bytes` bytes for each step of `program` that is a matrix product of cuBLAS.
+std::vector<Buffer> MatmulWorkspaces(const MemoryProgram& program, int64_t bytes);
+// `program` with them.
+MemoryProgram WithMatmulWorkspace(MemoryProgram program, int64_t bytes);
 
 // Handles that run matrix products: the forward's thread has one, backward's another. 0 where there is no product.
 int64_t MatmulHandles(const MemoryProgram& program);

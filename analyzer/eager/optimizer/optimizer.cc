@@ -141,6 +141,7 @@ std::vector<int64_t> Temporaries(const Optimizer& optimizer, const OptimizerRow*
 
 void AddState(MemoryProgram& program, const std::vector<TrainedParameter>& parameters, const Optimizer& optimizer,
               const OptimizerRow* row, StepId begin) {
+  const SharedText kept = "kept by the optimizer between steps";
   const auto add = [&](std::string name, int64_t bytes) -> Buffer* {
     if (bytes == 0) return nullptr;
     Buffer buffer;
@@ -149,12 +150,13 @@ void AddState(MemoryProgram& program, const std::vector<TrainedParameter>& param
     buffer.bytes = bytes;
     buffer.begin = begin;
     buffer.end = program.steps.next_id();
-    buffer.kept_by = "kept by the optimizer between steps";
+    buffer.kept_by = kept;
     return &program.buffers[program.buffers.Add(std::move(buffer))];
   };
   for (const StateTensor& shared : SharedState(row, parameters)) {
     add(absl::StrCat(optimizer.name, ".", std::string(shared.name)), shared.bytes);
   }
+  program.buffers.reserve(program.buffers.size() + 3 * parameters.size() + 1);
   for (const TrainedParameter& p : parameters) {
     for (const StateTensor& state : StateOf(optimizer, row, p)) {
       Buffer* buffer = add(absl::StrCat(p.name, ".", std::string(state.name)), state.bytes);
@@ -236,12 +238,11 @@ absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text) {
                      absl::StrCat("unknown optimizer '", std::string(text), "'"), std::move(details));
 }
 
-MemoryProgram WithOptimizer(const MemoryProgram& trace, const std::vector<TrainedParameter>& parameters,
+MemoryProgram WithOptimizer(MemoryProgram program, const std::vector<TrainedParameter>& parameters,
                             const Optimizer& optimizer, bool first_step) {
-  MemoryProgram program = trace;
   const OptimizerRow* row = FindRow(optimizer.name);
   if (row != nullptr && row->name == "none") return program;
-  const StepId backward_end = trace.steps.next_id();
+  const StepId backward_end = program.steps.next_id();
   const StepId make_state = AddOptimizerStep(program, absl::StrCat(optimizer.name, " state"));
   const StepId update = AddOptimizerStep(program, absl::StrCat(optimizer.name, " step"));
   for (Buffer& buffer : program.buffers) {

@@ -25,6 +25,7 @@ struct Optimizer {
   OptimizerImplementation implementation = OptimizerImplementation::kForeach;
   double bytes_per_parameter = 0;
   bool weight_decay = false;  // L2: added to the gradients, which foreach and for-loop steps copy for it
+  friend bool operator==(const Optimizer&, const Optimizer&) = default;
 };
 
 // "adam", "sgd", ..., or a number: bytes of state per parameter. Error (usage) lists the known names.
@@ -45,7 +46,7 @@ struct TrainedParameter {
 
 // `trace` = forward, loss and backward without any optimizer state; its parameter gradients live to its last step.
 // Returns the whole step: with `first_step`, state appears in the optimizer's step; else it lives throughout.
-MemoryProgram WithOptimizer(const MemoryProgram& trace, const std::vector<TrainedParameter>& parameters,
+MemoryProgram WithOptimizer(MemoryProgram trace, const std::vector<TrainedParameter>& parameters,
                             const Optimizer& optimizer, bool first_step);
 
 }  // namespace onnx_mem

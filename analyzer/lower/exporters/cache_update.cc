@@ -113,9 +113,11 @@ void CacheUpdates::TellOthers() {
 }  // namespace
 
 int64_t RestoreCacheUpdates(Lowering& lowering) {
+  const std::vector<ProgramCall> calls = ProgramCalls(lowering);
+  if (calls.empty()) return 0;
   CacheUpdates updates(lowering);
   int64_t count = 0;
-  for (const ProgramCall& call : ProgramCalls(lowering)) count += updates.Restore(call);
+  for (const ProgramCall& call : calls) count += updates.Restore(call);
   updates.TellOthers();
   return count;
 }

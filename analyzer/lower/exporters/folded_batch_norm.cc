@@ -245,13 +245,16 @@ void Report(Lowering& lowering, int64_t count) {
 int64_t UnfoldBatchNorm(Lowering& lowering) {
   if (lowering.run.batch_norm == BatchNormMode::kAsIs) return 0;
   Draft& draft = lowering.draft;
+  const std::vector<NodeId> nodes = draft.InOrder();
+  const auto was_folded = [&](NodeId id) { return WasFolded(draft, draft.node(id), lowering.run.batch_norm); };
+  if (std::none_of(nodes.begin(), nodes.end(), was_folded)) return 0;
   std::map<TensorId, FoldedNorm> norms;   // by the convolution's weight
   std::map<std::string, TensorId> named;  // by the tensor's path in the module
   const std::set<std::string> modules = ModulesOf(draft), calls = CallsOf(draft);
   const std::set<std::string> blocks = Blocks(draft);
   int64_t count = 0;
-  for (NodeId id : draft.InOrder()) {
-    if (!WasFolded(draft, draft.node(id), lowering.run.batch_norm)) continue;
+  for (NodeId id : nodes) {
+    if (!was_folded(id)) continue;
     Node conv = draft.node(id);
     const int64_t channels = Channels(draft, conv);
     if (channels == 0) continue;

@@ -144,8 +144,10 @@ void LostCalls::Restore(const ProgramCall& call) {
 }  // namespace
 
 int64_t RestoreLostCalls(Lowering& lowering) {
+  const std::vector<ProgramCall> calls = ProgramCalls(lowering);
+  if (calls.empty()) return 0;
   LostCalls lost(lowering);
-  for (const ProgramCall& call : ProgramCalls(lowering)) lost.Restore(call);
+  for (const ProgramCall& call : calls) lost.Restore(call);
   return lost.count();
 }
 

@@ -74,11 +74,6 @@ class MergedExpressions {
  public:
   explicit MergedExpressions(Draft& draft) : draft_(draft) {
     NumberCalls();
-    for (NodeId id : draft.InOrder()) {
-      for (TensorId input : draft.node(id).inputs) {
-        if (input.valid() && draft.kind(input) == TensorKind::kParameter) parameters_.insert(draft.tensor(input).name);
-      }
-    }
   }
 
   // Later expressions first: what they read becomes the sibling's own in turn.
@@ -228,10 +223,22 @@ class MergedExpressions {
     });
   }
 
+  // Of the model as it is before any expression is split: no parameter comes or goes by that.
+  std::set<std::string> FindParameters() const {
+    std::set<std::string> names;
+    for (NodeId id : draft_.InOrder()) {
+      for (TensorId input : draft_.node(id).inputs) {
+        if (input.valid() && draft_.kind(input) == TensorKind::kParameter) names.insert(draft_.tensor(input).name);
+      }
+    }
+    return names;
+  }
+
   // Names of the parameters in a module, from its path on.
   std::vector<std::string> ParametersOf(const std::string& module) const {
+    if (!parameters_) parameters_ = FindParameters();
     std::vector<std::string> names;
-    for (auto it = parameters_.lower_bound(module + "."); it != parameters_.end(); ++it) {
+    for (auto it = parameters_->lower_bound(module + "."); it != parameters_->end(); ++it) {
       if (!IsWithin(*it, module)) break;
       names.push_back(it->substr(module.size()));
     }
@@ -319,7 +326,7 @@ class MergedExpressions {
   }
 
   Draft& draft_;
-  std::set<std::string> parameters_;                    // names
+  mutable std::optional<std::set<std::string>> parameters_;  // names; for who asks first
   std::set<std::pair<std::string, std::string>> told_;  // modules that run one expression each
   std::map<NodeId, std::vector<int>> runs_;  // the calls around a node, outermost first
 };

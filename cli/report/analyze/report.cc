@@ -187,7 +187,7 @@ Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, c
   report.top_given = request.top.has_value();
   report.verbose = request.verbose;
   report.notes = analysis.diagnostics;
-  if (report.runs.size() == 1) AddTables(request, analysis, part, report);
+  if (report.runs.size() == 1 && !request.figures_alone) AddTables(request, analysis, part, report);
   report.part = std::move(part);
   return report;
 }

@@ -159,6 +159,7 @@ struct ReportRequest {
   bool verbose = false;
   std::vector<Limit> limits = {};
   const Clock* clock = nullptr;  // for times of layers; null: none are told
+  bool figures_alone = false;    // no table is shown
 };
 
 // `runs` are the summaries of all batches, `beyond` those of BatchesBeyond, `analysis` is the first one.

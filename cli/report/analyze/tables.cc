@@ -40,14 +40,14 @@ StepId LastForwardStep(const MemoryProgram& program) {
 std::string UntilText(const MemoryProgram& program, StepId end) {
   if (!program.steps.contains(end)) return "alive to the end of the step";
   const Step& step = program.steps[StepId(end.value() - 1)];
-  return absl::StrFormat("freed in %s step %d (%s)", NameOf(step.phase), end.value(), step.op);
+  return absl::StrFormat("freed in %s step %d (%s)", NameOf(step.phase), end.value(), step.op.str());
 }
 
 // The node that made a buffer, or the operator where the file has no node for it.
 std::string MakerOf(const MemoryProgram& program, const Buffer& buffer) {
   if (!MadeByAStep(buffer) || !program.steps.contains(buffer.begin)) return "";
   const Step& step = program.steps[buffer.begin];
-  return step.node.empty() ? absl::StrFormat("%s %s", NameOf(step.phase), step.op) : step.node;
+  return step.node.empty() ? absl::StrFormat("%s %s", NameOf(step.phase), step.op.str()) : step.node.str();
 }
 
 // One entry per step; empty where times are not told.
@@ -124,18 +124,18 @@ Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most)
     const bool typed = buffer.dtype != DType::kUnknown;
     Row& row = table.rows.emplace_back();
     row.reserve(table.columns.size());
-    row.emplace_back(buffer.name.empty() ? absl::StrFormat("(%s)", maker) : buffer.name);
+    row.emplace_back(buffer.name.empty() ? absl::StrFormat("(%s)", maker) : buffer.name.str());
     row.emplace_back(std::string(NameOf(buffer.category)));
     row.emplace_back(buffer.bytes);
     row.push_back(typed ? Cell(std::string(NameOf(buffer.dtype))) : Cell());
     row.push_back(typed ? Cell(Shape(buffer.dims)) : Cell());
     row.emplace_back(modules.Of(buffer));
     row.emplace_back(maker);
-    row.emplace_back(buffer.kept_by);
+    row.emplace_back(buffer.kept_by.str());
     row.emplace_back(int64_t{buffer.begin.value()});
     row.emplace_back(int64_t{buffer.end.value()});
     row.emplace_back(UntilText(program, buffer.end));
-    row.emplace_back(MadeByAStep(buffer) ? program.steps[buffer.begin].op : std::string());
+    row.emplace_back(MadeByAStep(buffer) ? program.steps[buffer.begin].op.str() : std::string());
     const std::string& file_name = modules.FileNameOf(buffer);
     row.push_back(file_name.empty() ? Cell() : Cell(file_name));
   }
@@ -220,7 +220,7 @@ Table OpTable(const Analysis& analysis) {
     for (const Buffer& buffer : program.buffers) {
       if (!AliveAt(buffer, figures->timeline.peak_step)) continue;
       const bool made = MadeByAStep(buffer) && program.steps.contains(buffer.begin);
-      ops[made ? program.steps[buffer.begin].op : absl::StrFormat("(%s)", NameOf(buffer.category))].peak_bytes +=
+      ops[made ? program.steps[buffer.begin].op.str() : absl::StrFormat("(%s)", NameOf(buffer.category))].peak_bytes +=
           buffer.bytes;
     }
   }

@@ -167,7 +167,7 @@ std::vector<LayerFigures> LayersOf(const Analysis& analysis) {
   for (const Step& step : figures->program.steps) {
     if (step.phase != Phase::kForward || step.recompute) continue;
     Kind& kind = kinds[step.module.empty() ? step.node : step.module];
-    absl::StrAppend(&kind.ops, step.op, " ");
+    absl::StrAppend(&kind.ops, step.op.str(), " ");
     kind.is_module = kind.is_module || !step.module.empty();
   }
   const Table table = LayerTable(analysis);

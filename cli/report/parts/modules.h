@@ -41,7 +41,7 @@ class Modules {
   // What the file calls a parameter that is shown under its path in the module; "" for all else.
   const std::string& FileNameOf(const Buffer& buffer) const {
     static const std::string* const kNone = new std::string();
-    const auto found = file_names_.find(buffer.name);
+    const auto found = file_names_.find(buffer.name.str());
     return buffer.category == Category::kParameters && found != file_names_.end() ? found->second : *kNone;
   }
 
@@ -55,10 +55,10 @@ class Modules {
   // The module; "" for none, and for the root module.
   std::string Of(const Buffer& buffer) const {
     if (!buffer.module.empty()) return buffer.module;
-    if (const auto found = of_parameter_.find(buffer.name); found != of_parameter_.end()) return found->second;
-    const size_t dot = buffer.name.rfind('.');
+    if (const auto found = of_parameter_.find(buffer.name.str()); found != of_parameter_.end()) return found->second;
+    const size_t dot = buffer.name.str().rfind('.');
     if (buffer.category != Category::kOptimizerState || dot == std::string::npos) return "";
-    const auto found = of_parameter_.find(buffer.name.substr(0, dot));
+    const auto found = of_parameter_.find(buffer.name.str().substr(0, dot));
     return found != of_parameter_.end() ? found->second : "";
   }
 

@@ -62,7 +62,7 @@ Table SkipTable(const MemoryProgram& program) {
   table.has_total = false;
   for (const Skip& skip : FindSkips(program)) {
     const Buffer& buffer = program.buffers[skip.buffer];
-    table.rows.push_back({buffer.name, buffer.module, skip.bytes, skip.held_steps,
+    table.rows.push_back({buffer.name.str(), buffer.module.str(), skip.bytes, skip.held_steps,
                           static_cast<int64_t>(program.steps.size()), skip.saves_bytes});
   }
   return table;

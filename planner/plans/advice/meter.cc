@@ -30,47 +30,58 @@ Run LoweringPart(Run run) {
 
 }  // namespace
 
-absl::StatusOr<const ImportedModel*> Meter::Model(const Bindings& bindings) {
-  for (const Import& import : imports_) {
-    if (import.bindings == bindings) return &import.model;
+Meter::Meter(const ModelFile& file, const TrainingParts& known) : file_(file) {
+  imports_.push_back({known.bindings, known.model});
+  if (LoweringPart(known.run) == known.run) lowerings_.push_back({known.bindings, known.run, known.lowered});
+  enactments_kept_.push_back({known.bindings, known.run, known.enacted});
+}
+
+absl::StatusOr<Meter::Import*> Meter::ImportOf(const Bindings& bindings) {
+  for (Import& import : imports_) {
+    if (import.bindings == bindings) return &import;
   }
   ASSIGN_OR_RETURN(ImportedModel model, file_.Import(bindings));
   MakeRoom(imports_);
-  imports_.push_back({bindings, std::move(model)});
-  return &imports_.back().model;
+  imports_.push_back({bindings, std::make_shared<const ImportedModel>(std::move(model))});
+  return &imports_.back();
+}
+
+absl::StatusOr<const ImportedModel*> Meter::Model(const Bindings& bindings) {
+  ASSIGN_OR_RETURN(const Import* import, ImportOf(bindings));
+  return import->model.get();
 }
 
 absl::StatusOr<const Lowered*> Meter::Lower(const Bindings& bindings, const Run& run) {
   const Run part = LoweringPart(run);
   for (const Lowering& lowering : lowerings_) {
-    if (lowering.run == part && lowering.bindings == bindings) return &lowering.lowered;
+    if (lowering.run == part && lowering.bindings == bindings) return lowering.lowered.get();
   }
-  ASSIGN_OR_RETURN(const ImportedModel* model, Model(bindings));
-  ASSIGN_OR_RETURN(Lowered lowered, Prepare(model->graph, part));
+  ASSIGN_OR_RETURN(Import* import, ImportOf(bindings));
+  ASSIGN_OR_RETURN(Lowered lowered, Prepare(import->model->graph, part, &import->source));
   MakeRoom(lowerings_);
-  lowerings_.push_back({bindings, part, std::move(lowered)});
-  return &lowerings_.back().lowered;
+  lowerings_.push_back({bindings, part, std::make_shared<const Lowered>(std::move(lowered))});
+  return lowerings_.back().lowered.get();
 }
 
 absl::StatusOr<const Enacted*> Meter::Enact(const Workload& workload) {
   Run run = workload.run;
   run.training = workload.mode != Mode::kInference;
   for (const Enactment& kept : enactments_kept_) {
-    if (kept.run == run && kept.bindings == workload.bindings) return &kept.enacted;
+    if (kept.run == run && kept.bindings == workload.bindings) return kept.enacted.get();
   }
   ASSIGN_OR_RETURN(const Lowered* lowered, Lower(workload.bindings, run));
   ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(*lowered, run));
   ++enactments_;
   MakeRoom(enactments_kept_);
-  enactments_kept_.push_back({workload.bindings, std::move(run), std::move(enacted)});
-  return &enactments_kept_.back().enacted;
+  enactments_kept_.push_back({workload.bindings, std::move(run), std::make_shared<const Enacted>(std::move(enacted))});
+  return enactments_kept_.back().enacted.get();
 }
 
 absl::StatusOr<Footprint> Meter::Measure(const Workload& workload) {
   ASSIGN_OR_RETURN(const Enacted* enacted, Enact(workload));
   ASSIGN_OR_RETURN(const ImportedModel* model, Model(workload.bindings));
   ASSIGN_OR_RETURN(const RunFigures figures, workload.mode == Mode::kInference
-                                                 ? InferenceFigures(model->graph, *enacted, workload)
+                                                 ? InferenceFigures(model->graph, enacted->program, workload)
                                                  : TrainingFigures(*enacted, workload));
   Footprint footprint;
   footprint.peak_bytes = figures.peak_bytes;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/analysis.h"
@@ -29,6 +30,8 @@ class Meter {
  public:
   // `file` must outlive it.
   explicit Meter(const ModelFile& file) : file_(file) {}
+  // The same, with what an analysis of the file has left of its training step.
+  Meter(const ModelFile& file, const TrainingParts& known);
 
   // The training step of `workload`, or the inference where its mode is kInference. Errors: those of Analyze.
   absl::StatusOr<Footprint> Measure(const Workload& workload);
@@ -37,24 +40,28 @@ class Meter {
   absl::StatusOr<const ImportedModel*> Model(const Bindings& bindings);
   absl::StatusOr<const Enacted*> Enact(const Workload& workload);
 
+  // The lowered graph of the training step or inference that `run` says, as Model and Enact.
+  absl::StatusOr<const Lowered*> Lower(const Bindings& bindings, const Run& run);
+
   int64_t enactments() const { return enactments_; }
 
  private:
   struct Import {
     Bindings bindings;
-    ImportedModel model;
+    std::shared_ptr<const ImportedModel> model;
+    std::optional<Source> source = {};
   };
   struct Lowering {
     Bindings bindings;
     Run run;  // but for what EnactLowered alone reads
-    Lowered lowered;
+    std::shared_ptr<const Lowered> lowered;
   };
   struct Enactment {
     Bindings bindings;
     Run run;
-    Enacted enacted;
+    std::shared_ptr<const Enacted> enacted;
   };
-  absl::StatusOr<const Lowered*> Lower(const Bindings& bindings, const Run& run);
+  absl::StatusOr<Import*> ImportOf(const Bindings& bindings);
 
   const ModelFile& file_;
   std::deque<Import> imports_;

@@ -47,6 +47,7 @@ struct Situation {
   const Workload& workload;  // mode is kTraining or kInference
   const ImportedModel& model;
   const Enacted& enacted;
+  const Lowered& lowered;
   int64_t batch = 1;
   const Gpu* card = nullptr;                // nullptr: not known
   std::optional<int64_t> budget_bytes = {};  // on the device; unset: as little as is worth it

@@ -31,8 +31,11 @@ absl::Span<const WayRow> WayRows() { return kRows; }
 
 absl::StatusOr<Situation> SituationOf(Meter& meter, const Workload& workload) {
   ASSIGN_OR_RETURN(const Enacted* enacted, meter.Enact(workload));
+  Run run = workload.run;
+  run.training = workload.mode != Mode::kInference;
+  ASSIGN_OR_RETURN(const Lowered* lowered, meter.Lower(workload.bindings, run));
   ASSIGN_OR_RETURN(const ImportedModel* model, meter.Model(workload.bindings));
-  return Situation{workload, *model, *enacted, workload.bindings.batch.value_or(model->info.file_batch)};
+  return Situation{workload, *model, *enacted, *lowered, workload.bindings.batch.value_or(model->info.file_batch)};
 }
 
 std::string_view NameOf(Price price) {

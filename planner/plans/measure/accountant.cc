@@ -17,15 +17,24 @@ constexpr int64_t kPageBytes = int64_t{2} << 20;
 }  // namespace
 
 absl::StatusOr<Accountant> Accountant::Create(const ImportedModel& model, const Workload& workload, const Clock& clock,
-                                              CostLine cost_line) {
+                                              CostLine cost_line, KnownStep known) {
   Accountant accountant;
   accountant.clock_ = clock;
   accountant.cost_line_ = cost_line;
   accountant.workload_ = workload;
   accountant.workload_.mode = Mode::kTraining;
   accountant.workload_.run.training = true;
-  ASSIGN_OR_RETURN(accountant.lowered_, Prepare(model.graph, accountant.workload_.run));
-  ASSIGN_OR_RETURN(accountant.baseline_, accountant.Enact({}));
+  if (known.lowered != nullptr) {
+    accountant.lowered_ = *known.lowered;
+  } else {
+    ASSIGN_OR_RETURN(accountant.lowered_, Prepare(model.graph, accountant.workload_.run));
+  }
+  if (known.enacted != nullptr) {
+    accountant.baseline_ = *known.enacted;
+    ++accountant.work_;  // so that what is tried does not depend on it
+  } else {
+    ASSIGN_OR_RETURN(accountant.baseline_, accountant.Enact({}));
+  }
   ASSIGN_OR_RETURN(accountant.baseline_figures_, TrainingFigures(accountant.baseline_, accountant.workload_));
   const MemoryProgram& steady = accountant.baseline_figures_.program;
   for (const Buffer& buffer : steady.buffers) {
@@ -97,8 +106,12 @@ absl::StatusOr<std::optional<LimitedRun>> Accountant::RunWithin(int64_t device_b
 }
 
 absl::StatusOr<Measured> Accountant::MeasureEnacted(const Enacted& enacted) {
-  work_ += kReplayWork;
   ASSIGN_OR_RETURN(const RunFigures figures, TrainingFigures(enacted, workload_));
+  return MeasureFigures(enacted, figures);
+}
+
+absl::StatusOr<Measured> Accountant::MeasureFigures(const Enacted& enacted, const PeakFigures& figures) {
+  work_ += kReplayWork;
   Measured measured;
   measured.peak_bytes = figures.peak_bytes;
   measured.first_step_peak_bytes = figures.first_step_peak_bytes;

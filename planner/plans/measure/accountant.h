@@ -30,10 +30,15 @@ class Accountant {
   // Lowers `model` once and enacts the step without any plan; segments of `workload.run` itself stay in place.
   // `clock` and `cost_line` say what recomputation costs.
   static absl::StatusOr<Accountant> Create(const ImportedModel& model, const Workload& workload, const Clock& clock,
-                                           CostLine cost_line);
+                                           CostLine cost_line, KnownStep known = {});
 
   const Lowered& lowered() const { return lowered_; }
   const Enacted& baseline() const { return baseline_; }
+  // The same, counted as Enact({}) is.
+  const Enacted& TakeBaseline() {
+    ++work_;
+    return baseline_;
+  }
   const RunFigures& baseline_figures() const { return baseline_figures_; }
   const Workload& workload() const { return workload_; }
   int64_t optimizer_state_bytes() const { return optimizer_state_bytes_; }
@@ -51,6 +56,7 @@ class Accountant {
   // Peak over the whole steady step of a program from Enact: what TrainingFigures would report as peak_bytes.
   int64_t PeakOf(const MemoryProgram& program) const;
 
+  absl::StatusOr<Measured> MeasureBaseline() { return MeasureFigures(baseline_, baseline_figures_); }
   // Peak and cost of a program from Enact; no device bytes.
   Score ScoreOf(const Enacted& enacted) const;
   // No program can need less on the device than this, whatever the allocator does.
@@ -64,6 +70,8 @@ class Accountant {
   absl::StatusOr<std::optional<LimitedRun>> RunWithin(int64_t device_bytes, const std::vector<Segment>& segments);
 
  private:
+  absl::StatusOr<Measured> MeasureFigures(const Enacted& enacted, const PeakFigures& figures);
+
   Lowered lowered_;
   Workload workload_;
   Enacted baseline_;

@@ -134,7 +134,13 @@ struct PlanAnswer {
 
 // Plans for `model`, whose dimensions are bound, under `workload` (training). Where nothing can be wrapped the curve is
 // "none" alone. Errors: those of Analyze; unknown-method; those of `given`.
-absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request);
+// `known`: what of the step without a plan has been worked out already.
+struct KnownStep {
+  const Lowered* lowered = nullptr;
+  const Enacted* enacted = nullptr;
+};
+absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
+                                     KnownStep known = {});
 
 }  // namespace onnx_mem
 

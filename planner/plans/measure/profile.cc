@@ -38,7 +38,7 @@ void FillBaseline(const Accountant& accountant, const NodeIndex& index, Profile&
   for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
     const Step& step = program.steps[id];
     const int64_t live = timeline.live_bytes[Index(id.value())] + accountant.optimizer_state_bytes();
-    const auto node = index.find(step.node);
+    const auto node = index.find(step.node.str());
     if (step.phase == Phase::kLoss || node == index.end()) {
       profile.loss_live = std::max(profile.loss_live, live);
     } else {
@@ -159,7 +159,7 @@ class Profiler {
     for (StepId id(0); enacted.program.steps.contains(id); id = StepId(id.value() + 1)) {
       const Step& step = enacted.program.steps[id];
       if (step.phase != Phase::kBackward) continue;
-      const auto node = index_.find(step.node);
+      const auto node = index_.find(step.node.str());
       if (node == index_.end() || node->second < candidate.first || node->second > candidate.last) continue;
       const int64_t live = timeline.live_bytes[Index(id.value())] + accountant_.optimizer_state_bytes();
       figures.rerun_peak_bytes = std::max(figures.rerun_peak_bytes, live);

@@ -109,7 +109,7 @@ class Limiter {
       const int64_t live = timeline.live_bytes[Index(id.value())] + always_bytes_ - uncertain_bytes_;
       if (step.phase == Phase::kForward) forward_steps_ = id.value() + 1;
       if (step.phase == Phase::kLoss) loss_live_ = std::max(loss_live_, live);
-      const auto node = node_of.find(step.node);
+      const auto node = node_of.find(step.node.str());
       if (step.phase != Phase::kBackward || node == node_of.end() || node->second < 0) continue;
       int64_t& first = first_live_[Index(node->second)];
       int64_t& later = later_live_[Index(node->second)];

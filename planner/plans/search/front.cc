@@ -29,15 +29,21 @@ bool Front::IsPromising(const Score& estimate) const {
 }
 
 absl::Status Front::Try(const Choice& choice, std::string_view method) {
-  if (!tried_.insert(choice).second) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Enacted enacted, accountant_.Enact(SegmentsOf(profile_, choice)));
+  const auto [known, is_new] = tried_.try_emplace(choice);
+  if (!is_new) return absl::OkStatus();
+  std::optional<Enacted> own;
+  if (!choice.empty()) {
+    ASSIGN_OR_RETURN(own, accountant_.Enact(SegmentsOf(profile_, choice)));
+  }
+  const Enacted& enacted = own ? *own : accountant_.TakeBaseline();
   JudgedPlan plan{choice, accountant_.ScoreOf(enacted), std::string(method)};
   last_score_ = plan.score;
   Insert(BudgetLine::kLive, plan);
   if (line_ == BudgetLine::kLive) return absl::OkStatus();
   plan.score.device_bytes = accountant_.LeastDeviceBytes(plan.score.peak_bytes);
   if (GainOf(BudgetLine::kDevice, plan.score) <= 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(plan.measured, accountant_.MeasureEnacted(enacted));
+  ASSIGN_OR_RETURN(plan.measured, own ? accountant_.MeasureEnacted(enacted) : accountant_.MeasureBaseline());
+  known->second = plan.measured;
   plan.score.device_bytes = plan.measured->device_bytes;
   Insert(BudgetLine::kDevice, plan);
   return absl::OkStatus();

@@ -8,8 +8,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +43,11 @@ class Front {
   // Of the choice that was enacted last.
   const Score& last_score() const { return last_score_; }
   bool Tried(const Choice& choice) const { return tried_.contains(choice); }
+  // What was measured of `choice` when it was tried; nullopt if it was not, or its device bytes were not looked at.
+  std::optional<Measured> MeasuredOf(const Choice& choice) const {
+    const auto found = tried_.find(choice);
+    return found == tried_.end() ? std::nullopt : found->second;
+  }
 
   // By rising cost, that is by falling bytes on `line`. The front on the device is empty where the budget means live
   // bytes.
@@ -63,7 +68,7 @@ class Front {
   const Profile& profile_;
   BudgetLine line_;
   std::array<std::vector<JudgedPlan>, 2> plans_;  // by BudgetLine
-  std::set<Choice> tried_;
+  std::map<Choice, std::optional<Measured>> tried_;
   Score last_score_;
 };
 

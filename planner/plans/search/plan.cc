@@ -129,9 +129,14 @@ class ModelPlanner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<ModulePlan> MeasuredPlan(const Choice& choice, std::string method, std::string label) {
+  absl::StatusOr<ModulePlan> MeasuredPlan(const Choice& choice, std::string method, std::string label,
+                                          const std::optional<Measured>& known = std::nullopt) {
     ModulePlan plan = Described(accountant_.lowered().graph, profile_, choice, std::move(method), std::move(label));
-    ASSIGN_OR_RETURN(plan.measured, accountant_.Measure(SegmentsOf(profile_, choice)));
+    if (known) {
+      plan.measured = *known;
+    } else {
+      ASSIGN_OR_RETURN(plan.measured, accountant_.Measure(SegmentsOf(profile_, choice)));
+    }
     return plan;
   }
 
@@ -164,13 +169,13 @@ class ModelPlanner {
       ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(judged[i]));
       plans_.push_back(std::move(plan));
     }
-    RETURN_IF_ERROR(AddHabit(Habit(profile_, &Candidate::is_stage), "all stages"));
-    return AddHabit(Habit(profile_, &Candidate::is_block), "every block separately");
+    RETURN_IF_ERROR(AddHabit(Habit(profile_, &Candidate::is_stage), "all stages", front));
+    return AddHabit(Habit(profile_, &Candidate::is_block), "every block separately", front);
   }
 
-  absl::Status AddHabit(const Choice& choice, std::string label) {
+  absl::Status AddHabit(const Choice& choice, std::string label, const Front& front) {
     if (choice.size() < 2) return absl::OkStatus();
-    ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(choice, "habit", std::move(label)));
+    ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(choice, "habit", std::move(label), front.MeasuredOf(choice)));
     plans_.push_back(std::move(plan));
     return absl::OkStatus();
   }
@@ -308,27 +313,29 @@ std::vector<ModulePlan> Found(std::vector<ModulePlan> plans) {
 }
 
 absl::StatusOr<PlanAnswer> PlanWith(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
-                                    std::vector<ModulePlan> others) {
-  ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(model, workload, request.clock, request.cost_line));
+                                    std::vector<ModulePlan> others, KnownStep known) {
+  ASSIGN_OR_RETURN(Accountant accountant,
+                   Accountant::Create(model, workload, request.clock, request.cost_line, known));
   return ModelPlanner(request, std::move(accountant), std::move(others)).Plan();
 }
 
 }  // namespace
 
-absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request) {
+absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
+                                     KnownStep known) {
   RETURN_IF_ERROR(CheckMethod(request.method));
   if (request.granularity == Granularity::kModule) {
-    ASSIGN_OR_RETURN(PlanAnswer answer, PlanWith(model, workload, request, {}));
+    ASSIGN_OR_RETURN(PlanAnswer answer, PlanWith(model, workload, request, {}, known));
     if (!answer.chosen && answer.left_crumbs) {  // then every byte counts
       PlanRequest all = request;
       all.crumbs = true;
-      ASSIGN_OR_RETURN(answer, PlanWith(model, workload, all, {}));
+      ASSIGN_OR_RETURN(answer, PlanWith(model, workload, all, {}, known));
     }
     if (!answer.chosen && !request.plans_alone) {
       PlanRequest finer = request;
       finer.granularity = Granularity::kOp;
       finer.given.clear();
-      ASSIGN_OR_RETURN(PlanAnswer other, PlanWith(model, workload, finer, {}));
+      ASSIGN_OR_RETURN(PlanAnswer other, PlanWith(model, workload, finer, {}, known));
       answer.with_op = std::move(other.chosen ? other.plans[*other.chosen] : other.plans.back());
     }
     return answer;
@@ -337,8 +344,8 @@ absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload&
   PlanRequest coarser = request;
   coarser.granularity = Granularity::kModule;
   coarser.given.clear();
-  ASSIGN_OR_RETURN(PlanAnswer modules, PlanWith(model, workload, coarser, {}));
-  return PlanWith(model, workload, request, Found(std::move(modules.plans)));
+  ASSIGN_OR_RETURN(PlanAnswer modules, PlanWith(model, workload, coarser, {}, known));
+  return PlanWith(model, workload, request, Found(std::move(modules.plans)), known);
 }
 
 }  // namespace onnx_mem

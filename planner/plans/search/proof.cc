@@ -36,7 +36,7 @@ Minimum ProvenMinimum(const MemoryProgram& steady) {
     const Step& step = steady.steps[id];
     const std::string& place = step.module.empty() ? step.node : step.module;
     minimum.bytes = bytes;
-    minimum.why = absl::StrCat(step.op, place.empty() ? "" : absl::StrCat(" of ", place), " (",
+    minimum.why = absl::StrCat(step.op.str(), place.empty() ? "" : absl::StrCat(" of ", place), " (",
                                std::string(NameOf(step.phase)), ")");
   }
   return minimum;
