@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/facts/planned_runtime.h"
+#include "analyzer/lower/facts/session_graph.h"
 #include "analyzer/memory/liveness.h"
 #include "analyzer/memory/session_plan.h"
 
@@ -36,12 +37,22 @@ MemoryProgram PlanStatically(const Graph& graph) {
   return ComputeLiveness(graph, rules);
 }
 
-MemoryProgram PlanSessionRun(const Graph& graph) {
+namespace {
+
+MemoryProgram PlanAsItStands(const Graph& graph, bool on_cpu) {
   SessionRules rules;
   rules.is_view = SharesItsInput;
   rules.overwritable = SessionOverwrites;
   rules.weight_category = WeightCategories(graph);
+  if (on_cpu) rules.scratch_bytes = SessionScratchBytes;
   return PlanSession(graph, rules);
+}
+
+}  // namespace
+
+MemoryProgram PlanSessionRun(const Graph& graph, SessionOn on) {
+  if (on == SessionOn::kCpuAsInFile) return PlanAsItStands(graph, /*on_cpu=*/true);
+  return PlanAsItStands(SessionGraph(graph, on == SessionOn::kCpu), on == SessionOn::kCpu);
 }
 
 }  // namespace onnx_mem

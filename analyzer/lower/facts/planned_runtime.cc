@@ -34,7 +34,29 @@ bool SharesItsInput(const Node& node) { return IsOneOf(kSharesInput, node); }
 bool MayOverwriteItsInput(const Node& node) { return IsOneOf(kMayOverwrite, node); }
 
 std::vector<int> SessionOverwrites(const Node& node) {
+  if (node.domain == "com.microsoft.nchwc" && node.op == "Conv") return {3};  // what it adds to (nchwc_ops.cc)
   return IsOneOf(kSessionOverwrites, node) ? std::vector<int>{0} : std::vector<int>();
+}
+
+int64_t SessionScratchBytes(const Graph& graph, const Node& node) {
+  constexpr int64_t kFloatBytes = 4;
+  constexpr int64_t kMost = int64_t{1} << 40;
+  if (!node.domain.empty() || node.inputs.size() < 2 || !node.inputs[0].valid() || !node.inputs[1].valid()) return 0;
+  const Shape& x = graph.tensors[node.inputs[0]].shape;
+  const Shape& w = graph.tensors[node.inputs[1]].shape;
+  if (!x.known() || !w.known()) return 0;
+  double bytes = 0;
+  if (node.op == "ConvTranspose" && x.rank() >= 3 && w.rank() == x.rank()) {
+    // col_buffer_size: what one pixel spreads over, for each pixel (providers/cpu/nn/conv_transpose.cc).
+    bytes = kFloatBytes;
+    for (size_t i = 1; i < w.rank(); ++i) bytes *= static_cast<double>(w.dims[i]);
+    for (size_t i = 2; i < x.rank(); ++i) bytes *= static_cast<double>(x.dims[i]);
+  } else if ((node.op == "LSTM" || node.op == "GRU") && x.rank() == 3 && w.rank() == 3) {
+    // output_iofc_, of every step, for one direction (providers/cpu/rnn/uni_directional_lstm.cc).
+    bytes = kFloatBytes * static_cast<double>(w.dims[1]) * static_cast<double>(x.dims[0]) *
+            static_cast<double>(x.dims[1]);
+  }
+  return bytes > 0 && bytes < static_cast<double>(kMost) ? static_cast<int64_t>(bytes) : 0;
 }
 
 }  // namespace onnx_mem

@@ -18,6 +18,10 @@ bool MayOverwriteItsInput(const Node& node);
 // planner that is free to choose would overwrite.
 std::vector<int> SessionOverwrites(const Node& node);
 
+// What onnxruntime's kernel on the CPU takes from the arena while it runs, in bytes: columns of one image that a
+// transposed convolution gathers from, gates of all steps of a recurrent layer. 0 for all others.
+int64_t SessionScratchBytes(const Graph& graph, const Node& node);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_LOWER_FACTS_PLANNED_RUNTIME_H_
