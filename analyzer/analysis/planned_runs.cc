@@ -39,20 +39,22 @@ MemoryProgram PlanStatically(const Graph& graph) {
 
 namespace {
 
-MemoryProgram PlanAsItStands(const Graph& graph, bool on_cpu) {
+MemoryProgram PlanAsItStands(const Graph& graph, bool on_cpu, bool free_dims) {
   SessionRules rules;
   rules.is_view = SharesItsInput;
   rules.overwritable = SessionOverwrites;
   rules.weight_category = WeightCategories(graph);
   if (on_cpu) rules.scratch_bytes = SessionScratchBytes;
+  const IdVector<TensorId, bool> known = ShapesKnownToSession(graph);
+  if (free_dims) rules.knows_shape = [&known](TensorId id) { return known[id]; };
   return PlanSession(graph, rules);
 }
 
 }  // namespace
 
-MemoryProgram PlanSessionRun(const Graph& graph, SessionOn on) {
-  if (on == SessionOn::kCpuAsInFile) return PlanAsItStands(graph, /*on_cpu=*/true);
-  return PlanAsItStands(SessionGraph(graph, on == SessionOn::kCpu), on == SessionOn::kCpu);
+MemoryProgram PlanSessionRun(const Graph& graph, SessionOn on, bool free_dims) {
+  if (on == SessionOn::kCpuAsInFile) return PlanAsItStands(graph, /*on_cpu=*/true, free_dims);
+  return PlanAsItStands(SessionGraph(graph, on == SessionOn::kCpu), on == SessionOn::kCpu, free_dims);
 }
 
 }  // namespace onnx_mem

@@ -112,6 +112,7 @@ class SessionPlanner {
   }
 
   bool SameSize(TensorId a, TensorId b) const {
+    if (rules_.knows_shape && !(rules_.knows_shape(a) && rules_.knows_shape(b))) return false;
     const Tensor& left = graph_.tensors[a];
     const Tensor& right = graph_.tensors[b];
     return left.shape.known() && right.shape.known() && left.shape == right.shape && left.dtype != DType::kUnknown &&

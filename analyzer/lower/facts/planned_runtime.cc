@@ -23,6 +23,15 @@ constexpr auto kSessionOverwrites = std::to_array<std::string_view>(
     {"Cast", "Celu", "Clip", "Elu", "HardSigmoid", "LeakyRelu", "LogSoftmax", "Relu", "Selu", "Sigmoid", "Softmax",
      "Softplus", "Softsign", "Tanh", "ThresholdedRelu"});
 
+// Operators whose inputs from `first` on decide the shape of their output.
+struct ShapeOperand {
+  std::string_view op;
+  size_t first;
+};
+constexpr auto kShapeOperands = std::to_array<ShapeOperand>(
+    {{"ConstantOfShape", 0}, {"Expand", 1}, {"Pad", 1}, {"Range", 0}, {"Reshape", 1}, {"Resize", 1}, {"Slice", 1},
+     {"Split", 1}, {"Tile", 1}, {"TopK", 1}, {"Unsqueeze", 1}, {"Upsample", 1}});
+
 template <size_t N>
 bool IsOneOf(const std::array<std::string_view, N>& names, const Node& node) {
   return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
@@ -36,6 +45,28 @@ bool MayOverwriteItsInput(const Node& node) { return IsOneOf(kMayOverwrite, node
 std::vector<int> SessionOverwrites(const Node& node) {
   if (node.domain == "com.microsoft.nchwc" && node.op == "Conv") return {3};  // what it adds to (nchwc_ops.cc)
   return IsOneOf(kSessionOverwrites, node) ? std::vector<int>{0} : std::vector<int>();
+}
+
+IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph) {
+  IdVector<TensorId, bool> known(graph.tensors.size(), true);
+  for (const Node& node : graph.nodes) {
+    const auto operand = std::find_if(kShapeOperands.begin(), kShapeOperands.end(),
+                                      [&](const ShapeOperand& row) { return node.domain.empty() && row.op == node.op; });
+    bool told = true;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId input = node.inputs[i];
+      if (!input.valid()) continue;
+      const bool is_shape = operand != kShapeOperands.end() && i >= operand->first;
+      const bool computed = graph.tensors[input].producer.valid() && graph.tensors[input].role == TensorRole::kActivation;
+      told = told && (is_shape ? !computed : known[input]);
+    }
+    if (node.op == "Shape" || node.op == "Size") told = true;  // as long as the rank
+    if (node.op == "NonZero") told = false;
+    for (TensorId output : node.outputs) {
+      if (output.valid()) known[output] = told;
+    }
+  }
+  return known;
 }
 
 int64_t SessionScratchBytes(const Graph& graph, const Node& node) {

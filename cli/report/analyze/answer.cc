@@ -118,7 +118,7 @@ DeviceWords WordsOfDevice(const Report& report) {
   words.rest = "arena, CUDA context";
   words.open = "by card, driver and the workspace that convolutions take";
   if (AssumptionNamed(report, "device") == "cpu") {
-    words = {"resident", "what the process grows by (VmRSS)", "arena, not in use",
+    words = {"resident", "what the process grows by (VmRSS)", "arena's rest, nodes",
              "with all that loading may leave in the heap until it is trimmed"};
   }
   if (!absl::SimpleAtoi(AssumptionNamed(report, "sessions"), &words.sessions)) words.sessions = 1;
