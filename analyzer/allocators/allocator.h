@@ -27,6 +27,7 @@ struct AllocatorState {
   int64_t largest_free_bytes = 0;  // largest block that is reserved but not in use
   int64_t device_allocations = 0;  // calls to cudaMalloc (for expandable segments: mappings) that succeeded
   int64_t retries = 0;             // times that everything cached was given back before trying again
+  int64_t touched_bytes = 0;       // of the reserved ones, in pages ever handed out: resident on the CPU; arena only
   friend bool operator==(const AllocatorState&, const AllocatorState&) = default;
 };
 
@@ -75,6 +76,7 @@ struct ArenaOptions {
   int64_t initial_growth_chunk_bytes = int64_t{2} << 20;  // after a Shrink
   int64_t max_dead_bytes_per_chunk = int64_t{128} << 20;
   int64_t max_power_of_two_extend_bytes = int64_t{1} << 30;
+  bool later_below = false;  // regions of Linux's mmap, which come from the top down; the arena prefers low addresses
   std::optional<int64_t> memory_limit_bytes;  // gpu_mem_limit: the arena never takes more, though the device has it
 };
 

@@ -17,6 +17,7 @@
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/allocators/block_heap.h"
 #include "analyzer/allocators/rounding.h"
+#include "analyzer/allocators/touched_pages.h"
 
 namespace onnx_mem {
 namespace {
@@ -31,6 +32,7 @@ class BfcArena final : public Allocator {
   explicit BfcArena(const AllocatorOptions& options)
       : options_(options.arena),
         capacity_bytes_(options.capacity_bytes),
+        heap_(options.arena.later_below),
         next_region_bytes_(Rounded(std::max(options.arena.initial_chunk_bytes, int64_t{1}))) {}
 
   bool Alloc(int64_t id, int64_t bytes) override {
@@ -49,6 +51,7 @@ class BfcArena final : public Allocator {
       heap_.Split(chunk, rounded);
     }
     heap_.SetState(chunk, BlockState::kUsed);
+    touched_.Touch(heap_[chunk].segment, heap_[chunk].offset_bytes, bytes);
     chunks_[id] = {.chunk = chunk};
     return true;
   }
@@ -76,6 +79,7 @@ class BfcArena final : public Allocator {
     const bool keep_first = options_.extend == ArenaOptions::Extend::kNextPowerOfTwo;
     for (BlockId chunk : heap_.FreeBlocks()) {
       if (!heap_.IsWholeSegment(chunk) || (keep_first && heap_[chunk].segment == 0)) continue;
+      touched_.Drop(heap_[chunk].segment);
       heap_.RemoveSegment(chunk);
     }
     next_region_bytes_ = options_.initial_growth_chunk_bytes;
@@ -86,7 +90,8 @@ class BfcArena final : public Allocator {
             .reserved_bytes = heap_.mapped_bytes() + reserved_beside_bytes_,
             .largest_free_bytes = heap_.largest_free_bytes(),
             .device_allocations = device_allocations_,
-            .retries = retries_};
+            .retries = retries_,
+            .touched_bytes = touched_.bytes() + reserved_beside_bytes_};
   }
 
   std::optional<BlockPlace> PlaceOf(int64_t id) const override {
@@ -134,8 +139,9 @@ class BfcArena final : public Allocator {
 
   ArenaOptions options_;
   std::optional<int64_t> capacity_bytes_;
-  int64_t next_region_bytes_;
   BlockHeap heap_;
+  int64_t next_region_bytes_;
+  TouchedPages touched_;
   absl::flat_hash_map<int64_t, Chunk> chunks_;
   int64_t reserved_beside_bytes_ = 0;
   int64_t device_allocations_ = 0;
@@ -145,5 +151,11 @@ class BfcArena final : public Allocator {
 }  // namespace
 
 std::unique_ptr<Allocator> MakeBfcArena(const AllocatorOptions& options) { return std::make_unique<BfcArena>(options); }
+
+std::unique_ptr<Allocator> MakeBfcArenaAsRequested(const AllocatorOptions& options) {
+  AllocatorOptions as_requested = options;
+  as_requested.arena.extend = ArenaOptions::Extend::kSameAsRequested;
+  return MakeBfcArena(as_requested);
+}
 
 }  // namespace onnx_mem

@@ -1,12 +1,13 @@
 #include "analyzer/allocators/block_heap.h"
 
 #include <cassert>
+#include <limits>
 
 namespace onnx_mem {
 
 BlockHeap::Rank BlockHeap::RankOf(BlockId id) const {
   const Block& block = blocks_[id];
-  return {block.state == BlockState::kUnmapped ? 0 : block.bytes, block.segment, block.offset_bytes, id};
+  return {block.state == BlockState::kUnmapped ? 0 : block.bytes, sign_ * block.segment, block.offset_bytes, id};
 }
 
 void BlockHeap::Index(BlockId id) {
@@ -59,7 +60,7 @@ void BlockHeap::RemoveSegment(BlockId id) {
 }
 
 BlockId BlockHeap::BestFit(int64_t bytes) const {
-  const auto place = by_size_.lower_bound(Rank{bytes, 0, 0, BlockId()});
+  const auto place = by_size_.lower_bound(Rank{bytes, std::numeric_limits<int64_t>::min(), 0, BlockId()});
   return place == by_size_.end() ? BlockId() : place->id;
 }
 

@@ -6,7 +6,7 @@
 //
 // A block is used, free, or unmapped: address space without memory behind it, which only expandable segments have.
 // Two neighbours that are both free, or both unmapped, are always one block. Addresses of different segments compare
-// in the order in which the segments were made.
+// in the order in which the segments were made, or against it.
 #ifndef ONNX_MEM_ANALYZER_ALLOCATORS_BLOCK_HEAP_H_
 #define ONNX_MEM_ANALYZER_ALLOCATORS_BLOCK_HEAP_H_
 
@@ -34,6 +34,10 @@ struct Block {
 
 class BlockHeap {
  public:
+  BlockHeap() = default;
+  // `later_below`: a segment that is made later has the lower address.
+  explicit BlockHeap(bool later_below) : sign_(later_below ? -1 : 1) {}
+
   const Block& operator[](BlockId id) const { return blocks_[id]; }
 
   // A new segment that is one block in `state`.
@@ -73,7 +77,7 @@ class BlockHeap {
  private:
   struct Rank {  // of a free block by size, of an unmapped one (bytes = 0) by address
     int64_t bytes;
-    int64_t segment;
+    int64_t segment;  // in the order of addresses
     int64_t offset_bytes;
     BlockId id;
     friend auto operator<=>(const Rank&, const Rank&) = default;
@@ -85,6 +89,7 @@ class BlockHeap {
   BlockId CutOff(BlockId id, int64_t bytes);  // as Split, neither part being indexed
   void Absorb(BlockId id, BlockId next);  // `next` becomes part of `id`, neither being indexed
 
+  int64_t sign_ = 1;  // of a segment's number, in the order of addresses
   IdVector<BlockId, Block> blocks_;
   std::vector<BlockId> unused_;  // ids of blocks that were absorbed or removed
   std::set<Rank> by_size_;      // free blocks

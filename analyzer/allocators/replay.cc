@@ -193,6 +193,7 @@ class Replayer {
     const AllocatorState state = allocator_->State();
     usage_.device_allocations = state.device_allocations;
     usage_.retries = state.retries;
+    usage_.touched_bytes = state.touched_bytes;
     usage_.addresses = AddressesOf(places_);
     return std::move(usage_);
   }

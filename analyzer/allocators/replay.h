@@ -63,6 +63,7 @@ struct AllocatorUsage {
   int64_t peak_allocated_bytes = 0;
   Moment peak_allocated_at;
   int64_t peak_reserved_bytes = 0;
+  int64_t touched_bytes = 0;  // AllocatorState::touched_bytes, at the end
   Moment peak_reserved_at;
   // At the peak of allocated bytes: reserved but not in use, and the largest piece of it.
   int64_t unused_bytes = 0;

@@ -39,6 +39,29 @@ int64_t MostWorkspaceBytes(const MemoryProgram& program) {
   return MatmulHandles(program) * kCublasWorkspaceHopperBytes + LargestPatchBytes(program);
 }
 
+// What loading a model leaves in the C library's heap until it is trimmed (malloc_trim) or reused, in multiples of the
+// weights: at most 2.4 in the sessions of testdata/measured/onnxruntime_cpu.json, where convolutions were laid out anew.
+constexpr double kLeftByLoading = 2.5;
+
+// What a session keeps of each node and each stored tensor beside its contents (names, attributes, kernels): 4 to 6 KiB
+// in the sessions of that file whose models have more than a hundred of them.
+constexpr int64_t kSessionObjectBytes = 4700;
+
+int64_t ObjectsOf(const Graph& graph) {
+  const auto nodes = std::count_if(graph.nodes.begin(), graph.nodes.end(),
+                                   [](const Node& node) { return !node.inputs.empty(); });
+  return static_cast<int64_t>(nodes) + static_cast<int64_t>(graph.initializers.size());
+}
+
+MemoryProgram WithoutInputs(const MemoryProgram& program) {
+  MemoryProgram result;
+  result.steps = program.steps;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.category != Category::kInputs) result.buffers.Add(buffer);
+  }
+  return result;
+}
+
 // The peak of figures.program, and what the allocator makes of `repeated`, the steady state, after `first_step`, whose
 // segments stay cached (nullptr: there is none).
 absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_step, const MemoryProgram& repeated,
@@ -69,6 +92,48 @@ absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_st
   figures.device_low_bytes = usage.peak_allocated_bytes + kCudaContext.low_bytes;
   figures.device_high_bytes = usage.peak_reserved_bytes + kCudaContext.high_bytes;
   if (libraries) figures.device_high_bytes += MostWorkspaceBytes(repeated);
+  return absl::OkStatus();
+}
+
+// A session's first run allocates tensor by tensor, all later ones a block for the pattern that it traced.
+absl::Status FillSession(const Graph& graph, const Workload& workload, bool free_dims, RunFigures& figures) {
+  const bool on_cpu = workload.device == Device::kCpu;
+  figures.program = PlanSessionRun(graph, on_cpu ? SessionOn::kCpu : SessionOn::kGpu, free_dims);
+  // On the CPU the caller's own inputs are read where they are.
+  if (on_cpu) figures.program = WithoutInputs(figures.program);
+  RETURN_IF_ERROR(VerifyProgram(figures.program));
+  const MemoryPattern pattern = TracePattern(figures.program, IsTracedBySessions);
+  figures.timeline = ComputeTimeline(figures.program);
+  figures.peak_bytes = figures.timeline.peak_bytes;
+  ReplayOptions options;
+  options.allocator = workload.allocator;
+  options.first_step = &figures.program;
+  options.options.arena.later_below = on_cpu;
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(pattern.program, options));
+  SessionFigures session;
+  for (const Buffer& buffer : figures.program.buffers) {
+    const bool stored = buffer.category == Category::kParameters || buffer.category == Category::kBuffers;
+    if (stored) session.weight_bytes += buffer.bytes;
+  }
+  session.arena_bytes = usage.peak_reserved_bytes - session.weight_bytes;
+  session.touched_bytes = usage.touched_bytes - session.weight_bytes;
+  session.pattern_bytes = pattern.block_bytes;
+  figures.session = session;
+  figures.allocated_peak_bytes = usage.peak_allocated_bytes;
+  figures.reserved_peak_bytes = usage.peak_reserved_bytes;
+  const int64_t count = workload.sessions;
+  if (on_cpu) {
+    figures.device_bytes = count * (usage.touched_bytes + kSessionObjectBytes * ObjectsOf(graph));
+    figures.device_low_bytes = figures.device_bytes;
+    figures.device_high_bytes =
+        figures.device_bytes + count * static_cast<int64_t>(kLeftByLoading * static_cast<double>(session.weight_bytes));
+  } else {
+    figures.context_bytes = kCudaContext.bytes;
+    figures.device_bytes = count * usage.peak_reserved_bytes + kCudaContext.bytes;
+    figures.device_low_bytes = count * usage.peak_allocated_bytes + kCudaContext.low_bytes;
+    figures.device_high_bytes = count * (usage.peak_reserved_bytes + LargestPatchBytes(figures.program)) +
+                                kCudaContext.high_bytes;
+  }
   return absl::OkStatus();
 }
 
@@ -144,9 +209,6 @@ void WarnIfNothingIsTrained(const Run& run, const Enacted& enacted, std::vector<
   diagnostics.push_back(std::move(warning));
 }
 
-// onnxruntime's arena belongs to a session, which plans before it runs; eager figures in it would be nobody's.
-bool RunsSessions(std::string_view allocator) { return allocator == "ort"; }
-
 // Segments as --segment takes them, calls apart by "; "; nodes and what selective checkpointing keeps have no option.
 std::string SegmentsText(const std::vector<Segment>& segments) {
   std::vector<std::string> calls;
@@ -179,6 +241,11 @@ void AddCommonAssumptions(const Workload& workload, std::vector<std::pair<std::s
   const Run& run = workload.run;
   list.emplace_back("dtype", run.dtype ? std::string(onnx_mem::NameOf(*run.dtype)) : "file");
   list.emplace_back("amp", run.autocast ? std::string(onnx_mem::NameOf(*run.autocast)) : "none");
+  if (RunsSessions(workload.allocator)) {
+    list.emplace_back("for", "onnxruntime");
+    list.emplace_back("device", workload.device == Device::kCpu ? "cpu" : "gpu");
+    AddIf(workload.sessions != 1, "sessions", absl::StrCat(workload.sessions), list);
+  }
   list.emplace_back("allocator", workload.allocator);
   AddIf(run.tied != TiedMode::kAuto, "tied", run.tied == TiedMode::kYes ? "yes" : "no", list);
   AddIf(!run.hold.empty(), "hold", absl::StrJoin(run.hold, ","), list);
@@ -332,12 +399,21 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, std:
   run.training = false;
   ASSIGN_OR_RETURN(Lowered lowered, Prepare(graph, run, &source));
   ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(lowered, run));
+  if (RunsSessions(workload.allocator)) {  // what an export lost of the framework's program changes nothing there
+    enacted.diagnostics.clear();
+    enacted.plain_rewrites.clear();
+  }
   if (workload.mode == Mode::kInference) {
     CopyModelFacts(enacted, analysis);
     FillInferenceAssumptions(workload, analysis);
   }
   if (!workload.intervals) lowered = Lowered();
-  ASSIGN_OR_RETURN(RunFigures figures, InferenceFigures(graph, std::move(enacted.program), workload));
+  RunFigures figures;
+  if (RunsSessions(workload.allocator)) {
+    RETURN_IF_ERROR(FillSession(graph, workload, !analysis.info.bound_dims.empty(), figures));
+  } else {
+    ASSIGN_OR_RETURN(figures, InferenceFigures(graph, std::move(enacted.program), workload));
+  }
   figures.at_least = IsLowerBound(analysis.diagnostics);
   if (!workload.intervals) {
     analysis.inference = std::move(figures);
@@ -358,6 +434,9 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, std:
 }
 
 }  // namespace
+
+// onnxruntime's arena belongs to a session, which plans before it runs; eager figures in it would be nobody's.
+bool RunsSessions(std::string_view allocator) { return allocator.starts_with("ort"); }
 
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload) {
   return StepFigures(enacted.program, Trained(enacted.parameters), workload);
@@ -418,10 +497,7 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
 absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, MemoryProgram enacted, const Workload& workload) {
   RunFigures figures;
   if (RunsSessions(workload.allocator)) {
-    figures.program = PlanSessionRun(graph);
-    RETURN_IF_ERROR(VerifyProgram(figures.program));
-    const MemoryProgram later = TracePattern(figures.program, IsTracedBySessions).program;
-    RETURN_IF_ERROR(FillFigures(workload, &figures.program, later, figures));
+    RETURN_IF_ERROR(FillSession(graph, workload, /*free_dims=*/true, figures));
   } else {
     figures.program = std::move(enacted);
     RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures.program, figures));

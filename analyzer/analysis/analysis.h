@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,16 +23,31 @@ namespace onnx_mem {
 
 enum class Mode { kBoth, kTraining, kInference };
 
+enum class Device { kGpu, kCpu };
+
 struct Workload {
   Bindings bindings;
   Mode mode = Mode::kBoth;
   Run run;               // `training` is set by Analyze
   Optimizer optimizer;
   std::string allocator = "pytorch";  // a row of analyzer/allocators
+  Device device = Device::kGpu;       // the CPU: of sessions alone
+  int64_t sessions = 1;               // of onnxruntime in one process, each with its weights and its arena
   bool training_bounds = false;       // measure too what the training peak may be, given what an export does not show
   bool addresses = false;             // tell too where the allocator puts every buffer, for pictures
   bool keep_parts = false;            // leave in Analysis::parts what the figures of training were made from
   bool intervals = true;              // false: no interval at all, and no runtime that plans ahead, as nobody reads them
+};
+
+// True if inference runs in an onnxruntime session, whose arena this is; there is no training in one.
+bool RunsSessions(std::string_view allocator);
+
+// One onnxruntime session. Bytes.
+struct SessionFigures {
+  int64_t weight_bytes = 0;   // as it keeps them, packed or in the file's layout
+  int64_t arena_bytes = 0;    // regions that its arena took: what its log of extensions adds up to
+  int64_t touched_bytes = 0;  // of them, pages that were ever written: what is resident on the CPU
+  int64_t pattern_bytes = 0;  // of runs 2 and later: the one block with all activations at planned offsets; 0: none
 };
 
 // Figures of one run (training or inference) of one workload. Bytes.
@@ -51,6 +67,7 @@ struct PeakFigures {
   int64_t peak_low_bytes = 0;
   int64_t peak_high_bytes = 0;
   int64_t ideal_peak_bytes = 0;       // inference only: a runtime that plans ahead, no Python frames
+  std::optional<SessionFigures> session = {};  // of one, where sessions run
   std::optional<int64_t> ideal_arena_bytes;  // inference only: its activations in one arena with planned offsets
   bool at_least = false;              // something could not be known: the figures are lower bounds
 };

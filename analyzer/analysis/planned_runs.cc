@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/facts/planned_runtime.h"
+#include "analyzer/lower/facts/session_graph.h"
 #include "analyzer/memory/liveness.h"
 #include "analyzer/memory/session_plan.h"
 
@@ -36,12 +37,24 @@ MemoryProgram PlanStatically(const Graph& graph) {
   return ComputeLiveness(graph, rules);
 }
 
-MemoryProgram PlanSessionRun(const Graph& graph) {
+namespace {
+
+MemoryProgram PlanAsItStands(const Graph& graph, bool on_cpu, bool free_dims) {
   SessionRules rules;
   rules.is_view = SharesItsInput;
   rules.overwritable = SessionOverwrites;
   rules.weight_category = WeightCategories(graph);
+  if (on_cpu) rules.scratch_bytes = SessionScratchBytes;
+  const IdVector<TensorId, bool> known = ShapesKnownToSession(graph);
+  if (free_dims) rules.knows_shape = [&known](TensorId id) { return known[id]; };
   return PlanSession(graph, rules);
+}
+
+}  // namespace
+
+MemoryProgram PlanSessionRun(const Graph& graph, SessionOn on, bool free_dims) {
+  if (on == SessionOn::kCpuAsInFile) return PlanAsItStands(graph, /*on_cpu=*/true, free_dims);
+  return PlanAsItStands(SessionGraph(graph, on == SessionOn::kCpu), on == SessionOn::kCpu, free_dims);
 }
 
 }  // namespace onnx_mem

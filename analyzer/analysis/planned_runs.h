@@ -12,9 +12,12 @@ namespace onnx_mem {
 // activations and arithmetic write over an operand that nobody reads any more. One step per node of the file.
 MemoryProgram PlanStatically(const Graph& graph);
 
-// The first run of the same inference in an onnxruntime session, node by node as the file has them (no fusions), with
-// the session's own sharing of buffers (memory/session_plan.h).
-MemoryProgram PlanSessionRun(const Graph& graph);
+// The first run of the same inference in an onnxruntime session, with the session's own sharing of buffers
+// (memory/session_plan.h): of what its optimizer makes of the graph at load, as by default; kCpuAsInFile: node by node as
+// the file has them (ORT_DISABLE_ALL). `free_dims`: the file leaves dimensions free, as most do; the session then knows
+// fewer shapes when it plans than we do.
+enum class SessionOn { kGpu, kCpu, kCpuAsInFile };
+MemoryProgram PlanSessionRun(const Graph& graph, SessionOn on, bool free_dims);
 
 }  // namespace onnx_mem
 

@@ -112,6 +112,7 @@ class SessionPlanner {
   }
 
   bool SameSize(TensorId a, TensorId b) const {
+    if (rules_.knows_shape && !(rules_.knows_shape(a) && rules_.knows_shape(b))) return false;
     const Tensor& left = graph_.tensors[a];
     const Tensor& right = graph_.tensors[b];
     return left.shape.known() && right.shape.known() && left.shape == right.shape && left.dtype != DType::kUnknown &&
@@ -180,6 +181,23 @@ class SessionPlanner {
     return buffer;
   }
 
+  // In the order of allocation: behind all that begins at its step.
+  void AddScratch(MemoryProgram& program) const {
+    for (size_t step = 0; step < order_.size(); ++step) {
+      const Node& node = graph_.nodes[order_[step]];
+      const int64_t bytes = rules_.scratch_bytes(graph_, node);
+      if (bytes <= 0) continue;
+      Buffer scratch;
+      scratch.name = "scratch of " + node.op;
+      scratch.category = Category::kWorkspace;
+      scratch.bytes = bytes;
+      scratch.begin = StepId(static_cast<int32_t>(step));
+      scratch.end = StepId(static_cast<int32_t>(step) + 1);
+      scratch.module = node.module;
+      program.buffers.Add(std::move(scratch));
+    }
+  }
+
   MemoryProgram BuildProgram() const {
     MemoryProgram program;
     for (NodeId id : order_) {
@@ -205,6 +223,7 @@ class SessionPlanner {
         program.buffers.Add(*std::move(buffer));
       }
     }
+    if (rules_.scratch_bytes) AddScratch(program);
     return program;
   }
 

@@ -32,6 +32,11 @@ struct SessionRules {
   std::function<bool(const Node&)> is_view;
   // Inputs over which the node may write its first output, in the order in which the runtime tries them.
   std::function<std::vector<int>(const Node&)> overwritable;
+  // Whether the session knows the tensor's shape when it plans, be it in symbols; of others it shares no buffer but by
+  // views. Empty: all.
+  std::function<bool(TensorId)> knows_shape;
+  // What its kernel takes from the arena while it runs; may be empty.
+  std::function<int64_t(const Graph&, const Node&)> scratch_bytes;
   // What initializers and constants are.
   WeightCategory weight_category;
 };

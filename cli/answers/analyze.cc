@@ -89,7 +89,7 @@ absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, c
 
 bool WantsAdvice(const Options& options) {
   return options.batches.size() <= 1 && !options.quiet && options.by == By::kNone &&
-         !FormatNamed(options.format)->one_run;
+         !FormatNamed(options.format)->one_run && !RunsSessions(options.workload.allocator);
 }
 
 // Nothing of the run is shown or judged but the bytes on the device.
@@ -108,6 +108,21 @@ Diagnostic NoAdviceNote(const Graph& graph) {
   note.message =
       absl::StrFormat("what would save most is not worked out for a graph of %d nodes", graph.nodes.size());
   note.details = {"try: the change itself, for example --amp bf16, --optimizer sgd or a smaller --batch"};
+  return note;
+}
+
+// A file that was made for onnxruntime is asked about there, unless something else is.
+Options WithRuntimeOfFile(const Options& asked, const ModelFile& file) {
+  Options options = asked;
+  const bool open = options.runtime == Runtime::kByFile && !options.mode_given && !options.allocator_given;
+  if (open && !options.plan && !file.WhyDeployed().empty()) RunInSessions(options);
+  return options;
+}
+
+Diagnostic RuntimeNote(std::string_view why) {
+  Diagnostic note{.code = Code::kForOnnxruntime, .severity = Severity::kNote, .count = 1};
+  note.message = absl::StrFormat("the file is %s: taken to run in onnxruntime", why);
+  note.details = {"try: --for pytorch   for a training step and an inference in PyTorch"};
   return note;
 }
 
@@ -130,7 +145,9 @@ absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options) {
   return LimitsWith(options, local);
 }
 
-absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels& open) {
+absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& open) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(asked, open, 0));
+  const Options options = WithRuntimeOfFile(asked, *file);
   Workload workload = options.workload;
   const bool bytes_alone = WantsBytesAlone(options);
   workload.training_bounds = !bytes_alone;
@@ -144,7 +161,6 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels&
   if (!bytes_alone || !options.gpu.empty()) {
     ASSIGN_OR_RETURN(clock, ClockOf(options, local ? &local->gpu : nullptr));
   }
-  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
   ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(*file, workload, options, bytes_alone ? nullptr : &clock));
 
   RETURN_IF_ERROR(CheckNames(options.workload.run, sweep.first->graph));
@@ -160,6 +176,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels&
 
   const bool advise = WantsAdvice(options) && !IsTooLargeForAdvice(sweep.first->graph);
   if (WantsAdvice(options) && !advise) sweep.first->diagnostics.push_back(NoAdviceNote(sweep.first->graph));
+  if (options.runtime != asked.runtime) sweep.first->diagnostics.push_back(RuntimeNote(file->WhyDeployed()));
   if (local && options.verbose) sweep.first->diagnostics.push_back(UseNote(local->gpu, options.units));
 
   Answered answer;

@@ -49,6 +49,10 @@ absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& ope
 
 absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels& open = {});
 
+// Whether a comparison is with what a run took: --measured, or a snapshot of PyTorch's allocator as the second operand.
+bool AsksForMeasured(const Options& options);
+absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels& open = {});
+
 // What --gpu, --gpu-memory and --budget hold a run against.
 absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options);
 

@@ -127,6 +127,7 @@ std::vector<Diagnostic> OverBudget(const Comparison& comparison, const Options& 
 }  // namespace
 
 absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels& open) {
+  if (AsksForMeasured(options)) return AnswerMeasured(options, open);
   RETURN_IF_ERROR(CheckCompare(options));
   ASSIGN_OR_RETURN(std::vector<SideRequest> requests, RequestsOf(options));
   std::vector<ComparedSide> sides;

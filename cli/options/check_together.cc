@@ -23,10 +23,45 @@ absl::Status CheckOneRun(const Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckRuntime(const Options& options) {
+  const Workload& workload = options.workload;
+  const bool sessions = RunsSessions(workload.allocator);
+  if (options.runtime == Runtime::kOnnxruntime) {
+    if (workload.mode != Mode::kInference) {
+      return UsageError("--for onnxruntime is about inference",
+                        {"try: --for pytorch for a training step"});
+    }
+    if (!sessions) return UsageError("--for onnxruntime has an arena of its own", {"try: --allocator ort"});
+  }
+  if (workload.device == Device::kCpu && !sessions) {
+    return UsageError("--device cpu is about onnxruntime's sessions", {"try: --for onnxruntime --device cpu"});
+  }
+  if (workload.sessions > 1 && !sessions) {
+    return UsageError("--sessions is about onnxruntime", {"try: --for onnxruntime"});
+  }
+  if (workload.device == Device::kCpu && (!options.gpu.empty() || options.gpu_memory_bytes)) {
+    return UsageError("--device cpu and a card: choose one", {"try: --budget SIZE for the memory of the machine"});
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+void RunInSessions(Options& options) {
+  options.runtime = Runtime::kOnnxruntime;
+  if (!options.mode_given) options.workload.mode = Mode::kInference;
+  if (!options.allocator_given) options.workload.allocator = "ort";
+}
+
+void SettleRuntime(Options& options) {
+  const bool asks_for_sessions = options.workload.device == Device::kCpu || options.workload.sessions > 1;
+  if (options.runtime == Runtime::kByFile && asks_for_sessions) options.runtime = Runtime::kOnnxruntime;
+  if (options.runtime == Runtime::kOnnxruntime) RunInSessions(options);
+}
 
 absl::Status CheckTogether(const Options& options) {
   const Workload& workload = options.workload;
+  RETURN_IF_ERROR(CheckRuntime(options));
   const bool planned = options.plan || !options.plan_file.empty();
   if (options.instance_file.empty() && !options.budget_status.ok()) {
     const Diagnostic diagnostic = DiagnosticOf(options.budget_status);

@@ -70,6 +70,10 @@ constexpr auto kBudgetLines = std::to_array<Choice<BudgetLine>>(
 constexpr auto kGranularities = std::to_array<Choice<Granularity>>(
     {{"module", Granularity::kModule, "modules layer"}, {"op", Granularity::kOp, "ops operator"}});
 constexpr auto kCostLines = std::to_array<Choice<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
+constexpr auto kRuntimes = std::to_array<Choice<Runtime>>(
+    {{"auto", Runtime::kByFile}, {"pytorch", Runtime::kPyTorch, "torch"}, {"onnxruntime", Runtime::kOnnxruntime, "ort"}});
+constexpr auto kDevices =
+    std::to_array<Choice<Device>>({{"gpu", Device::kGpu, "cuda"}, {"cpu", Device::kCpu}});
 constexpr auto kLikes = std::to_array<Choice<bool>>({{"base", true}});
 constexpr auto kColors = std::to_array<Choice<ColorChoice>>({{"auto", ColorChoice::kAuto},
                                                              {"always", ColorChoice::kAlways, "yes on"},
@@ -257,10 +261,13 @@ absl::Status ApplyAllocator(std::string_view text, Options& options) {
     others.emplace_back(row.also);
     if (!SameWord(text, row.name) && !HasWord(row.also, text)) continue;
     options.workload.allocator = std::string(row.name);
+    options.allocator_given = true;
     return absl::OkStatus();
   }
   return UnknownChoice(text, AllocatorNames(), others);
 }
+
+absl::Status ApplyRuntime(std::string_view text, Options& options) { return Choose(text, kRuntimes, options.runtime); }
 
 absl::Status ApplyFormat(std::string_view text, Options& options) {
   const FormatRow* row = FormatMeant(text);
@@ -286,7 +293,10 @@ constexpr auto kRows = std::to_array<OptionRow>({
      "whole shape of an input, or of a weight", ApplyInput,
      true},
     {"-m", "--mode", "both|train|infer", OptionGroup::kWorkload, kRuns, "what to analyze (both)",
-     [](std::string_view text, Options& options) { return Choose(text, kModes, options.workload.mode); }},
+     [](std::string_view text, Options& options) {
+       options.mode_given = true;
+       return Choose(text, kModes, options.workload.mode);
+     }},
     {"", "--dtype", "file|fp32|fp16|bf16", OptionGroup::kWorkload, kSteps,
      "as if the model were converted to this type (file)",
      [](std::string_view text, Options& options) {
@@ -425,6 +435,9 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--budget", "SIZE", OptionGroup::kDevice, kSteps | kCheckCommand,
      "exit with 1 when more than this is needed, for what --mode analyzes",
      ApplyBudget},
+    {"", "--measured", "SIZE", OptionGroup::kDevice, kCompareCommand,
+     "what torch.cuda.max_memory_allocated() told of the run: how far is the prediction from it?",
+     [](std::string_view text, Options& options) { return ApplyBytes(text, options.measured_bytes); }},
     {"", "--like", "base", OptionGroup::kDevice, kCompareCommand,
      "analyze models under what the base's saved report assumes: its optimizer, loss, freeze, dtype ...",
      [](std::string_view text, Options& options) { return Choose(text, kLikes, options.like_base); }},
@@ -432,6 +445,17 @@ constexpr auto kRows = std::to_array<OptionRow>({
      "exit with 1 when a peak or what is needed on the GPU grew by more than this",
      [](std::string_view text, Options& options) -> absl::Status {
        ASSIGN_OR_RETURN(options.max_increase_percent, ParsePercent(text));
+       return absl::OkStatus();
+     }},
+    {"", "--for", "auto|pytorch|onnxruntime", OptionGroup::kDevice, kRuns,
+     "what runs the model; onnxruntime: inference in its sessions; auto: a file that is quantized or optimized runs "
+     "in onnxruntime (auto)", ApplyRuntime},
+    {"", "--device", "gpu|cpu", OptionGroup::kDevice, kRuns,
+     "cpu: resident memory of onnxruntime's sessions (gpu)",
+     [](std::string_view text, Options& options) { return Choose(text, kDevices, options.workload.device); }},
+    {"", "--sessions", "N", OptionGroup::kDevice, kRuns, "onnxruntime's sessions of this model in one process (1)",
+     [](std::string_view text, Options& options) -> absl::Status {
+       ASSIGN_OR_RETURN(options.workload.sessions, ParseCount(text, 1));
        return absl::OkStatus();
      }},
     {"", "--allocator", "NAME", OptionGroup::kDevice, kSteps, "how memory is handed out (pytorch)", ApplyAllocator, false,

@@ -180,6 +180,7 @@ absl::Status Parse(std::vector<std::string> arguments, Options& options) {
   if (options.short_help || options.long_help || options.version || options.exit_codes_help) return absl::OkStatus();
   RETURN_IF_ERROR(applied);
   RETURN_IF_ERROR(CheckOperands(options.operands, command));
+  SettleRuntime(options);
   return CheckTogether(options);
 }
 

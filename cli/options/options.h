@@ -19,6 +19,8 @@ namespace onnx_mem {
 enum class By { kNone, kLayer, kOp, kTensor, kShape, kCategory };
 enum class ColorChoice { kAuto, kAlways, kNever };
 
+enum class Runtime { kByFile, kPyTorch, kOnnxruntime };
+
 // A file to write: the name of a row of parts/formats.cc, and where to.
 struct Export {
   std::string format;
@@ -31,6 +33,9 @@ struct Options {
   std::vector<std::string> operands;  // the model, or whatever the command takes
 
   Workload workload;             // bindings.batch is unset: `batches` has the batches
+  bool mode_given = false;       // workload.mode and .allocator are the user's choice
+  bool allocator_given = false;
+  Runtime runtime = Runtime::kByFile;
   std::vector<int64_t> batches;  // empty: the file's own, else 1
   std::string plan_file;         // --plan: segments to apply
   std::optional<std::vector<Segment>> plan;  // what it says, once it is read
@@ -54,6 +59,7 @@ struct Options {
   std::string cost_file;  // --cost: measured times
   std::optional<int64_t> budget_bytes;
   absl::Status budget_status;                  // an error where the text is no size: "4"
+  std::optional<int64_t> measured_bytes;       // compare: torch.cuda.max_memory_allocated() of the run that is predicted
   bool like_base = false;                      // compare: what the base's report assumes holds for all
   std::optional<double> max_increase_percent;  // compare: more than this is a regression
 
@@ -83,6 +89,10 @@ struct ParsedOptions {
   absl::Status status;
 };
 ParsedOptions ParseOptions(const std::vector<std::string>& arguments);
+
+// With --for onnxruntime, or an option that only its sessions know: inference in them, where nothing else was asked for.
+void SettleRuntime(Options& options);
+void RunInSessions(Options& options);
 
 // OK iff the options do not contradict each other.
 absl::Status CheckTogether(const Options& options);

@@ -23,6 +23,15 @@ constexpr auto kSessionOverwrites = std::to_array<std::string_view>(
     {"Cast", "Celu", "Clip", "Elu", "HardSigmoid", "LeakyRelu", "LogSoftmax", "Relu", "Selu", "Sigmoid", "Softmax",
      "Softplus", "Softsign", "Tanh", "ThresholdedRelu"});
 
+// Operators whose inputs from `first` on decide the shape of their output.
+struct ShapeOperand {
+  std::string_view op;
+  size_t first;
+};
+constexpr auto kShapeOperands = std::to_array<ShapeOperand>(
+    {{"ConstantOfShape", 0}, {"Expand", 1}, {"Pad", 1}, {"Range", 0}, {"Reshape", 1}, {"Resize", 1}, {"Slice", 1},
+     {"Split", 1}, {"Tile", 1}, {"TopK", 1}, {"Unsqueeze", 1}, {"Upsample", 1}});
+
 template <size_t N>
 bool IsOneOf(const std::array<std::string_view, N>& names, const Node& node) {
   return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
@@ -34,7 +43,51 @@ bool SharesItsInput(const Node& node) { return IsOneOf(kSharesInput, node); }
 bool MayOverwriteItsInput(const Node& node) { return IsOneOf(kMayOverwrite, node); }
 
 std::vector<int> SessionOverwrites(const Node& node) {
+  if (node.domain == "com.microsoft.nchwc" && node.op == "Conv") return {3};  // what it adds to (nchwc_ops.cc)
   return IsOneOf(kSessionOverwrites, node) ? std::vector<int>{0} : std::vector<int>();
+}
+
+IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph) {
+  IdVector<TensorId, bool> known(graph.tensors.size(), true);
+  for (const Node& node : graph.nodes) {
+    const auto operand = std::find_if(kShapeOperands.begin(), kShapeOperands.end(),
+                                      [&](const ShapeOperand& row) { return node.domain.empty() && row.op == node.op; });
+    bool told = true;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId input = node.inputs[i];
+      if (!input.valid()) continue;
+      const bool is_shape = operand != kShapeOperands.end() && i >= operand->first;
+      const bool computed = graph.tensors[input].producer.valid() && graph.tensors[input].role == TensorRole::kActivation;
+      told = told && (is_shape ? !computed : known[input]);
+    }
+    if (node.op == "Shape" || node.op == "Size") told = true;  // as long as the rank
+    if (node.op == "NonZero") told = false;
+    for (TensorId output : node.outputs) {
+      if (output.valid()) known[output] = told;
+    }
+  }
+  return known;
+}
+
+int64_t SessionScratchBytes(const Graph& graph, const Node& node) {
+  constexpr int64_t kFloatBytes = 4;
+  constexpr int64_t kMost = int64_t{1} << 40;
+  if (!node.domain.empty() || node.inputs.size() < 2 || !node.inputs[0].valid() || !node.inputs[1].valid()) return 0;
+  const Shape& x = graph.tensors[node.inputs[0]].shape;
+  const Shape& w = graph.tensors[node.inputs[1]].shape;
+  if (!x.known() || !w.known()) return 0;
+  double bytes = 0;
+  if (node.op == "ConvTranspose" && x.rank() >= 3 && w.rank() == x.rank()) {
+    // col_buffer_size: what one pixel spreads over, for each pixel (providers/cpu/nn/conv_transpose.cc).
+    bytes = kFloatBytes;
+    for (size_t i = 1; i < w.rank(); ++i) bytes *= static_cast<double>(w.dims[i]);
+    for (size_t i = 2; i < x.rank(); ++i) bytes *= static_cast<double>(x.dims[i]);
+  } else if ((node.op == "LSTM" || node.op == "GRU") && x.rank() == 3 && w.rank() == 3) {
+    // output_iofc_, of every step, for one direction (providers/cpu/rnn/uni_directional_lstm.cc).
+    bytes = kFloatBytes * static_cast<double>(w.dims[1]) * static_cast<double>(x.dims[0]) *
+            static_cast<double>(x.dims[1]);
+  }
+  return bytes > 0 && bytes < static_cast<double>(kMost) ? static_cast<int64_t>(bytes) : 0;
 }
 
 }  // namespace onnx_mem

@@ -18,6 +18,14 @@ bool MayOverwriteItsInput(const Node& node);
 // planner that is free to choose would overwrite.
 std::vector<int> SessionOverwrites(const Node& node);
 
+// Of each tensor, whether onnxruntime's own shape inference tells its shape at load when the file leaves dimensions free:
+// in symbols up to the first operator that takes a shape which is computed while the model runs.
+IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph);
+
+// What onnxruntime's kernel on the CPU takes from the arena while it runs, in bytes: columns of one image that a
+// transposed convolution gathers from, gates of all steps of a recurrent layer. 0 for all others.
+int64_t SessionScratchBytes(const Graph& graph, const Node& node);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_LOWER_FACTS_PLANNED_RUNTIME_H_

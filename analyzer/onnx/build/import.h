@@ -62,6 +62,9 @@ class ModelFile {
   // static-batch, bad-shape.
   absl::StatusOr<ImportedModel> Import(const Bindings& bindings) const;
 
+  // Why it is taken as made for onnxruntime ("quantized"); "" for a model that is not, or that has a record.
+  std::string_view WhyDeployed() const;
+
  private:
   struct Impl;  // holds the protobuf, which stays inside analyzer/onnx
   explicit ModelFile(std::unique_ptr<Impl> impl);

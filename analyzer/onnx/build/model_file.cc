@@ -13,6 +13,8 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/onnx/build/bind.h"
 #include "analyzer/onnx/build/build_graph.h"
+#include "analyzer/onnx/build/classical.h"
+#include "analyzer/onnx/build/deployed.h"
 #include "analyzer/onnx/build/functions.h"
 #include "analyzer/onnx/build/import.h"
 #include "analyzer/onnx/build/import_notes.h"
@@ -266,6 +268,7 @@ absl::StatusOr<ImportedModel> ModelFile::Impl::ImportRecord(const Bindings& bind
 absl::Status ModelFile::Impl::Prepare() {
   if (model->graph().node().empty()) return BadModel(info.path, "has no nodes");
   RETURN_IF_ERROR(CheckOpset(*model, info));
+  RETURN_IF_ERROR(CheckIsNetwork(*model, info.path, info.file_bytes));
   ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineFunctions(*model));
   if (!inlined.other_opset.empty()) {
     diagnostics.push_back(
@@ -290,6 +293,10 @@ ModelFile::ModelFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ModelFile::ModelFile(ModelFile&&) noexcept = default;
 ModelFile& ModelFile::operator=(ModelFile&&) noexcept = default;
 ModelFile::~ModelFile() = default;
+
+std::string_view ModelFile::WhyDeployed() const {
+  return impl_->record != nullptr || impl_->model == nullptr ? "" : onnx_mem::WhyDeployed(*impl_->model);
+}
 
 absl::StatusOr<ModelFile> ModelFile::Open(const std::string& path) {
   ASSIGN_OR_RETURN(ByteWindow bytes, ByteWindow::OverFile(path));

@@ -1,5 +1,6 @@
 #include "cli/report/analyze/answer.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "cli/report/parts/figures.h"
 
@@ -108,6 +109,20 @@ std::string AssumptionNamed(const Report& report, std::string_view name) {
     if (key == name) return value;
   }
   return "";
+}
+
+DeviceWords WordsOfDevice(const Report& report) {
+  DeviceWords words{"on the GPU", "as nvidia-smi shows it", "allocator, CUDA context",
+                    "by card, driver and what the file leaves open"};
+  if (AssumptionNamed(report, "for") != "onnxruntime") return words;
+  words.rest = "arena, CUDA context";
+  words.open = "by card, driver and the workspace that convolutions take";
+  if (AssumptionNamed(report, "device") == "cpu") {
+    words = {"resident", "what the process grows by (VmRSS)", "arena's rest, nodes",
+             "with all that loading may leave in the heap until it is trimmed"};
+  }
+  if (!absl::SimpleAtoi(AssumptionNamed(report, "sessions"), &words.sessions)) words.sessions = 1;
+  return words;
 }
 
 std::string BaseName(std::string_view path) {

@@ -43,6 +43,16 @@ std::string AssumptionsText(const Report& report);
 // The value of an assumption; "" where the report has none of this name.
 std::string AssumptionNamed(const Report& report, std::string_view name);
 
+// What the figures of a device are called: a GPU's, or the machine's memory where onnxruntime runs on the CPU.
+struct DeviceWords {
+  std::string_view whole;     // "on the GPU", "resident"
+  std::string_view shown_by;  // "as nvidia-smi shows it"
+  std::string_view rest;      // behind all categories: "allocator, CUDA context"
+  std::string_view open;      // what moves the whole: "by card, driver and what the file leaves open"
+  int64_t sessions = 1;
+};
+DeviceWords WordsOfDevice(const Report& report);
+
 // "resnet50.onnx" of a path.
 std::string BaseName(std::string_view path);
 

@@ -128,6 +128,14 @@ void WriteInference(JsonWriter& json, const RunSummary& run) {
   part.ideal_peak_bytes > 0 ? json.Int(part.ideal_peak_bytes) : json.Null();
   json.Key("planned_arena_bytes");
   part.ideal_arena_bytes ? json.Int(*part.ideal_arena_bytes) : json.Null();
+  if (part.session) {
+    json.Key("session").BeginObject(Layout::kOneLine);
+    json.Key("weight_bytes").Int(part.session->weight_bytes);
+    json.Key("arena_bytes").Int(part.session->arena_bytes);
+    json.Key("arena_touched_bytes").Int(part.session->touched_bytes);
+    json.Key("pattern_bytes").Int(part.session->pattern_bytes);
+    json.EndObject();
+  }
   json.Key("lower_bound").Bool(part.at_least);
   json.Key("steps").Int(part.steps);
   WritePeak(json, part.peak);

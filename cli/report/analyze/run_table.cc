@@ -21,7 +21,7 @@ Table RunTable(const Report& report) {
     add(name + "_peak_bytes", name + " peak");
     add(name + "_allocated_peak_bytes", "allocated");
     add(name + "_reserved_peak_bytes", "reserved");
-    add(name + "_device_bytes", "on the GPU");
+    add(name + "_device_bytes", std::string(WordsOfDevice(report).whole));
   }
   if (training) {
     add("training_first_step_peak_bytes", "step 1 peak");

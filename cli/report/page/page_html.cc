@@ -70,7 +70,7 @@ std::string TableHtml(const Table& table, const Screen& screen) {
 }
 
 // Rows that add up to what the device shows. A category that both runs lack has none.
-std::string PartsHtml(const RunSummary& run, const Screen& screen) {
+std::string PartsHtml(const Report& report, const RunSummary& run, const Screen& screen) {
   std::vector<const PartSummary*> parts;
   std::string html = "<table class=\"parts\"><caption>What it consists of, at the peak</caption><thead><tr><th></th>";
   if (run.training) {
@@ -111,12 +111,17 @@ std::string PartsHtml(const RunSummary& run, const Screen& screen) {
         [&](const PartSummary& part) { return part.breakdown[c]; });
   }
   row("sum", "tensors at the peak", [](const PartSummary& part) { return part.peak_bytes; });
-  row("extra", "rounding, cuBLAS workspace",
-      [](const PartSummary& part) { return part.allocated_peak_bytes - part.peak_bytes; });
-  row("extra", "cached by the allocator",
-      [](const PartSummary& part) { return part.reserved_peak_bytes - part.allocated_peak_bytes; });
-  row("extra", "CUDA context", [](const PartSummary& part) { return part.context_bytes; });
-  row("sum", "on the GPU", [](const PartSummary& part) { return part.device_bytes; });
+  const DeviceWords words = WordsOfDevice(report);
+  if (MainPart(run).session) {
+    row("extra", std::string(words.rest), [](const PartSummary& part) { return part.device_bytes - part.peak_bytes; });
+  } else {
+    row("extra", "rounding, cuBLAS workspace",
+        [](const PartSummary& part) { return part.allocated_peak_bytes - part.peak_bytes; });
+    row("extra", "cached by the allocator",
+        [](const PartSummary& part) { return part.reserved_peak_bytes - part.allocated_peak_bytes; });
+    row("extra", "CUDA context", [](const PartSummary& part) { return part.context_bytes; });
+  }
+  row("sum", std::string(words.whole), [](const PartSummary& part) { return part.device_bytes; });
   return html + "</tbody></table>\n";
 }
 
@@ -193,7 +198,7 @@ std::string AnswerHtml(const Report& report, const Screen& screen) {
   }
   const RunSummary& run = report.runs.front();
   html += CardsHtml(run, analyzed != nullptr ? analyzed->limits : std::vector<Limit>(), screen);
-  return html + PartsHtml(run, screen);
+  return html + PartsHtml(report, run, screen);
 }
 
 std::string TablesHtml(const Report& report, const Screen& screen) {

@@ -16,6 +16,9 @@ constexpr auto kRows = std::to_array<FormatRow>({
     {"svg", "svg", "the course of memory as a picture", RenderSvg, true, true, Filter::kData},
     {"trace", "trace perfetto", "every step, for Perfetto", RenderTrace, true, true, Filter::kData},
     {"folded", "folded collapsed", "bytes at the peak by module, for flame graphs", RenderFolded, true, true, Filter::kData},
+    {"speedscope", "speedscope", "the same for speedscope", RenderSpeedscope, true, true, Filter::kData},
+    {"snapshot", "pickle pkl", "every buffer at its address, for PyTorch's memory_viz", RenderSnapshot, true, true,
+     Filter::kBinary},
 });
 
 }  // namespace

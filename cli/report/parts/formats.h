@@ -40,6 +40,8 @@ std::string RenderPage(const Report& report, const Screen& screen);
 std::string RenderSvg(const Report& report, const Screen& screen);
 std::string RenderTrace(const Report& report, const Screen& screen);
 std::string RenderFolded(const Report& report, const Screen& screen);
+std::string RenderSpeedscope(const Report& report, const Screen& screen);
+std::string RenderSnapshot(const Report& report, const Screen& screen);
 
 // One line per run, for grep and awk: "resnet50.onnx batch=64 train=6420221133 infer=1324666061". Bytes on the device;
 // "train>=" where they are a lower bound.

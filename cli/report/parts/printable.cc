@@ -69,6 +69,7 @@ bool IsControl(std::string_view character) {
 }
 
 std::string Printable(std::string_view text, Filter filter) {
+  if (filter == Filter::kBinary) return std::string(text);
   std::string printable, kept;
   printable.reserve(text.size());
   size_t word = 0;  // where the last one begins in `printable`

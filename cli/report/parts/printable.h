@@ -19,6 +19,7 @@ enum class Filter {
   kText,     // words beyond 1,024 bytes are cut: nobody reads them
   kColored,  // the same, and the sequences that Painted writes stay
   kData,     // for programs: nothing is cut
+  kBinary,   // no text: whoever made it has cleaned the words in it
 };
 
 // `text` with "?" for controls but line feeds, and for bytes that are not UTF-8.

@@ -61,6 +61,19 @@ int64_t Largest(const RunSummary& run, int64_t PartSummary::*field) {
                   run.inference ? (*run.inference).*field : int64_t{0});
 }
 
+// What a session took, in its own words.
+std::string SessionLines(const RunSummary& run, const SessionFigures& session, const PartColumns& block) {
+  const auto line = [&](std::string label, int64_t bytes, std::string rest) {
+    PartLine told{.label = std::move(label), .rest = std::move(rest), .paint = Paint::kDim};
+    if (run.inference) told.inference = bytes;
+    return block.Text(told);
+  };
+  return line("weights", session.weight_bytes, "kept once, packed or as in the file") +
+         line("arena", session.arena_bytes, "its regions, as its log of extensions adds up") +
+         line("  written to", session.touched_bytes, "what of it is resident on the CPU") +
+         line("  memory pattern", session.pattern_bytes, "one block for all activations from run 2 on");
+}
+
 }  // namespace
 
 std::string BreakdownText(const Report& report, const Screen& screen) {
@@ -105,11 +118,17 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
     text += block.Text(TotalLine(run, "(cuBLAS workspace)", &PartSummary::workspace_bytes,
                                  "in allocated, while a matrix product runs"));
   }
+  if (main.session) text += SessionLines(run, *main.session, block);
+  const DeviceWords words = WordsOfDevice(report);
   text += block.Text(TotalLine(run, "reserved", &PartSummary::reserved_peak_bytes,
                                torch ? "torch.cuda.max_memory_reserved()" : "taken from the device"));
-  text += block.Text(
-      TotalLine(run, "CUDA context", &PartSummary::context_bytes, "250 to 700 MiB, by card and version"));
-  text += block.Text(TotalLine(run, "on the GPU", &PartSummary::device_bytes, "nvidia-smi: reserved and the context"));
+  if (main.context_bytes > 0) {
+    text += block.Text(
+        TotalLine(run, "CUDA context", &PartSummary::context_bytes, "250 to 700 MiB, by card and version"));
+  }
+  text += block.Text(TotalLine(run, std::string(words.whole), &PartSummary::device_bytes,
+                               main.context_bytes > 0 ? "nvidia-smi: reserved and the context"
+                                                      : std::string(words.shown_by)));
   if (run.training && run.training->first_step_peak_bytes > run.training->peak_bytes) {
     text += block.Text(TotalLine(run, "(first step)", &PartSummary::first_step_peak_bytes,
                                  "peaks higher: optimizer state appears in it"));

@@ -89,6 +89,11 @@ int64_t SumOf(const std::optional<PartSummary>& part, const std::vector<Category
 int64_t DeviceBytes(const std::optional<PartSummary>& part) { return part ? part->device_bytes : 0; }
 int64_t AllocatedBytes(const std::optional<PartSummary>& part) { return part ? part->allocated_peak_bytes : 0; }
 
+// What of a session's own bytes is left behind all categories: the arena's part that is not in use, and the context.
+int64_t InOneSession(const PartSummary& part, int64_t sessions) {
+  return part.context_bytes + (part.device_bytes - part.context_bytes) / sessions - part.peak_bytes;
+}
+
 std::string SharesText(const Report& report, const Screen& screen) {
   const RunSummary& run = report.runs.front();
   const PartColumns columns(run, kShareLabel, kShareSize, screen);
@@ -113,9 +118,16 @@ std::string SharesText(const Report& report, const Screen& screen) {
     }
     add_share(std::move(label), training, inference, share.paint);
   }
-  add_share("allocator, CUDA context", training_rest, inference_rest, Paint::kDim);
-  text += columns.Text({"on the GPU", DeviceBytes(run.training), DeviceBytes(run.inference), "as nvidia-smi shows it",
-                        Paint::kDim});
+  const DeviceWords words = WordsOfDevice(report);
+  if (words.sessions > 1) {
+    const int64_t others = inference_rest - InOneSession(*run.inference, words.sessions);
+    add_share(absl::StrFormat("%d more session%s", words.sessions - 1, words.sessions == 2 ? "" : "s"), 0, others,
+              Paint::kDim);
+    inference_rest -= others;
+  }
+  add_share(std::string(words.rest), training_rest, inference_rest, Paint::kDim);
+  text += columns.Text({std::string(words.whole), DeviceBytes(run.training), DeviceBytes(run.inference),
+                        std::string(words.shown_by), Paint::kDim});
   const std::string allocator = AssumptionNamed(report, "allocator");
   if (allocator.empty() || absl::StartsWith(allocator, "pytorch")) {
     text += columns.Text({"max_memory_allocated()", AllocatedBytes(run.training), AllocatedBytes(run.inference),
@@ -188,7 +200,7 @@ std::string WaysToNeedLess(const Table& savings, const Screen& screen) {
 // What was taken that a reader may want otherwise; what follows from the file or is usual is told by -v.
 std::string AssumesText(const Report& report, size_t notes_left_out, const Screen& screen) {
   Report told;
-  static const std::set<std::string_view> kUsual = {"auto", "file", "none", "pytorch"};
+  static const std::set<std::string_view> kUsual = {"auto", "file", "none", "pytorch", "ort", "gpu"};
   for (const auto& assumption : report.assumptions) {
     // Names that the file tells are no choice.
     if (!kUsual.contains(assumption.second) && assumption.first != "names") told.assumptions.push_back(assumption);
@@ -196,7 +208,7 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   std::string text = AssumptionsText(told);
   const PartSummary& main = MainPart(report.runs.front());
   if (main.device_low_bytes < main.device_high_bytes) {
-    text += absl::StrFormat("%sIn brackets: by card, driver and what the file leaves open.", text.empty() ? "" : " ");
+    text += absl::StrFormat("%sIn brackets: %s.", text.empty() ? "" : " ", WordsOfDevice(report).open);
   }
   text += absl::StrFormat("%sMore%s: -v", text.empty() ? "" : " ",
                           notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out,

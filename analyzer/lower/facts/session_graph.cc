@@ -1,0 +1,291 @@
+#include "analyzer/lower/facts/session_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace onnx_mem {
+namespace {
+
+// Results that differ from run to run, or that the optimizer leaves to the operators around them.
+constexpr auto kNeverFolded = std::to_array<std::string_view>(
+    {"Bernoulli", "DequantizeLinear", "Dropout", "Multinomial", "QuantizeLinear", "RandomNormal", "RandomNormalLike",
+     "RandomUniform", "RandomUniformLike"});
+
+constexpr size_t kConvSum = 3;  // the input of a convolution that its result is added to
+
+bool Is(const Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
+
+class SessionOptimizer {
+ public:
+  explicit SessionOptimizer(Graph graph)
+      : graph_(std::move(graph)), gone_(graph_.nodes.size(), false), constant_(graph_.tensors.size(), false) {
+    for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
+      const TensorRole role = graph_.tensors[id].role;
+      constant_[id] = role == TensorRole::kInitializer || role == TensorRole::kConstant;
+    }
+  }
+
+  Graph Run() {
+    for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
+      if (!FoldConstant(id)) RemoveIdentity(id);
+    }
+    LinkTensors(graph_);
+    for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
+      if (gone_[id]) continue;
+      if (Is(graph_.nodes[id], "MatMul")) FoldScale(id);
+      if (Is(graph_.nodes[id], "Add")) FuseSum(id);
+      if (Is(graph_.nodes[id], "Erf") || Is(graph_.nodes[id], "Tanh")) FuseGelu(id);
+    }
+    return Compacted();
+  }
+
+ private:
+  bool IsConstant(TensorId id) const { return !id.valid() || constant_[id]; }
+
+  bool IsOutput(TensorId id) const {
+    return std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end();
+  }
+
+  // A node of constants alone becomes what it would compute. What is computed from the shape of an activation stays:
+  // a session with a free batch does not know it, and the order of its nodes hangs on them.
+  bool FoldConstant(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    if (node.inputs.empty() || !node.subgraphs.empty()) return false;
+    if (std::find(kNeverFolded.begin(), kNeverFolded.end(), node.op) != kNeverFolded.end()) return false;
+    if (!std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return IsConstant(input); })) {
+      return false;
+    }
+    for (TensorId output : node.outputs) {
+      if (output.valid() && (IsOutput(output) || !graph_.tensors[output].shape.known())) return false;
+    }
+    for (TensorId output : node.outputs) {
+      if (!output.valid()) continue;
+      constant_[output] = true;
+      Tensor& tensor = graph_.tensors[output];
+      if (tensor.value != nullptr) continue;
+      tensor.role = TensorRole::kInitializer;
+      graph_.initializers.push_back(output);
+    }
+    gone_[id] = true;
+    return true;
+  }
+
+  void RemoveIdentity(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    // Even one exported in training mode: a session for inference has none (measured: 38 of a BERT's 38 are gone).
+    const bool dropout = Is(node, "Dropout") &&
+                         std::all_of(node.outputs.begin() + 1, node.outputs.end(),
+                                     [&](TensorId mask) { return !mask.valid() || !IsRead(mask); });
+    if (!Is(node, "Identity") && !dropout) return;
+    const TensorId from = node.inputs.front(), to = node.outputs.front();
+    if (!to.valid() || IsOutput(to)) return;
+    for (Node& reader : graph_.nodes) {
+      std::replace(reader.inputs.begin(), reader.inputs.end(), to, from);
+      std::replace(reader.captures.begin(), reader.captures.end(), to, from);
+    }
+    gone_[id] = true;
+  }
+
+  bool IsRead(TensorId id) const { return !graph_.tensors[id].consumers.empty() || IsOutput(id); }
+
+  // The node that makes `id` when nobody else reads it; nullptr otherwise.
+  Node* OnlyMaker(TensorId id) {
+    if (!id.valid() || IsOutput(id)) return nullptr;
+    const Tensor& tensor = graph_.tensors[id];
+    if (!tensor.producer.valid() || gone_[tensor.producer] || tensor.consumers.size() != 1) return nullptr;
+    return &graph_.nodes[tensor.producer];
+  }
+
+  Node* OnlyReader(const Node& node) {
+    const TensorId output = node.outputs.front();
+    if (IsOutput(output) || graph_.tensors[output].consumers.size() != 1) return nullptr;
+    return &graph_.nodes[graph_.tensors[output].consumers.front()];
+  }
+
+  bool IsScalar(TensorId id) const {
+    if (!id.valid() || NumElements(graph_.tensors[id].shape).value_or(0) != 1) return false;
+    return IsConstant(id) || graph_.tensors[id].value != nullptr;
+  }
+
+  // The operand of an arithmetic node with one constant number; nullopt for others.
+  std::optional<TensorId> ScaledOperand(const Node& node) const {
+    if (!(Is(node, "Mul") || Is(node, "Div")) || node.inputs.size() != 2) return std::nullopt;
+    if (IsScalar(node.inputs[1])) return node.inputs[0];
+    if (Is(node, "Mul") && IsScalar(node.inputs[0])) return node.inputs[1];
+    return std::nullopt;
+  }
+
+  // The node goes, and with it what was made for it alone: a scale that was computed from a shape.
+  void Remove(const Node& node) {
+    std::vector<NodeId> going = {graph_.tensors[node.outputs.front()].producer};
+    while (!going.empty()) {
+      const NodeId id = going.back();
+      going.pop_back();
+      gone_[id] = true;
+      for (TensorId input : graph_.nodes[id].inputs) {
+        if (!input.valid() || graph_.tensors[input].value == nullptr || IsOutput(input)) continue;
+        const Tensor& tensor = graph_.tensors[input];
+        const bool unread = std::all_of(tensor.consumers.begin(), tensor.consumers.end(),
+                                        [&](NodeId reader) { return gone_[reader]; });
+        if (unread && tensor.producer.valid() && !gone_[tensor.producer]) going.push_back(tensor.producer);
+      }
+    }
+  }
+
+  // The product takes a scaled operand as it was before: its alpha does the scaling.
+  void FoldScale(NodeId id) {
+    for (TensorId& input : graph_.nodes[id].inputs) {
+      const Node* maker = OnlyMaker(input);
+      if (maker == nullptr) continue;
+      const std::optional<TensorId> operand = ScaledOperand(*maker);
+      if (!operand || graph_.tensors[*operand].shape != graph_.tensors[input].shape) continue;
+      Remove(*maker);
+      input = *operand;
+    }
+    const Node* reader = OnlyReader(graph_.nodes[id]);
+    if (reader == nullptr || !ScaledOperand(*reader)) return;
+    const TensorId result = reader->outputs.front();
+    Remove(*reader);
+    graph_.nodes[id].outputs.front() = result;
+    graph_.tensors[result].producer = id;
+  }
+
+  // The sum goes into the convolution, which adds to its other operand where that lies (nchwc_transformer.cc).
+  void FuseSum(NodeId id) {
+    const Node& sum = graph_.nodes[id];
+    for (size_t i = 0; i < 2 && sum.inputs.size() == 2; ++i) {
+      const TensorId other = sum.inputs[1 - i], result = sum.outputs.front();
+      Node* maker = OnlyMaker(sum.inputs[i]);
+      if (maker == nullptr || !Is(*maker, "Conv") || maker->inputs.size() > kConvSum || IsConstant(other)) continue;
+      const Shape& shape = graph_.tensors[result].shape;
+      if (shape.rank() != 4 || graph_.tensors[other].shape != shape) continue;
+      maker->inputs.resize(kConvSum);
+      maker->inputs.push_back(other);
+      maker->outputs.front() = result;
+      maker->domain = "com.microsoft.nchwc";
+      gone_[id] = true;
+      const NodeId conv = graph_.tensors[sum.inputs[i]].producer;
+      graph_.tensors[result].producer = conv;
+      std::vector<NodeId>& readers = graph_.tensors[other].consumers;
+      std::replace(readers.begin(), readers.end(), id, conv);
+      return;
+    }
+  }
+
+  // The node that makes `id` when only `readers` read it; nullptr otherwise.
+  Node* MakerReadBy(TensorId id, const std::vector<Node*>& readers) {
+    const Tensor& tensor = graph_.tensors[id];
+    if (!tensor.producer.valid() || gone_[tensor.producer] || IsOutput(id)) return nullptr;
+    for (NodeId reader : tensor.consumers) {
+      if (std::find(readers.begin(), readers.end(), &graph_.nodes[reader]) == readers.end()) return nullptr;
+    }
+    return &graph_.nodes[tensor.producer];
+  }
+
+  // x * (1 + f(...)) / 2 around `id`, its f: all between x and the last product is one node.
+  void FuseGelu(NodeId id) {
+    std::vector<Node*> parts = {&graph_.nodes[id]};
+    // Forward: the sum with 1, then products, of which one has x.
+    TensorId x, result;
+    for (Node* next = OnlyReader(*parts.front()); next != nullptr; next = OnlyReader(*parts.back())) {
+      const bool sum = Is(*next, "Add") && parts.size() == 1 && (IsScalar(next->inputs[0]) || IsScalar(next->inputs[1]));
+      const bool product = Is(*next, "Mul") && parts.size() > 1 && next->inputs.size() == 2;
+      if (!sum && !product) break;
+      if (product && !ScaledOperand(*next)) {
+        if (x.valid()) break;
+        const TensorId made = parts.back()->outputs.front();
+        x = next->inputs[0] == made ? next->inputs[1] : next->inputs[0];
+      }
+      parts.push_back(next);
+      result = next->outputs.front();
+      if (x.valid() && parts.size() >= 4) break;
+    }
+    if (!x.valid()) return;
+    // x may have been halved first.
+    if (Node* half = OnlyMaker(x); half != nullptr && ScaledOperand(*half)) {
+      parts.push_back(half);
+      x = *ScaledOperand(*half);
+    }
+    // Backward: everything that f's argument was made of, up to x.
+    std::vector<TensorId> open = {parts.front()->inputs.front()};
+    while (!open.empty()) {
+      const TensorId argument = open.back();
+      open.pop_back();
+      if (argument == x || IsConstant(argument)) continue;
+      const NodeId maker = graph_.tensors[argument].producer;
+      if (!maker.valid() || gone_[maker] || IsOutput(argument)) return;
+      Node& node = graph_.nodes[maker];
+      if (std::find(parts.begin(), parts.end(), &node) != parts.end()) continue;
+      const bool arithmetic = Is(node, "Mul") || Is(node, "Div") || Is(node, "Add") || Is(node, "Pow");
+      constexpr size_t kMostParts = 12;
+      if (!arithmetic || parts.size() >= kMostParts) return;
+      parts.push_back(&node);
+      open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+    }
+    // Nothing inside may be read from outside.
+    for (const Node* part : parts) {
+      const TensorId output = part->outputs.front();
+      if (output == result) continue;
+      for (NodeId reader : graph_.tensors[output].consumers) {
+        if (std::find(parts.begin(), parts.end(), &graph_.nodes[reader]) == parts.end()) return;
+      }
+    }
+    // A bias that is added first goes in too (bias_gelu_fusion.cc).
+    if (Node* sum = x.valid() ? MakerReadBy(x, parts) : nullptr; sum != nullptr && Is(*sum, "Add")) {
+      for (size_t i = 0; i < 2; ++i) {
+        if (!IsConstant(sum->inputs[1 - i]) || graph_.tensors[sum->inputs[1 - i]].shape.rank() != 1) continue;
+        parts.push_back(sum);
+        x = sum->inputs[i];
+        break;
+      }
+    }
+    const NodeId last = graph_.tensors[result].producer;
+    for (const Node* part : parts) {
+      if (part->outputs.front() != result) Remove(*part);
+    }
+    graph_.nodes[last].op = "Gelu";
+    graph_.nodes[last].domain = "com.microsoft";
+    graph_.nodes[last].inputs = {x};
+  }
+
+  Graph Compacted() {
+    IdVector<NodeId, Node> nodes;
+    for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
+      if (!gone_[id]) nodes.Add(std::move(graph_.nodes[id]));
+    }
+    graph_.nodes = std::move(nodes);
+    for (Tensor& tensor : graph_.tensors) {
+      tensor.producer = NodeId();
+      tensor.consumers.clear();
+    }
+    LinkTensors(graph_);
+    for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
+      Tensor& tensor = graph_.tensors[id];
+      const bool stored = tensor.role == TensorRole::kInitializer || tensor.role == TensorRole::kConstant;
+      if (stored && tensor.consumers.empty() && !IsOutput(id)) tensor.role = TensorRole::kActivation;
+    }
+    return std::move(graph_);
+  }
+
+  Graph graph_;
+  IdVector<NodeId, bool> gone_;
+  IdVector<TensorId, bool> constant_;
+};
+
+}  // namespace
+
+Graph SessionGraph(Graph graph, bool on_cpu) {
+  if (on_cpu) {
+    for (Tensor& tensor : graph.tensors) {
+      const bool half = tensor.dtype == DType::kFloat16 && tensor.role != TensorRole::kInput;
+      if (half) tensor.dtype = DType::kFloat32;
+    }
+  }
+  return SessionOptimizer(std::move(graph)).Run();
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,184 @@
+// Prediction against reality: what one step was predicted to take, beside a snapshot of PyTorch's allocator or the one
+// number that torch.cuda.max_memory_allocated() told.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/memory/timeline.h"
+#include "cli/answers/answers.h"
+#include "cli/answers/batch_dim.h"
+#include "cli/files/snapshot.h"
+#include "cli/report/analyze/present.h"
+#include "cli/report/analyze/report.h"
+
+namespace onnx_mem {
+namespace {
+
+bool IsSnapshot(const std::string& path) { return absl::EndsWith(path, ".pickle") || absl::EndsWith(path, ".pkl"); }
+
+// A block and a tensor are taken for each other where the allocator gives them the same size.
+int64_t BlockBytes(int64_t bytes) { return (bytes + 511) / 512 * 512; }
+
+struct Match {
+  BytesByCategory predicted = {};
+  BytesByCategory found = {};
+  std::vector<SnapshotBlock> unexplained;
+  std::vector<const Buffer*> missing;
+};
+
+Match MatchBlocks(const RunFigures& figures, const Snapshot& snapshot) {
+  Match match;
+  std::multimap<int64_t, const Buffer*> open;  // by size, in the program's order
+  for (BufferId id : LiveAt(figures.program, figures.timeline.peak_step)) {
+    const Buffer& buffer = figures.program.buffers[id];
+    if (buffer.bytes == 0) continue;
+    open.emplace(BlockBytes(buffer.bytes), &buffer);
+    match.predicted[static_cast<size_t>(buffer.category)] += buffer.bytes;
+  }
+  int64_t& workspace = match.predicted[static_cast<size_t>(Category::kWorkspace)];
+  workspace = figures.workspace_bytes;
+  bool workspace_found = workspace == 0;
+  for (const SnapshotBlock& block : snapshot.blocks) {
+    const auto same = open.find(BlockBytes(block.bytes));
+    if (same != open.end()) {
+      match.found[static_cast<size_t>(same->second->category)] += block.bytes;
+      open.erase(same);
+    } else if (!workspace_found && BlockBytes(block.bytes) == BlockBytes(workspace)) {
+      match.found[static_cast<size_t>(Category::kWorkspace)] += block.bytes;
+      workspace_found = true;
+    } else {
+      match.unexplained.push_back(block);
+    }
+  }
+  for (const auto& [bytes, buffer] : open) match.missing.push_back(buffer);
+  return match;
+}
+
+std::string RelativeError(int64_t predicted, int64_t measured) {
+  if (measured == 0) return "";
+  return absl::StrFormat("%+.1f %%",
+                         100.0 * static_cast<double>(predicted - measured) / static_cast<double>(measured));
+}
+
+Table FiguresTable(const RunFigures& figures, const std::optional<Snapshot>& snapshot,
+                   const std::optional<int64_t>& allocated_bytes) {
+  Table table{"measured",
+              "Prediction against reality",
+              {{"figure", "figure"},
+               {"predicted_bytes", "predicted", ColumnKind::kBytes},
+               {"measured_bytes", "measured", ColumnKind::kBytes},
+               {"difference_bytes", "difference", ColumnKind::kBytes, Show::kData},
+               {"error", "error"},
+               {"source", "measured by"}},
+              {},
+              1};
+  table.has_total = false;
+  const auto add = [&](std::string figure, int64_t predicted, int64_t measured, std::string source) {
+    table.rows.push_back({std::move(figure), predicted, measured, predicted - measured,
+                          RelativeError(predicted, measured), std::move(source)});
+  };
+  if (snapshot) add("tensors alive", figures.peak_bytes, snapshot->requested_peak_bytes, "bytes asked for at once");
+  if (snapshot) {
+    add("allocated", figures.allocated_peak_bytes, snapshot->allocated_peak_bytes, "blocks of 512 bytes in use");
+  }
+  if (allocated_bytes) {
+    add("allocated", figures.allocated_peak_bytes, *allocated_bytes, "torch.cuda.max_memory_allocated()");
+  }
+  if (snapshot) add("reserved", figures.reserved_peak_bytes, snapshot->reserved_peak_bytes, "segments of the allocator");
+  return table;
+}
+
+Table CategoriesTable(const Match& match) {
+  Table table{"categories",
+              "Which of the predicted tensors have a block of their size at the peak",
+              {{"category", "category", ColumnKind::kWord},
+               {"predicted_bytes", "predicted", ColumnKind::kBytes},
+               {"found_bytes", "found", ColumnKind::kBytes}},
+              {},
+              1};
+  for (size_t c = 0; c < kNumCategories; ++c) {
+    if (match.predicted[c] == 0 && match.found[c] == 0) continue;
+    table.rows.push_back({std::string(NameOf(static_cast<Category>(c))), match.predicted[c], match.found[c]});
+  }
+  return table;
+}
+
+// Blocks of one place and size are one row.
+Table UnexplainedTable(const Match& match) {
+  Table table{"unexplained",
+              "Blocks at the peak that nobody explains",
+              {{"where", "allocated by"}, {"blocks", "blocks", ColumnKind::kCount}, {"bytes", "bytes", ColumnKind::kBytes}},
+              {},
+              2};
+  std::map<std::pair<std::string, int64_t>, int64_t> counts;
+  for (const SnapshotBlock& block : match.unexplained) ++counts[{block.where, block.bytes}];
+  for (const auto& [block, count] : counts) {
+    table.rows.push_back({block.first.empty() ? "(no stack recorded)" : block.first, count, count * block.second});
+  }
+  return table;
+}
+
+Table MissingTable(const Match& match) {
+  Table table{"missing",
+              "Tensors predicted at the peak that have no block",
+              {{"tensor", "tensor"}, {"category", "what", ColumnKind::kWord}, {"bytes", "bytes", ColumnKind::kBytes}},
+              {},
+              2};
+  for (const Buffer* buffer : match.missing) {
+    table.rows.push_back({buffer->name, std::string(NameOf(buffer->category)), buffer->bytes});
+  }
+  return table;
+}
+
+}  // namespace
+
+bool AsksForMeasured(const Options& options) {
+  return options.measured_bytes.has_value() || (options.operands.size() == 2 && IsSnapshot(options.operands[1]));
+}
+
+absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels& open) {
+  const size_t operands = options.measured_bytes ? 1 : 2;
+  if (options.operands.size() != operands || options.batches.size() > 1) {
+    return UsageError("a measurement is of one model at one batch",
+                      {"try: onnx-mem compare MODEL snapshot.pickle -b N, or onnx-mem compare MODEL --measured SIZE -b N"});
+  }
+  std::optional<Snapshot> snapshot;
+  if (!options.measured_bytes) {
+    ASSIGN_OR_RETURN(snapshot, ReadSnapshot(options.operands[1]));
+  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
+  Workload workload = options.workload;
+  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(*file, workload));
+  const RunFigures& figures = *MainFigures(analysis);
+  Answered answer;
+  Report& report = answer.report;
+  report.command = options.command;
+  report.model = SummarizeModel(analysis);
+  report.assumptions = analysis.assumptions;
+  report.top = options.top.value_or(kDefaultTop);
+  report.top_given = options.top.has_value();
+  report.tables.push_back(FiguresTable(figures, snapshot, options.measured_bytes));
+  if (snapshot) {
+    const Match match = MatchBlocks(figures, *snapshot);
+    report.tables.push_back(CategoriesTable(match));
+    report.tables.push_back(UnexplainedTable(match));
+    report.tables.push_back(MissingTable(match));
+    if (snapshot->events == 0) {
+      Diagnostic note{.code = Code::kNoHistory, .severity = Severity::kNote, .count = 1};
+      note.message = "the snapshot has no history: its peak is the moment at which it was taken";
+      note.details = {"try: torch.cuda.memory._record_memory_history() before the step"};
+      report.notes.push_back(std::move(note));
+    }
+  }
+  RETURN_IF_ERROR(WriteExports(report, options));
+  return answer;
+}
+
+}  // namespace onnx_mem
