@@ -9,6 +9,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 
+aten = torch.ops.aten
+# Backward formulas write into zeros that they made, but not under a dispatch mode (areAnyTensorSubclassLike in
+# torch/csrc/autograd/FunctionsManual.cpp).
+_IN_PLACE = {aten._unsafe_index_put.default: aten.index_put_.default, aten.index_put.default: aten.index_put_.default,
+             aten.index_add.default: aten.index_add_.default, aten.scatter_add.default: aten.scatter_add_.default,
+             aten.scatter.src: aten.scatter_.src, aten.scatter.value: aten.scatter_.value,
+             aten.masked_scatter.default: aten.masked_scatter_.default,
+             aten.logical_and.default: aten.logical_and_.default}
+
+
 class _Seen:
     __slots__ = ("bytes", "op", "phase", "step", "category", "saved", "node", "counted")
 
@@ -87,11 +97,22 @@ class StorageTracker(TorchDispatchMode):
             # watches: undone here.
             torch.ops.aten.add_.Tensor(args[0], args[1])
             return args[0]
+        if self.phase == "backward" and func in _IN_PLACE and self._is_of_this_node(args[0]):
+            func = _IN_PLACE[func]
+        if self.phase == "setup":                  # tables that are attributes, and no buffers, are seen where they are read
+            for t in tree_leaves((args, kwargs)):
+                if isinstance(t, torch.Tensor):
+                    self.see(t)
         out = func(*args, **(kwargs or {}))
         for t in tree_leaves(out):
             if isinstance(t, torch.Tensor):
                 self.see(t)
         return out
+
+    def _is_of_this_node(self, t) -> bool:
+        number = self._number.get(t.untyped_storage()._cdata)
+        return (number is not None and _node() is not None and self.seen[number].node == _node()
+                and not t.requires_grad)
 
     def _is_accumulation(self, a, b, *others) -> bool:
         if others or not isinstance(b, torch.Tensor) or a.shape != b.shape or a.dtype != b.dtype:
