@@ -180,12 +180,22 @@ class Lowering {
   }
 
   // The node that was added last is the last one that needs the name.
-  void Drop(TensorId id) {
+  void Drop(TensorId id, bool written_over = false) {
     if (!id.valid() || out_.kinds[id] != TensorKind::kActivation) return;
     if (backward_ != nullptr) {
       if (!backward_->dropped.empty()) backward_->dropped.back().push_back(id);
       return;
     }
+    if (in_function_ && written_over) {
+      written_in_function_.push_back(id);
+      return;
+    }
+    releases_[static_cast<size_t>(id.value())] = std::max(next_node() - 1, 0);
+  }
+
+  // What the step before left behind, and this one replaces.
+  void LetTableGo(TensorId id) {
+    if (!id.valid() || out_.kinds[id] != TensorKind::kBuffer || backward_ != nullptr) return;
     releases_[static_cast<size_t>(id.value())] = std::max(next_node() - 1, 0);
   }
 
@@ -237,13 +247,15 @@ class Lowering {
         const ValueNumber number = line.values[i];
         if (!line.made[i] && outputs[i].valid()) {
           if (in_function_) before_function_.emplace(number, tensor_of(number));
-          Drop(tensor_of(number));
+          Drop(tensor_of(number), /*written_over=*/true);
         }
         SetTensor(number, outputs[i]);
       }
     }
     for (ValueNumber number : line.drops) {
-      if (!kept_.contains(number)) Drop(tensor_of(number));
+      if (kept_.contains(number)) continue;
+      Drop(tensor_of(number));
+      if (value(number).kind == Value::Kind::kConstant) LetTableGo(tensor_of(number));
     }
     return absl::OkStatus();
   }
@@ -314,6 +326,8 @@ class Lowering {
   void EndFunction(const Line& line) {
     function_.span.last = next_node() - 1;
     in_function_ = false;
+    for (TensorId id : written_in_function_) Drop(id);
+    written_in_function_.clear();
     for (ValueNumber number : line.values) function_.saved.push_back(tensor_of(number));
     for (ValueNumber number : line.drops) function_.held.push_back(tensor_of(number));
     std::erase_if(function_.saved, [](TensorId id) { return !id.valid(); });
@@ -457,6 +471,7 @@ class Lowering {
   UserFunction* backward_ = nullptr;  // where lines go while its backward is read
   std::vector<std::pair<ValueNumber, TensorId>> before_backward_;  // what its lines changed, first change first
   bool in_function_ = false;
+  std::vector<TensorId> written_in_function_;  // whose history the node of the function is to lead to
   absl::flat_hash_map<ValueNumber, TensorId> before_function_;  // of values that its forward writes over
 };
 

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves
 
 from .._fake.inputs import input_names
-from .._fake.tensors import batch_of, fake_cuda, refuse_what_is_not_plain, resized, weightless
+from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
 from ..errors import Error
 from .engine import Engine
 from .storages import StorageTracker
@@ -111,7 +111,7 @@ def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto",
     model.train(training)
     with torch.set_grad_enabled(training), contextlib.ExitStack() as stack:
         tracker = tracker or StorageTracker()
-        with tracker:             # what the first calls leave behind (tables, caches) is there from then on
+        with tracker, keeps_nothing():             # what the first calls leave behind (tables, caches) is there from then on
             x, kw = inputs()
             model(*x, **kw)
             x, kw = inputs()
