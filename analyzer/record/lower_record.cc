@@ -330,8 +330,13 @@ class Lowering {
     written_in_function_.clear();
     for (ValueNumber number : line.values) function_.saved.push_back(tensor_of(number));
     for (ValueNumber number : line.drops) function_.held.push_back(tensor_of(number));
-    std::erase_if(function_.saved, [](TensorId id) { return !id.valid(); });
-    std::erase_if(function_.held, [](TensorId id) { return !id.valid(); });
+    for (std::vector<TensorId>* kept : {&function_.saved, &function_.held}) {
+      std::erase_if(*kept, [](TensorId id) { return !id.valid(); });
+      for (TensorId id : *kept) {  // the node takes it at the end, whatever Python's code still has
+        int32_t& release = releases_[static_cast<size_t>(id.value())];
+        if (release >= function_.span.first && release < function_.span.last) release = function_.span.last;
+      }
+    }
   }
 
   absl::Status StartBackward(const Line& line) {
@@ -408,8 +413,19 @@ class Lowering {
     TellReentrant();
   }
 
+  // Whether autograd can pass a gradient from an output to an input.
+  bool HasHistory(const Node& node) const {
+    if (IntAttribute(node, "inplace", 0) != 0) return true;
+    if (node.op == "detach" || node.op == "full" || IntAttribute(node, "requires_grad_none", 0) != 0) return false;
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
+      if (!id.valid()) return false;
+      const DType dtype = out_.graph.tensors[id].dtype;
+      return !IsIntegral(dtype) && dtype != DType::kBool;
+    });
+  }
+
   // A result that leads to nothing takes its history with it when its name goes (the variance of an autoencoder that is
-  // asked for the mean), and what that history saved.
+  // asked for the mean; a largest value that is only compared), and what that history saved.
   void DetachWhatNothingReads() {
     std::vector<bool> read(graph().tensors.size(), false);
     const auto mark = [&](TensorId id) {
@@ -429,9 +445,9 @@ class Lowering {
       const bool leads_on = std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
         return id.valid() && read[static_cast<size_t>(id.value())];
       });
-      if (leads_on || kept[i] || IntAttribute(node, "inplace", 0) != 0) {
+      if (kept[i] || ((leads_on || IntAttribute(node, "inplace", 0) != 0) && HasHistory(node))) {
         for (TensorId id : node.inputs) mark(id);
-      } else {
+      } else if (!leads_on) {
         node.attributes["requires_grad_none"] = int64_t{1};
       }
     }

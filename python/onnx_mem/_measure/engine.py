@@ -27,7 +27,8 @@ class _Holder:
 class Engine:
     """Use hooks() around forward, then backward(loss)."""
 
-    def __init__(self):
+    def __init__(self, start_node=lambda: None):
+        self._start_node = start_node              # called before each node
         self._holders: list[_Holder] = []
         self._no_zeros: set[int] = set()
         self._frames: list = []                    # of torch.utils.checkpoint, whose node's turn has not come
@@ -61,8 +62,8 @@ class Engine:
         return [h.tensor for held in self._held_by(graph_nodes(loss.grad_fn)).values() for h in held]
 
     def _held_by(self, nodes) -> dict:
-        """What each node has saved. An operator that writes over a view is wrapped in a CopySlices, behind which its own
-        node is not seen from Python. That node has the number before it; a result is saved when the CopySlices, and
+        """What each node has saved. An operator that writes over a view is wrapped in a CopySlices, behind which its
+        own node is not seen from Python. That node has the number before it; a result is saved when the CopySlices, and
         the view's new node, are there (torch/csrc/autograd/VariableTypeUtils.h, rebase_history)."""
         own = {n: _holders(n) for n in nodes}
         seen = {id(h) for held in own.values() for h in held}
@@ -103,6 +104,7 @@ class Engine:
                     _accumulate(n.variable, gradients, shared)
                 continue
             args = [gradients.pop(i, None) for i in range(len(n._input_metadata))]
+            self._start_node()
             outs = self._call(n, args) if any(a is not None for a in args) else None
             python = isinstance(n, BackwardCFunction)
             outs = list(outs) if outs is not None else [None] * len(n.needs_input_grad if python else n.next_functions)
@@ -178,7 +180,14 @@ def _accumulate(parameter, gradients, shared):
     if parameter.grad is not None:
         parameter.grad.add_(g)
     else:                                       # taken over when dense with the parameter's strides, else copied
-        parameter.grad = g.detach() if g.stride() == parameter.stride() and not shared else g.clone()
+        parameter.grad = g.detach() if _laid_out_as(g, parameter) and not shared else g.clone()
+
+
+def _laid_out_as(g, parameter):
+    """torch/csrc/autograd/utils/grad_layout_contract.h: strides of dimensions of size 1 do not count."""
+    if not torch._prims_common.is_non_overlapping_and_dense_or_false(parameter):
+        return g.is_contiguous()
+    return all(n == 1 or a == b for n, a, b in zip(g.shape, g.stride(), parameter.stride()))
 
 
 def graph_nodes(root) -> list:

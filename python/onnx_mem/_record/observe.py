@@ -275,7 +275,8 @@ def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, chec
 
 
 def _attributes(model: torch.nn.Module) -> list[torch.Tensor]:
-    own = [v for m in model.modules() for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")]
+    others = ("_parameters", "_buffers", "_modules")
+    own = [v for m in model.modules() for k, v in m.__dict__.items() if k not in others]
     return [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
 
 
@@ -294,8 +295,8 @@ def _refuse_growth(o: Observer, model: torch.nn.Module, events: list[tuple]) -> 
             of[n] = v["bytes"]
     more = sum(left.values()) - sum(of.values())
     if more > _STATE_LIMIT:
-        raise CannotRecord(f"forward leaves {more} bytes of tensors behind in attributes of modules, beyond those of the "
-                           "call before that it lets go of; such state is not recorded")
+        raise CannotRecord(f"forward leaves {more} bytes of tensors behind in attributes of modules, beyond those of "
+                           "the call before that it lets go of; such state is not recorded")
 
 
 def _module_event(o: Observer, event: tuple) -> None:
