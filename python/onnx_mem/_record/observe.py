@@ -205,7 +205,7 @@ class Observer(TorchDispatchMode):
         if t.untyped_storage()._cdata not in self._storage_of:
             return _Packed(None, t if self.pending is not None else None)
         self.saved_storages.add(self.storage(t))
-        return _Packed(self._by_window.get(self._window(t)), t if self.pending is not None else None)
+        return _Packed(self.known(t), t if self.pending is not None else None)
 
     @staticmethod
     def unpack(packed: _Packed):
