@@ -286,6 +286,11 @@ void ConstantPad(AtenCall& c) {
   c.TakeInputs({0});
   c.node.attributes["mode"] = std::string("constant");
 }
+void Pad(AtenCall& c) {
+  c.TakeInputs({0});
+  const bool constant = !c.Has(2, "mode") || c.Text(2, "mode") == "constant";
+  c.node.attributes["mode"] = std::string(constant ? "constant" : "reflect");
+}
 void MirrorPad(AtenCall& c) {
   c.TakeInputs({0});
   c.node.attributes["mode"] = std::string("reflect");
@@ -489,6 +494,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"lstm", "recurrent_layers", Recurrent},
     {"masked_fill.Scalar", "masked_fill", MaskedFill},
     {"masked_fill.Tensor", "masked_fill", MaskedFill},
+    {"max", "max_all", AllAxes},
     {"max.dim", "max_dim", Axes},
     {"max_pool2d_with_indices", "max_pool", Pool},
     {"max_pool3d_with_indices", "max_pool", Pool},
@@ -496,6 +502,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"maximum", "maximum", Two},
     {"mean", "mean", AllAxes},
     {"mean.dim", "mean", Axes},
+    {"min", "max_all", AllAxes},
     {"min.dim", "max_dim", Axes},
     {"minimum", "minimum", Two},
     {"miopen_batch_norm", "batch_norm", BatchNorm},
@@ -510,6 +517,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"native_layer_norm", "layer_norm", LayerNorm},
     {"nll_loss2d_forward", "nll_loss", Two},
     {"nll_loss_forward", "nll_loss", Two},
+    {"pad", "pad", Pad},
     {"permute", "permute", Permute},
     {"pow.Scalar", "rpow_scalar", PowerOfNumber},
     {"pow.Tensor_Scalar", "pow_scalar", PowerByNumber},
@@ -545,6 +553,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"squeeze.dims", "squeeze", One},
     {"stack", "stack", Stack},
     {"std.correction", "std", Axes},
+    {"std_mean.correction", "std_mean", Axes},
     {"sub.Scalar", "sub", Arithmetic},
     {"sub.Tensor", "sub", Arithmetic},
     {"sum", "sum", AllAxes},

@@ -180,12 +180,22 @@ class Lowering {
   }
 
   // The node that was added last is the last one that needs the name.
-  void Drop(TensorId id) {
+  void Drop(TensorId id, bool written_over = false) {
     if (!id.valid() || out_.kinds[id] != TensorKind::kActivation) return;
     if (backward_ != nullptr) {
       if (!backward_->dropped.empty()) backward_->dropped.back().push_back(id);
       return;
     }
+    if (in_function_ && written_over) {
+      written_in_function_.push_back(id);
+      return;
+    }
+    releases_[static_cast<size_t>(id.value())] = std::max(next_node() - 1, 0);
+  }
+
+  // What the step before left behind, and this one replaces.
+  void LetTableGo(TensorId id) {
+    if (!id.valid() || out_.kinds[id] != TensorKind::kBuffer || backward_ != nullptr) return;
     releases_[static_cast<size_t>(id.value())] = std::max(next_node() - 1, 0);
   }
 
@@ -237,13 +247,15 @@ class Lowering {
         const ValueNumber number = line.values[i];
         if (!line.made[i] && outputs[i].valid()) {
           if (in_function_) before_function_.emplace(number, tensor_of(number));
-          Drop(tensor_of(number));
+          Drop(tensor_of(number), /*written_over=*/true);
         }
         SetTensor(number, outputs[i]);
       }
     }
     for (ValueNumber number : line.drops) {
-      if (!kept_.contains(number)) Drop(tensor_of(number));
+      if (kept_.contains(number)) continue;
+      Drop(tensor_of(number));
+      if (value(number).kind == Value::Kind::kConstant) LetTableGo(tensor_of(number));
     }
     return absl::OkStatus();
   }
@@ -314,10 +326,17 @@ class Lowering {
   void EndFunction(const Line& line) {
     function_.span.last = next_node() - 1;
     in_function_ = false;
+    for (TensorId id : written_in_function_) Drop(id);
+    written_in_function_.clear();
     for (ValueNumber number : line.values) function_.saved.push_back(tensor_of(number));
     for (ValueNumber number : line.drops) function_.held.push_back(tensor_of(number));
-    std::erase_if(function_.saved, [](TensorId id) { return !id.valid(); });
-    std::erase_if(function_.held, [](TensorId id) { return !id.valid(); });
+    for (std::vector<TensorId>* kept : {&function_.saved, &function_.held}) {
+      std::erase_if(*kept, [](TensorId id) { return !id.valid(); });
+      for (TensorId id : *kept) {  // the node takes it at the end, whatever Python's code still has
+        int32_t& release = releases_[static_cast<size_t>(id.value())];
+        if (release >= function_.span.first && release < function_.span.last) release = function_.span.last;
+      }
+    }
   }
 
   absl::Status StartBackward(const Line& line) {
@@ -394,8 +413,19 @@ class Lowering {
     TellReentrant();
   }
 
+  // Whether autograd can pass a gradient from an output to an input.
+  bool HasHistory(const Node& node) const {
+    if (IntAttribute(node, "inplace", 0) != 0) return true;
+    if (node.op == "detach" || node.op == "full" || IntAttribute(node, "requires_grad_none", 0) != 0) return false;
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
+      if (!id.valid()) return false;
+      const DType dtype = out_.graph.tensors[id].dtype;
+      return !IsIntegral(dtype) && dtype != DType::kBool;
+    });
+  }
+
   // A result that leads to nothing takes its history with it when its name goes (the variance of an autoencoder that is
-  // asked for the mean), and what that history saved.
+  // asked for the mean; a largest value that is only compared), and what that history saved.
   void DetachWhatNothingReads() {
     std::vector<bool> read(graph().tensors.size(), false);
     const auto mark = [&](TensorId id) {
@@ -415,9 +445,9 @@ class Lowering {
       const bool leads_on = std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
         return id.valid() && read[static_cast<size_t>(id.value())];
       });
-      if (leads_on || kept[i] || IntAttribute(node, "inplace", 0) != 0) {
+      if (kept[i] || ((leads_on || IntAttribute(node, "inplace", 0) != 0) && HasHistory(node))) {
         for (TensorId id : node.inputs) mark(id);
-      } else {
+      } else if (!leads_on) {
         node.attributes["requires_grad_none"] = int64_t{1};
       }
     }
@@ -458,6 +488,7 @@ class Lowering {
   UserFunction* backward_ = nullptr;  // where lines go while its backward is read
   std::vector<std::pair<ValueNumber, TensorId>> before_backward_;  // what its lines changed, first change first
   bool in_function_ = false;
+  std::vector<TensorId> written_in_function_;  // whose history the node of the function is to lead to
   absl::flat_hash_map<ValueNumber, TensorId> before_function_;  // of values that its forward writes over
 };
 

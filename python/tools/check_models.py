@@ -136,8 +136,8 @@ def asked(program, path, batch, optimizer, options):
     return run, " ".join(str(x) for d in told for x in d.get("details", []) if str(x).startswith("what:"))
 
 
-def check(program, make, precision, folder):
-    """(CPU seconds of recording, [(name, ours, measured)], what was assumed)."""
+def check(program, make, precisions, folder):
+    """CPU seconds of recording, and per precision ([(name, ours, measured)], what was assumed) or the exception."""
     torch.manual_seed(0)
     made = make()
     model, args = made[:2]
@@ -147,8 +147,18 @@ def check(program, make, precision, folder):
     path = os.path.join(folder, "model.eager")
     begin = time.process_time()
     onnx_mem.export(model, args, path, kwargs=kwargs, batch_dim=batch_dim)
-    seconds = time.process_time() - begin
-    model, args, kwargs, options = in_precision(model, args, kwargs, precision)
+    seconds, found = time.process_time() - begin, {}
+    for precision in precisions:
+        try:
+            found[precision] = compared(program, path, in_precision(model, args, kwargs, precision), batch, batch_dim)
+        except Exception as error:  # a model that does not run in this precision is a result too
+            found[precision] = error
+    return seconds, found
+
+
+def compared(program, path, prepared, batch, batch_dim):
+    """[(name, ours, measured)], what was assumed."""
+    model, args, kwargs, options = prepared
     rows, given = [], dict(kwargs=kwargs, batch=batch, batch_dim=batch_dim)
     if isinstance(model, Autocast) and isinstance(batch_dim, dict):
         given["batch_dim"] = {f"args.{i}": d for i, d in enumerate(batch_dim.values())}
@@ -158,7 +168,7 @@ def check(program, make, precision, folder):
         rows += [(f"{optimizer} {name}", run["training"][name], getattr(measured, name)) for name in FIGURES]
     measured = onnx_mem.measure(model, args, training=False, **given)
     rows.append(("inference peak_bytes", run["inference"]["peak_bytes"], measured.peak_bytes))
-    return seconds, rows, assumed
+    return rows, assumed
 
 
 def difference(ours, measured):
@@ -188,23 +198,30 @@ def chosen(names):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--precision", default="f32", choices=["f32", "bf16", "f16", "amp-bf16", "amp-f16"])
+    parser.add_argument("--precision", default="f32", help="one, or several with commas between")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     program = os.environ["ONNX_MEM_PROGRAM"]
-    results, refused = [], 0
+    precisions = options.precision.split(",")
+    results, refused = {p: [] for p in precisions}, {p: 0 for p in precisions}
     for name, make in chosen(options.names).items():
         with tempfile.TemporaryDirectory() as folder:
             try:
-                seconds, rows, assumed = check(program, make, options.precision, folder)
+                seconds, found = check(program, make, precisions, folder)
             except Exception as error:  # a model that cannot be recorded is a result too
-                refused += 1
-                print(f"{name:36}", type(error).__name__, str(error).replace("\n", " ")[:300], flush=True)
+                seconds, found = 0.0, {p: error for p in precisions}
+        for precision, result in found.items():
+            label = name if precisions == ["f32"] else f"{name} {precision}"
+            if isinstance(result, Exception):
+                refused[precision] += 1
+                print(f"{label:36}", type(result).__name__, str(result).replace("\n", " ")[:300], flush=True)
                 continue
-        results.append([row for row in rows if row[2] is not None])
-        print(f"{name:36}", f"{seconds:.1f} s |", " ".join(difference(ours, of) for _, ours, of in rows), assumed,
-              flush=True)
-    print(f"{refused} without a record or a measurement; {summary(results)}")
+            rows, assumed = result
+            results[precision].append([row for row in rows if row[2] is not None])
+            print(f"{label:36}", f"{seconds:.1f} s |", " ".join(difference(ours, of) for _, ours, of in rows), assumed,
+                  flush=True)
+    for precision in precisions:
+        print(f"{precision}: {refused[precision]} without a record or a measurement; {summary(results[precision])}")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,10 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
       dropped_after_(graph_.nodes.size() + 1),
       values_(graph_.tensors.size()) {
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
-    if (kinds_[id] != TensorKind::kActivation || release_after_[id] < 0) continue;
+    // A table with a release is what the step before left behind, and this one replaces.
+    const bool goes =
+        kinds_[id] == TensorKind::kActivation || (lowered.recorded && kinds_[id] == TensorKind::kBuffer);
+    if (!goes || release_after_[id] < 0) continue;
     const bool named = std::find(held.begin(), held.end(), graph_.tensors[id].name) != held.end();
     if (named) release_after_[id] = static_cast<int32_t>(graph_.nodes.size());
     dropped_after_[static_cast<size_t>(release_after_[id])].push_back(id);

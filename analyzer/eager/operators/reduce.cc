@@ -1,6 +1,7 @@
 // Reductions. The gradient of a sum is a view with strides 0; everything else materialises it.
 // Sources: tools/autograd/derivatives.yaml, torch/csrc/autograd/FunctionsManual.cpp (sum_backward,
-// scale_grad_by_count, prod_backward, std_backward, linalg_vector_norm_backward).
+// scale_grad_by_count, prod_backward, std_backward, std_mean_backward, evenly_distribute_backward,
+// linalg_vector_norm_backward).
 #include "analyzer/eager/operators/reduce.h"
 
 #include <algorithm>
@@ -221,11 +222,19 @@ void EnactLogCumSumExp(Machine& m, const Call& call, Outputs& out) {
   node.Formula(LogCumSumExpBackward);
 }
 
-void VarianceBackward(Backward& b, const Reduction& r, const TensorRef& x) {
-  const TensorRef mean = b.m.New("mean", r.kept, x->dtype);
-  const TensorRef centred = NewPointwise(b.m, "sub", {x, mean});
-  const TensorRef scaled = b.m.New("mul", r.kept, x->dtype);
-  b.result(0, NewPointwise(b.m, "mul", {scaled, centred}));
+TensorRef VarianceGradient(Machine& m, const Reduction& r, const TensorRef& x) {
+  const TensorRef mean = m.New("mean", r.kept, x->dtype);
+  const TensorRef centred = NewPointwise(m, "sub", {x, mean});
+  const TensorRef scaled = m.New("mul", r.kept, x->dtype);
+  return NewPointwise(m, "mul", {scaled, centred});
+}
+
+// From the gradient of a standard deviation to that of the variance.
+TensorRef OfVariance(Machine& m, const EagerTensor& grad) {
+  const TensorRef twice = m.NewLike("mul", grad);
+  TensorRef scaled = m.NewLike("div", grad);
+  const TensorRef zero = m.NewLike("eq", grad, DType::kBool);
+  return scaled;
 }
 
 void EnactVariance(Machine& m, const Call& call, Outputs& out) {
@@ -238,45 +247,55 @@ void EnactVariance(Machine& m, const Call& call, Outputs& out) {
   if (is_std) node.Save(out[0]);
   node.Output(out[0]);
   node.Formula([r = ReductionOf(*x, a.axes), is_std](Backward& b) {
-    TensorRef scaled;
-    if (is_std) {
-      const TensorRef twice = b.m.NewLike("mul", *b.grad());
-      scaled = b.m.NewLike("div", *b.grad());
-      const TensorRef zero = b.m.NewLike("eq", *b.grad(), DType::kBool);
-    }
-    VarianceBackward(b, r, b.saved(0));
+    const TensorRef scaled = is_std ? OfVariance(b.m, *b.grad()) : nullptr;
+    b.result(0, VarianceGradient(b.m, r, b.saved(0)));
   });
 }
 
-// One kernel gives the variance and the mean, which is saved.
+// One kernel gives the variance, or its root, which is saved, and the mean.
 void EnactVarMean(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
+  const bool is_std = call.node.op == "std_mean";
   const Dims dims = OutputDims(*x, ArgumentsOf(call));
-  NodeRef node = m.MakeNode("VarMeanBackward0", {x});
+  NodeRef node = m.MakeNode(is_std ? "StdMeanBackward0" : "VarMeanBackward0", {x});
   node.Save(x);
-  out[0] = m.New("var_mean", dims, x->dtype);
+  out[0] = m.New(call.node.op, dims, x->dtype);
+  if (is_std) node.Save(out[0]);
   const TensorRef mean = m.Allocate(dims, x->dtype);
-  node.Save(mean);
   node.Output(out[0]);
   node.Output(mean);
   if (out.size() > 1) out[1] = mean;
-  node.Formula([r = ReductionOf(*x, ArgumentsOf(call).axes)](Backward& b) {
+  node.Formula([r = ReductionOf(*x, ArgumentsOf(call).axes), is_std](Backward& b) {
     TensorRef of_variance, of_mean;
     if (b.grad(0) != nullptr) {
-      const TensorRef x = b.saved(0);
-      const TensorRef centred = NewPointwise(b.m, "sub", {x, View(b.m, b.saved(1), r.kept)});
-      const TensorRef scaled = b.m.New("mul", r.kept, x->dtype);
-      of_variance = NewPointwise(b.m, "mul", {scaled, centred});
+      const TensorRef scaled = is_std ? OfVariance(b.m, *b.grad(0)) : nullptr;
+      of_variance = VarianceGradient(b.m, r, b.saved(0));
     }
-    if (b.grad(1) != nullptr) {
-      const TensorRef spread = Expand(b.m, View(b.m, b.grad(1), r.kept), r.x);
-      of_mean = b.m.New("div", r.x, r.x_dtype);
-    }
+    if (b.grad(1) != nullptr) of_mean = b.m.New("div", r.x, r.x_dtype);
     if (of_variance != nullptr && of_mean != nullptr) {
       b.result(0, b.m.NewLike("add", *of_variance));
     } else {
       b.result(0, of_variance != nullptr ? of_variance : of_mean);
     }
+  });
+}
+
+// The extremum of a whole tensor: its gradient is shared by all that equal it, NaNs among themselves.
+void EnactExtremumOfAll(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& x = call.input(0);
+  NodeRef node = m.MakeNode("MaxBackward1", {x});
+  node.Save(x);
+  out[0] = m.New(call.node.op, {}, x->dtype);
+  node.Save(out[0]);
+  node.Output(out[0]);
+  node.Formula([](Backward& b) {
+    const TensorRef x = b.saved(0);
+    const TensorRef not_a_number = b.m.NewLike("isnan", *x, DType::kBool);
+    const TensorRef result_is_none = b.m.NewLike("isnan", *b.grad(), DType::kBool);
+    const TensorRef mask = b.m.NewLike("eq", *x, DType::kBool);
+    const TensorRef count = b.m.NewLike("sum", *b.grad(), DType::kInt64);
+    const TensorRef share = b.m.NewLike("div", *b.grad());
+    b.result(0, NewPointwise(b.m, "mul", {mask, share}));
   });
 }
 
@@ -394,11 +413,13 @@ std::span<const OpRow> ReduceOps() {
       {"cumsum", EnactCumSum},
       {"logcumsumexp", EnactLogCumSumExp},
       {"logsumexp", EnactLogSumExp},
+      {"max_all", EnactExtremumOfAll},
       {"max_dim", EnactMaxDim},
       {"mean", EnactMean},
       {"norm", EnactNorm},
       {"prod", EnactProd, 1, 0, HasAxes},
       {"std", EnactVariance},
+      {"std_mean", EnactVarMean},
       {"sum", EnactSum},
       {"var", EnactVariance},
       {"var_mean", EnactVarMean},

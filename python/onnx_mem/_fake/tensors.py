@@ -9,12 +9,13 @@ from collections.abc import Iterator
 
 import torch
 import torch.cuda.amp.common
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from ..errors import CannotRecord
 from .attention import GpuAttention
 from .kernels import register
+from .numbers import FakeMode
 from .recurrent import RECURRENT, recurrent
 
 DEVICE = "cuda"
@@ -32,7 +33,7 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
     """
     register()
     with contextlib.ExitStack() as stack:
-        stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
+        stack.enter_context(FakeMode(allow_non_fake_inputs=True))
         if default_device:
             stack.enter_context(torch.device(DEVICE))
         stack.enter_context(GpuAttention())
@@ -55,6 +56,11 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         patch(stack, torch, "set_rng_state", lambda state: None)
         patch(stack, torch.random, "fork_rng", lambda *a, **k: contextlib.nullcontext())
         yield
+
+
+def keeps_nothing():
+    """Autograd saves nothing inside: what a first call leaves behind must not hold that call's graph."""
+    return torch.autograd.graph.saved_tensors_hooks(lambda t: None, lambda _: None)
 
 
 def patch(stack: contextlib.ExitStack, owner, name: str, value) -> None:

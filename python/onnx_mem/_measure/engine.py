@@ -19,14 +19,17 @@ _TASK = 1
 
 
 class _Holder:
-    """What a node saved; emptied when the node has run."""
-    __slots__ = ("tensor",)
+    """What a node saved; emptied when the node has run. `next_node`: the number that the next node of autograd was to
+    get when it was saved."""
+    __slots__ = ("tensor", "next_node")
 
 
 class Engine:
     """Use hooks() around forward, then backward(loss)."""
 
-    def __init__(self):
+    def __init__(self, start_node=lambda: None):
+        self._start_node = start_node              # called before each node
+        self._holders: list[_Holder] = []
         self._no_zeros: set[int] = set()
         self._frames: list = []                    # of torch.utils.checkpoint, whose node's turn has not come
 
@@ -34,7 +37,8 @@ class Engine:
     def hooks(self) -> Iterator[None]:
         def pack(t):
             h = _Holder()
-            h.tensor = t.detach()
+            h.tensor, h.next_node = t.detach(), torch._C._autograd._get_sequence_nr()
+            self._holders.append(h)
             return h
 
         def set_materialize_grads(ctx, value):
@@ -55,7 +59,21 @@ class Engine:
 
     def saved(self, loss) -> list[torch.Tensor]:
         """What the nodes behind `loss` have saved, through hooks()."""
-        return [h.tensor for n in graph_nodes(loss.grad_fn) for h in _holders(n)]
+        return [h.tensor for held in self._held_by(graph_nodes(loss.grad_fn)).values() for h in held]
+
+    def _held_by(self, nodes) -> dict:
+        """What each node has saved. An operator that writes over a view is wrapped in a CopySlices, behind which its
+        own node is not seen from Python. That node has the number before it; a result is saved when the CopySlices, and
+        the view's new node, are there (torch/csrc/autograd/VariableTypeUtils.h, rebase_history)."""
+        own = {n: _holders(n) for n in nodes}
+        seen = {id(h) for held in own.values() for h in held}
+        copies = {n._sequence_nr(): n for n in nodes if n.name().endswith("CopySlices")}
+        for h in self._holders if copies else ():
+            if id(h) not in seen and h.tensor is not None:
+                of = next((copies[h.next_node - i] for i in range(3) if h.next_node - i in copies), None)
+                if of is not None:
+                    own[of].append(h)
+        return own
 
     def backward(self, loss: torch.Tensor) -> None:
         with contextlib.ExitStack() as stack:
@@ -67,7 +85,8 @@ class Engine:
     def _run(self, loss):
         root = loss.grad_fn
         nodes = graph_nodes(root)
-        own = {n: _holders(n) for n in nodes}
+        own = self._held_by(nodes)
+        self._holders = []
         waits: dict = {}
         for n in nodes:
             for m, _ in n.next_functions:
@@ -85,6 +104,7 @@ class Engine:
                     _accumulate(n.variable, gradients, shared)
                 continue
             args = [gradients.pop(i, None) for i in range(len(n._input_metadata))]
+            self._start_node()
             outs = self._call(n, args) if any(a is not None for a in args) else None
             python = isinstance(n, BackwardCFunction)
             outs = list(outs) if outs is not None else [None] * len(n.needs_input_grad if python else n.next_functions)
@@ -160,7 +180,14 @@ def _accumulate(parameter, gradients, shared):
     if parameter.grad is not None:
         parameter.grad.add_(g)
     else:                                       # taken over when dense with the parameter's strides, else copied
-        parameter.grad = g.detach() if g.stride() == parameter.stride() and not shared else g.clone()
+        parameter.grad = g.detach() if _laid_out_as(g, parameter) and not shared else g.clone()
+
+
+def _laid_out_as(g, parameter):
+    """torch/csrc/autograd/utils/grad_layout_contract.h: strides of dimensions of size 1 do not count."""
+    if not torch._prims_common.is_non_overlapping_and_dense_or_false(parameter):
+        return g.is_contiguous()
+    return all(n == 1 or a == b for n, a, b in zip(g.shape, g.stride(), parameter.stride()))
 
 
 def graph_nodes(root) -> list:

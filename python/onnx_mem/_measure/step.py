@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves
 
 from .._fake.inputs import input_names
-from .._fake.tensors import batch_of, fake_cuda, refuse_what_is_not_plain, resized, weightless
+from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
 from ..errors import Error
 from .engine import Engine
 from .storages import StorageTracker
@@ -111,7 +111,7 @@ def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto",
     model.train(training)
     with torch.set_grad_enabled(training), contextlib.ExitStack() as stack:
         tracker = tracker or StorageTracker()
-        with tracker:             # what the first calls leave behind (tables, caches) is there from then on
+        with tracker, keeps_nothing():    # what the first calls leave behind (tables, caches) is there from then on
             x, kw = inputs()
             model(*x, **kw)
             x, kw = inputs()
@@ -153,7 +153,7 @@ def _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, optimiz
     if not training:
         out = model(*x, **kw)
         return
-    engine = Engine()
+    engine = Engine(tracker.start_node)
     with engine.hooks():
         out = model(*x, **kw)
         tracker.phase = "loss"
@@ -236,8 +236,14 @@ def _targets(out, loss, vocabulary):
     if loss == "mean":
         return loss, []
     # Classes stand last where they are a token's, else in dimension 1.
-    shapes = [list(t.shape[:-1]) if _classes_last(t, vocabulary) else [t.shape[0], *t.shape[2:]] for t in outs]
-    return loss, [torch.zeros(shape, dtype=torch.int64, device=outs[0].device) for shape in shapes]
+    return loss, [_target(t, vocabulary) for t in outs]
+
+
+def _target(t, vocabulary):
+    if t.dim() == 0:
+        return None
+    shape = list(t.shape[:-1]) if _classes_last(t, vocabulary) else [t.shape[0], *t.shape[2:]]
+    return torch.zeros(shape, dtype=torch.int64, device=t.device)
 
 
 def _classes_last(t, vocabulary):

@@ -4,9 +4,18 @@ from __future__ import annotations
 import weakref
 
 import torch
-import torch._prims_common
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+
+
+aten = torch.ops.aten
+# Backward formulas write into zeros that they made, but not under a dispatch mode (areAnyTensorSubclassLike in
+# torch/csrc/autograd/FunctionsManual.cpp).
+_IN_PLACE = {aten._unsafe_index_put.default: aten.index_put_.default, aten.index_put.default: aten.index_put_.default,
+             aten.index_add.default: aten.index_add_.default, aten.scatter_add.default: aten.scatter_add_.default,
+             aten.scatter.src: aten.scatter_.src, aten.scatter.value: aten.scatter_.value,
+             aten.masked_scatter.default: aten.masked_scatter_.default,
+             aten.logical_and.default: aten.logical_and_.default}
 
 
 class _Seen:
@@ -28,6 +37,11 @@ class StorageTracker(TorchDispatchMode):
         self.peaks: dict[int, tuple[int, str, str, list[int]]] = {}      # step -> bytes, phase, operator, alive then
         self._number: dict[int, int] = {}                                # storage's address -> index in seen
         self._alive: set[int] = set()
+        self._node = 0                                                   # of backward, that runs
+
+    def start_node(self) -> None:
+        """Called before each node of backward."""
+        self._node += 1
 
     def see(self, t: torch.Tensor, category: str | None = None) -> _Seen | None:
         """Notes the storage of `t`, at its birth where it is new."""
@@ -41,7 +55,7 @@ class StorageTracker(TorchDispatchMode):
             number = len(self.seen)
             s = _Seen()
             s.bytes, s.op, s.phase, s.step, s.category, s.saved = size, self.op, self.phase, self.step, category, False
-            s.node = _node() if self.phase == "backward" else None
+            s.node = self._node if self.phase == "backward" else None
             s.counted = t.device.type != "cpu" or self.phase == "optimizer"
             self.seen.append(s)
             self._number[key] = number
@@ -80,28 +94,18 @@ class StorageTracker(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         self.op = str(func).removeprefix("aten.")
-        if (self.phase == "backward" and func is torch.ops.aten.add.Tensor and not kwargs
-                and self._is_accumulation(*args)):
-            # The engine adds gradients that meet in place where it owns the last reference, except while a dispatch
-            # mode
-            # watches: undone here.
-            torch.ops.aten.add_.Tensor(args[0], args[1])
-            return args[0]
+        if self.phase == "backward" and func in _IN_PLACE and self._is_of_this_node(args[0]):
+            func = _IN_PLACE[func]
+        if self.phase == "setup":                  # tables that are attributes and no buffers
+            for t in tree_leaves((args, kwargs)):
+                if isinstance(t, torch.Tensor):
+                    self.see(t)
         out = func(*args, **(kwargs or {}))
         for t in tree_leaves(out):
             if isinstance(t, torch.Tensor):
                 self.see(t)
         return out
 
-    def _is_accumulation(self, a, b, *others) -> bool:
-        if others or not isinstance(b, torch.Tensor) or a.shape != b.shape or a.dtype != b.dtype:
-            return False
-        number = self._number.get(a.untyped_storage()._cdata)
-        return (number is not None and self.seen[number].phase == "backward" and self.seen[number].node != _node()
-                and torch._C._storage_Use_Count(a.untyped_storage()._cdata) == 2 and a._use_count() <= 4
-                and torch._prims_common.is_non_overlapping_and_dense_or_false(a))
-
-
-def _node():
-    n = torch._C._current_autograd_node()
-    return n and (n._sequence_nr(), n.name())
+    def _is_of_this_node(self, t) -> bool:
+        number = self._number.get(t.untyped_storage()._cdata)
+        return number is not None and self.seen[number].node == self._node

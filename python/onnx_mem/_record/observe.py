@@ -76,6 +76,12 @@ class Observer(TorchDispatchMode):
             del self._storage_of[key]
         self.events.append(("storage_gone", n))
 
+    def attribute(self, t: torch.Tensor) -> None:
+        """A tensor that a module keeps beside its parameters and buffers: a table, or what the call before left."""
+        if t.layout == torch.strided and id(t) not in self._value_of:
+            found = self._by_window.get(self._window(t))
+            self.values[self.new(t, "const") if found is None else found].setdefault("attribute", True)
+
     def _gone(self, key, value):
         if self._value_of.get(key) == value:
             del self._value_of[key]
@@ -95,7 +101,8 @@ class Observer(TorchDispatchMode):
         value = len(self.values)
         self.values.append(dict(kind=kind, name=name, storage=window[0], root=self._first_of.get(window[0]),
                                 shape=list(window[1]), strides=list(window[2]), offset=window[3],
-                                dtype=str(window[4])[6:], device=t.device.type))
+                                dtype=str(window[4])[6:], device=t.device.type,
+                                bytes=t.untyped_storage().nbytes()))
         self._first_of.setdefault(window[0], value)
         self._last_of[window[0]] = value
         self._by_window[window] = value
@@ -198,7 +205,7 @@ class Observer(TorchDispatchMode):
         if t.untyped_storage()._cdata not in self._storage_of:
             return _Packed(None, t if self.pending is not None else None)
         self.saved_storages.add(self.storage(t))
-        return _Packed(self._by_window.get(self._window(t)), t if self.pending is not None else None)
+        return _Packed(self.known(t), t if self.pending is not None else None)
 
     @staticmethod
     def unpack(packed: _Packed):
@@ -232,7 +239,9 @@ def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, chec
         if name:
             handles.append(m.register_forward_pre_hook(lambda m, a, name=name: _module_event(o, ("call", name))))
             handles.append(m.register_forward_hook(lambda m, a, r: _module_event(o, ("ret",)), always_call=True))
-    del tensors
+    for t in _attributes(model):
+        o.attribute(t)
+    tensors = t = None
     gc.collect()
     gc.disable()
     try:
@@ -256,7 +265,7 @@ def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, chec
             tree = treespec_dumps(tree_flatten(list(flat))[1])
         del out, flat, loss_tensor
         if check_state:
-            _refuse_state(o, model)
+            _refuse_growth(o, model, events)
         return dict(events=events, values=o.values, returned=returned, tree=tree, loss=loss,
                     saved_storages=o.saved_storages)
     finally:
@@ -265,21 +274,29 @@ def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, chec
             h.remove()
 
 
-def _refuse_state(o: Observer, model: torch.nn.Module) -> None:
-    """Raises CannotRecord where forward leaves tensors of its own behind: until the next call replaces them they are
-    memory that no line accounts for."""
+def _attributes(model: torch.nn.Module) -> list[torch.Tensor]:
+    others = ("_parameters", "_buffers", "_modules")
+    own = [v for m in model.modules() for k, v in m.__dict__.items() if k not in others]
+    return [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
+
+
+def _refuse_growth(o: Observer, model: torch.nn.Module, events: list[tuple]) -> None:
+    """Raises CannotRecord where forward leaves more tensors of its own behind than it has let go of: each call would
+    need more than the one before."""
     gc.collect()
-    left = {n for n in o._storage_of.values() if o.values[o._first_of[n]]["kind"] in ("value", "gradient")}
-    sizes = {}
-    for path, m in model.named_modules():
-        own = {k: v for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
-        for t in tree_leaves(own):
-            if isinstance(t, torch.Tensor) and o._storage_of.get(t.untyped_storage()._cdata) in left:
-                sizes[t.untyped_storage()._cdata] = t.untyped_storage().nbytes(), path
-    if sum(size for size, _ in sizes.values()) > _STATE_LIMIT:
-        size, path = max(sizes.values())
-        raise CannotRecord(f"forward leaves tensors behind in module '{path}' ({size} bytes and more) that the next "
-                           "call replaces; such state is not recorded")
+    left, of, gone = {}, {}, {e[1] for e in events if e[0] == "storage_gone"}
+    for t in _attributes(model):
+        n = o._storage_of.get(t.untyped_storage()._cdata)
+        if n is not None and o.values[o._first_of[n]]["kind"] in ("value", "gradient"):
+            left[n] = t.untyped_storage().nbytes()
+    for n, first in o._first_of.items():
+        v = o.values[first]
+        if v["kind"] == "const" and v.get("attribute") and n in gone:
+            of[n] = v["bytes"]
+    more = sum(left.values()) - sum(of.values())
+    if more > _STATE_LIMIT:
+        raise CannotRecord(f"forward leaves {more} bytes of tensors behind in attributes of modules, beyond those of "
+                           "the call before that it lets go of; such state is not recorded")
 
 
 def _module_event(o: Observer, event: tuple) -> None:

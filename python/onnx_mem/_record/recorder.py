@@ -9,7 +9,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from .._fake.inputs import input_names
-from .._fake.tensors import batch_of, fake_cuda, refuse_what_is_not_plain, resized, weightless
+from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
 from ..errors import CannotRecord
 from .observe import observe
 from .record import MODES, Record
@@ -76,18 +76,18 @@ def _record(model, args, kwargs, batch, batch_dim, names, modes, default_device)
                     x, kw = resized((args, kwargs), batch, n, batch_dim, names)
                     if watch:
                         return program_of(observe(model, x, kw, mode == "train", check_state=last))
-                    with torch.set_grad_enabled(mode == "train"):
+                    with torch.set_grad_enabled(mode == "train"), keeps_nothing():
                         model(*x, **kw)            # what forward caches in its first call is there after it
                 try:
                     run(batches[0], watch=False)
-                    found = [run(n, watch=True, last=n == batches[-1]) for n in batches]
                     try:
+                        found = [run(n, watch=True, last=n == batches[-1]) for n in batches]
                         programs[mode] = _merged(found, batches)
                     except CannotRecord:           # caches kept per batch: fill them at each
                         found = []
                         for n in batches:
                             run(n, watch=False)
-                            found.append(run(n, watch=True))
+                            found.append(run(n, watch=True, last=True))
                         programs[mode] = _merged(found, batches)
                 except Exception as e:
                     raise _explained(e, mode, model) from e

@@ -80,6 +80,8 @@ class Replay(torch.nn.Module):
         self._programs = {k: at_batch(p, batch) for k, p in record.programs.items()}
         self._blocks = {k: _nested(p["lines"]) for k, p in self._programs.items()}
         self._own: dict = {}                       # (mode, number) -> table
+        self._replaced = {k: [v for x in p["lines"] for v in x.get("drops", ()) if p["values"][v]["kind"] == "const"]
+                          for k, p in self._programs.items()}
         values = next(iter(self._programs.values()))["values"]
         for v in values:
             if v["kind"] == "param":
@@ -93,6 +95,16 @@ class Replay(torch.nn.Module):
         if (mode, number) not in self._own:
             self._own[mode, number] = self._empty(v)
         return self._own[mode, number]
+
+    def _keep_state(self, mode, p, env):
+        """What stands for the next call where this one let a table go: a value of its type that nothing drops."""
+        left = [v for v in env if p["values"][v]["kind"] == "value" and p["values"][v]["root"] is None
+                and v not in p["returned"]]
+        for i in self._replaced[mode]:
+            like = [v for v in left if all(p["values"][v][k] == p["values"][i][k] for k in ("shape", "dtype"))]
+            if like:
+                self._own[mode, i] = env[like[0]]
+                left.remove(like[0])
 
     @staticmethod
     def _empty(v):
@@ -116,6 +128,8 @@ class Replay(torch.nn.Module):
                 env[i] = getattr(self, _key(v))
             elif v["kind"] == "const":
                 env[i] = self._table(mode, i, v)
+                if i in self._replaced[mode]:
+                    del self._own[mode, i]
             elif v["kind"] == "input":
                 env[i] = flat.pop(0)
         flat = None
@@ -123,6 +137,7 @@ class Replay(torch.nn.Module):
             _Run(p, self, stack).block(self._blocks[mode], env, set(p["returned"]))
         returned = [env[v] if v is not None else None for v in p["returned"]]
         loss = env[p["loss"]] if p["loss"] is not None else None
+        self._keep_state(mode, p, env)
         env = None
         out = tree_unflatten(returned, treespec_loads(p["tree"]))
         return out if loss is None else RecordedOutput(out, loss)

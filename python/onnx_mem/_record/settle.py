@@ -20,7 +20,16 @@ def program_of(raw: dict) -> dict:
     """The program that `observe` saw."""
     lines = _settle(raw)
     named = {v for x in lines if "op" in x for v in x["outs"]} | {g for x in lines for g, _ in x.get("backward", ())}
-    kept = [i for i, v in enumerate(raw["values"]) if v["kind"] not in ("value", "gradient") or i in named]
+    read = {v for x in lines for v in reads([x.get("args", []), x.get("kwargs", {})])}
+    read.update(v for x in lines for v in [*x.get("drops", ()), *x.get("checkpoint", ()), *x.get("endfunction", ())])
+    read.update(v["root"] for i, v in enumerate(raw["values"]) if i in read or i in named)
+    read.update(raw["returned"])
+
+    def is_kept(i, v):
+        if v.get("attribute"):
+            return i in read
+        return i in named or v["kind"] not in ("value", "gradient")
+    kept = [i for i, v in enumerate(raw["values"]) if is_kept(i, v)]
     number = {v: i for i, v in enumerate(kept)}            # autograd's own clones have left gaps
     values = [{k: raw["values"][v][k] for k in _VALUE_KEYS if k in raw["values"][v]} for v in kept]
     for v in values:
@@ -90,6 +99,9 @@ def _settle(raw):
     for v, i in last.items():
         if 0 <= i < len(ops) and raw["values"][v]["kind"] == "value":
             ops[i]["drops"].append(v)
+    for v, x in enumerate(raw["values"]):                  # what the call before left behind, and this one replaces
+        if ops and x.get("attribute") and x["root"] is None and x["storage"] in storage_end:
+            ops[max(storage_end[x["storage"]], 0)]["drops"].append(v)
     return _without_empty_calls(_without_autograds_clones(lines, raw))
 
 

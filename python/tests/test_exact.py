@@ -1,0 +1,152 @@
+"""What the program says of a record is what the model's own code takes, to the byte, at a batch that was not recorded.
+
+Each module has one habit that a record once had wrong."""
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.autograd import Function
+
+import onnx_mem
+
+UNSEEN = 7
+TRAINING = ("peak_bytes", "first_step_peak_bytes", "saved_activation_bytes")
+
+
+class Body(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(32, 32), nn.Linear(32, 32)
+
+
+class ReplacesState(Body):
+    """As hooks of weight_norm, and as correlation volumes that a module keeps: made anew in each call."""
+
+    def forward(self, x):
+        self.weight = self.a.weight * 2
+        self.volume = [F.linear(x, self.weight), x * 3]
+        return self.b(self.volume[0] + self.volume[1])
+
+
+class HostNumbers(Body):
+    def forward(self, x):
+        dims = torch.arange(1, x.dim()).tolist()
+        return self.b(self.a(x)) / self.a(x).mean(dims, keepdim=True)
+
+
+class Undirtied(Function):
+    @staticmethod
+    def forward(ctx, x):
+        x -= 1                                          # without mark_dirty
+        y = x.clamp(0)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * (ctx.saved_tensors[0] > 0)
+
+
+class WritesOverItsInput(Body):
+    def forward(self, x):
+        return self.b(Undirtied.apply(self.a(x)).exp())
+
+
+class Pads(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.clone().transpose(0, 1)
+        halves = y.view(x.shape[1], -1, 1)
+        halves += 1
+        ctx.save_for_backward(x, y)
+        return halves.view(x.shape[1], -1).transpose(0, 1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        return F.pad(grad[:, 1:], (0, 1)) * x * y.transpose(0, 1)
+
+
+class SavesAViewThatItDrops(Body):
+    def forward(self, x):
+        return self.b(Pads.apply(self.a(x)))
+
+
+class Statistics(Body):
+    def forward(self, x):
+        x = self.a(x)
+        spread, middle = torch.std_mean(x, dim=1, keepdim=True)
+        x = (x - middle) / (spread + 1)
+        return self.b((x - x.min()) / (x.max() - x.min()))
+
+
+class OnlyCompares(Body):
+    def forward(self, x):
+        x = self.a(x)
+        empty = x.abs().amax(1, keepdim=True) == 0
+        return self.b(torch.where(empty, torch.zeros_like(x), x))
+
+
+class WritesOverAView(Body):
+    def forward(self, x):
+        y = self.a(x).view(-1, 4, 8)
+        y += self.b(x).view(-1, 4, 8)
+        return F.leaky_relu_(y).flatten(1)
+
+
+class Gathers(Body):
+    def forward(self, x):
+        index = torch.zeros(16, dtype=torch.int64, device=x.device)
+        x = self.a(x)
+        y = x.index_select(1, index) + x.gather(1, index.expand(x.shape[0], 16)) + x[:, index]
+        return self.b(torch.cat([y, y.max(1, keepdim=True).values.expand_as(y)], 1))
+
+
+class ScalarAndTable(Body):
+    """A table that is an attribute and no buffer; a second output without dimensions."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.ones(32)
+
+    def forward(self, x):
+        x = self.b(self.a(x) * self.table)
+        return x, x.square().mean()
+
+
+class Pointwise(nn.Module):
+    """The gradient of a 1x1 kernel has other strides than the kernel where they do not count."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(8, 64, 1), nn.Conv2d(64, 64, 1)
+
+    def forward(self, x):
+        return self.b(self.a(x.unflatten(1, (8, 2, 2)))).mean((2, 3))
+
+
+@pytest.mark.parametrize("make", [ReplacesState, HostNumbers, WritesOverItsInput, SavesAViewThatItDrops, Statistics,
+                                  OnlyCompares, WritesOverAView, Gathers, ScalarAndTable, Pointwise])
+def test_the_program_is_exact(make, program, tmp_path):
+    x = torch.zeros(3, 32)
+    path = onnx_mem.record(make(), x).save(tmp_path / "model.eager")
+    for optimizer in ("adam", "momentum"):
+        ours = onnx_mem.analyze(str(path), batch=UNSEEN, optimizer=optimizer).runs[0]
+        own = onnx_mem.measure(make(), x, batch=UNSEEN, optimizer=optimizer)
+        assert {f: getattr(ours.training, f) for f in TRAINING} == {f: getattr(own, f) for f in TRAINING}
+    assert ours.inference.peak_bytes == onnx_mem.measure(make(), x, batch=UNSEEN, training=False).peak_bytes
+
+
+@pytest.mark.parametrize("make", [ReplacesState, HostNumbers, SavesAViewThatItDrops])
+def test_its_replay_is_exact(make):
+    x = torch.zeros(3, 32)
+    record = onnx_mem.record(make(), x)
+    for options in (dict(), dict(training=False)):
+        assert onnx_mem.verify(record, make(), x, batch=UNSEEN, **options).same
+
+
+def test_what_a_call_leaves_behind_goes_where_it_is_replaced():
+    lines = onnx_mem.record(ReplacesState(), torch.zeros(3, 32)).text().splitlines()
+    left = [line.split()[0] for line in lines if " const " in line]
+    assert len(left) == 6                                           # three tensors in each program
+    assert all(any(" drop " in x and v in x.split(" drop ")[1].split() for x in lines) for v in left)
