@@ -275,7 +275,7 @@ std::vector<SavedTrace> SavedByNodes(Machine& m, const Graph& graph) {
     SavedTrace trace;
     if (node.origin != nullptr) trace.node = static_cast<int32_t>(node.origin - &*graph.nodes.begin());
     for (const eager::SavedTensor& entry : node.saved) {
-      if (entry.tensor != nullptr) trace.buffers.push_back(entry.tensor->storage->buffer);
+      if (entry.tensor != nullptr && entry.tensor->storage != nullptr) trace.buffers.push_back(entry.tensor->storage->buffer);
     }
     if (trace.node >= 0 || !trace.buffers.empty()) saved.push_back(std::move(trace));
   }
@@ -324,6 +324,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   if (loss != nullptr) RunBackward(m, loss);
   m.SetOrigin(nullptr);
   m.BeginStep(loss != nullptr ? "end of backward" : "end of forward");
+  result.host_peak_bytes = m.host_peak_bytes();
   Parameters(m, executor, graph, result);
   gradients = KeptGradients(m, executor);
   for (const Buffer& buffer : m.recorder().program().buffers) {
@@ -343,7 +344,7 @@ void AddOwnCheckpoints(const Lowered& lowered, const Run& run, std::vector<eager
     const bool meets = std::any_of(asked.begin(), asked.end(), [&](const eager::NodeRange& range) {
       return range.first <= span.last && span.first <= range.last;
     });
-    if (!meets) ranges.push_back({span, /*keep=*/{}, call.arguments});
+    if (!meets) ranges.push_back({span, /*keep=*/{}, call.arguments, Offload::kNo});
   }
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }

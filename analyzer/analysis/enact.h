@@ -44,6 +44,7 @@ struct Enacted {
   int64_t forward_flops = 0;   // multiply-add counts 2, as torch.utils.flop_counter
   int64_t backward_flops = 0;
   int64_t recompute_flops = 0;  // of checkpointed segments
+  int64_t host_peak_bytes = 0;  // most that offloaded segments have on the host at once
   bool batch_statistics = false;  // some layer normalizes over the batch: its size changes what is computed
   LossKind loss = LossKind::kNone;  // what kAuto became
   int64_t loss_tokens = 0;          // over which it is taken, where that is not the batch

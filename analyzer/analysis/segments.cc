@@ -113,7 +113,10 @@ absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const
                                                        const Segment& segment) {
   if (segment.modules.size() == 1 && segment.nodes.empty()) {
     std::vector<eager::NodeRange> calls = RangesOfCalls(graph, modules, segment.modules[0]);
-    for (eager::NodeRange& call : calls) call.keep = segment.keep;
+    for (eager::NodeRange& call : calls) {
+      call.keep = segment.keep;
+      call.offload = segment.offload;
+    }
     if (!calls.empty()) return calls;
   }
   // A module of a run that is missing inside it has nothing to run (a Dropout that the exporter dropped); at an end of
@@ -134,6 +137,7 @@ absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const
   }
   if (!range) return UnknownSegment(segment);
   range->keep = segment.keep;
+  range->offload = segment.offload;
   return std::vector<eager::NodeRange>{*range};
 }
 

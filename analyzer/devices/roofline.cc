@@ -32,6 +32,20 @@ bool HasTf32(const Gpu& gpu) {
          gpu.architecture == "Blackwell";
 }
 
+// Nominal rate of the link to the host, bytes a second; 0 where device and host share their memory.
+double LinkOf(const Gpu& gpu) {
+  constexpr double kGeneration3 = 15.75e9, kGeneration4 = 31.5e9, kGeneration5 = 63e9;
+  const bool shared = gpu.architecture == "Apple" || gpu.name.starts_with("Jetson");
+  if (shared) return 0;
+  for (std::string_view newest : {"Hopper", "Blackwell", "CDNA3", "CDNA4"}) {
+    if (gpu.architecture == newest) return kGeneration5;
+  }
+  for (std::string_view older : {"Kepler", "Maxwell", "Pascal", "Volta", "Turing"}) {
+    if (gpu.architecture == older) return kGeneration3;
+  }
+  return kGeneration4;
+}
+
 double RateOf(const Step& step, const RooflineCard& card) {
   switch (step.dtype) {
     case DType::kFloat16: return card.fp16_flops;
@@ -107,6 +121,26 @@ void AddCheckpointCalls(const MemoryProgram& program, int64_t call_ns, std::vect
   }
 }
 
+void AddMoves(const MemoryProgram& program, const RooflineCard& card, std::vector<StepTime>& times) {
+  double now = 0, link_free = 0;
+  absl::flat_hash_map<int32_t, double> ends;
+  for (size_t i = 0; i < times.size(); ++i) {
+    const StepId id(static_cast<int32_t>(i));
+    const Step& step = program.steps[id];
+    if (step.link_bytes > 0) {
+      times[i] = {.nanoseconds = card.launch_ns, .bound = Bound::kLaunch, .link = true};
+      const double takes =
+          card.link_bandwidth > 0 ? static_cast<double>(step.link_bytes) / card.link_bandwidth * kGiga : 0;
+      link_free = std::max(link_free, now) + takes;
+      ends[id.value()] = link_free;
+    } else if (step.waits_for.valid()) {
+      const double left = std::max(0.0, ends[step.waits_for.value()] - now);
+      times[i] = {.nanoseconds = std::llround(left), .bound = Bound::kBandwidth, .link = true};
+    }
+    now += static_cast<double>(times[i].nanoseconds);
+  }
+}
+
 void Repeat(StepSpan later, int64_t count, std::vector<StepTime>& times) {
   for (StepId id = later.begin; id < later.end; id = StepId(id.value() + 1)) {
     times[static_cast<size_t>(id.value())].nanoseconds *= count;
@@ -140,6 +174,7 @@ absl::StatusOr<RooflineCard> RooflineOf(const Gpu& gpu) {
   }
   RooflineCard card;
   card.name = gpu.name;
+  card.link_bandwidth = LinkOf(gpu) * kReachedLink;
   card.bandwidth = *gpu.bandwidth_gbps * kGiga * kReachedBandwidth;
   const auto rate = [&](const std::optional<double>& known, double fallback, RooflineCard::StandIn stand_in) {
     if (!known) card.stand_ins.push_back(std::move(stand_in));
@@ -192,6 +227,7 @@ std::vector<StepTime> StepTimes(const MemoryProgram& program, const RooflineCard
   for (const Step& step : program.steps) times.push_back(TimeOf(step, card));
   if (measured.empty()) {
     AddCheckpointCalls(program, card.checkpoint_call_ns, times);
+    AddMoves(program, card, times);
     Repeat(later, std::max<int64_t>(micro_steps - 1, 1), times);
     return times;
   }
@@ -211,6 +247,7 @@ std::vector<StepTime> StepTimes(const MemoryProgram& program, const RooflineCard
   }
   CopyToReruns(program, later, times);
   AddCheckpointCalls(program, card.checkpoint_call_ns, times);
+  AddMoves(program, card, times);
   Repeat(later, std::max<int64_t>(micro_steps - 1, 1), times);
   return times;
 }
@@ -225,12 +262,14 @@ TimeEstimate EstimateTime(const MemoryProgram& program, const RooflineCard& card
     const Step& step = program.steps[StepId(static_cast<int32_t>(i))];
     const StepTime& time = times[i];
     for (size_t k = 0; k < used.size(); ++k) used[k] = used[k] || UsesRate(step, card.stand_ins[k]);
-    switch (step.phase) {
-      case Phase::kForward: (step.recompute ? estimate.recompute_ns : estimate.forward_ns) += time.nanoseconds; break;
-      case Phase::kLoss: estimate.loss_ns += time.nanoseconds; break;
-      case Phase::kBackward: (step.recompute ? estimate.recompute_ns : estimate.backward_ns) += time.nanoseconds; break;
-      case Phase::kOptimizer: estimate.optimizer_ns += time.nanoseconds; break;
-    }
+    const auto share_of = [&]() -> int64_t& {
+      if (time.link) return estimate.offload_ns;
+      if (step.phase == Phase::kLoss) return estimate.loss_ns;
+      if (step.phase == Phase::kOptimizer) return estimate.optimizer_ns;
+      if (step.recompute) return estimate.recompute_ns;
+      return step.phase == Phase::kForward ? estimate.forward_ns : estimate.backward_ns;
+    };
+    share_of() += time.nanoseconds;
     estimate.step_ns += time.nanoseconds;
     estimate.by_bound_ns[static_cast<size_t>(time.bound)] += time.nanoseconds;
     if (time.measured) estimate.measured_ns += time.nanoseconds - time.call_ns;

@@ -36,6 +36,10 @@ inline constexpr int64_t kLaunchNs = 10'000;
 // least of 300 steps: 212 us, with the generator's state 223 to 246 us.
 inline constexpr int64_t kCheckpointCallNs = 220'000;
 
+// What a card's link to the host reaches: PCI Express at 16 lanes (PCI-SIG's rates: 15.75 GB/s of generation 3, 31.5 of
+// 4, 63 of 5) for pinned memory. NVIDIA's bandwidthTest shows 12 to 13 GB/s on generation 3 and 24 to 26 on 4.
+inline constexpr double kReachedLink = 0.8;
+
 // The card that times are told for where none is named.
 inline constexpr char kDefaultCard[] = "A100 SXM4 40GB";
 
@@ -48,6 +52,7 @@ struct RooflineCard {
   double tf32_flops = 0;
   double fp16_flops = 0;
   double bf16_flops = 0;
+  double link_bandwidth = 0;  // to and from host memory, bytes; 0: there is no link to speak of
   int64_t launch_ns = kLaunchNs;
   int64_t checkpoint_call_ns = kCheckpointCallNs;
   // What stands in for rates that the table lacks, told of programs that use them.
@@ -71,6 +76,7 @@ struct StepTime {
   Bound bound = Bound::kNothing;
   bool measured = false;
   int64_t call_ns = 0;  // of it, for the checkpoint call that the step begins
+  bool link = false;    // for moves between device and host: starting one, or waiting for it
 };
 
 // A step that computes and moves nothing (a marker) takes no time.
@@ -102,7 +108,8 @@ struct StepSpan {
 };
 StepSpan LaterMicroSteps(const MemoryProgram& program);
 
-// One entry per step. A measured time is dealt out to its steps in proportion to their estimates; where a node and
+// Moves between device and host run beside the rest, one after another; a step that waits for one takes what is left of
+// it. One entry per step. A measured time is dealt out to its steps in proportion to their estimates; where a node and
 // modules around it are all measured, the innermost counts. A recomputed step takes what it took the first time; the
 // first one of each second run takes a checkpoint call as well.
 // Measured times are those of one micro-step; an entry of LaterMicroSteps is of all `micro_steps` - 1 of them.
@@ -117,6 +124,7 @@ struct TimeEstimate {
   int64_t loss_ns = 0;
   int64_t backward_ns = 0;  // without recompute
   int64_t recompute_ns = 0;
+  int64_t offload_ns = 0;   // starting moves between device and host, and waiting for those that compute does not hide
   int64_t optimizer_ns = 0;
   int64_t step_ns = 0;                    // all of them
   std::array<int64_t, 4> by_bound_ns = {};  // by Bound; sums to step_ns

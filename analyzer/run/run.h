@@ -17,6 +17,10 @@ enum class AttentionKernel { kAuto, kEager, kMath, kFlash, kEfficient };
 enum class BatchNormMode { kAuto, kAsIs, kUnfold };
 enum class TiedMode { kAuto, kYes, kNo };
 
+// What a segment saves for backward goes to host memory and comes back (engine/offload.cc), in place of a second run:
+// kOverlapped: it leaves the device when the next segment of this kind has run, kWaiting: when the segment itself has.
+enum class Offload : uint8_t { kNo, kOverlapped, kWaiting };
+
 // One torch.utils.checkpoint call (non-reentrant, early stop) over a run of modules or, without module names, nodes.
 struct Segment {
   std::vector<std::string> modules;
@@ -24,6 +28,7 @@ struct Segment {
   // Selective checkpointing: results of these framework operators ("convolution", "addmm") are kept, not computed
   // again.
   std::vector<std::string> keep = {};
+  Offload offload = Offload::kNo;
   friend bool operator==(const Segment&, const Segment&) = default;
 };
 

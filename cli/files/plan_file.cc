@@ -17,6 +17,14 @@ absl::Status BadPlan(const std::string& path, std::string_view what) {
                      {R"(expected: a report of onnx-mem plan, or {"segments": [{"modules": ["layer1"]}]})"});
 }
 
+absl::StatusOr<Offload> OffloadOf(const Json& segment, const std::string& path) {
+  const auto value = segment.find("offload");
+  if (value == segment.end() || value->is_null()) return Offload::kNo;
+  if (*value == "overlapped") return Offload::kOverlapped;
+  if (*value == "waiting") return Offload::kWaiting;
+  return BadPlan(path, R"("offload" of a segment is neither "overlapped" nor "waiting")");
+}
+
 absl::StatusOr<std::vector<std::string>> Names(const Json& segment, const char* key, const std::string& path) {
   std::vector<std::string> names;
   const auto list = segment.find(key);
@@ -58,6 +66,7 @@ absl::StatusOr<std::vector<Segment>> ParsePlan(std::string_view text, const std:
     Segment segment;
     ASSIGN_OR_RETURN(segment.modules, Names(item, "modules", path));
     ASSIGN_OR_RETURN(segment.keep, Names(item, "keep", path));
+    ASSIGN_OR_RETURN(segment.offload, OffloadOf(item, path));
     // A plan report names the nodes beside the modules for readers; the modules say what to wrap.
     if (segment.modules.empty()) {
       ASSIGN_OR_RETURN(segment.nodes, Names(item, "nodes", path));

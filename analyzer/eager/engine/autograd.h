@@ -25,12 +25,15 @@ namespace onnx_mem::eager {
 
 class Machine;
 class Backward;
+struct OffloadedStorage;
 
 using Formula = std::function<void(Backward&)>;
 
-// A tensor held for backward; under checkpointing a numbered slot that the recomputation will fill.
+// A tensor held for backward; under checkpointing a numbered slot that the recomputation will fill; of an offloaded
+// segment a window on a storage that is on the device or on the host.
 struct SavedTensor {
   TensorRef tensor;
+  std::shared_ptr<OffloadedStorage> offloaded = nullptr;  // then `tensor` has no storage
   int32_t segment = -1;
   int32_t slot = -1;
 };

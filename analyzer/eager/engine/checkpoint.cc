@@ -33,6 +33,7 @@ void Machine::Keep(std::string_view op, const TensorRef& t) {
 }
 
 TensorRef Machine::Unpack(const SavedTensor& saved) {
+  if (saved.offloaded != nullptr) return UnpackOffloaded(saved);
   if (saved.segment < 0) return saved.tensor;
   if (!segment(saved.segment).recomputed) Recompute(saved.segment);
   return segment(saved.segment).tensors[static_cast<size_t>(saved.slot)];

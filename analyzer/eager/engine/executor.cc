@@ -223,7 +223,8 @@ absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
   const Frame frame = OwnFrame();
   for (int32_t i = 0; i < count; ++i) {
     if (next_range < checkpointed.size() && checkpointed[next_range].first == i) {
-      RunSegment(checkpointed[next_range]);
+      const NodeRange& range = checkpointed[next_range];
+      range.offload == Offload::kNo ? RunSegment(range) : RunOffloaded(range);
       i = checkpointed[next_range++].last;
       continue;
     }
@@ -253,6 +254,17 @@ void Executor::RunSegment(const NodeRange& range) {
   m_.EndSegment();
   if (m_.segment(segment).slots == 0) return;
   m_.segment(segment).rerun = [this, range, inputs = std::move(inputs)] { Rerun(range, inputs); };
+}
+
+void Executor::RunOffloaded(const NodeRange& range) {
+  m_.BeginOffload(range.offload);
+  const Frame frame = OwnFrame();
+  for (int32_t i = range.first; i <= range.last; ++i) {
+    RunNode(i, frame);
+    m_.CopyToHost();
+    DropAfter(i);
+  }
+  m_.EndOffload();
 }
 
 void Executor::Rerun(const NodeRange& range, Values values) {

@@ -21,6 +21,7 @@ namespace onnx_mem::eager {
 struct NodeRange : NodeSpan {
   std::vector<std::string> keep = {};  // operators whose results are kept for the second run
   std::vector<TensorId> arguments = {};  // held for the second run beside what it reads
+  Offload offload = Offload::kNo;        // not kNo: no second run
 };
 
 class Executor {
@@ -68,6 +69,7 @@ class Executor {
   void NoteHolder(TensorId id, const EagerTensor& value);
   void MakeMissingInputs(Call& call);
   void RunSegment(const NodeRange& range);
+  void RunOffloaded(const NodeRange& range);
   void Rerun(const NodeRange& range, Values inputs);
   void DropAfter(int32_t index);
 

@@ -168,7 +168,9 @@ void Machine::Save(int32_t index, const TensorRef& t) {
     if (static_cast<int32_t>(seg.tensors.size()) == seg.slots) throw StopRecomputation{};
     return;
   }
-  if (active_segment_ >= 0) {
+  if (active_offload_ >= 0 && Offloads(t)) {
+    saved = SaveOnHost(t, Saver(index, t));
+  } else if (active_segment_ >= 0) {
     Segment& seg = segment(active_segment_);
     saved.segment = active_segment_;
     saved.slot = seg.slots++;

@@ -50,6 +50,24 @@ class NodeRef {
   int32_t index_ = -1;
 };
 
+// A storage that an offloaded segment saved: on the device until it has been copied, then on the host alone, from the
+// segment's backward on both. Goes with the last tensor that was saved on it.
+struct OffloadedStorage {
+  OffloadedStorage(Machine& m, int32_t of_call, int64_t size);
+  ~OffloadedStorage();
+  OffloadedStorage(const OffloadedStorage&) = delete;
+  OffloadedStorage& operator=(const OffloadedStorage&) = delete;
+
+  Machine& machine;
+  int32_t call;
+  int64_t bytes;
+  int32_t version = 0;        // of the storage when it was copied
+  BufferId original;
+  TensorRef device = nullptr;  // null while on the host alone
+  StepId fetched = {};        // the step that began to bring it back; its first reader waits for that
+  bool waited = false;
+};
+
 // Thrown inside a segment's recomputation when the last wanted tensor is there, as PyTorch itself stops the re-run
 // (torch/utils/checkpoint.py, _StopRecomputationError). Never leaves eager.
 struct StopRecomputation {};
@@ -116,6 +134,12 @@ class Machine {
   int32_t BeginSegment();
   void EndSegment() { active_segment_ = -1; }
   Segment& segment(int32_t index) { return segments_[static_cast<size_t>(index)]; }
+  // --- segments whose saved tensors go to the host (engine/offload.cc)
+  void BeginOffload(Offload mode);
+  void EndOffload();
+  void CopyToHost();
+  int64_t host_peak_bytes() const { return host_peak_bytes_; }
+
   TensorRef Unpack(const SavedTensor& saved);
   void Release(std::vector<SavedTensor>& saved);
   bool recomputing() const { return recomputing_ >= 0; }
@@ -133,6 +157,21 @@ class Machine {
   std::string Saver(int32_t index, const TensorRef& t);
   void MarkSaved(int32_t index, const TensorRef& t);
   void Recompute(int32_t index);
+  struct OffloadedCall {
+    Offload mode = Offload::kNo;
+    BufferId first_buffer;  // that the segment made, if it made one
+    std::vector<std::weak_ptr<OffloadedStorage>> storages = {};  // that its nodes saved, first saved first
+    size_t copied = 0;           // of `storages`, how many copies have begun
+    StepId last_copy = {};
+    bool returned = false;       // they come or came back
+  };
+  bool Offloads(const TensorRef& t) const;
+  SavedTensor SaveOnHost(const TensorRef& t, std::string_view by);
+  void LeaveDevice(int32_t call);
+  void FetchBack(int32_t call);
+  TensorRef UnpackOffloaded(const SavedTensor& saved);
+  friend struct OffloadedStorage;
+
   TensorRef TakeKept(std::string_view op);
   void Keep(std::string_view op, const TensorRef& t);
 
@@ -154,6 +193,10 @@ class Machine {
   std::deque<Segment> segments_;
   int32_t active_segment_ = -1;
   int32_t recomputing_ = -1;
+  std::deque<OffloadedCall> offloaded_;
+  int32_t active_offload_ = -1;
+  int64_t host_bytes_ = 0;
+  int64_t host_peak_bytes_ = 0;
   std::optional<DType> autocast_;
   absl::flat_hash_map<const EagerTensor*, TensorRef> autocast_cache_;
 };

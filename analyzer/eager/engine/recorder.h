@@ -36,6 +36,11 @@ class Recorder {
   // products is off.
   void AllowTf32();
 
+  // The current step begins to move bytes between device and host.
+  void AddLinkBytes(int64_t bytes) { program_.steps[current_step()].link_bytes += bytes; }
+  // The current step waits until what `step` began to move is there.
+  void WaitFor(StepId step) { program_.steps[current_step()].waits_for = step; }
+
   // A dense buffer of the current step; its category follows from the phase.
   std::shared_ptr<Storage> Allocate(int64_t bytes, const Dims& dims, DType dtype);
   // A buffer that is there before the first step and stays to the last (parameters, buffers, inputs).

@@ -13,6 +13,7 @@ import weakref
 
 import torch
 import torch.utils.checkpoint
+from torch._subclasses.fake_tensor import FakeTensor
 
 _SEGMENT = "_onnx_mem_segment"    # of a planned module: its entry, or a list of those of its children's runs
 _CHAIN = "_onnx_mem_chain"        # of modules that are computed as one: all of them, in order
@@ -21,7 +22,7 @@ _USED_CACHE = "_onnx_mem_use_cache"
 
 
 def apply(model, plan, export_wrapper=""):
-    """Puts the segments of `plan` in torch.utils.checkpoint and returns the model. `export_wrapper`: "m." where the
+    """Puts the segments of `plan` in torch.utils.checkpoint, or on the host, and returns the model. `export_wrapper`: "m." where the
     plan's names begin with a class made for the export."""
     if any(_SEGMENT in module.__dict__ for module in model.modules()):
         raise ValueError("a plan has been applied to this model already; restore(model) takes it off")
@@ -29,8 +30,9 @@ def apply(model, plan, export_wrapper=""):
     planned = _assigned(known, entries)
     for module, (kind, value) in planned.items():
         _check_can_be_planned(module, value)
-    for _, names in entries:
-        _keep_input(names[0], known[names[0]])
+    for entry, names in entries:
+        if not entry.get("offload"):
+            _keep_input(names[0], known[names[0]])
     for module, (kind, value) in planned.items():
         _put(module, kind, value)
     # A second run must not find the keys and values of the first.
@@ -111,6 +113,11 @@ def _assigned(known, entries):
         value = {"modules": names, "keep": list(entry.get("keep") or []),
                  "preserve_rng_state": bool(entry.get("preserve_rng_state", True))}
         modules = [known[name] for name in names]
+        if entry.get("offload"):
+            if len(names) > 1:
+                raise ValueError(f"{', '.join(names)}: modules go to the host one by one")
+            put(names[0], modules[0], "offload", {"modules": names, "offload": entry["offload"]})
+            continue
         value["preserve_rng_state"] |= any(_draws(m) for module in modules for m in module.modules())
         parent = _parent_of_run(known, names) if len(names) > 1 else None
         if parent is not None:
@@ -291,7 +298,18 @@ def _run_follower(self, inner, args, kwargs):
     return args[0]
 
 
-_RUNS = {"module": _run_module, "children": _run_children, "head": _run_head, "follower": _run_follower}
+def _run_offloaded(self, inner, args, kwargs):
+    # A compiler plans the whole step's saved tensors itself: there they stay on the device.
+    if _as_it_is() or torch.compiler.is_compiling():
+        return inner(self, *args, **kwargs)
+    call = _Offloaded(self, getattr(self, _SEGMENT)["offload"] == "waiting", [*args, *kwargs.values()])
+    with torch.autograd.graph.saved_tensors_hooks(call.pack, _unpack):
+        result = inner(self, *args, **kwargs)
+    call.end_forward()
+    return result
+
+
+_RUNS = {"offload": _run_offloaded, "module": _run_module, "children": _run_children, "head": _run_head, "follower": _run_follower}
 
 
 def _checkpointed(run, modules, segment, args, kwargs):
@@ -409,3 +427,146 @@ class _SecondRun:
         for norm, norm.momentum, norm.num_batches_tracked in self.kept:
             pass
         self.kept = []
+
+
+# ----------------------------------------------------------------------------------------------- tensors on the host
+
+_LEAST_BYTES = 65536    # smaller storages stay: their copies would take longer to start than to run
+_LAST_CALL = {}         # by device: a weak reference to the offloaded call before
+_STREAMS = {}           # by device: the stream on which storages move
+
+
+def _moves_aside(t):
+    """Its copies run beside the computation: on a CUDA device that is there."""
+    return t.device.type == "cuda" and torch.cuda.is_available() and not isinstance(t, FakeTensor)
+
+
+def _stream(device):
+    if device not in _STREAMS:
+        _STREAMS[device] = torch.cuda.Stream(device)
+    return _STREAMS[device]
+
+
+def _whole(t):
+    """The storage of `t` in a row."""
+    return t.detach().as_strided((t.untyped_storage().nbytes() // t.element_size(),), (1,), 0)
+
+
+class _Stored:
+    """A storage that a call saved: on the device until it has been copied, then on the host alone, from the call's
+    backward on both. Goes with the last tensor that was saved on it."""
+
+    def __init__(self, t):
+        self.device, self.at = _whole(t), t.device
+        self.event, self.unused, self.aside = None, False, _moves_aside(t)
+        self.host = torch.empty(self.device.shape, dtype=t.dtype, device="cpu", pin_memory=self.aside)
+        if self.aside:
+            stream = _stream(self.at)
+            stream.wait_stream(torch.cuda.current_stream(self.at))
+            with torch.cuda.stream(stream):
+                self.host.copy_(self.device, non_blocking=True)
+                self.event = stream.record_event()
+        else:
+            self.host.copy_(self.device)
+
+    def leave_device(self):
+        # The memory may be used again behind this point of the compute stream.
+        if self.event is not None:
+            torch.cuda.current_stream(self.at).wait_event(self.event)
+        self.device = self.event = None
+
+    def begin_return(self):
+        if self.device is not None:
+            return
+        self.device = torch.empty(self.host.shape, dtype=self.host.dtype, device=self.at)
+        if self.aside:
+            stream = _stream(self.at)
+            stream.wait_stream(torch.cuda.current_stream(self.at))    # what had the memory before has run
+            with torch.cuda.stream(stream):
+                self.device.copy_(self.host, non_blocking=True)
+                self.event = stream.record_event()
+            self.unused = True
+        else:
+            self.device.copy_(self.host)
+
+    def on_device(self):
+        if self.unused:
+            torch.cuda.current_stream(self.at).wait_event(self.event)
+            self.unused, self.event = False, None
+        return self.device
+
+    def __del__(self):
+        if self.unused:    # nobody waited for the copy: what has the memory next must
+            torch.cuda.current_stream(self.at).wait_event(self.event)
+
+
+class _Packed:
+    """What autograd holds in place of a tensor."""
+
+    def __init__(self, call, stored, t):
+        self.call, self.stored = call, stored
+        self.shape, self.stride, self.offset = t.shape, t.stride(), t.storage_offset()
+
+
+class _Offloaded:
+    """One call of a module whose saved tensors go to the host."""
+
+    def __init__(self, module, waits, inputs):
+        own = [*module.parameters(), *module.buffers()]
+        # The model's inputs and masks: somebody else holds them.
+        own += [t for t in _tensors(inputs) if t.grad_fn is None and not t.requires_grad]
+        self.stay = {t.untyped_storage()._cdata for t in own}
+        self.waits, self.stored, self.known, self.returned = waits, [], {}, False
+        self.before = lambda: None
+        self.device = None
+
+    def pack(self, t):
+        plain = t.layout is torch.strided and not t.is_quantized and not t.is_conj() and not t.is_neg()
+        if not plain or torch.utils._python_dispatch.is_traceable_wrapper_subclass(t):
+            return t.detach()    # an output of its own node would keep that alive
+        storage = t.untyped_storage()
+        base = t._base if t._is_view() else t
+        if storage._cdata in self.stay or isinstance(base, torch.nn.Parameter) or storage.nbytes() < _LEAST_BYTES:
+            return t.detach()
+        key = storage._cdata, t._version, t.dtype
+        stored = self.known.get(key, lambda: None)()
+        if stored is None:
+            stored = _Stored(t)
+            self.known[key] = weakref.ref(stored)
+            self.stored.append(self.known[key])
+            self.device = t.device
+        return _Packed(self, stored, t)
+
+    def end_forward(self):
+        self.known, self.stay = {}, set()
+        if self.device is not None:
+            self.before = _LAST_CALL.get(self.device, self.before)
+            _LAST_CALL[self.device] = weakref.ref(self)
+        before = self.before()
+        if before is not None:
+            before.leave_device()
+        if self.waits:
+            self.leave_device()
+
+    def leave_device(self):
+        if not self.returned:
+            for stored in filter(None, (ref() for ref in self.stored)):
+                stored.leave_device()
+
+    def begin_return(self):
+        self.returned = True
+        for stored in filter(None, (ref() for ref in reversed(self.stored))):
+            stored.begin_return()
+
+
+def _unpack(packed):
+    if isinstance(packed, torch.Tensor):
+        return packed
+    call = packed.call
+    if not call.returned:
+        call.begin_return()
+        before = call.before()
+        if before is not None:    # while this call's backward runs, what the one before it needs comes back
+            for own in filter(None, (ref() for ref in reversed(before.stored))):
+                own.begin_return()
+    return packed.stored.on_device().as_strided(packed.shape, packed.stride, packed.offset)

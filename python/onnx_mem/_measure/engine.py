@@ -118,6 +118,9 @@ class Engine:
             del args, gradients
             for h in own.pop(n):
                 h.tensor = None
+            for h in _saved_data(n):               # of an offloaded module (SavedVariable::reset_data in C++)
+                if hasattr(h, "stored"):
+                    h.stored = None
             h = None
             self._release_frames()
             for i, (m, slot) in enumerate(edges):
@@ -204,6 +207,11 @@ def graph_nodes(root) -> list:
 
 
 def _holders(n) -> list[_Holder]:
+    return [data for data in _saved_data(n) if isinstance(data, _Holder)]
+
+
+def _saved_data(n) -> list:
+    """What hooks made of the tensors that a node saved."""
     out = []
     names = [a for a in dir(type(n)) if a.startswith("_raw_saved_")]
     for a in names:
@@ -213,6 +221,6 @@ def _holders(n) -> list[_Holder]:
             continue
         for s in found if isinstance(found, (tuple, list)) else [found]:
             data = getattr(s, "data", None) if s is not None else None
-            if isinstance(data, _Holder):
+            if data is not None:
                 out.append(data)
     return out
