@@ -1,12 +1,15 @@
 #include "analyzer/allocators/allocator.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 
 namespace onnx_mem {
 namespace {
 
-#define ROW(make, name, description, also) AllocatorRow{name, description, make, also},
+#define ROW(make, name, description, asked_by, also) AllocatorRow{name, description, make, asked_by, also},
 constexpr AllocatorRow kAllocators[] = {
 #include "analyzer/allocators/allocator_table.inc"
 };
@@ -23,6 +26,12 @@ static_assert(RowsAreSorted());
 }  // namespace
 
 std::span<const AllocatorRow> Allocators() { return kAllocators; }
+
+bool RunsSessions(std::string_view allocator) {
+  const auto* row = std::find_if(std::begin(kAllocators), std::end(kAllocators),
+                                 [&](const AllocatorRow& r) { return r.name == allocator; });
+  return row != std::end(kAllocators) && row->asked_by == AskedBy::kSession;
+}
 
 absl::StatusOr<const AllocatorRow*> FindAllocator(std::string_view name) {
   std::string known;

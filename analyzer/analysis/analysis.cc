@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/allocators/allocator.h"
 #include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/allocators/offset_packing.h"
 #include "analyzer/allocators/replay.h"
@@ -434,9 +435,6 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, std:
 }
 
 }  // namespace
-
-// onnxruntime's arena belongs to a session, which plans before it runs; eager figures in it would be nobody's.
-bool RunsSessions(std::string_view allocator) { return allocator.starts_with("ort"); }
 
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload) {
   return StepFigures(enacted.program, Trained(enacted.parameters), workload);

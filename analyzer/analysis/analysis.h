@@ -39,9 +39,6 @@ struct Workload {
   bool intervals = true;              // false: no interval at all, and no runtime that plans ahead, as nobody reads them
 };
 
-// True if inference runs in an onnxruntime session, whose arena this is; there is no training in one.
-bool RunsSessions(std::string_view allocator);
-
 // One onnxruntime session. Bytes.
 struct SessionFigures {
   int64_t weight_bytes = 0;   // as it keeps them, packed or in the file's layout

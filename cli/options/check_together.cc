@@ -1,5 +1,6 @@
 // Options -> whether they contradict each other; each alone was checked when it was parsed.
 #include "absl/strings/str_format.h"
+#include "analyzer/allocators/allocator.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/options/option_values.h"

@@ -56,7 +56,7 @@ TEST(InstanceTest, NamesWhatIsWrong) {
     const std::string text = absl::StrReplaceAll(kSmall, {{broken.from, broken.to}});
     ASSERT_NE(text, kSmall) << broken.from;
     const absl::Status status = ParseInstance(text).status();
-    EXPECT_EQ(DiagnosticOf(status).code, broken.code) << broken.to;
+    EXPECT_EQ(CodeOf(DiagnosticOf(status)), broken.code) << broken.to;
     EXPECT_EQ(std::string(status.message()), broken.message) << broken.to;
   }
   EXPECT_EQ(ParseInstance("[]").status().message(), "top level: expected an object");

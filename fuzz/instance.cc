@@ -1,0 +1,12 @@
+// A step graph (--instance).
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "planner/schedules/problem/instance.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  (void)onnx_mem::ParseInstance(text);
+  return 0;
+}
