@@ -1,5 +1,6 @@
 // The program onnx-mem: arguments -> Options -> a command's Answer -> standard output, standard error, exit code.
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -86,6 +87,7 @@ int Guarded(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   onnx_mem::KeepFreedMemory();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may grow no further is an error of writing, which is told
   const int code = Guarded({argv + 1, argv + argc});
   std::fflush(nullptr);
   std::_Exit(code);  // taking ONNX's operator schemas apart again is a twentieth of the whole run, for nothing

@@ -45,6 +45,7 @@ absl::StatusOr<PlanRequest> RequestOf(const Options& options) {
   request.granularity = options.granularity;
   request.time_limit_s = options.time_limit_s;
   request.iteration_limit = options.iteration_limit;
+  request.stop = options.stop;
   if (options.plan) request.given = *options.plan;
   return request;
 }

@@ -3,17 +3,28 @@
 
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/answers.h"
+#include "cli/commands/interrupt.h"
 #include "cli/commands/plan.h"
 #include "cli/files/plan_file.h"
 
 namespace onnx_mem {
+namespace {
 
-absl::StatusOr<Answer> PlanModel(const Options& given) {
-  ASSIGN_OR_RETURN(const Options options, WithPlanFile(given));
-  ASSIGN_OR_RETURN(const Answered answered, AnswerPlan(options));
+absl::StatusOr<Answer> AnswerAsAsked(const Answered& answered, const Options& options) {
   if (options.emit.empty() || !answered.emit) return AnswerOf(answered, options);
   ASSIGN_OR_RETURN(EmittedCode code, answered.emit(options.emit));
   return Answer{.text = std::move(code.text), .warnings = std::move(code.diagnostics)};
+}
+
+}  // namespace
+
+absl::StatusOr<Answer> PlanModel(const Options& given) {
+  ASSIGN_OR_RETURN(Options options, WithPlanFile(given));
+  options.stop = &FirstInterrupt();
+  ASSIGN_OR_RETURN(const Answered answered, AnswerPlan(options));
+  absl::StatusOr<Answer> answer = AnswerAsAsked(answered, options);
+  if (answer.ok() && *options.stop) answer->warnings.push_back(InterruptedNote());
+  return answer;
 }
 
 }  // namespace onnx_mem

@@ -3,6 +3,7 @@
 #ifndef ONNX_MEM_CLI_OPTIONS_OPTIONS_H_
 #define ONNX_MEM_CLI_OPTIONS_OPTIONS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,6 +44,7 @@ struct Options {
   // plan
   std::string instance_file;     // --instance: a step graph in place of a model
   std::string method = "auto";
+  const std::atomic<bool>* stop = nullptr;  // ends a search with what it has found; no option sets it
   double time_limit_s = 2.0;     // 0: none
   int64_t iteration_limit = 0;   // 0: none
   BudgetLine budget_line = BudgetLine::kDevice;

@@ -21,7 +21,7 @@ class Effort {
  public:
   // Both outlive this.
   Effort(const PlanRequest& request, const Accountant& accountant)
-      : accountant_(accountant), begin_(std::clock()), seconds_(request.time_limit_s) {
+      : accountant_(accountant), begin_(std::clock()), seconds_(request.time_limit_s), stop_(request.stop) {
     const auto nodes = static_cast<int64_t>(accountant.lowered().graph.nodes.size());
     enactments_ = request.iteration_limit > 0 ? request.iteration_limit
                                               : std::max(kLeastEnactments, kDefaultWork / std::max<int64_t>(nodes, 1));
@@ -29,6 +29,7 @@ class Effort {
 
   // True while less than `share` of the effort is spent.
   bool Left(double share) const {
+    if (stop_ != nullptr && *stop_) return false;
     if (static_cast<double>(accountant_.work()) >= share * static_cast<double>(enactments_)) return false;
     const double spent = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
     return seconds_ <= 0 || spent < share * kSearchShare * seconds_;
@@ -38,6 +39,7 @@ class Effort {
   const Accountant& accountant_;
   std::clock_t begin_;
   double seconds_;
+  const std::atomic<bool>* stop_;
   int64_t enactments_;
 };
 

@@ -5,6 +5,7 @@
 #ifndef ONNX_MEM_PLANNER_PLANS_MEASURE_PLAN_H_
 #define ONNX_MEM_PLANNER_PLANS_MEASURE_PLAN_H_
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +36,7 @@ struct PlanRequest {
   double time_limit_s = 2.0;             // of processor time; 0 = none
   int64_t iteration_limit =
       0;  // enactments; the same limit gives the same plans on any machine; 0: by the model's size
+  const std::atomic<bool>* stop = nullptr;  // set by who wants what has been found so far; outlives the request
   std::vector<Segment> given;    // a plan to measure and to show on the curve beside what was found; empty: none
 };
 

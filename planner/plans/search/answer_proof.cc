@@ -36,7 +36,8 @@ class AnswerProof {
     ProvenBound bound;
     if (!answer.chosen || CostOn(request_.cost_line, chosen) > 0) {
       // Schedules are looked for while time lasts: not where the answer must be the same on any machine.
-      const bool schedules = request_.iteration_limit == 0 && request_.time_limit_s > 0;
+      const bool stopped = request_.stop != nullptr && *request_.stop;
+      const bool schedules = !stopped && request_.iteration_limit == 0 && request_.time_limit_s > 0;
       ASSIGN_OR_RETURN(bound, prover.BoundFor(limit, schedules, (schedules ? kProofShare : 1.0) * request_.time_limit_s,
                                               kProofIterations));
     }
