@@ -1,5 +1,5 @@
 // Times the program as its user does, start to answer: median and best wall time, median CPU time (which a busy machine
-// disturbs least), largest resident memory.
+// disturbs least), largest resident memory, bytes read.
 //
 //   process_bench PROGRAM MODELS_FOLDER [RUNS]
 //
@@ -27,7 +27,7 @@ bool Report(const char* name, const std::string& program, const std::vector<std:
             int exit_code = 0) {
   std::vector<double> wall_seconds;
   std::vector<double> cpu_seconds;
-  int64_t resident_bytes = 0;
+  int64_t resident_bytes = 0, read_bytes = 0;
   for (int i = 0; i < runs; ++i) {
     const Measured run = RunOnce(program, arguments);
     if (run.exit_code != exit_code) {
@@ -37,10 +37,11 @@ bool Report(const char* name, const std::string& program, const std::vector<std:
     wall_seconds.push_back(run.wall_seconds);
     cpu_seconds.push_back(run.cpu_seconds);
     resident_bytes = std::max(resident_bytes, run.resident_bytes);
+    read_bytes = run.read_bytes;
   }
-  std::printf("%-36s %9.1f %9.1f %9.1f %9.1f\n", name, 1e3 * Median(wall_seconds),
+  std::printf("%-36s %9.1f %9.1f %9.1f %9.1f %9.2f\n", name, 1e3 * Median(wall_seconds),
               1e3 * *std::min_element(wall_seconds.begin(), wall_seconds.end()), 1e3 * Median(cpu_seconds),
-              static_cast<double>(resident_bytes) / (1 << 20));
+              static_cast<double>(resident_bytes) / (1 << 20), static_cast<double>(read_bytes) / (1 << 20));
   std::fflush(stdout);
   return true;
 }
@@ -50,11 +51,11 @@ int Main(const std::string& program, const std::string& models, int runs) {
   if (mkdtemp(folder.data()) == nullptr) return 2;
   const std::string heavy = folder + "/heavy.onnx";
   const std::string long_chain = folder + "/long.onnx";
-  bool ok = WriteSyntheticModel({.layers = 16, .width = 4096}, heavy) &&
+  bool ok = WriteSyntheticModel({.layers = 48, .width = 4096}, heavy) &&
             WriteSyntheticModel({.layers = 5000, .width = 256, .inline_weights = false}, long_chain);
   if (!ok) std::perror("process_bench: cannot write a model");
 
-  std::printf("%-36s %9s %9s %9s %9s\n", "", "median ms", "best ms", "CPU ms", "RSS MiB");
+  std::printf("%-36s %9s %9s %9s %9s %9s\n", "", "median ms", "best ms", "CPU ms", "RSS MiB", "read MiB");
   ok = ok && Report("--version", program, {"--version"}, runs);
   ok &= Report("resnet50 --batch 64", program, {models + "/resnet50.train.ts.op17.onnx", "--batch", "64"}, runs);
   ok &=
@@ -69,7 +70,7 @@ int Main(const std::string& program, const std::string& models, int runs) {
                {"compare", models + "/resnet50.train.ts.op17.onnx", "--batch", "32,64"}, runs);
   ok &= Report("bert_base --batch 8 --dim seq=128", program,
                {models + "/bert_base.train.ts.op17.onnx", "--batch", "8", "--dim", "seq=128"}, runs);
-  ok &= Report("1 GiB of inline weights, 32 nodes", program, {heavy, "--batch", "64"}, runs);
+  ok &= Report("3 GiB of inline weights, 96 nodes", program, {heavy, "--batch", "64"}, runs);
   ok &= Report("10,000 nodes", program, {long_chain, "--batch", "64"}, runs);
   std::filesystem::remove_all(folder);
   return ok ? 0 : 1;

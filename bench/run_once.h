@@ -12,6 +12,7 @@ struct Measured {
   double wall_seconds = 0;
   double cpu_seconds = 0;
   int64_t resident_bytes = 0;  // at the most
+  int64_t read_bytes = 0;      // by calls that read, of files or pipes; 0 where the system does not count them
   int exit_code = -1;          // -1: it did not end by itself
 };
 

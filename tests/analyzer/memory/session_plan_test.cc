@@ -23,7 +23,7 @@ std::vector<std::string> Lives(const MemoryProgram& program) {
   std::vector<std::string> lives;
   for (const Buffer& b : program.buffers) {
     if (b.category != Category::kTransientActivations) continue;
-    lives.push_back(b.name + " [" + std::to_string(b.begin.value()) + ", " + std::to_string(b.end.value()) + ")");
+    lives.push_back(b.name.str() + " [" + std::to_string(b.begin.value()) + ", " + std::to_string(b.end.value()) + ")");
   }
   return lives;
 }

@@ -37,7 +37,7 @@ TEST(FindSkips, NoneInAChain) { EXPECT_TRUE(SkipsOf("lenet5").empty()); }
 TEST(FindSkips, ShortcutsOfResidualBlocksAreNone) {
   const MemoryProgram program = InferenceOf("resnet50");
   for (const Skip& skip : FindSkips(program)) {
-    EXPECT_NE(program.buffers[skip.buffer].kept_by, "") << program.buffers[skip.buffer].name;
+    EXPECT_NE(program.buffers[skip.buffer].kept_by, "") << program.buffers[skip.buffer].name.str();
   }
 }
 
