@@ -387,7 +387,7 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, Anal
   }
   RunFigures figures;
   if (RunsSessions(workload.allocator)) {
-    RETURN_IF_ERROR(FillSession(graph, workload, !analysis.info.bound_dims.empty(), figures));
+    RETURN_IF_ERROR(FillSession(graph, workload, LeavesDimsFree(analysis.info), figures));
   } else {
     ASSIGN_OR_RETURN(figures, InferenceFigures(graph, enacted, workload));
   }
