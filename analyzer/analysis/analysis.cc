@@ -411,7 +411,7 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, std:
   if (!workload.intervals) lowered = Lowered();
   RunFigures figures;
   if (RunsSessions(workload.allocator)) {
-    RETURN_IF_ERROR(FillSession(graph, workload, !analysis.info.bound_dims.empty(), figures));
+    RETURN_IF_ERROR(FillSession(graph, workload, LeavesDimsFree(analysis.info), figures));
   } else {
     ASSIGN_OR_RETURN(figures, InferenceFigures(graph, std::move(enacted.program), workload));
   }

@@ -52,6 +52,8 @@ MemoryProgram PlanAsItStands(const Graph& graph, bool on_cpu, bool free_dims) {
 
 }  // namespace
 
+bool LeavesDimsFree(const ModelInfo& info) { return !info.bound_dims.empty() && !info.has_exporter_metadata; }
+
 MemoryProgram PlanSessionRun(const Graph& graph, SessionOn on, bool free_dims) {
   if (on == SessionOn::kCpuAsInFile) return PlanAsItStands(graph, /*on_cpu=*/true, free_dims);
   return PlanAsItStands(SessionGraph(graph, on == SessionOn::kCpu), on == SessionOn::kCpu, free_dims);

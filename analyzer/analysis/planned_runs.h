@@ -5,6 +5,7 @@
 
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/program.h"
+#include "analyzer/onnx/build/import.h"
 
 namespace onnx_mem {
 
@@ -12,10 +13,14 @@ namespace onnx_mem {
 // activations and arithmetic write over an operand that nobody reads any more. One step per node of the file.
 MemoryProgram PlanStatically(const Graph& graph);
 
+// Whether a session plans without knowing every shape: the file leaves dimensions free, and no exporter wrote the
+// symbolic shape of every tensor (those that write metadata do).
+bool LeavesDimsFree(const ModelInfo& info);
+
 // The first run of the same inference in an onnxruntime session, with the session's own sharing of buffers
 // (memory/session_plan.h): of what its optimizer makes of the graph at load, as by default; kCpuAsInFile: node by node as
-// the file has them (ORT_DISABLE_ALL). `free_dims`: the file leaves dimensions free, as most do; the session then knows
-// fewer shapes when it plans than we do.
+// the file has them (ORT_DISABLE_ALL). `free_dims`: LeavesDimsFree; the session then knows fewer
+// shapes when it plans than we do.
 enum class SessionOn { kGpu, kCpu, kCpuAsInFile };
 MemoryProgram PlanSessionRun(const Graph& graph, SessionOn on, bool free_dims);
 

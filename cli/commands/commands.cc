@@ -19,8 +19,7 @@ constexpr auto kRows = std::to_array<CommandRow>({
      kAnalyzeCommand, RunAnalyze},
     {"compare", "A B [C...]", 1, 16, "signed difference: models, or batches of one",
      "compare fp32.onnx fp16.onnx -b 64|what changed, signed\n"
-     "compare old.json new.onnx --max-increase 2%|in CI: may a peak grow?\n"
-     "compare resnet.onnx snapshot.pickle -b 64|prediction against a run's snapshot\n",
+     "compare old.json new.onnx --max-increase 2%|in CI: may a peak grow?\n",
      kCompareCommand, RunCompare},
     {"check", "MODEL", 1, 1, "what was understood of a file, what had to be assumed",
      "check resnet.onnx|what was assumed?\n", kCheckCommand, RunCheck},

@@ -5,6 +5,7 @@
 
 #include "analyzer/graph/diagnostic.h"
 #include "cli/files/pickle_reader.h"
+#include "cli/report/analyze/report.h"
 #include "cli/report/parts/formats.h"
 #include "cli/report/parts/pickle_writer.h"
 #include "tests/cli/report/sample_analysis.h"
