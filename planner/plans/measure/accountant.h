@@ -64,6 +64,11 @@ class Accountant {
   absl::StatusOr<std::optional<LimitedRun>> RunWithin(int64_t device_bytes, const std::vector<Segment>& segments);
 
  private:
+  // Of a step with segments: its second runs and moves, less the second runs that the workload itself has.
+  int64_t AddedNs(const TimeEstimate& time) const {
+    return time.recompute_ns + time.offload_ns - baseline_recompute_ns_;
+  }
+
   Lowered lowered_;
   Workload workload_;
   Enacted baseline_;
