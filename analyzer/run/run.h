@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/graph/dtype.h"
@@ -20,6 +21,9 @@ enum class TiedMode { kAuto, kYes, kNo };
 // What a segment saves for backward goes to host memory and comes back (engine/offload.cc), in place of a second run:
 // kOverlapped: it leaves the device when the next segment of this kind has run, kWaiting: when the segment itself has.
 enum class Offload : uint8_t { kNo, kOverlapped, kWaiting };
+inline std::string_view NameOf(Offload offload) {
+  return offload == Offload::kWaiting ? "waiting" : offload == Offload::kOverlapped ? "overlapped" : "no";
+}
 
 // One torch.utils.checkpoint call (non-reentrant, early stop) over a run of modules or, without module names, nodes.
 struct Segment {

@@ -40,6 +40,11 @@ absl::StatusOr<PlanRequest> RequestOf(const Options& options) {
   request.cost_line = options.cost_line;
   ASSIGN_OR_RETURN(request.clock, ClockOf(options, local ? &local->gpu : nullptr));
   if (!request.clock.unknown.empty() && !options.cost_line_given) request.cost_line = CostLine::kFlops;
+  if (options.offload && request.cost_line == CostLine::kFlops) {
+    return UsageError("--offload is weighed in time, not in FLOPs", {"try: --cost-in time, with --gpu NAME"});
+  }
+  request.offload = options.offload;
+  request.host_bytes = options.host_bytes;
   request.max_slowdown = options.max_slowdown;
   request.method = options.method;
   request.granularity = options.granularity;

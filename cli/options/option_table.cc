@@ -242,6 +242,11 @@ absl::Status ApplyBytes(std::string_view text, std::optional<int64_t>& field) {
   return absl::OkStatus();
 }
 
+absl::Status ApplyHostMemory(std::string_view text, Options& options) {
+  options.offload = true;
+  return ApplyBytes(text, options.host_bytes);
+}
+
 // A size; of a step graph it is a number in the graph's own units. Which of the two is known when all options are.
 absl::Status ApplyBudget(std::string_view text, Options& options) {
   ASSIGN_OR_RETURN(options.budget_bytes, ParseBytes(text));
@@ -343,6 +348,14 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--max-slowdown", "P%", OptionGroup::kPlan, kPlanCommand,
      "take at most this much more FLOPs or time (--cost-in): 10%",
      ApplyMaxSlowdown},
+    {"", "--offload", "", OptionGroup::kPlan, kPlanCommand,
+     "modules may also keep what they save in host memory, where that takes less time than a second run",
+     [](std::string_view, Options& options) {
+       options.offload = true;
+       return absl::OkStatus();
+     }},
+    {"", "--host-memory", "SIZE", OptionGroup::kPlan, kPlanCommand,
+     "--offload, with at most this much on the host at once", ApplyHostMemory},
     {"", "--max-batch", "", OptionGroup::kPlan, kPlanCommand,
      "plan the largest batch that a plan brings within the budget, and say which is proven impossible",
      [](std::string_view, Options& options) {

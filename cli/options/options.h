@@ -52,6 +52,8 @@ struct Options {
   bool cost_line_given = false;
   std::optional<double> max_slowdown;
   Granularity granularity = Granularity::kModule;
+  bool offload = false;          // --offload, or --host-memory
+  std::optional<int64_t> host_bytes;
   bool max_batch = false;        // --max-batch: the largest batch within the budget
   std::string emit;              // --emit: "pytorch" or "json"; empty: the report
 

@@ -31,6 +31,7 @@ void Machine::BeginOffload(Offload mode) {
 void Machine::EndOffload() {
   const int32_t call = active_offload_;
   active_offload_ = -1;
+  if (offloaded_.back().storages.empty()) return offloaded_.pop_back();  // nothing of it moves
   if (call > 0) LeaveDevice(call - 1);
   if (offloaded_[static_cast<size_t>(call)].mode == Offload::kWaiting) LeaveDevice(call);
 }

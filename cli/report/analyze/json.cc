@@ -154,6 +154,7 @@ void WriteTimeOf(JsonWriter& json, const std::optional<PartSummary>& part) {
   json.Key("forward_ns").Int(time.forward_ns + time.loss_ns);
   json.Key("backward_ns").Int(time.backward_ns);
   json.Key("recompute_ns").Int(time.recompute_ns);
+  if (time.offload_ns > 0) json.Key("offload_ns").Int(time.offload_ns);
   json.Key("optimizer_ns").Int(time.optimizer_ns);
   json.Key("step_ns").Int(time.step_ns);
   json.Key("measured_ns").Int(time.measured_ns);

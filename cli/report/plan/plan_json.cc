@@ -27,6 +27,7 @@ void WriteSegment(JsonWriter& json, const PlannedSegment& segment) {
   WriteNames(json, "modules", segment.segment.modules);
   WriteNames(json, "nodes", segment.nodes);
   if (!segment.segment.keep.empty()) WriteNames(json, "keep", segment.segment.keep);
+  if (segment.segment.offload != Offload::kNo) json.Key("offload").String(NameOf(segment.segment.offload));
   json.Key("saves_bytes").Int(segment.saves_bytes);
   json.Key("recompute_flops").Int(segment.recompute_flops);
   json.EndObject();
@@ -45,6 +46,8 @@ void WriteOnePlan(JsonWriter& json, const ModulePlan& plan, Granularity granular
   json.Key("recompute_flops").Int(plan.measured.recompute_flops);
   json.Key("slowdown").Number(plan.measured.slowdown);
   json.Key("recompute_ns").Int(plan.measured.recompute_ns);
+  json.Key("offload_ns").Int(plan.measured.offload_ns);
+  json.Key("host_bytes").Int(plan.measured.host_bytes);
   json.Key("time_slowdown").Number(plan.measured.time_slowdown);
   json.Key("dominated").Bool(plan.dominated);
   json.Key("segments").BeginArray();

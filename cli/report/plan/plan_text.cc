@@ -63,9 +63,12 @@ std::string RangeName(const PlannedSegment& segment) {
   return absl::StrFormat("%s to %s, as one", segment.segment.modules.front(), segment.segment.modules.back());
 }
 
-std::string SegmentName(const PlannedSegment& segment) {
-  return RangeName(segment) + (segment.segment.keep.empty() ? "" : ", keeping products");
+std::string KindOf(const PlannedSegment& segment) {
+  if (segment.segment.offload != Offload::kNo) return ", to the host";
+  return segment.segment.keep.empty() ? "" : ", keeping products";
 }
+
+std::string SegmentName(const PlannedSegment& segment) { return RangeName(segment) + KindOf(segment); }
 
 // Repeated blocks are one row.
 struct SegmentsRow {
@@ -80,7 +83,7 @@ std::vector<SegmentsRow> SegmentRows(const ModulePlan& plan) {
   std::vector<std::string> names, kinds;
   for (const PlannedSegment& segment : plan.segments) {
     names.push_back(segment.segment.modules.size() == 1 ? segment.segment.modules.front() : "");
-    kinds.push_back(segment.segment.keep.empty() ? "" : ", keeping products");
+    kinds.push_back(KindOf(segment));
   }
   std::vector<SegmentsRow> rows;
   for (const NameGroup& group : GroupNames(names, kinds)) {
@@ -112,10 +115,21 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
   const auto share = [](int64_t some, int64_t whole) {
     return whole > 0 ? 100 * static_cast<double>(some) / static_cast<double>(whole) : 0.0;
   };
-  std::string text = Title(absl::StrFormat("Checkpoint %d segment%s (%.0f %% of the forward's FLOPs run twice)",
-                                           plan.segments.size(), plan.segments.size() == 1 ? "" : "s",
-                                           share(plan.measured.recompute_flops, answer.baseline_forward_flops)),
-                           screen);
+  const auto away = static_cast<size_t>(
+      std::count_if(plan.segments.begin(), plan.segments.end(),
+                    [](const PlannedSegment& segment) { return segment.segment.offload != Offload::kNo; }));
+  const size_t again = plan.segments.size() - away;
+  std::vector<std::string> titles;
+  if (again > 0) {
+    titles.push_back(absl::StrFormat("Checkpoint %d segment%s (%.0f %% of the forward's FLOPs run twice)", again,
+                                     again == 1 ? "" : "s",
+                                     share(plan.measured.recompute_flops, answer.baseline_forward_flops)));
+  }
+  if (away > 0) {
+    titles.push_back(absl::StrFormat("%d module%s to the host (%s there)", away, away == 1 ? "" : "s",
+                                     FormatBytesIn(plan.measured.host_bytes, screen.units)));
+  }
+  std::string text = Title(absl::StrJoin(titles, ", "), screen);
   TextTable table;
   table.columns = {
       {.right = true}, {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {.right = true}};

@@ -94,7 +94,7 @@ std::string CardText(const PlanPart& part, const Screen& screen) {
 std::string AtLeast(const PlanPart& part, int64_t bound) {
   const bool time = part.request.cost_line == CostLine::kTime;
   const Measured& chosen = part.answer.plans[*part.answer.chosen].measured;
-  const int64_t cost = time ? chosen.recompute_ns : chosen.recompute_flops;
+  const int64_t cost = time ? chosen.recompute_ns + chosen.offload_ns : chosen.recompute_flops;
   return MoreOf(part, cost > 0 ? chosen.slowdown * static_cast<double>(bound) / static_cast<double>(cost) : 0);
 }
 

@@ -179,6 +179,7 @@ std::string TimeText(const RunSummary& run, const AnalyzePart& analyzed, const S
   if (run.training) {
     absl::StrAppendFormat(&text, "forward %s, backward %s", ShortTime(time->forward_ns + time->loss_ns),
                           ShortTime(time->backward_ns));
+    if (time->offload_ns > 0) absl::StrAppendFormat(&text, ", host %s", ShortTime(time->offload_ns));
     if (time->recompute_ns > 0) absl::StrAppendFormat(&text, ", recompute %s", ShortTime(time->recompute_ns));
     if (time->optimizer_ns > 0) absl::StrAppendFormat(&text, ", optimizer %s", ShortTime(time->optimizer_ns));
     absl::StrAppendFormat(&text, ", step %s", ShortTime(time->step_ns));

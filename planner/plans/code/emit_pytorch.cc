@@ -69,6 +69,9 @@ std::string Header(const ModelInfo& info, const Measured& baseline, const Module
                       Comment(plan.label), "\n",
                       absl::StrFormat("# Predicted peak of a training step: %s bytes; without the plan %s bytes.\n",
                                       Thousands(plan.measured.peak_bytes), Thousands(baseline.peak_bytes)),
+                      plan.measured.host_bytes == 0
+                          ? ""
+                          : absl::StrFormat("# On the host: %s bytes.\n", Thousands(plan.measured.host_bytes)),
                       absl::StrFormat("# Computed twice: %s FLOPs, %.1f %% of the step's; estimated %.1f %% more time "
                                       "on %s.\n", Thousands(plan.measured.recompute_flops),
                                       100 * plan.measured.flops_slowdown, 100 * plan.measured.time_slowdown, card));
@@ -109,8 +112,10 @@ struct Entry {
 Entry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve,
               const std::vector<int64_t>& parameters) {
   Entry entry{wrapping.segment.modules, "", segment.saves_bytes, wrapping.calls};
+  const Offload offload = segment.segment.offload;
   entry.settings = absl::StrCat(
-      ", \"preserve_rng_state\": ", preserve ? "True" : "False",
+      offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
+                              : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
       parameters.empty() ? "" : absl::StrCat(", \"parameters\": [", absl::StrJoin(parameters, ", "), "]"),
       segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)));
   return entry;
@@ -217,6 +222,7 @@ std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan) {
     if (!segment.segment.modules.empty()) entry["modules"] = segment.segment.modules;
     if (!segment.segment.nodes.empty()) entry["nodes"] = segment.segment.nodes;
     if (!segment.segment.keep.empty()) entry["keep"] = segment.segment.keep;
+    if (segment.segment.offload != Offload::kNo) entry["offload"] = NameOf(segment.segment.offload);
     document["segments"].push_back(std::move(entry));
   }
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

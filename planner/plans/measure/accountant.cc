@@ -76,7 +76,7 @@ Score Accountant::ScoreOf(const Enacted& enacted) const {
   score.peak_bytes = PeakOf(enacted.program);
   score.cost = cost_line_ == CostLine::kFlops
                    ? enacted.recompute_flops - baseline_.recompute_flops
-                   : EstimateTime(enacted.program, clock_.card, clock_.measured).recompute_ns - baseline_recompute_ns_;
+                   : AddedNs(EstimateTime(enacted.program, clock_.card, clock_.measured));
   return score;
 }
 
@@ -118,10 +118,12 @@ absl::StatusOr<Measured> Accountant::MeasureFigures(const Enacted& enacted, cons
   measured.allocated_peak_bytes = figures.allocated_peak_bytes;
   measured.device_bytes = figures.device_bytes;
   measured.recompute_flops = enacted.recompute_flops - baseline_.recompute_flops;
-  measured.recompute_ns =
-      EstimateTime(enacted.program, clock_.card, clock_.measured).recompute_ns - baseline_recompute_ns_;
+  const TimeEstimate time = EstimateTime(enacted.program, clock_.card, clock_.measured);
+  measured.recompute_ns = time.recompute_ns - baseline_recompute_ns_;
+  measured.offload_ns = time.offload_ns;
+  measured.host_bytes = enacted.host_peak_bytes;
   const auto share = [](int64_t part, double whole) { return whole > 0 ? static_cast<double>(part) / whole : 0.0; };
-  measured.time_slowdown = share(measured.recompute_ns, static_cast<double>(step_ns_));
+  measured.time_slowdown = share(AddedNs(time), static_cast<double>(step_ns_));
   measured.flops_slowdown = share(measured.recompute_flops, StepFlops());
   measured.slowdown = cost_line_ == CostLine::kTime ? measured.time_slowdown : measured.flops_slowdown;
   return measured;

@@ -71,6 +71,10 @@ class Accountant {
 
  private:
   absl::StatusOr<Measured> MeasureFigures(const Enacted& enacted, const PeakFigures& figures);
+  // Of a step with segments: its second runs and moves, less the second runs that the workload itself has.
+  int64_t AddedNs(const TimeEstimate& time) const {
+    return time.recompute_ns + time.offload_ns - baseline_recompute_ns_;
+  }
 
   Lowered lowered_;
   Workload workload_;

@@ -20,8 +20,12 @@ inline constexpr double kSearchShare = 0.7;  // of the time limit; the rest is f
 class Effort {
  public:
   // Both outlive this.
-  Effort(const PlanRequest& request, const Accountant& accountant)
-      : accountant_(accountant), begin_(std::clock()), seconds_(request.time_limit_s), stop_(request.stop) {
+  Effort(const PlanRequest& request, const Accountant& accountant, int64_t spent_before = 0)
+      : accountant_(accountant),
+        spent_before_(spent_before),
+        begin_(std::clock()),
+        seconds_(request.time_limit_s),
+        stop_(request.stop) {
     const auto nodes = static_cast<int64_t>(accountant.lowered().graph.nodes.size());
     enactments_ = request.iteration_limit > 0 ? request.iteration_limit
                                               : std::max(kLeastEnactments, kDefaultWork / std::max<int64_t>(nodes, 1));
@@ -30,13 +34,14 @@ class Effort {
   // True while less than `share` of the effort is spent.
   bool Left(double share) const {
     if (stop_ != nullptr && *stop_) return false;
-    if (static_cast<double>(accountant_.work()) >= share * static_cast<double>(enactments_)) return false;
+    if (static_cast<double>(accountant_.work() - spent_before_) >= share * static_cast<double>(enactments_)) return false;
     const double spent = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
     return seconds_ <= 0 || spent < share * kSearchShare * seconds_;
   }
 
  private:
   const Accountant& accountant_;
+  int64_t spent_before_;  // enactments that others took
   std::clock_t begin_;
   double seconds_;
   const std::atomic<bool>* stop_;

@@ -33,6 +33,8 @@ struct PlanRequest {
   Granularity granularity = Granularity::kModule;
   bool crumbs = false;                   // true: also segments that free less than 0.1 % of the peak
   bool plans_alone = false;              // true: no proof, no plan of other granularity or for another allocator
+  bool offload = false;                  // modules may go to the host in place of a second run; costs are times then
+  std::optional<int64_t> host_bytes;     // that they may take there; none: as much as they want
   double time_limit_s = 2.0;             // of processor time; 0 = none
   int64_t iteration_limit =
       0;  // enactments; the same limit gives the same plans on any machine; 0: by the model's size
@@ -47,6 +49,8 @@ struct Measured {
   int64_t allocated_peak_bytes = 0;
   int64_t device_bytes = 0;
   int64_t recompute_flops = 0;
+  int64_t offload_ns = 0;     // starting moves to the host and back, and waiting for those that nothing hides
+  int64_t host_bytes = 0;     // most on the host at once
   int64_t recompute_ns = 0;   // by the clock: operators that are bound by memory traffic take time, not FLOPs
   double slowdown = 0;        // extra work of the step, as a fraction, by the cost line
   double flops_slowdown = 0;  // extra multiply-adds, as a fraction of the step's

@@ -28,7 +28,7 @@ int64_t BytesOn(BudgetLine line, const Measured& measured) {
 }
 
 int64_t CostOn(CostLine cost, const Measured& measured) {
-  return cost == CostLine::kFlops ? measured.recompute_flops : measured.recompute_ns;
+  return cost == CostLine::kFlops ? measured.recompute_flops : measured.recompute_ns + measured.offload_ns;
 }
 
 std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line, CostLine cost) {

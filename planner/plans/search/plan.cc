@@ -20,6 +20,7 @@
 #include "planner/plans/search/curve.h"
 #include "planner/plans/search/exact.h"
 #include "planner/plans/search/front.h"
+#include "planner/plans/search/mixed.h"
 #include "planner/plans/search/proof.h"
 #include "planner/plans/search/proposals.h"
 #include "planner/plans/search/search.h"
@@ -31,6 +32,10 @@ namespace {
 constexpr int64_t kCurveGrain = 250;
 // Plans that are tried on a card of the budget's size: each runs several steps through the allocator.
 constexpr int kMostCards = 24;
+// Without a budget: how many plans of the curve modules go to the host for.
+constexpr int64_t kMixedTargets = 4;
+// And how much may be spent on that, beside the effort for second runs alone.
+constexpr double kMixedShare = 3.0;
 
 class ModelPlanner {
  public:
@@ -53,18 +58,41 @@ class ModelPlanner {
     RETURN_IF_ERROR(TryProposals(exact, front));
     RETURN_IF_ERROR(AddPlans(front));
     if (!request_.given.empty()) RETURN_IF_ERROR(AddGiven());
+    if (request_.offload) RETURN_IF_ERROR(AddMixed(front));
     Note(candidates);
     PlanAnswer answer = Answer();
     if (request_.plans_alone) {
       answer.status = answer.chosen ? PlanStatus::kFeasible : PlanStatus::kNotFound;
       return answer;
     }
-    RETURN_IF_ERROR(ProveAnswer(request_, accountant_, prover, exact, answer));
+    RETURN_IF_ERROR(Prove(prover, exact, answer));
     RETURN_IF_ERROR(AddNearPlans(front, answer));
     return answer;
   }
 
  private:
+  // What is proven is so of second runs: where modules go to the host, of the best plan without.
+  absl::Status Prove(const Prover& prover, const Exact& exact, PlanAnswer& answer) {
+    const std::optional<size_t> chosen = answer.chosen;
+    if (!chosen || answer.plans[*chosen].measured.host_bytes == 0)
+      return ProveAnswer(request_, accountant_, prover, exact, answer);
+    answer.chosen.reset();
+    for (size_t i = 0; i < answer.plans.size(); ++i) {
+      const ModulePlan& plan = answer.plans[i];
+      const bool fits = !request_.budget_bytes || BytesOn(request_.budget_line, plan.measured) <= *request_.budget_bytes;
+      if (plan.measured.host_bytes > 0 || !fits) continue;
+      if (!answer.chosen || plan.measured.slowdown < answer.plans[*answer.chosen].measured.slowdown) answer.chosen = i;
+    }
+    RETURN_IF_ERROR(ProveAnswer(request_, accountant_, prover, exact, answer));
+    answer.chosen = chosen;
+    answer.status = PlanStatus::kFeasible;
+    answer.infeasible_class.clear();
+    answer.optimal_class.clear();
+    answer.optimal = false;
+    answer.gap = 0;
+    return absl::OkStatus();
+  }
+
   // Without those that overlap what the user's code checkpoints already.
   absl::StatusOr<CandidateSet> Candidates() const {
     CandidateSet set = FindCandidates(accountant_.lowered(), request_.granularity);
@@ -194,6 +222,32 @@ class ModelPlanner {
       plan.segments.push_back(std::move(planned));
     }
     plans_.push_back(std::move(plan));
+    return absl::OkStatus();
+  }
+
+  // Plans in which modules also go to the host: for the budget, else for a row of limits.
+  absl::Status AddMixed(const Front& front) {
+    const std::vector<JudgedPlan>& judged = front.plans(front.line());
+    std::vector<int64_t> limits;
+    if (request_.budget_bytes) {
+      limits.push_back(*request_.budget_bytes);
+    } else {
+      const int64_t most = BytesOn(front.line(), judged.front().score), least = BytesOn(front.line(), judged.back().score);
+      for (int64_t i = 1; i <= kMixedTargets; ++i) limits.push_back(most - (most - least) * i / kMixedTargets);
+    }
+    const Effort effort(request_, accountant_, accountant_.work());
+    for (size_t i = 0; i < limits.size(); ++i) {
+      std::optional<int64_t> cost;
+      for (const JudgedPlan& plan : judged) {  // cheapest first
+        if (!cost && BytesOn(front.line(), plan.score) <= limits[i]) cost = plan.score.cost;
+      }
+      if (cost == 0) continue;
+      const double until = kMixedShare * static_cast<double>(i + 1) / static_cast<double>(limits.size());
+      ASSIGN_OR_RETURN(const std::optional<MixedPlan> mixed,
+                       FindMixed(accountant_, profile_, front, limits[i], cost, request_.host_bytes,
+                                 [&] { return effort.Left(until); }));
+      if (mixed) plans_.push_back(Described(accountant_.lowered().graph, profile_, *mixed));
+    }
     return absl::OkStatus();
   }
 
