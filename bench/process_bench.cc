@@ -29,7 +29,7 @@ bool Report(const char* name, const std::string& program, const std::vector<std:
   std::vector<double> cpu_seconds;
   int64_t resident_bytes = 0, read_bytes = 0;
   for (int i = 0; i < runs; ++i) {
-    const Measured run = RunOnce(program, arguments);
+    const ProcessRun run = RunOnce(program, arguments);
     if (run.exit_code != exit_code) {
       std::printf("%-36s failed with exit code %d\n", name, run.exit_code);
       return false;

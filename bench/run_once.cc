@@ -27,7 +27,7 @@ int64_t ReadBytesOf(pid_t process) {
 
 }  // namespace
 
-Measured RunOnce(const std::string& program, const std::vector<std::string>& arguments) {
+ProcessRun RunOnce(const std::string& program, const std::vector<std::string>& arguments) {
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);

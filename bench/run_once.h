@@ -8,7 +8,7 @@
 
 namespace onnx_mem {
 
-struct Measured {
+struct ProcessRun {
   double wall_seconds = 0;
   double cpu_seconds = 0;
   int64_t resident_bytes = 0;  // at the most
@@ -17,7 +17,7 @@ struct Measured {
 };
 
 // Its output goes nowhere.
-Measured RunOnce(const std::string& program, const std::vector<std::string>& arguments);
+ProcessRun RunOnce(const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace onnx_mem
 

@@ -48,10 +48,10 @@ double Exponent(const Points& points) {
 }
 
 // The run with the least CPU time of a few: what other work on the machine adds is no property of the program.
-Measured Best(const std::string& program, const std::vector<std::string>& arguments, int runs) {
-  Measured best = RunOnce(program, arguments);
+ProcessRun Best(const std::string& program, const std::vector<std::string>& arguments, int runs) {
+  ProcessRun best = RunOnce(program, arguments);
   for (int i = 1; i < runs && best.exit_code == 0; ++i) {
-    const Measured run = RunOnce(program, arguments);
+    const ProcessRun run = RunOnce(program, arguments);
     if (run.cpu_seconds < best.cpu_seconds) best = run;
   }
   return best;
@@ -68,7 +68,7 @@ bool Report(const Form& form, const std::string& program, const std::string& fol
     }
     std::vector<std::string> arguments = {path, "-b", "8"};
     if (quiet) arguments.emplace_back("-q");
-    const Measured run = Best(program, arguments, nodes <= 10'000 ? 3 : 1);
+    const ProcessRun run = Best(program, arguments, nodes <= 10'000 ? 3 : 1);
     if (run.exit_code != 0) {
       std::printf("%-22s %9lld failed with exit code %d\n", form.name, static_cast<long long>(nodes), run.exit_code);
       return false;
