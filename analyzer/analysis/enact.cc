@@ -307,12 +307,13 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   }
   TakeOver(gradients, m, executor);
   m.SetGradEnabled(run.training);
-  m.SetAutocast(run.autocast);
+  m.SetAutocast(setting.lowered.has_own_casts ? std::nullopt : run.autocast);
   if (trace != nullptr) Observe(m, executor, trace->forward);
   RETURN_IF_ERROR(executor.RunForward(setting.ranges));
   executor.ReleaseLocals();
   result.end_of_forward_bytes = m.recorder().live_bytes();
   result.saved_activation_bytes = SavedBytes(m.recorder().program());
+  m.SetAutocast(run.autocast);
   TensorRef loss;
   if (run.training && setting.loss == LossKind::kOwn) {
     loss = executor.value(setting.lowered.loss);

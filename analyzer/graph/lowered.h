@@ -59,6 +59,7 @@ struct Lowered {
 
   // What only a record of the running model tells (analyzer/record). With it nothing of the above is open.
   bool recorded = false;
+  bool has_own_casts = false;  // recorded in the precision that is asked for: nothing is left to cast
   absl::flat_hash_map<TensorId, Dims> strides;      // of stored tensors and inputs that are not row-major, in elements
   absl::flat_hash_map<TensorId, TensorId> windows;  // stored tensors on the storage of another one
   absl::flat_hash_map<TensorId, std::vector<std::string>> other_names;  // of a parameter that several modules share

@@ -495,8 +495,28 @@ class Lowering {
 }  // namespace
 }  // namespace record
 
+namespace {
+
+std::string PrecisionOf(const Run& run) {
+  const std::optional<DType>& asked = run.autocast ? run.autocast : run.dtype;
+  if (!asked || !IsHalf(*asked)) return "";
+  return absl::StrCat(run.autocast ? "amp-" : "", *asked == DType::kBFloat16 ? "bf16" : "fp16");
+}
+
+}  // namespace
+
 absl::StatusOr<Lowered> LowerRecord(const BoundRecord& bound, const Run& run) {
   const record::Record& r = *bound.record;
+  for (const record::Variant& variant : r.variants) {
+    const std::optional<record::Program>& program = run.training ? variant.train : variant.eval;
+    if (variant.precision != PrecisionOf(run) || !program) continue;
+    Run as_recorded = run;
+    as_recorded.dtype.reset();
+    as_recorded.autocast.reset();
+    absl::StatusOr<Lowered> lowered = record::Lowering(*program, bound.batch, as_recorded).Run();
+    if (lowered.ok()) lowered->has_own_casts = true;
+    return lowered;
+  }
   // Tables of the other mode are none of this one's: a module may drop them as it changes mode, and need not have been
   // in it.
   const std::optional<record::Program>& asked = run.training ? r.train : r.eval;

@@ -10,6 +10,10 @@
 namespace onnx_mem::record {
 namespace {
 
+bool IsPrecision(std::string_view name) {
+  return name == "bf16" || name == "fp16" || name == "amp-bf16" || name == "amp-fp16";
+}
+
 constexpr std::string_view kFirstWord = "eager ";
 constexpr std::string_view kFirstLine = "eager 1";
 constexpr size_t kMostAhead = 65536;  // values are numbered as they are made, but declared in groups
@@ -56,16 +60,32 @@ class Reader {
 
   void StartProgram(Cursor& c) {
     if (program_ != nullptr) CloseProgram(c);
-    const std::string_view mode = c.TakeRest();
-    std::optional<Program>* slot = mode == "eval" ? &record_.eval : (mode == "train" ? &record_.train : nullptr);
+    const std::string_view all = c.TakeRest();
+    const size_t mode_ends = std::min(all.find(' '), all.size());
+    std::optional<Program>* slot = SlotOf(all.substr(0, mode_ends), all.substr(mode_ends));
     if (slot == nullptr || slot->has_value()) {
-      c.Fail("'eval' or 'train', each once");
+      c.Fail("'eval' or 'train', and a precision or none, each once");
       return;
     }
     program_ = &slot->emplace();
     returned_ = false;
     defined_ = 0;
     open_.clear();
+  }
+
+  // `precision`: with the space before it.
+  std::optional<Program>* SlotOf(std::string_view mode, std::string_view precision) {
+    if (mode != "eval" && mode != "train") return nullptr;
+    if (precision.empty()) return mode == "eval" ? &record_.eval : &record_.train;
+    precision.remove_prefix(1);
+    if (!IsPrecision(precision)) return nullptr;
+    auto found = std::find_if(record_.variants.begin(), record_.variants.end(),
+                              [&](const Variant& variant) { return variant.precision == precision; });
+    if (found == record_.variants.end()) {
+      record_.variants.push_back({.precision = std::string(precision)});
+      found = record_.variants.end() - 1;
+    }
+    return mode == "eval" ? &found->eval : &found->train;
   }
 
   void CloseProgram(Cursor& c) {

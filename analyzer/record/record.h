@@ -86,10 +86,18 @@ struct Program {
   std::string tree = {};       // of what it returns, JSON
 };
 
+// The model in one precision.
+struct Variant {
+  std::string precision = {};  // "bf16", "fp16": converted; "amp-bf16", "amp-fp16": under autocast
+  std::optional<Program> eval = {};
+  std::optional<Program> train = {};
+};
+
 struct Record {
   std::string torch_version = {};
   std::optional<Program> eval = {};
   std::optional<Program> train = {};
+  std::vector<Variant> variants = {};  // in other precisions
 };
 
 }  // namespace onnx_mem::record

@@ -127,6 +127,10 @@ std::string ToText(const Record& record) {
   std::string text = absl::StrCat("eager 1\ntorch ", record.torch_version, "\n");
   if (record.eval) AppendProgram("eval", *record.eval, text);
   if (record.train) AppendProgram("train", *record.train, text);
+  for (const Variant& variant : record.variants) {
+    if (variant.eval) AppendProgram(absl::StrCat("eval ", variant.precision), *variant.eval, text);
+    if (variant.train) AppendProgram(absl::StrCat("train ", variant.precision), *variant.train, text);
+  }
   return text;
 }
 

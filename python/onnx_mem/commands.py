@@ -42,7 +42,9 @@ def compare(a, b, *args, kwargs: dict | None = None, batch_dim=0, **options) -> 
 
 def _asked(command, models, args, kwargs, batch_dim, options):
     files = tempfile.TemporaryDirectory(prefix="onnx-mem-")
-    paths = [_file_of(x, args, kwargs, batch_dim, pathlib.Path(files.name) / str(i)) for i, x in enumerate(models)]
+    precisions = _precisions(options)
+    paths = [_file_of(x, args, kwargs, batch_dim, pathlib.Path(files.name) / str(i), precisions)
+             for i, x in enumerate(models)]
     arguments = [*command, *paths, *options_of(options)]
     if command == ["plan"]:
         answer, code = run_emitted(arguments, files.name)
@@ -55,7 +57,13 @@ def _asked(command, models, args, kwargs, batch_dim, options):
     return answer_of(run_json(arguments), arguments, files)
 
 
-def _file_of(x, args, kwargs, batch_dim, folder: pathlib.Path) -> str:
+def _precisions(options) -> tuple[str, ...]:
+    """What the options ask of a module, which can be recorded so."""
+    asked = (("", options.get("dtype")), ("amp-", options.get("amp")))
+    return tuple(prefix + name for prefix, name in asked if name in ("bf16", "fp16"))
+
+
+def _file_of(x, args, kwargs, batch_dim, folder: pathlib.Path, precisions=()) -> str:
     if isinstance(x, (str, os.PathLike)):
         if args or kwargs:
             raise Error("example inputs are for a module; a file has its own", "bad-argument")
@@ -73,6 +81,7 @@ def _file_of(x, args, kwargs, batch_dim, folder: pathlib.Path) -> str:
         if not args and not kwargs:
             raise Error("a module wants example inputs: analyze(model, x, ...)", "bad-argument")
         from ._record.recorder import record
-        return str(record(x, args, kwargs, batch_dim=batch_dim).save(folder / f"{type(x).__name__}.eager"))
+        made = record(x, args, kwargs, batch_dim=batch_dim, precisions=precisions)
+        return str(made.save(folder / f"{type(x).__name__}.eager"))
     raise Error(f"a path, a ModelProto, a Record or a torch.nn.Module is wanted, not {type(x).__name__}",
                 "bad-argument")

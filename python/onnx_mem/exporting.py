@@ -43,7 +43,7 @@ class _WithLoss(torch.nn.Module):
 
 
 def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, batch_dim=0, loss=None,
-           weights: bool = False) -> pathlib.Path:
+           weights: bool = False, precisions=()) -> pathlib.Path:
     """Writes a file that onnx-mem predicts from exactly: the model's graph, and the record of what the framework runs.
 
     The record needs no exporter. Where none can write the graph, the file holds the record, the inputs and the outputs,
@@ -58,6 +58,7 @@ def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, ba
       loss: a callable of the model's output that gives the scalar that is trained on, or (callable, target, ...): it is
         called with the output and the targets, which have the batch as their first dimension. Without it, the model's
         own loss where it returns one, else whatever onnx-mem is told with --loss.
+      precisions: as in record(): what --dtype and --amp then ask of the record is exact too.
       weights: also write the weights; without, the file names a data file that does not exist.
 
     Returns:
@@ -72,9 +73,9 @@ def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, ba
     if path.suffix not in (".onnx", ".eager"):
         raise Error(f"'{path}': the name of what is written ends in .onnx or .eager", "bad-argument")
     if loss is None:
-        made = record(model, args, kwargs, batch_dim=batch_dim)
+        made = record(model, args, kwargs, batch_dim=batch_dim, precisions=precisions)
     else:
-        made = _record_with_loss(model, args, kwargs, batch_dim, loss)
+        made = _record_with_loss(model, args, kwargs, batch_dim, loss, precisions)
     if path.suffix == ".eager":
         return made.save(path)
     import onnx
@@ -97,7 +98,7 @@ def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, ba
     return path
 
 
-def _record_with_loss(model, args, kwargs, batch_dim, loss) -> Record:
+def _record_with_loss(model, args, kwargs, batch_dim, loss, precisions) -> Record:
     function, *targets = loss if isinstance(loss, (tuple, list)) else (loss,)
     names = input_names(model, args, kwargs)
     dims: object = batch_dim
@@ -107,7 +108,7 @@ def _record_with_loss(model, args, kwargs, batch_dim, loss) -> Record:
         inner = input_names(module, (args, kwargs, ()), {})
         dims = {i: batch_dim[n] for n, i in zip(names, inner) if n in batch_dim}
         dims.update({n: 0 for n in input_names(module, (args, kwargs, tuple(targets)), {})[len(inner):]})
-    made = record(module, (args, kwargs, tuple(targets)), batch_dim=dims)
+    made = record(module, (args, kwargs, tuple(targets)), batch_dim=dims, precisions=precisions)
     for program in made.programs.values():          # names as of the model itself
         given = iter(names)
         for v in program["values"]:

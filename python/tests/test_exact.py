@@ -137,6 +137,38 @@ def test_the_program_is_exact(make, program, tmp_path):
     assert ours.inference.peak_bytes == onnx_mem.measure(make(), x, batch=UNSEEN, training=False).peak_bytes
 
 
+class CastsInItsCode(Body):
+    """What modules of half-precision models do: a norm and a softmax in float32, a table in float32."""
+
+    def forward(self, x):
+        wide = self.a(x).float()
+        x = (wide * torch.rsqrt(wide.square().mean(1, keepdim=True))).to(x.dtype)
+        q = self.b(x).view(-1, 2, 4, 4)
+        weights = (q @ q.transpose(2, 3)).softmax(-1, dtype=torch.float32).to(q.dtype)
+        return F.scaled_dot_product_attention(weights @ q, q * 2, q).flatten(1)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16", "amp-bf16", "amp-fp16"])
+def test_a_precision_that_was_recorded_is_exact(precision, program, tmp_path):
+    x, make = torch.zeros(3, 32), CastsInItsCode
+    record = onnx_mem.record(make(), x, precisions=[precision])
+    assert onnx_mem.Record.from_text(record.text()) == record
+    path = record.save(tmp_path / "model.eager")
+    asked = {"amp" if precision.startswith("amp-") else "dtype": precision.removeprefix("amp-")}
+    ours = onnx_mem.analyze(str(path), batch=UNSEEN, **asked).runs[0]
+    own = onnx_mem.measure(make(), x, batch=UNSEEN, precision=precision)
+    assert {f: getattr(ours.training, f) for f in TRAINING} == {f: getattr(own, f) for f in TRAINING}
+    own = onnx_mem.measure(make(), x, batch=UNSEEN, training=False, precision=precision)
+    assert ours.inference.peak_bytes == own.peak_bytes
+
+
+def test_a_module_is_recorded_as_it_is_asked_for(program):
+    x = torch.zeros(3, 32)
+    ours = onnx_mem.analyze(CastsInItsCode(), x, batch=UNSEEN, amp="bf16").runs[0]
+    own = onnx_mem.measure(CastsInItsCode(), x, batch=UNSEEN, precision="amp-bf16")
+    assert ours.training.peak_bytes == own.peak_bytes
+
+
 @pytest.mark.parametrize("make", [ReplacesState, HostNumbers, SavesAViewThatItDrops])
 def test_its_replay_is_exact(make):
     x = torch.zeros(3, 32)

@@ -4,7 +4,8 @@
 
 NAME is a model of the list below ("xcit"), a package of blind_models.py ("diffusers") or one of its models
 ("diffusers/vae"); without names, all of both lists. P: f32, bf16, f16 (the model and its floating inputs), amp-bf16,
-amp-f16 (autocast); the record is of the f32 model in all of them, what the program is told is --dtype or --amp.
+amp-f16 (forward and loss under autocast); several with commas between. The record is of the f32 model, and the program
+is told --dtype or --amp; with --variants it holds the model in these precisions too.
 
 One line per model: CPU seconds of the recording, then for Adam and momentum the differences in bytes (program less
 measured) of the training peak, of that of the first step, and of what is saved for backward; then of the inference
@@ -14,7 +15,6 @@ been recorded. Needs torch, torchvision, timm, transformers, and for blind_model
 from __future__ import annotations
 
 import argparse
-import copy
 import json
 import os
 import pathlib
@@ -28,7 +28,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 import torch  # noqa: E402
-from torch.utils._pytree import tree_map  # noqa: E402
 
 import blind_models  # noqa: E402
 import onnx_mem  # noqa: E402
@@ -95,35 +94,8 @@ MODELS = {
     "phi": transformers_model("PhiForCausalLM", "PhiConfig", **SMALL),
 }
 
-DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
-NAMES = {"bf16": "bf16", "f16": "fp16"}      # as the program calls them
+PRECISIONS = {"f32": None, "bf16": "bf16", "f16": "fp16", "amp-bf16": "amp-bf16", "amp-f16": "amp-fp16"}
 FIGURES = ("peak_bytes", "first_step_peak_bytes", "saved_activation_bytes")
-
-
-class Autocast(torch.nn.Module):
-    """A model whose forward runs under autocast."""
-
-    def __init__(self, model, dtype):
-        super().__init__()
-        self.model, self.dtype = model, dtype
-
-    def forward(self, *args, **kwargs):
-        with torch.autocast("cuda", self.dtype):
-            return self.model(*args, **kwargs)
-
-
-def in_precision(model, args, kwargs, precision):
-    """The model and its inputs as they are measured, and the options that say so to the program."""
-    if precision == "f32":
-        return model, args, kwargs, []
-    dtype = DTYPES[precision.removeprefix("amp-")]
-    name = NAMES[precision.removeprefix("amp-")]
-    if precision.startswith("amp-"):
-        return Autocast(model, dtype), args, kwargs, ["--amp", name]
-
-    def cast(t):
-        return t.to(dtype) if isinstance(t, torch.Tensor) and t.dtype == torch.float32 else t
-    return copy.deepcopy(model).to(dtype), tree_map(cast, args), tree_map(cast, kwargs), ["--dtype", name]
 
 
 def asked(program, path, batch, optimizer, options):
@@ -136,7 +108,7 @@ def asked(program, path, batch, optimizer, options):
     return run, " ".join(str(x) for d in told for x in d.get("details", []) if str(x).startswith("what:"))
 
 
-def check(program, make, precisions, folder):
+def check(program, make, precisions, variants, folder):
     """CPU seconds of recording, and per precision ([(name, ours, measured)], what was assumed) or the exception."""
     torch.manual_seed(0)
     made = make()
@@ -146,27 +118,28 @@ def check(program, make, precisions, folder):
     batch = first.shape[0] * ASKED // RECORDED
     path = os.path.join(folder, "model.eager")
     begin = time.process_time()
-    onnx_mem.export(model, args, path, kwargs=kwargs, batch_dim=batch_dim)
+    recorded = [PRECISIONS[p] for p in precisions if p != "f32"] if variants else ()
+    onnx_mem.export(model, args, path, kwargs=kwargs, batch_dim=batch_dim, precisions=recorded)
     seconds, found = time.process_time() - begin, {}
     for precision in precisions:
         try:
-            found[precision] = compared(program, path, in_precision(model, args, kwargs, precision), batch, batch_dim)
+            given = dict(args=args, kwargs=kwargs, batch=batch, batch_dim=batch_dim, precision=PRECISIONS[precision])
+            found[precision] = compared(program, path, model, given)
         except Exception as error:  # a model that does not run in this precision is a result too
             found[precision] = error
     return seconds, found
 
 
-def compared(program, path, prepared, batch, batch_dim):
+def compared(program, path, model, given):
     """[(name, ours, measured)], what was assumed."""
-    model, args, kwargs, options = prepared
-    rows, given = [], dict(kwargs=kwargs, batch=batch, batch_dim=batch_dim)
-    if isinstance(model, Autocast) and isinstance(batch_dim, dict):
-        given["batch_dim"] = {f"args.{i}": d for i, d in enumerate(batch_dim.values())}
+    batch, precision = given["batch"], given["precision"]
+    options = [] if precision is None else ["--amp" if "amp-" in precision else "--dtype", precision.split("-")[-1]]
+    rows = []
     for optimizer in ("adam", "momentum"):
         run, assumed = asked(program, path, batch, optimizer, options)
-        measured = onnx_mem.measure(model, args, optimizer=optimizer, **given)
+        measured = onnx_mem.measure(model, optimizer=optimizer, **given)
         rows += [(f"{optimizer} {name}", run["training"][name], getattr(measured, name)) for name in FIGURES]
-    measured = onnx_mem.measure(model, args, training=False, **given)
+    measured = onnx_mem.measure(model, training=False, **given)
     rows.append(("inference peak_bytes", run["inference"]["peak_bytes"], measured.peak_bytes))
     return rows, assumed
 
@@ -199,6 +172,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--precision", default="f32", help="one, or several with commas between")
+    parser.add_argument("--variants", action="store_true", help="record the model in these precisions as well")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     program = os.environ["ONNX_MEM_PROGRAM"]
@@ -207,7 +181,7 @@ def main():
     for name, make in chosen(options.names).items():
         with tempfile.TemporaryDirectory() as folder:
             try:
-                seconds, found = check(program, make, precisions, folder)
+                seconds, found = check(program, make, precisions, options.variants, folder)
             except Exception as error:  # a model that cannot be recorded is a result too
                 seconds, found = 0.0, {p: error for p in precisions}
         for precision, result in found.items():

@@ -40,6 +40,11 @@ def _attention(original, query, key, value, attn_mask=None, dropout_p=0.0, is_ca
                enable_gqa=False):
     q, k, v = query, key, value
     del query, key, value
+    if torch.is_autocast_enabled("cuda"):          # on its list of what runs in half precision
+        half = torch.get_autocast_dtype("cuda")
+        q, k, v = (t.to(half) for t in (q, k, v))
+        if attn_mask is not None and attn_mask.is_floating_point():
+            attn_mask = attn_mask.to(half)
     kind = kernel(q, k, v, attn_mask, is_causal)
     if kind == "math":
         return original(q, k, v, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)

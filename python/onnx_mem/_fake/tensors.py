@@ -110,18 +110,21 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs) -> list[str]:
     return notes
 
 
-def weightless(model: torch.nn.Module, device: str = DEVICE) -> torch.nn.Module:
+def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype | None = None) -> torch.nn.Module:
     """A copy of `model` whose parameters, buffers and plain tensor attributes are fake ones on `device`.
 
     Shared tensors stay shared, and so do the storages of tensors that are views of another one. No data is read. Call
-    it inside fake_cuda() or another fake mode. A model that is fake there already is returned as it is."""
-    if any(isinstance(t, FakeTensor) and t.device.type == device for t in model.parameters()):
+    it inside fake_cuda() or another fake mode. A model that is fake there already is returned as it is.
+
+    dtype: of floating parameters and buffers, as by model.to(dtype)."""
+    if dtype is None and any(isinstance(t, FakeTensor) and t.device.type == device for t in model.parameters()):
         return model
     memo: dict[int, object] = {}
     tensors = list(model.parameters()) + list(model.buffers())
     for m in model.modules():
         own = {k: v for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
         tensors += [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
+    moved = {id(t) for t in [*model.parameters(), *model.buffers()] if dtype is not None and t.is_floating_point()}
     whole: dict[int, torch.Tensor] = {}       # by address of the storage: the tensor that spans it, as a fake one
     spans = {t.untyped_storage()._cdata: t for t in tensors
              if t.layout == torch.strided and t.numel() * t.element_size() == t.untyped_storage().nbytes() > 0}
@@ -133,7 +136,8 @@ def weightless(model: torch.nn.Module, device: str = DEVICE) -> torch.nn.Module:
             if base is not None and base is not t and base.dtype == t.dtype and id(base) in memo:
                 fake = torch.as_strided(whole[id(base)], tuple(t.shape), t.stride(), t.storage_offset())
             else:
-                fake = torch.empty_strided(tuple(t.shape), t.stride(), dtype=t.dtype, device=device)
+                made = dtype if id(t) in moved else t.dtype
+                fake = torch.empty_strided(tuple(t.shape), t.stride(), dtype=made, device=device)
             whole[id(t)] = fake
             if isinstance(t, torch.nn.Parameter):
                 memo[id(t)] = torch.nn.Parameter(fake, requires_grad=t.requires_grad)

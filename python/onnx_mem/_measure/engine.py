@@ -170,8 +170,9 @@ class Engine:
 
 
 def _fitted(g, m, slot):
-    shape = tuple(m._input_metadata[slot].shape)
-    return g if shape == tuple(g.shape) else g.sum_to_size(shape)
+    meta = m._input_metadata[slot]
+    g = g if tuple(meta.shape) == tuple(g.shape) else g.sum_to_size(tuple(meta.shape))
+    return g if g.dtype == meta.dtype else g.to(meta.dtype)
 
 
 def _rank(n):

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves
 
 from .._fake.inputs import input_names
+from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
 from ..errors import Error
 from .engine import Engine
@@ -61,7 +62,7 @@ class Measured:
 
 
 def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimizer="adam", training: bool = True,
-            batch: int | None = None, batch_dim=0, loss="auto") -> Measured:
+            batch: int | None = None, batch_dim=0, loss="auto", precision: str | None = None) -> Measured:
     """Runs the model's own code on tensors without data and counts every storage from its birth to its death.
 
     The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before
@@ -79,6 +80,8 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
       loss: "auto" (the model's own where it returns one; cross-entropy where the first output is 2-D, or scores of each
         token of its own vocabulary; else the mean of every floating output), "mean", "cross-entropy", or a callable
         that takes the model's output.
+      precision: "bf16", "fp16": the model and its floating inputs converted; "amp-bf16", "amp-fp16": forward and loss
+        under autocast.
 
     Raises:
       Error: code "cannot-measure", where the model does not run on tensors without data.
@@ -86,6 +89,9 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     kwargs = dict(kwargs or {})
     refuse_what_is_not_plain(model, (args, kwargs))
+    if precision is not None:
+        checked(precision)
+        args, kwargs = converted((args, kwargs), precision)
     names = input_names(model, args, kwargs)
     was = batch_of((args, kwargs), batch_dim, names)
 
@@ -96,7 +102,8 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
     for default_device in (False, True):
         with fake_cuda(default_device):
             try:
-                return run_step(weightless(model), inputs, batch or was, optimizer, training, loss, vocabulary)
+                return run_step(weightless(model, dtype=type_of(precision)), inputs, batch or was, optimizer, training,
+                                loss, vocabulary, precision=precision)
             except Error:
                 raise
             except Exception as e:
@@ -106,16 +113,16 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
 
 
 def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto", vocabulary=frozenset(),
-             tracker=None) -> Measured:
+             tracker=None, precision=None) -> Measured:
     """measure() of a fake model; `inputs()` makes fresh fake (args, kwargs). Call it inside fake_cuda()."""
     model.train(training)
     with torch.set_grad_enabled(training), contextlib.ExitStack() as stack:
         tracker = tracker or StorageTracker()
         with tracker, keeps_nothing():    # what the first calls leave behind (tables, caches) is there from then on
-            x, kw = inputs()
-            model(*x, **kw)
-            x, kw = inputs()
-            out = model(*x, **kw)
+            for _ in range(2):
+                x, kw = inputs()
+                with autocast(precision):
+                    out = model(*x, **kw)
             loss_kind, targets = _targets(out, loss, vocabulary) if training else (None, [])
             del out
             gc.collect()
@@ -142,19 +149,22 @@ def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto",
                 for p in trained:
                     p.grad = None
                 tracker.start_step(i)
-                _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, steps, trained, ends)
+                _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, steps, trained, ends,
+                          precision)
         finally:
             gc.enable()
     return _result(tracker, batch, training, optimizer, loss_kind, ends)
 
 
-def _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, optimizer, trained, ends):
+def _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, optimizer, trained, ends,
+              precision):
     tracker.phase = "forward"
     if not training:
-        out = model(*x, **kw)
+        with autocast(precision):
+            out = model(*x, **kw)
         return
     engine = Engine(tracker.start_node)
-    with engine.hooks():
+    with engine.hooks(), autocast(precision):
         out = model(*x, **kw)
         tracker.phase = "loss"
         total = loss(out) if callable(loss) else _loss(out, loss_kind, targets)

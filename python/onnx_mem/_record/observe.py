@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_leaves, treespec_dumps
 
 from .._fake.inputs import input_names
+from .._fake.precision import autocast
 from ..errors import CannotRecord
 from .spans import watch_spans
 
@@ -214,7 +215,8 @@ class Observer(TorchDispatchMode):
         return packed.tensor
 
 
-def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, check_state: bool = False) -> dict:
+def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, check_state: bool = False,
+            precision: str | None = None) -> dict:
     """One forward of the fake `model`: raw events, values, outputs. train: with autograd, which is given nothing to
     keep.
 
@@ -251,7 +253,8 @@ def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, chec
             stack.enter_context(torch.autograd.graph.saved_tensors_hooks(o.pack, o.unpack))
             o.grad_on = train
             stack.enter_context(o)
-            out = model(*args, **kwargs)
+            with autocast(precision):
+                out = model(*args, **kwargs)
             if o.pending is not None:
                 o.pending.before_next_line(dispatching=False)
         flat, spec = tree_flatten(out)

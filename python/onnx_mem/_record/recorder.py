@@ -9,6 +9,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from .._fake.inputs import input_names
+from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
 from ..errors import CannotRecord
 from .observe import observe
@@ -20,7 +21,8 @@ _FRAMEWORK = os.path.dirname(torch.__file__)
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_dim=0, modes=MODES) -> Record:
+def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_dim=0, modes=MODES,
+           precisions=()) -> Record:
     """Records what one forward of `model` runs, in evaluation and in training mode.
 
     Nothing is computed, no weight is read and no GPU is needed: the forward runs on tensors without data, at three
@@ -33,6 +35,8 @@ def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_di
       batch_dim: the dimension of every tensor input that is the batch, where it has the size that the first tensor has
         there; or a dict from input names (as in the signature of forward) to dimensions, for the inputs that have one.
       modes: which programs to record.
+      precisions: record the model in these as well: "bf16", "fp16" (the model and its floating inputs converted),
+        "amp-bf16", "amp-fp16" (forward under autocast). Casts in its code that do nothing in float32 are seen so.
 
     Returns:
       The record.
@@ -41,60 +45,66 @@ def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_di
       CannotRecord: with mode, reason, and where known the module and the source line.
     """
     args = args if isinstance(args, (tuple, list)) else (args,)
-    args, kwargs = tuple(args), dict(kwargs or {})
+    args, kwargs, precisions = tuple(args), dict(kwargs or {}), checked(precisions)
     for note in refuse_what_is_not_plain(model, (args, kwargs)):
         warnings.warn(note, stacklevel=2)
     names = input_names(model, args, kwargs)
     batch = batch_of((args, kwargs), batch_dim, names)
     try:
-        return _record(model, args, kwargs, batch, batch_dim, names, modes, default_device=False)
+        return _record(model, args, kwargs, batch, batch_dim, names, modes, precisions, default_device=False)
     except CannotRecord as first:
         if "device" not in str(first):
             raise
         # A model that never ran on a GPU makes tensors without naming a device: as under torch.set_default_device.
         try:
-            return _record(model, args, kwargs, batch, batch_dim, names, modes, default_device=True)
+            return _record(model, args, kwargs, batch, batch_dim, names, modes, precisions, default_device=True)
         except CannotRecord:
             raise first from first.__cause__
 
 
-def _record(model, args, kwargs, batch, batch_dim, names, modes, default_device) -> Record:
+def _record(model, args, kwargs, batch, batch_dim, names, modes, precisions, default_device) -> Record:
+    programs = {}
+    for precision in (None, *precisions):
+        x, kw = converted((args, kwargs), precision)
+        with fake_cuda(default_device):
+            try:
+                fake = weightless(model, dtype=type_of(precision))
+            except Exception as e:
+                raise CannotRecord(f"the model cannot be copied: {type(e).__name__}: {e}") from e
+            was = {m: m.training for m in fake.modules()}
+            try:
+                for mode in modes:
+                    name = mode if precision is None else f"{mode} {precision}"
+                    programs[name] = _program(fake, x, kw, batch, batch_dim, names, mode, precision)
+            finally:
+                for m, training in was.items():
+                    m.training = training
+    return Record(programs, torch.__version__)
+
+
+def _program(model, args, kwargs, batch, batch_dim, names, mode, precision):
     first = max(batch, 2)                          # 1 would make dimensions that broadcast, and other strides
     batches = (first, first + 1, first + 3)
-    programs = {}
-    with fake_cuda(default_device):
-        try:
-            model = weightless(model)
-        except Exception as e:
-            raise CannotRecord(f"the model cannot be copied: {type(e).__name__}: {e}") from e
-        was = {m: m.training for m in model.modules()}
-        try:
-            for mode in modes:
-                model.train(mode == "train")
+    model.train(mode == "train")
 
-                def run(n, watch, last=False):
-                    x, kw = resized((args, kwargs), batch, n, batch_dim, names)
-                    if watch:
-                        return program_of(observe(model, x, kw, mode == "train", check_state=last))
-                    with torch.set_grad_enabled(mode == "train"), keeps_nothing():
-                        model(*x, **kw)            # what forward caches in its first call is there after it
-                try:
-                    run(batches[0], watch=False)
-                    try:
-                        found = [run(n, watch=True, last=n == batches[-1]) for n in batches]
-                        programs[mode] = _merged(found, batches)
-                    except CannotRecord:           # caches kept per batch: fill them at each
-                        found = []
-                        for n in batches:
-                            run(n, watch=False)
-                            found.append(run(n, watch=True, last=True))
-                        programs[mode] = _merged(found, batches)
-                except Exception as e:
-                    raise _explained(e, mode, model) from e
-        finally:
-            for m, training in was.items():
-                m.training = training
-    return Record(programs, torch.__version__)
+    def run(n, watch, last=False):
+        x, kw = resized((args, kwargs), batch, n, batch_dim, names)
+        if watch:
+            return program_of(observe(model, x, kw, mode == "train", check_state=last, precision=precision))
+        with torch.set_grad_enabled(mode == "train"), keeps_nothing(), autocast(precision):
+            model(*x, **kw)                        # what forward caches in its first call is there after it
+    try:
+        run(batches[0], watch=False)
+        try:
+            return _merged([run(n, watch=True, last=n == batches[-1]) for n in batches], batches)
+        except CannotRecord:                       # caches kept per batch: fill them at each
+            found = []
+            for n in batches:
+                run(n, watch=False)
+                found.append(run(n, watch=True, last=True))
+            return _merged(found, batches)
+    except Exception as e:
+        raise _explained(e, mode, model) from e
 
 
 def _merged(found, batches):
