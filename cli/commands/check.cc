@@ -107,7 +107,8 @@ absl::StatusOr<Answer> RunCheck(const Options& options) {
   if (options.batches.size() > 1) return UsageError("check tells effects at one batch", {"try: a single --batch"});
   Workload workload = options.workload;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
-  ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> opened, OpenModel(options.operands.front()));
+  const ModelFile& file = *opened;
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
   Report report;
   report.command = options.command;
