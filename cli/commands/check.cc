@@ -8,6 +8,7 @@
 #include "analyzer/check/findings.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/bytes.h"
+#include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/commands/commands.h"
 #include "cli/options/option_values.h"
