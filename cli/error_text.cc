@@ -1,16 +1,20 @@
 #include "cli/error_text.h"
 
 #include <dirent.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/suggest.h"
 #include "cli/commands/help.h"
 #include "cli/report/analyze/report.h"
 #include "cli/report/parts/json_writer.h"
+#include "cli/report/parts/layout.h"
 #include "cli/report/parts/printable.h"
 
 namespace onnx_mem {
@@ -53,12 +57,23 @@ std::string NearbyFile(const std::string& path) {
 
 }  // namespace
 
-std::string ErrorText(const Diagnostic& diagnostic) {
+std::string ErrorText(const Diagnostic& diagnostic, size_t width) {
   const std::string_view severity = NameOf(diagnostic.severity);
-  std::string text =
-      absl::StrFormat("onnx-mem: %s: %s [%s]\n", severity, Line(diagnostic.message), CodeOf(diagnostic));
-  for (const std::string& line : diagnostic.details) text += "  " + Line(line) + "\n";
+  const std::string head =
+      absl::StrFormat("onnx-mem: %s: %s [%s]", severity, Line(diagnostic.message), CodeOf(diagnostic));
+  std::string text = (width == 0 ? head : Wrapped(head, width, 0, 2)) + "\n";
+  for (const std::string& line : diagnostic.details) {
+    const bool prose = width > 0 && !absl::StartsWith(line, "try: ");
+    text += (prose ? Wrapped(Line(line), width, 2, 4) : "  " + Line(line)) + "\n";
+  }
   return text;
+}
+
+size_t WidthOfStandardError() {
+  constexpr size_t kNarrowestWorthWrapping = 40;
+  winsize size = {};
+  const bool known = isatty(STDERR_FILENO) == 1 && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+  return known && size.ws_col >= kNarrowestWorthWrapping ? size.ws_col : 0;
 }
 
 std::string ErrorJson(const Diagnostic& diagnostic, std::string_view command) {

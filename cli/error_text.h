@@ -5,6 +5,7 @@
 #ifndef ONNX_MEM_CLI_ERROR_TEXT_H_
 #define ONNX_MEM_CLI_ERROR_TEXT_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -14,8 +15,11 @@
 
 namespace onnx_mem {
 
-// Lines for standard error.
-std::string ErrorText(const Diagnostic& diagnostic);
+// Lines for standard error, wrapped to `width` columns but for what is to be copied ("try: ..."); 0: not wrapped.
+std::string ErrorText(const Diagnostic& diagnostic, size_t width = 0);
+
+// Of the terminal that standard error is; 0 where it is none.
+size_t WidthOfStandardError();
 
 // {"schema": ..., "command": ..., "error": {"code": ..., "message": ..., "details": [...]}}
 std::string ErrorJson(const Diagnostic& diagnostic, std::string_view command);

@@ -26,7 +26,7 @@ namespace {
 int Fail(const absl::Status& status, const Options& options) {
   const Diagnostic error = ErrorOf(status);
   if (options.format == "json") std::fputs(ErrorJson(error, options.command).c_str(), stdout);
-  std::fputs(ErrorText(error).c_str(), stderr);
+  std::fputs(ErrorText(error, WidthOfStandardError()).c_str(), stderr);
   return static_cast<int>(ExitCodeOf(status));
 }
 
@@ -38,7 +38,7 @@ Filter FilterFor(const Answer& answer, const Options& options) {
 
 int Finish(const Answer& answer, const Options& options) {
   for (const Diagnostic& warning : answer.warnings) {
-    if (!options.quiet && options.format != "json") std::fputs(ErrorText(warning).c_str(), stderr);
+    if (!options.quiet && options.format != "json") std::fputs(ErrorText(warning, WidthOfStandardError()).c_str(), stderr);
   }
   const std::string text = Printable(answer.text, FilterFor(answer, options));
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();

@@ -97,7 +97,9 @@ absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_st
 }
 
 // A session's first run allocates tensor by tensor, all later ones a block for the pattern that it traced.
-absl::Status FillSession(const Graph& graph, const Workload& workload, bool free_dims, RunFigures& figures) {
+// `eager`: the framework's run of it, whose convolutions tell what cuDNN may take.
+absl::Status FillSession(const Graph& graph, const MemoryProgram& eager, const Workload& workload, bool free_dims,
+                         RunFigures& figures) {
   const bool on_cpu = workload.device == Device::kCpu;
   figures.program = PlanSessionRun(graph, on_cpu ? SessionOn::kCpu : SessionOn::kGpu, free_dims);
   // On the CPU the caller's own inputs are read where they are.
@@ -132,7 +134,7 @@ absl::Status FillSession(const Graph& graph, const Workload& workload, bool free
     figures.context_bytes = kCudaContext.bytes;
     figures.device_bytes = count * usage.peak_reserved_bytes + kCudaContext.bytes;
     figures.device_low_bytes = count * usage.peak_allocated_bytes + kCudaContext.low_bytes;
-    figures.device_high_bytes = count * (usage.peak_reserved_bytes + LargestPatchBytes(figures.program)) +
+    figures.device_high_bytes = count * (usage.peak_reserved_bytes + LargestPatchBytes(eager)) +
                                 kCudaContext.high_bytes;
   }
   return absl::OkStatus();
@@ -411,7 +413,7 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, std:
   if (!workload.intervals) lowered = Lowered();
   RunFigures figures;
   if (RunsSessions(workload.allocator)) {
-    RETURN_IF_ERROR(FillSession(graph, workload, LeavesDimsFree(analysis.info), figures));
+    RETURN_IF_ERROR(FillSession(graph, enacted.program, workload, LeavesDimsFree(analysis.info), figures));
   } else {
     ASSIGN_OR_RETURN(figures, InferenceFigures(graph, std::move(enacted.program), workload));
   }
@@ -495,7 +497,7 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
 absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, MemoryProgram enacted, const Workload& workload) {
   RunFigures figures;
   if (RunsSessions(workload.allocator)) {
-    RETURN_IF_ERROR(FillSession(graph, workload, /*free_dims=*/true, figures));
+    RETURN_IF_ERROR(FillSession(graph, enacted.program, workload, /*free_dims=*/true, figures));
   } else {
     figures.program = std::move(enacted);
     RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures.program, figures));

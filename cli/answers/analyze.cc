@@ -8,6 +8,7 @@
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/gpus.h"
+#include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
@@ -127,6 +128,23 @@ Diagnostic RuntimeNote(std::string_view why) {
   return note;
 }
 
+// On a card the arena's regions count whole: what the other strategy would give back, where that is worth a word.
+std::optional<Diagnostic> ArenaNote(const ModelFile& file, Workload workload, const RunFigures& now, ByteUnit units) {
+  constexpr int64_t kWorthAWord = 50;  // a share of what is needed
+  if (workload.allocator != "ort" || workload.device == Device::kCpu) return std::nullopt;
+  workload.allocator = "ort-as-requested";
+  const absl::StatusOr<Analysis> other = Analyze(file, workload);
+  if (!other.ok() || !other->inference) return std::nullopt;
+  const int64_t saved = now.device_bytes - other->inference->device_bytes;
+  if (saved * kWorthAWord < now.device_bytes) return std::nullopt;
+  Diagnostic note{.code = Code::kArenaStrategy, .severity = Severity::kNote, .count = 1};
+  note.bytes = saved;
+  note.message = absl::StrFormat("arena_extend_strategy kSameAsRequested needs %s less", FormatBytesIn(saved, units));
+  note.details = {"try: providers=[(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\"})]",
+                  "why: regions of the default strategy double in size, and are never full"};
+  return note;
+}
+
 // What would save most of the run that answers. Advice is no reason to fail: nothing is said where it cannot be had.
 Table SavingsOf(const ModelFile& file, Workload workload, const Options& options, const Gpu* card,
                 const std::shared_ptr<const TrainingParts>& known) {
@@ -175,6 +193,11 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
     }
   }
 
+  if (sweep.first->inference && sweep.first->inference->session && options.batches.size() <= 1) {
+    workload.bindings.batch = options.batches.empty() ? std::nullopt : std::optional<int64_t>(options.batches.front());
+    std::optional<Diagnostic> note = ArenaNote(*file, workload, *sweep.first->inference, options.units);
+    if (note) sweep.first->diagnostics.push_back(*std::move(note));
+  }
   const bool advise = WantsAdvice(options) && !IsTooLargeForAdvice(sweep.first->graph);
   if (WantsAdvice(options) && !advise) sweep.first->diagnostics.push_back(NoAdviceNote(sweep.first->graph));
   if (options.runtime != asked.runtime) sweep.first->diagnostics.push_back(RuntimeNote(file->WhyDeployed()));

@@ -26,6 +26,9 @@ using OpenModels = std::vector<std::shared_ptr<const ModelFile>>;
 absl::StatusOr<std::shared_ptr<const ModelFile>> ModelOf(const Options& options, const OpenModels& open,
                                                          size_t operand);
 
+// A model by its path; "-": what standard input holds.
+absl::StatusOr<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path);
+
 struct Answered {
   Report report = {};
   std::vector<Diagnostic> warnings = {};
@@ -41,6 +44,10 @@ struct Answered {
 
 // One model, at one batch or several.
 absl::StatusOr<Answered> AnswerAnalyze(const Options& options, const OpenModels& open = {});
+
+// A report that was saved, shown again: its figures and what it assumed, held against the limits that are asked about.
+bool AsksForSaved(const Options& options);
+absl::StatusOr<Answered> AnswerSaved(const Options& options);
 
 // With options.emit, a plan to emit and no file to write, the report is not completed.
 absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& open = {});

@@ -164,6 +164,7 @@ absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels
   report.assumptions = analysis.assumptions;
   report.top = options.top.value_or(kDefaultTop);
   report.top_given = options.top.has_value();
+  report.shown_table = "measured";
   report.tables.push_back(FiguresTable(figures, snapshot, options.measured_bytes));
   if (snapshot) {
     const Match match = MatchBlocks(figures, *snapshot);

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/whole_file.h"
 #include "cli/answers/answers.h"
 
 namespace onnx_mem {
@@ -8,7 +9,16 @@ namespace onnx_mem {
 absl::StatusOr<std::shared_ptr<const ModelFile>> ModelOf(const Options& options, const OpenModels& open,
                                                          size_t operand) {
   if (operand < open.size() && open[operand]) return open[operand];
-  ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(options.operands[operand]));
+  return OpenModel(options.operands[operand]);
+}
+
+absl::StatusOr<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path) {
+  if (path != "-") {
+    ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(path));
+    return std::make_shared<const ModelFile>(std::move(file));
+  }
+  ASSIGN_OR_RETURN(std::string bytes, ReadWholeFile("/dev/stdin"));
+  ASSIGN_OR_RETURN(ModelFile file, ModelFile::Parse(std::move(bytes), "(standard input)"));
   return std::make_shared<const ModelFile>(std::move(file));
 }
 

@@ -16,6 +16,10 @@ absl::StatusOr<Answer> RunAnalyze(const Options& given) {
     ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOf(options));
     return AnalyzeModels(options, limits);
   }
+  if (AsksForSaved(options)) {
+    ASSIGN_OR_RETURN(const Answered saved, AnswerSaved(options));
+    return AnswerOf(saved, options);
+  }
   ASSIGN_OR_RETURN(Answered answered, AnswerAnalyze(options));
   if (answered.savings) std::get<AnalyzePart>(answered.report.part).savings = answered.savings();
   return AnswerOf(answered, options);

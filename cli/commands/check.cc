@@ -8,6 +8,7 @@
 #include "analyzer/check/findings.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/bytes.h"
+#include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/commands/commands.h"
 #include "cli/options/option_values.h"
@@ -107,7 +108,8 @@ absl::StatusOr<Answer> RunCheck(const Options& options) {
   if (options.batches.size() > 1) return UsageError("check tells effects at one batch", {"try: a single --batch"});
   Workload workload = options.workload;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
-  ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(options.operands.front()));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> opened, OpenModel(options.operands.front()));
+  const ModelFile& file = *opened;
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
   Report report;
   report.command = options.command;

@@ -37,6 +37,15 @@ std::optional<PartSummary> PartAt(const Json& run, const char* key) {
   part.allocated_peak_bytes = IntAt(*found, "allocated_peak_bytes");
   part.reserved_peak_bytes = IntAt(*found, "reserved_peak_bytes");
   part.device_bytes = IntAt(*found, "device_bytes");
+  part.context_bytes = IntAt(*found, "context_bytes");
+  part.workspace_bytes = IntAt(*found, "workspace_bytes");
+  part.steps = IntAt(*found, "steps");
+  const auto interval = found->find("device_interval_bytes");
+  if (interval != found->end() && interval->is_array() && interval->size() == 2 && interval->at(0).is_number_integer() &&
+      interval->at(1).is_number_integer()) {
+    part.device_low_bytes = interval->at(0).get<int64_t>();
+    part.device_high_bytes = interval->at(1).get<int64_t>();
+  }
   const auto breakdown = found->find("breakdown");
   if (breakdown == found->end() || !breakdown->is_object()) return std::nullopt;
   for (size_t c = 0; c < kNumCategories; ++c) {

@@ -70,7 +70,9 @@ std::string SessionLines(const RunSummary& run, const SessionFigures& session, c
   };
   return line("weights", session.weight_bytes, "kept once, packed or as in the file") +
          line("arena", session.arena_bytes, "its regions, as its log of extensions adds up") +
-         line("  written to", session.touched_bytes, "what of it is resident on the CPU") +
+         (run.inference->context_bytes > 0
+              ? ""
+              : line("  written to", session.touched_bytes, "what of it is resident: untouched pages cost nothing")) +
          line("  memory pattern", session.pattern_bytes, "one block for all activations from run 2 on");
 }
 
