@@ -497,7 +497,7 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
 absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, MemoryProgram enacted, const Workload& workload) {
   RunFigures figures;
   if (RunsSessions(workload.allocator)) {
-    RETURN_IF_ERROR(FillSession(graph, enacted.program, workload, /*free_dims=*/true, figures));
+    RETURN_IF_ERROR(FillSession(graph, enacted, workload, /*free_dims=*/true, figures));
   } else {
     figures.program = std::move(enacted);
     RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures.program, figures));
