@@ -11,7 +11,7 @@ its own, with the default optimizations, one thread and the provider CPU:
   loaded_bytes      of them before the first run: kernels that lay weights out anew
   weights_resident  growth of VmRSS by making the session, after malloc_trim
   load_peak         growth of VmHWM by making the session
-  resident_bytes    growth of VmRSS by the session and four runs, after malloc_trim behind its making; without the inputs
+  resident_bytes    growth of VmRSS by the session and four runs, trimmed behind its making; without the inputs
 
 A session of another small model runs first, so that the library's own pages are there.
 """

@@ -18,9 +18,9 @@ MemoryProgram PlanStatically(const Graph& graph);
 bool LeavesDimsFree(const ModelInfo& info);
 
 // The first run of the same inference in an onnxruntime session, with the session's own sharing of buffers
-// (memory/session_plan.h): of what its optimizer makes of the graph at load, as by default; kCpuAsInFile: node by node as
-// the file has them (ORT_DISABLE_ALL). `free_dims`: LeavesDimsFree; the session then knows fewer
-// shapes when it plans than we do.
+// (memory/session_plan.h): of what its optimizer makes of the graph at load, as by default; kCpuAsInFile: node by
+// node as the file has them (ORT_DISABLE_ALL). `free_dims`: LeavesDimsFree; the session then knows fewer shapes when it
+// plans than we do.
 enum class SessionOn { kGpu, kCpu, kCpuAsInFile };
 MemoryProgram PlanSessionRun(const Graph& graph, SessionOn on, bool free_dims);
 

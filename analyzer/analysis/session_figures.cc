@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "analyzer/allocators/memory_pattern.h"
 #include "analyzer/allocators/replay.h"
 #include "analyzer/analysis/library_workspace.h"
 #include "analyzer/analysis/planned_runs.h"
 #include "analyzer/devices/overhead.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/verify_program.h"
 
@@ -16,6 +18,7 @@ namespace {
 // What loading a model leaves in the C library's heap until it is trimmed (malloc_trim) or reused, in multiples of the
 // weights: at most 2.4 in the sessions of testdata/measured/onnxruntime_cpu.json, where convolutions were laid out anew.
 constexpr double kLeftByLoading = 2.5;
+constexpr int64_t kMostSessionBytes = int64_t{1} << 58;  // of all sessions; beyond it sums could overflow
 
 // What a session keeps of each node and each stored tensor beside its contents (names, attributes, kernels): 4 to 6 KiB
 // in the sessions of that file whose models have more than a hundred of them.
@@ -65,6 +68,10 @@ absl::Status FillSession(const Graph& graph, const MemoryProgram& eager, const W
   figures.allocated_peak_bytes = usage.peak_allocated_bytes;
   figures.reserved_peak_bytes = usage.peak_reserved_bytes;
   const int64_t count = workload.sessions;
+  if (usage.peak_reserved_bytes > kMostSessionBytes / count) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
+                       absl::StrCat(count, " sessions of this model are larger than any machine"));
+  }
   if (on_cpu) {
     figures.device_bytes = count * (usage.touched_bytes + kSessionObjectBytes * ObjectsOf(graph));
     figures.device_low_bytes = figures.device_bytes;

@@ -90,7 +90,9 @@ Table FiguresTable(const RunFigures& figures, const std::optional<Snapshot>& sna
   if (allocated_bytes) {
     add("allocated", figures.allocated_peak_bytes, *allocated_bytes, "torch.cuda.max_memory_allocated()");
   }
-  if (snapshot) add("reserved", figures.reserved_peak_bytes, snapshot->reserved_peak_bytes, "segments of the allocator");
+  if (snapshot) {
+    add("reserved", figures.reserved_peak_bytes, snapshot->reserved_peak_bytes, "segments of the allocator");
+  }
   return table;
 }
 
@@ -113,7 +115,9 @@ Table CategoriesTable(const Match& match) {
 Table UnexplainedTable(const Match& match) {
   Table table{"unexplained",
               "Blocks at the peak that nobody explains",
-              {{"where", "allocated by"}, {"blocks", "blocks", ColumnKind::kCount}, {"bytes", "bytes", ColumnKind::kBytes}},
+              {{"where", "allocated by"},
+               {"blocks", "blocks", ColumnKind::kCount},
+               {"bytes", "bytes", ColumnKind::kBytes}},
               {},
               2};
   std::map<std::pair<std::string, int64_t>, int64_t> counts;
@@ -146,7 +150,8 @@ absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels
   const size_t operands = options.measured_bytes ? 1 : 2;
   if (options.operands.size() != operands || options.batches.size() > 1) {
     return UsageError("a measurement is of one model at one batch",
-                      {"try: onnx-mem compare MODEL snapshot.pickle -b N, or onnx-mem compare MODEL --measured SIZE -b N"});
+                      {"try: onnx-mem compare MODEL snapshot.pickle -b N",
+                       "try: onnx-mem compare MODEL --measured SIZE -b N"});
   }
   std::optional<Snapshot> snapshot;
   if (!options.measured_bytes) {

@@ -41,8 +41,8 @@ std::optional<PartSummary> PartAt(const Json& run, const char* key) {
   part.workspace_bytes = IntAt(*found, "workspace_bytes");
   part.steps = IntAt(*found, "steps");
   const auto interval = found->find("device_interval_bytes");
-  if (interval != found->end() && interval->is_array() && interval->size() == 2 && interval->at(0).is_number_integer() &&
-      interval->at(1).is_number_integer()) {
+  if (interval != found->end() && interval->is_array() && interval->size() == 2 &&
+      interval->at(0).is_number_integer() && interval->at(1).is_number_integer()) {
     part.device_low_bytes = interval->at(0).get<int64_t>();
     part.device_high_bytes = interval->at(1).get<int64_t>();
   }

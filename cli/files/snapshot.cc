@@ -1,6 +1,6 @@
 // The form of a snapshot: torch/csrc/cuda/memory_snapshot.cpp and the comment of torch.cuda.memory._snapshot. Its
-// events end at the moment of the snapshot, whose blocks are listed: so the peak is found by undoing events, last first.
-// That also holds where the history is cut at its beginning (max_entries).
+// events end at the moment of the snapshot, whose blocks are listed: so the peak is found by undoing events, last
+// first. That also holds where the history is cut at its beginning (max_entries).
 #include "cli/files/snapshot.h"
 
 #include <algorithm>
@@ -157,7 +157,7 @@ absl::StatusOr<Snapshot> ParseSnapshot(std::string_view bytes, const std::string
   const ValueId segments = values.At(values.root(), "segments"), traces = values.At(values.root(), "device_traces");
   if (values.KindOf(segments) != Kind::kList || values.KindOf(traces) != Kind::kList) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPickle,
-                       absl::StrFormat("'%s' is no snapshot of PyTorch's allocator: it has no segments and traces", path),
+                       absl::StrFormat("'%s' is no snapshot of PyTorch's allocator: no segments and traces", path),
                        {"try: torch.cuda.memory._record_memory_history(), a step, then "
                         "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"});
   }

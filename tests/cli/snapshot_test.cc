@@ -19,16 +19,17 @@ TEST(PickleReader, ReadsWhatTheWriterWrote) {
   PickleWriter pickle;
   pickle.BeginDict();
   pickle.String("numbers").BeginList();
-  for (int64_t number : {int64_t{0}, int64_t{255}, int64_t{-1}, int64_t{1} << 20, int64_t{1} << 40, -(int64_t{1} << 40)}) {
-    pickle.Int(number);
-  }
+  const std::vector<int64_t> written = {0, 255, -1, 1 << 20, int64_t{1} << 40, -(int64_t{1} << 40)};
+  for (int64_t number : written) pickle.Int(number);
   pickle.EndList().String("yes").Bool(true).String("text").String("yes").EndDict();
   const std::string bytes = pickle.Take();
   const absl::StatusOr<PickledValues> values = ReadPickle(bytes, "x.pickle");
   ASSERT_TRUE(values.ok()) << values.status();
   std::vector<int64_t> numbers;
-  for (PickledValues::Id id : values->ItemsOf(values->At(values->root(), "numbers"))) numbers.push_back(values->IntOf(id));
-  EXPECT_EQ(numbers, (std::vector<int64_t>{0, 255, -1, 1 << 20, int64_t{1} << 40, -(int64_t{1} << 40)}));
+  for (PickledValues::Id id : values->ItemsOf(values->At(values->root(), "numbers"))) {
+    numbers.push_back(values->IntOf(id));
+  }
+  EXPECT_EQ(numbers, written);
   EXPECT_EQ(values->IntOf(values->At(values->root(), "yes")), 1);
   EXPECT_EQ(values->TextOf(values->At(values->root(), "text")), "yes");
 }
@@ -98,7 +99,8 @@ TEST(ParseSnapshot, FindsThePeakByUndoingEvents) {
     pickle.BeginDict().String("action").String(action).String("addr").Int(address).String("size").Int(bytes);
     pickle.String("frames").BeginList();
     for (std::string_view file : {"/x/torch/nn/functional.py", "/home/me/model.py"}) {
-      pickle.BeginDict().String("filename").String(file).String("line").Int(41).String("name").String("forward").EndDict();
+      pickle.BeginDict().String("filename").String(file).String("line").Int(41);
+      pickle.String("name").String("forward").EndDict();
     }
     pickle.EndList().EndDict();
   };

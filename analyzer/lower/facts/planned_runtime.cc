@@ -51,13 +51,16 @@ IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph) {
   IdVector<TensorId, bool> known(graph.tensors.size(), true);
   for (const Node& node : graph.nodes) {
     const auto operand = std::find_if(kShapeOperands.begin(), kShapeOperands.end(),
-                                      [&](const ShapeOperand& row) { return node.domain.empty() && row.op == node.op; });
+                                      [&](const ShapeOperand& row) {
+                                        return node.domain.empty() && row.op == node.op;
+                                      });
     bool told = true;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorId input = node.inputs[i];
       if (!input.valid()) continue;
       const bool is_shape = operand != kShapeOperands.end() && i >= operand->first;
-      const bool computed = graph.tensors[input].producer.valid() && graph.tensors[input].role == TensorRole::kActivation;
+      const Tensor& tensor = graph.tensors[input];
+      const bool computed = tensor.producer.valid() && tensor.role == TensorRole::kActivation;
       told = told && (is_shape ? !computed : known[input]);
     }
     if (node.op == "Shape" || node.op == "Size") told = true;  // as long as the rank

@@ -18,8 +18,8 @@ bool MayOverwriteItsInput(const Node& node);
 // planner that is free to choose would overwrite.
 std::vector<int> SessionOverwrites(const Node& node);
 
-// Of each tensor, whether onnxruntime's own shape inference tells its shape at load when the file leaves dimensions free:
-// in symbols up to the first operator that takes a shape which is computed while the model runs.
+// Of each tensor, whether onnxruntime's own shape inference tells its shape at load when the file leaves dimensions
+// free: in symbols up to the first operator that takes a shape which is computed while the model runs.
 IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph);
 
 // What onnxruntime's kernel on the CPU takes from the arena while it runs, in bytes: columns of one image that a

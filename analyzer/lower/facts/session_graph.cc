@@ -22,7 +22,10 @@ bool Is(const Node& node, std::string_view op) { return node.domain.empty() && n
 class SessionOptimizer {
  public:
   explicit SessionOptimizer(Graph graph)
-      : graph_(std::move(graph)), gone_(graph_.nodes.size(), false), constant_(graph_.tensors.size(), false) {
+      : graph_(std::move(graph)),
+        gone_(graph_.nodes.size(), false),
+        constant_(graph_.tensors.size(), false),
+        same_as_(graph_.tensors.size()) {
     for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
       const TensorRole role = graph_.tensors[id].role;
       constant_[id] = role == TensorRole::kInitializer || role == TensorRole::kConstant;
@@ -31,6 +34,11 @@ class SessionOptimizer {
 
   Graph Run() {
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
+      for (auto* reads : {&graph_.nodes[id].inputs, &graph_.nodes[id].captures}) {
+        for (TensorId& input : *reads) {
+          if (input.valid() && same_as_[input].valid()) input = same_as_[input];
+        }
+      }
       if (!FoldConstant(id)) RemoveIdentity(id);
     }
     LinkTensors(graph_);
@@ -76,6 +84,7 @@ class SessionOptimizer {
 
   void RemoveIdentity(NodeId id) {
     const Node& node = graph_.nodes[id];
+    if (node.inputs.empty() || node.outputs.empty() || !node.inputs.front().valid()) return;
     // Even one exported in training mode: a session for inference has none (measured: 38 of a BERT's 38 are gone).
     const bool dropout = Is(node, "Dropout") &&
                          std::all_of(node.outputs.begin() + 1, node.outputs.end(),
@@ -83,27 +92,29 @@ class SessionOptimizer {
     if (!Is(node, "Identity") && !dropout) return;
     const TensorId from = node.inputs.front(), to = node.outputs.front();
     if (!to.valid() || IsOutput(to)) return;
-    for (Node& reader : graph_.nodes) {
-      std::replace(reader.inputs.begin(), reader.inputs.end(), to, from);
-      std::replace(reader.captures.begin(), reader.captures.end(), to, from);
-    }
+    same_as_[to] = from;
     gone_[id] = true;
   }
 
   bool IsRead(TensorId id) const { return !graph_.tensors[id].consumers.empty() || IsOutput(id); }
+
+  static bool HasOneOutput(const Node& node) { return node.outputs.size() == 1 && node.outputs.front().valid(); }
 
   // The node that makes `id` when nobody else reads it; nullptr otherwise.
   Node* OnlyMaker(TensorId id) {
     if (!id.valid() || IsOutput(id)) return nullptr;
     const Tensor& tensor = graph_.tensors[id];
     if (!tensor.producer.valid() || gone_[tensor.producer] || tensor.consumers.size() != 1) return nullptr;
-    return &graph_.nodes[tensor.producer];
+    Node& maker = graph_.nodes[tensor.producer];
+    return HasOneOutput(maker) ? &maker : nullptr;
   }
 
   Node* OnlyReader(const Node& node) {
+    if (!HasOneOutput(node)) return nullptr;
     const TensorId output = node.outputs.front();
     if (IsOutput(output) || graph_.tensors[output].consumers.size() != 1) return nullptr;
-    return &graph_.nodes[graph_.tensors[output].consumers.front()];
+    Node& reader = graph_.nodes[graph_.tensors[output].consumers.front()];
+    return HasOneOutput(reader) ? &reader : nullptr;
   }
 
   bool IsScalar(TensorId id) const {
@@ -114,6 +125,7 @@ class SessionOptimizer {
   // The operand of an arithmetic node with one constant number; nullopt for others.
   std::optional<TensorId> ScaledOperand(const Node& node) const {
     if (!(Is(node, "Mul") || Is(node, "Div")) || node.inputs.size() != 2) return std::nullopt;
+    if (!node.inputs[0].valid() || !node.inputs[1].valid()) return std::nullopt;
     if (IsScalar(node.inputs[1])) return node.inputs[0];
     if (Is(node, "Mul") && IsScalar(node.inputs[0])) return node.inputs[1];
     return std::nullopt;
@@ -157,6 +169,7 @@ class SessionOptimizer {
   // The sum goes into the convolution, which adds to its other operand where that lies (nchwc_transformer.cc).
   void FuseSum(NodeId id) {
     const Node& sum = graph_.nodes[id];
+    if (!HasOneOutput(sum)) return;
     for (size_t i = 0; i < 2 && sum.inputs.size() == 2; ++i) {
       const TensorId other = sum.inputs[1 - i], result = sum.outputs.front();
       Node* maker = OnlyMaker(sum.inputs[i]);
@@ -176,24 +189,28 @@ class SessionOptimizer {
     }
   }
 
-  // The node that makes `id` when only `readers` read it; nullptr otherwise.
+  // The node of two operands that makes `id` when only `readers` read it; nullptr otherwise.
   Node* MakerReadBy(TensorId id, const std::vector<Node*>& readers) {
     const Tensor& tensor = graph_.tensors[id];
     if (!tensor.producer.valid() || gone_[tensor.producer] || IsOutput(id)) return nullptr;
     for (NodeId reader : tensor.consumers) {
       if (std::find(readers.begin(), readers.end(), &graph_.nodes[reader]) == readers.end()) return nullptr;
     }
-    return &graph_.nodes[tensor.producer];
+    Node& maker = graph_.nodes[tensor.producer];
+    return HasOneOutput(maker) && maker.inputs.size() == 2 ? &maker : nullptr;
   }
 
   // x * (1 + f(...)) / 2 around `id`, its f: all between x and the last product is one node.
   void FuseGelu(NodeId id) {
+    if (graph_.nodes[id].inputs.empty()) return;
     std::vector<Node*> parts = {&graph_.nodes[id]};
     // Forward: the sum with 1, then products, of which one has x.
     TensorId x, result;
     for (Node* next = OnlyReader(*parts.front()); next != nullptr; next = OnlyReader(*parts.back())) {
-      const bool sum = Is(*next, "Add") && parts.size() == 1 && (IsScalar(next->inputs[0]) || IsScalar(next->inputs[1]));
-      const bool product = Is(*next, "Mul") && parts.size() > 1 && next->inputs.size() == 2;
+      if (next->inputs.size() != 2) break;
+      const bool sum =
+          Is(*next, "Add") && parts.size() == 1 && (IsScalar(next->inputs[0]) || IsScalar(next->inputs[1]));
+      const bool product = Is(*next, "Mul") && parts.size() > 1;
       if (!sum && !product) break;
       if (product && !ScaledOperand(*next)) {
         if (x.valid()) break;
@@ -222,7 +239,7 @@ class SessionOptimizer {
       if (std::find(parts.begin(), parts.end(), &node) != parts.end()) continue;
       const bool arithmetic = Is(node, "Mul") || Is(node, "Div") || Is(node, "Add") || Is(node, "Pow");
       constexpr size_t kMostParts = 12;
-      if (!arithmetic || parts.size() >= kMostParts) return;
+      if (!arithmetic || !HasOneOutput(node) || parts.size() >= kMostParts) return;
       parts.push_back(&node);
       open.insert(open.end(), node.inputs.begin(), node.inputs.end());
     }
@@ -237,7 +254,8 @@ class SessionOptimizer {
     // A bias that is added first goes in too (bias_gelu_fusion.cc).
     if (Node* sum = x.valid() ? MakerReadBy(x, parts) : nullptr; sum != nullptr && Is(*sum, "Add")) {
       for (size_t i = 0; i < 2; ++i) {
-        if (!IsConstant(sum->inputs[1 - i]) || graph_.tensors[sum->inputs[1 - i]].shape.rank() != 1) continue;
+        const TensorId bias = sum->inputs[1 - i];
+        if (!bias.valid() || !IsConstant(bias) || graph_.tensors[bias].shape.rank() != 1) continue;
         parts.push_back(sum);
         x = sum->inputs[i];
         break;
@@ -274,6 +292,7 @@ class SessionOptimizer {
   Graph graph_;
   IdVector<NodeId, bool> gone_;
   IdVector<TensorId, bool> constant_;
+  IdVector<TensorId, TensorId> same_as_;  // what an identity passed on
 };
 
 }  // namespace

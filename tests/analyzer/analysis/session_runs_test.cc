@@ -51,7 +51,8 @@ TEST(SessionRuns, TheArenaGrowsAsOnnxruntimeLogged) {
     if (row.contains("dims")) bindings.dims = row["dims"].get<std::map<std::string, int64_t>>();
     const absl::StatusOr<ImportedModel> model = file->Import(bindings);
     ASSERT_TRUE(model.ok()) << model.status();
-    const MemoryProgram first = WithoutInputs(PlanSessionRun(model->graph, SessionOn::kCpuAsInFile, LeavesDimsFree(model->info)));
+    const bool free_dims = LeavesDimsFree(model->info);
+    const MemoryProgram first = WithoutInputs(PlanSessionRun(model->graph, SessionOn::kCpuAsInFile, free_dims));
     ASSERT_TRUE(VerifyProgram(first).ok());
     const MemoryProgram later = TracePattern(first, IsTracedBySessions).program;
     ASSERT_TRUE(VerifyProgram(later).ok());

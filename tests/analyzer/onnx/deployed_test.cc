@@ -1,0 +1,44 @@
+// What a file was made for: a network or not, for onnxruntime or not.
+#include "absl/strings/match.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/onnx/build/import.h"
+#include "gtest/gtest.h"
+#include "tests/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+absl::StatusOr<ModelFile> Opened(std::string_view text) { return ModelFile::Parse(ModelBytes(text), "m.onnx"); }
+
+TEST(WhyDeployed, QuantizedAndOptimizedFilesAre) {
+  const auto why = [](std::string_view text) { return std::string(Opened(text)->WhyDeployed()); };
+  EXPECT_EQ(why("g (float[8,4] x) => (float[8,4] y) { y = Relu(x) }"), "");
+  EXPECT_EQ(why(R"(g (float[8,4] x, float s) => (float[8,4] y) { q = QuantizeLinear(x, s) y = DequantizeLinear(q, s) })"),
+            "quantized");
+  EXPECT_EQ(why(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+                   g (float[8,4] x) => (float[8,4] y) { y = com.microsoft.Gelu(x) })"),
+            "optimized by onnxruntime");
+  EXPECT_EQ(why(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+                   g (float[8,4] d, float[8,4] x) => (float[8,4] y) { y = com.microsoft.GeluGrad(d, x) })"),
+            "");
+}
+
+TEST(Classical, AreNoNetworksAndTellTheirSize) {
+  const absl::Status status = Opened(R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+      g (float[N,2] x) => (float[N,1] y) { s = ai.onnx.ml.Scaler(x)
+        y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0, 1]> (s) })").status();
+  const Diagnostic error = DiagnosticOf(status);
+  EXPECT_EQ(error.code, Code::kNotANetwork);
+  EXPECT_TRUE(absl::StrContains(error.message, "'m.onnx' is a classical model, not a network: ")) << error.message;
+  ASSERT_EQ(error.details.size(), 2u);
+  EXPECT_EQ(error.details[0], "why: its operators are of ai.onnx.ml: Scaler, TreeEnsembleRegressor");
+  EXPECT_TRUE(absl::StrContains(error.details[1], "2 trees of 4 nodes")) << error.details[1];
+}
+
+TEST(Classical, AnOperatorOfItBesideLayersIsANetwork) {
+  EXPECT_TRUE(Opened(R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+      g (float[8,4] x, float[4,4] w) => (float[8,4] y) { s = ai.onnx.ml.Scaler(x) y = MatMul(s, w) })").ok());
+}
+
+}  // namespace
+}  // namespace onnx_mem
