@@ -1,6 +1,6 @@
 // operator new and delete of the program. An analysis makes millions of small objects (names, lists of ids) and soon
-// lets go of them: a third of its time went into a general heap. Here a block of up to 1 KiB comes from a list of blocks
-// of its size, and goes back to it.
+// lets go of them: a third of its time went into a general heap. Here a block of up to 1 KiB comes from a list of
+// blocks of its size, and goes back to it.
 //
 //   address space, reserved once     | span: 48-byte blocks | span: 16 | span: 48 | ...
 //   class of each span                 2                      0          2

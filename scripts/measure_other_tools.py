@@ -2,7 +2,7 @@
 """What other ways of estimating say of measured models: writes testdata/measured/other_tools.json, which
 scripts/accuracy puts beside our own figures.
 
-usage: scripts/measure_other_tools.py TRUTH_JSON
+usage: scripts/measure_other_tools.py TRUTH_JSON   (of speed: measure_speed.py)
 
 Needs torch, torchvision and torchinfo; run by hand, not by the tests. torchinfo's "Estimated Total Size" is taken as it
 prints it (parameters + forward/backward pass + input), the model in training mode, at the measured batch.

@@ -186,7 +186,7 @@ class Replayer {
   }
 
   // Whether the same program, run once more, would do what it just did. At its ends nothing lies in the allocator but
-  // what is fixed, and free neighbours are one block: what was neither taken from the device nor given back is as it was.
+  // what is fixed, and free neighbours are one block: without a call to the device, all is as it was.
   bool settled() const { return settled_; }
 
   AllocatorUsage TakeUsage() {

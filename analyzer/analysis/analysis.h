@@ -36,7 +36,7 @@ struct Workload {
   bool training_bounds = false;       // measure too what the training peak may be, given what an export does not show
   bool addresses = false;             // tell too where the allocator puts every buffer, for pictures
   bool keep_parts = false;            // leave in Analysis::parts what the figures of training were made from
-  bool intervals = true;              // false: no interval at all, and no runtime that plans ahead, as nobody reads them
+  bool intervals = true;              // false: neither intervals nor a runtime that plans ahead: nobody reads them
 };
 
 // One onnxruntime session. Bytes.

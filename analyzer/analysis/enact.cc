@@ -152,7 +152,8 @@ absl::Status SumFlops(const MemoryProgram& program, Enacted& result) {
   for (const Step& step : program.steps) {
     if (step.flops > kMost - total) {
       return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
-                         absl::StrCat("with step '", step.op.str(), "' there are more operations to count than any run has"),
+                         absl::StrCat("with step '", step.op.str(),
+                                      "' there are more operations to count than any run has"),
                          {"try: a smaller --batch, --dim or --input"});
     }
     total += step.flops;

@@ -30,10 +30,11 @@ std::string_view NameOf(Category category) {
 absl::Status VerifyProgram(const MemoryProgram& program) {
   int64_t total_bytes = 0;
   for (const Buffer& buffer : program.buffers) {
-    if (buffer.bytes < 0) return absl::InternalError(absl::StrCat("buffer '", buffer.name.str(), "' has a negative size"));
+    const std::string& name = buffer.name;
+    if (buffer.bytes < 0) return absl::InternalError(absl::StrCat("buffer '", name, "' has a negative size"));
     if (!program.steps.contains(buffer.begin) || buffer.end <= buffer.begin ||
         static_cast<size_t>(buffer.end.value()) > program.steps.size()) {
-      return absl::InternalError(absl::StrCat("buffer '", buffer.name.str(), "' has no valid life: [", buffer.begin.value(),
+      return absl::InternalError(absl::StrCat("buffer '", name, "' has no valid life: [", buffer.begin.value(),
                                               ", ", buffer.end.value(), ") of ", program.steps.size(), " steps"));
     }
     std::optional<int64_t> sum = CheckedAdd(total_bytes, buffer.bytes);

@@ -28,10 +28,11 @@ absl::Status CheckName(std::string_view option, Code code, const std::string& na
 std::set<std::string> ModulesOf(const MemoryProgram& program) {
   std::set<std::string> modules;
   for (const Step& step : program.steps) {
-    for (size_t end = step.module.str().find('.'); end != std::string::npos; end = step.module.str().find('.', end + 1)) {
-      modules.insert(step.module.str().substr(0, end));
+    const std::string& module = step.module;
+    for (size_t end = module.find('.'); end != std::string::npos; end = module.find('.', end + 1)) {
+      modules.insert(module.substr(0, end));
     }
-    if (!step.module.empty()) modules.insert(step.module);
+    if (!module.empty()) modules.insert(module);
   }
   return modules;
 }

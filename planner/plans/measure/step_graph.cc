@@ -23,8 +23,8 @@ bool IsStatic(const Buffer& buffer) {
 
 std::string NameOfStep(const Step& step) {
   const std::string& place = step.module.empty() ? step.node : step.module;
-  return absl::StrCat(step.op.str(), place.empty() ? "" : absl::StrCat(" of ", place), " (", std::string(NameOf(step.phase)),
-                      ")");
+  return absl::StrCat(step.op.str(), place.empty() ? "" : absl::StrCat(" of ", place), " (",
+                      std::string(NameOf(step.phase)), ")");
 }
 
 class Builder {

@@ -91,7 +91,8 @@ class OperatorRun {
     std::vector<std::string> all;
     for (BufferId id(static_cast<int32_t>(from_buffer)); program.buffers.contains(id); id = BufferId(id.value() + 1)) {
       const Buffer& buffer = program.buffers[id];
-      if (buffer.bytes > more_than) all.push_back(absl::StrCat(program.steps[buffer.begin].op.str(), ":", buffer.bytes));
+      const std::string& op = program.steps[buffer.begin].op;
+      if (buffer.bytes > more_than) all.push_back(absl::StrCat(op, ":", buffer.bytes));
     }
     return absl::StrJoin(all, " ");
   }

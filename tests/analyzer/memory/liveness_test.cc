@@ -66,8 +66,8 @@ std::string Lives(const MemoryProgram& program) {
   EXPECT_TRUE(VerifyProgram(program).ok()) << VerifyProgram(program);
   std::string text;
   for (const Buffer& buffer : program.buffers) {
-    text += buffer.name.str() + " " + std::to_string(buffer.bytes) + " [" + std::to_string(buffer.begin.value()) + ", " +
-            std::to_string(buffer.end.value()) + ") " + std::string(NameOf(buffer.category)) +
+    text += buffer.name.str() + " " + std::to_string(buffer.bytes) + " [" +
+            std::to_string(buffer.begin.value()) + ", " + std::to_string(buffer.end.value()) + ") " + std::string(NameOf(buffer.category)) +
             (buffer.assumed ? " assumed" : "") + "\n";
   }
   return text;
