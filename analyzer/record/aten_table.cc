@@ -274,6 +274,7 @@ void Cat(AtenCall& c) {
   c.node.inputs = c.Tensors(0, "tensors");
   std::erase_if(c.node.inputs, [&](TensorId id) { return IsLeftOutOfCat(c, id); });
   if (c.node.inputs.empty()) c.node.inputs = c.Tensors(0, "tensors");
+  c.node.attributes["result_type"] = int64_t{1};
   c.node.attributes["axis"] = c.Axis(c.Int(1, "dim", 0), c.rank(c.node.outputs[0]));
 }
 

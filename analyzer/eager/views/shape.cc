@@ -47,7 +47,8 @@ void EnactCat(Machine& m, const Call& call, Outputs& out) {
   const size_t axis = AxisOf(call, call.output_dims().size());
   const bool fits = std::all_of(call.inputs.begin(), call.inputs.end(),
                                 [axis](const TensorRef& t) { return t != nullptr && axis < t->dims.size(); });
-  if (fits) out[0] = Cat(m, call.inputs, axis);
+  const bool told = IntAttribute(call.node, "result_type", 0) != 0 && !m.autocast();
+  if (fits) out[0] = Cat(m, call.inputs, axis, told ? call.output().dtype : DType::kUnknown);
 }
 
 void EnactStack(Machine& m, const Call& call, Outputs& out) {
@@ -95,14 +96,16 @@ void EnactRepeat(Machine& m, const Call& call, Outputs& out) { out[0] = Repeat(m
 
 }  // namespace
 
-TensorRef Cat(Machine& m, const std::vector<TensorRef>& tensors, size_t axis) {
-  const std::vector<TensorRef> inputs = Promoted(m, tensors);
+TensorRef Cat(Machine& m, const std::vector<TensorRef>& tensors, size_t axis, DType dtype) {
+  // The kernel itself promotes; under autocast the operands are cast before it.
+  const std::vector<TensorRef> inputs = dtype == DType::kUnknown ? Promoted(m, tensors) : tensors;
   NodeRef node = m.MakeNode("CatBackward0", inputs);
   Dims dims = inputs[0]->dims;
   std::vector<int64_t> sizes;
   for (const TensorRef& t : inputs) sizes.push_back(t->dims[axis]);
   dims[axis] = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
-  TensorRef y = m.New("cat", dims, inputs[0]->dtype, CatStrides(inputs, dims));
+  if (dtype == DType::kUnknown) dtype = inputs[0]->dtype;
+  TensorRef y = m.New("cat", dims, dtype, CatStrides(inputs, dims));
   node.Output(y);
   node.Formula([sizes, axis](Backward& b) {
     for (size_t i = 0; i < sizes.size(); ++i) {

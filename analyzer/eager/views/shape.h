@@ -9,7 +9,8 @@
 namespace onnx_mem::eager {
 
 // Along `axis`; null tensors are skipped, mixed dtypes promoted. Backward: a view of the gradient for each tensor.
-TensorRef Cat(Machine& m, const std::vector<TensorRef>& tensors, size_t axis);
+// `dtype`: of the result, where it is not that of the inputs (an empty one of another type was left out).
+TensorRef Cat(Machine& m, const std::vector<TensorRef>& tensors, size_t axis, DType dtype = DType::kUnknown);
 // Along a new `axis`.
 TensorRef Stack(Machine& m, const std::vector<TensorRef>& tensors, size_t axis);
 
