@@ -49,6 +49,7 @@ constexpr auto kColumns = std::to_array<ColumnRow>({
     {"memory_mib", true, [](const std::string& text, Gpu& gpu) { gpu.memory_mib = Number<int64_t>(text).value_or(0); }},
     {"memory_kind", false, [](const std::string& text, Gpu& gpu) { gpu.memory_kind = text; }},
     {"usable_mib", true, [](const std::string& text, Gpu& gpu) { gpu.usable_mib = Number<int64_t>(text); }},
+    {"pcie_lanes", true, [](const std::string& text, Gpu& gpu) { gpu.pcie_lanes = Number<int64_t>(text); }},
     {"bandwidth_gbps", true, [](const std::string& text, Gpu& gpu) { gpu.bandwidth_gbps = Number<double>(text); }},
     {"fp32_tflops", true, [](const std::string& text, Gpu& gpu) { gpu.fp32_tflops = Number<double>(text); }},
     {"tf32_tensor_tflops", true, [](const std::string& text, Gpu& gpu) { gpu.tf32_tflops = Number<double>(text); }},

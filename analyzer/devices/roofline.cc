@@ -37,13 +37,14 @@ double LinkOf(const Gpu& gpu) {
   constexpr double kGeneration3 = 15.75e9, kGeneration4 = 31.5e9, kGeneration5 = 63e9;
   const bool shared = gpu.architecture == "Apple" || gpu.name.starts_with("Jetson");
   if (shared) return 0;
+  const double lanes = static_cast<double>(gpu.pcie_lanes.value_or(16)) / 16;
   for (std::string_view newest : {"Hopper", "Blackwell", "CDNA3", "CDNA4"}) {
-    if (gpu.architecture == newest) return kGeneration5;
+    if (gpu.architecture == newest) return lanes * kGeneration5;
   }
   for (std::string_view older : {"Kepler", "Maxwell", "Pascal", "Volta", "Turing"}) {
-    if (gpu.architecture == older) return kGeneration3;
+    if (gpu.architecture == older) return lanes * kGeneration3;
   }
-  return kGeneration4;
+  return lanes * kGeneration4;
 }
 
 double RateOf(const Step& step, const RooflineCard& card) {

@@ -99,10 +99,18 @@ absl::StatusOr<EmittedCode> EmitChosen(const ImportedModel& model, const Workloa
                                        std::string_view card, std::string_view form) {
   const auto given =
       std::find_if(plans.plans.begin(), plans.plans.end(), [](const auto& p) { return p.method == "given"; });
-  const ModulePlan& plan = given != plans.plans.end() ? *given : plans.plans[*plans.chosen];
+  const bool with_setting = given == plans.plans.end() && plans.with_expandable_segments.has_value();
+  const ModulePlan& plan = given != plans.plans.end() ? *given
+                           : with_setting             ? *plans.with_expandable_segments
+                                                      : plans.plans[*plans.chosen];
   if (form == "json") return EmittedCode{EmitPlanJson(model.info, plan), {}};
   ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
-  return EmitPytorch(lowered, model.info, plans.baseline, plan, card);
+  ASSIGN_OR_RETURN(EmittedCode code, EmitPytorch(lowered, model.info, plans.baseline, plan, card));
+  if (with_setting) {
+    code.text.insert(0, "# Run it with PYTORCH_ALLOC_CONF=expandable_segments:True in the environment: the plan fits\n"
+                        "# its budget with that setting of PyTorch's allocator.\n");
+  }
+  return code;
 }
 
 }  // namespace
@@ -127,7 +135,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
 
   ASSIGN_OR_RETURN(part.answer, PlanModel(*model, workload, request));
   Answered answer;
-  if (part.answer.chosen) {
+  if (part.answer.chosen || part.answer.with_expandable_segments) {
     answer.emit = [model, workload, plans = part.answer, card = request.clock.card.name](std::string_view form) {
       return EmitChosen(*model, workload, plans, card, form);
     };

@@ -1,8 +1,8 @@
-// Segments whose saved tensors go to host memory: torch.autograd.graph.saved_tensors_hooks as python/onnx_mem/
-// _checkpoint/applied.py sets them (_Offloaded), on a stream of their own. A storage is copied once, however many of the
-// segment's nodes save it. In forward it leaves the device when the segment that the mode names has run, as the compute
-// stream waits there for the copy; in backward all of a segment's storages come back when its first tensor is asked for,
-// and those of the segment before it begin to.
+// Segments whose saved tensors go to host memory: torch.autograd.graph.saved_tensors_hooks, on a stream of their own, as
+// python/onnx_mem/_checkpoint/applied.py sets them (_Offloaded). A storage is copied once, however many of the segment's
+// nodes save it. In forward it leaves the device when the segment that the mode names has run, as the compute stream
+// waits there for the copy; in backward all of a segment's storages come back when its first tensor is asked for, and
+// those of the segment before it begin to.
 #include <algorithm>
 
 #include "analyzer/eager/engine/machine.h"

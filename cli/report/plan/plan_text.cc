@@ -46,13 +46,16 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
            Painted(absl::StrFormat("%s %s", FormatBytesIn(now, screen.units), LineName(part)), Paint::kBold, screen) +
            ": " + why + '\n';
   }
-  std::string text =
-      indent + "Chosen plan: " +
-      Painted(absl::StrFormat("%s %s", FormatBytesIn(then, screen.units), LineName(part)), Paint::kBold, screen);
-  absl::StrAppendFormat(&text, " (now %s%s%s)", FormatBytesIn(now, screen.units), limits.empty() ? "" : ", ", limits);
+  // What the first line says of a plan with another setting is without one here.
+  const std::string name = part.answer.with_expandable_segments ? "Without that setting: " : "Chosen plan: ";
+  const std::string size = absl::StrFormat("%s %s", FormatBytesIn(then, screen.units), LineName(part));
   const double change = now > 0 ? 100 * (1 - static_cast<double>(then) / static_cast<double>(now)) : 0;
-  absl::StrAppendFormat(&text, "   -%.0f %%   for %s\n", change, BothPrices(part, chosen));
-  return text;
+  const std::string more = absl::StrFormat(" (now %s%s%s)   -%.0f %%", FormatBytesIn(now, screen.units),
+                                           limits.empty() ? "" : ", ", limits, change);
+  const std::string price = absl::StrCat("for ", BothPrices(part, chosen));
+  const bool long_line = kIndent + name.size() + size.size() + more.size() + 3 + price.size() > screen.width;
+  return absl::StrCat(indent, name, Painted(size, Paint::kBold, screen), more,
+                      long_line ? absl::StrCat("\n", indent, indent) : "   ", price, "\n");
 }
 
 std::string RangeName(const PlannedSegment& segment) {
@@ -129,7 +132,11 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
     titles.push_back(absl::StrFormat("%d module%s to the host (%s there)", away, away == 1 ? "" : "s",
                                      FormatBytesIn(plan.measured.host_bytes, screen.units)));
   }
-  std::string text = Title(absl::StrJoin(titles, ", "), screen);
+  std::string text;
+  const std::vector<std::string> lines =
+      absl::StrSplit(Wrapped(absl::StrJoin(titles, ", "), screen.width - kIndent, 0, 0), '\n');
+  for (const std::string& line : lines)
+    text += Title(line, screen);
   TextTable table;
   table.columns = {
       {.right = true}, {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {.right = true}};
@@ -289,7 +296,7 @@ std::string PlanText(const Report& report, const Screen& screen) {
   const PlanPart& part = std::get<PlanPart>(report.part);
   std::string text;
   for (const std::string& piece :
-       {ChosenText(part, screen) + NearPlansText(part, screen), LargestBatchText(part, screen),
+       {LargestBatchText(part, screen), SettingText(part, screen) + ChosenText(part, screen) + CardText(part, screen),
         SegmentsText(report, screen), CurveText(report, screen) + HabitsText(part, screen), ProofText(part, screen),
         CourseText(report, screen)}) {
     if (piece.empty()) continue;

@@ -57,35 +57,12 @@ std::string FragmentsText(const PlanPart& part, const Screen& screen) {
          '\n';
 }
 
-// "With PYTORCH_ALLOC_CONF=expandable_segments:True "layer1" fits: 3.90 GiB on GPU for +5.5 % compute".
-std::string ExpandableText(const PlanPart& part, const Screen& screen) {
-  const std::optional<ModulePlan>& plan = part.answer.with_expandable_segments;
-  if (!plan) return "";
-  return Wrapped(absl::StrFormat("With PYTORCH_ALLOC_CONF=expandable_segments:True %s fits: %s on GPU%s", Quoted(*plan),
-                                 FormatBytesIn(plan->measured.device_bytes, screen.units), ForMore(part, *plan)),
-                 screen.width, kIndent, kIndent) + '\n';
-}
-
 std::string SmallerBatchText(const PlanPart& part, const Screen& screen) {
   if (!part.smaller_batch) return "";
   const auto& [batch, plan] = *part.smaller_batch;
   return Wrapped(absl::StrFormat("Try --batch %d: %s takes %s %s%s", batch, Quoted(plan),
                                  FormatBytesIn(BytesOf(part, plan.measured), screen.units), LineName(part),
                                  ForMore(part, plan)),
-                 screen.width, kIndent, kIndent) +
-         '\n';
-}
-
-std::string CardText(const PlanPart& part, const Screen& screen) {
-  if (!part.answer.on_such_a_card) return "";
-  const auto& [plan, run] = *part.answer.on_such_a_card;
-  const std::string often = run.retries_per_step == 0 ? "in the first steps only"
-                            : run.retries_per_step == 1
-                                ? "once a step, which takes time"
-                                : absl::StrFormat("%d times a step, which takes time", run.retries_per_step);
-  return Wrapped(absl::StrFormat(
-                     "On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s",
-                     FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan), ForMore(part, plan), often),
                  screen.width, kIndent, kIndent) +
          '\n';
 }
@@ -158,8 +135,29 @@ std::string NoPlanText(const PlanPart& part, const Screen& screen) {
   return text + '\n' + FragmentsText(part, screen) + FinerText(part, screen) + SmallerBatchText(part, screen);
 }
 
-std::string NearPlansText(const PlanPart& part, const Screen& screen) {
-  return ExpandableText(part, screen) + CardText(part, screen);
+// "With PYTORCH_ALLOC_CONF=expandable_segments:True: 3.90 GiB on GPU for +5.5 % time, by "layer1"".
+std::string SettingText(const PlanPart& part, const Screen& screen) {
+  const std::optional<ModulePlan>& plan = part.answer.with_expandable_segments;
+  if (!plan) return "";
+  return Wrapped(absl::StrFormat("With PYTORCH_ALLOC_CONF=expandable_segments:True: %s on GPU%s, %s",
+                                 FormatBytesIn(plan->measured.device_bytes, screen.units), ForMore(part, *plan),
+                                 plan->segments.empty() ? Quoted(*plan) : absl::StrCat("by ", Quoted(*plan))),
+                 screen.width, kIndent, 2 * kIndent) +
+         '\n';
+}
+
+std::string CardText(const PlanPart& part, const Screen& screen) {
+  if (!part.answer.on_such_a_card) return "";
+  const auto& [plan, run] = *part.answer.on_such_a_card;
+  const std::string often = run.retries_per_step == 0 ? "in the first steps only"
+                            : run.retries_per_step == 1
+                                ? "once a step, which takes time"
+                                : absl::StrFormat("%d times a step, which takes time", run.retries_per_step);
+  return Wrapped(absl::StrFormat(
+                     "On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s",
+                     FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan), ForMore(part, plan), often),
+                 screen.width, kIndent, kIndent) +
+         '\n';
 }
 
 namespace {

@@ -26,15 +26,15 @@ struct MixedPlan {
 
 // `limit`: on the front's line; `cost`: of the best plan known within it, by the clock; nullopt: none is known.
 // `host_bytes`: at most on the host. nullopt: nothing cheaper was found.
-absl::StatusOr<std::optional<MixedPlan>> FindMixed(Accountant& accountant, const Profile& profile, const Front& front,
-                                                   int64_t limit, std::optional<int64_t> cost,
+absl::StatusOr<std::optional<MixedPlan>> FindMixed(Accountant& accountant, const Profile& profile,
+                                                   const Front& front, int64_t limit, std::optional<int64_t> cost,
                                                    std::optional<int64_t> host_bytes,
                                                    const std::function<bool()>& may_go_on);
 
 // Both kinds as the accountant takes them, by node.
 std::vector<Segment> SegmentsOf(const Profile& profile, const MixedPlan& plan);
 
-// As a plan of the curve. What its moves take is dealt out to the modules by what they free. `graph` is the lowered one.
+// As a plan of the curve; what its moves take is dealt out to the modules by what they free. `graph`: the lowered one.
 ModulePlan Described(const Graph& graph, const Profile& profile, const MixedPlan& mixed);
 
 }  // namespace onnx_mem

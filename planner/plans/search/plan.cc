@@ -79,7 +79,8 @@ class ModelPlanner {
     answer.chosen.reset();
     for (size_t i = 0; i < answer.plans.size(); ++i) {
       const ModulePlan& plan = answer.plans[i];
-      const bool fits = !request_.budget_bytes || BytesOn(request_.budget_line, plan.measured) <= *request_.budget_bytes;
+      const bool fits =
+          !request_.budget_bytes || BytesOn(request_.budget_line, plan.measured) <= *request_.budget_bytes;
       if (plan.measured.host_bytes > 0 || !fits) continue;
       if (!answer.chosen || plan.measured.slowdown < answer.plans[*answer.chosen].measured.slowdown) answer.chosen = i;
     }
@@ -232,7 +233,8 @@ class ModelPlanner {
     if (request_.budget_bytes) {
       limits.push_back(*request_.budget_bytes);
     } else {
-      const int64_t most = BytesOn(front.line(), judged.front().score), least = BytesOn(front.line(), judged.back().score);
+      const int64_t most = BytesOn(front.line(), judged.front().score);
+      const int64_t least = BytesOn(front.line(), judged.back().score);
       for (int64_t i = 1; i <= kMixedTargets; ++i) limits.push_back(most - (most - least) * i / kMixedTargets);
     }
     const Effort effort(request_, accountant_, accountant_.work());

@@ -22,8 +22,8 @@ _USED_CACHE = "_onnx_mem_use_cache"
 
 
 def apply(model, plan, export_wrapper=""):
-    """Puts the segments of `plan` in torch.utils.checkpoint, or on the host, and returns the model. `export_wrapper`: "m." where the
-    plan's names begin with a class made for the export."""
+    """Puts the segments of `plan` in torch.utils.checkpoint, or what they save on the host, and returns the model.
+    `export_wrapper`: "m." where the plan's names begin with a class made for the export."""
     if any(_SEGMENT in module.__dict__ for module in model.modules()):
         raise ValueError("a plan has been applied to this model already; restore(model) takes it off")
     known, entries = _resolved(model, plan, export_wrapper)
@@ -309,7 +309,8 @@ def _run_offloaded(self, inner, args, kwargs):
     return result
 
 
-_RUNS = {"offload": _run_offloaded, "module": _run_module, "children": _run_children, "head": _run_head, "follower": _run_follower}
+_RUNS = {"module": _run_module, "children": _run_children, "head": _run_head, "follower": _run_follower,
+         "offload": _run_offloaded}
 
 
 def _checkpointed(run, modules, segment, args, kwargs):
@@ -500,6 +501,13 @@ class _Stored:
             torch.cuda.current_stream(self.at).wait_event(self.event)
 
 
+class _Stays:
+    """A tensor that autograd holds as it is. Detached: an output of its own node would keep that alive."""
+
+    def __init__(self, t):
+        self.stored = t.detach()
+
+
 class _Packed:
     """What autograd holds in place of a tensor."""
 
@@ -523,11 +531,11 @@ class _Offloaded:
     def pack(self, t):
         plain = t.layout is torch.strided and not t.is_quantized and not t.is_conj() and not t.is_neg()
         if not plain or torch.utils._python_dispatch.is_traceable_wrapper_subclass(t):
-            return t.detach()    # an output of its own node would keep that alive
+            return _Stays(t)
         storage = t.untyped_storage()
         base = t._base if t._is_view() else t
         if storage._cdata in self.stay or isinstance(base, torch.nn.Parameter) or storage.nbytes() < _LEAST_BYTES:
-            return t.detach()
+            return _Stays(t)
         key = storage._cdata, t._version, t.dtype
         stored = self.known.get(key, lambda: None)()
         if stored is None:
@@ -560,8 +568,8 @@ class _Offloaded:
 
 
 def _unpack(packed):
-    if isinstance(packed, torch.Tensor):
-        return packed
+    if isinstance(packed, _Stays):
+        return packed.stored
     call = packed.call
     if not call.returned:
         call.begin_return()

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import warnings
 
 from .._program import run_screen
 from ..errors import Error
@@ -81,6 +82,10 @@ def _entries_of(plan) -> tuple[list[dict], str]:
     return segments, ""
 
 
+def _allocator_settings() -> str:
+    return ",".join(os.environ.get(name, "") for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"))
+
+
 def _segments_of(document: dict) -> list[dict]:
     if "plans" not in document:
         return document["segments"]
@@ -90,7 +95,11 @@ def _segments_of(document: dict) -> list[dict]:
 
 
 def _entries_of_answer(answer: Plan) -> tuple[list[dict], str]:
-    chosen = answer.chosen_plan
+    chosen = answer.json.get("with_expandable_segments") if answer.code else None
+    if chosen is not None and "expandable_segments:True" not in _allocator_settings():
+        warnings.warn("the plan fits its budget with PYTORCH_ALLOC_CONF=expandable_segments:True in the environment, "
+                      "which is not set", stacklevel=4)
+    chosen = chosen or answer.chosen_plan
     if chosen is None:
         raise Error(f"no plan meets the budget:\n{run_screen(answer.arguments)}", "no-plan")
     if not answer.code:
