@@ -11,9 +11,10 @@ namespace {
 struct Checked {
   Analysis analysis;
   std::vector<Diagnostic> findings;
-  const Diagnostic* Find(Code code) const {
-    const auto found =
-        std::find_if(findings.begin(), findings.end(), [&](const Diagnostic& d) { return d.code == code; });
+  const Diagnostic* Find(Code code, std::string_view rewrite = "") const {
+    const auto found = std::find_if(findings.begin(), findings.end(), [&](const Diagnostic& d) {
+      return d.code == code && (rewrite.empty() || d.rewrite == rewrite);
+    });
     return found == findings.end() ? nullptr : &*found;
   }
 };
@@ -56,13 +57,13 @@ TEST(CheckExport, RewritesWithTheirBytes) {
   workload.bindings.batch = 8;
   const Checked checked = Check("vit_b_16.train.ts.op17", workload);
   for (const char* name : {"gelu", "attention", "linear-bias"}) {
-    const Diagnostic* rewrite = checked.Find(std::string("rewrite-") + name);
+    const Diagnostic* rewrite = checked.Find(Code::kRewrite, name);
     ASSERT_NE(rewrite, nullptr) << name;
     Workload without = workload;
     without.run.disabled_rewrites = {name};
     EXPECT_EQ(rewrite->bytes, checked.analysis.training->peak_bytes - Peak("vit_b_16.train.ts.op17", without)) << name;
   }
-  EXPECT_LT(*checked.Find("rewrite-gelu")->bytes, 0);
+  EXPECT_LT(*checked.Find(Code::kRewrite, "gelu")->bytes, 0);
 }
 
 TEST(CheckExport, DropoutThatAnEvaluationExportLost) {
