@@ -129,7 +129,7 @@ TEST(CheckExport, EveryFindingHasAFix) {
     for (const Diagnostic& finding : Check(name).findings) {
       const bool fix = std::any_of(finding.details.begin(), finding.details.end(),
                                    [](const std::string& line) { return line.starts_with("try: "); });
-      EXPECT_TRUE(fix) << name << " " << finding.code;
+      EXPECT_TRUE(fix) << name << " " << CodeOf(finding);
     }
   }
 }
