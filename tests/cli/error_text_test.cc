@@ -33,7 +33,7 @@ TEST(ErrorText, DoesNotPrintControlCharacters) {
 
 TEST(ErrorOf, ABugAsksForAReport) {
   for (const absl::Status& status : {absl::InternalError("broken"), absl::UnknownError("odd"),
-                                     ErrorStatus(absl::StatusCode::kInternal, "bad-state", "broken")}) {
+                                     ErrorStatus(absl::StatusCode::kInternal, Code::kBadModel, "broken")}) {
     const Diagnostic diagnostic = ErrorOf(status);
     EXPECT_EQ(diagnostic.code, Code::kInternal);
     ASSERT_EQ(diagnostic.details.size(), 2u);

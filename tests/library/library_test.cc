@@ -224,11 +224,11 @@ std::string CodeOf(const mem::Result<T>& result) {
 
 TEST(Library, ErrorsCarryCodes) {
   const auto absent = mem::Model::Open(PathOf("lenet5.train.ts.op18"));
-  EXPECT_EQ(CodeOf(absent), Code::kNotFound);
+  EXPECT_EQ(CodeOf(absent), "not-found");
   EXPECT_FALSE(absent.error().details.empty());  // did you mean
   EXPECT_THROW((void)absent.value(), std::runtime_error);
-  EXPECT_EQ(CodeOf(mem::Model::Parse("", "nothing")), Code::kEmpty);
-  EXPECT_EQ(CodeOf(mem::Model::Parse("no model at all", "text")), Code::kNotOnnx);
+  EXPECT_EQ(CodeOf(mem::Model::Parse("", "nothing")), "empty");
+  EXPECT_EQ(CodeOf(mem::Model::Parse("no model at all", "text")), "not-onnx");
 
   const mem::Model model = ModelAt(kLenet);
   const auto code_with = [&](auto change) {
@@ -252,15 +252,15 @@ TEST(Library, ErrorsCarryCodes) {
 
   mem::Workload on_a_card;
   on_a_card.gpu = "T4";
-  EXPECT_EQ(CodeOf(mem::Model::Compare({model, model}, on_a_card)), Code::kUsage);
-  EXPECT_EQ(CodeOf(model.Fit({})), Code::kUsage);
-  EXPECT_EQ(CodeOf(mem::Model::Compare({})), Code::kUsage);
-  EXPECT_EQ(CodeOf(mem::Model::Compare({model})), Code::kUsage);
-  EXPECT_EQ(CodeOf(mem::Report().Render()), Code::kUsage);
+  EXPECT_EQ(CodeOf(mem::Model::Compare({model, model}, on_a_card)), "usage");
+  EXPECT_EQ(CodeOf(model.Fit({})), "usage");
+  EXPECT_EQ(CodeOf(mem::Model::Compare({})), "usage");
+  EXPECT_EQ(CodeOf(mem::Model::Compare({model})), "usage");
+  EXPECT_EQ(CodeOf(mem::Report().Render()), "usage");
   const mem::Report report = model.Analyze().value().report;
-  EXPECT_EQ(CodeOf(report.Render("yaml")), Code::kUsage);
-  EXPECT_EQ(CodeOf(report.Render("pytorch")), Code::kUsage);
-  EXPECT_EQ(CodeOf(report.Render("table", "furlongs")), Code::kUsage);
+  EXPECT_EQ(CodeOf(report.Render("yaml")), "usage");
+  EXPECT_EQ(CodeOf(report.Render("pytorch")), "usage");
+  EXPECT_EQ(CodeOf(report.Render("table", "furlongs")), "usage");
 }
 
 TEST(Library, ErrorTextsAreTheCommandLines) {
