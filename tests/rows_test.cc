@@ -56,7 +56,7 @@ std::set<std::string> NamesOf(const Table& table) {
 std::set<std::string> ListIn(const std::string& code, const std::set<std::string>& names) {
   std::vector<std::pair<size_t, std::string>> places;
   for (const std::string& name : names) {
-    const std::string quoted = "\"" + name + "\"";
+    const std::string quoted = name.starts_with("Code::") ? name + "," : "\"" + name + "\"";
     for (size_t at = code.find(quoted); at != std::string::npos; at = code.find(quoted, at + 1)) {
       places.emplace_back(at, name);
     }
@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
               {"none", "sqrt", "chen", "chain"}},
         Table{"way", "planner/plans/advice/ways.cc", "\n    \\{\"([a-z0-9-]+)\", P"},
         Table{"format", "cli/report/parts/formats.cc", "\n    \\{\"([a-z0-9-]+)\", \""},
-        Table{"assumption", "analyzer/assume/table/assumptions.cc", "\\.code = \"([a-z-]+)\""}),
+        Table{"assumption", "analyzer/assume/table/assumptions.cc", "\\.code = (Code::k\\w+)"}),
     [](const testing::TestParamInfo<Table>& info) { return info.param.what; });
 
 }  // namespace

@@ -37,7 +37,7 @@ std::string_view NameOf(Code code) { return kCodes[static_cast<size_t>(code)].na
 std::string_view MeaningOf(Code code) { return kCodes[static_cast<size_t>(code)].meaning; }
 
 std::string CodeOf(const Diagnostic& diagnostic) {
-  if (diagnostic.code == Code::kRewrite) return absl::StrCat(diagnostic.code, "-", diagnostic.rewrite);
+  if (diagnostic.code == Code::kRewrite) return absl::StrCat("rewrite-", diagnostic.rewrite);
   return std::string(NameOf(diagnostic.code));
 }
 

@@ -28,12 +28,6 @@ std::string_view NameOf(Code code);
 // What it tells, in a few words, for the table in docs.
 std::string_view MeaningOf(Code code);
 
-template <typename Sink>
-void AbslStringify(Sink& sink, Code code) {
-  const std::string_view name = NameOf(code);
-  sink.Append({name.data(), name.size()});
-}
-
 struct Diagnostic {
   Code code = Code::kInternal;
   Severity severity = Severity::kNote;

@@ -60,7 +60,7 @@ struct Step {
   DType dtype = DType::kUnknown;  // element type of its first floating result: the rate at which it computes
   bool tf32 = false;              // float32 work that the framework lets run as TF32 unless told otherwise
   int64_t link_bytes = 0;  // that the step begins to move between device and host, beside what runs
-  StepId waits_for;        // valid: the step whose move must have ended
+  StepId waits_for = {};   // valid: the step whose move must have ended
   friend bool operator==(const Step&, const Step&) = default;
 };
 

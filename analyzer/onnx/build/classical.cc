@@ -39,27 +39,33 @@ std::string TreesText(const onnx::GraphProto& graph) {
   return absl::StrCat(trees, trees == 1 ? " tree of " : " trees of ", nodes, " nodes");
 }
 
-}  // namespace
-
-absl::Status CheckIsNetwork(const onnx::ModelProto& model, const std::string& path, int64_t file_bytes) {
+// The operators of ai.onnx.ml, each once, of a model without a layer of a network; empty for any other.
+std::vector<std::string> ClassicalOperators(const onnx::ModelProto& model) {
   std::vector<std::string> operators;
   for (const onnx::NodeProto& node : model.graph().node()) {
     const bool classical = node.domain() == "ai.onnx.ml";
-    if (!classical && std::find(kLayers.begin(), kLayers.end(), node.op_type()) != kLayers.end()) {
-      return absl::OkStatus();
-    }
+    if (!classical && std::find(kLayers.begin(), kLayers.end(), node.op_type()) != kLayers.end()) return {};
     const bool known = std::find(operators.begin(), operators.end(), node.op_type()) != operators.end();
     if (classical && !known) operators.push_back(node.op_type());
   }
-  if (operators.empty()) return absl::OkStatus();
+  return operators;
+}
+
+}  // namespace
+
+bool IsClassical(const onnx::ModelProto& model) { return !ClassicalOperators(model).empty(); }
+
+std::optional<Diagnostic> ClassicalNote(const onnx::ModelProto& model, int64_t file_bytes) {
+  const std::vector<std::string> operators = ClassicalOperators(model);
+  if (operators.empty()) return std::nullopt;
   const std::string trees = TreesText(model.graph());
-  std::vector<std::string> details = {
-      absl::StrCat("why: its operators are of ai.onnx.ml: ", absl::StrJoin(operators, ", ")),
-      absl::StrCat("size: ", FormatBytes(file_bytes), trees.empty() ? "" : ", " + trees,
-                   "; a session keeps about that, and a batch adds its rows alone")};
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNotANetwork,
-                     absl::StrCat("'", path, "' is a classical model, not a network: ", FormatBytes(file_bytes)),
-                     std::move(details));
+  Diagnostic note{.code = Code::kNotANetwork, .severity = Severity::kWarning};
+  note.bytes = file_bytes;
+  note.message = absl::StrCat("a classical model, not a network: ", FormatBytes(file_bytes),
+                              trees.empty() ? "" : ", " + trees);
+  note.details = {absl::StrCat("why: its operators are of ai.onnx.ml: ", absl::StrJoin(operators, ", ")),
+                  "why: a session keeps about the size of the file, and a batch adds its rows alone"};
+  return note;
 }
 
 }  // namespace onnx_mem

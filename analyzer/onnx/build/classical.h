@@ -4,15 +4,17 @@
 #define ONNX_MEM_ANALYZER_ONNX_BUILD_CLASSICAL_H_
 
 #include <cstdint>
-#include <string>
+#include <optional>
 
-#include "absl/status/status.h"
+#include "analyzer/graph/diagnostic.h"
 #include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 
-// Error not-a-network, which tells what the model is and how large.
-absl::Status CheckIsNetwork(const onnx::ModelProto& model, const std::string& path, int64_t file_bytes);
+bool IsClassical(const onnx::ModelProto& model);
+
+// Of a classical model: what it is, and how large (not-a-network).
+std::optional<Diagnostic> ClassicalNote(const onnx::ModelProto& model, int64_t file_bytes);
 
 }  // namespace onnx_mem
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "absl/strings/match.h"
+#include "analyzer/onnx/build/classical.h"
 
 namespace onnx_mem {
 namespace {
@@ -34,7 +35,8 @@ std::string_view WhyDeployed(const onnx::ModelProto& model) {
     quantized = quantized || IsQuantized(node);
     optimized = optimized || absl::StartsWith(node.domain(), "com.microsoft");
   }
-  return quantized ? "quantized" : optimized ? "optimized by onnxruntime" : "";
+  if (quantized || optimized) return quantized ? "quantized" : "optimized by onnxruntime";
+  return IsClassical(model) ? "a classical model" : "";
 }
 
 }  // namespace onnx_mem

@@ -268,7 +268,7 @@ absl::StatusOr<ImportedModel> ModelFile::Impl::ImportRecord(const Bindings& bind
 absl::Status ModelFile::Impl::Prepare() {
   if (model->graph().node().empty()) return BadModel(info.path, "has no nodes");
   RETURN_IF_ERROR(CheckOpset(*model, info));
-  RETURN_IF_ERROR(CheckIsNetwork(*model, info.path, info.file_bytes));
+  if (std::optional<Diagnostic> note = ClassicalNote(*model, info.file_bytes)) diagnostics.push_back(*std::move(note));
   ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineFunctions(*model));
   if (!inlined.other_opset.empty()) {
     diagnostics.push_back(

@@ -30,7 +30,7 @@ std::string Page() {
       "| code | what it tells |\n| --- | --- |\n";
   for (Code code : kAll) {
     const std::string meaning(MeaningOf(code));
-    absl::StrAppend(&text, "| `", code, code == Code::kRewrite ? "-NAME" : "", "` | ", meaning, " |\n");
+    absl::StrAppend(&text, "| `", std::string(NameOf(code)), code == Code::kRewrite ? "-NAME" : "", "` | ", meaning, " |\n");
   }
   return text;
 }

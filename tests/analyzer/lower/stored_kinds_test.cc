@@ -17,7 +17,7 @@ bool Has(const std::string& text, std::string_view line) { return text.find(line
 std::string DiagnosticsOf(const std::string& text) {
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), onnx_mem::Run());
   std::string codes;
-  for (const Diagnostic& d : lowered->diagnostics) absl::StrAppend(&codes, d.code, " ");
+  for (const Diagnostic& d : lowered->diagnostics) absl::StrAppend(&codes, CodeOf(d), " ");
   return codes;
 }
 

@@ -31,7 +31,7 @@ std::string Model(std::string_view body) {
 std::string DiagnosticsOf(const std::string& text, const Run& run = {}) {
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), run);
   std::string codes;
-  for (const Diagnostic& d : lowered->diagnostics) absl::StrAppend(&codes, d.code, " ");
+  for (const Diagnostic& d : lowered->diagnostics) absl::StrAppend(&codes, CodeOf(d), " ");
   return codes;
 }
 

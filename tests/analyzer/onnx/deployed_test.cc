@@ -24,15 +24,19 @@ TEST(WhyDeployed, QuantizedAndOptimizedFilesAre) {
 }
 
 TEST(Classical, AreNoNetworksAndTellTheirSize) {
-  const absl::Status status = Opened(R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+  const auto file = Opened(R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
       g (float[N,2] x) => (float[N,1] y) { s = ai.onnx.ml.Scaler(x)
-        y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0, 1]> (s) })").status();
-  const Diagnostic error = DiagnosticOf(status);
-  EXPECT_EQ(error.code, Code::kNotANetwork);
-  EXPECT_TRUE(absl::StrContains(error.message, "'m.onnx' is a classical model, not a network: ")) << error.message;
-  ASSERT_EQ(error.details.size(), 2u);
-  EXPECT_EQ(error.details[0], "why: its operators are of ai.onnx.ml: Scaler, TreeEnsembleRegressor");
-  EXPECT_TRUE(absl::StrContains(error.details[1], "2 trees of 4 nodes")) << error.details[1];
+        y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0, 1]> (s) })");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->WhyDeployed(), "a classical model");
+  const auto imported = file->Import({.batch = 4});
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  ASSERT_FALSE(imported->diagnostics.empty());
+  const Diagnostic& note = imported->diagnostics[0];
+  EXPECT_EQ(note.code, Code::kNotANetwork);
+  EXPECT_TRUE(absl::StrContains(note.message, "a classical model, not a network: ")) << note.message;
+  EXPECT_TRUE(absl::StrContains(note.message, "2 trees of 4 nodes")) << note.message;
+  EXPECT_EQ(note.details[0], "why: its operators are of ai.onnx.ml: Scaler, TreeEnsembleRegressor");
 }
 
 TEST(Classical, AnOperatorOfItBesideLayersIsANetwork) {

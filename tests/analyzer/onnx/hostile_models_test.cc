@@ -19,7 +19,7 @@ std::string Read(const onnx::ModelProto& model, const Bindings& bindings = {}) {
   auto file = ModelFile::Parse(model.SerializeAsString(), "m.onnx");
   absl::StatusOr<ImportedModel> imported = file.ok() ? file->Import(bindings) : file.status();
   if (imported.ok()) return absl::StrCat(imported->graph.nodes.size(), " nodes");
-  return absl::StrCat(DiagnosticOf(imported.status()).code, ": ", DiagnosticOf(imported.status()).message);
+  return absl::StrCat(CodeOf(DiagnosticOf(imported.status())), ": ", DiagnosticOf(imported.status()).message);
 }
 
 onnx::ModelProto Model(const std::string& text) {

@@ -24,7 +24,7 @@ std::string Dump(const std::string& text, const Bindings& bindings = {}) {
   const auto imported = Import(ModelBytes(text), bindings);
   return imported.ok()
              ? DumpGraph(imported->graph)
-             : absl::StrCat(DiagnosticOf(imported.status()).code, ": ", DiagnosticOf(imported.status()).message);
+             : absl::StrCat(CodeOf(DiagnosticOf(imported.status())), ": ", DiagnosticOf(imported.status()).message);
 }
 
 TEST(Import, NodesTensorsAndRoles) {

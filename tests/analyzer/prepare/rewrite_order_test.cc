@@ -73,7 +73,7 @@ std::string Dump(const Lowered& lowered) {
   }
   for (const auto* notes : {&lowered.diagnostics, &lowered.plain_rewrites}) {
     for (const Diagnostic& note : *notes)
-      unordered.insert(absl::StrCat(note.code, " ", note.count, note.message, absl::StrJoin(note.details, "|")));
+      unordered.insert(absl::StrCat(CodeOf(note), " ", note.count, note.message, absl::StrJoin(note.details, "|")));
   }
   return absl::StrCat(text, absl::StrJoin(unordered, "\n"), "\n", lowered.hidden_buffer_bytes);
 }

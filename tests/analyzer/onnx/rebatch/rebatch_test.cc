@@ -17,7 +17,7 @@ std::string At(const std::string& text, const Bindings& bindings) {
   const auto imported = file->Import(bindings);
   if (!imported.ok()) {
     const Diagnostic error = DiagnosticOf(imported.status());
-    return absl::StrCat(error.code, ": ", error.details.empty() ? error.message : error.details[0]);
+    return absl::StrCat(CodeOf(error), ": ", error.details.empty() ? error.message : error.details[0]);
   }
   EXPECT_TRUE(VerifyGraph(imported->graph).ok()) << VerifyGraph(imported->graph);
   std::string dump;
