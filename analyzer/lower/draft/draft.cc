@@ -19,6 +19,7 @@ Draft::Draft(const Graph& source)
     copy.shape = tensor.shape;
     copy.role = tensor.role;
     copy.value = tensor.value;
+    copy.contents = tensor.contents;
     copy.upper_bound = tensor.upper_bound;
     tensors_.Add(std::move(copy));
   }

@@ -51,7 +51,7 @@ const std::string kRelative = R"(
     const first int64 scalar = 0
     weight index_2 float32 4x9x9
     node_select = Gather(index_2, first) -> s float32 9x9 {axis: 0}
-    @ onnx_mem.lost_parameter attn.biases
+    @ lost_parameter attn.biases
     node_add = Add(q, s) -> y float32 2x9x9
     output y
 )";
@@ -66,7 +66,7 @@ TEST(FoldedExpressions, WhatWasPickedFromALostParameterHasATable) {
 
 TEST(FoldedExpressions, WithoutALostParameterItIsComputed) {
   const std::string text =
-      LowerText(absl::StrReplaceAll(kRelative, {{"    @ onnx_mem.lost_parameter attn.biases\n", ""}}));
+      LowerText(absl::StrReplaceAll(kRelative, {{"    @ lost_parameter attn.biases\n", ""}}));
   EXPECT_NE(text.find("full() -> index_2/computed"), std::string::npos) << text;
   EXPECT_EQ(text.find("parameter"), std::string::npos) << text;
 }
@@ -78,7 +78,7 @@ TEST(FoldedExpressions, PermutedBiasesAreOfBuckets) {
     const axis int64 1 = 0
     weight permute float32 4x9x7
     node_unsqueeze = Unsqueeze(permute, axis) -> u float32 1x4x9x7
-    @ onnx_mem.lost_parameter attn.biases
+    @ lost_parameter attn.biases
     node_add = Add(q, u) -> y float32 2x4x9x7
     output y
   )");

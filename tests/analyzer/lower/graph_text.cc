@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/verify_graph.h"
 
 namespace onnx_mem {
@@ -87,11 +88,26 @@ class Parser {
   }
 
  private:
+  // What a file or its reading tells of a node, behind "@": a field, or the exporter's metadata.
+  void Tell(Node& node, const std::string& key, const std::string& value) {
+    if (key == "sinusoids") {
+      for (Tensor& tensor : graph_.tensors) {
+        if (tensor.name == value) tensor.contents = Contents::kSinusoids;
+      }
+    } else if (key == "lost_parameter") {
+      node.lost_parameter = value;
+    } else if (key == kExportedTrace) {
+      node.source_trace = std::make_shared<const std::string>(value);
+    } else {
+      node.metadata.emplace(key, value);
+    }
+  }
+
   void Line(absl::string_view line) {
     if (absl::ConsumePrefix(&line, "@ ")) {
       std::pair<std::string, std::string> entry = absl::StrSplit(line, absl::MaxSplits(' ', 1));
       absl::StrReplaceAll({{"\\n", "\n"}}, &entry.second);
-      graph_.nodes[NodeId(static_cast<int32_t>(graph_.nodes.size()) - 1)].metadata.insert(entry);
+      Tell(graph_.nodes[NodeId(static_cast<int32_t>(graph_.nodes.size()) - 1)], entry.first, entry.second);
     } else if (absl::ConsumePrefix(&line, "input ")) {
       graph_.inputs.push_back(Declare(line, TensorRole::kInput));
     } else if (absl::ConsumePrefix(&line, "weight ")) {

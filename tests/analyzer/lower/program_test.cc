@@ -155,7 +155,7 @@ TEST(FrozenTables, WhatIsAddedToFramesOfSoundIsNotTrained) {
 TEST(FrozenTables, ContentsTell) {
   const std::string text = absl::StrReplaceAll(kFrames, {
       {"embed.weight float32 16x8", "embed.weight float32 1x16x8"},
-      {"float32 2x16x8\n    output", "float32 2x16x8\n    @ onnx_mem.reads_fixed_table embed.weight\n    output"}});
+      {"float32 2x16x8\n    output", "float32 2x16x8\n    @ sinusoids embed.weight\n    output"}});
   EXPECT_EQ(Lower(text).frozen.size(), 1u);
 }
 
