@@ -1,6 +1,7 @@
 #include "cli/options/option_table.h"
 
 #include <array>
+#include <deque>
 #include <cctype>
 #include <utility>
 
@@ -530,14 +531,17 @@ constexpr auto kRows = std::to_array<OptionRow>({
 }  // namespace
 
 absl::Span<const OptionRow> OptionRows() {
-  static const auto& rows = *new auto([] {
-    auto with_names = kRows;
-    for (OptionRow& row : with_names) {
-      if (row.names != nullptr) row.value = *new std::string(absl::StrJoin(row.names(), "|"));
+  struct Named {
+    std::remove_const_t<decltype(kRows)> rows = kRows;
+    std::deque<std::string> values;  // that rows name
+    Named() {
+      for (OptionRow& row : rows) {
+        if (row.names != nullptr) row.value = values.emplace_back(absl::StrJoin(row.names(), "|"));
+      }
     }
-    return with_names;
-  }());
-  return rows;
+  };
+  static const Named& named = *new Named();
+  return named.rows;
 }
 
 std::string_view TitleOf(OptionGroup group) {
