@@ -43,9 +43,18 @@ export async function startBrowser(program) {
   });
   const close = async () => {
     const gone = new Promise((resolve) => child.on("exit", resolve));
-    child.kill();
+    send("Browser.close").catch(() => {});
+    const stop = setTimeout(() => child.kill("SIGKILL"), 5000);
     await gone;
-    rmSync(profile, {recursive: true, force: true, maxRetries: 10, retryDelay: 100});
+    clearTimeout(stop);
+    // Its helper processes may outlive it and write into the profile: what is left then belongs to no test.
+    for (let attempt = 0; attempt < 20; ++attempt) {
+      try {
+        return rmSync(profile, {recursive: true, force: true});
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
   };
   return {send, close, listen: (listener) => listeners.push(listener)};
 }
