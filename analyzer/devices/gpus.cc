@@ -32,30 +32,36 @@ std::optional<T> Number(const std::string& text) {
   return static_cast<T>(value);
 }
 
+enum Holds : uint8_t { kText, kPositive, kCount };  // a count may be 0
+
 struct ColumnRow {
   std::string_view name;
-  bool number;
+  Holds holds;
   void (*set)(const std::string& text, Gpu& gpu);
 };
 
 constexpr auto kColumns = std::to_array<ColumnRow>({
-    {"name", false, [](const std::string& text, Gpu& gpu) { gpu.name = text; }},
-    {"aliases", false,
+    {"name", kText, [](const std::string& text, Gpu& gpu) { gpu.name = text; }},
+    {"aliases", kText,
      [](const std::string& text, Gpu& gpu) { gpu.aliases = absl::StrSplit(text, ';', absl::SkipEmpty()); }},
-    {"vendor", false, [](const std::string& text, Gpu& gpu) { gpu.vendor = text; }},
-    {"architecture", false, [](const std::string& text, Gpu& gpu) { gpu.architecture = text; }},
-    {"compute_capability", false, [](const std::string& text, Gpu& gpu) { gpu.compute_capability = text; }},
-    {"sold_gb", true, [](const std::string& text, Gpu& gpu) { gpu.sold_gb = Number<int64_t>(text); }},
-    {"memory_mib", true, [](const std::string& text, Gpu& gpu) { gpu.memory_mib = Number<int64_t>(text).value_or(0); }},
-    {"memory_kind", false, [](const std::string& text, Gpu& gpu) { gpu.memory_kind = text; }},
-    {"usable_mib", true, [](const std::string& text, Gpu& gpu) { gpu.usable_mib = Number<int64_t>(text); }},
-    {"pcie_lanes", true, [](const std::string& text, Gpu& gpu) { gpu.pcie_lanes = Number<int64_t>(text); }},
-    {"bandwidth_gbps", true, [](const std::string& text, Gpu& gpu) { gpu.bandwidth_gbps = Number<double>(text); }},
-    {"fp32_tflops", true, [](const std::string& text, Gpu& gpu) { gpu.fp32_tflops = Number<double>(text); }},
-    {"tf32_tensor_tflops", true, [](const std::string& text, Gpu& gpu) { gpu.tf32_tflops = Number<double>(text); }},
-    {"fp16_tensor_tflops", true, [](const std::string& text, Gpu& gpu) { gpu.fp16_tflops = Number<double>(text); }},
-    {"bf16_tensor_tflops", true, [](const std::string& text, Gpu& gpu) { gpu.bf16_tflops = Number<double>(text); }},
-    {"source", false, [](const std::string& text, Gpu& gpu) { gpu.source = text; }},
+    {"vendor", kText, [](const std::string& text, Gpu& gpu) { gpu.vendor = text; }},
+    {"architecture", kText, [](const std::string& text, Gpu& gpu) { gpu.architecture = text; }},
+    {"compute_capability", kText, [](const std::string& text, Gpu& gpu) { gpu.compute_capability = text; }},
+    {"sold_gb", kPositive, [](const std::string& text, Gpu& gpu) { gpu.sold_gb = Number<int64_t>(text); }},
+    {"memory_mib", kPositive,
+     [](const std::string& text, Gpu& gpu) { gpu.memory_mib = Number<int64_t>(text).value_or(0); }},
+    {"memory_kind", kText, [](const std::string& text, Gpu& gpu) { gpu.memory_kind = text; }},
+    {"usable_mib", kPositive, [](const std::string& text, Gpu& gpu) { gpu.usable_mib = Number<int64_t>(text); }},
+    {"pcie_lanes", kCount, [](const std::string& text, Gpu& gpu) { gpu.pcie_lanes = Number<int64_t>(text); }},
+    {"bandwidth_gbps", kPositive, [](const std::string& text, Gpu& gpu) { gpu.bandwidth_gbps = Number<double>(text); }},
+    {"fp32_tflops", kPositive, [](const std::string& text, Gpu& gpu) { gpu.fp32_tflops = Number<double>(text); }},
+    {"tf32_tensor_tflops", kPositive,
+     [](const std::string& text, Gpu& gpu) { gpu.tf32_tflops = Number<double>(text); }},
+    {"fp16_tensor_tflops", kPositive,
+     [](const std::string& text, Gpu& gpu) { gpu.fp16_tflops = Number<double>(text); }},
+    {"bf16_tensor_tflops", kPositive,
+     [](const std::string& text, Gpu& gpu) { gpu.bf16_tflops = Number<double>(text); }},
+    {"source", kText, [](const std::string& text, Gpu& gpu) { gpu.source = text; }},
 });
 
 absl::Status BadLine(const std::string& path, size_t line, std::string_view what) {
@@ -84,8 +90,10 @@ absl::StatusOr<Gpu> ParseRow(const std::vector<const ColumnRow*>& columns, const
   }
   Gpu gpu;
   for (size_t i = 0; i < fields.size(); ++i) {
-    const bool bad = columns[i]->number && !fields[i].empty() && Number<double>(fields[i]).value_or(0) <= 0;
-    if (bad) return BadLine(path, line, absl::StrCat("'", fields[i], "' is no size or rate"));
+    const Holds holds = columns[i]->holds;
+    const double number = Number<double>(fields[i]).value_or(-1);
+    const bool good = holds == kText || fields[i].empty() || number > 0 || (number == 0 && holds == kCount);
+    if (!good) return BadLine(path, line, absl::StrCat("'", fields[i], "' is no size or rate"));
     columns[i]->set(fields[i], gpu);
   }
   constexpr int64_t kMostMib = int64_t{1} << 40;  // an exbibyte: bytes of it are still a number

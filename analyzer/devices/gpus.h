@@ -31,7 +31,7 @@ struct Gpu {
   std::string memory_kind;      // smi: read there; nominal: the size it is sold with; torch, believed
   std::optional<int64_t> usable_mib;  // what a CUDA program on Linux sees, where it was read
   std::optional<double> bandwidth_gbps;
-  std::optional<int64_t> pcie_lanes;  // to the host, where they are not 16
+  std::optional<int64_t> pcie_lanes;  // to the host; unset: 16; 0: it shares the host's memory
   std::optional<double> fp32_tflops;
   std::optional<double> tf32_tflops;
   std::optional<double> fp16_tflops;

@@ -32,11 +32,9 @@ bool HasTf32(const Gpu& gpu) {
          gpu.architecture == "Blackwell";
 }
 
-// Nominal rate of the link to the host, bytes a second; 0 where device and host share their memory.
+// Nominal rate of the link to the host, bytes a second; 0 where there is none.
 double LinkOf(const Gpu& gpu) {
   constexpr double kGeneration3 = 15.75e9, kGeneration4 = 31.5e9, kGeneration5 = 63e9;
-  const bool shared = gpu.architecture == "Apple" || gpu.name.starts_with("Jetson");
-  if (shared) return 0;
   const double lanes = static_cast<double>(gpu.pcie_lanes.value_or(16)) / 16;
   for (std::string_view newest : {"Hopper", "Blackwell", "CDNA3", "CDNA4"}) {
     if (gpu.architecture == newest) return lanes * kGeneration5;
