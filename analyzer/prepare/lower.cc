@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/assume/choices/inplace.h"
 #include "analyzer/exported/source_trace.h"
+#include "analyzer/graph/assumed_operators.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/draft/draft.h"
@@ -88,18 +89,7 @@ void SettleOutputs(Lowering& lowering) {
 }
 
 void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostics) {
-  if (!lowering.assumed.empty()) {
-    int64_t total = 0;
-    for (const auto& [op, count] : lowering.assumed) total += count;
-    Diagnostic d{Code::kAssumedOp, Severity::kWarning, total, absl::StrCat("no memory rule for ", total, " nodes"), {},
-                 {}};
-    d.details.push_back(
-        absl::StrCat("what: ", absl::StrJoin(lowering.assumed, ", ", [](std::string* out, const auto& entry) {
-                       absl::StrAppend(out, entry.first, " (x", entry.second, ")");
-                     })));
-    d.details.push_back("why: counted as new outputs that save their inputs, one gradient per input");
-    diagnostics.push_back(std::move(d));
-  }
+  if (!lowering.assumed.empty()) diagnostics.push_back(AssumedOperators(lowering.assumed, "nodes"));
   if (lowering.data_dependent > 0) {
     diagnostics.push_back({Code::kOpaqueSubgraph, Severity::kWarning, lowering.data_dependent,
                            absl::StrCat(lowering.data_dependent,

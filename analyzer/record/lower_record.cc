@@ -8,9 +8,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "analyzer/graph/assumed_operators.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/record/aten_table.h"
+#include "analyzer/record/unread_history.h"
 
 namespace onnx_mem {
 namespace record {
@@ -408,64 +409,9 @@ class Lowering {
     for (TensorId id : graph().outputs) releases_[static_cast<size_t>(id.value())] = count;
     if (out_.loss.valid()) releases_[static_cast<size_t>(out_.loss.value())] = count;
     for (int32_t release : releases_) out_.releases.Add(release);
-    if (run_.training) DetachWhatNothingReads();
-    TellAssumed();
+    if (run_.training) DetachUnread(out_);
+    if (!assumed_.empty()) out_.diagnostics.push_back(AssumedOperators(assumed_, "operators"));
     TellReentrant();
-  }
-
-  // Whether autograd can pass a gradient from an output to an input.
-  bool HasHistory(const Node& node) const {
-    if (IntAttribute(node, "inplace", 0) != 0) return true;
-    if (node.op == "detach" || node.op == "full" || IntAttribute(node, "requires_grad_none", 0) != 0) return false;
-    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
-      if (!id.valid()) return false;
-      const DType dtype = out_.graph.tensors[id].dtype;
-      return !IsIntegral(dtype) && dtype != DType::kBool;
-    });
-  }
-
-  // A result that leads to nothing takes its history with it when its name goes (the variance of an autoencoder that is
-  // asked for the mean; a largest value that is only compared), and what that history saved.
-  void DetachWhatNothingReads() {
-    std::vector<bool> read(graph().tensors.size(), false);
-    const auto mark = [&](TensorId id) {
-      if (id.valid()) read[static_cast<size_t>(id.value())] = true;
-    };
-    for (TensorId id : graph().outputs) mark(id);
-    mark(out_.loss);
-    std::vector<bool> kept(graph().nodes.size(), false);
-    for (const UserFunction& function : out_.functions) {
-      for (int32_t i = function.span.first; i <= function.span.last; ++i) kept[static_cast<size_t>(i)] = true;
-      for (TensorId id : function.saved) mark(id);
-      for (TensorId id : function.held) mark(id);
-      for (const auto& [gradient, input] : function.gradients_to) mark(input);
-    }
-    for (size_t i = graph().nodes.size(); i-- > 0;) {
-      Node& node = graph().nodes[NodeId(static_cast<int32_t>(i))];
-      const bool leads_on = std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
-        return id.valid() && read[static_cast<size_t>(id.value())];
-      });
-      if (kept[i] || ((leads_on || IntAttribute(node, "inplace", 0) != 0) && HasHistory(node))) {
-        for (TensorId id : node.inputs) mark(id);
-      } else if (!leads_on) {
-        node.attributes["requires_grad_none"] = int64_t{1};
-      }
-    }
-  }
-
-  void TellAssumed() {
-    if (assumed_.empty()) return;
-    int64_t total = 0;
-    for (const auto& [op, count] : assumed_) total += count;
-    Diagnostic d{Code::kAssumedOp, Severity::kWarning, total, absl::StrCat("no memory rule for ", total, " operators"),
-                 {},
-                 {}};
-    d.details.push_back(
-        absl::StrCat("what: ", absl::StrJoin(assumed_, ", ", [](std::string* text, const auto& entry) {
-                       absl::StrAppend(text, entry.first, " (x", entry.second, ")");
-                     })));
-    d.details.push_back("why: counted as new outputs that save their inputs, one gradient per input");
-    out_.diagnostics.push_back(std::move(d));
   }
 
   const Program& program_;
