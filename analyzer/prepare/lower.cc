@@ -122,6 +122,7 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
                                       {}, {}});
   }
   if (lost.unknown.empty()) return;
+  lowered.unread_parameter_bytes = lost.unknown_bytes;
   constexpr size_t kNamed = 5;
   const auto count = static_cast<int64_t>(lost.unknown.size());
   std::vector<std::string> named(lost.unknown.begin(),
@@ -131,8 +132,10 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
       {Code::kParameterUnread, Severity::kWarning, count,
        absl::StrCat(count, " parameters of the module are not in the file, and are not counted"),
        {absl::StrCat("what: ", absl::StrJoin(named, ", ")),
-        "why: no operator reads them, and nothing tells how large they are; they have no gradient"},
-       {}});
+        absl::StrCat("why: no operator reads them, and nothing tells how large they are; they have no gradient. As large "
+                     "as others of the model they take ",
+                     FormatBytes(lost.unknown_bytes), ", which the range has")},
+       lost.unknown_bytes});
 }
 
 // A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is

@@ -81,6 +81,8 @@ int64_t ComputedBytes(const Lowered& lowered) {
   return bytes;
 }
 
+int64_t BytesOfUnread(const Lowered& lowered) { return -lowered.unread_parameter_bytes; }
+
 bool IsInPlaceOpen(const Run& run, const Lowered&) { return run.inplace.empty() || run.inplace == "auto"; }
 bool IsNothingFrozen(const Run& run, const Lowered&) { return run.freeze.empty(); }  // else the user has said it
 bool IsAlwaysOpen(const Run&, const Lowered&) { return true; }
@@ -125,6 +127,7 @@ constexpr Alternative kFrozen[] = {{.words = "with these frozen", .usual = false
 constexpr Alternative kNotInPlace[] = {{.words = "with --inplace none", .run = WriteNothingOver}};
 constexpr Alternative kInPlace[] = {{.words = "with --inplace all", .run = WriteOverAll}};
 constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = FreezeLooseTables}};
+constexpr Alternative kUnread[] = {{.towards = Towards::kMore, .bytes = BytesOfUnread}};
 constexpr Alternative kDetached[] = {{.towards = Towards::kLess, .bytes = BytesWithoutDetach}};
 constexpr Alternative kSilu[] = {{.words = "with --no-rewrite silu", .usual = false, .run = SpellOutSilu}};
 constexpr Alternative kHardswish[] = {
@@ -145,6 +148,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "folded BatchNorm", .code = Code::kBnUndecided, .alternatives = kUnfolded},
     {.fact = "trained or not", .code = Code::kTrainedUndecided, .inference = false, .alternatives = kFrozen},
     {.fact = "trained or not", .inference = false, .alternatives = kLooseFrozen, .open = IsNothingFrozen},
+    {.fact = "parameters that are not in the file", .code = Code::kParameterUnread, .alternatives = kUnread},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},
     {.fact = "in-place activations", .code = Code::kInplaceAssumed, .inference = false, .alternatives = kNotInPlace},
     {.fact = "in-place activations", .code = Code::kInplacePossible, .inference = false, .alternatives = kInPlace},

@@ -27,7 +27,7 @@ struct Alternative {
   bool habit = false;  // of whoever wrote the code, not a fact of the graph: nobody has all of them at their worst
   void (*run)(Run& run) = nullptr;                       // the run to lower anew
   bool (*lowered)(Lowered& lowered) = nullptr;           // what changes in the lowered model; false: nothing
-  int64_t (*bytes)(const Lowered& lowered) = nullptr;    // bytes that are not there then, at any time
+  int64_t (*bytes)(const Lowered& lowered) = nullptr;    // less bytes then, at any time; negative: more
 };
 
 struct Assumption {

@@ -31,6 +31,16 @@ std::pair<std::string_view, std::string_view> SplitPath(std::string_view target)
   return {target.substr(0, dot), target.substr(dot + 1)};
 }
 
+// "layers.3.fc.weight" -> "layers.#.fc.weight"
+std::string WithoutNumbers(std::string_view target) {
+  std::string out;
+  for (char c : target) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit || !out.ends_with('#')) out += digit ? '#' : c;
+  }
+  return out;
+}
+
 class Finder {
  public:
   explicit Finder(const Graph& graph) : graph_(graph) {
@@ -55,7 +65,10 @@ class Finder {
       for (NodeId id : call.nodes) lost.biases += RestoreBias(call, id);
     }
     for (const CallNodes& call : calls_) lost.merged += SettleFolded(call);
-    if (!calls_.empty()) lost.unknown = Unknown();  // without calls, what is folded looks like what is not there
+    if (!calls_.empty()) {  // without calls, what is folded looks like what is not there
+      lost.unknown = Unknown();
+      lost.unknown_bytes = MostBytesOf(lost.unknown);
+    }
     if (lost.merged + lost.biases > 0 || joins_) {
       LinkTensors(graph_);
       lost.graph = std::move(graph_);
@@ -181,12 +194,22 @@ class Finder {
           read = node.op == "Mul" ? parameter(2) : node.op == "Add" ? parameter(3) : nullptr;
         } else if (parameters.size() == 1) {
           read = parameters[0];
+        } else if (parameters.empty() && i == 1 && (IsConvolutionLayer(node) || IsLinearLayer(node))) {
+          read = ParametrizationOf(node);
         }
         if (read != nullptr) reads.push_back({id, i, read});
       }
     }
     if (!is_linear && !is_group_norm && reads.size() > 1) reads.clear();
     return reads;
+  }
+
+  // The parameter that the weight of the node's module is computed from in each run, where it is not in the file: one of
+  // the weight's shape (torch/nn/utils/parametrize.py, ParametrizationList: "original" where there is one input).
+  const SignatureEntry* ParametrizationOf(const Node& node) const {
+    const SignatureEntry* entry = graph_.signature.FindTarget(
+        absl::StrCat(std::string(CallingModuleOf(node)), ".parametrizations.weight.original"));
+    return entry != nullptr && entry->kind == SignatureKind::kParameter && !IsInFile(*entry) ? entry : nullptr;
   }
 
   // What the exporter computed of a parameter (its transpose) is one tensor for each parameter: a module that runs twice
@@ -267,10 +290,32 @@ class Finder {
     }
     std::vector<std::string> unknown;
     for (const SignatureEntry& entry : graph_.signature.entries()) {
-      const bool is_known = present_.contains(entry.target) || known.contains(entry.target);
+      const bool is_known =
+          present_.contains(entry.target) || known.contains(entry.target) || copies_.contains(entry.target);
       if (entry.kind == SignatureKind::kParameter && !is_known) unknown.push_back(entry.target);
     }
     return unknown;
+  }
+
+  int64_t MostBytesOf(const std::vector<std::string>& unknown) const {
+    std::map<std::string, int64_t> alike, of_name;
+    int64_t most = 0;
+    const auto raise = [](int64_t& bytes, int64_t to) { bytes = std::max(bytes, to); };
+    for (TensorId id : graph_.initializers) {
+      const SignatureEntry* entry = Entry(id);
+      if (entry == nullptr || entry->kind != SignatureKind::kParameter) continue;
+      const int64_t bytes = NumBytes(graph_.tensors[id].shape, graph_.tensors[id].dtype).value_or(0);
+      raise(alike[WithoutNumbers(entry->target)], bytes);
+      raise(of_name[std::string(SplitPath(entry->target).second)], bytes);
+      raise(most, bytes);
+    }
+    int64_t sum = 0;
+    for (const std::string& target : unknown) {
+      const auto twin = alike.find(WithoutNumbers(target));
+      const auto namesake = of_name.find(std::string(SplitPath(target).second));
+      sum += twin != alike.end() ? twin->second : namesake != of_name.end() ? namesake->second : most;
+    }
+    return sum;
   }
 
   Graph graph_;

@@ -24,6 +24,9 @@ struct LostTensors {
   int64_t merged = 0;          // tensors that had become one with another
   int64_t biases = 0;          // biases of zeros
   std::vector<std::string> unknown;  // parameters that nothing in the file shows
+  // What these take at most if they are as large as others of the model: the largest whose name differs in its numbers
+  // alone ("layers.3.fc.weight"), else the largest of that last name, else the largest of all.
+  int64_t unknown_bytes = 0;
 };
 
 // `graph` needs its links.

@@ -5,8 +5,14 @@
 //
 //   Shape(x) -> Gather -> Add(count - 1) -> Div(count) -> Mul(1), Mul(2) ...    Slice(x, 0, Mul(1)), Slice(x, Mul(1),
 //                                                                               Mul(2))
+//
+// dynamo's exporter writes a torch.split by sizes that way, too, each piece with numbers for bounds (torch/_decomp,
+// decompositions.py, split_with_sizes): there the source line shows the call, and the pieces lie side by side.
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -34,6 +40,18 @@ NodeId ChunkSize(const Graph& source, const Node& slice) {
   return source.tensors[end->inputs[0]].producer;
 }
 
+// One split in the place of `slices`, which all read one tensor along one axis.
+void PutSplit(Draft& draft, const std::vector<NodeId>& slices, std::vector<TensorId> pieces,
+              std::vector<int64_t> sizes) {
+  const Node& first = draft.node(slices.front());
+  Node split = MakeNode("split", {first.inputs[0]}, std::move(pieces));
+  split.attributes["axis"] = IntsAttribute(first, "axes")[0];
+  split.attributes["sizes"] = std::move(sizes);
+  const Rank rank = std::accumulate(slices.begin(), slices.end(), draft.rank(slices.front()),
+                                    [&](Rank least, NodeId id) { return std::min(least, draft.rank(id)); });
+  Replace(draft, slices, std::move(split), rank);
+}
+
 // Puts one split in the place of `slices`, all of one chunk call; pieces that nothing reads are made as well.
 bool Join(Draft& draft, const std::vector<NodeId>& slices) {
   const Node& first = draft.node(slices.front());
@@ -54,13 +72,11 @@ bool Join(Draft& draft, const std::vector<NodeId>& slices) {
   std::vector<int64_t> sizes;
   for (int64_t start = 0; start < dims[axis]; start += size) sizes.push_back(std::min(size, dims[axis] - start));
   std::vector<TensorId> pieces(sizes.size());
-  Rank rank = draft.rank(slices.front());
   for (NodeId id : slices) {
     const int64_t start = IntsAttribute(draft.node(id), "starts")[0];
     const auto piece = static_cast<size_t>(start / size);
     if (start % size != 0 || pieces[piece].valid()) return false;
     pieces[piece] = draft.node(id).outputs[0];
-    rank = std::min(rank, draft.rank(id));
   }
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i].valid()) continue;
@@ -69,10 +85,61 @@ bool Join(Draft& draft, const std::vector<NodeId>& slices) {
     pieces[i] =
         draft.NewTensor(absl::StrCat(draft.tensor(x).name, " chunk ", i), draft.tensor(x).dtype, std::move(shape));
   }
-  Node split = MakeNode("split", {x}, std::move(pieces));
-  split.attributes["axis"] = axes[0];
-  split.attributes["sizes"] = std::move(sizes);
-  Replace(draft, slices, std::move(split), rank);
+  PutSplit(draft, slices, std::move(pieces), std::move(sizes));
+  return true;
+}
+
+bool IsOfOneAxis(const Node& slice) {
+  const std::vector<int64_t> steps = IntsAttribute(slice, "steps");
+  return slice.op == "slice" && IntsAttribute(slice, "axes").size() == 1 &&
+         std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
+}
+
+// The line of source that made the node: the last of its trace.
+std::string_view InnermostLine(const Node& node) {
+  const std::string_view trace = *node.source_trace;
+  const size_t end = trace.find_last_not_of(" \n");
+  const size_t begin = trace.rfind('\n', end);
+  return begin == std::string_view::npos ? std::string_view() : trace.substr(begin + 1, end - begin);
+}
+
+// The slices of each call of split that a source line shows, by what they read and the trace of the line.
+std::vector<std::vector<NodeId>> SplitsBySource(const Draft& draft) {
+  std::map<std::pair<TensorId, std::string_view>, std::vector<NodeId>> calls;
+  for (NodeId id : draft.InOrder()) {
+    const Node& node = draft.node(id);
+    if (node.source_trace == nullptr || !IsOfOneAxis(node)) continue;
+    const bool splits = InnermostLine(node).find("split(") != std::string_view::npos;
+    if (splits) calls[{node.inputs[0], *node.source_trace}].push_back(id);
+  }
+  std::vector<std::vector<NodeId>> slices;
+  for (auto& [key, call] : calls) slices.push_back(std::move(call));
+  return slices;
+}
+
+// Puts one split in the place of `slices` where they are all of one axis, each beginning where another ends.
+bool JoinSideBySide(Draft& draft, std::vector<NodeId> slices) {
+  const auto start_of = [&](NodeId id) { return IntsAttribute(draft.node(id), "starts")[0]; };
+  std::sort(slices.begin(), slices.end(), [&](NodeId a, NodeId b) { return start_of(a) < start_of(b); });
+  const Node& first = draft.node(slices.front());
+  const std::vector<int64_t> axes = IntsAttribute(first, "axes");
+  const Dims& whole = draft.tensor(first.inputs[0]).shape.dims;
+  if (axes[0] < 0 || axes[0] >= std::ssize(whole)) return false;
+  const auto axis = static_cast<size_t>(axes[0]);
+  std::vector<TensorId> pieces;
+  std::vector<int64_t> sizes;
+  int64_t end = 0;
+  for (NodeId id : slices) {
+    const TensorId piece = draft.node(id).outputs[0];
+    const Dims& dims = draft.tensor(piece).shape.dims;
+    const bool follows = start_of(id) == end && IntsAttribute(draft.node(id), "axes") == axes;
+    if (!follows || dims.size() != whole.size()) return false;
+    pieces.push_back(piece);
+    sizes.push_back(dims[axis]);
+    end += dims[axis];
+  }
+  if (slices.size() < 2 || end != whole[axis]) return false;
+  PutSplit(draft, slices, std::move(pieces), std::move(sizes));
   return true;
 }
 
@@ -87,7 +154,10 @@ int64_t FuseChunk(Lowering& lowering) {
     const NodeId slice = size.valid() ? draft.ProducerIf(node.outputs[0], "slice") : NodeId();
     if (slice.valid()) chunks[size].push_back(slice);
   }
-  return std::count_if(chunks.begin(), chunks.end(), [&](const auto& chunk) { return Join(draft, chunk.second); });
+  auto count =
+      std::count_if(chunks.begin(), chunks.end(), [&](const auto& chunk) { return Join(draft, chunk.second); });
+  for (std::vector<NodeId>& call : SplitsBySource(draft)) count += JoinSideBySide(draft, std::move(call)) ? 1 : 0;
+  return count;
 }
 
 }  // namespace onnx_mem

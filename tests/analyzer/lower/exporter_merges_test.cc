@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -159,6 +160,37 @@ TEST(Chunk, PiecesThatNothingReadsAreMadeToo) {
   EXPECT_NE(text.find("split(x) -> x chunk 0, x chunk 1, x chunk 2, y\n"), std::string::npos) << text;
 }
 
+// torch.split(x, [3, 5], 1) as dynamo's exporter writes it: slices whose source line shows the call.
+std::string SplitBySizes(const std::string& call, const std::string& second_begin = "3") {
+  return absl::StrReplaceAll(R"(
+    input x float32 2x8
+    const zero int64 1 = 0
+    const three int64 1 = 3
+    const begin int64 1 = BEGIN
+    const end int64 1 = 8
+    const axis int64 1 = 1
+    node_slice = Slice(x, zero, three, axis) -> a float32 2x3
+    @ pkg.torch.onnx.stack_trace File "net.py", line 22, in forward\n    CALL
+    node_slice_1 = Slice(x, begin, end, axis) -> b float32 2xSIZE
+    @ pkg.torch.onnx.stack_trace File "net.py", line 22, in forward\n    CALL
+    node_relu = Relu(a) -> y float32 2x3
+    node_relu_1 = Relu(b) -> z float32 2xSIZE
+    output y
+    output z
+  )",
+                             {{"BEGIN", second_begin}, {"SIZE", second_begin == "3" ? "5" : "4"}, {"CALL", call}});
+}
+
+TEST(Chunk, SlicesOfOneSplitCallAreOneSplit) {
+  const std::string text = LowerText(SplitBySizes("a, b = torch.split(x, self.sizes, 1)"), {}, "sizes");
+  EXPECT_NE(text.find("split(x) -> a, b sizes=[3 5]\n"), std::string::npos) << text;
+}
+
+TEST(Chunk, SlicesThatTheCodeWritesStay) {
+  EXPECT_EQ(LowerText(SplitBySizes("a, b = x[:, :3], x[:, 3:]")).find("split"), std::string::npos);
+  EXPECT_EQ(LowerText(SplitBySizes("a, b = split(x)", "4")).find("split("), std::string::npos) << "a column is left out";
+}
+
 TEST(Chunk, BoundsThatAnotherTensorGivesAreSlices) {
   EXPECT_EQ(LowerText(Chunk("other")).find("split"), std::string::npos);
 }
@@ -218,6 +250,39 @@ TEST(MergedExpressions, RunInModulesWithTheSameParameters) {
     output y
   )");
   EXPECT_NE(text.find("-> g in out [out]\n"), std::string::npos) << text;
+}
+
+// weight / dot(u, mv(weight, v)) with one step of the iteration, as dynamo's exporter writes it in training mode.
+constexpr const char* kSpectralNorm = R"(
+    input x float32 2x6
+    weight fc.parametrizations.weight.original float32 4x6
+    weight fc.parametrizations.weight.0._v float32 6
+    node_mv = MatMul(fc.parametrizations.weight.original, fc.parametrizations.weight.0._v) -> mv float32 4
+    node_norm = ReduceL2(mv) -> norm float32 1 {keepdims: 1}
+    node_u = Div(mv, norm) -> u float32 4
+    node_transpose = Transpose(fc.parametrizations.weight.original) -> wt float32 6x4 {perm: [1 0]}
+    node_mv_1 = MatMul(wt, u) -> v float32 6
+    node_mv_2 = MatMul(fc.parametrizations.weight.original, v) -> wv float32 4
+    node_dot = MatMul(u, wv) -> sigma float32 scalar
+    node_div = Div(fc.parametrizations.weight.original, sigma) -> w float32 4x6
+    node_t = Transpose(w) -> t float32 6x4 {perm: [1 0]}
+    node_linear = MatMul(x, t) -> y float32 2x4
+    output y
+)";
+
+TEST(SpectralNorm, ThePowerIterationHasNoHistory) {
+  const std::string text = LowerText(std::string(kSpectralNorm), {}, "requires_grad_none");
+  EXPECT_NE(text.find("-> mv requires_grad_none=1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("-> v requires_grad_none=1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("-> wv\n"), std::string::npos) << "the value that divides is differentiated\n" << text;
+  EXPECT_NE(text.find("-> w\n"), std::string::npos) << text;
+}
+
+TEST(SpectralNorm, ADivisionByWhatTheInputGivesStays) {
+  const std::string given = absl::StrReplaceAll(
+      kSpectralNorm, {{"MatMul(wt, u)", "MatMul(wt, x0)"}, {"input x ", "input x0 float32 4\n    input x "}});
+  const std::string text = LowerText(given, {}, "requires_grad_none");
+  EXPECT_EQ(text.find("requires_grad_none=1"), std::string::npos) << text;
 }
 
 }  // namespace
