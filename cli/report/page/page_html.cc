@@ -142,7 +142,7 @@ std::string CardsHtml(const RunSummary& run, const std::vector<Limit>& limits, c
                           line.part == "training" ? "Training" : "Inference", line.at_least ? " at least" : "",
                           line.size);
     if (!line.verdict.empty()) {
-      absl::StrAppendFormat(&html, "<p class=\"verdict %s\">%s</p>", line.within ? "yes" : "no",
+      absl::StrAppendFormat(&html, "<p class=\"verdict %s\">%s</p>", NameOf(line.answer),
                             HtmlText(line.verdict));
     }
     if (!line.interval.empty()) {

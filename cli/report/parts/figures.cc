@@ -108,6 +108,7 @@ std::string CellText(const Cell& cell, ColumnKind kind, ByteUnit unit) {
   if (const auto* words = std::get_if<CommandWords>(&cell)) return CommandText(*words);
   if (const auto* text = std::get_if<std::string>(&cell)) return kind == ColumnKind::kWord ? Words(*text) : *text;
   if (const auto* number = std::get_if<int64_t>(&cell)) {
+    if (kind == ColumnKind::kIndex) return WithThousands(*number + 1);
     if (*number == 0 && kind != ColumnKind::kStep) return "-";
     if (kind == ColumnKind::kBytes) return SizeIn(*number, unit);
     if (kind == ColumnKind::kTime) return ShortTime(*number);

@@ -20,6 +20,7 @@ enum class ColumnKind : uint8_t {
   kBytes,
   kTime,  // nanoseconds, on the screen "1.25 ms"
   kStep,     // a number that is not to be summed
+  kIndex,    // a position in a list, from 0; on the screen counted from 1
   kDecimal,  // a number with a unit of its own, which the title names
   kShape,
 };

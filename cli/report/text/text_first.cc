@@ -40,7 +40,7 @@ std::string AnswerRow(const AnswerLine& line, std::string_view verdict, size_t s
   }
   if (verdict.empty()) return text + '\n';
   text += taken + verdict_width <= screen.width ? "  " : "\n" + std::string(2 * kIndent, ' ');
-  return text + Painted(verdict, line.within ? Paint::kGreen : Paint::kRed, screen) + '\n';
+  return text + Painted(verdict, PaintOf(line.answer), screen) + '\n';
 }
 
 // The limit is named once, beside the part that answers.
@@ -52,7 +52,7 @@ std::string AnswerRows(const RunSummary& run, const std::vector<Limit>& limits, 
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string verdict = lines[i].verdict;
     if (i > 0 && limits.size() == 1) {
-      verdict = ShortVerdict(run.inference->device_bytes, limits.front(), screen.units);
+      verdict = ShortVerdict(*run.inference, limits.front(), screen.units);
     }
     text += AnswerRow(lines[i], verdict, size_width, screen);
   }
