@@ -152,6 +152,7 @@ std::string AssumptionNamed(const Report& report, std::string_view name) {
 DeviceWords WordsOfDevice(const Report& report) {
   DeviceWords words{"on the GPU", "as nvidia-smi shows it", "allocator, CUDA context",
                     "by card, driver and what the file leaves open"};
+  if (report.model.source == "record") words.open = "by card and driver";  // nothing is left open
   if (AssumptionNamed(report, "for") != "onnxruntime") return words;
   words.rest = "arena, CUDA context";
   words.open = "by card, driver and the workspace that convolutions take";

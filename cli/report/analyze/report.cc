@@ -175,6 +175,7 @@ Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, c
                    const Analysis& analysis) {
   Report report;
   report.command = request.command;
+  report.file = request.file;
   report.model = SummarizeModel(analysis);
   report.bound_dims = analysis.info.bound_dims;
   report.assumptions = analysis.assumptions;

@@ -104,6 +104,8 @@ std::string CommandText(const CommandWords& words) {
   return text;
 }
 
+std::string Others(int64_t count) { return absl::StrFormat("%d other%s", count, count == 1 ? "" : "s"); }
+
 std::string CellText(const Cell& cell, ColumnKind kind, ByteUnit unit) {
   if (const auto* words = std::get_if<CommandWords>(&cell)) return CommandText(*words);
   if (const auto* text = std::get_if<std::string>(&cell)) return kind == ColumnKind::kWord ? Words(*text) : *text;
@@ -114,7 +116,9 @@ std::string CellText(const Cell& cell, ColumnKind kind, ByteUnit unit) {
     if (kind == ColumnKind::kTime) return ShortTime(*number);
     return kind == ColumnKind::kWork ? ShortCount(*number) : WithThousands(*number);
   }
-  if (const auto* decimal = std::get_if<double>(&cell)) return absl::StrFormat("%.4g", *decimal);
+  if (const auto* decimal = std::get_if<double>(&cell)) {
+    return kind == ColumnKind::kShare ? absl::StrFormat("%+.1f %%", 100 * *decimal) : absl::StrFormat("%.4g", *decimal);
+  }
   if (const auto* shape = std::get_if<Shape>(&cell)) return ToString(*shape);
   return "-";
 }

@@ -208,7 +208,7 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   std::string text = AssumptionsText(told);
   const PartSummary& main = MainPart(report.runs.front());
   if (main.device_low_bytes < main.device_high_bytes) {
-    text += absl::StrFormat("%sIn brackets: %s.", text.empty() ? "" : " ", WordsOfDevice(report).open);
+    text += absl::StrFormat("%sIn brackets: where it may lie, %s.", text.empty() ? "" : " ", WordsOfDevice(report).open);
   }
   text += absl::StrFormat("%sMore%s: -v", text.empty() ? "" : " ",
                           notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out,

@@ -103,7 +103,7 @@ std::string ListText(const Table& table, const Report& report, const Screen& scr
     // The name and the numbers that the list is about stay whatever the width.
     const bool optional = !columns.empty() && c != table.rank_column;
     columns.push_back(c);
-    const bool number = IsSummed(kind) || kind == ColumnKind::kDecimal ||
+    const bool number = IsSummed(kind) || kind == ColumnKind::kDecimal || kind == ColumnKind::kShare ||
                         kind == ColumnKind::kStep || kind == ColumnKind::kIndex;
     text_table.columns.push_back({.right = number, .shrinks = kind == ColumnKind::kText, .optional = optional});
     text_table.rows.front().push_back(table.columns[c].title);
@@ -116,7 +116,7 @@ std::string ListText(const Table& table, const Report& report, const Screen& scr
   for (size_t row : shown) add(table.rows[row]);
   const auto others = static_cast<int64_t>(table.rows.size() - shown.size()) + table.omitted_rows;
   if (others > 0 && table.has_total) {
-    add(SumOf(table, HiddenRows(table, shown), absl::StrFormat("(%d others)", others)));
+    add(SumOf(table, HiddenRows(table, shown), "(" + Others(others) + ")"));
   }
   if (table.has_total) add(SumOf(table, std::nullopt, "total"));
   std::string text = absl::StrFormat("%s%s\n", std::string(kIndent, ' '), Painted(table.title, Paint::kBold, screen));
