@@ -34,12 +34,13 @@ std::string AnswerRow(const AnswerLine& line, std::string_view verdict, size_t s
   text += Painted(PadLeft(line.size, size_width), Paint::kBold, screen);
   const std::string interval = line.interval.empty() ? "" : absl::StrFormat("  (%s)", line.interval);
   const size_t verdict_width = verdict.empty() ? 0 : verdict.size() + 2;
-  if (taken + interval.size() + verdict_width <= screen.width) {
+  const bool beside = taken + verdict_width <= screen.width;  // else the verdict has a line of its own
+  if (taken + interval.size() + (beside ? verdict_width : 0) <= screen.width) {
     text += interval;
     taken += interval.size();
   }
   if (verdict.empty()) return text + '\n';
-  text += taken + verdict_width <= screen.width ? "  " : "\n" + std::string(2 * kIndent, ' ');
+  text += beside ? "  " : "\n" + std::string(2 * kIndent, ' ');
   return text + Painted(verdict, PaintOf(line.answer), screen) + '\n';
 }
 
