@@ -117,6 +117,7 @@ OptionWords WordsOf(const Workload& workload) {
   words.Number("--accumulate", workload.accumulate, unless.accumulate);
   words.Text("--loss", workload.loss, unless.loss);
   words.Texts("--freeze", workload.freeze);
+  words.Texts("--lora", workload.lora);
   words.Texts("--requires-grad", workload.requires_grad);
   words.Texts("--hold", workload.hold);
   words.Texts("--checkpointed", workload.checkpointed);
@@ -126,6 +127,9 @@ OptionWords WordsOf(const Workload& workload) {
   words.Text("--dropout", workload.dropout, unless.dropout);
   words.Text("--tied", workload.tied, unless.tied);
   words.Texts("--no-rewrite", workload.no_rewrite);
+  words.Text("--for", workload.runtime, unless.runtime);
+  words.Text("--device", workload.device, unless.device);
+  words.Number("--sessions", workload.sessions, unless.sessions);
   words.Text("--allocator", workload.allocator, unless.allocator);
   words.Text("--gpu", workload.gpu, unless.gpu);
   words.Bytes("--gpu-memory", workload.gpu_memory_bytes);
@@ -151,6 +155,8 @@ OptionWords WordsOf(const PlanOptions& plan) {
   words.Text("--cost-in", plan.cost_in, unless.cost_in);
   words.Percent("--max-slowdown", plan.max_slowdown);
   words.Flag("--max-batch", plan.max_batch);
+  words.Flag("--offload", plan.offload);
+  words.Bytes("--host-memory", plan.host_memory_bytes);
   words.Seconds("--time-limit", plan.time_limit_s, unless.time_limit_s);
   words.Number("--iterations", plan.iterations, unless.iterations);
   return words.Take();
@@ -166,6 +172,7 @@ absl::StatusOr<onnx_mem::Options> OptionsOf(std::string_view command, CommandSet
     for (const auto& [name, value] : list) RETURN_IF_ERROR(ApplyWord(command, bit, name, value, options));
   }
   RETURN_IF_ERROR(ApplySegments(bit, workload.segments, options));
+  SettleRuntime(options);
   RETURN_IF_ERROR(CheckTogether(options));
   return options;
 }

@@ -11,6 +11,7 @@ import {makeTreemap} from "./treemap.mjs";
 function makeView(data) {
   const view = {
     categories: data.categories, run: data.runs[0],
+    base: null,   // the run that this one is compared with
     basePeak: 0,  // a line to compare with, and what it is
     baseWords: data.plans.length > 0 ? "peak without a plan " : "peak of the base ",
     from: 0, to: 1,              // the steps that are shown
@@ -58,6 +59,7 @@ function makeView(data) {
   };
   view.setRun = (run, basePeak = 0) => {
     view.run = run;
+    view.base = data.plans.length === 0 && run.base !== null ? data.runs[run.base] : null;
     view.basePeak = basePeak;
     view.from = 0;
     view.to = run.steps.count;

@@ -20,6 +20,28 @@ function measures(view) {
   ];
 }
 
+// Bytes alive at the peak of `run`, by module.
+function peakByModule(run) {
+  const b = run.buffers;
+  const sums = new Map();
+  for (let i = 0; i < b.count; ++i) {
+    if (b.begin[i] > run.peakStep || run.peakStep >= b.end[i]) continue;
+    const module = run.strings[b.module[i]];
+    sums.set(module, (sums.get(module) || 0) + b.bytes[i]);
+  }
+  return sums;
+}
+
+// What grew and what shrank at the peak, module by module: a box's area is the change without its sign, its kind is
+// GREW or SHRANK by what most of it did.
+export const GREW = 0, SHRANK = 1;
+export function changeTree(base, run) {
+  const before = peakByModule(base), after = peakByModule(run);
+  const modules = [...new Set([...before.keys(), ...after.keys()])];
+  const changes = modules.map((module) => (after.get(module) || 0) - (before.get(module) || 0));
+  return moduleTree(modules, changes.map(Math.abs), changes.map((change) => (change > 0 ? GREW : SHRANK)));
+}
+
 // The tree of modules with the bytes that count.
 function treeOf(view, counts) {
   const b = view.run.buffers;
@@ -53,9 +75,12 @@ export function makeTreemap(view) {
   const addBoxes = (boxes, node, place, total, depth) => {
     if (place.w < 3 || place.h < 3) return;
     const opens = node.children.length > 0;
-    const words = node.name + ": " + formatBytes(node.value) + ", " + formatShare(node.value, total);
+    const changed = measure === "change";
+    const words = node.name + ": " + formatBytes(node.value) +
+                  (changed ? (node.kind === GREW ? " more" : " less") : ", " + formatShare(node.value, total));
+    const colour = changed ? (node.kind === GREW ? "grew" : "shrank") : "c" + node.kind;
     const made = element(opens ? "button" : "div", {
-      class: "box c" + node.kind, title: (node.path || node.name) + "\n" + words,
+      class: "box " + colour, title: (node.path || node.name) + "\n" + words,
       type: opens ? "button" : null, tabindex: opens ? (depth === 0 ? "0" : "-1") : null,
       "aria-label": words + (opens ? ". Open" : ""), "data-depth": String(Math.min(depth, 3)), onclick: () => {
         if (!opens) return;
@@ -88,8 +113,11 @@ export function makeTreemap(view) {
     const width = parent.clientWidth;
     const choices = measures(view);
     const has = choices.filter(([, , counts]) => view.run.buffers.bytes.some((bytes, i) => bytes > 0 && counts(i)));
-    if (!has.some(([key]) => key === measure)) measure = "peak";
-    const root = treeOf(view, choices.find(([key]) => key === measure)[2]);
+    if (measure !== "change" && !has.some(([key]) => key === measure)) measure = "peak";
+    if (view.base !== null) has.push(["change", "change at the peak"]);
+    if (measure === "change" && view.base === null) measure = "peak";
+    const root = measure === "change" ? changeTree(view.base, view.run)
+                                      : treeOf(view, choices.find(([key]) => key === measure)[2]);
     const at = nodeAt(root, path);
     path = at.path;
     const crumbs = element("nav", {class: "crumbs", "aria-label": "Modules"});

@@ -9,11 +9,13 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/devices/csv_line.h"
 #include "analyzer/devices/gpu_data.h"
@@ -225,6 +227,24 @@ absl::StatusOr<Gpu> FindGpu(std::string_view name) {
                                      [&](const Gpu* gpu) { return gpu->memory_mib == matches[0]->memory_mib; });
   if (!same_size) return AmbiguousGpu(name, matches);
   return *matches[0];
+}
+
+std::vector<std::string> GpuWords() {
+  std::vector<std::string> words;
+  absl::flat_hash_set<std::string> seen;
+  const auto add = [&](const std::string& name) {
+    if (!seen.insert(Normalized(name)).second || !FindGpu(name).ok()) return;
+    std::string_view spelled = name;  // as it is typed: without its maker and line
+    for (std::string_view prefix : {"NVIDIA ", "GeForce ", "Tesla "}) {
+      if (spelled.starts_with(prefix)) spelled.remove_prefix(prefix.size());
+    }
+    words.push_back(absl::StrReplaceAll(std::string(spelled), {{" ", "-"}}));
+  };
+  for (const Gpu& gpu : Gpus()) {
+    add(gpu.name);
+    for (const std::string& alias : gpu.aliases) add(alias);
+  }
+  return words;
 }
 
 absl::StatusOr<std::vector<Gpu>> GpusWith(std::string_view words) {

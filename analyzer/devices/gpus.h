@@ -55,6 +55,10 @@ absl::Status CheckUsersGpus();
 // where cards of different size share the name; those of CheckUsersGpus.
 absl::StatusOr<Gpu> FindGpu(std::string_view name);
 
+// What to type for each card: its name and other names without spaces, each spelling once ("RTX-4090"). FindGpu takes
+// them all.
+std::vector<std::string> GpuWords();
+
 // The cards whose name, or another name of theirs, has `words` in it: "4090" finds the desktop's and the laptop's.
 // Errors: unknown-gpu with suggestions where there is none; those of CheckUsersGpus.
 absl::StatusOr<std::vector<Gpu>> GpusWith(std::string_view words);

@@ -18,6 +18,7 @@
 #include "cli/answers/unmatched.h"
 #include "cli/report/analyze/present.h"
 #include "cli/report/analyze/report.h"
+#include "cli/report/parts/formats.h"
 
 namespace onnx_mem {
 namespace {
@@ -212,10 +213,23 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   request.limits = limits;
   request.clock = &clock;
   request.figures_alone = bytes_alone;
+  request.file = file;
+  if (advise) {
+    answer.savings = [file, workload, options, card = FindGpu(local ? local->gpu.name : options.gpu),
+                      known = std::shared_ptr<const TrainingParts>(sweep.first->parts),
+                      told = std::make_shared<std::optional<Table>>()] {
+      if (!*told) *told = SavingsOf(*file, workload, options, card.ok() ? &*card : nullptr, known);
+      return **told;
+    };
+  }
   if (!options.exports.empty()) {
     request.every_table = true;
     request.top = 0;
     Report report = BuildReport(request, sweep.runs, sweep.beyond, *sweep.first);
+    const bool advised = std::any_of(options.exports.begin(), options.exports.end(), [](const Export& written) {
+      return FormatNamed(written.format)->advises;
+    });
+    if (advised && answer.savings) std::get<AnalyzePart>(report.part).savings = answer.savings();
     if (workload.addresses) std::get<AnalyzePart>(report.part).analysis = sweep.first;
     RETURN_IF_ERROR(WriteExports(report, options));
   }
@@ -225,11 +239,6 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   answer.report = BuildReport(request, std::move(sweep.runs), sweep.beyond, *sweep.first);
   if (drawn && workload.addresses) std::get<AnalyzePart>(answer.report.part).analysis = sweep.first;
   answer.yes = WithinLimits(answer.report.runs, limits);
-  if (!advise) return answer;
-  answer.savings = [file, workload, options, card = FindGpu(local ? local->gpu.name : options.gpu),
-                    known = std::shared_ptr<const TrainingParts>(sweep.first->parts)] {
-    return SavingsOf(*file, workload, options, card.ok() ? &*card : nullptr, known);
-  };
   return answer;
 }
 

@@ -60,10 +60,9 @@ Match MatchBlocks(const RunFigures& figures, const Snapshot& snapshot) {
   return match;
 }
 
-std::string RelativeError(int64_t predicted, int64_t measured) {
-  if (measured == 0) return "";
-  return absl::StrFormat("%+.1f %%",
-                         100.0 * static_cast<double>(predicted - measured) / static_cast<double>(measured));
+Cell RelativeError(int64_t predicted, int64_t measured) {
+  if (measured == 0) return {};
+  return static_cast<double>(predicted - measured) / static_cast<double>(measured);
 }
 
 Table FiguresTable(const RunFigures& figures, const std::optional<Snapshot>& snapshot,
@@ -74,7 +73,7 @@ Table FiguresTable(const RunFigures& figures, const std::optional<Snapshot>& sna
                {"predicted_bytes", "predicted", ColumnKind::kBytes},
                {"measured_bytes", "measured", ColumnKind::kBytes},
                {"difference_bytes", "difference", ColumnKind::kBytes, Show::kData},
-               {"error", "error"},
+               {"error", "error", ColumnKind::kShare},
                {"source", "measured by"}},
               {},
               1};

@@ -165,6 +165,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
 
   ReportRequest report_request;
   report_request.command = "plan";
+  report_request.file = file;
   report_request.top = options.top;
   report_request.verbose = options.verbose;
   Report report = BuildReport(report_request, {Summarize(baseline)}, {}, baseline);

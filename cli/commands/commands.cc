@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "analyzer/devices/gpus.h"
 #include "cli/report/analyze/present.h"
 
 namespace onnx_mem {
@@ -16,22 +17,24 @@ constexpr auto kRows = std::to_array<CommandRow>({
      "alexnet.onnx resnet.onnx --by layer|side by side\n"
      "resnet.onnx -b 64 -o report.json|the whole report\n"
      "resnet.onnx -b 64 --budget 8GiB -q|in CI: exit 1 if over\n",
-     kAnalyzeCommand, RunAnalyze},
+     kAnalyzeCommand, "onnx json", nullptr, RunAnalyze},
     {"compare", "A B [C...]", 1, 16, "signed difference: models, or batches of one",
      "compare fp32.onnx fp16.onnx -b 64|what changed, signed\n"
      "compare old.json new.onnx --max-increase 2%|in CI: may a peak grow?\n",
-     kCompareCommand, RunCompare},
+     kCompareCommand, "onnx json pickle", nullptr, RunCompare},
     {"check", "MODEL", 1, 1, "what was understood of a file, what had to be assumed",
-     "check resnet.onnx|what was assumed?\n", kCheckCommand, RunCheck},
+     "check resnet.onnx|what was assumed?\n", kCheckCommand, "onnx", nullptr, RunCheck},
     {"plan", "MODEL", 0, 1, "what to run again in training so that it fits a budget",
-     "plan resnet.onnx -b 64 --budget 4GiB|checkpoints that fit it\n", kPlanCommand, RunPlan},
+     "plan resnet.onnx -b 64 --budget 4GiB|checkpoints that fit it\n", kPlanCommand, "onnx", nullptr, RunPlan},
     {"fit", "MODEL", 1, 1, "the largest batch that fits a card; what makes a batch fit",
      "fit gpt2.onnx --gpu \"RTX 4090\"|largest batch that fits\n"
      "fit resnet.onnx -b 256 --gpu T4|what would make it fit?\n",
-     kFitCommand, RunFit},
+     kFitCommand, "onnx", nullptr, RunFit},
     {"gpus", "[NAME|local]", 0, 8, "the cards that --gpu knows, or those of a name; local: those in this machine", "",
-     kGpusCommand, RunGpus},
-    {"completion", "bash|zsh|fish", 1, 1, "print the completions for a shell", "", kCompletionCommand, RunCompletion},
+     kGpusCommand, "", GpuWords, RunGpus},
+    {"completion", "bash|zsh|fish", 1, 1, "print the completions for a shell", "", kCompletionCommand, "",
+     CompletedShells, RunCompletion},
+    {"man", "", 0, 0, "print the manual page: onnx-mem man | man -l -", "", kManCommand, "", nullptr, RunMan},
 });
 
 }  // namespace

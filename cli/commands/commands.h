@@ -34,6 +34,8 @@ struct CommandRow {
   std::string_view summary;
   std::string_view examples;  // lines "arguments|what it is for"
   CommandSet bit;
+  std::string_view files;                  // extensions of the files that its operands are: "onnx json", or ""
+  std::vector<std::string> (*words)();     // what else they can be, for completions; or nullptr
   absl::StatusOr<Answer> (*run)(const Options& options);
 };
 
@@ -49,6 +51,10 @@ absl::StatusOr<Answer> RunCheck(const Options& options);
 absl::StatusOr<Answer> RunPlan(const Options& options);
 absl::StatusOr<Answer> RunGpus(const Options& options);
 absl::StatusOr<Answer> RunCompletion(const Options& options);
+absl::StatusOr<Answer> RunMan(const Options& options);
+
+// The shells that RunCompletion has a script for.
+std::vector<std::string> CompletedShells();
 
 }  // namespace onnx_mem
 

@@ -1,5 +1,5 @@
-// onnx-mem completion SHELL: a script that completes commands, options and their choices, made from the tables, so
-// that it never falls behind them.
+// onnx-mem completion SHELL: a script that completes commands, models, options and their values, made from the tables,
+// so that it never falls behind them.
 //
 //   source <(onnx-mem completion bash)
 #include <array>
@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "analyzer/graph/suggest.h"
 #include "cli/commands/commands.h"
 #include "cli/options/option_table.h"
@@ -23,8 +24,22 @@ std::string NamesOf(const OptionRow& row, std::string_view separator) {
   return names.append(row.long_name);
 }
 
+// Of the options that `command` takes.
+std::string OptionNames(const CommandRow& command) {
+  std::string names;
+  for (const OptionRow& row : OptionRows()) {
+    if ((row.commands & command.bit) == 0) continue;
+    absl::StrAppendFormat(&names, "%s%s", names.empty() ? "" : " ", NamesOf(row, " "));
+  }
+  return names;
+}
+
 std::string CommandNames() {
   return absl::StrJoin(CommandRows(), " ", [](std::string* text, const CommandRow& row) { text->append(row.name); });
+}
+
+std::string WordsFor(const CommandRow& command) {
+  return command.words == nullptr ? "" : absl::StrJoin(command.words(), " ");
 }
 
 // Text inside single quotes of any of the shells.
@@ -40,33 +55,51 @@ std::string Quoted(std::string_view text) {
   return quoted;
 }
 
+// Files of some extensions, and folders on the way to them; a name may have spaces in it.
+constexpr std::string_view kBashFunctions = R"(_onnx_mem_files() {
+  local word="$1" extension IFS=$'\n'
+  shift
+  COMPREPLY=($(compgen -d -- "$word"; for extension in "$@"; do compgen -f -X "!*.$extension" -- "$word"; done))
+}
+)";
+
 std::string Bash() {
-  std::string text =
+  std::string text(kBashFunctions);
+  text +=
       "_onnx_mem() {\n"
       "  local word=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
       "  case \"$previous\" in\n";
-  std::string names;
   for (const OptionRow& row : OptionRows()) {
-    absl::StrAppendFormat(&names, "%s%s", names.empty() ? "" : " ", NamesOf(row, " "));
     if (row.value.empty()) continue;
-    const std::string words = absl::StrJoin(ChoicesOf(row), " ");
-    const std::string action = TakesFile(row)  ? "COMPREPLY=($(compgen -f -- \"$word\"))"
+    const std::string words = absl::StrJoin(OfferedFor(row), " ");
+    const std::string action = TakesFile(row)  ? "local IFS=$'\\n'; COMPREPLY=($(compgen -f -- \"$word\"))"
                                : words.empty() ? "COMPREPLY=()"
                                                : absl::StrFormat("COMPREPLY=($(compgen -W '%s' -- \"$word\"))", words);
     absl::StrAppendFormat(&text, "    %s) %s; return;;\n", NamesOf(row, "|"), action);
   }
+  text += "  esac\n  local options words files\n  case \"${COMP_WORDS[1]}\" in\n";
+  const CommandRow& usual = CommandRows().front();
+  for (const CommandRow& row : CommandRows()) {
+    if (row.bit == usual.bit) continue;
+    absl::StrAppendFormat(&text, "    %s) options='%s' words='%s' files='%s';;\n", row.name, OptionNames(row),
+                          WordsFor(row), row.files);
+  }
   absl::StrAppendFormat(&text,
-                        "    completion) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$word\")); return;;\n"
+                        "    *) options='%s' words='' files='%s';;\n"
                         "  esac\n"
                         "  if [[ $word == -* ]]; then\n"
-                        "    COMPREPLY=($(compgen -W '%s' -- \"$word\"))\n"
+                        "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+                        "  elif (( COMP_CWORD == 1 )); then\n"
+                        "    _onnx_mem_files \"$word\" %s\n"
+                        "    COMPREPLY+=($(compgen -W '%s' -- \"$word\"))\n"
+                        "  elif [[ -n $words ]]; then\n"
+                        "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
                         "  else\n"
-                        "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
-                        "    if (( COMP_CWORD == 1 )); then COMPREPLY+=($(compgen -W '%s' -- \"$word\")); fi\n"
+                        "    _onnx_mem_files \"$word\" $files\n"
                         "  fi\n"
                         "}\n"
                         "complete -o filenames -F _onnx_mem onnx-mem\n",
-                        names, CommandNames());
+                        OptionNames(usual), usual.files, usual.files, CommandNames());
   return text;
 }
 
@@ -80,13 +113,24 @@ std::string ZshText(std::string_view text) {
   return Quoted(escaped);
 }
 
+// "_files -g '*.(onnx|json)'".
+std::string ZshFiles(std::string_view files) {
+  return absl::StrFormat("_files -g \"*.(%s)\"", absl::StrReplaceAll(std::string(files), {{" ", "|"}}));
+}
+
 std::string Zsh() {
-  std::string text = "#compdef onnx-mem\n_onnx_mem() {\n  _arguments -s -S \\\n";
+  std::string text = "#compdef onnx-mem\n_onnx_mem_operand() {\n  case \"$words[2]\" in\n";
+  for (const CommandRow& row : CommandRows()) {
+    if (row.words != nullptr) absl::StrAppendFormat(&text, "    %s) compadd -- %s;;\n", row.name, WordsFor(row));
+    if (!row.files.empty()) absl::StrAppendFormat(&text, "    %s) %s;;\n", row.name, ZshFiles(row.files));
+  }
+  absl::StrAppendFormat(&text, "    *) %s;;\n  esac\n}\n_onnx_mem() {\n  _arguments -s -S \\\n",
+                        ZshFiles(CommandRows().front().files));
   for (const OptionRow& row : OptionRows()) {
     std::string value;
     if (!row.value.empty()) {
       const std::string action =
-          TakesFile(row) ? "_files" : absl::StrFormat("(%s)", absl::StrJoin(ChoicesOf(row), " "));
+          TakesFile(row) ? "_files" : absl::StrFormat("(%s)", absl::StrJoin(OfferedFor(row), " "));
       value = absl::StrFormat(":%s:%s", ZshText(row.value), action == "()" ? " " : action);
     }
     for (std::string_view name : {row.short_name, row.long_name}) {
@@ -96,12 +140,18 @@ std::string Zsh() {
   }
   absl::StrAppendFormat(
       &text,
-      "    '1:model or command:{_alternative \"commands:command:(%s)\" \"files:model:_files\"}' \\\n"
-      "    '*:file:_files'\n"
+      "    '1:model or command:{_alternative \"commands:command:(%s)\" \"files:model:_onnx_mem_operand\"}' \\\n"
+      "    '*:operand:_onnx_mem_operand'\n"
       "}\n"
       "if [ \"$funcstack[1]\" = _onnx_mem ]; then _onnx_mem \"$@\"; else compdef _onnx_mem onnx-mem; fi\n",
       CommandNames());
   return text;
+}
+
+// "(__fish_complete_suffix .onnx; __fish_complete_suffix .json)".
+std::string FishFiles(std::string_view files) {
+  return absl::StrFormat("(__fish_complete_suffix .%s)",
+                         absl::StrReplaceAll(std::string(files), {{" ", "; __fish_complete_suffix ."}}));
 }
 
 std::string Fish() {
@@ -110,17 +160,25 @@ std::string Fish() {
     absl::StrAppendFormat(&text, "complete -c onnx-mem -n __fish_use_subcommand -a %s -d '%s'\n", row.name,
                           Quoted(row.summary));
   }
+  absl::StrAppendFormat(&text, "complete -c onnx-mem -n __fish_use_subcommand -k -x -a '%s'\n",
+                        FishFiles(CommandRows().front().files));
+  for (const CommandRow& row : CommandRows()) {
+    const std::string operands = row.words != nullptr ? WordsFor(row) : row.files.empty() ? "" : FishFiles(row.files);
+    if (operands.empty()) continue;
+    absl::StrAppendFormat(&text, "complete -c onnx-mem -n '__fish_seen_subcommand_from %s' -k -x -a '%s'\n", row.name,
+                          operands);
+  }
   for (const OptionRow& row : OptionRows()) {
     text += "complete -c onnx-mem";
     if (!row.short_name.empty()) absl::StrAppendFormat(&text, " -s %s", row.short_name.substr(1));
     if (!row.long_name.empty()) absl::StrAppendFormat(&text, " -l %s", row.long_name.substr(2));
     if (!row.value.empty()) text += TakesFile(row) ? " -r -F" : " -x";
-    if (const auto choices = ChoicesOf(row); !choices.empty()) {
-      absl::StrAppendFormat(&text, " -a '%s'", absl::StrJoin(choices, " "));
+    if (const auto words = OfferedFor(row); !words.empty()) {
+      absl::StrAppendFormat(&text, " -a '%s'", absl::StrJoin(words, " "));
     }
     absl::StrAppendFormat(&text, " -d '%s'\n", Quoted(row.help));
   }
-  return text + "complete -c onnx-mem -n '__fish_seen_subcommand_from completion' -x -a 'bash zsh fish'\n";
+  return text;
 }
 
 struct ShellRow {
@@ -131,13 +189,17 @@ constexpr auto kShells = std::to_array<ShellRow>({{"bash", Bash}, {"zsh", Zsh}, 
 
 }  // namespace
 
-absl::StatusOr<Answer> RunCompletion(const Options& options) {
+std::vector<std::string> CompletedShells() {
   std::vector<std::string> names;
+  for (const ShellRow& shell : kShells) names.emplace_back(shell.name);
+  return names;
+}
+
+absl::StatusOr<Answer> RunCompletion(const Options& options) {
   for (const ShellRow& shell : kShells) {
     if (SameWord(shell.name, options.operands.front())) return Answer{shell.script(), {}, ExitCode::kYes};
-    names.emplace_back(shell.name);
   }
-  return UnknownChoice(options.operands.front(), names);
+  return UnknownChoice(options.operands.front(), CompletedShells());
 }
 
 }  // namespace onnx_mem

@@ -36,7 +36,7 @@ Table GpuTable(const std::vector<Gpu>& gpus) {
                {"vendor", "vendor"},
                {"architecture", "architecture"},
                {"compute_capability", "compute capability", ColumnKind::kText, Show::kData},
-               {"sold_gb", "sold", ColumnKind::kStep},
+               {"sold_gb", "sold GB", ColumnKind::kStep},
                {"memory_bytes", "nvidia-smi", ColumnKind::kBytes},
                {"usable_bytes", "usable", ColumnKind::kBytes},
                {"bandwidth_gbps", "GB/s", ColumnKind::kDecimal},

@@ -1,6 +1,7 @@
 #include "cli/commands/help.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -10,7 +11,6 @@
 namespace onnx_mem {
 namespace {
 
-constexpr std::string_view kPurpose = "Predict the memory an ONNX model needs, before you run it.";
 constexpr size_t kHelpWidth = 80;  // of a terminal as it opens
 constexpr size_t kLabelWidth = 34;
 
@@ -51,12 +51,12 @@ std::string Examples(std::string_view lines) {
   return text;
 }
 
+}  // namespace
+
 std::string Usage(const CommandRow& command) {
   const std::string name = command.bit == kAnalyzeCommand ? "" : std::string(command.name) + " ";
   return absl::StrFormat("onnx-mem %s%s%s[options]", name, command.operands, command.operands.empty() ? "" : " ");
 }
-
-}  // namespace
 
 std::string ShortHelp() {
   std::string others;
@@ -104,11 +104,22 @@ std::string VersionText() {
                          ONNX_MEM_PROTOBUF_VERSION, ONNX_MEM_COMPILER, ONNX_MEM_COMPILER_VERSION);
 }
 
+absl::Span<const ExitCodeRow> ExitCodeRows() {
+  static constexpr auto kRows = std::to_array<ExitCodeRow>({
+      {ExitCode::kYes, "done; the answer is yes, or there was no question"},
+      {ExitCode::kNo, "done; the answer is no: over budget, does not fit, regression, infeasible"},
+      {ExitCode::kCannot, "could not do it: usage, file, model; the [code] in the message tells which"},
+      {ExitCode::kBug, "a bug of onnx-mem"},
+  });
+  return kRows;
+}
+
 std::string ExitCodesHelp() {
-  return "  0  done; the answer is yes, or there was no question\n"
-         "  1  done; the answer is no: over budget, does not fit, regression, infeasible\n"
-         "  2  could not do it: usage, file, model; the [code] in the message tells which\n"
-         " 70  a bug of onnx-mem\n";
+  std::string text;
+  for (const ExitCodeRow& row : ExitCodeRows()) {
+    absl::StrAppendFormat(&text, "%3d  %s\n", static_cast<int>(row.code), row.meaning);
+  }
+  return text;
 }
 
 }  // namespace onnx_mem

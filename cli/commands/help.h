@@ -1,4 +1,4 @@
-// The texts of -h, --help, --version and --help-exit-codes, made from the tables of options and commands.
+// The texts of -h, --help, --version, --help-exit-codes and of the manual page, made from the tables of options and commands.
 #ifndef ONNX_MEM_CLI_COMMANDS_HELP_H_
 #define ONNX_MEM_CLI_COMMANDS_HELP_H_
 
@@ -9,6 +9,7 @@
 
 namespace onnx_mem {
 
+inline constexpr std::string_view kPurpose = "Predict the memory an ONNX model needs, before you run it.";
 inline constexpr std::string_view kVersion = ONNX_MEM_VERSION;
 
 // What the program is for, by example; at most 24 lines.
@@ -17,8 +18,20 @@ std::string ShortHelp();
 // Usage and every option of `command`.
 std::string LongHelp(const CommandRow& command);
 
+// "onnx-mem compare A B [C...] [options]".
+std::string Usage(const CommandRow& command);
+
+struct ExitCodeRow {
+  ExitCode code;
+  std::string_view meaning;
+};
+absl::Span<const ExitCodeRow> ExitCodeRows();
+
 std::string VersionText();
 std::string ExitCodesHelp();
+
+// The manual page in roff, with the man macros.
+std::string ManPage();
 
 }  // namespace onnx_mem
 

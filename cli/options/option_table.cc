@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/allocators/allocator.h"
+#include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
 #include "cli/options/option_values.h"
@@ -57,7 +58,8 @@ constexpr auto kBys = std::to_array<Choice<By>>({{"layer", By::kLayer, "layers m
                                                  {"op", By::kOp, "ops operator operators"},
                                                  {"tensor", By::kTensor, "tensors"},
                                                  {"shape", By::kShape, "shapes"},
-                                                 {"category", By::kCategory, "categories"}});
+                                                 {"category", By::kCategory, "categories"},
+                                                 {"step", By::kStep, "steps timeline"}});
 constexpr auto kEmitted =
     std::to_array<Choice<std::string_view>>({{"pytorch", "pytorch", "torch python"}, {"json", "json"}});
 constexpr auto kMethods = std::to_array<Choice<std::string_view>>({{"auto", "auto"},
@@ -261,6 +263,12 @@ std::vector<std::string> AllocatorNames() {
   return names;
 }
 
+std::vector<std::string> CardWords() {
+  std::vector<std::string> words = GpuWords();
+  words.emplace_back("local");
+  return words;
+}
+
 absl::Status ApplyAllocator(std::string_view text, Options& options) {
   std::vector<std::string> others;
   for (const AllocatorRow& row : Allocators()) {
@@ -369,7 +377,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
      "stop each method after so many iterations, for the same plan on any machine; 0: no limit (0)", ApplyIterations},
 
     {"", "--optimizer", "NAME", OptionGroup::kFramework, kSteps,
-     "none, sgd, momentum, adam, adamw ..., or a number: bytes of state per parameter (adam)", ApplyOptimizer},
+     "none, sgd, momentum, adam, adamw ..., or a number: bytes of state per parameter (adam)", ApplyOptimizer, false,
+     nullptr, OptimizerNames},
     {"", "--optimizer-impl", "foreach|for-loop|fused", OptionGroup::kFramework, kSteps,
      "its step: all parameters in lists, one after another, or fused without temporaries (foreach)",
      [](std::string_view text, Options& options) {
@@ -436,7 +445,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
 
     {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand,
      "a card, \"RTX 4090\", or local: does it fit? (onnx-mem gpus)",
-     ApplyGpu, true},
+     ApplyGpu, true, nullptr, CardWords},
     {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand,
      "memory of a card that is not in the table",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.gpu_memory_bytes); }},
@@ -476,8 +485,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
      AllocatorNames},
 
     {"-n", "--top", "N", OptionGroup::kOutput, kSteps, "rows of a list, 0 for all (8)", ApplyTop},
-    {"", "--by", "layer|op|tensor|shape|category", OptionGroup::kOutput, kAnalyzeCommand | kCompareCommand,
-     "list what holds the memory at the peak",
+    {"", "--by", "layer|op|tensor|shape|category|step", OptionGroup::kOutput, kAnalyzeCommand | kCompareCommand,
+     "list what holds the memory at the peak; step: what is alive in each step",
      [](std::string_view text, Options& options) { return Choose(text, kBys, options.by); }},
     {"-f", "--format", "NAME", OptionGroup::kOutput, kRuns | kCheckCommand | kGpusCommand | kPlanCommand,
      "of the report (table)", ApplyFormat, false, FormatNames},
@@ -568,6 +577,10 @@ std::vector<std::string> ChoicesOf(const OptionRow& row) {
     begin = end + 1;
   }
   return choices;
+}
+
+std::vector<std::string> OfferedFor(const OptionRow& row) {
+  return row.words != nullptr ? row.words() : ChoicesOf(row);
 }
 
 }  // namespace onnx_mem

@@ -25,6 +25,7 @@ inline constexpr CommandSet kCompletionCommand = 8;
 inline constexpr CommandSet kPlanCommand = 16;
 inline constexpr CommandSet kCompareCommand = 32;
 inline constexpr CommandSet kFitCommand = 64;
+inline constexpr CommandSet kManCommand = 128;
 inline constexpr CommandSet kEveryCommand = ~CommandSet{0};
 
 struct OptionRow {
@@ -38,6 +39,7 @@ struct OptionRow {
   absl::Status (*apply)(std::string_view value, Options& options);
   bool repeatable = false;  // else the last one given counts
   std::vector<std::string> (*names)() = nullptr;  // of another table's rows, the choices in place of `value`
+  std::vector<std::string> (*words)() = nullptr;  // that people mean, of all that it takes; for completions
 };
 
 absl::Span<const OptionRow> OptionRows();
@@ -47,6 +49,9 @@ std::string_view TitleOf(OptionGroup group);
 
 // The words that `row` takes as its value; empty when it takes anything else.
 std::vector<std::string> ChoicesOf(const OptionRow& row);
+
+// What a shell offers for its value: ChoicesOf, else the row's words.
+std::vector<std::string> OfferedFor(const OptionRow& row);
 
 }  // namespace onnx_mem
 

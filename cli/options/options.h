@@ -17,7 +17,7 @@
 
 namespace onnx_mem {
 
-enum class By { kNone, kLayer, kOp, kTensor, kShape, kCategory };
+enum class By { kNone, kLayer, kOp, kTensor, kShape, kCategory, kStep };
 enum class ColorChoice { kAuto, kAlways, kNever };
 
 enum class Runtime { kByFile, kPyTorch, kOnnxruntime };

@@ -96,18 +96,18 @@ struct Workload {
   std::string optimizer = "adam";             // none, sgd, adamw ..., or a number: bytes of state per parameter
   std::string optimizer_impl = "foreach";     // foreach, for-loop, fused
   bool weight_decay = false;                  // the optimizer adds it to the gradients
-  int64_t accumulate = 1;                     // batches per optimizer step
+  int64_t accumulate = 1, sessions = 1;       // batches per optimizer step; onnxruntime's sessions in one process
   std::string loss = "auto";                  // auto, sum, mean, cross-entropy, mse, none
-  std::vector<std::string> freeze;            // regexes over parameters that are not trained
+  std::vector<std::string> freeze, lora;      // regexes over parameters that are not trained; adapters: "8:q_proj"
   std::vector<std::string> requires_grad, hold;  // inputs that get a gradient; tensors that a Python variable keeps
   std::vector<std::string> checkpointed;      // regexes over modules that the code checkpoints already
   std::vector<Segment> segments;              // a checkpoint plan to apply; of Model::Plan: to measure beside others
   std::string inplace = "auto";               // auto, norms, all, none, or a regex
   std::string attention = "auto";             // auto, eager, math, flash, efficient
-  std::string bn = "auto";                    // auto, as-is, unfold
+  std::string bn = "auto", tied = "auto";     // auto, as-is, unfold; auto, yes, no
   std::string dropout = "auto";               // auto, file, a probability, or probability:regex
-  std::string tied = "auto";                  // auto, yes, no
   std::vector<std::string> no_rewrite;        // operators to take as the file spells them
+  std::string runtime = "auto", device = "gpu";  // --for: auto, pytorch, onnxruntime; of its sessions: gpu, cpu
   std::string allocator = "pytorch";          // pytorch, pytorch-expandable, ort, exact
   std::string gpu;                            // a card of `onnx-mem gpus`, or local; Fit: several, with commas
   std::optional<int64_t> gpu_memory_bytes, budget_bytes;  // of a card without a name; of what is needed on any
@@ -116,7 +116,7 @@ struct Workload {
 
 // What a report lists; figures do not depend on it.
 struct Listing {
-  std::string by;              // "", layer, op, tensor, shape, category
+  std::string by;              // "", layer, op, tensor, shape, category, step
   std::optional<int64_t> top;  // rows of a list, 0 for all; empty: 8
   bool verbose = false;
 };
@@ -126,7 +126,8 @@ struct PlanOptions {
   std::string granularity = "module", budget_on = "device";  // module, op; device, live
   std::string cost_in;                  // flops, time; "": time with a cost_file, else flops
   std::optional<double> max_slowdown;   // 0.1: at most a tenth more work
-  bool max_batch = false;               // plan the largest batch that a plan brings within the budget
+  bool max_batch = false, offload = false;  // plan the largest batch that fits; saved tensors may go to the host
+  std::optional<int64_t> host_memory_bytes;  // at most this much there
   // Of processor time, and of enactments by each method; 0: none. Without the first, any machine finds the same plans.
   double time_limit_s = 2;
   int64_t iterations = 0;

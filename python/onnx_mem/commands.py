@@ -16,7 +16,8 @@ def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, **options) -> Rep
     Args:
       x: path of an .onnx or .eager file, an onnx.ModelProto, a Record, or a torch.nn.Module, which is recorded first.
       args, kwargs, batch_dim: example inputs of a module, as in record().
-      options: those of the command line with underscores: batch=64, optimizer="adam", gpu="a100", amp="bf16" ...
+      options: those of the command line with underscores: batch=64, optimizer="adam", gpu="a100", amp="bf16" ...;
+        a name that is Python's own takes one at its end: for_="onnxruntime", device="cpu", sessions=2
 
     Raises:
       Error: with the program's code, such as "not-found" or "unknown-gpu"; CannotRecord for a module.
@@ -35,9 +36,12 @@ def fit(x, *args, kwargs: dict | None = None, batch_dim=0, **options) -> Fit:
     return _asked(["fit"], [x], args, kwargs, batch_dim, options)
 
 
-def compare(a, b, *args, kwargs: dict | None = None, batch_dim=0, **options) -> Comparison:
-    """What b takes more or less than a; where both are modules, the same example inputs serve both."""
-    return _asked(["compare"], [a, b], args, kwargs, batch_dim, options)
+def compare(a, b=None, *args, kwargs: dict | None = None, batch_dim=0, **options) -> Comparison:
+    """What b takes more or less than a; where both are modules, the same example inputs serve both.
+
+    Prediction against reality: b is the path of a snapshot (torch.cuda.memory._dump_snapshot), or None beside
+    measured="5.61GiB" (torch.cuda.max_memory_allocated()); the answer is then in `measured`."""
+    return _asked(["compare"], [a] if b is None else [a, b], args, kwargs, batch_dim, options)
 
 
 def _asked(command, models, args, kwargs, batch_dim, options):

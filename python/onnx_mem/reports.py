@@ -156,6 +156,7 @@ class Comparison(Answer):
     delta: dict = dataclasses.field(default_factory=dict)
     layers: list[dict] = dataclasses.field(default_factory=list)
     operators: list[dict] = dataclasses.field(default_factory=list)
+    measured: list[dict] = dataclasses.field(default_factory=list)  # figures predicted and measured
 
     __str__ = Answer.__str__
 
@@ -171,7 +172,7 @@ def answer_of(answer: dict, arguments: list[str], files=None) -> Answer:
     if isinstance(made, Report):
         made.runs = [_run_of(r) for r in answer.get("runs") or []]
     if isinstance(made, Comparison):
-        made.model = made.base.get("model", {})
+        made.model = made.base.get("model") or answer.get("model", {})
     return made
 
 

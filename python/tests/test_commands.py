@@ -61,6 +61,14 @@ def test_a_plan_that_is_infeasible_is_an_answer():
 def test_fit_and_compare():
     assert onnx_mem.fit("m.onnx", gpu="a100").json["asked"][:4] == ["fit", "m.onnx", "--gpu", "a100"]
     assert onnx_mem.compare("a.onnx", "b.onnx").json["asked"][:3] == ["compare", "a.onnx", "b.onnx"]
+    measured = onnx_mem.compare("a.onnx", measured="5.61GiB")
+    assert measured.json["asked"][:4] == ["compare", "a.onnx", "--measured", "5.61GiB"]
+    assert measured.model == {"nodes": 3}
+
+
+def test_options_that_are_words_of_python():
+    report = onnx_mem.analyze("m.onnx", for_="onnxruntime", device="cpu", sessions=2)
+    assert report.json["asked"][:7] == ["m.onnx", "--for", "onnxruntime", "--device", "cpu", "--sessions", "2"]
 
 
 def test_errors_have_the_programs_code():

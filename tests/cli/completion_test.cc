@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -37,6 +38,59 @@ COMP_WORDS=(onnx-mem compl); COMP_CWORD=1; _onnx_mem
 [[ " ${COMPREPLY[*]} " == *" completion "* ]] || exit 5
 )";
   EXPECT_EQ(std::system(("bash " + path).c_str()), 0);
+}
+
+// The words that bash offers for a command line whose last word is being typed, in a folder with some files.
+std::string Offered(const std::string& line) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "onnx_mem_completed";
+  fs::create_directories(folder / "models");
+  for (const char* name : {"a model.onnx", "notes.txt", "report.json", "run.pickle"}) std::ofstream(folder / name) << ' ';
+  const fs::path script = folder / "complete.bash", out = folder / "offered";
+  std::ofstream(script) << Script("bash") << "COMP_WORDS=(" << line << "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
+                        << "_onnx_mem; printf '%s\n' \"${COMPREPLY[@]}\" | sort | paste -sd,\n";
+  const std::string command = "cd '" + folder.string() + "' && bash complete.bash > offered";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  std::string words;
+  std::getline(std::ifstream(out), words);
+  return words;
+}
+
+void Offers(const std::string& line, std::string_view word) {
+  const std::string offered = "," + Offered(line) + ",";
+  EXPECT_NE(offered.find("," + std::string(word) + ","), std::string::npos) << line << ": " << offered;
+}
+
+TEST(Completion, BashOffersFilesThatACommandReads) {
+  EXPECT_EQ(Offered("onnx-mem plan ''"), "a model.onnx,models");
+  EXPECT_EQ(Offered("onnx-mem compare ''"), "a model.onnx,models,report.json,run.pickle");
+  EXPECT_EQ(Offered("onnx-mem a"), "a model.onnx,analyze");
+  EXPECT_EQ(Offered("onnx-mem m.onnx --plan r"), "report.json,run.pickle");
+}
+
+TEST(Completion, BashOffersWhatTablesHold) {
+  Offers("onnx-mem fit m.onnx --gpu ''", "RTX-4090");
+  Offers("onnx-mem fit m.onnx --gpu 40", "4090");
+  Offers("onnx-mem gpus T", "T4");
+  Offers("onnx-mem m.onnx --optimizer adam", "adamw");
+  Offers("onnx-mem m.onnx -f ''", "html");
+  EXPECT_EQ(Offered("onnx-mem m.onnx --dtype ''"), "bf16,file,fp16,fp32");
+  EXPECT_EQ(Offered("onnx-mem m.onnx --attention e"), "eager,efficient");
+  EXPECT_EQ(Offered("onnx-mem completion ''"), "bash,fish,zsh");
+}
+
+TEST(Completion, BashOffersOptionsOfTheCommandAlone) {
+  EXPECT_EQ(Offered("onnx-mem plan m.onnx --max-b"), "--max-batch");
+  EXPECT_EQ(Offered("onnx-mem m.onnx --max-b"), "");
+}
+
+TEST(OfferedFor, IsTakenByTheOption) {
+  for (const OptionRow& row : OptionRows()) {
+    for (const std::string& word : OfferedFor(row)) {
+      Options options;
+      EXPECT_TRUE(row.apply(word, options).ok()) << row.long_name << ' ' << word;
+    }
+  }
 }
 
 TEST(Completion, RefusesAnotherShell) {

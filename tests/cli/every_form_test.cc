@@ -125,7 +125,7 @@ class EveryForm : public testing::TestWithParam<std::string> {
   int answered_ = 0;
 };
 
-const Words kBys = {"", "layer", "op", "tensor", "shape", "category"};
+const Words kBys = {"", "layer", "op", "tensor", "shape", "category", "step"};
 const Words kModes = {"both", "train", "infer"};
 const Words kBatches = {"", "2", "1,4"};
 

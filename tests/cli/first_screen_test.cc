@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <sstream>
 
+#include "absl/strings/str_format.h"
 #include "cli/answers/answers.h"
+#include "cli/report/analyze/answer.h"
 #include "cli/report/parts/formats.h"
 #include "cli/report/parts/layout.h"
 
@@ -36,6 +38,16 @@ absl::StatusOr<Report> ReportOn(const fs::path& model) {
   return std::move(answered->report);
 }
 
+// A figure and both ends of its range are told in one unit, named once.
+void ExpectOneUnit(const RunSummary& run, const fs::path& model) {
+  for (const AnswerLine& line : AnswerLines(run, {}, ByteUnit::kAuto)) {
+    if (line.interval.empty()) continue;
+    const std::string unit = line.size.substr(line.size.find(' '));
+    EXPECT_TRUE(line.interval.ends_with(unit)) << model << ": " << line.size << " in " << line.interval;
+    EXPECT_EQ(line.interval.find("iB"), line.interval.size() - 2) << model << ": " << line.interval;
+  }
+}
+
 void ExpectFits(const fs::path& folder, size_t least_models) {
   size_t models = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -43,6 +55,7 @@ void ExpectFits(const fs::path& folder, size_t least_models) {
     const absl::StatusOr<Report> report = ReportOn(entry.path());
     if (!report.ok()) continue;
     ++models;
+    ExpectOneUnit(report->runs.front(), entry.path());
     for (size_t width : {80, 100}) {
       const std::string text = RenderText(*report, Screen{width, false, true, ByteUnit::kAuto});
       EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kMostLines) << entry.path() << '\n' << text;
@@ -61,6 +74,29 @@ TEST(FirstScreen, FitsATerminalForEveryModel) {
 
 TEST(FirstScreen, FitsATerminalForEveryRecord) {
   ExpectFits(fs::path(ONNX_MEM_SOURCE_DIR) / "testdata" / "records", 15);
+}
+
+// The screen counts steps from 1; JSON has the index of the same step, and CSV's list of steps too.
+TEST(FirstScreen, TellsTheStepThatFilesCountFromZero) {
+  absl::StatusOr<Report> report = ReportOn(fs::path(ONNX_MEM_SOURCE_DIR) / "testdata/models/lenet5.train.ts.op17.onnx");
+  ASSERT_TRUE(report.ok()) << report.status();
+  const int64_t step = report->runs.front().training->peak.step, steps = report->runs.front().training->steps;
+  const std::string screen = RenderText(*report, Screen{80, false, true, ByteUnit::kAuto});
+  EXPECT_NE(screen.find(absl::StrFormat("Peak at step %d of %d", step + 1, steps)), std::string::npos) << screen;
+  EXPECT_NE(RenderJson(*report, Screen()).find(absl::StrFormat("\"step\": %d,", step)), std::string::npos);
+}
+
+TEST(FirstScreen, IsTightWhereTheRangeEndsBeyondTheLimit) {
+  absl::StatusOr<Report> report = ReportOn(fs::path(ONNX_MEM_SOURCE_DIR) / "testdata/models/resnet18.train.ts.op17.onnx");
+  ASSERT_TRUE(report.ok()) << report.status();
+  const PartSummary& part = *report->runs.front().training;
+  const auto verdict_at = [&](int64_t bytes) { return VerdictOf(part, {{Limit::Kind::kBudget, "", bytes}}); };
+  ASSERT_LT(part.device_bytes, part.device_high_bytes);
+  EXPECT_EQ(verdict_at(part.device_bytes - 1), Verdict::kTooLarge);
+  EXPECT_EQ(verdict_at(part.device_bytes), Verdict::kTight);
+  EXPECT_EQ(verdict_at(part.device_high_bytes - 1), Verdict::kTight);
+  EXPECT_EQ(verdict_at(part.device_high_bytes), Verdict::kFits);
+  EXPECT_EQ(VerdictOf(part, {}), std::nullopt);
 }
 
 }  // namespace

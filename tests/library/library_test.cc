@@ -91,7 +91,17 @@ std::vector<Asked> Questions() {
   detailed.freeze = {"layer1"};
   detailed.segments = {{{"layer2", "layer3"}, {}, {}}};
   detailed.allocator = "exact";
-  return {{"lenet5.train.ts.op17", plain, ""},
+  mem::Workload session, adapters;
+  session.batches = {2};
+  session.runtime = "onnxruntime";
+  session.device = "cpu";
+  session.sessions = 3;
+  adapters.batches = {2};
+  adapters.dims = {{"seq", 64}};
+  adapters.lora = {"8:attn"};
+  return {{"resnet18.eval.ts.op17", session, "-b 2 --for onnxruntime --device cpu --sessions 3"},
+          {"gpt2_sdpa.train.ts.op17", adapters, "-b 2 -d seq=64 --lora 8:attn"},
+          {"lenet5.train.ts.op17", plain, ""},
           {"mobilenet_v2.train.ts.op17", sweep, "-b 1,8 --gpu T4 --budget 600000000B"},
           {"resnet18.train.ts.op17", detailed,
            "-b 4 -m train --amp bf16 --optimizer sgd --loss sum --freeze layer1 --segment layer2,layer3 "

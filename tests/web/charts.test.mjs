@@ -6,6 +6,7 @@ import {percentText, ratioTicks} from "../../web/plans.mjs";
 import {bytesPerStep, columnSteps, phaseSpans, zoomed} from "../../web/series.mjs";
 import {moduleTree, squarify} from "../../web/squarify.mjs";
 import {compareKeys, sortKey} from "../../web/tables.mjs";
+import {changeTree, GREW, SHRANK} from "../../web/treemap.mjs";
 import {smallRun} from "./small_run.mjs";
 
 const [run] = readData(smallRun()).runs;
@@ -91,4 +92,16 @@ test("tables sort numbers by size and text by letters", () => {
 test("slowdowns have marks that people count in", () => {
   assert.deepEqual(ratioTicks(0.33).map(percentText), ["+0.0 %", "+10.0 %", "+20.0 %", "+30.0 %"]);
   for (const most of [0.004, 0.011, 0.07, 1.3]) assert.ok(ratioTicks(most).length <= 7, most + ": " + ratioTicks(most));
+});
+
+test("a treemap of changes tells what grew and what shrank", () => {
+  const made = (...buffers) => ({
+    peakStep: 0, strings: ["a", "b", "c"],
+    buffers: {count: buffers.length, begin: buffers.map(() => 0), end: buffers.map(() => 1),
+              module: buffers.map(([module]) => module), bytes: buffers.map(([, bytes]) => bytes)},
+  });
+  const tree = changeTree(made([0, 100], [1, 50]), made([0, 40], [1, 50], [2, 30]));
+  assert.equal(tree.value, 90);
+  assert.deepEqual(tree.children.map((child) => [child.name, child.value, child.kind]),
+                   [["a", 60, SHRANK], ["c", 30, GREW]]);
 });

@@ -161,6 +161,29 @@ try {
     assert.ok(await page.evaluate("!document.documentElement.classList.contains('scripted')"));
   });
 
+  await check("the page tells what would save most, and where the steps stand", resnet, {}, async (page) => {
+    assert.match(await page.evaluate(text("#answer .less")), /What would save most[^]*bf16 autocast/);
+    assert.match(await page.evaluate(text("#answer .card .hint:last-child")), /Peak at step [\d,]+ of [\d,]+/);
+    const [, said] = (await page.evaluate(text("#answer .card .hint:last-child"))).match(/step ([\d,]+)/);
+    assert.equal(await page.evaluate(valueNow), Number(said.replace(",", "")), "one number for one step");
+  });
+
+  const compared = made("compared.html", "compare", join(models, "resnet18.train.ts.op17.onnx"),
+                        join(models, "resnet18.fp16.train.ts.op17.onnx"), "-b", "64");
+  await check("two models compared: tables of what changed, and a treemap of it", compared, {}, async (page) => {
+    assert.ok(await page.evaluate("document.querySelectorAll('#table-changed-layers tbody tr').length > 10"));
+    const sums = await page.evaluate("[...document.querySelectorAll('#table-changed-figures tbody tr')].every(" +
+        "(r) => Number(r.cells[3].dataset.v) - Number(r.cells[2].dataset.v) === Number(r.cells[4].dataset.v))");
+    assert.ok(sums, "head less base is the change");
+    await page.evaluate("document.querySelectorAll('#run-switch input')[1].click()");  // the head's training
+    await page.settle();
+    await page.evaluate("document.querySelector('#treemap-controls input[value=change]').click()");
+    await page.settle();
+    assert.ok(await page.evaluate("document.querySelectorAll('#treemap .box.shrank').length > 3"));
+    assert.equal(await page.evaluate("document.querySelectorAll('#treemap .box.c0').length"), 0);
+    assert.match(await page.evaluate("document.querySelector('#treemap .box').getAttribute('aria-label')"), /(more|less)/);
+  });
+
   const plan = made("plan.html", "plan", join(models, "resnet18.train.ts.op17.onnx"), "-b", "64", "--budget", "2.2GiB",
                     "--iterations", "40", "--time-limit", "0");
   await check("a click on a plan changes timeline, segments and code", plan, {}, async (page) => {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/memory/made_by_a_step.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -51,7 +53,7 @@ int64_t LargestPatchBytes(const MemoryProgram& program) {
   for (const Buffer& buffer : program.buffers) {
     if (!buffer.begin.valid() || !program.steps.contains(buffer.begin)) continue;
     const Step& step = program.steps[buffer.begin];
-    if (step.op != "convolution" || step.flops <= 0 || buffer.dims.size() < 3) continue;
+    if (step.op != "convolution" || step.flops <= 0 || buffer.dims.size() < 3 || !MadeByAStep(buffer)) continue;
     // flops = 2 x images x output channels x positions x (input channels x kernel): a patch matrix holds the last two.
     const int64_t results = buffer.dims[0] * buffer.dims[1];
     if (results <= 0) continue;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -38,6 +39,12 @@ struct ModelInfo {
   std::map<std::string, std::string> metadata;  // the model's and the graph's metadata_props
 };
 
+// What a copy of the file tells of a node.
+struct NodeNote {
+  std::string text;                                              // for a reader
+  std::vector<std::pair<std::string, std::string>> metadata = {};  // for programs
+};
+
 struct ImportedModel {
   Graph graph;  // passes VerifyGraph
   ModelInfo info;
@@ -61,6 +68,10 @@ class ModelFile {
   // Binds dimensions and infers every shape. Errors: unbound-dim, unknown-dim, unknown-input, dim-conflict,
   // static-batch, bad-shape.
   absl::StatusOr<ImportedModel> Import(const Bindings& bindings) const;
+
+  // The file as a viewer wants it: without its weights, each node that `notes` names with what they say, as its doc
+  // string and as metadata. "" where there is no graph in the file.
+  std::string Annotated(const std::map<std::string, NodeNote>& notes) const;
 
   // Why it is taken as made for onnxruntime ("quantized"); "" for a model that is not, or that has a record.
   std::string_view WhyDeployed() const;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/build/annotated_model.h"
 #include "analyzer/onnx/build/bind.h"
 #include "analyzer/onnx/build/build_graph.h"
 #include "analyzer/onnx/build/classical.h"
@@ -199,7 +200,8 @@ void Tell(const SeenContents& contents, Graph& graph) {
 
 struct ModelFile::Impl {
   google::protobuf::Arena arena{LargeBlocks()};
-  onnx::ModelProto* model = nullptr;  // on the arena; functions inlined, nodes in order
+  std::string slim;  // the file's bytes without its weights
+  onnx::ModelProto* model = nullptr;  // of them, on the arena; functions inlined, nodes in order
   SeenContents contents;
   ModelInfo info;                     // all but what bindings decide
   std::vector<Diagnostic> diagnostics;
@@ -218,7 +220,7 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   const auto head = static_cast<size_t>(std::min<int64_t>(kSniffBytes, bytes.size()));
   if (record::LooksLikeRecord(bytes.At(0, head))) return LoadRecord(std::move(bytes), path);
   RETURN_IF_ERROR(CheckMagic(bytes.At(0, head), bytes.size(), path));
-  ASSIGN_OR_RETURN(const std::string slim, SlimModel(bytes, path));
+  ASSIGN_OR_RETURN(slim, SlimModel(bytes, path));
   model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
   if (!model->ParseFromArray(slim.data(), static_cast<int>(slim.size()))) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kDamaged,
@@ -296,6 +298,10 @@ ModelFile::~ModelFile() = default;
 
 std::string_view ModelFile::WhyDeployed() const {
   return impl_->record != nullptr || impl_->model == nullptr ? "" : onnx_mem::WhyDeployed(*impl_->model);
+}
+
+std::string ModelFile::Annotated(const std::map<std::string, NodeNote>& notes) const {
+  return AnnotatedModel(impl_->slim, notes);
 }
 
 absl::StatusOr<ModelFile> ModelFile::Open(const std::string& path) {

@@ -1,5 +1,7 @@
 #include "cli/report/analyze/answer.h"
 
+#include <algorithm>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "cli/report/parts/figures.h"
@@ -7,13 +9,12 @@
 namespace onnx_mem {
 namespace {
 
-// "5.70 - 6.30 GiB".
-std::string IntervalText(int64_t low, int64_t high, ByteUnit units) {
-  const std::string to = FormatBytesIn(high, units);
-  // The lower end in the unit of the upper one, which is then said once.
-  const ByteUnit unit = ParseByteUnit(to.substr(to.rfind(' ') + 1)).value_or(units);
+// "5.70 - 6.30 GiB": both ends in the unit of `size`, beside which they stand.
+std::string IntervalText(int64_t low, int64_t high, std::string_view size) {
+  const std::string_view unit_name = size.substr(size.rfind(' ') + 1);
+  const ByteUnit unit = ParseByteUnit(unit_name).value_or(ByteUnit::kB);
   const std::string from = FormatBytesIn(low, unit);
-  return absl::StrFormat("%s - %s", from.substr(0, from.rfind(' ')), to);
+  return absl::StrFormat("%s - %s", from.substr(0, from.rfind(' ')), FormatBytesIn(high, unit));
 }
 
 AnswerLine AnswerOf(std::string part_name, const PartSummary& part, const std::vector<Limit>& limits, ByteUnit units) {
@@ -22,12 +23,12 @@ AnswerLine AnswerOf(std::string part_name, const PartSummary& part, const std::v
   line.at_least = part.at_least;
   line.size = FormatBytesIn(part.device_bytes, units);
   if (part.device_low_bytes < part.device_high_bytes) {
-    line.interval = IntervalText(part.device_low_bytes, part.device_high_bytes, units);
+    line.interval = IntervalText(part.device_low_bytes, part.device_high_bytes, line.size);
   }
   for (const Limit& limit : limits) {
     if (!line.verdict.empty()) line.verdict += "; ";
-    line.verdict += VerdictText(part.device_bytes, limit, units);
-    line.within = line.within && part.device_bytes <= limit.bytes;
+    line.verdict += VerdictText(part.device_bytes, part.device_high_bytes, limit, units);
+    line.answer = std::max(line.answer, VerdictOf(part.device_bytes, part.device_high_bytes, limit));
   }
   return line;
 }
@@ -47,17 +48,50 @@ std::vector<AnswerLine> AnswerLines(const RunSummary& run, const std::vector<Lim
   return lines;
 }
 
-std::string VerdictText(int64_t bytes, const Limit& limit, ByteUnit units) {
+Verdict VerdictOf(int64_t bytes, int64_t high_bytes, const Limit& limit) {
+  if (bytes > limit.bytes) return Verdict::kTooLarge;
+  return high_bytes > limit.bytes ? Verdict::kTight : Verdict::kFits;
+}
+
+std::optional<Verdict> VerdictOf(const PartSummary& part, const std::vector<Limit>& limits) {
+  std::optional<Verdict> verdict;
+  for (const Limit& limit : limits) {
+    const Verdict of_limit = VerdictOf(part.device_bytes, part.device_high_bytes, limit);
+    verdict = std::max(verdict.value_or(of_limit), of_limit);
+  }
+  return verdict;
+}
+
+std::string_view NameOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFits: return "fits";
+    case Verdict::kTight: return "tight";
+    case Verdict::kTooLarge: return "too_large";
+  }
+  return "";
+}
+
+Paint PaintOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFits: return Paint::kGreen;
+    case Verdict::kTight: return Paint::kYellow;
+    case Verdict::kTooLarge: break;
+  }
+  return Paint::kRed;
+}
+
+std::string VerdictText(int64_t bytes, int64_t high_bytes, const Limit& limit, ByteUnit units) {
   const std::string size = FormatBytesIn(limit.bytes, units);
   const std::string share = Percent(bytes, limit.bytes);
   const std::string over = FormatBytesIn(bytes - limit.bytes, units);
-  const bool within = bytes <= limit.bytes;
-  if (limit.kind == Limit::Kind::kBudget) {
-    return within ? absl::StrFormat("within the budget of %s, %s", size, share)
-                  : absl::StrFormat("over the budget of %s by %s", size, over);
+  const bool budget = limit.kind == Limit::Kind::kBudget;
+  const std::string what = budget ? "the budget of " + size : CardText(limit, size);
+  switch (VerdictOf(bytes, high_bytes, limit)) {
+    case Verdict::kFits: return absl::StrFormat("%s %s, %s", budget ? "within" : "fits", what, share);
+    case Verdict::kTight: return absl::StrFormat("tight %s %s, %s", budget ? "in" : "on", what, share);
+    case Verdict::kTooLarge: break;
   }
-  const std::string card = CardText(limit, size);
-  return within ? absl::StrFormat("fits %s, %s", card, share) : absl::StrFormat("too large for %s by %s", card, over);
+  return absl::StrFormat("%s %s by %s", budget ? "over" : "too large for", what, over);
 }
 
 std::string LimitTitle(const Limit& limit, ByteUnit units) {
@@ -66,9 +100,13 @@ std::string LimitTitle(const Limit& limit, ByteUnit units) {
   return absl::StrFormat("of %s", CardText(limit, size));
 }
 
-std::string ShortVerdict(int64_t bytes, const Limit& limit, ByteUnit units) {
-  if (bytes > limit.bytes) return absl::StrFormat("too large by %s", FormatBytesIn(bytes - limit.bytes, units));
-  return absl::StrFormat("fits, %s", Percent(bytes, limit.bytes));
+std::string ShortVerdict(const PartSummary& part, const Limit& limit, ByteUnit units) {
+  const int64_t bytes = part.device_bytes;
+  const Verdict verdict = VerdictOf(bytes, part.device_high_bytes, limit);
+  if (verdict == Verdict::kTooLarge) {
+    return absl::StrFormat("too large by %s", FormatBytesIn(bytes - limit.bytes, units));
+  }
+  return absl::StrFormat("%s, %s", NameOf(verdict), Percent(bytes, limit.bytes));
 }
 
 std::string LargestText(const CardFit::Part& part) {
@@ -114,6 +152,7 @@ std::string AssumptionNamed(const Report& report, std::string_view name) {
 DeviceWords WordsOfDevice(const Report& report) {
   DeviceWords words{"on the GPU", "as nvidia-smi shows it", "allocator, CUDA context",
                     "by card, driver and what the file leaves open"};
+  if (report.model.source == "record") words.open = "by card and driver";  // nothing is left open
   if (AssumptionNamed(report, "for") != "onnxruntime") return words;
   words.rest = "arena, CUDA context";
   words.open = "by card, driver and the workspace that convolutions take";

@@ -2,32 +2,43 @@
 #ifndef ONNX_MEM_CLI_REPORT_ANALYZE_ANSWER_H_
 #define ONNX_MEM_CLI_REPORT_ANALYZE_ANSWER_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analyzer/graph/bytes.h"
 #include "cli/report/analyze/report.h"
+#include "cli/report/parts/screen.h"
 
 namespace onnx_mem {
+
+// Whether what is needed has room: kTight where the figure has, and the upper end of its range has not.
+enum class Verdict : uint8_t { kFits, kTight, kTooLarge };
+Verdict VerdictOf(int64_t bytes, int64_t high_bytes, const Limit& limit);
+std::string_view NameOf(Verdict verdict);  // "fits", "tight", "too_large"
+Paint PaintOf(Verdict verdict);
+// The worst of all limits; none without a limit.
+std::optional<Verdict> VerdictOf(const PartSummary& part, const std::vector<Limit>& limits);
 
 struct AnswerLine {
   std::string part;       // "training"
   bool at_least = false;  // the size is a lower bound
   std::string size;       // "5.98 GiB"
-  std::string interval;   // "5.70 - 6.30 GiB", or ""
+  std::string interval;   // "5.70 - 6.30 GiB" in the size's unit, or ""
   std::string verdict;    // "fits RTX 4090 (24.0 GiB), 25 %"; "" without a limit
-  bool within = true;     // every limit
+  Verdict answer = Verdict::kFits;  // the worst of every limit
 };
 std::vector<AnswerLine> AnswerLines(const RunSummary& run, const std::vector<Limit>& limits, ByteUnit units);
 
-// "fits 24.0 GiB, 25 %", "over the budget of 4.00 GiB by 1.98 GiB".
-std::string VerdictText(int64_t bytes, const Limit& limit, ByteUnit units);
+// "fits 24.0 GiB, 25 %", "tight on 24.0 GiB, 98 %", "over the budget of 4.00 GiB by 1.98 GiB".
+std::string VerdictText(int64_t bytes, int64_t high_bytes, const Limit& limit, ByteUnit units);
 
 // The same in two parts, for a column of verdicts: its title "of RTX 4090 (23.6 GiB)" or "of a budget of 4.00 GiB",
-// and "fits, 28 %" or "too large by 1.98 GiB".
+// and "fits, 28 %", "tight, 98 %" or "too large by 1.98 GiB".
 std::string LimitTitle(const Limit& limit, ByteUnit units);
-std::string ShortVerdict(int64_t bytes, const Limit& limit, ByteUnit units);
+std::string ShortVerdict(const PartSummary& part, const Limit& limit, ByteUnit units);
 
 // "154", "at least 1024", "the file's batch alone".
 std::string LargestText(const CardFit::Part& part);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/report/analyze/answer.h"
 #include "cli/report/analyze/json_parts.h"
 #include "cli/report/analyze/report.h"
 #include "cli/report/compare/compare_forms.h"
@@ -81,6 +82,10 @@ void WriteAllocated(JsonWriter& json, const PartSummary& part) {
   json.Key("context_bytes").Int(part.context_bytes);
 }
 
+void WriteVerdict(JsonWriter& json, const PartSummary& part, const std::vector<Limit>& limits) {
+  if (const auto verdict = VerdictOf(part, limits)) json.Key("verdict").String(NameOf(*verdict));
+}
+
 void WriteInterval(JsonWriter& json, const PartSummary& part) {
   json.Key("peak_interval_bytes");
   if (part.peak_high_bytes > 0) {
@@ -90,7 +95,7 @@ void WriteInterval(JsonWriter& json, const PartSummary& part) {
   }
 }
 
-void WriteTraining(JsonWriter& json, const RunSummary& run) {
+void WriteTraining(JsonWriter& json, const RunSummary& run, const std::vector<Limit>& limits) {
   json.Key("training");
   if (!run.training) {
     json.Null();
@@ -102,6 +107,7 @@ void WriteTraining(JsonWriter& json, const RunSummary& run) {
   json.Key("first_step_peak_bytes").Int(part.first_step_peak_bytes);
   WriteAllocated(json, part);
   WriteInterval(json, part);
+  WriteVerdict(json, part, limits);
   json.Key("end_of_forward_bytes").Int(run.end_of_forward_bytes);
   json.Key("saved_activation_bytes").Int(run.saved_activation_bytes);
   if (run.recompute_flops) json.Key("recompute_flops").Int(*run.recompute_flops);
@@ -113,7 +119,7 @@ void WriteTraining(JsonWriter& json, const RunSummary& run) {
   json.EndObject().EndObject();
 }
 
-void WriteInference(JsonWriter& json, const RunSummary& run) {
+void WriteInference(JsonWriter& json, const RunSummary& run, const std::vector<Limit>& limits) {
   json.Key("inference");
   if (!run.inference) {
     json.Null();
@@ -124,6 +130,7 @@ void WriteInference(JsonWriter& json, const RunSummary& run) {
   json.Key("peak_bytes").Int(part.peak_bytes);
   WriteAllocated(json, part);
   WriteInterval(json, part);
+  WriteVerdict(json, part, limits);
   json.Key("planned_peak_bytes");
   part.ideal_peak_bytes > 0 ? json.Int(part.ideal_peak_bytes) : json.Null();
   json.Key("planned_arena_bytes");
@@ -190,12 +197,14 @@ void WriteTime(JsonWriter& json, bool card_named, const RunSummary& run) {
 }  // namespace
 
 void WriteRuns(JsonWriter& json, const Report& report, bool card_named) {
+  const auto* analyzed = std::get_if<AnalyzePart>(&report.part);
+  const std::vector<Limit> limits = analyzed != nullptr ? analyzed->limits : std::vector<Limit>();
   json.Key("runs").BeginArray();
   for (const RunSummary& run : report.runs) {
     json.BeginObject();
     json.Key("batch").Int(run.batch);
-    WriteTraining(json, run);
-    WriteInference(json, run);
+    WriteTraining(json, run, limits);
+    WriteInference(json, run, limits);
     json.Key("flops").BeginObject(Layout::kOneLine);
     json.Key("forward").Int(run.forward_flops);
     json.Key("backward").Int(run.backward_flops);

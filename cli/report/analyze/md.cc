@@ -67,7 +67,7 @@ std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& 
       absl::StrAppendFormat(&text, "%s**%s, batch %d: %s needs %s** - %s\n\nLargest batch that fits: %s%s%s\n",
                             text.empty() ? "" : "\n", model, fit.asked_batch, part.name,
                             FormatBytesIn(part.device_bytes, screen.units),
-                            MarkdownText(VerdictText(part.device_bytes,
+                            MarkdownText(VerdictText(part.device_bytes, part.device_bytes,
                                                      {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units)),
                             LargestText(part), proof.empty() ? "" : " ", proof);
     }
@@ -104,9 +104,10 @@ std::string RenderMarkdown(const Report& report, const Screen& screen) {
   const std::vector<Limit> limits = analyzed != nullptr ? analyzed->limits : std::vector<Limit>();
   for (const RunSummary& run : report.runs) {
     for (const AnswerLine& line : AnswerLines(run, limits, screen.units)) {
-      absl::StrAppendFormat(&text, "**%s%s: %s needs %s%s**%s%s\n\n", MarkdownText(BaseName(report.model.path)),
+      absl::StrAppendFormat(&text, "**%s%s: %s needs %s%s**%s%s%s\n\n", MarkdownText(BaseName(report.model.path)),
                             absl::StrFormat(", batch %d", run.batch), line.part, line.at_least ? "at least " : "",
-                            line.size, line.verdict.empty() ? "" : " - ", line.verdict);
+                            line.size, line.interval.empty() ? "" : absl::StrFormat(" (%s)", line.interval),
+                            line.verdict.empty() ? "" : " - ", line.verdict);
     }
   }
   if (const auto* planned = std::get_if<PlanPart>(&report.part)) {
@@ -120,7 +121,11 @@ std::string RenderMarkdown(const Report& report, const Screen& screen) {
   }
   const Table* shown = TableNamed(report, report.shown_table);
   if (shown == nullptr) shown = TableNamed(report, "categories");
-  text += MarkdownTable(shown ? *shown : RunTable(report), shown ? report.top : 0, screen);
+  if (!report.runs.empty()) text += MarkdownTable(RunTable(report), 0, screen);
+  if (shown != nullptr) {
+    if (!report.runs.empty()) text += '\n';
+    text += MarkdownTable(*shown, report.top, screen);
+  }
   return text + AssumedMarkdown(report);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "absl/strings/str_format.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/report/parts/formats.h"
 #include "cli/report/parts/output_file.h"
@@ -18,6 +20,13 @@ std::vector<std::string> InputFiles(const Options& options) {
   inputs.insert(inputs.end(), {options.plan_file, options.instance_file, options.cost_file});
   if (const char* cards = std::getenv("ONNX_MEM_GPUS")) inputs.emplace_back(cards);
   return inputs;
+}
+
+absl::Status NothingToShow(const FormatRow& format) {
+  return ErrorStatus(absl::StatusCode::kFailedPrecondition, Code::kUsage,
+                     absl::StrFormat("format %s has nothing to show of this: it wants an ONNX graph that was analyzed",
+                                     format.name),
+                     {"try: onnx-mem MODEL -o page.html"});
 }
 
 }  // namespace
@@ -46,6 +55,7 @@ absl::Status WriteExports(const Report& report, const Options& options) {
     const Screen screen{kWidest, /*color=*/false, /*utf8=*/true, options.units};
     const FormatRow& format = *FormatNamed(file.format);
     const std::string text = Printable(format.render(report, screen), format.filter);
+    if (text.empty() && format.one_run) return NothingToShow(format);
     RETURN_IF_ERROR(WriteOutputFile(file.path, text, InputFiles(options)));
   }
   return absl::OkStatus();

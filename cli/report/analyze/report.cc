@@ -56,6 +56,8 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, AnalyzePa
   if (wanted(By::kCategory)) report.tables.push_back(CategoryTable(analysis));
   if (const RunFigures* figures = MainFigures(analysis)) {
     if (wanted(By::kShape)) report.tables.push_back(ShapeTable(*figures));
+    // Only where it is asked for: it is as long as the run, and made of what other formats draw.
+    if (request.by == By::kStep) report.tables.push_back(StepTable(*figures));
     const Modules modules(analysis.parameters);
     if (wanted(By::kTensor))
       report.tables.push_back(LiveTable(*figures, modules, request.every_table ? 0 : report.top));
@@ -73,6 +75,7 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, AnalyzePa
     case By::kTensor: report.shown_table = "live_at_peak"; break;
     case By::kShape: report.shown_table = "shapes"; break;
     case By::kCategory: report.shown_table = "categories"; break;
+    case By::kStep: report.shown_table = "timeline"; break;
   }
 }
 
@@ -172,6 +175,7 @@ Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, c
                    const Analysis& analysis) {
   Report report;
   report.command = request.command;
+  report.file = request.file;
   report.model = SummarizeModel(analysis);
   report.bound_dims = analysis.info.bound_dims;
   report.assumptions = analysis.assumptions;

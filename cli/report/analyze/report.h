@@ -17,6 +17,7 @@
 #include "analyzer/devices/roofline.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/program.h"
+#include "analyzer/onnx/build/import.h"
 #include "cli/options/options.h"
 #include "cli/report/parts/layers.h"
 #include "cli/report/parts/table.h"
@@ -141,6 +142,7 @@ struct Report {
   bool top_given = false;        // by the user
   bool verbose = false;
   std::vector<Diagnostic> notes;
+  std::shared_ptr<const ModelFile> file = {};  // that was read, for the format that is a copy of it; or null
   std::variant<TablesPart, AnalyzePart, PlanPart, FitPart, ComparePart> part;
 };
 
@@ -160,6 +162,7 @@ struct ReportRequest {
   std::vector<Limit> limits = {};
   const Clock* clock = nullptr;  // for times of layers; null: none are told
   bool figures_alone = false;    // no table is shown
+  std::shared_ptr<const ModelFile> file = {};
 };
 
 // `runs` are the summaries of all batches, `beyond` those of BatchesBeyond, `analysis` is the first one.

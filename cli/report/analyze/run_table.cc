@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "cli/report/analyze/answer.h"
 
 namespace onnx_mem {
@@ -10,6 +11,8 @@ namespace onnx_mem {
 Table RunTable(const Report& report) {
   Table table{"runs", "Runs", {{"batch", "batch", ColumnKind::kCount}}, {}, 1};
   if (report.runs.empty()) return table;  // of a command that is not about runs
+  const auto* analyzed = std::get_if<AnalyzePart>(&report.part);
+  const std::vector<Limit> limits = analyzed != nullptr ? analyzed->limits : std::vector<Limit>();
   const bool training = report.runs.front().training.has_value();
   const bool inference = report.runs.front().inference.has_value();
   const auto add = [&](std::string key, std::string title) {
@@ -18,10 +21,11 @@ Table RunTable(const Report& report) {
   for (const auto& [part, present] : {std::pair("training", training), std::pair("inference", inference)}) {
     if (!present) continue;
     const std::string name(part);
-    add(name + "_peak_bytes", name + " peak");
-    add(name + "_allocated_peak_bytes", "allocated");
-    add(name + "_reserved_peak_bytes", "reserved");
-    add(name + "_device_bytes", std::string(WordsOfDevice(report).whole));
+    add(name + "_peak_bytes", name + " alive");
+    add(name + "_allocated_peak_bytes", name + " allocated");
+    add(name + "_reserved_peak_bytes", name + " reserved");
+    add(name + "_device_bytes", absl::StrFormat("%s %s", name, WordsOfDevice(report).whole));
+    if (!limits.empty()) table.columns.push_back({name + "_verdict", name + " verdict", ColumnKind::kWord});
   }
   if (training) {
     add("training_first_step_peak_bytes", "step 1 peak");
@@ -35,6 +39,7 @@ Table RunTable(const Report& report) {
       if (!*part) continue;
       row.insert(row.end(), {(*part)->peak_bytes, (*part)->allocated_peak_bytes, (*part)->reserved_peak_bytes,
                              (*part)->device_bytes});
+      if (const auto verdict = VerdictOf(**part, limits)) row.emplace_back(std::string(NameOf(*verdict)));
     }
     if (training) row.insert(row.end(), {run.training->first_step_peak_bytes, run.saved_activation_bytes});
     if (!trains.empty()) row.emplace_back(trains);

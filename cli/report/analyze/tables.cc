@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/graph.h"
+#include "analyzer/memory/timeline.h"
 #include "cli/report/analyze/report.h"
 #include "cli/report/parts/grouped.h"
 
@@ -106,8 +107,8 @@ Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most)
                {"module", "module", ColumnKind::kText, Show::kDetail},
                {"made_by", "made by", ColumnKind::kText, Show::kDetail},
                {"kept_by", "", ColumnKind::kText, Show::kDetail},
-               {"begin", "from step", ColumnKind::kStep, Show::kData},
-               {"end", "until step", ColumnKind::kStep, Show::kData},
+               {"begin", "from step", ColumnKind::kIndex, Show::kData},
+               {"end", "until step", ColumnKind::kIndex, Show::kData},
                {"until", "", ColumnKind::kText, Show::kDetail},
                {"op", "operator", ColumnKind::kText, Show::kData},
                {"file_name", "in the file", ColumnKind::kText, Show::kDetail}},
@@ -201,6 +202,35 @@ Table LayerTable(const Analysis& analysis, const Clock* clock) {
     const auto most = std::max_element(layer.time_ns.begin(), layer.time_ns.end());
     row.emplace_back(std::accumulate(layer.time_ns.begin(), layer.time_ns.end(), int64_t{0}));
     row.push_back(*most > 0 ? Cell(std::string(NameOf(static_cast<Bound>(most - layer.time_ns.begin())))) : Cell());
+  }
+  return table;
+}
+
+Table StepTable(const RunFigures& figures) {
+  const MemoryProgram& program = figures.program;
+  const std::vector<BytesByCategory> bytes = BytesPerStep(program);
+  Table table{"timeline",
+              "Steps",
+              {{"step", "step", ColumnKind::kIndex},
+               {"live_bytes", "alive", ColumnKind::kBytes},
+               {"phase", "phase", ColumnKind::kWord},
+               {"op", "operator"},
+               {"module", "module"},
+               {"node", "node", ColumnKind::kText, Show::kDetail}},
+              {},
+              1};
+  table.has_total = false;
+  for (size_t c = 0; c < kNumCategories; ++c) {
+    table.columns.push_back({absl::StrFormat("%s_bytes", NameOf(static_cast<Category>(c))), "", ColumnKind::kBytes,
+                             Show::kData});
+  }
+  for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
+    const Step& step = program.steps[id];
+    const BytesByCategory& at = bytes[static_cast<size_t>(id.value())];
+    Row& row = table.rows.emplace_back(Row{int64_t{id.value()}, std::accumulate(at.begin(), at.end(), int64_t{0}),
+                                           std::string(NameOf(step.phase)), step.op.str(), step.module.str(),
+                                           step.node.str()});
+    row.insert(row.end(), at.begin(), at.end());
   }
   return table;
 }

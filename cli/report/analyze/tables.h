@@ -26,6 +26,9 @@ Table LayerTable(const Analysis& analysis, const Clock* clock = nullptr);
 // "ops": per framework operator: calls, FLOPs and the bytes at the peak that it allocated.
 Table OpTable(const Analysis& analysis);
 
+// "timeline": a row for each step of the run: what is alive in it, by category.
+Table StepTable(const RunFigures& figures);
+
 // "shapes": buffers at the peak that have one category, type and shape, largest sum first: 7 of 512x512x3x3.
 Table ShapeTable(const RunFigures& figures);
 

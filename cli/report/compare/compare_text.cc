@@ -206,7 +206,7 @@ std::string LayersText(const Change& change, const Report& report, const Screen&
                           SignedPercent(layer.base_bytes, layer.head_bytes)});
   };
   for (size_t i = 0; i < most; ++i) add(TagOf(layers[i].presence) + layers[i].name, layers[i]);
-  if (most < layers.size()) add(absl::StrFormat("(%d others)", layers.size() - most), rest);
+  if (most < layers.size()) add("(" + Others(static_cast<int64_t>(layers.size() - most)) + ")", rest);
   if (layers.size() > 1) add("all that changed", sum);
   return absl::StrJoin(Aligned(std::move(table), kIndent, kGap, screen), "\n") + '\n';
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/report/analyze/answer.h"
+#include "cli/report/compare/comparison.h"
 #include "cli/report/page/page.h"
 #include "cli/report/parts/figures.h"
 #include "cli/report/parts/formats.h"
@@ -134,7 +135,9 @@ std::string WherePeak(const PartSummary& part) {
   return text;
 }
 
-std::string CardsHtml(const RunSummary& run, const std::vector<Limit>& limits, const Screen& screen) {
+// `open`: what the range is left open by, in words.
+std::string CardsHtml(const RunSummary& run, const std::vector<Limit>& limits, std::string_view open,
+                      const Screen& screen) {
   std::string html = "<div class=\"cards\">\n";
   for (const AnswerLine& line : AnswerLines(run, limits, screen.units)) {
     const PartSummary& part = line.part == "training" ? *run.training : *run.inference;
@@ -142,12 +145,10 @@ std::string CardsHtml(const RunSummary& run, const std::vector<Limit>& limits, c
                           line.part == "training" ? "Training" : "Inference", line.at_least ? " at least" : "",
                           line.size);
     if (!line.verdict.empty()) {
-      absl::StrAppendFormat(&html, "<p class=\"verdict %s\">%s</p>", line.within ? "yes" : "no",
-                            HtmlText(line.verdict));
+      absl::StrAppendFormat(&html, "<p class=\"verdict %s\">%s</p>", NameOf(line.answer), HtmlText(line.verdict));
     }
     if (!line.interval.empty()) {
-      absl::StrAppendFormat(&html, "<p class=\"hint\">between %s, by driver and libraries</p>",
-                            HtmlText(line.interval));
+      absl::StrAppendFormat(&html, "<p class=\"hint\">between %s, %s</p>", HtmlText(line.interval), open);
     }
     absl::StrAppendFormat(&html, "<p class=\"hint\">%s</p></div>\n", WherePeak(part));
   }
@@ -180,6 +181,44 @@ std::string ScreenHtml(const Report& report, const Screen& screen) {
   return html + "</pre>\n";
 }
 
+// What changed, by category and total and by layer; of each head two tables.
+std::vector<Table> ChangeTables(const Comparison& comparison) {
+  const std::vector<std::string> names = SideNames(comparison);
+  std::vector<Table> tables;
+  for (size_t h = 0; h < comparison.heads.size(); ++h) {
+    const std::string head = comparison.heads.size() > 1 ? " of " + names[h + 1] : "";
+    const std::string number = comparison.heads.size() > 1 ? absl::StrFormat("-%d", h + 1) : "";
+    Table figures{"changed-figures" + number,
+                  "Figures" + head,
+                  {{"part", "of"},
+                   {"figure", "figure"},
+                   {"base", names[0], ColumnKind::kBytes},
+                   {"head", names[h + 1], ColumnKind::kBytes},
+                   {"delta", "change", ColumnKind::kBytes}},
+                  {},
+                  4};
+    for (const ComparedFigure& figure :
+         FiguresOf(comparison.base.report.runs.front(), comparison.heads[h].report.runs.front())) {
+      figures.rows.push_back({figure.part, figure.title, figure.base, figure.head, figure.delta()});
+    }
+    tables.push_back(std::move(figures));
+    if (!comparison.changes[h].layers) continue;
+    Table layers{"changed-layers" + number,
+                 "Layers" + head,
+                 {{"layer", "layer"},
+                  {"base", names[0], ColumnKind::kBytes},
+                  {"head", names[h + 1], ColumnKind::kBytes},
+                  {"delta", "change", ColumnKind::kBytes}},
+                 {},
+                 3};
+    for (const LayerChange& layer : *comparison.changes[h].layers) {
+      layers.rows.push_back({layer.name, layer.base_bytes, layer.head_bytes, layer.delta_bytes()});
+    }
+    tables.push_back(std::move(layers));
+  }
+  return tables;
+}
+
 }  // namespace
 
 std::string AnswerHtml(const Report& report, const Screen& screen) {
@@ -197,18 +236,24 @@ std::string AnswerHtml(const Report& report, const Screen& screen) {
     html += "</div>\n";
   }
   const RunSummary& run = report.runs.front();
-  html += CardsHtml(run, analyzed != nullptr ? analyzed->limits : std::vector<Limit>(), screen);
-  return html + PartsHtml(report, run, screen);
+  html += CardsHtml(run, analyzed != nullptr ? analyzed->limits : std::vector<Limit>(), WordsOfDevice(report).open,
+                    screen);
+  html += PartsHtml(report, run, screen);
+  if (analyzed == nullptr || analyzed->savings.rows.empty()) return html;
+  return html + "<div class=\"scroll less\" tabindex=\"0\" role=\"region\" aria-label=\"What would save most\">" +
+         TableHtml(analyzed->savings, screen) + "</div>\n";
 }
 
 std::string TablesHtml(const Report& report, const Screen& screen) {
-  if (!IsOneRun(report)) return "";
   std::string html;
   const auto add = [&](const Table& table) {
     if (!table.rows.empty()) html += TableHtml(table, screen);
   };
+  if (const auto* compared = std::get_if<ComparePart>(&report.part)) {
+    for (const Table& table : ChangeTables(**compared)) add(table);
+  }
+  if (!IsOneRun(report)) return html;
   if (const auto* planned = std::get_if<PlanPart>(&report.part)) add(SegmentsTable(*planned));
-  if (const auto* analyzed = std::get_if<AnalyzePart>(&report.part)) add(analyzed->savings);
   for (std::string_view key : {"layers", "live_at_peak", "ops", "shapes"}) {
     if (const Table* table = TableNamed(report, key)) add(*table);
   }

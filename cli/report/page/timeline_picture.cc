@@ -70,7 +70,7 @@ std::string TimelinePicture(const MemoryProgram& program, int64_t limit_bytes) {
       "<svg class=\"static\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Bytes alive at each of %d steps; the peak "
       "is %s at step %d\">\n",
       static_cast<int>(kLeft + kWidth + 10), static_cast<int>(kTop + kHeight + 26), steps.size(),
-      FormatBytes(timeline.peak_bytes), timeline.peak_step.value());
+      FormatBytes(timeline.peak_bytes), timeline.peak_step.value() + 1);
   for (int tick = 0; tick <= 4; ++tick) {
     const auto bytes = static_cast<int64_t>(static_cast<double>(timeline.peak_bytes) * tick / 4);
     svg += Line(kLeft, y_of(bytes), kLeft + kWidth, y_of(bytes), "grid");

@@ -104,16 +104,21 @@ std::string CommandText(const CommandWords& words) {
   return text;
 }
 
+std::string Others(int64_t count) { return absl::StrFormat("%d other%s", count, count == 1 ? "" : "s"); }
+
 std::string CellText(const Cell& cell, ColumnKind kind, ByteUnit unit) {
   if (const auto* words = std::get_if<CommandWords>(&cell)) return CommandText(*words);
   if (const auto* text = std::get_if<std::string>(&cell)) return kind == ColumnKind::kWord ? Words(*text) : *text;
   if (const auto* number = std::get_if<int64_t>(&cell)) {
+    if (kind == ColumnKind::kIndex) return WithThousands(*number + 1);
     if (*number == 0 && kind != ColumnKind::kStep) return "-";
     if (kind == ColumnKind::kBytes) return SizeIn(*number, unit);
     if (kind == ColumnKind::kTime) return ShortTime(*number);
     return kind == ColumnKind::kWork ? ShortCount(*number) : WithThousands(*number);
   }
-  if (const auto* decimal = std::get_if<double>(&cell)) return absl::StrFormat("%.4g", *decimal);
+  if (const auto* decimal = std::get_if<double>(&cell)) {
+    return kind == ColumnKind::kShare ? absl::StrFormat("%+.1f %%", 100 * *decimal) : absl::StrFormat("%.4g", *decimal);
+  }
   if (const auto* shape = std::get_if<Shape>(&cell)) return ToString(*shape);
   return "-";
 }

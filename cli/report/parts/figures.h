@@ -22,6 +22,9 @@ std::string SizeIn(int64_t bytes, ByteUnit unit);
 // "25.6 M", "4.09 G", "512": three significant digits.
 std::string ShortCount(int64_t count);
 
+// "1 other", "12 others": rows that a list leaves out.
+std::string Others(int64_t count);
+
 // "1.25 ms" of nanoseconds: three significant digits.
 std::string ShortTime(int64_t nanoseconds);
 

@@ -12,12 +12,14 @@ constexpr auto kRows = std::to_array<FormatRow>({
     {"json", "json", "everything, in bytes", RenderJson, false, false, Filter::kData},
     {"csv", "csv", "the list of --by, or a row per batch", RenderCsv, false, false, Filter::kData},
     {"md", "md markdown", "a table for a pull request", RenderMarkdown},
-    {"html", "html htm", "a page with pictures that opens offline", RenderPage, true, false, Filter::kData},
+    {"html", "html htm", "a page with pictures that opens offline", RenderPage, true, false, Filter::kData, true},
     {"svg", "svg", "the course of memory as a picture", RenderSvg, true, true, Filter::kData},
     {"trace", "trace perfetto", "every step, for Perfetto", RenderTrace, true, true, Filter::kData},
     {"folded", "folded collapsed", "bytes at the peak by module, for flame graphs", RenderFolded, true, true, Filter::kData},
     {"speedscope", "speedscope", "the same for speedscope", RenderSpeedscope, true, true, Filter::kData},
     {"snapshot", "pickle pkl", "every buffer at its address, for PyTorch's memory_viz", RenderSnapshot, true, true,
+     Filter::kBinary},
+    {"onnx", "onnx", "the model without weights, its nodes with their bytes, for Netron", RenderAnnotated, true, true,
      Filter::kBinary},
 });
 

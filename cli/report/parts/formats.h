@@ -22,6 +22,7 @@ struct FormatRow {
   bool every_step = false;  // wants AnalyzePart::analysis and PlanPart::drawn, and every table
   bool one_run = false;     // shows the steps of one model at one batch, and nothing else
   Filter filter = Filter::kText;
+  bool advises = false;  // shows what would save most, which takes longer to know than all the rest
 };
 
 absl::Span<const FormatRow> FormatRows();
@@ -41,6 +42,7 @@ std::string RenderSvg(const Report& report, const Screen& screen);
 std::string RenderTrace(const Report& report, const Screen& screen);
 std::string RenderFolded(const Report& report, const Screen& screen);
 std::string RenderSpeedscope(const Report& report, const Screen& screen);
+std::string RenderAnnotated(const Report& report, const Screen& screen);
 std::string RenderSnapshot(const Report& report, const Screen& screen);
 
 // One line per run, for grep and awk: "resnet50.onnx batch=64 train=6420221133 infer=1324666061". Bytes on the device;

@@ -11,23 +11,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/analysis/enact.h"
+#include "analyzer/memory/made_by_a_step.h"
 #include "analyzer/memory/program.h"
 
 namespace onnx_mem {
 
 // The label of what belongs to no module.
 inline constexpr std::string_view kNoModule = "(no module)";
-
-// Not what stands before the first step: the model, its inputs, the optimizer's state of earlier steps.
-inline bool MadeByAStep(const Buffer& buffer) {
-  switch (buffer.category) {
-    case Category::kParameters:
-    case Category::kBuffers:
-    case Category::kInputs: return false;
-    case Category::kOptimizerState: return buffer.begin.value() > 0;
-    default: return true;
-  }
-}
 
 class Modules {
  public:

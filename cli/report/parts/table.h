@@ -20,7 +20,9 @@ enum class ColumnKind : uint8_t {
   kBytes,
   kTime,  // nanoseconds, on the screen "1.25 ms"
   kStep,     // a number that is not to be summed
+  kIndex,    // a position in a list, from 0; on the screen counted from 1
   kDecimal,  // a number with a unit of its own, which the title names
+  kShare,    // a fraction; on the screen percents with their sign
   kShape,
 };
 
@@ -37,7 +39,7 @@ struct Column {
   Show show = Show::kAlways;
 };
 
-// A string for kText and kWord, a double for kDecimal, a Shape for kShape, else an int64_t; monostate is "not known".
+// A string for kText and kWord, a double for kDecimal and kShare, a Shape for kShape, else an int64_t; monostate is "not known".
 using CommandWords = std::vector<std::string>;  // of a command line, in JSON an array
 using Cell = std::variant<std::monostate, std::string, int64_t, double, Shape, CommandWords>;
 using Row = std::vector<Cell>;

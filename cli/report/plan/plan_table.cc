@@ -11,7 +11,7 @@ Table CurveTable(const PlanPart& part) {
   table.has_total = false;
   table.columns = {{"id", "", ColumnKind::kStep, Show::kData},
                    {"plan", "plan", ColumnKind::kText},
-                   {"device_bytes", "on GPU", ColumnKind::kBytes},
+                   {"device_bytes", "on the GPU", ColumnKind::kBytes},
                    {"peak_bytes", "alive", ColumnKind::kBytes},
                    {"recompute_flops", "recompute", ColumnKind::kWork},
                    {"slowdown", "slowdown", ColumnKind::kDecimal},

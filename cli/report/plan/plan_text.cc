@@ -186,7 +186,7 @@ std::string CurveText(const Report& report, const Screen& screen) {
   TextTable table;
   table.columns = {{}, {.shrinks = true}, {.right = true}, {.right = true, .optional = true}, {.right = true},
                    {.right = true, .optional = true}, {.optional = true}, {}};
-  table.rows = {{"", "", "on GPU", "alive", "compute", "time", "", ""}};
+  table.rows = {{"", "", "on the GPU", "alive", "compute", "time", "", ""}};
   const std::vector<size_t> rows = ShownRows(report);
   for (size_t i : rows) {
     const ModulePlan& plan = answer.plans[i];

@@ -82,7 +82,7 @@ int64_t BytesOf(const PlanPart& part, const Measured& measured) {
 }
 
 std::string LineName(const PlanPart& part) {
-  return part.request.budget_line == BudgetLine::kDevice ? "on GPU" : "alive";
+  return part.request.budget_line == BudgetLine::kDevice ? "on the GPU" : "alive";
 }
 
 // What a plan costs, as the request counts it.
@@ -139,7 +139,7 @@ std::string NoPlanText(const PlanPart& part, const Screen& screen) {
 std::string SettingText(const PlanPart& part, const Screen& screen) {
   const std::optional<ModulePlan>& plan = part.answer.with_expandable_segments;
   if (!plan) return "";
-  return Wrapped(absl::StrFormat("With PYTORCH_ALLOC_CONF=expandable_segments:True: %s on GPU%s, %s",
+  return Wrapped(absl::StrFormat("With PYTORCH_ALLOC_CONF=expandable_segments:True: %s on the GPU%s, %s",
                                  FormatBytesIn(plan->measured.device_bytes, screen.units), ForMore(part, *plan),
                                  plan->segments.empty() ? Quoted(*plan) : absl::StrCat("by ", Quoted(*plan))),
                  screen.width, kIndent, 2 * kIndent) +

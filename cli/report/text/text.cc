@@ -62,7 +62,7 @@ std::string AnswerText(const RunSummary& run, const std::vector<Limit>& limits, 
     if (!line.verdict.empty()) {
       const bool fits_line = column + 4 + line.verdict.size() <= screen.width;
       text += fits_line ? std::string(4, ' ') : "\n" + std::string(kIndent + 16, ' ');
-      text += Painted(line.verdict, line.within ? Paint::kGreen : Paint::kRed, screen);
+      text += Painted(line.verdict, PaintOf(line.answer), screen);
     }
     text += '\n';
   }

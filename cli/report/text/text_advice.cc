@@ -64,7 +64,7 @@ std::string RowsWithFlags(const Table& table, const Screen& screen) {
 // "Batch 256 of training needs 21.6 GiB: too large for Tesla T4 (14.7 GiB) by 6.86 GiB."
 std::string PartText(const CardFit& card, const CardFit::Part& part, int64_t batch, const Screen& screen) {
   const std::string verdict =
-      VerdictText(part.device_bytes, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units);
+      VerdictText(part.device_bytes, part.device_bytes, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units);
   std::string text = absl::StrFormat("%sBatch %d of %s needs %s:", std::string(kIndent, ' '), batch, part.name,
                                      FormatBytesIn(part.device_bytes, screen.units));
   const bool beside = DisplayWidth(text) + 1 + DisplayWidth(verdict) <= screen.width;

@@ -32,7 +32,7 @@ constexpr auto kLabels = std::to_array<CategoryLabel>({
     {Category::kGradients, "gradients", Paint::kCyan},
     {Category::kOptimizerState, "optimizer state", Paint::kCyan},
     {Category::kSavedActivations, "saved activations", Paint::kYellow},
-    {Category::kTransientActivations, "other activations", Paint::kYellow},
+    {Category::kTransientActivations, "transient activations", Paint::kYellow},
     {Category::kActivationGradients, "activation gradients", Paint::kYellow},
     {Category::kOptimizerTemporaries, "optimizer temporaries", Paint::kDim},
     {Category::kInputs, "inputs", Paint::kDim},

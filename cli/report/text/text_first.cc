@@ -34,13 +34,14 @@ std::string AnswerRow(const AnswerLine& line, std::string_view verdict, size_t s
   text += Painted(PadLeft(line.size, size_width), Paint::kBold, screen);
   const std::string interval = line.interval.empty() ? "" : absl::StrFormat("  (%s)", line.interval);
   const size_t verdict_width = verdict.empty() ? 0 : verdict.size() + 2;
-  if (taken + interval.size() + verdict_width <= screen.width) {
+  const bool beside = taken + verdict_width <= screen.width;  // else the verdict has a line of its own
+  if (taken + interval.size() + (beside ? verdict_width : 0) <= screen.width) {
     text += interval;
     taken += interval.size();
   }
   if (verdict.empty()) return text + '\n';
-  text += taken + verdict_width <= screen.width ? "  " : "\n" + std::string(2 * kIndent, ' ');
-  return text + Painted(verdict, line.within ? Paint::kGreen : Paint::kRed, screen) + '\n';
+  text += beside ? "  " : "\n" + std::string(2 * kIndent, ' ');
+  return text + Painted(verdict, PaintOf(line.answer), screen) + '\n';
 }
 
 // The limit is named once, beside the part that answers.
@@ -52,7 +53,7 @@ std::string AnswerRows(const RunSummary& run, const std::vector<Limit>& limits, 
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string verdict = lines[i].verdict;
     if (i > 0 && limits.size() == 1) {
-      verdict = ShortVerdict(run.inference->device_bytes, limits.front(), screen.units);
+      verdict = ShortVerdict(*run.inference, limits.front(), screen.units);
     }
     text += AnswerRow(lines[i], verdict, size_width, screen);
   }
@@ -208,7 +209,7 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   std::string text = AssumptionsText(told);
   const PartSummary& main = MainPart(report.runs.front());
   if (main.device_low_bytes < main.device_high_bytes) {
-    text += absl::StrFormat("%sIn brackets: %s.", text.empty() ? "" : " ", WordsOfDevice(report).open);
+    text += absl::StrFormat("%sIn brackets: where it may lie, %s.", text.empty() ? "" : " ", WordsOfDevice(report).open);
   }
   text += absl::StrFormat("%sMore%s: -v", text.empty() ? "" : " ",
                           notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out,

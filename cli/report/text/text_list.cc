@@ -103,7 +103,8 @@ std::string ListText(const Table& table, const Report& report, const Screen& scr
     // The name and the numbers that the list is about stay whatever the width.
     const bool optional = !columns.empty() && c != table.rank_column;
     columns.push_back(c);
-    const bool number = IsSummed(kind) || kind == ColumnKind::kDecimal || kind == ColumnKind::kStep;
+    const bool number = IsSummed(kind) || kind == ColumnKind::kDecimal || kind == ColumnKind::kShare ||
+                        kind == ColumnKind::kStep || kind == ColumnKind::kIndex;
     text_table.columns.push_back({.right = number, .shrinks = kind == ColumnKind::kText, .optional = optional});
     text_table.rows.front().push_back(table.columns[c].title);
   }
@@ -115,7 +116,7 @@ std::string ListText(const Table& table, const Report& report, const Screen& scr
   for (size_t row : shown) add(table.rows[row]);
   const auto others = static_cast<int64_t>(table.rows.size() - shown.size()) + table.omitted_rows;
   if (others > 0 && table.has_total) {
-    add(SumOf(table, HiddenRows(table, shown), absl::StrFormat("(%d others)", others)));
+    add(SumOf(table, HiddenRows(table, shown), "(" + Others(others) + ")"));
   }
   if (table.has_total) add(SumOf(table, std::nullopt, "total"));
   std::string text = absl::StrFormat("%s%s\n", std::string(kIndent, ' '), Painted(table.title, Paint::kBold, screen));
@@ -150,7 +151,7 @@ std::string SweepText(const std::vector<RunSummary>& runs, const AnalyzePart& sw
     row = {absl::StrFormat("%d", run.batch), SizeIn(part.peak_bytes, unit), SizeIn(part.allocated_peak_bytes, unit),
            (part.at_least ? ">= " : "") + SizeIn(part.device_bytes, unit)};
     if (both) row.push_back(SizeIn(run.inference->device_bytes, unit));
-    for (const Limit& limit : sweep.limits) row.push_back(ShortVerdict(part.device_bytes, limit, screen.units));
+    for (const Limit& limit : sweep.limits) row.push_back(ShortVerdict(part, limit, screen.units));
     const double share = largest > 0 ? static_cast<double>(part.device_bytes) / static_cast<double>(largest) : 0;
     if (sweep.limits.empty()) row.push_back(Bar(share, kSweepBar, screen.utf8));
   }

@@ -107,7 +107,7 @@ std::vector<Layer> Shown(std::vector<Layer> layers, const Figures& total, size_t
       ++count;
     }
   }
-  others.name = absl::StrFormat("(%d others)", count);
+  others.name = "(" + Others(static_cast<int64_t>(count)) + ")";
   shown.push_back(std::move(others));
   return shown;
 }

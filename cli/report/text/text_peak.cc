@@ -91,8 +91,8 @@ std::vector<std::string> LayerLines(const std::vector<LayerShare>& layers, size_
       ++rest_count;
     }
   }
-  if (rest_count > 0) add(absl::StrFormat("(%d others)", rest_count), rest, false);
-  std::vector<std::string> lines = {std::string(kIndent, ' ') + "Layers holding most then"};
+  if (rest_count > 0) add("(" + Others(static_cast<int64_t>(rest_count)) + ")", rest, false);
+  std::vector<std::string> lines = {std::string(kIndent, ' ') + "Layers that hold most at the peak"};
   Screen narrow = screen;
   narrow.width = width;
   for (std::string& line : Aligned(std::move(table), 2 * kIndent, kColumnGap, narrow)) lines.push_back(std::move(line));
@@ -131,7 +131,7 @@ std::vector<std::string> TensorLines(const Table& table, size_t most, const Part
   const size_t taken = 2 * kIndent + widest_size + widest_shape + 2 * kColumnGap;
   const size_t label_width = std::max(kLeastLabel, room - std::min(room, taken));
   for (size_t i = 0; i < count; ++i) rows[i][1] = TensorLabel(table, table.rows[i], label_width, screen.utf8);
-  std::vector<std::string> lines = {std::string(kIndent, ' ') + "Tensors holding most then"};
+  std::vector<std::string> lines = {std::string(kIndent, ' ') + "Tensors that hold most at the peak"};
   for (std::string& line : Aligned(std::move(text_table), 2 * kIndent, kColumnGap, screen)) {
     lines.push_back(std::move(line));
   }

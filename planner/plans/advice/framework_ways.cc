@@ -40,9 +40,9 @@ std::vector<Proposal> ProposeAttentionKernel(const Situation& s) {
 
 std::vector<Proposal> ProposeExpandableSegments(const Situation& s) {
   if (s.workload.allocator != "pytorch") return {};
-  Proposal change{"expandable segments",
+  Proposal change{"expandable_segments:True",
                 {"--allocator", "pytorch-expandable"},
-                "PYTORCH_ALLOC_CONF=expandable_segments:True",
+                "set in PYTORCH_ALLOC_CONF",
                 Price::kNothing,
                 s.workload};
   change.workload.allocator = "pytorch-expandable";

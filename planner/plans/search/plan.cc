@@ -199,7 +199,7 @@ class ModelPlanner {
       plans_.push_back(std::move(plan));
     }
     RETURN_IF_ERROR(AddHabit(Habit(profile_, &Candidate::is_stage), "all stages", front));
-    return AddHabit(Habit(profile_, &Candidate::is_block), "every block separately", front);
+    return AddHabit(Habit(profile_, &Candidate::is_block), "each block", front);
   }
 
   absl::Status AddHabit(const Choice& choice, std::string label, const Front& front) {

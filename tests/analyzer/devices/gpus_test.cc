@@ -17,6 +17,15 @@ TEST(Gpus, KnowsACardByAnyOfItsNames) {
   }
 }
 
+TEST(GpuWords, NameOneCardEach) {
+  const std::vector<std::string> words = GpuWords();
+  EXPECT_GT(words.size(), Gpus().size());
+  for (const std::string& word : words) {
+    EXPECT_EQ(word.find(' '), std::string::npos) << word;
+    EXPECT_TRUE(FindGpu(word).ok()) << word;
+  }
+}
+
 TEST(Gpus, AProgramSeesNoMoreThanNvidiaSmiShows) {
   EXPECT_EQ(UsableBytes(*FindGpu("RTX 4090")), 24217 * kMiB);
   for (const Gpu& gpu : Gpus()) {

@@ -64,5 +64,20 @@ TEST(Workspace, PatchesOfOneImage) {  // 64 channels, 3x3 kernel, 56x56 position
   EXPECT_EQ(LargestPatchBytes(program), patches * 4);
 }
 
+// A token that is trained stands in memory when the first convolution runs; its single row is not that one's result.
+TEST(Workspace, PatchesAreThoseOfWhatAConvolutionMakes) {
+  MemoryProgram program;
+  const int64_t patches = int64_t{3} * 16 * 16 * 14 * 14;
+  Add(program, "convolution", {256, 768, 14, 14}, 1, Phase::kForward, 2 * 256 * 768 * patches);
+  Buffer token;
+  token.category = Category::kParameters;
+  token.begin = StepId(0);
+  token.end = program.steps.next_id();
+  token.dims = {1, 1, 768};
+  token.dtype = DType::kFloat32;
+  program.buffers.Add(token);
+  EXPECT_EQ(LargestPatchBytes(program), patches * 4);
+}
+
 }  // namespace
 }  // namespace onnx_mem

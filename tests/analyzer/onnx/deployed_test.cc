@@ -1,5 +1,10 @@
 // What a file was made for: a network or not, for onnxruntime or not.
+#include <string_view>
+#include <utility>
+
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/onnx/build/import.h"
 #include "gtest/gtest.h"
@@ -37,6 +42,27 @@ TEST(Classical, AreNoNetworksAndTellTheirSize) {
   EXPECT_TRUE(absl::StrContains(note.message, "a classical model, not a network: ")) << note.message;
   EXPECT_TRUE(absl::StrContains(note.message, "2 trees of 4 nodes")) << note.message;
   EXPECT_EQ(note.details[0], "why: its operators are of ai.onnx.ml: Scaler, TreeEnsembleRegressor");
+}
+
+TEST(Classical, LinearModelsAreNoNetworksEither) {
+  for (const auto& [op, attributes] : {std::pair("LinearRegressor", "coefficients = [1.0, 2.0], targets = 1"),
+                                       std::pair("LinearClassifier", "coefficients = [1.0, 2.0], classlabels_ints = [0]")}) {
+    const bool classifier = std::string_view(op) == "LinearClassifier";
+    const auto file = Opened(absl::StrFormat(
+        R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+           g (float[N,2] x) => (%s) { %s = ai.onnx.ml.%s <%s> (x) })",
+        classifier ? "int64[N] label, float[N,1] y" : "float[N,1] y", classifier ? "label, y" : "y", op, attributes));
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(file->WhyDeployed(), "a classical model");
+    const auto imported = file->Import({.batch = 4});
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    ASSERT_FALSE(imported->diagnostics.empty());
+    const Diagnostic& note = imported->diagnostics[0];
+    EXPECT_EQ(note.code, Code::kNotANetwork);
+    EXPECT_TRUE(absl::StrContains(note.message, "a classical model, not a network: ")) << note.message;
+    EXPECT_TRUE(absl::StrContains(note.message, " B")) << note.message;
+    EXPECT_EQ(note.details[0], absl::StrCat("why: its operators are of ai.onnx.ml: ", op));
+  }
 }
 
 TEST(Classical, AnOperatorOfItBesideLayersIsANetwork) {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
+#include "cli/report/analyze/run_table.h"
 #include "cli/report/parts/formats.h"
 #include "cli/report/parts/layout.h"
 #include "tests/cli/report/sample_analysis.h"
@@ -219,6 +221,35 @@ TEST(RenderText, ListsOfByEndWithTheTotal) {
   EXPECT_NE(text.find("(2 others)"), std::string::npos);
   EXPECT_NE(text.find("total"), std::string::npos);
   EXPECT_NE(text.find("3,904 B"), std::string::npos);
+}
+
+TEST(RunTable, NamesEachColumnOnce) {
+  const Table table = RunTable(SampleReport({.limits = {{Limit::Kind::kBudget, "", 4000}}}));
+  std::set<std::string> keys, titles;
+  for (const Column& column : table.columns) {
+    EXPECT_TRUE(keys.insert(column.key).second) << column.key;
+    EXPECT_TRUE(titles.insert(column.title).second) << column.title;
+  }
+  EXPECT_TRUE(keys.contains("training_verdict"));
+}
+
+TEST(Timeline, TellsEachStepByCategoryFromZeroInFilesAndFromOneOnTheScreen) {
+  const Report report = SampleReport({.by = By::kStep, .top = 0});
+  const Json steps = Json::parse(RenderJson(report, Screen()))["timeline"];
+  const PartSummary& part = *report.runs.front().training;
+  ASSERT_EQ(static_cast<int64_t>(steps.size()), part.steps);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_EQ(steps[i]["step"], i);
+    EXPECT_EQ(steps[i]["live_bytes"], part.live_bytes[i]);
+    int64_t sum = 0;
+    for (size_t c = 0; c < kNumCategories; ++c) {
+      sum += steps[i][std::string(NameOf(static_cast<Category>(c))) + "_bytes"].get<int64_t>();
+    }
+    EXPECT_EQ(sum, part.live_bytes[i]);
+  }
+  EXPECT_TRUE(RenderCsv(report, Screen()).starts_with("step,live_bytes,phase,op,module,node,parameters_bytes,"));
+  EXPECT_NE(RenderCsv(report, Screen()).find("\n0,"), std::string::npos);
+  EXPECT_NE(RenderText(report, Screen()).find("\n       1  "), std::string::npos) << RenderText(report, Screen());
 }
 
 }  // namespace

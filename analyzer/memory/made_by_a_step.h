@@ -1,0 +1,23 @@
+// Which buffers of a program a step made, and which stood there before it ran: those begin in the first step too.
+#ifndef ONNX_MEM_ANALYZER_MEMORY_MADE_BY_A_STEP_H_
+#define ONNX_MEM_ANALYZER_MEMORY_MADE_BY_A_STEP_H_
+
+#include "analyzer/memory/program.h"
+
+namespace onnx_mem {
+
+// Not the model, its inputs, gradients of earlier batches and the optimizer's state of earlier steps.
+inline bool MadeByAStep(const Buffer& buffer) {
+  switch (buffer.category) {
+    case Category::kParameters:
+    case Category::kBuffers:
+    case Category::kInputs: return false;
+    case Category::kGradients:
+    case Category::kOptimizerState: return buffer.begin.value() > 0;
+    default: return true;
+  }
+}
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_MEMORY_MADE_BY_A_STEP_H_
