@@ -3,7 +3,8 @@
     ONNX_MEM_PROGRAM=build/release/cli/onnx-mem python python/tools/check_promises.py [NAME ...]
 
 NAME is a model of check_models.py. Each is recorded at batch 2, in float32 and, for fit's rows in half precision, in
-bfloat16 and under autocast; asked at batch 8. Of a memory that is too small by three shares of the step, fit names ways
+bfloat16 and under autocast; models of transformers without the cache, which a checkpoint switches off. Asked at batch 8.
+Of a memory that is too small by three shares of the step, fit names ways
 to make it fit: each row that Python can follow (batch, accumulation, optimizer, precision, frozen layers, checkpoints)
 is done to the model and measured. Then the largest batch that fits, and plans of two budgets, applied.
 
@@ -26,6 +27,7 @@ from check_models import RECORDED, chosen
 import torch
 
 import onnx_mem
+from onnx_mem._checkpoint.hugging_face import without_cache
 
 NAMES = ("regnet", "edgenext", "poolformer", "mistral", "electra", "opt", "transformers/gpt_neox", "diffusers/unet",
          "segmentation_models_pytorch/unet", "x_transformers/rotary", "vit_pytorch/vit", "monai/unet",
@@ -102,7 +104,8 @@ class Check:
         self.given = dict(args=args, kwargs=made[2] if len(made) > 2 else {},
                           batch_dim=made[3] if len(made) > 3 else 0)
         self.path = os.path.join(folder, "model.eager")
-        onnx_mem.export(self.model, path=self.path, precisions=PRECISIONS, **self.given)
+        with without_cache(self.model):
+            onnx_mem.export(self.model, path=self.path, precisions=PRECISIONS, **self.given)
         first = next(t for t in [*args, *self.given["kwargs"].values()] if isinstance(t, torch.Tensor))
         self.batch = first.shape[0] * ASKED // RECORDED
 
@@ -112,14 +115,15 @@ class Check:
         print(f"{self.name:34} {kind:12} {what[:60]:60} {promised:>14,}  {told}", flush=True)
 
     def measured(self, model, **words):
-        return onnx_mem.measure(model, **{"batch": self.batch, **self.given, **words}).peak_bytes
+        with without_cache(model):
+            return onnx_mem.measure(model, **{"batch": self.batch, **self.given, **words}).peak_bytes
 
     def ways(self):
         run = asked(self.program, self.path, "--batch", self.batch)["runs"][0]["training"]
         seen = set()
         for share in SHARES:
             memory = run["device_bytes"] - int((1 - share) * run["peak_bytes"])
-            answer = asked(self.program, "fit", self.path, "--batch", self.batch, "--gpu-memory", memory)
+            answer = asked(self.program, "fit", self.path, "--batch", self.batch, "--gpu-memory", f"{memory}B")
             for way in answer["ways"]:
                 if tuple(way["flags"]) in seen:
                     continue
