@@ -59,6 +59,16 @@ inline constexpr auto kDTypes = std::to_array<DTypeRow>({
 constexpr const DTypeRow& RowOf(DType dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
 constexpr std::string_view NameOf(DType dtype) { return RowOf(dtype).name; }
 constexpr bool IsFloating(DType dtype) { return RowOf(dtype).floating; }
+constexpr bool IsComplex(DType dtype) { return dtype == DType::kComplex64 || dtype == DType::kComplex128; }
+// c10::isDifferentiableType: what can have a gradient.
+constexpr bool IsDifferentiable(DType dtype) { return IsFloating(dtype) || IsComplex(dtype); }
+constexpr DType RealTypeOf(DType dtype) {
+  if (!IsComplex(dtype)) return dtype;
+  return dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
+}
+constexpr DType ComplexTypeOf(DType dtype) {
+  return dtype == DType::kFloat64 || dtype == DType::kComplex128 ? DType::kComplex128 : DType::kComplex64;
+}
 constexpr bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 constexpr bool IsIntegral(DType dtype) {
   return dtype >= DType::kInt64 && dtype <= DType::kUInt2;

@@ -312,6 +312,26 @@ void Pool(AtenCall& c) {
   c.node.attributes["stride"] = c.Ints(2, "stride");
 }
 
+// --- complex numbers
+
+// _fft_r2c(x, dim, normalization, onesided) and its like.
+void Transform(AtenCall& c) {
+  c.TakeInputs({0});
+  const int64_t rank = c.IsTensor(0) ? c.rank(c.Tensor(0)) : 0;
+  std::vector<int64_t> axes = c.Ints(1, "dim");
+  for (int64_t& axis : axes) axis = c.Axis(axis, rank);
+  c.node.attributes["axes"] = axes;
+}
+void TransformOfReal(AtenCall& c) {
+  Transform(c);
+  c.node.attributes["half"] = int64_t{c.Flag(3, "onesided", true)};
+}
+
+void Absolute(AtenCall& c) {
+  c.TakeInputs({0});
+  if (c.IsTensor(0) && IsComplex(c.graph.tensors[c.Tensor(0)].dtype)) c.node.op = "abs_of_complex";
+}
+
 // --- softmax, dropout, attention
 
 void Softmax(AtenCall& c) {
@@ -375,7 +395,7 @@ void Recurrent(AtenCall& c) {
 
 // Operators of one tensor that are called alike.
 constexpr auto kSameName = std::to_array<std::string_view>(
-    {"abs",  "acos", "acosh", "asin",  "asinh", "atan",        "atanh",      "ceil",       "celu",  "cos",   "cosh",
+    {"acos", "acosh", "asin",  "asinh", "atan",        "atanh",      "ceil",       "celu",  "cos",   "cosh",
      "elu",  "erf",  "exp",   "exp2",  "expm1", "floor",       "frac",       "gelu",       "log",   "log10", "log1p",
      "log2", "logit", "mish", "neg",   "relu",  "hardshrink",  "hardsigmoid", "hardswish", "round", "rsqrt", "selu",
      "sign", "silu", "sigmoid", "sin", "sinh",  "leaky_relu",  "nan_to_num", "reciprocal", "softplus", "softshrink",
@@ -407,6 +427,10 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"_adaptive_avg_pool2d", "adaptive_avg_pool", One},
     {"_adaptive_avg_pool3d", "adaptive_avg_pool", One},
     {"_batch_norm_with_update", "batch_norm", BatchNormWithUpdate},
+    {"_conj", "conj", One},
+    {"_fft_c2c", "complex_to_complex", Transform},
+    {"_fft_c2r", "complex_to_real", Transform},
+    {"_fft_r2c", "real_to_complex", TransformOfReal},
     {"_fused_rms_norm", "rms_norm", RmsNorm},
     {"_log_softmax", "log_softmax", Softmax},
     {"_prelu_kernel", "prelu", Two},
@@ -419,6 +443,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"_unsafe_index.Tensor", "index", Index},
     {"_unsafe_view", "unsafe_view", One},
     {"_weight_norm_interface", "weight_norm", Two},
+    {"abs", "abs", Absolute},
     {"adaptive_max_pool2d", "adaptive_max_pool", One},
     {"adaptive_max_pool3d", "adaptive_max_pool", One},
     {"add.Scalar", "add", Arithmetic},
@@ -454,6 +479,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"clamp_max", "clamp", ClampOneSide},
     {"clamp_min", "clamp", ClampOneSide},
     {"clone", "clone", Clone},
+    {"complex", "complex", Two},
     {"constant_pad_nd", "pad", ConstantPad},
     {"convolution", "conv", Convolution},
     {"copy", "copy", Two},
@@ -520,6 +546,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"nll_loss_forward", "nll_loss", Two},
     {"pad", "pad", Pad},
     {"permute", "permute", Permute},
+    {"polar", "polar", Two},
     {"pow.Scalar", "rpow_scalar", PowerOfNumber},
     {"pow.Tensor_Scalar", "pow_scalar", PowerByNumber},
     {"pow.Tensor_Tensor", "pow", Two},
@@ -581,6 +608,8 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"var.correction", "var", Axes},
     {"var_mean.correction", "var_mean", Axes},
     {"view", "reshape", One},
+    {"view_as_complex", "view_as_complex", One},
+    {"view_as_real", "view_as_real", One},
     {"view.dtype", "view_dtype", One},
     {"where.self", "where", Three},
 });

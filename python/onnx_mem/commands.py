@@ -1,6 +1,7 @@
 """analyze, plan, fit and compare: the program's commands on a path, a ModelProto or a module."""
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import tempfile
@@ -47,7 +48,7 @@ def compare(a, b=None, *args, kwargs: dict | None = None, batch_dim=0, **options
 def _asked(command, models, args, kwargs, batch_dim, options):
     files = tempfile.TemporaryDirectory(prefix="onnx-mem-")
     precisions = _precisions(options)
-    paths = [_file_of(x, args, kwargs, batch_dim, pathlib.Path(files.name) / str(i), precisions)
+    paths = [_file_of(x, args, kwargs, batch_dim, pathlib.Path(files.name) / str(i), precisions, command == ["plan"])
              for i, x in enumerate(models)]
     arguments = [*command, *paths, *options_of(options)]
     if command == ["plan"]:
@@ -67,7 +68,7 @@ def _precisions(options) -> tuple[str, ...]:
     return tuple(prefix + name for prefix, name in asked if name in ("bf16", "fp16"))
 
 
-def _file_of(x, args, kwargs, batch_dim, folder: pathlib.Path, precisions=()) -> str:
+def _file_of(x, args, kwargs, batch_dim, folder: pathlib.Path, precisions=(), planned=False) -> str:
     if isinstance(x, (str, os.PathLike)):
         if args or kwargs:
             raise Error("example inputs are for a module; a file has its own", "bad-argument")
@@ -85,7 +86,9 @@ def _file_of(x, args, kwargs, batch_dim, folder: pathlib.Path, precisions=()) ->
         if not args and not kwargs:
             raise Error("a module wants example inputs: analyze(model, x, ...)", "bad-argument")
         from ._record.recorder import record
-        made = record(x, args, kwargs, batch_dim=batch_dim, precisions=precisions)
+        from ._checkpoint.hugging_face import without_cache
+        with without_cache(x) if planned else contextlib.nullcontext():    # as apply() leaves it
+            made = record(x, args, kwargs, batch_dim=batch_dim, precisions=precisions)
         return str(made.save(folder / f"{type(x).__name__}.eager"))
     raise Error(f"a path, a ModelProto, a Record or a torch.nn.Module is wanted, not {type(x).__name__}",
                 "bad-argument")

@@ -166,6 +166,26 @@ class Checkpointed(nn.Module):
         return self.head(x.mean(1))
 
 
+class Spectral(nn.Module):
+    """Fourier transforms, complex weights, pairs of real numbers as complex ones, in half spectra and whole ones."""
+
+    def __init__(self, width=8, size=16):
+        super().__init__()
+        self.lift, self.skip = nn.Conv2d(3, width, 1), nn.Conv2d(width, width, 1)
+        self.weight = nn.Parameter(torch.randn(width, width, 5, 4, dtype=torch.complex64))
+        self.pairs = nn.Parameter(torch.randn(width, size, size // 2 + 1, 2))
+
+    def forward(self, x):
+        x = self.lift(x)
+        spectrum = torch.fft.rfft2(x)
+        low = torch.zeros_like(spectrum)
+        low[:, :, :5, :4] = torch.einsum("bixy,ioxy->boxy", spectrum[:, :, :5, :4], self.weight)
+        x = torch.fft.irfft2(low) + self.skip(x)
+        x = torch.fft.irfft2(torch.fft.rfft2(x.relu()) * torch.view_as_complex(self.pairs))
+        whole = torch.fft.fft(x, dim=1)
+        return torch.polar(whole.abs(), x).real * torch.complex(x, x.tanh()).imag
+
+
 class Recurrent(nn.Module):
     """nn.LSTM and nn.GRU, as the native path runs them."""
 
@@ -315,6 +335,7 @@ SMALL = {
     "custom_functions": _small(CustomFunctions, _images(16)),
     "checkpointed": _small(Checkpointed, torch.zeros(BATCH, 9, 32)),
     "recurrent": _small(Recurrent, _tokens(7)),
+    "spectral": _small(Spectral, _images(16)),
     "dict_in_out": _small(DictInOut, {"image": _images(16), "ids": _tokens(6)}, scale=torch.zeros(())),
     "masked_attention": _small(MaskedAttention, torch.zeros(BATCH, 13, 48), torch.ones(BATCH, 13, dtype=torch.bool)),
     "own_loss": _small(OwnLoss, torch.zeros(BATCH, 30), torch.zeros(BATCH, dtype=torch.int64)),

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/eager/engine/machine.h"
+#include "analyzer/eager/views/views.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -103,6 +104,7 @@ class Engine {
   void Validate(const Edge& edge, TensorRef& grad) {
     const AutogradNode& next = m_.node(edge.node);
     const TensorMeta& meta = next.outputs[static_cast<size_t>(edge.output_nr)];
+    if (!IsComplex(meta.dtype)) grad = RealPart(m_, grad);  // handle_r_to_c, in the formula
     if (grad->dims != meta.dims) {
       const bool fewer = grad->dims.size() > meta.dims.size();
       grad = m_.New("sum", meta.dims, grad->dtype);

@@ -76,7 +76,7 @@ void Executor::AllocateStatics(const std::function<bool(TensorId)>& trainable,
         t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), ShownName(tensor),
                                                   DenseBytes(t->dims, t->dtype), t->dims, t->dtype);
       }
-      t->requires_grad = IsFloating(t->dtype) && ((kind == TensorKind::kParameter && trainable(id)) ||
+      t->requires_grad = IsDifferentiable(t->dtype) && ((kind == TensorKind::kParameter && trainable(id)) ||
                                                   (kind == TensorKind::kInput && wants_grad(tensor)));
       t->is_leaf_parameter = t->requires_grad;
       if (kind == TensorKind::kParameter) parameters_.push_back(id);

@@ -14,7 +14,7 @@ constexpr std::span<const OpRow> (*kFamilies[])() = {
     ViewOps,   UnaryOps,         ScalarOps,  BinaryOps,    SelectionOps, MatmulOps, EinsumOps,  ConvolutionOps,
     NormOps,   NormCompositeOps, PoolOps,    SoftmaxOps,   ReduceOps,    SelectOps, ShapeOps,   ResampleOps,
     CreateOps, AttentionOps,     DropoutOps, RecurrentOps, QuantizeOps,  SpectralOps, LinearAlgebraOps,
-    DetectionOps, LossOps, DefaultOps,
+    DetectionOps, ComplexOps, ComplexViewOps, LossOps, DefaultOps,
 };
 
 Index BuildIndex() {

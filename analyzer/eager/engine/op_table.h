@@ -62,6 +62,8 @@
 //   spectral     (complex tensors are real ones with a last dimension of 2) fft_r2c fft_c2c fft_c2r stft (signal,
 //                window?)
 //                {frame, hop} to_complex complex_abs complex_mul
+//   complex      (of a record: complex dtypes) complex_to_complex {axes} real_to_complex {axes, half} complex_to_real
+//                {axes} complex polar abs_of_complex; views: conj view_as_real view_as_complex
 //   matrices     det logdet inverse
 //   detection    roi_align (features, boxes) roi_pool deform_conv (x, weight, offset, bias?, mask?)
 //   default      opaque {workspace_bytes} (a loop or branch run as one step)

@@ -17,6 +17,10 @@ TensorRef Forward(Machine& m, std::string_view op, const TensorRef& a, const Ten
   return in_place ? InPlace(m, op, a) : NewPointwise(m, op, {a, b});
 }
 
+// The conjugate of a complex operand is a view that a pointwise kernel does not read: it is copied for the call
+// (aten/src/ATen/ConjugateFallback.cpp).
+TensorRef Conjugated(Machine& m, const TensorRef& t) { return IsComplex(t->dtype) ? m.NewLike("clone", *t) : t; }
+
 // What an in-place operator saves of the tensor that it overwrites.
 TensorRef Original(Machine& m, const TensorRef& a, bool in_place) { return in_place ? m.NewLike("clone", *a) : a; }
 
@@ -25,7 +29,7 @@ TensorRef QuotientOtherBackward(Backward& b, const TensorRef& self, const Tensor
   const TensorRef once = NewPointwise(b.m, "div", {self, other});
   const TensorRef twice = NewPointwise(b.m, "div", {once, other});
   const TensorRef negative = b.m.NewLike("neg", *b.grad());
-  return NewPointwise(b.m, "mul", {negative, twice});
+  return NewPointwise(b.m, "mul", {negative, Conjugated(b.m, twice)});
 }
 
 // fmod, remainder: -g * trunc(self / other) for `other`, g for `self`.
@@ -233,8 +237,10 @@ TensorRef Mul(Machine& m, const TensorRef& a, const TensorRef& b, bool in_place)
   TensorRef y = Forward(m, "mul", a, b, in_place);
   node.Output(y);
   node.Formula([](Backward& back) {
-    if (back.needs(kOther)) back.result(kOther, NewPointwise(back.m, "mul", {back.grad(), back.saved(1)}));
-    if (back.needs(kSelf)) back.result(kSelf, NewPointwise(back.m, "mul", {back.grad(), back.saved(0)}));
+    for (const size_t edge : {kOther, kSelf}) {
+      if (!back.needs(edge)) continue;
+      back.result(edge, NewPointwise(back.m, "mul", {back.grad(), Conjugated(back.m, back.saved(edge))}));
+    }
   });
   return y;
 }
@@ -245,12 +251,13 @@ TensorRef Div(Machine& m, const TensorRef& a, const TensorRef& b, bool in_place)
   node.Save(node.needs(kOther) ? Original(m, a, in_place) : nullptr);
   TensorRef y =
       in_place ? InPlace(m, "div", a)
-               : NewPointwise(m, "div", {a, b}, IsFloating(ResultType({a, b})) ? ResultType({a, b}) : DType::kFloat32);
+               : NewPointwise(m, "div", {a, b},
+                              IsDifferentiable(ResultType({a, b})) ? ResultType({a, b}) : DType::kFloat32);
   node.Output(y);
   node.Formula([](Backward& back) {
     const TensorRef other = back.saved(0);
     if (back.needs(kOther)) back.result(kOther, QuotientOtherBackward(back, back.saved(1), other));
-    if (back.needs(kSelf)) back.result(kSelf, NewPointwise(back.m, "div", {back.grad(), other}));
+    if (back.needs(kSelf)) back.result(kSelf, NewPointwise(back.m, "div", {back.grad(), Conjugated(back.m, other)}));
   });
   return y;
 }

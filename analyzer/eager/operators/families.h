@@ -30,6 +30,8 @@ std::span<const OpRow> DropoutOps();
 std::span<const OpRow> RecurrentOps();
 std::span<const OpRow> QuantizeOps();
 std::span<const OpRow> SpectralOps();
+std::span<const OpRow> ComplexOps();
+std::span<const OpRow> ComplexViewOps();
 std::span<const OpRow> LinearAlgebraOps();
 std::span<const OpRow> DetectionOps();
 std::span<const OpRow> LossOps();  // in engine/loss.cc

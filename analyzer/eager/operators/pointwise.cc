@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+
 #include "analyzer/eager/engine/copy_slices.h"
+#include "analyzer/eager/views/views.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -91,10 +93,13 @@ TensorRef OverwriteUnlessObserved(Machine& m, std::string_view op, const TensorR
 TensorRef ToCopy(Machine& m, const TensorRef& x, DType dtype) {
   if (x->dtype == dtype) return x;
   NodeRef node;
-  if (IsFloating(dtype)) node = m.MakeNode("ToCopyBackward0", {x});
+  if (IsDifferentiable(dtype)) node = m.MakeNode("ToCopyBackward0", {x});
   TensorRef copy = m.NewLike("_to_copy", *x, dtype);
   node.Output(copy);
-  node.Formula([original = x->dtype](Backward& b) { b.result(0, ToCopy(b.m, b.grad(), original)); });
+  node.Formula([original = x->dtype](Backward& b) {
+    const TensorRef& g = b.grad();
+    b.result(0, ToCopy(b.m, IsComplex(original) ? g : RealPart(b.m, g), original));
+  });
   return copy;
 }
 

@@ -25,7 +25,7 @@ Dims ComplexDims(const Dims& real) {
 }
 
 // at::real(complex).
-TensorRef RealPart(Machine& m, const TensorRef& complex) {
+TensorRef RealOfPairs(Machine& m, const TensorRef& complex) {
   Dims dims = complex->dims, strides = complex->strides;
   dims.pop_back();
   strides.pop_back();
@@ -41,7 +41,7 @@ TensorRef RealToComplex(Machine& m, const TensorRef& x, const Dims& dims, bool h
   node.Formula([full = ComplexDims(x->dims), half](Backward& b) {
     const DType dtype = b.grad()->dtype;
     const TensorRef padded = half ? b.m.New("new_zeros", full, dtype) : nullptr;
-    b.result(0, RealPart(b.m, b.m.New("_fft_c2c", full, dtype)));
+    b.result(0, RealOfPairs(b.m, b.m.New("_fft_c2c", full, dtype)));
   });
   return y;
 }
@@ -78,7 +78,7 @@ void EnactToComplex(Machine& m, const Call& call, Outputs& out) {
   NodeRef node = m.MakeNode("ToCopyBackward0", {x});
   out[0] = m.New("_to_copy", call.output_dims(), x->dtype);
   node.Output(out[0]);
-  node.Formula([](Backward& b) { b.result(0, RealPart(b.m, b.grad())); });
+  node.Formula([](Backward& b) { b.result(0, RealOfPairs(b.m, b.grad())); });
 }
 
 // |z|: sgn(z) and a product, both complex.
@@ -86,7 +86,7 @@ void EnactComplexAbs(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
   NodeRef node = m.MakeNode("AbsBackward0", {x});
   node.Save(x);
-  Dims strides = RealPart(m, x)->strides;
+  Dims strides = RealOfPairs(m, x)->strides;
   for (int64_t& stride : strides) stride /= 2;
   out[0] = m.New("abs", call.output_dims(), x->dtype, strides);
   node.Output(out[0]);

@@ -47,7 +47,7 @@ void EnactAssumed(Machine& m, const Call& call, Outputs& out) {
   for (size_t i = 0; i < out.size(); ++i) {
     if (!call.node.outputs[i].valid()) continue;
     out[i] = m.Allocate(call.output_dims(i), call.output(i).dtype);
-    if (IsFloating(out[i]->dtype)) node.Output(out[i]);
+    if (IsDifferentiable(out[i]->dtype)) node.Output(out[i]);
   }
   node.Formula([count = call.inputs.size()](Backward& b) {
     const Assumed assumed(b.m);
@@ -73,7 +73,7 @@ void EnactCustomFunction(Machine& m, const Call& call, Outputs& out) {
   for (size_t i = 0; i < out.size(); ++i) {
     if (!call.node.outputs[i].valid()) continue;
     out[i] = m.Allocate(call.output_dims(i), call.output(i).dtype);
-    if (IsFloating(out[i]->dtype)) node.Output(out[i]);
+    if (IsDifferentiable(out[i]->dtype)) node.Output(out[i]);
   }
   std::vector<std::pair<Dims, DType>> kinds;
   for (const TensorRef& input : call.inputs) kinds.emplace_back(input->dims, input->dtype);

@@ -127,7 +127,7 @@ void EnactLeaf(Machine& m, const Call& call, Outputs& out) {
     return;
   }
   out[0] = m.Alias(x, x->dims, x->strides, x->is_view);
-  out[0]->requires_grad = IsFloating(x->dtype);
+  out[0]->requires_grad = IsDifferentiable(x->dtype);
   out[0]->is_leaf_parameter = out[0]->requires_grad;
 }
 

@@ -23,6 +23,8 @@ std::vector<TensorRef> Unbind(Machine& m, const TensorRef& x, int64_t axis);
 TensorRef Contiguous(Machine& m, const TensorRef& t);  // the same tensor if it is contiguous
 TensorRef Clone(Machine& m, const TensorRef& t, bool contiguous);
 TensorRef CloneAs(Machine& m, const TensorRef& t, const Dims& strides);
+// at::real: a view of a complex tensor, the very same tensor where it is real.
+TensorRef RealPart(Machine& m, const TensorRef& t);
 // One dimension: elements start, start+step, ... (count of them).
 TensorRef SliceView(Machine& m, const TensorRef& t, int64_t axis, int64_t start, int64_t count, int64_t step);
 // Tensor.repeat to shape `dims`: a copy.

@@ -1,6 +1,7 @@
 """What transformers' own switch does for a budget, beside a plan: checkpoints of every n-th layer."""
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import pathlib
@@ -8,6 +9,20 @@ import pathlib
 from .._program import run_json
 
 _STEPS = (1, 2, 3, 4, 6, 8)
+
+
+@contextlib.contextmanager
+def without_cache(model):
+    """config.use_cache off, as where a plan is applied: a second run must not find the keys and values of the first."""
+    configs = {id(c): c for c in (getattr(m, "config", None) for m in model.modules())
+               if getattr(c, "use_cache", False) is True}
+    for config in configs.values():
+        config.use_cache = False
+    try:
+        yield
+    finally:
+        for config in configs.values():
+            config.use_cache = True
 
 
 def layers_of(model) -> list[str]:

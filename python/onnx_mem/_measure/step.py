@@ -62,7 +62,8 @@ class Measured:
 
 
 def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimizer="adam", training: bool = True,
-            batch: int | None = None, batch_dim=0, loss="auto", precision: str | None = None) -> Measured:
+            batch: int | None = None, batch_dim=0, loss="auto", precision: str | None = None,
+            accumulate: int = 1) -> Measured:
     """Runs the model's own code on tensors without data and counts every storage from its birth to its death.
 
     The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before
@@ -82,6 +83,7 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
         that takes the model's output.
       precision: "bf16", "fp16": the model and its floating inputs converted; "amp-bf16", "amp-fp16": forward and loss
         under autocast.
+      accumulate: batches per optimizer step; output and loss of one are gone when the next begins.
 
     Raises:
       Error: code "cannot-measure", where the model does not run on tensors without data.
@@ -103,7 +105,7 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
         with fake_cuda(default_device):
             try:
                 return run_step(weightless(model, dtype=type_of(precision)), inputs, batch or was, optimizer, training,
-                                loss, vocabulary, precision=precision)
+                                loss, vocabulary, precision=precision, accumulate=accumulate)
             except Error:
                 raise
             except Exception as e:
@@ -113,7 +115,7 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
 
 
 def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto", vocabulary=frozenset(),
-             tracker=None, precision=None) -> Measured:
+             tracker=None, precision=None, accumulate=1) -> Measured:
     """measure() of a fake model; `inputs()` makes fresh fake (args, kwargs). Call it inside fake_cuda()."""
     model.train(training)
     with torch.set_grad_enabled(training), contextlib.ExitStack() as stack:
@@ -150,38 +152,23 @@ def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto",
                     p.grad = None
                 tracker.start_step(i)
                 _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, steps, trained, ends,
-                          precision)
+                          precision, accumulate)
         finally:
             gc.enable()
     return _result(tracker, batch, training, optimizer, loss_kind, ends)
 
 
 def _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, optimizer, trained, ends,
-              precision):
-    tracker.phase = "forward"
+              precision, accumulate):
     if not training:
+        tracker.phase = "forward"
         with autocast(precision):
             out = model(*x, **kw)
         return
-    engine = Engine(tracker.start_node)
-    with engine.hooks(), autocast(precision):
-        out = model(*x, **kw)
-        tracker.phase = "loss"
-        total = loss(out) if callable(loss) else _loss(out, loss_kind, targets)
-    ends.append(tracker.live)
-    if total.grad_fn is None:
-        raise Error("the loss does not depend on a parameter that is trained", "no-loss")
-    tracker.phase = "scan"
-    for t in engine.saved(total):
-        s = tracker.see(t)
-        if s is not None:
-            s.saved = True
-    t = s = None
-    tracker.phase = "backward"
-    engine.backward(total)
-    for p in trained:
-        if p.grad is not None:
-            tracker.see(p.grad, "grad")
+    for left in reversed(range(accumulate)):
+        held = None         # output and loss of the batch before
+        held = _forward_and_backward(model, x, kw, tracker, loss, loss_kind, targets, trained, precision,
+                                     ends if left == 0 else None)
     tracker.phase = "optimizer"
     if optimizer is not None:
         optimizer.step()
@@ -190,6 +177,33 @@ def _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, optimiz
                 if isinstance(v, torch.Tensor):
                     tracker.see(v, "opt_state")
     tracker.phase = "end"
+    del held
+
+
+def _forward_and_backward(model, x, kw, tracker, loss, loss_kind, targets, trained, precision, ends):
+    """Output and loss. `ends`: where to note what lives when forward is done; None: of an earlier batch."""
+    tracker.phase = "forward"
+    engine = Engine(tracker.start_node)
+    with engine.hooks(), autocast(precision):
+        out = model(*x, **kw)
+        tracker.phase = "loss"
+        total = loss(out) if callable(loss) else _loss(out, loss_kind, targets)
+    if total.grad_fn is None:
+        raise Error("the loss does not depend on a parameter that is trained", "no-loss")
+    if ends is not None:
+        ends.append(tracker.live)
+        tracker.phase = "scan"
+        for t in engine.saved(total):
+            s = tracker.see(t)
+            if s is not None:
+                s.saved = True
+        t = s = None
+    tracker.phase = "backward"
+    engine.backward(total)
+    for p in trained:
+        if p.grad is not None:
+            tracker.see(p.grad, "grad")
+    return out, total
 
 
 def _result(tracker, batch, training, optimizer, loss_kind, ends) -> Measured:
