@@ -19,6 +19,7 @@ import gc
 import importlib.util
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -32,34 +33,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "python" / "tools")]
+
+from models import UNet
+
 # ------------------------------------------------------------------------------------------------ models
-
-
-class UNet(nn.Module):
-    """Lists of stages that forward walks, with skip connections: no nn.Sequential at the top."""
-
-    def __init__(self, width=16, classes=4):
-        super().__init__()
-
-        def stage(a, b):
-            return nn.Sequential(nn.Conv2d(a, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True),
-                                 nn.Conv2d(b, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True))
-        w = [width, 2 * width, 4 * width, 8 * width]
-        self.down = nn.ModuleList(stage(a, b) for a, b in zip([3] + w, w))
-        self.up = nn.ModuleList(stage(a + b, b) for a, b in zip(w[:0:-1], w[-2::-1]))
-        self.pool = nn.MaxPool2d(2)
-        self.head = nn.Conv2d(width, classes, 1)
-
-    def forward(self, x):
-        skips = []
-        for i, stage in enumerate(self.down):
-            x = stage(x if i == 0 else self.pool(x))
-            skips.append(x)
-        skips.pop()
-        for stage in self.up:
-            x = F.interpolate(x, scale_factor=2.0)
-            x = stage(torch.cat([x, skips.pop()], 1))
-        return self.head(x)
 
 
 class Head(nn.Module):

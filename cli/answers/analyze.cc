@@ -180,6 +180,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   Clock clock;
   if (!bytes_alone || !options.gpu.empty()) {
     ASSIGN_OR_RETURN(clock, ClockOf(options, local ? &local->gpu : nullptr));
+    RETURN_IF_ERROR(CheckHostLink(clock, false, options.plan));
   }
   ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(*file, workload, options, bytes_alone ? nullptr : &clock));
 

@@ -1,5 +1,6 @@
 #include "cli/answers/clock.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -103,6 +104,18 @@ absl::StatusOr<Clock> ClockOf(const Options& options, const LocalGpu* local) {
   ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(options.cost_file));
   ASSIGN_OR_RETURN(clock.measured, ParseCosts(text, options.cost_file));
   return clock;
+}
+
+absl::Status CheckHostLink(const Clock& clock, bool offload, const std::optional<std::vector<Segment>>& given) {
+  if (given) {
+    offload = offload || std::any_of(given->begin(), given->end(),
+                                     [](const Segment& segment) { return segment.offload != Offload::kNo; });
+  }
+  if (!offload || clock.card.link_bandwidth > 0) return absl::OkStatus();
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kSharedMemory,
+                     absl::StrFormat("the memory of %s is the host's own: what moves to the host frees nothing",
+                                     clock.card.name),
+                     {"try: no --offload and no --host-memory; modules can run again (onnx-mem plan without them)"});
 }
 
 std::vector<Diagnostic> UnmatchedTimes(const Clock& clock, const MemoryProgram& program) {

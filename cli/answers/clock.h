@@ -9,6 +9,7 @@
 #ifndef ONNX_MEM_CLI_ANSWERS_CLOCK_H_
 #define ONNX_MEM_CLI_ANSWERS_CLOCK_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,10 @@ namespace onnx_mem {
 // Errors: those of FindGpu; not-found, bad-cost naming the file and the line. A card without known rates is no error:
 // the clock says why it tells no times. `local` is the card that "--gpu local" stands for.
 absl::StatusOr<Clock> ClockOf(const Options& options, const LocalGpu* local = nullptr);
+
+// Error (shared-memory) where the clock's card has its memory from the host and tensors are to go there: by a search, or
+// by a plan that was given.
+absl::Status CheckHostLink(const Clock& clock, bool offload, const std::optional<std::vector<Segment>>& given);
 
 // `path` is for messages.
 absl::StatusOr<std::vector<MeasuredTime>> ParseCosts(std::string_view text, const std::string& path);

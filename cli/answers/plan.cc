@@ -43,6 +43,7 @@ absl::StatusOr<PlanRequest> RequestOf(const Options& options) {
   if (options.offload && request.cost_line == CostLine::kFlops) {
     return UsageError("--offload is weighed in time, not in FLOPs", {"try: --cost-in time, with --gpu NAME"});
   }
+  RETURN_IF_ERROR(CheckHostLink(request.clock, options.offload, options.plan));
   request.offload = options.offload;
   request.host_bytes = options.host_bytes;
   request.max_slowdown = options.max_slowdown;

@@ -46,6 +46,21 @@ def test_nothing_to_train_on():
     assert e.value.code == "no-loss"
 
 
+def test_the_second_run_of_attention_gets_its_query_as_its_key_again():
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = nn.MultiheadAttention(16, 2, batch_first=True)
+
+        def forward(self, x):
+            return self.attention(x, x, x, need_weights=False)[0]
+
+    x = torch.zeros(8, 32, 16)
+    plain = onnx_mem.measure(Attention(), x, optimizer="sgd", loss="mean")
+    planned = onnx_mem.measure(onnx_mem.checkpoint(Attention(), [["attention"]]), x, optimizer="sgd", loss="mean")
+    assert planned.end_of_forward_bytes < plain.end_of_forward_bytes
+
+
 @pytest.mark.parametrize("name", ["in_place", "custom_functions", "checkpointed"])
 def test_committed_truth_is_what_is_measured(name):
     truth = json.loads((RECORDS / "truth.json").read_text())["models"][name]

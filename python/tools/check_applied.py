@@ -29,37 +29,12 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 import onnx_mem
+from models import UNet
 
 BATCH = 4
 SHARES = (0.75, 0.5, 0.25)    # of what the step takes above the least that segments can do
 PEAK_WITHIN = 1e-3
 COMPILED_WITHIN = 1e-5
-
-
-class UNet(nn.Module):
-    """Stages in lists that forward walks, skip connections, activations in place."""
-
-    def __init__(self, width=16, classes=4):
-        super().__init__()
-
-        def stage(a, b):
-            return nn.Sequential(nn.Conv2d(a, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True),
-                                 nn.Conv2d(b, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True))
-        w = [width, 2 * width, 4 * width, 8 * width]
-        self.down = nn.ModuleList(stage(a, b) for a, b in zip([3] + w, w))
-        self.up = nn.ModuleList(stage(a + b, b) for a, b in zip(w[:0:-1], w[-2::-1]))
-        self.pool, self.head = nn.MaxPool2d(2), nn.Conv2d(width, classes, 1)
-
-    def forward(self, x):
-        skips = []
-        for i, stage in enumerate(self.down):
-            x = stage(x if i == 0 else self.pool(x))
-            skips.append(x)
-        skips.pop()
-        for stage in self.up:
-            x = torch.cat([nn.functional.interpolate(x, scale_factor=2.0), skips.pop()], 1)
-            x = stage(x)
-        return self.head(x)
 
 
 class Mixed(nn.Module):

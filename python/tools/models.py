@@ -239,6 +239,33 @@ class MaskedAttention(nn.Module):
         return self.head((x + y).mean(1))
 
 
+class UNet(nn.Module):
+    """Lists of stages that forward walks, with skip connections: no nn.Sequential at the top."""
+
+    def __init__(self, width=16, classes=4):
+        super().__init__()
+
+        def stage(a, b):
+            return nn.Sequential(nn.Conv2d(a, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True),
+                                 nn.Conv2d(b, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True))
+        w = [width, 2 * width, 4 * width, 8 * width]
+        self.down = nn.ModuleList(stage(a, b) for a, b in zip([3] + w, w))
+        self.up = nn.ModuleList(stage(a + b, b) for a, b in zip(w[:0:-1], w[-2::-1]))
+        self.pool = nn.MaxPool2d(2)
+        self.head = nn.Conv2d(width, classes, 1)
+
+    def forward(self, x):
+        skips = []
+        for i, stage in enumerate(self.down):
+            x = stage(x if i == 0 else self.pool(x))
+            skips.append(x)
+        skips.pop()
+        for stage in self.up:
+            x = F.interpolate(x, scale_factor=2.0)
+            x = stage(torch.cat([x, skips.pop()], 1))
+        return self.head(x)
+
+
 class OwnLoss(nn.Module):
     """A model that returns its loss, with labels among the inputs, and weight normalisation."""
 

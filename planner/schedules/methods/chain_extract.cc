@@ -176,12 +176,16 @@ class Extractor {
     saving.forward_bytes = save.peak_bytes;
     saving.cost = save.cost;
     saving.forward = Ids(ops);
-    for (int t = first_anchor; t < end_anchor; ++t) {
-      int64_t bytes = problem_.anchors[t].fixed_bytes;
-      for (const auto& [item, last] : saved) bytes += last >= t ? problem_.items[item].bytes : 0;
-      saving.backward_bytes = std::max(saving.backward_bytes, bytes);
-      saving.backward.push_back(problem_.anchors[t].id);
+    std::vector<int64_t> until(static_cast<size_t>(end_anchor - first_anchor), 0);  // bytes that an anchor reads last
+    for (const auto& [item, last] : saved) {
+      if (last >= 0) until[static_cast<size_t>(last - first_anchor)] += problem_.items[item].bytes;
     }
+    int64_t saved_bytes = 0;
+    for (int t = end_anchor; t-- > first_anchor;) {
+      saved_bytes += until[static_cast<size_t>(t - first_anchor)];
+      saving.backward_bytes = std::max(saving.backward_bytes, problem_.anchors[t].fixed_bytes + saved_bytes);
+    }
+    for (int t = first_anchor; t < end_anchor; ++t) saving.backward.push_back(problem_.anchors[t].id);
     result.savings.push_back(std::move(saving));
     return result;
   }

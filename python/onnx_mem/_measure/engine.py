@@ -57,6 +57,7 @@ class Engine:
                 make(this, *args, **kwargs)
                 self._frames.append(this)
             patch(stack, frame, "__init__", noted)
+            _note_equal_arguments(stack)
             stack.enter_context(torch.autograd.graph.saved_tensors_hooks(pack, lambda h: h.tensor))
             yield
 
@@ -91,6 +92,7 @@ class Engine:
         with contextlib.ExitStack() as stack:
             # utils.checkpoint recomputes once per task.
             patch(stack, torch._C, "_current_graph_task_id", lambda: _TASK)
+            _hand_on_equal_arguments(stack)
             stack.enter_context(torch.no_grad())
             self._run(loss)
 
@@ -179,6 +181,32 @@ class Engine:
             met[slot] = old
         else:
             met[slot] = old + g
+
+
+def _note_equal_arguments(stack):
+    """The second run of a checkpoint gets one tensor for arguments that were one: attention asks whether its query is
+    its key. Without hooks autograd gives back the tensor itself; through them each argument comes back on its own."""
+    frame = torch.utils.checkpoint._CheckpointFrame
+    save = getattr(frame, "save_inputs", None)    # older versions save them in a node
+    if save is None:
+        return
+
+    def save_inputs(this, *args):
+        save(this, *args)
+        this.first_equal = [next(i for i, other in enumerate(args) if other is arg) for arg in args]
+    patch(stack, frame, "save_inputs", save_inputs)
+
+
+def _hand_on_equal_arguments(stack):
+    frame = torch.utils.checkpoint._CheckpointFrame
+    get = getattr(frame, "get_inputs", None)
+    if get is None:
+        return
+
+    def get_inputs(this):
+        values = get(this)
+        return [values[i] for i in getattr(this, "first_equal", range(len(values)))]
+    patch(stack, frame, "get_inputs", get_inputs)
 
 
 def _fitted(g, m, slot):
