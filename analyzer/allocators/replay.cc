@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -18,49 +18,18 @@ namespace {
 
 size_t Index(StepId id) { return static_cast<size_t>(id.value()); }
 
-// A program with more buffers behind its own.
-struct Played {
-  const MemoryProgram& program;
-  std::span<const Buffer> more;
-
-  size_t steps() const { return program.steps.size(); }
-  size_t size() const { return program.buffers.size() + more.size(); }
-  BufferId end() const { return BufferId(static_cast<int32_t>(size())); }
-  const Buffer& operator[](BufferId id) const {
-    return program.buffers.contains(id) ? program.buffers[id]
-                                        : more[static_cast<size_t>(id.value()) - program.buffers.size()];
-  }
-};
-
-bool IsFixed(const Played& played, const Buffer& buffer) {
-  if (buffer.begin.value() != 0 || Index(buffer.end) != played.steps()) return false;
-  switch (buffer.category) {
-    case Category::kParameters:
-    case Category::kBuffers:
-    case Category::kInputs:
-    case Category::kOptimizerState: return true;
-    default: return false;
-  }
-}
-
-// Kept from step 1 to the steps after it. State that appears late in step 1 is fixed in all others.
-bool Survives(const Played& played, const Buffer& buffer) {
-  return IsFixed(played, buffer) ||
-         (buffer.category == Category::kOptimizerState && Index(buffer.end) == played.steps());
-}
-
 // The buffers that something happens to at each step, those of one step in their order.
 class ByStep {
  public:
   // `step_of` gives a buffer's step, or one past the last: nothing happens to it.
   template <class StepOf>
-  ByStep(const Played& played, StepOf step_of) : begins_(played.steps() + 2, 0) {
-    const auto place = [&](BufferId id) { return std::min(step_of(played[id]), played.steps()); };
-    for (BufferId id(0); id < played.end(); id = BufferId(id.value() + 1)) ++begins_[place(id) + 1];
+  ByStep(const ReplayScript& script, StepOf step_of) : begins_(script.num_steps() + 2, 0) {
+    const auto place = [&](BufferId id) { return std::min(step_of(script[id]), script.num_steps()); };
+    for (BufferId id(0); id < script.end(); id = BufferId(id.value() + 1)) ++begins_[place(id) + 1];
     for (size_t i = 1; i < begins_.size(); ++i) begins_[i] += begins_[i - 1];
-    buffers_.resize(played.size());
-    std::vector<size_t> next(begins_.begin(), begins_.end() - 1);
-    for (BufferId id(0); id < played.end(); id = BufferId(id.value() + 1)) buffers_[next[place(id)]++] = id;
+    buffers_.resize(script.size());
+    std::vector<uint32_t> next(begins_.begin(), begins_.end() - 1);
+    for (BufferId id(0); id < script.end(); id = BufferId(id.value() + 1)) buffers_[next[place(id)]++] = id;
   }
   std::span<const BufferId> At(StepId step) const {
     const size_t begin = begins_[Index(step)];
@@ -68,22 +37,40 @@ class ByStep {
   }
 
  private:
-  std::vector<size_t> begins_;  // by step, of its part of buffers_
+  std::vector<uint32_t> begins_;  // by step, of its part of buffers_
   std::vector<BufferId> buffers_;
 };
 
 struct Events {
-  explicit Events(const Played& played)
-      : frees(played, [&](const Buffer& b) { return IsFixed(played, b) ? played.steps() : Index(b.end); }),
-        allocs(played, [&](const Buffer& b) { return IsFixed(played, b) ? played.steps() : Index(b.begin); }) {}
+  explicit Events(const ReplayScript& script)
+      : frees(script, [&](const ReplayedLife& life) { return life.fixed ? script.num_steps() : Index(life.end); }),
+        allocs(script, [&](const ReplayedLife& life) { return life.fixed ? script.num_steps() : Index(life.begin); }) {}
 
   ByStep frees;
   ByStep allocs;
 };
 
-// By what a buffer of one run is known in the next; refers to the program that it is of.
-using FixedKey = std::tuple<Category, std::string_view, int64_t>;
-FixedKey KeyOf(const Buffer& buffer) { return {buffer.category, buffer.name, buffer.bytes}; }
+// By what a buffer of one run is known in the next; refers to the script that it is of.
+struct FixedKey {
+  Category category;
+  const std::string* name;
+  int64_t bytes;
+
+  friend bool operator==(const FixedKey& a, const FixedKey& b) {
+    return a.category == b.category && a.bytes == b.bytes && (a.name == b.name || *a.name == *b.name);
+  }
+  friend bool operator<(const FixedKey& a, const FixedKey& b) {
+    return std::tie(a.category, *a.name, a.bytes) < std::tie(b.category, *b.name, b.bytes);
+  }
+  template <class H>
+  friend H AbslHashValue(H h, const FixedKey& key) {
+    return H::combine(std::move(h), key.category, *key.name, key.bytes);
+  }
+};
+
+FixedKey KeyOf(const ReplayScript& script, const ReplayedLife& life) {
+  return {life.category, &script.NameOf(life), life.bytes};
+}
 
 constexpr int64_t kNone = -1;
 
@@ -157,28 +144,27 @@ class Replayer {
       : allocator_(std::move(allocator)), per_step_(per_step), with_addresses_(addresses) {}
 
   // Runs the program once. False when memory ran out.
-  bool RunOnce(const Played& played) {
-    if (played.steps() == 0) return true;
+  bool RunOnce(const ReplayScript& script, const Events& events) {
+    if (script.num_steps() == 0) return true;
     const int64_t retries = allocator_->State().retries;
-    ids_.assign(played.size(), kNone);
+    ids_.assign(script.size(), kNone);
     usage_.steps.clear();
-    places_.assign(with_addresses_ ? played.size() : 0, std::nullopt);
+    places_.assign(with_addresses_ ? script.size() : 0, std::nullopt);
     moment_.step = StepId(0);
-    if (!TakeFixed(played)) return false;
+    if (!TakeFixed(script)) return false;
     for (size_t i = 0; i < places_.size(); ++i) {
       if (ids_[i] != kNone) places_[i] = allocator_->PlaceOf(ids_[i]);
     }
     const AllocatorState begin = allocator_->State();
-    const Events events(played);
-    for (StepId step(0); played.program.steps.contains(step); step = StepId(step.value() + 1)) {
+    for (StepId step(0); Index(step) < script.num_steps(); step = StepId(step.value() + 1)) {
       moment_.step = step;
-      for (BufferId id : events.frees.At(step)) Free(played, id);
+      for (BufferId id : events.frees.At(step)) Free(script, id);
       for (BufferId id : events.allocs.At(step)) {
-        if (!Alloc(played, id, /*fixed=*/false)) return false;
+        if (!Alloc(script, id, /*fixed=*/false)) return false;
       }
       if (per_step_) RecordStep();
     }
-    FinishRun(played);
+    FinishRun(script);
     settled_ = kept_for_good_ && allocator_->State() == begin;
     usage_.last_retries = allocator_->State().retries - retries;
     ++moment_.repetition;
@@ -200,59 +186,59 @@ class Replayer {
 
  private:
   // Gives the fixed buffers of `program` memory: that of an equal fixed buffer of the run before, else new memory.
-  bool TakeFixed(const Played& played) {
+  bool TakeFixed(const ReplayScript& script) {
     Remaining before(std::exchange(kept_, {}));
     std::vector<BufferId> missing;
-    for (BufferId id(0); id < played.end(); id = BufferId(id.value() + 1)) {
-      if (!IsFixed(played, played[id])) continue;
-      const int64_t allocation = before.Take(KeyOf(played[id]));
+    for (BufferId id(0); id < script.end(); id = BufferId(id.value() + 1)) {
+      if (!script[id].fixed) continue;
+      const int64_t allocation = before.Take(KeyOf(script, script[id]));
       ids_[static_cast<size_t>(id.value())] = allocation;
       if (allocation == kNone) missing.push_back(id);
     }
     for (const Kept& one : before.Rest()) {
       allocator_->Free(one.allocation);
-      live_bytes_ -= std::get<2>(one.key);
+      live_bytes_ -= one.key.bytes;
     }
     for (BufferId id : missing) {
-      if (!Alloc(played, id, /*fixed=*/true)) return false;
+      if (!Alloc(script, id, /*fixed=*/true)) return false;
     }
     return true;
   }
 
-  void FinishRun(const Played& played) {
+  void FinishRun(const ReplayScript& script) {
     kept_for_good_ = true;
-    for (BufferId id(0); id < played.end(); id = BufferId(id.value() + 1)) {
-      const Buffer& buffer = played[id];
-      if (Index(buffer.end) != played.steps()) continue;
-      if (Survives(played, buffer)) {
-        kept_.push_back({KeyOf(buffer), ids_[static_cast<size_t>(id.value())]});
-        kept_for_good_ = kept_for_good_ && IsFixed(played, buffer);
+    for (BufferId id(0); id < script.end(); id = BufferId(id.value() + 1)) {
+      const ReplayedLife& life = script[id];
+      if (Index(life.end) != script.num_steps()) continue;
+      if (life.survives) {
+        kept_.push_back({KeyOf(script, life), ids_[static_cast<size_t>(id.value())]});
+        kept_for_good_ = kept_for_good_ && life.fixed;
       } else {
-        Free(played, id);
+        Free(script, id);
       }
     }
   }
 
-  bool Alloc(const Played& played, BufferId id, bool fixed) {
-    const Buffer& buffer = played[id];
+  bool Alloc(const ReplayScript& script, BufferId id, bool fixed) {
+    const ReplayedLife& life = script[id];
     const int64_t allocation = next_allocation_++;
-    const bool weights = buffer.category == Category::kParameters || buffer.category == Category::kBuffers;
-    const bool done = fixed && weights ? allocator_->Reserve(allocation, buffer.bytes)
-                                       : allocator_->Alloc(allocation, buffer.bytes);
+    const bool weights = life.category == Category::kParameters || life.category == Category::kBuffers;
+    const bool done =
+        fixed && weights ? allocator_->Reserve(allocation, life.bytes) : allocator_->Alloc(allocation, life.bytes);
     if (!done) {
       usage_.out_of_memory = OutOfMemory{moment_, id, allocator_->State()};
       return false;
     }
     ids_[static_cast<size_t>(id.value())] = allocation;
     if (with_addresses_) places_[static_cast<size_t>(id.value())] = allocator_->PlaceOf(allocation);
-    live_bytes_ += buffer.bytes;
+    live_bytes_ += life.bytes;
     RecordPeaks();
     return true;
   }
 
-  void Free(const Played& played, BufferId id) {
+  void Free(const ReplayScript& script, BufferId id) {
     allocator_->Free(std::exchange(ids_[static_cast<size_t>(id.value())], kNone));
-    live_bytes_ -= played[id].bytes;
+    live_bytes_ -= script[id].bytes;
   }
 
   void RecordPeaks() {
@@ -291,14 +277,22 @@ class Replayer {
 
 }  // namespace
 
-absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const ReplayOptions& options) {
+absl::StatusOr<AllocatorUsage> Replay(const ReplayScript& script, const ReplayScript* first_step,
+                                      const ReplayOptions& options) {
   ASSIGN_OR_RETURN(const AllocatorRow* row, FindAllocator(options.allocator));
   Replayer replayer(row->make(options.options), options.per_step, options.addresses);
-  bool fits = options.first_step == nullptr || replayer.RunOnce({*options.first_step, options.first_more});
+  bool fits = first_step == nullptr || replayer.RunOnce(*first_step, Events(*first_step));
+  const Events events(script);
   for (int i = 0; fits && i < options.repetitions && (i == 0 || !replayer.settled()); ++i) {
-    fits = replayer.RunOnce({program, options.more});
+    fits = replayer.RunOnce(script, events);
   }
   return replayer.TakeUsage();
+}
+
+absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const ReplayOptions& options) {
+  std::optional<ReplayScript> first_step;
+  if (options.first_step != nullptr) first_step.emplace(*options.first_step);
+  return Replay(ReplayScript(program), first_step ? &*first_step : nullptr, options);
 }
 
 }  // namespace onnx_mem

@@ -13,12 +13,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "analyzer/allocators/allocator.h"
+#include "analyzer/allocators/replay_script.h"
 #include "analyzer/memory/program.h"
 
 namespace onnx_mem {
@@ -27,12 +27,7 @@ struct ReplayOptions {
   std::string_view allocator = "pytorch";  // a row of Allocators()
   AllocatorOptions options = {};
   int repetitions = 2;  // of the program; at least 1. One that ended where it began is not run once more
-  // Replayed once before: step 1, in which optimizer state first appears in the optimizer's own step. What it leaves
-  // behind of the fixed buffers (same name, category and size) is taken over, not allocated again. nullptr: none.
-  const MemoryProgram* first_step = nullptr;
-  // Buffers behind those of the programs: what is asked for beside them, without a copy of a whole program.
-  std::span<const Buffer> more = {};
-  std::span<const Buffer> first_more = {};
+  const MemoryProgram* first_step = nullptr;  // of Replay for programs: `first_step` of Replay for scripts
   bool per_step = false;  // fill AllocatorUsage::steps
   bool addresses = false;  // fill AllocatorUsage::addresses
 };
@@ -80,6 +75,11 @@ struct AllocatorUsage {
 
 // `program` must be valid (VerifyProgram), and so must the first step. Error (usage): no such allocator.
 absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const ReplayOptions& options = {});
+
+// `first_step` is replayed once before: step 1, in which optimizer state first appears in the optimizer's own step. What
+// it leaves behind of the fixed buffers (same name, category and size) is taken over, not allocated again. nullptr: none.
+absl::StatusOr<AllocatorUsage> Replay(const ReplayScript& script, const ReplayScript* first_step,
+                                      const ReplayOptions& options);
 
 }  // namespace onnx_mem
 

@@ -35,28 +35,26 @@ int64_t MostWorkspaceBytes(const MemoryProgram& program) {
   return MatmulHandles(program) * kCublasWorkspaceHopperBytes + LargestPatchBytes(program);
 }
 
-// The peak of figures.program, and what the allocator makes of `repeated`, the steady state, after `first_step`, whose
-// segments stay cached (nullptr: there is none).
-absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_step, const MemoryProgram& repeated,
-                         RunFigures& figures) {
+// `program` as the allocator of `workload` sees it.
+ReplayScript ScriptOf(const MemoryProgram& program, const Workload& workload) {
+  ReplayScript script(program);
+  if (ServesLibraries(workload.allocator)) AddLibraryWorkspaces(program, script);
+  return script;
+}
+
+// The peak of figures.program, and what the allocator makes of it again and again after `first_step`, whose segments
+// stay cached (nullptr: there is none).
+absl::Status FillFigures(const Workload& workload, const ReplayScript* first_step, RunFigures& figures) {
   figures.timeline = ComputeTimeline(figures.program);
   figures.peak_bytes = figures.timeline.peak_bytes;
   ReplayOptions options;
   options.allocator = workload.allocator;
   options.addresses = workload.addresses;
   const bool libraries = ServesLibraries(workload.allocator);
-  std::vector<Buffer> workspaces, first_workspaces;
-  if (libraries) {
-    workspaces = LibraryWorkspaces(repeated);
-    if (first_step != nullptr) first_workspaces = LibraryWorkspaces(*first_step);
-    if (!workspaces.empty()) figures.workspace_bytes = kCublasWorkspaceBytes;
-  }
-  options.first_step = first_step;
-  options.first_more = first_workspaces;
-  options.more = workspaces;
-  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(repeated, options));
-  // A session's later runs are replayed as one block: no buffer has an address of its own there.
-  if (&repeated == &figures.program) figures.addresses = usage.addresses;
+  ReplayScript script(figures.program);
+  if (libraries && AddLibraryWorkspaces(figures.program, script)) figures.workspace_bytes = kCublasWorkspaceBytes;
+  ASSIGN_OR_RETURN(AllocatorUsage usage, Replay(script, first_step, options));
+  figures.addresses = std::move(usage.addresses);
   figures.addresses.resize(std::min(figures.addresses.size(), figures.program.buffers.size()));
   figures.allocated_peak_bytes = usage.peak_allocated_bytes;
   figures.reserved_peak_bytes = usage.peak_reserved_bytes;
@@ -64,7 +62,7 @@ absl::Status FillFigures(const Workload& workload, const MemoryProgram* first_st
   figures.device_bytes = usage.peak_reserved_bytes + kCudaContext.bytes;
   figures.device_low_bytes = usage.peak_allocated_bytes + kCudaContext.low_bytes;
   figures.device_high_bytes = usage.peak_reserved_bytes + kCudaContext.high_bytes;
-  if (libraries) figures.device_high_bytes += MostWorkspaceBytes(repeated);
+  if (libraries) figures.device_high_bytes += MostWorkspaceBytes(figures.program);
   return absl::OkStatus();
 }
 
@@ -110,10 +108,11 @@ Peak PeakOf(const RunFigures& figures) {
 absl::StatusOr<RunFigures> StepFigures(MemoryProgram program, const std::vector<TrainedParameter>& trained,
                                        const Workload& workload) {
   RunFigures figures;
-  const MemoryProgram first = WithOptimizer(program, trained, workload.optimizer, /*first_step=*/true);
+  MemoryProgram first = WithOptimizer(std::move(program), trained, workload.optimizer, /*first_step=*/true);
   figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
-  figures.program = WithOptimizer(std::move(program), trained, workload.optimizer, /*first_step=*/false);
-  RETURN_IF_ERROR(FillFigures(workload, &first, figures.program, figures));
+  const ReplayScript first_script = ScriptOf(first, workload);
+  figures.program = LaterStep(std::move(first), trained, workload.optimizer);
+  RETURN_IF_ERROR(FillFigures(workload, &first_script, figures));
   return figures;
 }
 
@@ -206,9 +205,7 @@ absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workloa
 }
 
 int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
-  return ComputeTimeline(
-             WithOptimizer(enacted.program, Trained(enacted.parameters), workload.optimizer, /*first_step=*/false))
-      .peak_bytes;
+  return LaterStepPeak(enacted.program, Trained(enacted.parameters), workload.optimizer);
 }
 
 absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowered, const Workload& workload,
@@ -241,17 +238,13 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
   if (device_bytes < kCudaContext.bytes) return std::nullopt;
   const std::vector<TrainedParameter> trained = Trained(enacted.parameters);
   MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
-  MemoryProgram later = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/false);
-  if (ServesLibraries(workload.allocator)) {
-    first = WithLibraryWorkspace(std::move(first));
-    later = WithLibraryWorkspace(std::move(later));
-  }
+  const ReplayScript first_script = ScriptOf(first, workload);
+  const ReplayScript later = ScriptOf(LaterStep(std::move(first), trained, workload.optimizer), workload);
   ReplayOptions options;
   options.allocator = workload.allocator;
-  options.first_step = &first;
   options.repetitions = kStepsToSettle;
   options.options.capacity_bytes = device_bytes - kCudaContext.bytes;
-  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(later, options));
+  ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(later, &first_script, options));
   if (usage.out_of_memory) return std::nullopt;
   return LimitedRun{usage.peak_reserved_bytes + kCudaContext.bytes, usage.retries - usage.last_retries,
                     usage.last_retries};
@@ -263,7 +256,7 @@ absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, MemoryProgram en
     RETURN_IF_ERROR(FillSession(graph, enacted, workload, /*free_dims=*/true, figures));
   } else {
     figures.program = std::move(enacted);
-    RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures.program, figures));
+    RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures));
   }
   return figures;
 }

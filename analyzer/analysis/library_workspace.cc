@@ -1,6 +1,7 @@
 #include "analyzer/analysis/library_workspace.h"
 
 #include <utility>
+#include <vector>
 
 #include "analyzer/devices/overhead.h"
 #include "analyzer/eager/engine/workspace.h"
@@ -9,8 +10,10 @@ namespace onnx_mem {
 
 bool ServesLibraries(std::string_view allocator) { return allocator.starts_with("pytorch"); }
 
-std::vector<Buffer> LibraryWorkspaces(const MemoryProgram& program) {
-  return MatmulWorkspaces(program, kCublasWorkspaceBytes);
+bool AddLibraryWorkspaces(const MemoryProgram& program, ReplayScript& script) {
+  const std::vector<StepId> steps = MatmulSteps(program);
+  for (StepId step : steps) script.Add(kCublasWorkspaceBytes, step, StepId(step.value() + 1));
+  return !steps.empty();
 }
 
 MemoryProgram WithLibraryWorkspace(MemoryProgram program) {

@@ -4,8 +4,8 @@
 #define ONNX_MEM_ANALYZER_ANALYSIS_LIBRARY_WORKSPACE_H_
 
 #include <string_view>
-#include <vector>
 
+#include "analyzer/allocators/replay_script.h"
 #include "analyzer/memory/program.h"
 
 namespace onnx_mem {
@@ -13,8 +13,8 @@ namespace onnx_mem {
 // True if the libraries take their workspaces from this allocator.
 bool ServesLibraries(std::string_view allocator);
 
-// A workspace for each matrix product of `program`.
-std::vector<Buffer> LibraryWorkspaces(const MemoryProgram& program);
+// Adds a workspace for each matrix product of `program` to its script. Returns whether there is any.
+bool AddLibraryWorkspaces(const MemoryProgram& program, ReplayScript& script);
 // `program` with them.
 MemoryProgram WithLibraryWorkspace(MemoryProgram program);
 

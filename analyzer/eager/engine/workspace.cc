@@ -16,12 +16,18 @@ bool IsProduct(const Step& step) { return std::find(kProducts.begin(), kProducts
 
 }  // namespace
 
+std::vector<StepId> MatmulSteps(const MemoryProgram& program) {
+  std::vector<StepId> steps;
+  for (StepId step(0); program.steps.contains(step); step = StepId(step.value() + 1)) {
+    if (IsProduct(program.steps[step])) steps.push_back(step);
+  }
+  return steps;
+}
+
 std::vector<Buffer> MatmulWorkspaces(const MemoryProgram& program, int64_t bytes) {
   const SharedText name = "cuBLAS workspace";
   std::vector<Buffer> workspaces;
-  workspaces.reserve(static_cast<size_t>(std::count_if(program.steps.begin(), program.steps.end(), IsProduct)));
-  for (StepId step(0); program.steps.contains(step); step = StepId(step.value() + 1)) {
-    if (!IsProduct(program.steps[step])) continue;
+  for (StepId step : MatmulSteps(program)) {
     Buffer workspace;
     workspace.name = name;
     workspace.category = Category::kWorkspace;

@@ -15,7 +15,10 @@
 
 namespace onnx_mem {
 
-// A buffer of category workspace and `bytes` bytes for each step of `program` that is a matrix product of cuBLAS.
+// The steps of `program` that are matrix products of cuBLAS.
+std::vector<StepId> MatmulSteps(const MemoryProgram& program);
+
+// A buffer of category workspace and `bytes` bytes for each of them.
 std::vector<Buffer> MatmulWorkspaces(const MemoryProgram& program, int64_t bytes);
 // `program` with them.
 MemoryProgram WithMatmulWorkspace(MemoryProgram program, int64_t bytes);

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <system_error>
 
@@ -12,6 +13,7 @@
 #include "analyzer/eager/optimizer/optimizer_step.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/suggest.h"
+#include "analyzer/memory/timeline.h"
 
 namespace onnx_mem {
 namespace {
@@ -178,6 +180,23 @@ int64_t MovedBytes(const Optimizer& optimizer, const OptimizerRow* row, const st
   return fused ? 3 * parameters + 2 * state : row->passes * parameters;
 }
 
+std::vector<Buffer> TemporaryBuffers(const MemoryProgram& program, const std::vector<TrainedParameter>& parameters,
+                                     const Optimizer& optimizer, const OptimizerRow* row, StepId update,
+                                     bool first_step) {
+  std::vector<Buffer> temporaries;
+  const SharedText name = absl::StrCat(optimizer.name, " temporaries");
+  for (const int64_t bytes : Temporaries(optimizer, row, parameters, first_step)) {
+    Buffer buffer;
+    buffer.name = name;
+    buffer.category = Category::kOptimizerTemporaries;
+    buffer.bytes = bytes;
+    buffer.begin = update;
+    buffer.end = program.steps.next_id();
+    temporaries.push_back(std::move(buffer));
+  }
+  return temporaries;
+}
+
 StepId AddOptimizerStep(MemoryProgram& program, std::string op) {
   Step step;
   step.op = std::move(op);
@@ -251,16 +270,49 @@ MemoryProgram WithOptimizer(MemoryProgram program, const std::vector<TrainedPara
   program.steps[update].moved_bytes = MovedBytes(optimizer, row, parameters);
   const bool from_start = !first_step || (row != nullptr && row->state_at_construction);
   AddState(program, parameters, optimizer, row, from_start ? StepId(0) : make_state);
-  for (const int64_t bytes : Temporaries(optimizer, row, parameters, first_step)) {
-    Buffer buffer;
-    buffer.name = absl::StrCat(optimizer.name, " temporaries");
-    buffer.category = Category::kOptimizerTemporaries;
-    buffer.bytes = bytes;
-    buffer.begin = update;
-    buffer.end = program.steps.next_id();
+  for (Buffer& buffer : TemporaryBuffers(program, parameters, optimizer, row, update, first_step)) {
     program.buffers.Add(std::move(buffer));
   }
   return program;
+}
+
+MemoryProgram LaterStep(MemoryProgram program, const std::vector<TrainedParameter>& parameters,
+                        const Optimizer& optimizer) {
+  const OptimizerRow* row = FindRow(optimizer.name);
+  if (row != nullptr && row->name == "none") return program;
+  auto end = program.buffers.end();
+  while (end != program.buffers.begin() && std::prev(end)->category == Category::kOptimizerTemporaries) --end;
+  for (auto it = end; it != program.buffers.begin() && std::prev(it)->category == Category::kOptimizerState; --it) {
+    std::prev(it)->begin = StepId(0);
+  }
+  const StepId update(program.steps.next_id().value() - 1);
+  std::vector<Buffer> temporaries = TemporaryBuffers(program, parameters, optimizer, row, update, /*first_step=*/false);
+  auto next = temporaries.begin();
+  while (end != program.buffers.end() && next != temporaries.end()) *end++ = std::move(*next++);
+  if (end != program.buffers.end()) {  // less to replace them with
+    IdVector<BufferId, Buffer> kept;
+    for (auto it = program.buffers.begin(); it != end; ++it) kept.Add(std::move(*it));
+    program.buffers = std::move(kept);
+  }
+  for (; next != temporaries.end(); ++next) program.buffers.Add(std::move(*next));
+  return program;
+}
+
+int64_t LaterStepPeak(const MemoryProgram& trace, const std::vector<TrainedParameter>& parameters,
+                      const Optimizer& optimizer) {
+  const int64_t peak = ComputeTimeline(trace).peak_bytes;
+  const OptimizerRow* row = FindRow(optimizer.name);
+  if (row != nullptr && row->name == "none") return peak;
+  int64_t state = 0, update = 0;
+  for (const StateTensor& shared : SharedState(row, parameters)) state += shared.bytes;
+  for (const TrainedParameter& p : parameters) {
+    for (const StateTensor& tensor : StateOf(optimizer, row, p)) state += tensor.bytes;
+  }
+  for (const int64_t bytes : Temporaries(optimizer, row, parameters, /*first_step=*/false)) update += bytes;
+  for (const Buffer& buffer : trace.buffers) {
+    if (buffer.end == trace.steps.next_id()) update += buffer.bytes;
+  }
+  return state + std::max(peak, update);
 }
 
 }  // namespace onnx_mem

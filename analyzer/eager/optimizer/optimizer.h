@@ -49,6 +49,14 @@ struct TrainedParameter {
 MemoryProgram WithOptimizer(MemoryProgram trace, const std::vector<TrainedParameter>& parameters,
                             const Optimizer& optimizer, bool first_step);
 
+// What WithOptimizer makes of the same trace for step 2 and later, from what it made for step 1.
+MemoryProgram LaterStep(MemoryProgram first_step, const std::vector<TrainedParameter>& parameters,
+                        const Optimizer& optimizer);
+
+// The peak of that later step, without making it.
+int64_t LaterStepPeak(const MemoryProgram& trace, const std::vector<TrainedParameter>& parameters,
+                      const Optimizer& optimizer);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_EAGER_OPTIMIZER_OPTIMIZER_H_

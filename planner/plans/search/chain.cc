@@ -20,8 +20,18 @@ constexpr int kPeaks = 48;
 struct Label {
   int64_t saved = 0;
   int64_t cost = 0;
-  int32_t before = -1;     // label index in the arena
-  int32_t candidate = -1;  // -1: an ordinary stretch
+  int32_t taken = -1;  // the last segment on the way: index in the arena
+};
+
+struct Taken {
+  int32_t before = -1;  // the segment before it, in the arena
+  int32_t candidate = -1;
+};
+
+// Of one position. Each row of labels costs and frees more from one to the next; `rows` says where rows begin.
+struct Labels {
+  std::vector<Label> list;
+  std::vector<size_t> rows;
 };
 
 struct Move {
@@ -65,64 +75,75 @@ class Solver {
 
   // Empty with `found` false when no choice fits.
   Choice Solve(int64_t peak, bool& found) {
-    arena_.assign(1, Label{});
-    std::vector<std::vector<int32_t>> at(course_.moves.size());
-    at[0] = {0};
+    arena_.clear();
+    std::vector<Labels> at(course_.moves.size());
+    at[0] = {{Label{}}, {0}};
     for (size_t p = 0; p + 1 < course_.moves.size(); ++p) {
       Prune(at[p]);
-      for (const Move& move : course_.moves[p]) Advance(at[p], move, peak, at[move.to]);
+      for (const Move& move : course_.moves[p]) Advance(at[p].list, move, peak, at[move.to]);
+      at[p] = {};
     }
-    int32_t best = -1;
-    for (int32_t label : at.back()) {
-      if (profile_.loss_live - arena_[Index(label)].saved > peak) continue;
-      if (best < 0 || arena_[Index(label)].cost < arena_[Index(best)].cost) best = label;
+    const Label* best = nullptr;
+    for (const Label& label : at.back().list) {
+      if (profile_.loss_live - label.saved > peak) continue;
+      if (best == nullptr || label.cost < best->cost) best = &label;
     }
-    found = best >= 0;
+    found = best != nullptr;
     Choice choice;
-    for (; best >= 0; best = arena_[Index(best)].before) {
-      if (arena_[Index(best)].candidate >= 0) choice.push_back(arena_[Index(best)].candidate);
+    for (int32_t taken = found ? best->taken : -1; taken >= 0; taken = arena_[Index(taken)].before) {
+      choice.push_back(arena_[Index(taken)].candidate);
     }
     std::reverse(choice.begin(), choice.end());
     return choice;
   }
 
  private:
-  void Advance(const std::vector<int32_t>& from, const Move& move, int64_t peak, std::vector<int32_t>& to) {
-    for (int32_t label : from) {
-      Label next = arena_[Index(label)];
-      if (move.live - next.saved > peak) continue;
-      next.before = label;
-      next.candidate = move.candidate;
-      if (move.candidate >= 0) {
-        next.saved += profile_.figures[Index(move.candidate)].saves_bytes;
-        next.cost += profile_.figures[Index(move.candidate)].cost;
-      }
-      to.push_back(static_cast<int32_t>(arena_.size()));
-      arena_.push_back(next);
+  // Those that free enough for the move, as one more row of `to`. `from` is one row.
+  void Advance(const std::vector<Label>& from, const Move& move, int64_t peak, Labels& to) {
+    const auto first = std::partition_point(from.begin(), from.end(),
+                                            [&](const Label& label) { return move.live - label.saved > peak; });
+    if (first == from.end()) return;
+    to.rows.push_back(to.list.size());
+    if (move.candidate < 0) {
+      to.list.insert(to.list.end(), first, from.end());
+      return;
+    }
+    const CandidateFigures& figures = profile_.figures[Index(move.candidate)];
+    for (auto label = first; label != from.end(); ++label) {
+      to.list.push_back({label->saved + figures.saves_bytes, label->cost + figures.cost,
+                         static_cast<int32_t>(arena_.size())});
+      arena_.push_back({label->taken, move.candidate});
     }
   }
 
-  // Keeps labels that free more than every cheaper one; of too many, an even choice by cost.
-  void Prune(std::vector<int32_t>& labels) {
-    std::stable_sort(labels.begin(), labels.end(), [&](int32_t a, int32_t b) {
-      const Label &x = arena_[Index(a)], &y = arena_[Index(b)];
-      return x.cost != y.cost ? x.cost < y.cost : x.saved > y.saved;
-    });
-    std::vector<int32_t> kept;
-    for (int32_t label : labels) {
-      if (kept.empty() || arena_[Index(label)].saved > arena_[Index(kept.back())].saved) kept.push_back(label);
+  // Makes one row of all: labels that free more than every cheaper one; of too many, an even choice by cost.
+  void Prune(Labels& labels) {
+    std::vector<Label>& list = labels.list;
+    if (labels.rows.size() > 1) {
+      const auto goes_first = [](const Label& a, const Label& b) {
+        return a.cost != b.cost ? a.cost < b.cost : a.saved > b.saved;
+      };
+      const auto begin = [&](size_t row) { return list.begin() + static_cast<std::ptrdiff_t>(labels.rows[row]); };
+      for (size_t row = 1; row < labels.rows.size(); ++row) {
+        const auto end = row + 1 < labels.rows.size() ? begin(row + 1) : list.end();
+        std::inplace_merge(list.begin(), begin(row), end, goes_first);
+      }
+      size_t kept = 0;
+      for (const Label& label : list) {
+        if (kept == 0 || label.saved > list[kept - 1].saved) list[kept++] = label;
+      }
+      list.resize(kept);
     }
-    if (kept.size() > kMostLabels) {
-      std::vector<int32_t> some;
-      for (size_t i = 0; i < kMostLabels; ++i) some.push_back(kept[i * (kept.size() - 1) / (kMostLabels - 1)]);
-      kept = std::move(some);
+    if (list.size() > kMostLabels) {
+      const size_t last = list.size() - 1;
+      for (size_t i = 0; i < kMostLabels; ++i) list[i] = list[i * last / (kMostLabels - 1)];
+      list.resize(kMostLabels);
     }
-    labels = std::move(kept);
   }
 
   const Profile& profile_;
   const Course& course_;
-  std::vector<Label> arena_;
+  std::vector<Taken> arena_;
 };
 
 }  // namespace
