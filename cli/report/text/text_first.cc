@@ -12,7 +12,6 @@
 #include "cli/report/parts/layout.h"
 #include "cli/report/text/part_columns.h"
 #include "cli/report/text/text_parts.h"
-#include "planner/plans/advice/way.h"
 
 namespace onnx_mem {
 namespace {
@@ -153,24 +152,9 @@ std::string HeldByText(const AnalyzePart& analyzed, const PartSummary& part, con
   return text + '\n';
 }
 
-// The largest saving for each price, cheapest price first, then what else saves most; never another task.
-std::vector<size_t> CheapestWays(const Table& savings) {
-  std::vector<size_t> first, more;
-  for (Price price : {Price::kNothing, Price::kAccuracy, Price::kTime, Price::kTraining}) {
-    bool seen = false;
-    for (size_t i = 0; i < savings.rows.size(); ++i) {  // in the order of what they save
-      if (std::get<std::string>(CellAt(savings, savings.rows[i], "price")) != NameOf(price)) continue;
-      (seen ? more : first).push_back(i);
-      seen = true;
-    }
-  }
-  first.insert(first.end(), more.begin(), more.end());
-  first.resize(std::min(first.size(), kWays));
-  return first;
-}
-
 std::string WaysToNeedLess(const Table& savings, const Screen& screen) {
-  const std::vector<size_t> ways = savings.rows.empty() ? std::vector<size_t>() : CheapestWays(savings);
+  std::vector<size_t> ways = CheapestWays(savings);
+  ways.resize(std::min(ways.size(), kWays));
   if (ways.empty()) return "";
   const auto text_of = [&](const Row& row, std::string_view key) {
     return CellText(CellAt(savings, row, key), ColumnKind::kText, ByteUnit::kAuto);
