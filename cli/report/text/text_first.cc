@@ -213,6 +213,7 @@ std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, c
       PeakText(part, screen) + HeldByText(analyzed, part, screen), WaysToNeedLess(analyzed.savings, screen)};
   size_t lines = LinesOf(Paragraphs(parts));
   // Notes that move the figure, as far as there is room for them.
+  const size_t assumed = LinesOf(AssumesText(report, report.notes.size(), screen));
   std::string notes;
   size_t left_out = 0;
   for (const Diagnostic& note : report.notes) {
@@ -221,7 +222,6 @@ std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, c
         Wrapped(absl::StrFormat("Note: %s [%s]", note.message, CodeOf(note)), screen.width, kIndent,
                 2 * kIndent) + '\n';
     const bool matters = note.bytes && *note.bytes * kWorthANote >= part.device_bytes;
-    const size_t assumed = 2;  // lines of AssumesText
     if (matters && lines + LinesOf(notes) + LinesOf(told) + assumed <= kMostLines) {
       notes += told;
     } else {
