@@ -183,7 +183,7 @@ std::string WaysToNeedLess(const Table& savings, const Screen& screen) {
 }
 
 // What was taken that a reader may want otherwise; what follows from the file or is usual is told by -v.
-std::string AssumesText(const Report& report, size_t notes_left_out, const Screen& screen) {
+std::string AssumesText(const Report& report, size_t notes_left_out, const Screen& screen, bool brief = false) {
   Report told;
   static const std::set<std::string_view> kUsual = {"auto", "file", "none", "pytorch", "ort", "gpu"};
   for (const auto& assumption : report.assumptions) {
@@ -193,7 +193,8 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   std::string text = AssumptionsText(told);
   const PartSummary& main = MainPart(report.runs.front());
   if (main.device_low_bytes < main.device_high_bytes) {
-    text += absl::StrFormat("%sIn brackets: where it may lie, %s.", text.empty() ? "" : " ", WordsOfDevice(report).open);
+    text += absl::StrFormat("%sIn brackets: %s%s.", text.empty() ? "" : " ", brief ? "" : "where it may lie, ",
+                            WordsOfDevice(report).open);
   }
   text += absl::StrFormat("%sMore%s: -v", text.empty() ? "" : " ",
                           notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out,
@@ -239,7 +240,10 @@ std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, c
   if (LinesOf(text) <= kMostLines || parts.size() < 2) return text;
   parts[parts.size() - 2] += parts.back();
   parts.pop_back();
-  return Paragraphs(parts);
+  text = Paragraphs(parts);
+  if (LinesOf(text) <= kMostLines) return text;
+  return text.replace(text.size() - tail.size(), tail.size(),
+                      AssumesText(report, left_out, screen, /*brief=*/true) + notes);
 }
 
 }  // namespace onnx_mem
