@@ -16,6 +16,7 @@
 #include "cli/error_text.h"
 #include "cli/heap.h"
 #include "cli/options/options.h"
+#include "cli/progress.h"
 #include "cli/report/parts/formats.h"
 #include "cli/report/parts/printable.h"
 #include "cli/report/parts/screen.h"
@@ -49,6 +50,13 @@ int Finish(const Answer& answer, const Options& options) {
               Options());
 }
 
+absl::StatusOr<Answer> RunWithProgress(const CommandRow& command, const Options& options) {
+  const bool shown = !options.quiet && StandardErrorShowsProgress();
+  const std::string_view hint = command.bit == kPlanCommand ? " (Ctrl-C ends the search with the best so far)" : "";
+  const Progress progress(shown ? stderr : nullptr, absl::StrFormat("onnx-mem %s%s:", command.name, hint));
+  return command.run(options);
+}
+
 int Main(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     std::fputs(ShortHelp().c_str(), stderr);
@@ -61,7 +69,7 @@ int Main(const std::vector<std::string>& arguments) {
   if (options.long_help) return Finish({LongHelp(command), {}, ExitCode::kYes}, options);
   if (options.version) return Finish({VersionText(), {}, ExitCode::kYes}, options);
   if (options.exit_codes_help) return Finish({ExitCodesHelp(), {}, ExitCode::kYes}, options);
-  const absl::StatusOr<Answer> answer = command.run(options);
+  const absl::StatusOr<Answer> answer = RunWithProgress(command, options);
   return answer.ok() ? Finish(*answer, options) : Fail(answer.status(), options);
 }
 

@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
+#include "analyzer/onnx/read/annotated_model.h"
 
 namespace onnx_mem {
 
@@ -37,12 +37,6 @@ struct ModelInfo {
   std::map<std::string, int64_t> bound_dims;  // every symbolic dimension and the value used
   bool from_record = false;  // what is analyzed: a record of the running model, not the file's graph
   std::map<std::string, std::string> metadata;  // the model's and the graph's metadata_props
-};
-
-// What a copy of the file tells of a node.
-struct NodeNote {
-  std::string text;                                              // for a reader
-  std::vector<std::pair<std::string, std::string>> metadata = {};  // for programs
 };
 
 struct ImportedModel {

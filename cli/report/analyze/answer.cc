@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "cli/report/parts/figures.h"
+#include "planner/plans/advice/way.h"
 
 namespace onnx_mem {
 namespace {
@@ -147,6 +148,20 @@ std::string AssumptionNamed(const Report& report, std::string_view name) {
     if (key == name) return value;
   }
   return "";
+}
+
+std::vector<size_t> CheapestWays(const Table& savings) {
+  std::vector<size_t> first, more;
+  for (Price price : {Price::kNothing, Price::kAccuracy, Price::kTime, Price::kTraining}) {
+    bool seen = false;
+    for (size_t i = 0; i < savings.rows.size(); ++i) {  // in the order of what they save
+      if (std::get<std::string>(CellAt(savings, savings.rows[i], "price")) != NameOf(price)) continue;
+      (seen ? more : first).push_back(i);
+      seen = true;
+    }
+  }
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
 }
 
 DeviceWords WordsOfDevice(const Report& report) {

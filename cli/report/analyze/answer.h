@@ -54,6 +54,10 @@ std::string AssumptionsText(const Report& report);
 // The value of an assumption; "" where the report has none of this name.
 std::string AssumptionNamed(const Report& report, std::string_view name);
 
+// Rows of a table of savings: the largest for each price, cheapest price first, then what else saves most; never another
+// task.
+std::vector<size_t> CheapestWays(const Table& savings);
+
 // What the figures of a device are called: a GPU's, or the machine's memory where onnxruntime runs on the CPU.
 struct DeviceWords {
   std::string_view whole;     // "on the GPU", "resident"

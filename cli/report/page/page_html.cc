@@ -1,5 +1,6 @@
 // What of the page needs no script: the answer and what it adds up from, tables, assumptions.
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -29,7 +30,7 @@ std::string SortValue(const Cell& cell) {
 ByteUnit UnitOfColumn(const Table& table, size_t column, ByteUnit chosen) {
   int64_t largest = 0;
   for (const Row& row : table.rows) {
-    if (const auto* bytes = std::get_if<int64_t>(&row[column])) largest = std::max(largest, *bytes);
+    if (const auto* bytes = std::get_if<int64_t>(&row[column])) largest = std::max(largest, std::abs(*bytes));
   }
   return ColumnUnit(largest, chosen);
 }
@@ -148,7 +149,7 @@ std::string CardsHtml(const RunSummary& run, const std::vector<Limit>& limits, s
       absl::StrAppendFormat(&html, "<p class=\"verdict %s\">%s</p>", NameOf(line.answer), HtmlText(line.verdict));
     }
     if (!line.interval.empty()) {
-      absl::StrAppendFormat(&html, "<p class=\"hint\">between %s, %s</p>", HtmlText(line.interval), open);
+      absl::StrAppendFormat(&html, "<p class=\"hint\">%s, %s</p>", HtmlText(line.interval), open);
     }
     absl::StrAppendFormat(&html, "<p class=\"hint\">%s</p></div>\n", WherePeak(part));
   }
@@ -240,8 +241,12 @@ std::string AnswerHtml(const Report& report, const Screen& screen) {
                     screen);
   html += PartsHtml(report, run, screen);
   if (analyzed == nullptr || analyzed->savings.rows.empty()) return html;
-  return html + "<div class=\"scroll less\" tabindex=\"0\" role=\"region\" aria-label=\"What would save most\">" +
-         TableHtml(analyzed->savings, screen) + "</div>\n";
+  Table ways = analyzed->savings;
+  ways.title = "How to need less, cheapest first";
+  ways.rows.clear();
+  for (size_t way : CheapestWays(analyzed->savings)) ways.rows.push_back(analyzed->savings.rows[way]);
+  return html + "<div class=\"scroll less\" tabindex=\"0\" role=\"region\" aria-label=\"How to need less\">" +
+         TableHtml(ways, screen) + "</div>\n";
 }
 
 std::string TablesHtml(const Report& report, const Screen& screen) {

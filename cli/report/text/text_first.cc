@@ -12,7 +12,6 @@
 #include "cli/report/parts/layout.h"
 #include "cli/report/text/part_columns.h"
 #include "cli/report/text/text_parts.h"
-#include "planner/plans/advice/way.h"
 
 namespace onnx_mem {
 namespace {
@@ -153,24 +152,9 @@ std::string HeldByText(const AnalyzePart& analyzed, const PartSummary& part, con
   return text + '\n';
 }
 
-// The largest saving for each price, cheapest price first, then what else saves most; never another task.
-std::vector<size_t> CheapestWays(const Table& savings) {
-  std::vector<size_t> first, more;
-  for (Price price : {Price::kNothing, Price::kAccuracy, Price::kTime, Price::kTraining}) {
-    bool seen = false;
-    for (size_t i = 0; i < savings.rows.size(); ++i) {  // in the order of what they save
-      if (std::get<std::string>(CellAt(savings, savings.rows[i], "price")) != NameOf(price)) continue;
-      (seen ? more : first).push_back(i);
-      seen = true;
-    }
-  }
-  first.insert(first.end(), more.begin(), more.end());
-  first.resize(std::min(first.size(), kWays));
-  return first;
-}
-
 std::string WaysToNeedLess(const Table& savings, const Screen& screen) {
-  const std::vector<size_t> ways = savings.rows.empty() ? std::vector<size_t>() : CheapestWays(savings);
+  std::vector<size_t> ways = CheapestWays(savings);
+  ways.resize(std::min(ways.size(), kWays));
   if (ways.empty()) return "";
   const auto text_of = [&](const Row& row, std::string_view key) {
     return CellText(CellAt(savings, row, key), ColumnKind::kText, ByteUnit::kAuto);
@@ -199,7 +183,7 @@ std::string WaysToNeedLess(const Table& savings, const Screen& screen) {
 }
 
 // What was taken that a reader may want otherwise; what follows from the file or is usual is told by -v.
-std::string AssumesText(const Report& report, size_t notes_left_out, const Screen& screen) {
+std::string AssumesText(const Report& report, size_t notes_left_out, const Screen& screen, bool brief = false) {
   Report told;
   static const std::set<std::string_view> kUsual = {"auto", "file", "none", "pytorch", "ort", "gpu"};
   for (const auto& assumption : report.assumptions) {
@@ -209,7 +193,8 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   std::string text = AssumptionsText(told);
   const PartSummary& main = MainPart(report.runs.front());
   if (main.device_low_bytes < main.device_high_bytes) {
-    text += absl::StrFormat("%sIn brackets: where it may lie, %s.", text.empty() ? "" : " ", WordsOfDevice(report).open);
+    text += absl::StrFormat("%sIn brackets: %s%s.", text.empty() ? "" : " ", brief ? "" : "where it may lie, ",
+                            WordsOfDevice(report).open);
   }
   text += absl::StrFormat("%sMore%s: -v", text.empty() ? "" : " ",
                           notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out,
@@ -229,6 +214,7 @@ std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, c
       PeakText(part, screen) + HeldByText(analyzed, part, screen), WaysToNeedLess(analyzed.savings, screen)};
   size_t lines = LinesOf(Paragraphs(parts));
   // Notes that move the figure, as far as there is room for them.
+  const size_t assumed = LinesOf(AssumesText(report, report.notes.size(), screen));
   std::string notes;
   size_t left_out = 0;
   for (const Diagnostic& note : report.notes) {
@@ -237,7 +223,6 @@ std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, c
         Wrapped(absl::StrFormat("Note: %s [%s]", note.message, CodeOf(note)), screen.width, kIndent,
                 2 * kIndent) + '\n';
     const bool matters = note.bytes && *note.bytes * kWorthANote >= part.device_bytes;
-    const size_t assumed = 2;  // lines of AssumesText
     if (matters && lines + LinesOf(notes) + LinesOf(told) + assumed <= kMostLines) {
       notes += told;
     } else {
@@ -255,7 +240,10 @@ std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, c
   if (LinesOf(text) <= kMostLines || parts.size() < 2) return text;
   parts[parts.size() - 2] += parts.back();
   parts.pop_back();
-  return Paragraphs(parts);
+  text = Paragraphs(parts);
+  if (LinesOf(text) <= kMostLines) return text;
+  return text.replace(text.size() - tail.size(), tail.size(),
+                      AssumesText(report, left_out, screen, /*brief=*/true) + notes);
 }
 
 }  // namespace onnx_mem

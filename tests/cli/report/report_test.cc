@@ -162,7 +162,7 @@ TEST(RenderCsv, QuotesWhatNeedsIt) {
 TEST(RenderMarkdown, BeginsWithTheAnswer) {
   const std::string text = RenderMarkdown(SampleReport({.limits = {{Limit::Kind::kBudget, "", 4096}}}), Screen());
   EXPECT_EQ(text.substr(0, text.find('\n')),
-            "**net.onnx, batch 4: training needs 8.00 KiB** - over the budget of 4.00 KiB by 4.00 KiB");
+            "**net.onnx, batch 4: training needs 8.00 KiB** (7.81 - 8.20 KiB) - over the budget of 4.00 KiB by 4.00 KiB");
 }
 
 TEST(RenderQuiet, IsOneLinePerRun) {

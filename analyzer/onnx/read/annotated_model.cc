@@ -1,4 +1,4 @@
-#include "analyzer/onnx/build/annotated_model.h"
+#include "analyzer/onnx/read/annotated_model.h"
 
 #include "onnx/onnx_pb.h"
 
