@@ -1,8 +1,10 @@
 """The program's commands, with a program that says what it was asked."""
 import json
 import sys
+import types
 
 import pytest
+import torch
 
 import onnx_mem
 from onnx_mem import _program
@@ -56,6 +58,19 @@ def test_a_plan_that_is_infeasible_is_an_answer():
     plan = onnx_mem.plan("m.onnx", budget="4GiB", max_slowdown="10%")
     assert not plan.fits and plan.chosen_plan is None and plan.status == "infeasible" and plan.plans == [{"id": 0}]
     assert plan.json["asked"][:6] == ["plan", "m.onnx", "--budget", "4GiB", "--max-slowdown", "10%"]
+
+
+def test_a_plan_is_of_the_model_without_its_cache():
+    seen = []
+
+    class Model(torch.nn.Linear):
+        def forward(self, x):
+            seen.append(self.config.use_cache)
+            return super().forward(x)
+    model = Model(4, 2)
+    model.config = types.SimpleNamespace(use_cache=True)
+    onnx_mem.plan(model, torch.zeros(2, 4), budget="4GiB", max_slowdown="10%")
+    assert seen and not any(seen) and model.config.use_cache
 
 
 def test_fit_and_compare():

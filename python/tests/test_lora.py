@@ -43,44 +43,6 @@ class Block(nn.Module):
         return x + self.down(torch.nn.functional.gelu(self.up(x)))
 
 
-class FourBits(torch.autograd.Function):
-    """MatMul4Bit of bitsandbytes/autograd/_functions.py: the weight is unpacked here, and in backward again."""
-
-    @staticmethod
-    def forward(ctx, x, packed, bias, shape):
-        ctx.packed, ctx.shape = packed, shape
-        return nn.functional.linear(x, x.new_empty(shape), bias)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient.matmul(gradient.new_empty(ctx.shape)), None, None, None
-
-
-class FourBitLinear(nn.Module):
-    """Linear4bit of bitsandbytes: two numbers to a byte, a float32 for each 64, a table of 16."""
-
-    def __init__(self, linear):
-        super().__init__()
-        self.shape = tuple(linear.weight.shape)
-        self.out_features, self.in_features = self.shape
-        count = linear.weight.numel()
-        self.weight = nn.Parameter(torch.zeros(count // 2, 1, dtype=torch.uint8), requires_grad=False)
-        self.bias = linear.bias
-        self.register_buffer("absmax", torch.zeros(count // 64))
-        self.register_buffer("quant_map", torch.zeros(16))
-
-    def forward(self, x):
-        return FourBits.apply(x, self.weight, self.bias, self.shape)
-
-
-def in_four_bits(model, names):
-    for module in list(model.modules()):
-        for name, child in list(module.named_children()):
-            if name in names:
-                setattr(module, name, FourBitLinear(child))
-    return model
-
-
 class Convolutions(nn.Module):
     def __init__(self):
         super().__init__()
@@ -131,28 +93,6 @@ def test_half_precision_has_adapters_in_float32(program):
     adapted = with_adapters(base.to(torch.bfloat16), ("q_proj", "up", "down"), 0.0)
     training = onnx_mem.measure(adapted, x.to(torch.bfloat16), batch=7, loss="mean")
     assert report.training.saved_activation_bytes == training.saved_activation_bytes
-
-
-@pytest.mark.parametrize("adapted", [("q_proj",), ("q_proj", "up", "down")])
-def test_a_base_in_four_bits(adapted, program):
-    base, x = nn.Sequential(Block(), Block()), torch.randn(2, 10, 64)
-    report = onnx_mem.analyze(base, x, batch=7, loss="mean", lora=f"{RANK}:{'|'.join(adapted)}", base_bits=4)
-    packed = with_adapters(in_four_bits(base, ("q_proj", "up", "down")), adapted, 0.0)
-    training = onnx_mem.measure(packed, x, batch=7, loss="mean")
-    assert same(report, training, onnx_mem.measure(packed, x, batch=7, training=False)), (report, training)
-
-
-def test_a_head_is_not_packed(program):
-    base, x = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 64)), torch.randn(2, 64)
-    report = onnx_mem.analyze(base, x, loss="mean", lora=f"{RANK}:0.weight", base_bits=4)
-    packed = with_adapters(in_four_bits(base, ("0",)), ("0",), 0.0)
-    assert report.training.peak_bytes == onnx_mem.measure(packed, x, loss="mean").peak_bytes
-
-
-def test_nothing_to_pack_is_refused(program):
-    with pytest.raises(onnx_mem.Error) as error:
-        onnx_mem.analyze(nn.Sequential(Block()), torch.randn(2, 10, 64), base_bits=4)
-    assert error.value.code == "no-match"
 
 
 def test_what_matches_nothing_is_refused(program):

@@ -4,6 +4,7 @@ import pathlib
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from torch import nn
 
 import onnx_mem
@@ -38,6 +39,30 @@ def test_frozen_parameters_have_no_gradient():
     model[0].requires_grad_(False)
     m = onnx_mem.measure(model, torch.zeros(3, 8), optimizer="adam")
     assert m.breakdown["optimizer_state"] == 2 * (8 * 2 + 2) * 4 + 2 * 4
+
+
+def test_a_second_batch_finds_the_gradients_of_the_first():
+    model, x = nn.Linear(400, 300, bias=False), torch.zeros(1, 400)
+    once = onnx_mem.measure(model, x, optimizer="none")
+    assert onnx_mem.measure(model, x, optimizer="none", accumulate=2).peak_bytes == once.peak_bytes + 480000
+
+
+def test_what_is_one_tensor_is_one_in_a_second_run():
+    class Attention(nn.Module):
+        def __init__(self, run):
+            super().__init__()
+            self.first, self.attention = nn.Linear(16, 16), nn.MultiheadAttention(16, 2, batch_first=True)
+            self.run = run
+
+        def forward(self, x):
+            x = self.first(x)
+            return self.run(self.attention, x, x, x)[0]
+
+    def again(*args):
+        return torch.utils.checkpoint.checkpoint(*args, use_reentrant=False)
+    plain = onnx_mem.measure(Attention(lambda f, *args: f(*args)), torch.zeros(2, 6, 16))
+    twice = onnx_mem.measure(Attention(again), torch.zeros(2, 6, 16))
+    assert twice.saved_activation_bytes < plain.saved_activation_bytes
 
 
 def test_nothing_to_train_on():

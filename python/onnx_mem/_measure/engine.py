@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import contextlib
 import heapq
-import weakref
 from collections.abc import Iterator
 
 import torch
 import torch._prims_common
 from torch.autograd.function import BackwardCFunction, FunctionCtx
-from torch.utils.weak import WeakIdKeyDictionary
 
 from .._fake.tensors import patch
 
@@ -33,14 +31,13 @@ class Engine:
         self._start_node = start_node              # called before each node
         self._holders: list[_Holder] = []
         self._no_zeros: set[int] = set()
-        self._same = WeakIdKeyDictionary()         # what each tensor was saved as last, weakly
         self._frames: list = []                    # of torch.utils.checkpoint, whose node's turn has not come
 
     @contextlib.contextmanager
     def hooks(self) -> Iterator[None]:
         def pack(t):
             h = _Holder()
-            h.tensor, h.next_node = self._detached(t), torch._C._autograd._get_sequence_nr()
+            h.tensor, h.next_node = t.detach(), torch._C._autograd._get_sequence_nr()
             self._holders.append(h)
             return h
 
@@ -60,15 +57,6 @@ class Engine:
             _note_equal_arguments(stack)
             stack.enter_context(torch.autograd.graph.saved_tensors_hooks(pack, lambda h: h.tensor))
             yield
-
-    def _detached(self, t):
-        """One object for what is saved twice, as without hooks: a second run asks whether `key is value`."""
-        known = self._same.get(t)
-        found = known() if known is not None else None
-        if found is None or found.shape != t.shape or found.stride() != t.stride():
-            found = t.detach()
-            self._same[t] = weakref.ref(found)
-        return found
 
     def saved(self, loss) -> list[torch.Tensor]:
         """What the nodes behind `loss` have saved, through hooks()."""
