@@ -26,7 +26,11 @@ constexpr size_t kNumClasses = kLargestBytes / kGrainBytes;
 constexpr size_t kSpanBytes = size_t{1} << 15;
 constexpr size_t kSpaceBytes = size_t{1} << 36;
 constexpr size_t kNumSpans = kSpaceBytes / kSpanBytes;
-constexpr size_t kFetchedSpans = 32;  // that the system backs with memory at once, instead of page by page
+// What the system backs with memory at once, instead of page by page; beyond the first few, as one huge page where it has
+// them: a graph of 100,000 nodes spent a tenth of its time on faults, and more on what the translation cache missed.
+constexpr size_t kFetchedBytes = size_t{1} << 20;
+constexpr size_t kHugeBytes = size_t{2} << 20;
+constexpr size_t kHugeFrom = 4 * kHugeBytes;
 
 struct Free {
   Free* next;
@@ -39,8 +43,20 @@ struct Class {
 };
 
 std::byte* Reserve() {
-  void* space = mmap(nullptr, kSpaceBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return space == MAP_FAILED ? nullptr : static_cast<std::byte*>(space);
+  void* space = mmap(nullptr, kSpaceBytes + kHugeBytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (space == MAP_FAILED) return nullptr;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(space) + kHugeBytes - 1) / kHugeBytes * kHugeBytes;
+  return reinterpret_cast<std::byte*>(begin);
+}
+
+// Asks for the memory of what lies from `offset` on, where a piece begins there. A hint: nothing depends on it.
+void Fetch([[maybe_unused]] std::byte* space, [[maybe_unused]] size_t offset) {
+#if defined(MADV_POPULATE_WRITE) && defined(MADV_HUGEPAGE)
+  if (offset == kHugeFrom) madvise(space + offset, kSpaceBytes - offset, MADV_HUGEPAGE);
+  const size_t bytes = offset < kHugeFrom ? kFetchedBytes : kHugeBytes;
+  if (offset % bytes == 0) madvise(space + offset, bytes, MADV_POPULATE_WRITE);
+#endif
 }
 
 // Of the reserved space; until there is one, where no block lies.
@@ -60,9 +76,7 @@ std::byte* TakeSpan(size_t size_class) {
   const size_t span = next_span.fetch_add(1, std::memory_order_relaxed);
   if (span >= kNumSpans) return nullptr;
   std::byte* begin = space + span * kSpanBytes;
-#ifdef MADV_POPULATE_WRITE
-  if (span % kFetchedSpans == 0) madvise(begin, kFetchedSpans * kSpanBytes, MADV_POPULATE_WRITE);
-#endif
+  Fetch(space, span * kSpanBytes);
   class_of_span[span] = static_cast<uint8_t>(size_class);
   return begin;
 }

@@ -7,6 +7,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # std::string of a literal plus another string overlaps nothing (GCC bug 105651).
   target_compile_options(onnx_mem_settings INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
 endif()
+if(ONNX_MEM_LIBFUZZER)  # what the programs of fuzz/ reach is counted in every library, or nothing would lead them
+  target_compile_options(onnx_mem_settings INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(onnx_mem_settings INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 if(ONNX_MEM_SANITIZE)
   set(sanitizer_flags -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_compile_options(onnx_mem_settings INTERFACE ${sanitizer_flags})

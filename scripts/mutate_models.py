@@ -2,10 +2,16 @@
 """mutate_models.py PROGRAM [-n COUNT] [--seed N] [-j JOBS] [--keep FOLDER]
 
 Changes models of testdata as a mistaken or hostile exporter would (inputs left out, attributes, types, versions, names,
-shapes, graphs within graphs), runs the program on each, and lists every run that crashes, exits with anything but 0, 1
-or 2, takes more than 2 s of CPU or 1 GiB, or writes a control character. Needs the package onnx. Exit 1 where one did.
+shapes, graphs within graphs), and in one run of four another file that the program reads: a record, a saved report, a
+plan, an instance, a table of cards, a snapshot. Runs the program on each, and lists every run that crashes, exits with
+anything but 0, 1 or 2, takes more than 2 s of CPU or 1 GiB, or writes a control character. Needs the package onnx. Exit 1
+where one did.
+  --slowdown N   of a program with sanitizers: both limits are so many times as large
 """
 import argparse
+import copy
+import gzip
+import json
 import os
 import random
 import re
@@ -259,11 +265,117 @@ def mutant(r, model):
     return made
 
 
-def run(program, path, arguments):
-    limit = "ulimit -c 0; ulimit -t 12; ulimit -v 8000000; exec \"$@\""
+def places_of(value, found=None):
+    """(container, key) of everything within a value of JSON."""
+    found = [] if found is None else found
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        found.append((value, key))
+        places_of(value[key], found)
+    return found
+
+
+WORDS = [None, True, "", 0, -1, 1.5, 1e308, "x", [], {}, "\x1b[2J", "\u202e", "a" * 70000, "9" * 40, "../..", [[[[]]]] * 50,
+         *NUMBERS, 1 << 64, 10 ** 400]
+
+
+def change_json(r, value):
+    """A value of another kind, a part left out, doubled, or put elsewhere."""
+    for _ in range(r.choice([1, 1, 2, 4])):
+        places = places_of(value)
+        if not places:
+            return
+        container, key = r.choice(places)
+        kind = r.randrange(5)
+        if kind == 0:
+            container[key] = copy.deepcopy(r.choice(WORDS))
+        elif kind == 1:
+            del container[key]
+        elif kind == 2 and isinstance(container, list):
+            container.extend([copy.deepcopy(container[key])] * r.choice([1, 2, 2000]))
+        elif kind == 3:
+            other, name = r.choice(places)
+            container[key] = copy.deepcopy(other[name])
+        else:
+            near = container[key]
+            container[key] = near + r.choice([1, -1, 1 << 40]) if isinstance(near, int) else copy.deepcopy(r.choice(WORDS))
+
+
+def change_bytes(r, text):
+    words = [b"0", b"-1", b"9223372036854775807", b"1e999", b",", b'"', b"\n", b"\x00", b"\x1b[2J", b"\xff", b"%s", b"," * 9000]
+    for _ in range(r.choice([1, 2, 4, 8])):
+        at, length = r.randrange(len(text) + 1), r.randrange(40)
+        kind = r.randrange(4)
+        if kind == 0:
+            text = text[:at] + text[at + length:]
+        elif kind == 1:
+            text = text[:at] + r.choice(words) + text[at:]
+        elif kind == 2:
+            text = text[:at] + bytes([r.randrange(256)]) + text[at + 1:]
+        else:
+            text = text[:at] + text[at:at + length] * r.choice([2, 50]) + text[at:]
+    return text
+
+
+def change_lines(r, text):
+    """Of a record: lines left out, doubled or elsewhere, and words of one in another."""
+    lines = text.split(b"\n")
+    for _ in range(r.choice([1, 2, 4])):
+        i, k = r.randrange(len(lines)), r.randrange(len(lines))
+        kind = r.randrange(4)
+        if kind == 0:
+            del lines[i]
+        elif kind == 1:
+            lines[i:i] = [lines[k]] * r.choice([1, 1, 500])
+        elif kind == 2:
+            lines[i], lines[k] = lines[k], lines[i]
+        else:
+            words, others = lines[i].split(b" "), lines[k].split(b" ")
+            words[r.randrange(len(words))] = r.choice(others + [b"-1", b"f32[9223372036854775807,2]", b"%99999", b""])
+            lines[i] = b" ".join(words)
+        if not lines:
+            break
+    return b"\n".join(lines)
+
+
+MODEL = str(ROOT / "testdata/models/lenet5.train.ts.op17.onnx")
+# Files beside models: where they come from, what the changed one is called, how the program is asked about it.
+OTHERS = [("testdata/records/*.eager", "r.eager", [["{file}"], ["{file}", "-q"], ["{file}", "-f", "json"],
+                                                  ["check", "{file}"], ["{file}", "--by", "tensor", "-v"]]),
+          ("fuzz/corpus/report/*.json", "r.json", [["compare", "{file}", MODEL], ["compare", "{file}", "{file}"],
+                                                   ["compare", "{file}", MODEL, "-f", "csv"]]),
+          ("fuzz/corpus/plan/*.json", "p.json", [[MODEL, "--plan", "{file}"], [MODEL, "--plan", "{file}", "-q"]]),
+          ("fuzz/corpus/instance/*.json", "i.json", [["plan", "--instance", "{file}", "--budget", "10"]]),
+          ("fuzz/corpus/gpus/*.csv", "cards.csv", [["gpus"], [MODEL, "--gpu", "Big"], ["fit", MODEL, "--gpu", "T4"]]),
+          ("fuzz/corpus/pickle/*.pickle", "s.pickle", [["compare", MODEL, "{file}", "-b", "2"]])]
+
+
+def other_mutant(r, folder):
+    """(what it is, command line, environment), its file made."""
+    pattern, called, commands = r.choice(OTHERS)
+    seed = r.choice(sorted(ROOT.glob(pattern)))
+    path = Path(folder) / called
+    text = seed.read_bytes()
+    if called == "r.eager" and r.random() < 0.7:
+        text = change_lines(r, text)
+    elif called.endswith(".json") and text.lstrip().startswith(b"{") and r.random() < 0.8:
+        value, _ = json.JSONDecoder().raw_decode(text.lstrip().decode("utf-8", "replace"))
+        change_json(r, value)
+        text = json.dumps(value).encode()
+    else:
+        text = change_bytes(r, text)
+    if called == "r.eager" and r.random() < 0.1:
+        text = gzip.compress(text, 1)
+    path.write_bytes(text)
+    command = [str(path) if word == "{file}" else word for word in r.choice(commands)]
+    return seed.name, path, command, {"ONNX_MEM_GPUS": str(path)} if called == "cards.csv" else {}
+
+
+def run(program, path, arguments, environment, slowdown):
+    # A sanitizer's shadow is address space beyond any limit.
+    limit = "ulimit -c 0; ulimit -t %d; %s exec \"$@\"" % (12 * slowdown, "ulimit -v 8000000;" if slowdown == 1 else "")
     with tempfile.TemporaryFile() as out:
-        child = subprocess.Popen(["bash", "-c", limit, "-", program, str(path), *arguments], stdin=subprocess.DEVNULL,
-                                 stdout=out, stderr=subprocess.STDOUT)
+        child = subprocess.Popen(["bash", "-c", limit, "-", program, *arguments], stdin=subprocess.DEVNULL,
+                                 stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **environment})
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
@@ -272,9 +384,9 @@ def run(program, path, arguments):
     if child.returncode not in (0, 1, 2):
         wrong.append("exit %d" % child.returncode)
     seconds, mib = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
-    if seconds > 2 and path.stat().st_size < 1_000_000:
+    if seconds > 2 * slowdown and path.stat().st_size < 1_000_000:
         wrong.append("%.1f s" % seconds)
-    if mib > 1024:
+    if mib > 1024 * slowdown:
         wrong.append("%.0f MiB" % mib)
     if FORBIDDEN.search(text) or re.search("[\ud800-\udfff]", text):
         wrong.append("writes a control character")
@@ -287,6 +399,7 @@ def main():
     parser.add_argument("-n", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-j", type=int, default=1)
+    parser.add_argument("--slowdown", type=int, default=1)
     parser.add_argument("--keep", help="where models that fail are kept")
     args = parser.parse_args()
     program = os.path.abspath(args.program)
@@ -295,21 +408,27 @@ def main():
 
     def one(number):
         r = random.Random(args.seed * 1_000_003 + number)
-        seed = r.choice(files)
-        model = onnx.load(seed, load_external_data=False)
-        made = mutant(r, model)
-        arguments = r.choice(ARGUMENTS)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "mutant.onnx"
-            try:
-                path.write_bytes(model.SerializeToString())
-            except ValueError:
-                return None
-            wrong = run(program, path, arguments)
+            environment = {}
+            if r.randrange(4) == 0:
+                name, path, arguments, environment = other_mutant(r, folder)
+                made = ["another file"]
+            else:
+                seed = r.choice(files)
+                name, model = seed.name, onnx.load(seed, load_external_data=False)
+                made = mutant(r, model)
+                path = Path(folder) / "mutant.onnx"
+                try:
+                    path.write_bytes(model.SerializeToString())
+                except ValueError:
+                    return None
+                arguments = [str(path), *r.choice(ARGUMENTS)]
+            wrong = run(program, path, arguments, environment, args.slowdown)
             if wrong and args.keep:
                 os.makedirs(args.keep, exist_ok=True)
-                (Path(args.keep) / ("%d.onnx" % number)).write_bytes(path.read_bytes())
-        return number, seed.name, made, arguments, wrong
+                (Path(args.keep) / ("%d.%s" % (number, path.name))).write_bytes(path.read_bytes())
+            arguments = [word for word in arguments if word != str(path)]
+        return number, name, made, arguments, wrong
 
     with ThreadPoolExecutor(args.j) as pool:
         for result in pool.map(one, range(args.n)):

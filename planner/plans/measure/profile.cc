@@ -29,6 +29,29 @@ NodeIndex IndexNodes(const Graph& graph) {
   return index;
 }
 
+constexpr size_t kBlock = 64;  // nodes of Profile::block_live
+
+// The most alive at nodes [begin, end) of the baseline.
+int64_t MostLive(const Profile& profile, size_t begin, size_t end) {
+  int64_t most = 0;
+  const auto see = [&](size_t until) {
+    for (; begin < until; ++begin) most = std::max({most, profile.forward_live[begin], profile.backward_live[begin]});
+  };
+  if (!profile.block_live.empty()) {
+    see(std::min(end, (begin + kBlock - 1) / kBlock * kBlock));
+    for (; begin + kBlock <= end; begin += kBlock) most = std::max(most, profile.block_live[begin / kBlock]);
+  }
+  see(end);
+  return most;
+}
+
+std::vector<int64_t> BlocksOf(const Profile& profile) {
+  std::vector<int64_t> blocks;
+  const size_t count = profile.forward_live.size();
+  for (size_t i = 0; i < count; i += kBlock) blocks.push_back(MostLive(profile, i, std::min(count, i + kBlock)));
+  return blocks;
+}
+
 void FillBaseline(const Accountant& accountant, const NodeIndex& index, Profile& profile) {
   const MemoryProgram& program = accountant.baseline().program;
   const Timeline timeline = ComputeTimeline(program);
@@ -46,6 +69,7 @@ void FillBaseline(const Accountant& accountant, const NodeIndex& index, Profile&
       per_node[Index(node->second)] = std::max(per_node[Index(node->second)], live);
     }
   }
+  profile.block_live = BlocksOf(profile);
   profile.baseline_peak = accountant.PeakOf(program);
 }
 
@@ -215,9 +239,9 @@ Score Estimate(const Profile& profile, const Choice& choice) {
   int64_t peak = profile.constant_peak;
   int32_t p = 0;
   const auto plain_until = [&](int32_t end) {
-    int64_t live = 0;
-    for (; p < end; ++p) live = std::max({live, profile.forward_live[Index(p)], profile.backward_live[Index(p)]});
+    const int64_t live = p < end ? MostLive(profile, Index(p), Index(end)) : 0;
     peak = std::max(peak, live - saved);
+    p = std::max(p, end);
   };
   for (int32_t c : choice) {
     const Candidate& candidate = profile.candidates[Index(c)];

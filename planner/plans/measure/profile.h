@@ -32,6 +32,7 @@ struct Profile {
   std::vector<CandidateFigures> figures;  // one per candidate
   std::vector<int64_t> forward_live;      // per lowered node: most alive while it runs, baseline
   std::vector<int64_t> backward_live;
+  std::vector<int64_t> block_live;        // most of either in each block of nodes; empty: nobody has worked it out
   int64_t loss_live = 0;                  // between the model's forward and its backward
   int64_t constant_peak = 0;              // of the steps that no plan changes
   int64_t baseline_peak = 0;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/memory/timeline.h"
@@ -63,6 +64,40 @@ int64_t StateBytes(const MemoryProgram& program) {
   return bytes;
 }
 
+// A step with a backward before it, for every optimizer in each of its forms: step 2 made of step 1 is step 2 made anew.
+TEST(OptimizerTest, StepOneBecomesStepTwo) {
+  const std::vector<TrainedParameter> parameters = {{"a", 65536, 16384, {128, 128}, DType::kFloat32},
+                                                    {"b", 256, 64, {64}, DType::kFloat32}};
+  MemoryProgram trace;
+  trace.steps.Add({});
+  trace.steps.Add({});
+  const auto add = [&](const char* name, Category category, int64_t bytes, int32_t end) {
+    Buffer buffer;
+    buffer.name = name;
+    buffer.category = category;
+    buffer.bytes = bytes;
+    buffer.begin = StepId(0);
+    buffer.end = StepId(end);
+    trace.buffers.Add(std::move(buffer));
+  };
+  add("a", Category::kParameters, 65536, 2);
+  add("y", Category::kTransientActivations, 100000, 1);
+  for (const std::string& name : OptimizerNames()) {
+    for (const auto implementation : {OptimizerImplementation::kForeach, OptimizerImplementation::kForLoop}) {
+      for (const bool weight_decay : {false, true}) {
+        SCOPED_TRACE(name + " " + std::string(NameOf(implementation)) + (weight_decay ? " weight decay" : ""));
+        Optimizer optimizer = *ParseOptimizer(name);
+        optimizer.implementation = implementation;
+        optimizer.weight_decay = weight_decay;
+        const MemoryProgram first = WithOptimizer(trace, parameters, optimizer, /*first_step=*/true);
+        const MemoryProgram later = WithOptimizer(trace, parameters, optimizer, /*first_step=*/false);
+        EXPECT_EQ(DumpProgram(LaterStep(first, parameters, optimizer)), DumpProgram(later));
+        EXPECT_EQ(LaterStepPeak(trace, parameters, optimizer), ComputeTimeline(later).peak_bytes);
+      }
+    }
+  }
+}
+
 TEST(OptimizerTest, EveryMeasuredStepIsOursToTheByte) {
   const Json measured = Measured();
   ASSERT_TRUE(measured.is_object());
@@ -78,6 +113,7 @@ TEST(OptimizerTest, EveryMeasuredStepIsOursToTheByte) {
     EXPECT_EQ(StateBytes(later), row["state_bytes"].get<int64_t>());
     EXPECT_EQ(ComputeTimeline(first).peak_bytes, row["first_peak_bytes"].get<int64_t>());
     EXPECT_EQ(ComputeTimeline(later).peak_bytes, row["peak_bytes"].get<int64_t>());
+    EXPECT_EQ(DumpProgram(LaterStep(first, parameters, optimizer)), DumpProgram(later));
     ++compared;
   }
   EXPECT_GT(compared, 150);
