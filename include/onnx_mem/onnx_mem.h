@@ -128,7 +128,7 @@ struct PlanOptions {
   std::optional<double> max_slowdown;   // 0.1: at most a tenth more work
   bool max_batch = false;               // plan the largest batch that a plan brings within the budget
   // Of processor time, and of enactments by each method; 0: none. Without the first, any machine finds the same plans.
-  double time_limit_s = 2;
+  double time_limit_s = 0;
   int64_t iterations = 0;
 };
 

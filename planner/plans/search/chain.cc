@@ -15,7 +15,12 @@ namespace onnx_mem {
 namespace {
 
 constexpr size_t kMostLabels = 256;
+constexpr size_t kFewLabels = 24;
 constexpr int kPeaks = 48;
+constexpr int kFewPeaks = 8;
+// Labels over all positions, and positions over all peaks: beyond these there are fewer of each.
+constexpr size_t kLabelWork = 240'000;
+constexpr size_t kPeakWork = 100'000;
 
 struct Label {
   int64_t saved = 0;
@@ -61,7 +66,9 @@ Course BuildCourse(const Profile& profile) {
 
 class Solver {
  public:
-  Solver(const Profile& profile, const Course& course) : profile_(profile), course_(course) {}
+  Solver(const Profile& profile, const Course& course)
+      : profile_(profile), course_(course),
+        most_labels_(std::clamp(kLabelWork / course.moves.size(), kFewLabels, kMostLabels)) {}
 
   // Empty with `found` false when no choice fits.
   Choice Solve(int64_t peak, bool& found) {
@@ -112,9 +119,9 @@ class Solver {
     for (int32_t label : labels) {
       if (kept.empty() || arena_[Index(label)].saved > arena_[Index(kept.back())].saved) kept.push_back(label);
     }
-    if (kept.size() > kMostLabels) {
+    if (kept.size() > most_labels_) {
       std::vector<int32_t> some;
-      for (size_t i = 0; i < kMostLabels; ++i) some.push_back(kept[i * (kept.size() - 1) / (kMostLabels - 1)]);
+      for (size_t i = 0; i < most_labels_; ++i) some.push_back(kept[i * (kept.size() - 1) / (most_labels_ - 1)]);
       kept = std::move(some);
     }
     labels = std::move(kept);
@@ -122,6 +129,7 @@ class Solver {
 
   const Profile& profile_;
   const Course& course_;
+  size_t most_labels_;
   std::vector<Label> arena_;
 };
 
@@ -139,8 +147,9 @@ std::vector<Choice> ProposeChain(const Profile& profile) {
     (found ? high : low) = middle;
   }
   std::vector<Choice> choices;
-  for (int i = 0; i < kPeaks; ++i) {
-    const Choice choice = solver.Solve(high + (profile.baseline_peak - high) / kPeaks * i, found);
+  const int peaks = std::clamp(static_cast<int>(kPeakWork / course.moves.size()), kFewPeaks, kPeaks);
+  for (int i = 0; i < peaks; ++i) {
+    const Choice choice = solver.Solve(high + (profile.baseline_peak - high) / peaks * i, found);
     if (found && (choices.empty() || choices.back() != choice)) choices.push_back(choice);
   }
   return choices;
