@@ -16,6 +16,7 @@ namespace onnx_mem {
 // any size, a handful of enactments.
 inline constexpr int64_t kDefaultWork = 200'000;
 inline constexpr int64_t kHandful = 8;
+inline constexpr int64_t kSmall = 48;
 inline constexpr double kSearchShare = 0.7;  // of the time limit; the rest is for measuring the curve
 
 class Effort {
@@ -32,6 +33,9 @@ class Effort {
                       ? request.iteration_limit
                       : std::max(kHandful, kDefaultWork / std::max<int64_t>(nodes, 1));
   }
+
+  // So few enactments that whatever is tried must be spread over the whole trade-off.
+  bool IsSmall() const { return enactments_ < kSmall; }
 
   // True while less than `share` of the effort is spent.
   bool Left(double share) const {

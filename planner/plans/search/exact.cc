@@ -32,11 +32,12 @@ absl::Status Exact::Try(int64_t live_limit, Front& front) {
   return absl::OkStatus();
 }
 
-absl::Status Exact::TryRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front) {
+absl::Status Exact::TryRow(int64_t baseline_peak, bool spread, const std::function<bool()>& may_go_on, Front& front) {
   if (!bound_) return absl::OkStatus();
   const int64_t floor = bound_->Floor();
   for (left_ = kRow; left_ > 0 && may_go_on(); --left_) {
-    RETURN_IF_ERROR(Try(floor + (baseline_peak - floor) * Spread(kRow - left_) / kRow, front));
+    const int64_t i = kRow - left_;
+    RETURN_IF_ERROR(Try(floor + (baseline_peak - floor) * (spread ? Spread(i) : i) / kRow, front));
   }
   return absl::OkStatus();
 }

@@ -26,8 +26,9 @@ class Exact {
   const std::vector<Candidate>& list() const { return profile_.candidates; }
   int64_t Floor() const { return bound_->Floor(); }  // alive: no set has less
 
-  // The cheapest set for each of a row of limits on live bytes, spread over all. The row is the same for every budget.
-  absl::Status TryRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front);
+  // The cheapest set for each of a row of limits on live bytes, the lowest first or, with `spread`, all over. The row is
+  // the same for every budget.
+  absl::Status TryRow(int64_t baseline_peak, bool spread, const std::function<bool()>& may_go_on, Front& front);
 
   // The cheapest set for one limit: if what was tried of the row was as its limits said, so that more of a budget never
   // costs more.

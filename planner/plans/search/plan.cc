@@ -121,7 +121,8 @@ class ModelPlanner {
     Record("none", front);
     const auto until = [&](double share) { return [this, share] { return effort_.Left(share); }; };
     if (Uses("chain")) {
-      RETURN_IF_ERROR(exact.TryRow(accountant_.baseline_figures().peak_bytes, until(0.6), front));
+      const int64_t most = accountant_.baseline_figures().peak_bytes;
+      RETURN_IF_ERROR(exact.TryRow(most, effort_.IsSmall(), until(0.6), front));
       const bool live = request_.budget_line == BudgetLine::kLive;
       if (live && request_.budget_bytes) RETURN_IF_ERROR(exact.TryFor(*request_.budget_bytes, front));
       if (exact.left() > 0) NoteCut(absl::StrCat("the best sets for ", exact.left(), " of a row of limits"));
@@ -167,7 +168,8 @@ class ModelPlanner {
       }
       RETURN_IF_ERROR(front.Try(choices[i], row.name));
     }
-    if (left_out > 0) NoteCut(absl::StrCat(left_out, " of ", choices.size(), " plans by \"", std::string(row.name), "\""));
+    if (left_out == 0) return absl::OkStatus();
+    NoteCut(absl::StrCat(left_out, " of ", choices.size(), " plans by \"", std::string(row.name), "\""));
     return absl::OkStatus();
   }
 
