@@ -34,6 +34,9 @@ class Effort {
                       : std::max(kHandful, kDefaultWork / std::max<int64_t>(nodes, 1));
   }
 
+  // Work that was done whatever was left takes nothing from what follows.
+  void Forgive(int64_t enactments) { spent_before_ += enactments; }
+
   // So few enactments that whatever is tried must be spread over the whole trade-off.
   bool IsSmall() const { return enactments_ < kSmall; }
 
