@@ -168,7 +168,7 @@ class ModelPlanner {
       }
       const int64_t before = accountant_.work();
       RETURN_IF_ERROR(front.Try(choices[i], row.name));
-      if (!may) effort_.Forgive(accountant_.work() - before);
+      if (!may && !effort_.IsSmall()) effort_.Forgive(accountant_.work() - before);
     }
     if (left_out == 0) return absl::OkStatus();
     NoteCut(absl::StrCat(left_out, " of ", choices.size(), " plans by \"", std::string(row.name), "\""));
