@@ -7,6 +7,10 @@ For each model, N random budgets between what is proven to be the least of any s
 what the step takes without a plan, from high to low. Every N-th chosen plan (--again) is written to a file and measured
 anew by the analysis. Prints a line per model: budgets met, proven optimal, proven impossible, neither met nor proven; exit
 1 if anything is wrong.
+
+--fastest asks another question, with the default effort: at three budgets (75, 50 and 25 % of the way), is the chosen
+plan's estimated time above that of any plan that takes no more memory?  Plans are those of all runs: without a budget,
+with each of them, and each with FLOPs as the price.
 """
 import argparse
 import json
@@ -74,6 +78,41 @@ def check(binary, model, args, folder):
     return kinds, wrong, slowest
 
 
+def time_of(plan):
+    return plan["recompute_ns"] + plan.get("offload_ns", 0)
+
+
+def check_fastest(binary, model, args, folder):
+    line = "peak_bytes" if args.live else "device_bytes"
+    words = ["plan", model, "--batch", str(args.batch)] + [w for dim in args.dim for w in ("--dim", dim)]
+    words += ["--budget-on", "live"] if args.live else []
+    base, slowest = ask(binary, words)
+    most, floor = base["baseline"][line], (base["class_bound"] or {}).get("floor_bytes") or base["minimum_bytes"]
+    budgets = [None] + [int(floor + share * (most - floor)) for share in (0.75, 0.5, 0.25)]
+    answers = {}
+    for budget in budgets:
+        for price in ("time", "flops"):
+            limit = [] if budget is None else ["--budget", f"{budget}B"]
+            answers[budget, price], seconds = ask(binary, [*words, *limit, "--cost-in", price])
+            slowest = max(slowest, seconds)
+    pool = [p for answer in answers.values() for p in answer["plans"]]
+    kinds, wrong = Counter(), []
+    for budget in budgets:
+        answer = answers[budget, "time"]
+        if answer["chosen"] is None:
+            kinds["impossible" if answer["status"] == "infeasible" else "unknown"] += 1
+            continue
+        chosen = next(p for p in answer["plans"] if p["id"] == answer["chosen"])
+        kinds["met"] += 1
+        kinds["optimal"] += answer["optimal"]
+        faster = [p for p in pool if p[line] <= (budget or chosen[line]) and time_of(p) < time_of(chosen)]
+        if faster:
+            best = min(faster, key=time_of)
+            wrong.append(f"{budget}: +{chosen['time_slowdown']:.2%} where {best['label']} takes {best[line]:,} for "
+                         f"+{best['time_slowdown']:.2%}")
+    return kinds, wrong, slowest
+
+
 def told(kinds):
     return ", ".join(f"{kinds[kind]:3} {kind}" for kind in ("met", "optimal", "impossible", "unknown"))
 
@@ -88,13 +127,15 @@ def main():
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--dim", action="append", default=[])
     parser.add_argument("--live", action="store_true", help="the budget is on live bytes")
+    parser.add_argument("--fastest", action="store_true", help="is the chosen plan the fastest of all that were found?")
     parser.add_argument("--time", action="store_true", help="recomputation costs time, not FLOPs")
     args = parser.parse_args()
     total, bad = Counter(), []
     with tempfile.TemporaryDirectory() as folder:
         for model in args.models:
             try:
-                kinds, wrong, slowest = check(args.binary, model, args, folder)
+                asked = check_fastest if args.fastest else check
+                kinds, wrong, slowest = asked(args.binary, model, args, folder)
             except (RuntimeError, subprocess.TimeoutExpired) as e:
                 kinds, wrong, slowest = Counter(), [str(e)], 0
             total += kinds

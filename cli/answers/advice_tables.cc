@@ -47,6 +47,28 @@ Table SavingsTable(const std::vector<Saving>& savings) {
   return table;
 }
 
+Table JointTable(const std::vector<JointRun>& runs, std::string_view rates, int64_t samples) {
+  Table table{"together",
+              absl::StrFormat("Chosen together for %d samples a step, fastest first (estimated on %s)", samples, rates),
+              {{"change", "change"},
+               {"device_bytes", "on the GPU", ColumnKind::kBytes},
+               {"peak_bytes", "peak", ColumnKind::kBytes, Show::kData},
+               {"ns_per_sample", "a sample", ColumnKind::kTime},
+               {"numbers", "numbers", ColumnKind::kWord},
+               {"price", "paid with", ColumnKind::kText, Show::kData},
+               {"flags", "flags", ColumnKind::kText, Show::kDetail},
+               {"cost", "costs", ColumnKind::kText, Show::kDetail}},
+              {},
+              1};
+  table.has_total = false;
+  for (const JointRun& run : runs) {
+    table.rows.push_back({run.change.change.empty() ? "as it is" : run.change.change, run.device_bytes, run.peak_bytes,
+                          run.ns_per_sample, std::string(run.same_numbers ? "same" : "other"),
+                          std::string(NameOf(run.change.price)), run.change.flags, run.change.cost});
+  }
+  return table;
+}
+
 Table WaysTable(const std::vector<FitWay>& ways, std::string_view card) {
   Table table =
       EmptyTable("ways", absl::StrFormat("Ways to make it fit%s%s, cheapest first", card.empty() ? "" : " ", card));

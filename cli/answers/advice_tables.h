@@ -7,12 +7,16 @@
 #include <string_view>
 #include "cli/report/parts/table.h"
 #include "planner/plans/advice/fit.h"
+#include "planner/plans/advice/joint.h"
 #include "planner/plans/advice/savings.h"
 
 namespace onnx_mem {
 
 // "savings", largest first.
 Table SavingsTable(const std::vector<Saving>& savings);
+
+// "together", fastest first; `rates` names the card that times are told by.
+Table JointTable(const std::vector<JointRun>& runs, std::string_view rates, int64_t samples);
 
 // "ways", cheapest first; `card` names what they are for, "" where there is one alone.
 Table WaysTable(const std::vector<FitWay>& ways, std::string_view card);

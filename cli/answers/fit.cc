@@ -21,7 +21,7 @@
 namespace onnx_mem {
 namespace {
 
-constexpr int64_t kPlanIterations = 60;
+constexpr int64_t kPlanIterations = 120;
 
 struct Target {
   std::string name;            // "" for a size
@@ -87,6 +87,20 @@ absl::StatusOr<CardFit> FitCard(Meter& meter, Workload workload, const Target& t
   return card;
 }
 
+// The fastest ways to train on as many samples per step.
+absl::StatusOr<Table> Together(Meter& meter, const Workload& workload, const Target& target) {
+  const absl::StatusOr<RooflineCard> rates =
+      target.gpu ? RooflineOf(*target.gpu) : absl::StatusOr<RooflineCard>(DefaultRoofline());
+  if (!rates.ok()) return JointTable({}, "", 0);
+  JointRequest request;
+  request.limit_bytes = target.usable_bytes;
+  request.card = target.gpu ? &*target.gpu : nullptr;
+  request.rates = *rates;
+  ASSIGN_OR_RETURN(const ImportedModel* model, meter.Model(workload.bindings));
+  const int64_t batch = workload.bindings.batch.value_or(model->info.file_batch);
+  return JointTable(ChooseJointly(meter, workload, request), rates->name, batch * workload.run.accumulate);
+}
+
 // What is asked about, its part without cards.
 absl::StatusOr<Report> StartReport(const ModelFile& file, const Options& options, Workload workload) {
   workload.mode = PartsOf(workload.mode).front();
@@ -130,6 +144,10 @@ absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& ope
     workload.mode = PartsOf(workload.mode).front();
     const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
     ASSIGN_OR_RETURN(ways, WaysToFit(meter, workload, target.usable_bytes, request));
+  }
+  if (small < targets.size() && workload.mode == Mode::kTraining) {
+    ASSIGN_OR_RETURN(Table together, Together(meter, workload, targets[small]));
+    report.tables.push_back(std::move(together));
   }
   report.tables.push_back(WaysTable(ways, targets.size() > 1 && small < targets.size() ? targets[small].name : ""));
   RETURN_IF_ERROR(WriteExports(report, options));

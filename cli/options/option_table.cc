@@ -139,7 +139,17 @@ absl::Status ApplyAccumulate(std::string_view text, Options& options) {
 
 absl::Status ApplySegment(std::string_view text, Options& options) {
   Segment segment;
+  for (const auto& [end, offload] : {std::pair<std::string_view, Offload>{"@host", Offload::kOverlapped},
+                                     {"@host-waiting", Offload::kWaiting}}) {
+    if (!text.ends_with(end)) continue;
+    text.remove_suffix(end.size());
+    segment.offload = offload;
+    break;
+  }
   ASSIGN_OR_RETURN(segment.modules, ParseNames(text));
+  if (segment.offload != Offload::kNo && segment.modules.size() > 1) {
+    return UsageError("modules go to the host one by one", {"try: --segment layer1@host --segment layer2@host-waiting"});
+  }
   options.workload.run.segments.push_back(std::move(segment));
   return absl::OkStatus();
 }
@@ -215,6 +225,7 @@ absl::Status ApplyTop(std::string_view text, Options& options) {
 
 absl::Status ApplyTimeLimit(std::string_view text, Options& options) {
   ASSIGN_OR_RETURN(options.time_limit_s, ParseSeconds(text));
+  options.time_limit_given = true;
   return absl::OkStatus();
 }
 
@@ -371,7 +382,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
        options.max_batch = true;
        return absl::OkStatus();
      }},
-    {"", "--time-limit", "SECONDS", OptionGroup::kPlan, kPlanCommand, "stop looking after this long, 0: never (2)",
+    {"", "--time-limit", "SECONDS", OptionGroup::kPlan, kPlanCommand,
+     "stop looking after this long, 0: never (of a model: never; of an instance: 2)",
      ApplyTimeLimit},
     {"", "--iterations", "N", OptionGroup::kPlan, kPlanCommand,
      "stop each method after so many iterations, for the same plan on any machine; 0: no limit (0)", ApplyIterations},
@@ -418,7 +430,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
      "modules that your code already runs under torch.utils.checkpoint",
      [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.checkpointed); }, true},
     {"", "--segment", "MODULE[,MODULE...]", OptionGroup::kFramework, kRuns,
-     "neighbouring modules that run under one torch.utils.checkpoint call", ApplySegment, true},
+     "neighbouring modules that run under one torch.utils.checkpoint call; MODULE@host: what it saves goes to the host "
+     "(@host-waiting: of the last one)", ApplySegment, true},
     {"", "--inplace", "auto|norms|all|none|REGEX", OptionGroup::kFramework, kSteps | kCheckCommand,
      "which ops ran in place; auto: activations right after Conv, BatchNorm, Add; norms: BatchNorms too; all: ELU and "
      "its like too (auto)", ApplyInplace},

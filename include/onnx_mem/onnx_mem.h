@@ -129,7 +129,7 @@ struct PlanOptions {
   bool max_batch = false, offload = false;  // plan the largest batch that fits; saved tensors may go to the host
   std::optional<int64_t> host_memory_bytes;  // at most this much there
   // Of processor time, and of enactments by each method; 0: none. Without the first, any machine finds the same plans.
-  double time_limit_s = 2;
+  double time_limit_s = 0;
   int64_t iterations = 0;
 };
 

@@ -34,7 +34,7 @@ std::string CsvTable(const Table& table, int64_t top) {
 std::string RenderCsv(const Report& report, const Screen&) {
   if (const auto* compared = std::get_if<ComparePart>(&report.part)) return CompareCsv(**compared, report);
   if (const auto* fit = std::get_if<FitPart>(&report.part)) {
-    return CsvTable(FitTable(*fit, TableNamed(report, "ways")), 0);
+    return CsvTable(FitTable(*fit, TableNamed(report, "ways"), TableNamed(report, "together")), 0);
   }
   if (report.command == "check") return CsvTable(FindingsTable(report.notes), 0);
   const Table* shown = TableNamed(report, report.shown_table);

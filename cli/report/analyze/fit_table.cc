@@ -22,7 +22,7 @@ const CardFit* SmallCard(const FitPart& fit) {
 
 }  // namespace
 
-Table FitTable(const FitPart& fit, const Table* ways) {
+Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
   Table table{"fit",
               "Does it fit",
               {{"gpu", "card"},
@@ -36,7 +36,9 @@ Table FitTable(const FitPart& fit, const Table* ways) {
                {"fits", "fits", ColumnKind::kWord},
                {"largest_batch", "largest batch", ColumnKind::kStep},
                {"largest_batch_device_bytes", "at the largest batch", ColumnKind::kBytes},
-               {"next_batch_device_bytes", "one more", ColumnKind::kBytes}},
+               {"next_batch_device_bytes", "one more", ColumnKind::kBytes},
+               {"ns_per_sample", "a sample", ColumnKind::kTime},
+               {"numbers", "numbers", ColumnKind::kWord}},
               {},
               7};
   table.has_total = false;
@@ -45,16 +47,23 @@ Table FitTable(const FitPart& fit, const Table* ways) {
       table.rows.push_back({card.name, card.usable_bytes, fit.asked_batch, part.name, std::string(), std::string(),
                             std::string(), part.device_bytes, YesOrNo(part.fits),
                             part.batch_known ? Cell(part.largest_batch) : Cell(), NumberOrUnknown(part.largest_bytes),
-                            NumberOrUnknown(part.beyond_bytes)});
+                            NumberOrUnknown(part.beyond_bytes), Cell(), Cell()});
     }
   }
   const CardFit* card = SmallCard(fit);
-  if (ways == nullptr || card == nullptr) return table;
+  if (card == nullptr) return table;
+  for (const Row& run : together != nullptr ? together->rows : std::vector<Row>()) {
+    table.rows.push_back({card->name, card->usable_bytes, fit.asked_batch, card->parts.front().name,
+                          CellAt(*together, run, "change"), CellAt(*together, run, "flags"),
+                          CellAt(*together, run, "cost"), CellAt(*together, run, "device_bytes"), YesOrNo(true), Cell(),
+                          Cell(), Cell(), CellAt(*together, run, "ns_per_sample"), CellAt(*together, run, "numbers")});
+  }
+  if (ways == nullptr) return table;
   for (const Row& way : ways->rows) {
     table.rows.push_back({card->name, card->usable_bytes, fit.asked_batch, card->parts.front().name,
                           CellAt(*ways, way, "change"), CellAt(*ways, way, "flags"), CellAt(*ways, way, "cost"),
                           CellAt(*ways, way, "device_bytes"), YesOrNo(true), CellAt(*ways, way, "largest_batch"),
-                          Cell(), Cell()});
+                          Cell(), Cell(), Cell(), Cell()});
   }
   return table;
 }

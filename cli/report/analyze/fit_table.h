@@ -10,7 +10,7 @@ namespace onnx_mem {
 // "fit": a row for each card and part as the run was asked for ("change" is empty), then a row for each way to make it
 // fit, which is of the first card that is too small.
 // `ways`: the report's table of them, or nullptr.
-Table FitTable(const FitPart& fit, const Table* ways);
+Table FitTable(const FitPart& fit, const Table* ways, const Table* together);
 
 // "cards": a row for each card and part, for people.
 Table CardsTable(const FitPart& fit);

@@ -146,6 +146,9 @@ void WritePlan(JsonWriter& json, const PlanPart& part) {
     json.EndObject();
   }
   json.EndArray();
+  json.Key("not_searched").BeginArray();
+  for (const std::string& what : answer.not_searched) json.String(what);
+  json.EndArray();
   json.Key("chosen");
   answer.chosen ? json.Int(answer.plans[*answer.chosen].id) : json.Null();
   if (answer.with_expandable_segments) {

@@ -40,8 +40,10 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
   const std::string limits = Limits(part, screen);
   const std::string indent(kIndent, ' ');
   if (answer.plans[*answer.chosen].segments.empty()) {
-    const std::string why = limits.empty() ? "nothing that checkpointing frees is worth its compute"
-                                           : absl::StrFormat("no plan needed (%s)", limits);
+    const std::string why = !limits.empty() ? absl::StrFormat("no plan needed (%s)", limits)
+                            : !answer.not_searched.empty()
+                                ? "none of the plans that were looked at frees more than it costs"
+                                : "nothing that checkpointing frees is worth its compute";
     return indent +
            Painted(absl::StrFormat("%s %s", FormatBytesIn(now, screen.units), LineName(part)), Paint::kBold, screen) +
            ": " + why + '\n';
@@ -297,8 +299,8 @@ std::string PlanText(const Report& report, const Screen& screen) {
   std::string text;
   for (const std::string& piece :
        {LargestBatchText(part, screen), SettingText(part, screen) + ChosenText(part, screen) + CardText(part, screen),
-        SegmentsText(report, screen), CurveText(report, screen) + HabitsText(part, screen), ProofText(part, screen),
-        CourseText(report, screen)}) {
+        SegmentsText(report, screen), CurveText(report, screen) + HabitsText(part, screen),
+        ProofText(part, screen) + NotSearchedText(part, screen), CourseText(report, screen)}) {
     if (piece.empty()) continue;
     if (!text.empty()) text += '\n';
     text += piece;

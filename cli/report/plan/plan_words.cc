@@ -135,6 +135,19 @@ std::string NoPlanText(const PlanPart& part, const Screen& screen) {
   return text + '\n' + FragmentsText(part, screen) + FinerText(part, screen) + SmallerBatchText(part, screen);
 }
 
+// "Not searched, for lack of effort: local search (--iterations N looks further)".
+std::string NotSearchedText(const PlanPart& part, const Screen& screen) {
+  const PlanAnswer& answer = part.answer;
+  // To keep everything costs nothing: that is no proof that a plan would not be worth its price.
+  const bool kept = answer.chosen && answer.plans[*answer.chosen].segments.empty() && !part.request.budget_bytes;
+  const bool proven = answer.optimal || answer.status == PlanStatus::kInfeasible;
+  if (answer.not_searched.empty() || (proven && !kept)) return "";
+  return Wrapped(absl::StrFormat("Not searched, for lack of effort: %s (--iterations N looks further)",
+                                 absl::StrJoin(answer.not_searched, "; ")),
+                 screen.width, kIndent, 2 * kIndent) +
+         '\n';
+}
+
 // "With PYTORCH_ALLOC_CONF=expandable_segments:True: 3.90 GiB on GPU for +5.5 % time, by "layer1"".
 std::string SettingText(const PlanPart& part, const Screen& screen) {
   const std::optional<ModulePlan>& plan = part.answer.with_expandable_segments;

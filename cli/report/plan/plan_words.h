@@ -22,6 +22,8 @@ std::string SettingText(const PlanPart& part, const Screen& screen);
 // The plan for a card with no more than the budget.
 std::string CardText(const PlanPart& part, const Screen& screen);
 std::string ProofText(const PlanPart& part, const Screen& screen);
+// What there was no effort for, where that may matter: the plan is not proven to be the best.
+std::string NotSearchedText(const PlanPart& part, const Screen& screen);
 std::string LargestBatchText(const PlanPart& part, const Screen& screen);
 
 }  // namespace onnx_mem

@@ -12,9 +12,11 @@
 
 namespace onnx_mem {
 
-// Work without an iteration limit, in enactments times nodes: about half a second of a 2020s core.
-inline constexpr int64_t kDefaultWork = 80'000;
-inline constexpr int64_t kLeastEnactments = 60;
+// Work without an iteration limit, in enactments times nodes: about a second of a 2020s core. Beyond that, for models of
+// any size, a handful of enactments.
+inline constexpr int64_t kDefaultWork = 200'000;
+inline constexpr int64_t kHandful = 8;
+inline constexpr int64_t kSmall = 48;
 inline constexpr double kSearchShare = 0.7;  // of the time limit; the rest is for measuring the curve
 
 class Effort {
@@ -27,9 +29,16 @@ class Effort {
         seconds_(request.time_limit_s),
         stop_(request.stop) {
     const auto nodes = static_cast<int64_t>(accountant.lowered().graph.nodes.size());
-    enactments_ = request.iteration_limit > 0 ? request.iteration_limit
-                                              : std::max(kLeastEnactments, kDefaultWork / std::max<int64_t>(nodes, 1));
+    enactments_ = request.iteration_limit > 0
+                      ? request.iteration_limit
+                      : std::max(kHandful, kDefaultWork / std::max<int64_t>(nodes, 1));
   }
+
+  // Work that was done whatever was left takes nothing from what follows.
+  void Forgive(int64_t enactments) { spent_before_ += enactments; }
+
+  // So few enactments that whatever is tried must be spread over the whole trade-off.
+  bool IsSmall() const { return enactments_ < kSmall; }
 
   // True while less than `share` of the effort is spent.
   bool Left(double share) const {

@@ -35,7 +35,7 @@ struct PlanRequest {
   bool plans_alone = false;              // true: no proof, no plan of other granularity or for another allocator
   bool offload = false;                  // modules may go to the host in place of a second run; costs are times then
   std::optional<int64_t> host_bytes;     // that they may take there; none: as much as they want
-  double time_limit_s = 2.0;             // of processor time; 0 = none
+  double time_limit_s = 0;               // of processor time; 0 = none: then the same plans on any machine
   int64_t iteration_limit =
       0;  // enactments; the same limit gives the same plans on any machine; 0: by the model's size
   const std::atomic<bool>* stop = nullptr;  // set by who wants what has been found so far; outlives the request
@@ -108,6 +108,8 @@ struct PlanAnswer {
     bool optimal = false;
   };
   std::optional<Reference> any_schedule;
+  // What the effort did not suffice for, as clauses for people; empty: every method had its turn.
+  std::vector<std::string> not_searched;
   bool left_crumbs = false;         // segments that free next to nothing were no candidates
   bool optimal = false;             // chosen meets a proven bound of its class
   std::string optimal_class;        // "module-level segments", "all schedules with this backward order"

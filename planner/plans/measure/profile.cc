@@ -200,6 +200,7 @@ class Profiler {
   // All of a range is alive when its backward begins, as without it. What it frees is at least what its largest
   // disjoint parts free.
   void FillFromParts(size_t i) {
+    ++profile_.added_up;
     const Candidate& whole = set_.list[i];
     CandidateFigures& figures = figures_[i];
     figures.rerun_peak_bytes = BackwardPeakWithin(whole);

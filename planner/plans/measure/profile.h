@@ -36,6 +36,7 @@ struct Profile {
   int64_t loss_live = 0;                  // between the model's forward and its backward
   int64_t constant_peak = 0;              // of the steps that no plan changes
   int64_t baseline_peak = 0;
+  int64_t added_up = 0;                   // candidates that there was no effort for: estimated from their parts
   bool left_crumbs = false;               // candidates that free next to nothing were left out
 };
 

@@ -12,8 +12,9 @@
 namespace onnx_mem {
 namespace {
 
-// Of the time limit, for the bound and the schedules that it is held against.
+// For the bound and the schedules that it is held against: of the time limit, or of so many seconds without one.
 constexpr double kProofShare = 0.25;
+constexpr double kUnlimitedSeconds = 2.0;
 constexpr int64_t kProofIterations = 300;
 
 constexpr std::string_view kAnySchedule = "all schedules with this backward order";
@@ -37,9 +38,11 @@ class AnswerProof {
     if (!answer.chosen || CostOn(request_.cost_line, chosen) > 0) {
       // Schedules are looked for while time lasts: not where the answer must be the same on any machine.
       const bool stopped = request_.stop != nullptr && *request_.stop;
-      const bool schedules = !stopped && request_.iteration_limit == 0 && request_.time_limit_s > 0;
-      ASSIGN_OR_RETURN(bound, prover.BoundFor(limit, schedules, (schedules ? kProofShare : 1.0) * request_.time_limit_s,
-                                              kProofIterations));
+      const bool schedules = !stopped && request_.iteration_limit == 0;
+      const double seconds =
+          schedules ? kProofShare * (request_.time_limit_s > 0 ? request_.time_limit_s : kUnlimitedSeconds)
+                    : request_.time_limit_s;
+      ASSIGN_OR_RETURN(bound, prover.BoundFor(limit, schedules, seconds, kProofIterations));
     }
     if (bound.infeasible && !bound.why.empty()) answer.minimum_why = bound.why;
     FillBound(bound, answer);

@@ -15,7 +15,12 @@ namespace onnx_mem {
 namespace {
 
 constexpr size_t kMostLabels = 256;
+constexpr size_t kFewLabels = 24;
 constexpr int kPeaks = 48;
+constexpr int kFewPeaks = 8;
+// Labels over all positions, and positions over all peaks: beyond these there are fewer of each.
+constexpr size_t kLabelWork = 240'000;
+constexpr size_t kPeakWork = 100'000;
 
 struct Label {
   int64_t saved = 0;
@@ -71,7 +76,9 @@ Course BuildCourse(const Profile& profile) {
 
 class Solver {
  public:
-  Solver(const Profile& profile, const Course& course) : profile_(profile), course_(course) {}
+  Solver(const Profile& profile, const Course& course)
+      : profile_(profile), course_(course),
+        most_labels_(std::clamp(kLabelWork / course.moves.size(), kFewLabels, kMostLabels)) {}
 
   // Empty with `found` false when no choice fits.
   Choice Solve(int64_t peak, bool& found) {
@@ -134,15 +141,16 @@ class Solver {
       }
       list.resize(kept);
     }
-    if (list.size() > kMostLabels) {
+    if (list.size() > most_labels_) {
       const size_t last = list.size() - 1;
-      for (size_t i = 0; i < kMostLabels; ++i) list[i] = list[i * last / (kMostLabels - 1)];
-      list.resize(kMostLabels);
+      for (size_t i = 0; i < most_labels_; ++i) list[i] = list[i * last / (most_labels_ - 1)];
+      list.resize(most_labels_);
     }
   }
 
   const Profile& profile_;
   const Course& course_;
+  size_t most_labels_;
   std::vector<Taken> arena_;
 };
 
@@ -160,8 +168,9 @@ std::vector<Choice> ProposeChain(const Profile& profile) {
     (found ? high : low) = middle;
   }
   std::vector<Choice> choices;
-  for (int i = 0; i < kPeaks; ++i) {
-    const Choice choice = solver.Solve(high + (profile.baseline_peak - high) / kPeaks * i, found);
+  const int peaks = std::clamp(static_cast<int>(kPeakWork / course.moves.size()), kFewPeaks, kPeaks);
+  for (int i = 0; i < peaks; ++i) {
+    const Choice choice = solver.Solve(high + (profile.baseline_peak - high) / peaks * i, found);
     if (found && (choices.empty() || choices.back() != choice)) choices.push_back(choice);
   }
   return choices;

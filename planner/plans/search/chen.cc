@@ -9,6 +9,7 @@ namespace onnx_mem {
 namespace {
 
 constexpr int kLimits = 12;
+constexpr size_t kMostPrefixes = 256;  // of a cover; of a longer one evenly
 
 }  // namespace
 
@@ -22,9 +23,10 @@ std::vector<Choice> ProposeChen(const Profile& profile) {
   for (int i = 0; i < kLimits; ++i) {
     const double limit = least * std::pow(most / least, static_cast<double>(i) / (kLimits - 1));
     Choice cover = CoverWithin(profile, bytes, static_cast<int64_t>(std::ceil(limit)));
+    const size_t step = (cover.size() + kMostPrefixes - 1) / kMostPrefixes;
     while (!cover.empty()) {
       if (std::find(choices.begin(), choices.end(), cover) == choices.end()) choices.push_back(cover);
-      cover.pop_back();
+      cover.resize(cover.size() - std::min(step, cover.size()));
     }
   }
   return choices;

@@ -10,6 +10,13 @@ namespace {
 
 constexpr int64_t kRow = 32;
 
+// The numbers below kRow, so that the first few are spread over all: 0, 16, 8, 24, 4 ...
+int64_t Spread(int64_t i) {
+  int64_t place = 0;
+  for (int64_t half = kRow / 2; half > 0; half /= 2, i /= 2) place += i % 2 * half;
+  return place;
+}
+
 }  // namespace
 
 Exact::Exact(const Prover& prover, const Profile& profile) : profile_(profile) {
@@ -25,14 +32,13 @@ absl::Status Exact::Try(int64_t live_limit, Front& front) {
   return absl::OkStatus();
 }
 
-absl::Status Exact::TryRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front) {
+absl::Status Exact::TryRow(int64_t baseline_peak, bool spread, const std::function<bool()>& may_go_on, Front& front) {
   if (!bound_) return absl::OkStatus();
   const int64_t floor = bound_->Floor();
-  int64_t tried = 0;
-  for (; tried < kRow && may_go_on(); ++tried) {
-    RETURN_IF_ERROR(Try(floor + (baseline_peak - floor) * tried / kRow, front));
+  for (left_ = kRow; left_ > 0 && may_go_on(); --left_) {
+    const int64_t i = kRow - left_;
+    RETURN_IF_ERROR(Try(floor + (baseline_peak - floor) * (spread ? Spread(i) : i) / kRow, front));
   }
-  tight_ = tight_ && tried == kRow;
   return absl::OkStatus();
 }
 

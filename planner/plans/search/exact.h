@@ -26,12 +26,16 @@ class Exact {
   const std::vector<Candidate>& list() const { return profile_.candidates; }
   int64_t Floor() const { return bound_->Floor(); }  // alive: no set has less
 
-  // The cheapest set for each of a row of limits on live bytes, the lowest first. The row is the same for every budget.
-  absl::Status TryRow(int64_t baseline_peak, const std::function<bool()>& may_go_on, Front& front);
+  // The cheapest set for each of a row of limits on live bytes, the lowest first or, with `spread`, all over. The row is
+  // the same for every budget.
+  absl::Status TryRow(int64_t baseline_peak, bool spread, const std::function<bool()>& may_go_on, Front& front);
 
-  // The cheapest set for one limit: if all of the row was as its limits said, so that more of a budget never costs
-  // more.
+  // The cheapest set for one limit: if what was tried of the row was as its limits said, so that more of a budget never
+  // costs more.
   absl::Status TryFor(int64_t live_limit, Front& front);
+
+  // Limits of the row that the effort did not suffice for.
+  int64_t left() const { return left_; }
 
   // No set whose peak of live bytes is at most `limit` costs less; nullopt: there is no such set.
   std::optional<int64_t> LeastCost(int64_t limit) const { return bound_->LeastCost(limit); }
@@ -41,7 +45,8 @@ class Exact {
 
   const Profile& profile_;
   std::optional<SegmentBound> bound_;
-  bool tight_ = true;  // the whole row was tried, and every set had the peak of its limits
+  bool tight_ = true;  // every set of the row that was tried had the peak of its limits
+  int64_t left_ = 0;
 };
 
 }  // namespace onnx_mem

@@ -1,6 +1,7 @@
 #include "planner/plans/search/mixed.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace onnx_mem {
 namespace {
 
 constexpr size_t kMostBases = 8;
+constexpr int64_t kWorthMoving = 1000;  // of the peak
 
 enum class Order { kFirst, kLargest, kSpread };
 
@@ -28,7 +30,7 @@ class Mixer {
     for (const int32_t gate : {0, 1, 2, 3}) {
       for (const Choice& base : Bases()) {
         for (const int64_t parts : {4, 12}) {
-          const Choice movable = Movable(base, parts);
+          ASSIGN_OR_RETURN(const Choice movable, Movable(base, parts));
           for (const Order order : {Order::kFirst, Order::kLargest, Order::kSpread}) {
             RETURN_IF_ERROR(TryOrder(base, movable, order, gate));
           }
@@ -56,8 +58,20 @@ class Mixer {
     return segment.modules.size() == 1 && segment.nodes.empty() && segment.keep.empty();
   }
 
-  // Disjoint modules, the largest that hold no more than one of `parts` of all; none of those that `base` touches.
-  Choice Movable(const Choice& base, int64_t parts) const {
+  // What leaves the device when `c` alone goes to the host: what it saves, while a second run frees what it makes.
+  absl::StatusOr<int64_t> MovedBytes(int32_t c) {
+    const auto [known, is_new] = moved_.try_emplace(c, 0);
+    if (!is_new || !may_go_on_()) return known->second;
+    Segment segment = profile_.candidates[Index(c)].segment;
+    segment.offload = Offload::kWaiting;
+    ASSIGN_OR_RETURN(const Enacted alone, accountant_.Enact({segment}));
+    known->second = accountant_.baseline().end_of_forward_bytes - alone.end_of_forward_bytes;
+    return known->second;
+  }
+
+  // Disjoint modules, the largest that hold no more than one of `parts` of all; none of those that `base` touches, nor
+  // any that has next to nothing to move.
+  absl::StatusOr<Choice> Movable(const Choice& base, int64_t parts) {
     const int64_t all = profile_.baseline_peak - profile_.constant_peak;
     Choice movable;
     int32_t next = 0;
@@ -65,6 +79,8 @@ class Mixer {
       const Candidate& candidate = profile_.candidates[Index(c)];
       if (candidate.first < next || !CanMove(c) || Overlaps(base, c)) continue;
       if (profile_.figures[Index(c)].saves_bytes > all / parts) continue;
+      ASSIGN_OR_RETURN(const int64_t moved, MovedBytes(c));
+      if (moved < profile_.baseline_peak / kWorthMoving) continue;
       movable.push_back(c);
       next = candidate.last + 1;
     }
@@ -81,7 +97,7 @@ class Mixer {
     const size_t count = movable.size();
     if (order == Order::kLargest) {
       std::stable_sort(movable.begin(), movable.end(), [&](int32_t a, int32_t b) {
-        return profile_.figures[Index(a)].saves_bytes > profile_.figures[Index(b)].saves_bytes;
+        return moved_.at(a) > moved_.at(b);
       });
     } else if (order == Order::kSpread) {
       // Every eighth, then every fourth between them, and so on.
@@ -152,6 +168,7 @@ class Mixer {
   std::optional<int64_t> cost_;
   std::optional<int64_t> host_bytes_;
   const std::function<bool()>& may_go_on_;
+  std::map<int32_t, int64_t> moved_;  // by candidate
   std::optional<MixedPlan> best_;
 };
 

@@ -30,6 +30,9 @@ namespace {
 
 // The curve leaves out plans that free less than this share of what can be freed, beside the plan before.
 constexpr int64_t kCurveGrain = 250;
+// Of large models fewer: each point is enacted and replayed. In points times nodes.
+constexpr int64_t kCurveWork = 60'000;
+constexpr int64_t kLeastGrain = 5;
 // Plans that are tried on a card of the budget's size: each runs several steps through the allocator.
 constexpr int kMostCards = 24;
 // Without a budget: how many plans of the curve modules go to the host for.
@@ -52,6 +55,10 @@ class ModelPlanner {
                                             request_.crumbs));
     ASSIGN_OR_RETURN(const Prover prover,
                      Prover::Create(accountant_, request_.cost_line, request_.budget_line, !request_.plans_alone));
+    if (profile_.added_up > 0) {
+      NoteCut(absl::StrCat("what ", profile_.added_up, " of ", profile_.candidates.size(),
+                           " candidates free, measured one by one"));
+    }
     Exact exact(prover, profile_);
     Front front(accountant_, profile_, request_.budget_line);
     RETURN_IF_ERROR(front.Try({}, "none"));
@@ -114,9 +121,11 @@ class ModelPlanner {
     Record("none", front);
     const auto until = [&](double share) { return [this, share] { return effort_.Left(share); }; };
     if (Uses("chain")) {
-      RETURN_IF_ERROR(exact.TryRow(accountant_.baseline_figures().peak_bytes, until(0.6), front));
+      const int64_t most = accountant_.baseline_figures().peak_bytes;
+      RETURN_IF_ERROR(exact.TryRow(most, effort_.IsSmall(), until(0.6), front));
       const bool live = request_.budget_line == BudgetLine::kLive;
       if (live && request_.budget_bytes) RETURN_IF_ERROR(exact.TryFor(*request_.budget_bytes, front));
+      if (exact.left() > 0) NoteCut(absl::StrCat("the best sets for ", exact.left(), " of a row of limits"));
       Record("exact", front);
     }
     for (const ProposalRow& row : ProposalRows()) {
@@ -128,6 +137,7 @@ class ModelPlanner {
     for (const auto kind : {&Candidate::is_stage, &Candidate::is_block}) {
       RETURN_IF_ERROR(front.Try(Habit(profile_, kind), "dag"));
     }
+    if (!effort_.Left(1.0)) NoteCut("local search");
     RETURN_IF_ERROR(SearchFromFront(profile_, until(1.0), front));
     Record("search", front);
     return absl::OkStatus();
@@ -145,18 +155,58 @@ class ModelPlanner {
 
   absl::Status TryRow(const ProposalRow& row, Front& front) {
     std::vector<Choice> choices = row.propose(profile_);
-    // Should the effort end before the proposals do, those tried are spread over all of them.
-    std::stable_sort(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
-      return front.GainOf(BudgetLine::kLive, Estimate(profile_, a)) >
-             front.GainOf(BudgetLine::kLive, Estimate(profile_, b));
-    });
-    for (const Choice& choice : choices) {
-      if (!effort_.Left(row.name == "chain" ? 0.8 : 0.7)) break;
-      if (!front.IsPromising(Estimate(profile_, choice))) continue;
-      RETURN_IF_ERROR(front.Try(choice, row.name));
+    if (choices.empty()) return absl::OkStatus();
+    const std::vector<Score> estimates = MostPromisingFirst(front, choices);
+    const std::optional<size_t> within = CheapestWithin(estimates);
+    size_t left_out = 0;
+    for (size_t i = 0; i < choices.size(); ++i) {
+      const bool must = i < static_cast<size_t>(row.always) || (row.always > 0 && i == within);
+      const bool may = effort_.Left(row.name == "chain" ? 0.8 : 0.7);
+      if ((!may && !must) || !front.IsPromising(estimates[i])) {
+        left_out += !may && !must && front.IsPromising(estimates[i]);
+        continue;
+      }
+      const int64_t before = accountant_.work();
+      RETURN_IF_ERROR(front.Try(choices[i], row.name));
+      if (!may && !effort_.IsSmall()) effort_.Forgive(accountant_.work() - before);
     }
+    if (left_out == 0) return absl::OkStatus();
+    NoteCut(absl::StrCat(left_out, " of ", choices.size(), " plans by \"", std::string(row.name), "\""));
     return absl::OkStatus();
   }
+
+  // Should the effort end before the proposals do, those tried are spread over all of them. Their estimates.
+  std::vector<Score> MostPromisingFirst(const Front& front, std::vector<Choice>& choices) const {
+    std::vector<std::pair<int64_t, size_t>> order;
+    std::vector<Score> estimates;
+    for (size_t i = 0; i < choices.size(); ++i) {
+      estimates.push_back(Estimate(profile_, choices[i]));
+      order.emplace_back(-front.GainOf(BudgetLine::kLive, estimates.back()), i);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<Choice> sorted;
+    std::vector<Score> scores;
+    for (const auto& [gain, i] : order) {
+      sorted.push_back(std::move(choices[i]));
+      scores.push_back(estimates[i]);
+    }
+    choices = std::move(sorted);
+    return scores;
+  }
+
+  std::optional<size_t> CheapestWithin(const std::vector<Score>& estimates) const {
+    if (!request_.budget_bytes) return std::nullopt;
+    const bool device = request_.budget_line == BudgetLine::kDevice;
+    std::optional<size_t> best;
+    for (size_t i = 0; i < estimates.size(); ++i) {
+      const int64_t bytes = estimates[i].peak_bytes;
+      if ((device ? accountant_.LeastDeviceBytes(bytes) : bytes) > *request_.budget_bytes) continue;
+      if (!best || estimates[i].cost < estimates[*best].cost) best = i;
+    }
+    return best;
+  }
+
+  void NoteCut(std::string what) { not_searched_.push_back(std::move(what)); }
 
   absl::StatusOr<ModulePlan> MeasuredPlan(const Choice& choice, std::string method, std::string label,
                                           const std::optional<Measured>& known = std::nullopt) {
@@ -184,7 +234,9 @@ class ModelPlanner {
       ASSIGN_OR_RETURN(ModulePlan none, MeasuredPlan({}, "none", "none"));
       plans_.push_back(std::move(none));
     }
-    const int64_t grain = (BytesOn(line, judged.front().score) - BytesOn(line, judged.back().score)) / kCurveGrain;
+    const auto nodes = static_cast<int64_t>(accountant_.lowered().graph.nodes.size());
+    const int64_t points = std::clamp(kCurveWork / std::max<int64_t>(nodes, 1), kLeastGrain, kCurveGrain);
+    const int64_t grain = (BytesOn(line, judged.front().score) - BytesOn(line, judged.back().score)) / points;
     int64_t shown = BytesOn(line, judged.front().score);
     for (size_t i = 0; i < judged.size(); ++i) {
       const bool end = i == 0 || i + 1 == judged.size();
@@ -331,6 +383,7 @@ class ModelPlanner {
     answer.chosen = Choose(answer.plans, request_);
     answer.context_bytes = accountant_.LeastDeviceBytes(0);
     answer.rungs = std::move(rungs_);
+    answer.not_searched = std::move(not_searched_);
     answer.left_crumbs = profile_.left_crumbs;
     answer.diagnostics = baseline.diagnostics;
     answer.diagnostics.insert(answer.diagnostics.end(), notes_.begin(), notes_.end());
@@ -344,6 +397,7 @@ class ModelPlanner {
   std::vector<ModulePlan> plans_;
   std::vector<Diagnostic> notes_;
   std::vector<PlanAnswer::Rung> rungs_;
+  std::vector<std::string> not_searched_;
 };
 
 absl::Status CheckMethod(const std::string& method) {

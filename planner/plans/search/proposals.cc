@@ -6,9 +6,9 @@ namespace onnx_mem {
 namespace {
 
 constexpr auto kRows = std::to_array<ProposalRow>({
-    {"sqrt", ProposeSqrtN},
-    {"chen", ProposeChen},
-    {"chain", ProposeChain},
+    {"sqrt", ProposeSqrtN, 3},
+    {"chen", ProposeChen, 4},
+    {"chain", ProposeChain, 0},
 });
 
 }  // namespace

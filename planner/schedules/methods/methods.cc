@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 
 #include "planner/schedules/methods/chain_dp.h"
 #include "planner/schedules/methods/dag_search.h"
@@ -30,6 +31,17 @@ constexpr auto kRows = std::to_array<MethodRow>({
 });
 
 }  // namespace
+
+ProcessorClock::time_point ProcessorClock::now() {
+#if defined(CLOCK_PROCESS_CPUTIME_ID)
+  timespec spent = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+  return time_point(std::chrono::seconds(spent.tv_sec) + std::chrono::nanoseconds(spent.tv_nsec));
+#else
+  return time_point(std::chrono::duration_cast<duration>(std::chrono::duration<double>(
+      static_cast<double>(std::clock()) / CLOCKS_PER_SEC)));
+#endif
+}
 
 SolveLimits SolveLimits::AtMost(double seconds) const {
   SolveLimits limits = *this;

@@ -15,10 +15,20 @@
 
 namespace onnx_mem {
 
+// Time that this process has computed, so that a busy machine plans no worse than an idle one.
+struct ProcessorClock {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<ProcessorClock>;
+  static constexpr bool is_steady = true;
+  static time_point now();
+};
+
 // When to stop. Iterations are whatever a method counts; with an iteration limit and no deadline the outcome is the
 // same on every machine.
 struct SolveLimits {
-  using Clock = std::chrono::steady_clock;
+  using Clock = ProcessorClock;
 
   int64_t iteration_limit = 0;  // per method; 0 = none
   std::optional<Clock::time_point> deadline;

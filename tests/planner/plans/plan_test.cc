@@ -113,6 +113,25 @@ TEST(PlanModel, BeatsTheChoicesByHandOfResNet50) {
   EXPECT_LE(chosen(int64_t{2403} << 20).slowdown, 0.327);
 }
 
+// As for a model that is so large that there is no effort for a search.
+TEST(PlanModel, WithoutEffortTheHabitsAreMeasuredAndTheRestIsTold) {
+  const Loaded loaded = Load("resnet50.train.ts.op17.onnx", 16);
+  PlanRequest request = Request(1);
+  request.budget_line = BudgetLine::kLive;
+  const PlanAnswer whole = Answer(loaded, request);
+  EXPECT_FALSE(whole.not_searched.empty());
+  const auto labelled = [&](const PlanAnswer& answer, std::string_view label) {
+    return std::any_of(answer.plans.begin(), answer.plans.end(),
+                       [&](const ModulePlan& plan) { return plan.label == label; });
+  };
+  EXPECT_TRUE(labelled(whole, "all stages") && labelled(whole, "every block separately"));
+  EXPECT_GT(whole.plans.size(), size_t{3});
+  request.budget_bytes = whole.baseline.peak_bytes / 4 * 3;
+  const PlanAnswer answer = Answer(loaded, request);
+  ASSERT_TRUE(answer.chosen.has_value());
+  EXPECT_FALSE(answer.plans[*answer.chosen].segments.empty());
+}
+
 TEST(PlanModel, ABudgetBelowTheProvenMinimumIsInfeasible) {
   const Loaded loaded = Load("resnet18.train.ts.op17.onnx", 8);
   PlanRequest request = Request(10);

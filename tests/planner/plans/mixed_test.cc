@@ -1,0 +1,70 @@
+// Plans in which modules also go to the host, held against the accountant by itself.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analyzer/devices/gpus.h"
+#include "planner/plans/measure/plan.h"
+#include "tests/planner/plans/advice/testdata_model.h"
+
+namespace onnx_mem {
+namespace {
+
+struct Asked {
+  ImportedModel model;
+  Workload workload;
+  PlanRequest request;
+};
+
+// GPT-2 of six layers, 256 tokens, live bytes, on a card with 16 lanes of PCI Express 4.
+Asked Transformer() {
+  Asked asked;
+  const ModelFile file = OpenModel("gpt2_sdpa");
+  asked.workload = TrainingAt(8);
+  asked.workload.bindings.dims["seq"] = 256;
+  asked.model = *file.Import(asked.workload.bindings);
+  asked.request.budget_line = BudgetLine::kLive;
+  asked.request.clock.card = *RooflineOf(*FindGpu("A100 PCIe 40GB"));
+  asked.request.iteration_limit = 120;
+  asked.request.plans_alone = true;
+  return asked;
+}
+
+PlanAnswer AnswerTo(const Asked& asked) {
+  absl::StatusOr<PlanAnswer> answer = PlanModel(asked.model, asked.workload, asked.request);
+  EXPECT_TRUE(answer.ok()) << answer.status();
+  return *std::move(answer);
+}
+
+TEST(FindMixed, IsFasterThanSecondRunsAloneAndTakesWhatTheAnalysisMeasures) {
+  Asked asked = Transformer();
+  const int64_t most = AnswerTo(asked).baseline.peak_bytes;
+  asked.request.budget_bytes = most / 100 * 86;
+  const PlanAnswer again = AnswerTo(asked);
+  asked.request.offload = true;
+  const PlanAnswer mixed = AnswerTo(asked);
+  ASSERT_TRUE(again.chosen && mixed.chosen);
+  const ModulePlan& plan = mixed.plans[*mixed.chosen];
+  EXPECT_LT(plan.measured.slowdown, again.plans[*again.chosen].measured.slowdown);
+  EXPECT_GT(plan.measured.host_bytes, 0);
+  EXPECT_LE(plan.measured.peak_bytes, *asked.request.budget_bytes);
+
+  Workload workload = asked.workload;
+  for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
+  const absl::StatusOr<Analysis> analysis = AnalyzeImported(asked.model, workload);
+  ASSERT_TRUE(analysis.ok()) << analysis.status();
+  EXPECT_EQ(plan.measured.peak_bytes, analysis->training->peak_bytes);
+  EXPECT_EQ(plan.measured.device_bytes, analysis->training->device_bytes);
+  EXPECT_EQ(plan.measured.recompute_flops, analysis->recompute_flops);
+}
+
+TEST(FindMixed, KeepsToTheHostsMemory) {
+  Asked asked = Transformer();
+  asked.request.budget_bytes = AnswerTo(asked).baseline.peak_bytes / 100 * 86;
+  asked.request.offload = true;
+  asked.request.host_bytes = int64_t{100} << 20;
+  for (const ModulePlan& plan : AnswerTo(asked).plans) EXPECT_LE(plan.measured.host_bytes, *asked.request.host_bytes);
+}
+
+}  // namespace
+}  // namespace onnx_mem
