@@ -281,7 +281,7 @@ def check_mixed(name, optimizer):
     record = onnx_mem.record(made(build), inputs[0], inputs[1])
     words_ = {"batch": BATCH, "budget_on": "live", "optimizer": optimizer, "loss": "mean", "time_limit": 0}
     base = onnx_mem.plan(record, **words_)
-    habits = [p for p in base.plans if p["label"] in ("every block separately", "all stages")]
+    habits = [p for p in base.plans if p["label"] in ("each block", "all stages")]
     habit = habits[0] if habits else max(base.plans, key=lambda p: len(p["segments"]))
     blocks = [s["modules"] for s in habit["segments"] if len(s["modules"]) == 1]
     segments = [{"modules": m, "offload": "overlapped"} if i % 2 == 0 else {"modules": m}

@@ -17,8 +17,14 @@ bool NamesModules(const ModulePlan& plan) {
   });
 }
 
+// A label that leaves room for what the change costs; its flags name the modules.
+std::string ShortLabel(const ModulePlan& plan) {
+  constexpr size_t kLongest = 32;
+  return plan.label.size() <= kLongest ? plan.label : absl::StrCat(plan.segments.size(), " segments");
+}
+
 Proposal ChangeOf(const ModulePlan& plan, const Situation& s) {
-  Proposal change{"checkpoint " + plan.label, {}, "", Price::kTime, s.workload};
+  Proposal change{"checkpoint " + ShortLabel(plan), {}, "", Price::kTime, s.workload};
   for (const PlannedSegment& planned : plan.segments) {
     change.workload.run.segments.push_back(planned.segment);
     change.flags.insert(change.flags.end(), {"--segment", absl::StrJoin(planned.segment.modules, ",")});

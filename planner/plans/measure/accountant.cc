@@ -80,6 +80,10 @@ Score Accountant::ScoreOf(const Enacted& enacted) const {
   return score;
 }
 
+int64_t Accountant::CostOf(const Step& step) const {
+  return cost_line_ == CostLine::kFlops ? step.flops : StepTimeNs(step, clock_.card);
+}
+
 int64_t Accountant::LeastDeviceBytes(int64_t peak_bytes) const {
   // PyTorch's allocators take nothing but whole pages from the device, and give none back before memory runs out.
   const bool pages = ServesLibraries(workload_.allocator);

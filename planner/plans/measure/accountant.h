@@ -59,6 +59,8 @@ class Accountant {
   absl::StatusOr<Measured> MeasureBaseline() { return MeasureFigures(baseline_, baseline_figures_); }
   // Peak and cost of a program from Enact; no device bytes.
   Score ScoreOf(const Enacted& enacted) const;
+  // What running `step` once more costs, as Score::cost.
+  int64_t CostOf(const Step& step) const;
   // No program can need less on the device than this, whatever the allocator does.
   int64_t LeastDeviceBytes(int64_t peak_bytes) const;
 

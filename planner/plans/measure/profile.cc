@@ -110,8 +110,10 @@ class Profiler {
 
   absl::StatusOr<Profile> Make() {
     FillBaseline(accountant_, index_, profile_);
+    CountForward();
     figures_.resize(set_.list.size());
     done_.assign(set_.list.size(), false);
+    added_up_.assign(set_.list.size(), false);
     // Whole modules first, short before long: if time ends, the rest is added up from them.
     std::vector<size_t> order(set_.list.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -124,7 +126,7 @@ class Profiler {
     for (size_t i : order) RETURN_IF_ERROR(Fill(i));
     const int64_t least = crumbs_ ? std::numeric_limits<int64_t>::min() : LeastOfUse();
     for (size_t i = 0; i < figures_.size(); ++i) {
-      if (figures_[i].saves_bytes < least) continue;
+      if (figures_[i].saves_bytes < least && !IsHabitUnmeasured(i)) continue;
       profile_.candidates.push_back(set_.list[i]);
       profile_.figures.push_back(figures_[i]);
     }
@@ -140,6 +142,11 @@ class Profiler {
     }
     const int64_t crumb = profile_.baseline_peak / kCrumb;
     return std::max<int64_t>(1, largest_block > 0 ? std::min(crumb, largest_block / 4) : crumb);
+  }
+
+  // Blocks and stages are tried whatever the effort, so one of which nothing was measured is no crumb yet.
+  bool IsHabitUnmeasured(size_t i) const {
+    return added_up_[i] && (set_.list[i].is_block || set_.list[i].is_stage);
   }
 
   int64_t BackwardPeakWithin(const Candidate& c) const {
@@ -201,6 +208,7 @@ class Profiler {
   // disjoint parts free.
   void FillFromParts(size_t i) {
     ++profile_.added_up;
+    added_up_[i] = true;
     const Candidate& whole = set_.list[i];
     CandidateFigures& figures = figures_[i];
     figures.rerun_peak_bytes = BackwardPeakWithin(whole);
@@ -214,6 +222,27 @@ class Profiler {
       figures.rerun_peak_bytes = std::max(figures.rerun_peak_bytes, figures_[k].rerun_peak_bytes);
       next = part.last + 1;
     }
+    // Of none of its parts anything is known: what the baseline's forward gathers while it runs.
+    if (figures.saves_bytes > 0 || whole.is_run) return;
+    figures.saves_bytes = std::max<int64_t>(
+        0, profile_.forward_live[Index(whole.last)] - profile_.forward_live[Index(whole.first)]);
+    figures.recompute_flops = figures.cost = 0;
+    for (int32_t node = whole.first; node <= whole.last; ++node) {
+      figures.recompute_flops += forward_flops_[Index(node)];
+      figures.cost += forward_cost_[Index(node)];
+    }
+  }
+
+  // What the baseline's forward of each node takes.
+  void CountForward() {
+    forward_flops_.assign(profile_.forward_live.size(), 0);
+    forward_cost_.assign(profile_.forward_live.size(), 0);
+    for (const Step& step : accountant_.baseline().program.steps) {
+      const auto node = step.phase == Phase::kForward ? index_.find(step.node.str()) : index_.end();
+      if (node == index_.end()) continue;
+      forward_flops_[Index(node->second)] += step.flops;
+      forward_cost_[Index(node->second)] += accountant_.CostOf(step);
+    }
   }
 
   Accountant& accountant_;
@@ -224,6 +253,9 @@ class Profiler {
   Profile profile_;
   std::vector<CandidateFigures> figures_;
   std::vector<bool> done_;
+  std::vector<bool> added_up_;
+  std::vector<int64_t> forward_flops_;
+  std::vector<int64_t> forward_cost_;
   std::map<std::string, size_t> alike_;
 };
 

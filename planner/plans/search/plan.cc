@@ -56,7 +56,7 @@ class ModelPlanner {
     ASSIGN_OR_RETURN(const Prover prover,
                      Prover::Create(accountant_, request_.cost_line, request_.budget_line, !request_.plans_alone));
     if (profile_.added_up > 0) {
-      NoteCut(absl::StrCat("what ", profile_.added_up, " of ", profile_.candidates.size(),
+      NoteCut(absl::StrCat("what ", profile_.added_up, " of ", candidates.list.size(),
                            " candidates free, measured one by one"));
     }
     Exact exact(prover, profile_);
@@ -160,7 +160,8 @@ class ModelPlanner {
     const std::optional<size_t> within = CheapestWithin(estimates);
     size_t left_out = 0;
     for (size_t i = 0; i < choices.size(); ++i) {
-      const bool must = i < static_cast<size_t>(row.always) || (row.always > 0 && i == within);
+      const bool first = i < static_cast<size_t>(row.always) || (row.always > 0 && i == within);
+      const bool must = first && !request_.plans_alone;  // advice beside other figures has its effort and no more
       const bool may = effort_.Left(row.name == "chain" ? 0.8 : 0.7);
       if ((!may && !must) || !front.IsPromising(estimates[i])) {
         left_out += !may && !must && front.IsPromising(estimates[i]);

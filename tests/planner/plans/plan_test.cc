@@ -124,7 +124,7 @@ TEST(PlanModel, WithoutEffortTheHabitsAreMeasuredAndTheRestIsTold) {
     return std::any_of(answer.plans.begin(), answer.plans.end(),
                        [&](const ModulePlan& plan) { return plan.label == label; });
   };
-  EXPECT_TRUE(labelled(whole, "all stages") && labelled(whole, "every block separately"));
+  EXPECT_TRUE(labelled(whole, "all stages") && labelled(whole, "each block"));
   EXPECT_GT(whole.plans.size(), size_t{3});
   request.budget_bytes = whole.baseline.peak_bytes / 4 * 3;
   const PlanAnswer answer = Answer(loaded, request);
@@ -175,7 +175,7 @@ TEST(PlanModel, IsProvenOptimalAmongModuleLevelSegments) {
 
 TEST(PlanModel, SelectiveCheckpointingIsNoWorseThanWholeModules) {
   const Loaded loaded = Load("mobilenet_v2.train.ts.op17.onnx", 16);
-  PlanRequest request = Request(40);
+  PlanRequest request = Request();  // of single operators there are twice as many candidates: 40 enactments are too few
   const PlanAnswer modules = Answer(loaded, request);
   request.granularity = Granularity::kOp;
   const PlanAnswer op = Answer(loaded, request);
