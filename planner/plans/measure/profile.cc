@@ -113,7 +113,6 @@ class Profiler {
     CountForward();
     figures_.resize(set_.list.size());
     done_.assign(set_.list.size(), false);
-    added_up_.assign(set_.list.size(), false);
     // Whole modules first, short before long: if time ends, the rest is added up from them.
     std::vector<size_t> order(set_.list.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -144,9 +143,9 @@ class Profiler {
     return std::max<int64_t>(1, largest_block > 0 ? std::min(crumb, largest_block / 4) : crumb);
   }
 
-  // Blocks and stages are tried whatever the effort, so one of which nothing was measured is no crumb yet.
+  // Blocks and stages are tried whatever the effort: where nothing at all was measured, none is a crumb yet.
   bool IsHabitUnmeasured(size_t i) const {
-    return added_up_[i] && (set_.list[i].is_block || set_.list[i].is_stage);
+    return !any_enacted_ && (set_.list[i].is_block || set_.list[i].is_stage);
   }
 
   int64_t BackwardPeakWithin(const Candidate& c) const {
@@ -181,6 +180,7 @@ class Profiler {
     absl::StatusOr<Enacted> alone = accountant_.Enact({candidate.segment});
     if (!alone.ok() && HasOwnSegments() && DiagnosticOf(alone.status()).code == Code::kBadPlan) return absl::OkStatus();
     ASSIGN_OR_RETURN(const Enacted enacted, std::move(alone));
+    any_enacted_ = true;
     CandidateFigures& figures = figures_[i];
     figures.enacted = true;
     figures.saves_bytes = accountant_.baseline().end_of_forward_bytes - enacted.end_of_forward_bytes;
@@ -208,7 +208,6 @@ class Profiler {
   // disjoint parts free.
   void FillFromParts(size_t i) {
     ++profile_.added_up;
-    added_up_[i] = true;
     const Candidate& whole = set_.list[i];
     CandidateFigures& figures = figures_[i];
     figures.rerun_peak_bytes = BackwardPeakWithin(whole);
@@ -222,8 +221,8 @@ class Profiler {
       figures.rerun_peak_bytes = std::max(figures.rerun_peak_bytes, figures_[k].rerun_peak_bytes);
       next = part.last + 1;
     }
-    // Of none of its parts anything is known: what the baseline's forward gathers while it runs.
-    if (figures.saves_bytes > 0 || whole.is_run) return;
+    if (any_enacted_ || whole.is_run) return;
+    // Of no part anything is known: what the baseline's forward gathers while it runs.
     figures.saves_bytes = std::max<int64_t>(
         0, profile_.forward_live[Index(whole.last)] - profile_.forward_live[Index(whole.first)]);
     figures.recompute_flops = figures.cost = 0;
@@ -253,7 +252,7 @@ class Profiler {
   Profile profile_;
   std::vector<CandidateFigures> figures_;
   std::vector<bool> done_;
-  std::vector<bool> added_up_;
+  bool any_enacted_ = false;
   std::vector<int64_t> forward_flops_;
   std::vector<int64_t> forward_cost_;
   std::map<std::string, size_t> alike_;
