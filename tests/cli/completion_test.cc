@@ -43,7 +43,10 @@ COMP_WORDS=(onnx-mem compl); COMP_CWORD=1; _onnx_mem
 // The words that bash offers for a command line whose last word is being typed, in a folder with some files.
 std::string Offered(const std::string& line) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(testing::TempDir()) / "onnx_mem_completed";
+  // Tests run side by side: each has a folder of its own.
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const fs::path folder = fs::path(testing::TempDir()) / ("onnx_mem_completed_" + test);
+  fs::remove_all(folder);
   fs::create_directories(folder / "models");
   for (const char* name : {"a model.onnx", "notes.txt", "report.json", "run.pickle"}) std::ofstream(folder / name) << ' ';
   const fs::path script = folder / "complete.bash", out = folder / "offered";
