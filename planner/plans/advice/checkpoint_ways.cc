@@ -1,21 +1,16 @@
 // Modules under torch.utils.checkpoint, as the planner of planner/model chooses them.
-#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "planner/plans/advice/segment_flags.h"
 #include "planner/plans/advice/way.h"
 #include "planner/plans/measure/plan.h"
 
 namespace onnx_mem {
 namespace {
 
-bool NamesModules(const ModulePlan& plan) {
-  return !plan.segments.empty() && std::all_of(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& s) {
-    return !s.segment.modules.empty() && s.segment.nodes.empty();
-  });
-}
+bool NamesModules(const ModulePlan& plan) { return !plan.segments.empty() && IsForFlags(plan); }
 
 // A label that leaves room for what the change costs; its flags name the modules.
 std::string ShortLabel(const ModulePlan& plan) {
@@ -25,10 +20,7 @@ std::string ShortLabel(const ModulePlan& plan) {
 
 Proposal ChangeOf(const ModulePlan& plan, const Situation& s) {
   Proposal change{"checkpoint " + ShortLabel(plan), {}, "", Price::kTime, s.workload};
-  for (const PlannedSegment& planned : plan.segments) {
-    change.workload.run.segments.push_back(planned.segment);
-    change.flags.insert(change.flags.end(), {"--segment", absl::StrJoin(planned.segment.modules, ",")});
-  }
+  AddSegments(plan, change);
   return change;
 }
 

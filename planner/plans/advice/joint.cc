@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/status_macros.h"
+#include "planner/plans/advice/segment_flags.h"
 #include "planner/plans/measure/plan.h"
 
 namespace onnx_mem {
@@ -32,28 +32,12 @@ Proposal Joined(const Proposal& first, Proposal second) {
   return second;
 }
 
-bool IsForFlags(const ModulePlan& plan) {
-  return std::all_of(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& s) {
-    return !s.segment.modules.empty() && s.segment.nodes.empty() && s.segment.keep.empty();
-  });
-}
-
-// As --segment takes it.
-std::string SegmentFlag(const Segment& segment) {
-  const std::string_view away = segment.offload == Offload::kNo        ? ""
-                                : segment.offload == Offload::kWaiting ? "@host-waiting"
-                                                                       : "@host";
-  return absl::StrCat(absl::StrJoin(segment.modules, ","), std::string(away));
-}
-
 Proposal WithPlan(const Proposal& change, const ModulePlan& plan) {
   Proposal with{"", {}, "", Price::kTime, change.workload};
-  size_t away = 0;
-  for (const PlannedSegment& planned : plan.segments) {
-    with.workload.run.segments.push_back(planned.segment);
-    with.flags.insert(with.flags.end(), {"--segment", SegmentFlag(planned.segment)});
-    away += planned.segment.offload != Offload::kNo;
-  }
+  AddSegments(plan, with);
+  const auto away = static_cast<size_t>(
+      std::count_if(plan.segments.begin(), plan.segments.end(),
+                    [](const PlannedSegment& planned) { return planned.segment.offload != Offload::kNo; }));
   const size_t again = plan.segments.size() - away;
   const auto counted = [](size_t count, std::string_view what) {
     return absl::StrCat(count, " ", std::string(what), count == 1 ? "" : "s");

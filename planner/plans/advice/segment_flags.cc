@@ -1,0 +1,38 @@
+#include "planner/plans/advice/segment_flags.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace onnx_mem {
+namespace {
+
+absl::string_view SuffixOf(Offload offload) {
+  switch (offload) {
+    case Offload::kNo: return "";
+    case Offload::kOverlapped: return "@host";
+    case Offload::kWaiting: return "@host-waiting";
+  }
+  return "";
+}
+
+}  // namespace
+
+bool IsForFlags(const ModulePlan& plan) {
+  return std::all_of(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& s) {
+    return !s.segment.modules.empty() && s.segment.nodes.empty() && s.segment.keep.empty();
+  });
+}
+
+void AddSegments(const ModulePlan& plan, Proposal& change) {
+  for (const PlannedSegment& planned : plan.segments) {
+    const Segment& segment = planned.segment;
+    change.workload.run.segments.push_back(segment);
+    change.flags.insert(change.flags.end(),
+                        {"--segment", absl::StrCat(absl::StrJoin(segment.modules, ","), SuffixOf(segment.offload))});
+  }
+}
+
+}  // namespace onnx_mem
