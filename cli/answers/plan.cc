@@ -49,7 +49,7 @@ absl::StatusOr<PlanRequest> RequestOf(const Options& options) {
   request.max_slowdown = options.max_slowdown;
   request.method = options.method;
   request.granularity = options.granularity;
-  request.time_limit_s = options.time_limit_given ? options.time_limit_s : 0;
+  request.time_limit_s = options.time_limit_s.value_or(0);
   request.iteration_limit = options.iteration_limit;
   request.stop = options.stop;
   if (options.plan) request.given = *options.plan;

@@ -18,7 +18,10 @@ absl::StatusOr<Answer> PlanInstance(const Options& options) {
     return UsageError("--export: a schedule is printed and not written", {"try: --format json > FILE"});
   }
   ASSIGN_OR_RETURN(const StepGraph graph, ReadInstance(options.instance_file));
-  const SolveOptions solve{options.method, options.time_limit_s, options.iteration_limit};
+  SolveOptions solve;
+  solve.method = options.method;
+  solve.time_limit_s = options.time_limit_s.value_or(solve.time_limit_s);
+  solve.iteration_limit = options.iteration_limit;
   ASSIGN_OR_RETURN(const Solution solution, Solve(graph, *options.budget_bytes, solve));
   const bool json = options.format == "json";
   return Answer{json ? SolutionToJson(solution) + "\n" : SolutionText(graph, *options.budget_bytes, solution),

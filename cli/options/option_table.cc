@@ -225,7 +225,6 @@ absl::Status ApplyTop(std::string_view text, Options& options) {
 
 absl::Status ApplyTimeLimit(std::string_view text, Options& options) {
   ASSIGN_OR_RETURN(options.time_limit_s, ParseSeconds(text));
-  options.time_limit_given = true;
   return absl::OkStatus();
 }
 

@@ -45,8 +45,7 @@ struct Options {
   std::string instance_file;     // --instance: a step graph in place of a model
   std::string method = "auto";
   const std::atomic<bool>* stop = nullptr;  // ends a search with what it has found; no option sets it
-  double time_limit_s = 2.0;     // 0: none
-  bool time_limit_given = false;
+  std::optional<double> time_limit_s;  // 0: none; unset: what is planned has one of its own
   int64_t iteration_limit = 0;   // 0: none
   BudgetLine budget_line = BudgetLine::kDevice;
   CostLine cost_line = CostLine::kTime;
