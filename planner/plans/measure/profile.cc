@@ -110,7 +110,6 @@ class Profiler {
 
   absl::StatusOr<Profile> Make() {
     FillBaseline(accountant_, index_, profile_);
-    CountForward();
     figures_.resize(set_.list.size());
     done_.assign(set_.list.size(), false);
     // Whole modules first, short before long: if time ends, the rest is added up from them.
@@ -223,6 +222,7 @@ class Profiler {
     }
     if (any_enacted_ || whole.is_run) return;
     // Of no part anything is known: what the baseline's forward gathers while it runs.
+    if (forward_flops_.empty()) CountForward();
     figures.saves_bytes = std::max<int64_t>(
         0, profile_.forward_live[Index(whole.last)] - profile_.forward_live[Index(whole.first)]);
     figures.recompute_flops = figures.cost = 0;

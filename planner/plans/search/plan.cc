@@ -163,8 +163,9 @@ class ModelPlanner {
       const bool first = i < static_cast<size_t>(row.always) || (row.always > 0 && i == within);
       const bool must = first && !request_.plans_alone;  // advice beside other figures has its effort and no more
       const bool may = effort_.Left(row.name == "chain" ? 0.8 : 0.7);
-      if ((!may && !must) || !front.IsPromising(estimates[i])) {
-        left_out += !may && !must && front.IsPromising(estimates[i]);
+      if (!front.IsPromising(estimates[i])) continue;
+      if (!may && !must) {
+        ++left_out;
         continue;
       }
       const int64_t before = accountant_.work();
