@@ -24,9 +24,8 @@ std::vector<StepId> MatmulSteps(const MemoryProgram& program) {
   return steps;
 }
 
-std::vector<Buffer> MatmulWorkspaces(const MemoryProgram& program, int64_t bytes) {
+MemoryProgram WithMatmulWorkspace(MemoryProgram program, int64_t bytes) {
   const SharedText name = "cuBLAS workspace";
-  std::vector<Buffer> workspaces;
   for (StepId step : MatmulSteps(program)) {
     Buffer workspace;
     workspace.name = name;
@@ -36,13 +35,8 @@ std::vector<Buffer> MatmulWorkspaces(const MemoryProgram& program, int64_t bytes
     workspace.end = StepId(step.value() + 1);
     workspace.dtype = DType::kUInt8;
     workspace.module = program.steps[step].module;
-    workspaces.push_back(std::move(workspace));
+    program.buffers.Add(std::move(workspace));
   }
-  return workspaces;
-}
-
-MemoryProgram WithMatmulWorkspace(MemoryProgram program, int64_t bytes) {
-  for (Buffer& workspace : MatmulWorkspaces(program, bytes)) program.buffers.Add(std::move(workspace));
   return program;
 }
 

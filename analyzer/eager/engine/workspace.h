@@ -18,9 +18,7 @@ namespace onnx_mem {
 // The steps of `program` that are matrix products of cuBLAS.
 std::vector<StepId> MatmulSteps(const MemoryProgram& program);
 
-// A buffer of category workspace and `bytes` bytes for each of them.
-std::vector<Buffer> MatmulWorkspaces(const MemoryProgram& program, int64_t bytes);
-// `program` with them.
+// `program` with a buffer of category workspace and `bytes` bytes for each of them.
 MemoryProgram WithMatmulWorkspace(MemoryProgram program, int64_t bytes);
 
 // Handles that run matrix products: the forward's thread has one, backward's another. 0 where there is no product.

@@ -32,31 +32,31 @@ TensorRef AsComplex(Machine& m, const TensorRef& t) {
   return complex;
 }
 
-void EnactViewAsReal(Machine& m, const Call& call, Outputs& out) {
+TensorRef Conjugate(Machine& m, const TensorRef& t) { return m.Alias(t, t->dims, t->strides); }
+
+// The view `there` makes of the input, whose gradient is the view that `back` makes.
+using MakeView = TensorRef (*)(Machine& m, const TensorRef& t);
+void EnactView(Machine& m, const Call& call, Outputs& out, std::string_view name, MakeView there, MakeView back) {
   const TensorRef& x = call.input(0);
-  NodeRef node = m.MakeNode("ViewAsRealBackward0", {x});
-  out[0] = AsPairs(m, x);
+  NodeRef node = m.MakeNode(name, {x});
+  out[0] = there(m, x);
   KnowAsView(m, x, out[0]);
   node.Output(out[0]);
-  node.Formula([](Backward& b) { b.result(0, AsComplex(b.m, Contiguous(b.m, b.grad()))); });
+  node.Formula([back](Backward& b) { b.result(0, back(b.m, b.grad())); });
+}
+
+void EnactViewAsReal(Machine& m, const Call& call, Outputs& out) {
+  EnactView(m, call, out, "ViewAsRealBackward0", AsPairs,
+            [](Machine& n, const TensorRef& grad) { return AsComplex(n, Contiguous(n, grad)); });
 }
 
 void EnactViewAsComplex(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef& x = call.input(0);
-  NodeRef node = m.MakeNode("ViewAsComplexBackward0", {x});
-  out[0] = AsComplex(m, x);
-  KnowAsView(m, x, out[0]);
-  node.Output(out[0]);
-  node.Formula([](Backward& b) { b.result(0, AsPairs(b.m, Contiguous(b.m, b.grad()))); });
+  EnactView(m, call, out, "ViewAsComplexBackward0", AsComplex,
+            [](Machine& n, const TensorRef& grad) { return AsPairs(n, Contiguous(n, grad)); });
 }
 
 void EnactConjugate(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef& x = call.input(0);
-  NodeRef node = m.MakeNode("ConjBackward0", {x});
-  out[0] = m.Alias(x, x->dims, x->strides);
-  KnowAsView(m, x, out[0]);
-  node.Output(out[0]);
-  node.Formula([](Backward& b) { b.result(0, b.m.Alias(b.grad(), b.grad()->dims, b.grad()->strides)); });
+  EnactView(m, call, out, "ConjBackward0", Conjugate, Conjugate);
 }
 
 bool HoldsPairs(const CallShape& call) { return !call.inputs.empty() && call.inputs[0]->back() == 2; }
