@@ -197,8 +197,7 @@ void WriteTime(JsonWriter& json, bool card_named, const RunSummary& run) {
 }  // namespace
 
 void WriteRuns(JsonWriter& json, const Report& report, bool card_named) {
-  const auto* analyzed = std::get_if<AnalyzePart>(&report.part);
-  const std::vector<Limit> limits = analyzed != nullptr ? analyzed->limits : std::vector<Limit>();
+  const std::vector<Limit>& limits = LimitsOf(report);
   json.Key("runs").BeginArray();
   for (const RunSummary& run : report.runs) {
     json.BeginObject();

@@ -100,8 +100,7 @@ std::string RenderMarkdown(const Report& report, const Screen& screen) {
   if (const auto* fit = std::get_if<FitPart>(&report.part)) return FitMarkdown(report, *fit, screen);
   if (report.command == "check") return CheckMarkdown(report, screen);
   std::string text;
-  const auto* analyzed = std::get_if<AnalyzePart>(&report.part);
-  const std::vector<Limit> limits = analyzed != nullptr ? analyzed->limits : std::vector<Limit>();
+  const std::vector<Limit>& limits = LimitsOf(report);
   for (const RunSummary& run : report.runs) {
     for (const AnswerLine& line : AnswerLines(run, limits, screen.units)) {
       absl::StrAppendFormat(&text, "**%s%s: %s needs %s%s**%s%s%s\n\n", MarkdownText(BaseName(report.model.path)),

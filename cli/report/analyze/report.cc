@@ -171,6 +171,12 @@ bool WithinLimits(const std::vector<RunSummary>& runs, const std::vector<Limit>&
   return true;
 }
 
+const std::vector<Limit>& LimitsOf(const Report& report) {
+  static const auto& none = *new std::vector<Limit>();
+  const auto* analyzed = std::get_if<AnalyzePart>(&report.part);
+  return analyzed != nullptr ? analyzed->limits : none;
+}
+
 Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, const std::vector<RunSummary>& beyond,
                    const Analysis& analysis) {
   Report report;

@@ -152,6 +152,9 @@ struct ForPart : Functions... {
   using Functions::operator()...;
 };
 
+// The limits that its runs are held against; none where it is not about one analysis.
+const std::vector<Limit>& LimitsOf(const Report& report);
+
 // What of an analysis is to be told beyond the key figures.
 struct ReportRequest {
   std::string command = "analyze";

@@ -11,8 +11,7 @@ namespace onnx_mem {
 Table RunTable(const Report& report) {
   Table table{"runs", "Runs", {{"batch", "batch", ColumnKind::kCount}}, {}, 1};
   if (report.runs.empty()) return table;  // of a command that is not about runs
-  const auto* analyzed = std::get_if<AnalyzePart>(&report.part);
-  const std::vector<Limit> limits = analyzed != nullptr ? analyzed->limits : std::vector<Limit>();
+  const std::vector<Limit>& limits = LimitsOf(report);
   const bool training = report.runs.front().training.has_value();
   const bool inference = report.runs.front().inference.has_value();
   const auto add = [&](std::string key, std::string title) {

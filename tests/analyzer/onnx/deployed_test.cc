@@ -15,6 +15,20 @@ namespace {
 
 absl::StatusOr<ModelFile> Opened(std::string_view text) { return ModelFile::Parse(ModelBytes(text), "m.onnx"); }
 
+// That the file is a classical model of `operators`, and that the first note says so and `size`.
+void ExpectClassical(const absl::StatusOr<ModelFile>& file, std::string_view size, std::string_view operators) {
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->WhyDeployed(), "a classical model");
+  const auto imported = file->Import({.batch = 4});
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  ASSERT_FALSE(imported->diagnostics.empty());
+  const Diagnostic& note = imported->diagnostics[0];
+  EXPECT_EQ(note.code, Code::kNotANetwork);
+  EXPECT_TRUE(absl::StrContains(note.message, "a classical model, not a network: ")) << note.message;
+  EXPECT_TRUE(absl::StrContains(note.message, std::string(size))) << note.message;
+  EXPECT_EQ(note.details[0], absl::StrCat("why: its operators are of ai.onnx.ml: ", std::string(operators)));
+}
+
 TEST(WhyDeployed, QuantizedAndOptimizedFilesAre) {
   const auto why = [](std::string_view text) { return std::string(Opened(text)->WhyDeployed()); };
   EXPECT_EQ(why("g (float[8,4] x) => (float[8,4] y) { y = Relu(x) }"), "");
@@ -29,39 +43,21 @@ TEST(WhyDeployed, QuantizedAndOptimizedFilesAre) {
 }
 
 TEST(Classical, AreNoNetworksAndTellTheirSize) {
-  const auto file = Opened(R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+  ExpectClassical(Opened(R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
       g (float[N,2] x) => (float[N,1] y) { s = ai.onnx.ml.Scaler(x)
-        y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0, 1]> (s) })");
-  ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_EQ(file->WhyDeployed(), "a classical model");
-  const auto imported = file->Import({.batch = 4});
-  ASSERT_TRUE(imported.ok()) << imported.status();
-  ASSERT_FALSE(imported->diagnostics.empty());
-  const Diagnostic& note = imported->diagnostics[0];
-  EXPECT_EQ(note.code, Code::kNotANetwork);
-  EXPECT_TRUE(absl::StrContains(note.message, "a classical model, not a network: ")) << note.message;
-  EXPECT_TRUE(absl::StrContains(note.message, "2 trees of 4 nodes")) << note.message;
-  EXPECT_EQ(note.details[0], "why: its operators are of ai.onnx.ml: Scaler, TreeEnsembleRegressor");
+        y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0, 0, 0, 1]> (s) })"),
+                  "2 trees of 4 nodes", "Scaler, TreeEnsembleRegressor");
 }
 
 TEST(Classical, LinearModelsAreNoNetworksEither) {
   for (const auto& [op, attributes] : {std::pair("LinearRegressor", "coefficients = [1.0, 2.0], targets = 1"),
                                        std::pair("LinearClassifier", "coefficients = [1.0, 2.0], classlabels_ints = [0]")}) {
     const bool classifier = std::string_view(op) == "LinearClassifier";
-    const auto file = Opened(absl::StrFormat(
+    ExpectClassical(Opened(absl::StrFormat(
         R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
            g (float[N,2] x) => (%s) { %s = ai.onnx.ml.%s <%s> (x) })",
-        classifier ? "int64[N] label, float[N,1] y" : "float[N,1] y", classifier ? "label, y" : "y", op, attributes));
-    ASSERT_TRUE(file.ok()) << file.status();
-    EXPECT_EQ(file->WhyDeployed(), "a classical model");
-    const auto imported = file->Import({.batch = 4});
-    ASSERT_TRUE(imported.ok()) << imported.status();
-    ASSERT_FALSE(imported->diagnostics.empty());
-    const Diagnostic& note = imported->diagnostics[0];
-    EXPECT_EQ(note.code, Code::kNotANetwork);
-    EXPECT_TRUE(absl::StrContains(note.message, "a classical model, not a network: ")) << note.message;
-    EXPECT_TRUE(absl::StrContains(note.message, " B")) << note.message;
-    EXPECT_EQ(note.details[0], absl::StrCat("why: its operators are of ai.onnx.ml: ", op));
+        classifier ? "int64[N] label, float[N,1] y" : "float[N,1] y", classifier ? "label, y" : "y", op, attributes)),
+                    " B", op);
   }
 }
 
