@@ -23,7 +23,7 @@ from collections import Counter
 from random import Random
 
 
-def ask(binary, words, limit=120):
+def ask(binary, words, limit=900):
     began = time.monotonic()
     done = subprocess.run([binary, *words, "--format", "json"], capture_output=True, text=True, timeout=limit)
     if done.returncode not in (0, 1):

@@ -109,6 +109,7 @@ absl::StatusOr<Report> StartReport(const ModelFile& file, const Options& options
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, analysis));
   Report report;
   report.command = options.command;
+  report.verbose = options.verbose;
   report.model = SummarizeModel(analysis);
   report.bound_dims = analysis.info.bound_dims;
   report.assumptions = analysis.assumptions;

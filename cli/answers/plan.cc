@@ -130,11 +130,14 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   ASSIGN_OR_RETURN(ImportedModel imported, file->Import(workload.bindings));
   const auto model = std::make_shared<const ImportedModel>(std::move(imported));
   workload.addresses = DrawsSteps(options);
+  workload.keep_parts = true;
   ASSIGN_OR_RETURN(Analysis baseline, AnalyzeImported(*model, workload));
+  const std::shared_ptr<const TrainingParts> parts = std::exchange(baseline.parts, nullptr);
+  workload.keep_parts = false;
   RETURN_IF_ERROR(CheckNames(options.workload.run, baseline.graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
 
-  ASSIGN_OR_RETURN(part.answer, PlanModel(*model, workload, request));
+  ASSIGN_OR_RETURN(part.answer, PlanModel(*model, workload, request, {parts->lowered.get(), parts->enacted.get()}));
   Answered answer;
   if (part.answer.chosen || part.answer.with_expandable_segments) {
     answer.emit = [model, workload, plans = part.answer, card = request.clock.card.name](std::string_view form) {

@@ -514,7 +514,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
        options.quiet = true;
        return absl::OkStatus();
      }},
-    {"-v", "--verbose", "", OptionGroup::kOutput, kAnalyzeCommand | kPlanCommand | kGpusCommand,
+    {"-v", "--verbose", "", OptionGroup::kOutput, kAnalyzeCommand | kPlanCommand | kFitCommand | kGpusCommand,
      "more columns: who made it, who keeps it, until when",
      [](std::string_view, Options& options) {
        options.verbose = true;

@@ -48,8 +48,10 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
            Painted(absl::StrFormat("%s %s", FormatBytesIn(now, screen.units), LineName(part)), Paint::kBold, screen) +
            ": " + why + '\n';
   }
-  // What the first line says of a plan with another setting is without one here.
-  const std::string name = part.answer.with_expandable_segments ? "Without that setting: " : "Chosen plan: ";
+  // What the first line says of another setting, or of a card of that size, is not so here.
+  const std::string name = part.answer.with_expandable_segments ? "Without that setting: "
+                           : part.answer.on_such_a_card          ? "On a larger card: "
+                                                                 : "Chosen plan: ";
   const std::string size = absl::StrFormat("%s %s", FormatBytesIn(then, screen.units), LineName(part));
   const double change = now > 0 ? 100 * (1 - static_cast<double>(then) / static_cast<double>(now)) : 0;
   const std::string more = absl::StrFormat(" (now %s%s%s)   -%.0f %%", FormatBytesIn(now, screen.units),
@@ -58,6 +60,13 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
   const bool long_line = kIndent + name.size() + size.size() + more.size() + 3 + price.size() > screen.width;
   return absl::StrCat(indent, name, Painted(size, Paint::kBold, screen), more,
                       long_line ? absl::StrCat("\n", indent, indent) : "   ", price, "\n");
+}
+
+// The cheapest way first: with the allocator's other setting, else on a card of the budget's size.
+std::string CheapestText(const PlanPart& part, const Screen& screen) {
+  if (part.answer.with_expandable_segments)
+    return SettingText(part, screen) + ChosenText(part, screen) + CardText(part, screen);
+  return CardText(part, screen) + ChosenText(part, screen);
 }
 
 std::string RangeName(const PlannedSegment& segment) {
@@ -298,7 +307,7 @@ std::string PlanText(const Report& report, const Screen& screen) {
   const PlanPart& part = std::get<PlanPart>(report.part);
   std::string text;
   for (const std::string& piece :
-       {LargestBatchText(part, screen), SettingText(part, screen) + ChosenText(part, screen) + CardText(part, screen),
+       {LargestBatchText(part, screen), CheapestText(part, screen),
         SegmentsText(report, screen), CurveText(report, screen) + HabitsText(part, screen),
         ProofText(part, screen) + NotSearchedText(part, screen), CourseText(report, screen)}) {
     if (piece.empty()) continue;

@@ -109,7 +109,9 @@ std::string TablesText(const Report& report, std::string text, const Screen& scr
   for (const Table& table : report.tables) {
     if (table.rows.empty()) continue;
     if (!text.empty()) text += '\n';
-    text += table.key == "ways" ? WaysText(table, screen) : ListText(table, report, screen);
+    text += table.key == "ways"       ? WaysText(table, report.verbose, screen)
+            : table.key == "together" ? TogetherText(table, report, screen)
+                                      : ListText(table, report, screen);
   }
   if (!report.notes.empty()) absl::StrAppendFormat(&text, "\n%s", FindingsText(report.notes, screen));
   return text;

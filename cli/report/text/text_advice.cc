@@ -11,6 +11,9 @@ namespace onnx_mem {
 namespace {
 
 constexpr size_t kMostSavings = 4;
+constexpr size_t kLongestWayFlags = 22;
+constexpr size_t kMostWays = 5;
+constexpr size_t kMostOfKind = 3;     // of runs that compute the same numbers, and of those that do not
 constexpr size_t kLongestFlags = 34;  // beside a row of the first screen
 
 std::string TextOf(const Table& table, const Row& row, std::string_view key) {
@@ -30,6 +33,10 @@ std::string Lines(const std::vector<std::string>& lines) {
 
 ByteUnit UnitOf(const Table& table, const Screen& screen) {
   return ColumnUnit(std::get<int64_t>(CellAt(table, table.rows.front(), "device_bytes")), screen.units);
+}
+
+std::string MoreLine(size_t more) {
+  return more > 0 ? absl::StrFormat("%s(%d more: -v)\n", std::string(2 * kIndent, ' '), more) : "";
 }
 
 // One line, or several that a shell joins again.
@@ -90,12 +97,40 @@ std::string SavingsText(const Table& table, bool verbose, const Screen& screen) 
     text.rows.push_back({"  " + TextOf(table, row, "change"), SizeOf(table, row, "saves_bytes", unit),
                          TextOf(table, row, "cost"), DisplayWidth(flags) > kLongestFlags ? "(-v)" : flags});
   }
-  std::string lines = Lines(Aligned(std::move(text), kIndent, 2, screen));
-  if (shown < table.rows.size()) absl::StrAppendFormat(&lines, "    (%d more: -v)\n", table.rows.size() - shown);
-  return lines;
+  return Lines(Aligned(std::move(text), kIndent, 2, screen)) + MoreLine(table.rows.size() - shown);
 }
 
-std::string WaysText(const Table& table, const Screen& screen) { return RowsWithFlags(table, screen); }
+std::string WaysText(const Table& table, bool verbose, const Screen& screen) {
+  if (verbose) return RowsWithFlags(table, screen);
+  const size_t shown = std::min(table.rows.size(), kMostWays);
+  const ByteUnit unit = UnitOf(table, screen);
+  TextTable text{{{.shrinks = true}, {.right = true}, {.right = true}, {.shrinks = true, .prose = true}, {}}, {}};
+  text.rows.push_back({"", "on the GPU", "max batch", "costs", "flags"});
+  for (size_t i = 0; i < shown; ++i) {
+    const Row& row = table.rows[i];
+    const std::string flags = TextOf(table, row, "flags");
+    text.rows.push_back({"  " + TextOf(table, row, "change"), SizeOf(table, row, "device_bytes", unit),
+                         CellText(CellAt(table, row, "largest_batch"), ColumnKind::kStep, ByteUnit::kAuto),
+                         TextOf(table, row, "cost"), DisplayWidth(flags) > kLongestWayFlags ? "(-v)" : flags});
+  }
+  return std::string(kIndent, ' ') + table.title + "\n" + Lines(Aligned(std::move(text), kIndent, 2, screen)) +
+         MoreLine(table.rows.size() - shown);
+}
+
+std::string TogetherText(const Table& table, const Report& report, const Screen& screen) {
+  Table shown = table;
+  const auto numbers = std::find_if(shown.columns.begin(), shown.columns.end(),
+                                    [](const Column& column) { return column.key == "numbers"; });
+  const auto place = static_cast<size_t>(numbers - shown.columns.begin());
+  numbers->title = "computes";
+  size_t same = 0, other = 0;
+  std::erase_if(shown.rows, [&](Row& row) {
+    const bool is_same = row[place] == Cell(std::string("same"));
+    row[place] = std::string(is_same ? "the same numbers" : "other numbers");
+    return ++(is_same ? same : other) > kMostOfKind && !report.verbose;
+  });
+  return ListText(shown, report, screen) + MoreLine(table.rows.size() - shown.rows.size());
+}
 
 std::string FitText(const FitPart& fit, const Screen& screen) {
   if (fit.cards.size() == 1) {

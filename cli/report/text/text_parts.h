@@ -48,8 +48,11 @@ std::string ShapesText(const Table& table, const Report& report, const Screen& s
 // What would save most, the first few.
 std::string SavingsText(const Table& savings, bool verbose, const Screen& screen);
 
-// Ways to make a batch fit, each with what to append to the command line.
-std::string WaysText(const Table& table, const Screen& screen);
+// Ways to make a batch fit, the first few; with -v all, each with what to append to the command line.
+std::string WaysText(const Table& table, bool verbose, const Screen& screen);
+
+// What was chosen together, the fastest few of each kind; with -v all.
+std::string TogetherText(const Table& table, const Report& report, const Screen& screen);
 
 // Models side by side, and with --by layer where each has its parameters, its FLOPs and what backward needs.
 std::string ModelsText(const Report& report, const Screen& screen);

@@ -211,8 +211,11 @@ class Profiler {
     CandidateFigures& figures = figures_[i];
     figures.rerun_peak_bytes = BackwardPeakWithin(whole);
     int32_t next = whole.first;
-    for (size_t k = 0; k < set_.list.size(); ++k) {  // by first node, longest first
-      const Candidate& part = set_.list[k];
+    const auto begin = std::partition_point(set_.list.begin(), set_.list.end(),
+                                            [&](const Candidate& part) { return part.first < whole.first; });
+    for (auto k = static_cast<size_t>(begin - set_.list.begin()); k < set_.list.size(); ++k) {
+      const Candidate& part = set_.list[k];  // by first node, longest first
+      if (part.first > whole.last) break;
       if (!done_[k] || part.is_run || part.first < next || part.last > whole.last) continue;
       figures.saves_bytes += figures_[k].saves_bytes;
       figures.recompute_flops += figures_[k].recompute_flops;

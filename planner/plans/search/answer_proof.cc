@@ -17,8 +17,6 @@ constexpr double kProofShare = 0.25;
 constexpr double kUnlimitedSeconds = 2.0;
 constexpr int64_t kProofIterations = 300;
 
-constexpr std::string_view kAnySchedule = "all schedules with this backward order";
-
 class AnswerProof {
  public:
   AnswerProof(const PlanRequest& request, const Accountant& accountant, const Exact& exact,

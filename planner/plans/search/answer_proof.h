@@ -2,6 +2,8 @@
 #ifndef ONNX_MEM_PLANNER_PLANS_SEARCH_ANSWER_PROOF_H_
 #define ONNX_MEM_PLANNER_PLANS_SEARCH_ANSWER_PROOF_H_
 
+#include <string_view>
+
 #include "absl/status/status.h"
 #include "planner/plans/measure/accountant.h"
 #include "planner/plans/measure/plan.h"
@@ -9,6 +11,9 @@
 #include "planner/plans/search/proof.h"
 
 namespace onnx_mem {
+
+// The class of an answer that holds whatever runs again, and when.
+inline constexpr std::string_view kAnySchedule = "all schedules with this backward order";
 
 // `answer` has its plans and the chosen one. Fills minimum, bounds, optimality, gaps and the status of an answer
 // without a plan. Errors: those of Prover::BoundFor.

@@ -9,6 +9,8 @@ namespace onnx_mem {
 namespace {
 
 constexpr int64_t kRow = 32;
+// Of a spread row: where the best set is not found for so many limits running, it is for none.
+constexpr int64_t kMostMisses = 4;
 
 // The numbers below kRow, so that the first few are spread over all: 0, 16, 8, 24, 4 ...
 int64_t Spread(int64_t i) {
@@ -24,26 +26,31 @@ Exact::Exact(const Prover& prover, const Profile& profile) : profile_(profile) {
     bound_.emplace(*std::move(limits));
 }
 
-absl::Status Exact::Try(int64_t live_limit, Front& front) {
+absl::StatusOr<bool> Exact::Try(int64_t live_limit, Front& front) {
   const auto set = CheapestFirst(*bound_, live_limit).Next();
-  if (!set || front.Tried(set->ranges)) return absl::OkStatus();
+  if (!set) return false;
+  if (front.Tried(set->ranges)) return true;
   RETURN_IF_ERROR(front.Try(set->ranges, "chain"));
   tight_ = tight_ && front.last_score().peak_bytes == bound_->PeakOf(set->ranges);
-  return absl::OkStatus();
+  return true;
 }
 
 absl::Status Exact::TryRow(int64_t baseline_peak, bool spread, const std::function<bool()>& may_go_on, Front& front) {
   if (!bound_) return absl::OkStatus();
   const int64_t floor = bound_->Floor();
-  for (left_ = kRow; left_ > 0 && may_go_on(); --left_) {
+  int64_t misses = 0;  // running
+  for (left_ = kRow; left_ > 0 && may_go_on() && !(spread && misses == kMostMisses); --left_) {
     const int64_t i = kRow - left_;
-    RETURN_IF_ERROR(Try(floor + (baseline_peak - floor) * (spread ? Spread(i) : i) / kRow, front));
+    ASSIGN_OR_RETURN(const bool found,
+                     Try(floor + (baseline_peak - floor) * (spread ? Spread(i) : i) / kRow, front));
+    misses = found ? 0 : misses + 1;
   }
   return absl::OkStatus();
 }
 
 absl::Status Exact::TryFor(int64_t live_limit, Front& front) {
-  return bound_ && tight_ ? Try(live_limit, front) : absl::OkStatus();
+  if (!bound_ || !tight_) return absl::OkStatus();
+  return Try(live_limit, front).status();
 }
 
 }  // namespace onnx_mem

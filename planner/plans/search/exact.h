@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "planner/plans/search/front.h"
 #include "planner/plans/search/proof.h"
 #include "planner/plans/search/segment_bound.h"
@@ -41,7 +42,8 @@ class Exact {
   std::optional<int64_t> LeastCost(int64_t limit) const { return bound_->LeastCost(limit); }
 
  private:
-  absl::Status Try(int64_t live_limit, Front& front);
+  // Whether the cheapest set was found.
+  absl::StatusOr<bool> Try(int64_t live_limit, Front& front);
 
   const Profile& profile_;
   std::optional<SegmentBound> bound_;

@@ -7,6 +7,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "planner/plans/measure/accountant.h"
 #include "planner/plans/measure/candidates.h"
+#include "planner/plans/measure/effort.h"
 #include "planner/plans/search/device_bound.h"
 #include "planner/plans/search/proof.h"
 #include "planner/plans/search/segment_bound.h"
@@ -16,7 +17,7 @@ namespace {
 
 // A quick look at each batch on the way; the plan for the one that is found is sought with full effort.
 constexpr int64_t kProbeIterations = 60;
-constexpr double kProbeSeconds = 0.4;
+constexpr int64_t kProbeWork = kDefaultWork / 3;  // in enactments times nodes
 constexpr double kBoundSeconds = 0.2;
 
 using Fits = std::function<absl::StatusOr<bool>(int64_t batch)>;
@@ -45,8 +46,6 @@ class Finder {
       : file_(file), workload_(workload), request_(request) {
     request_.given.clear();
     request_.plans_alone = true;
-    request_.iteration_limit = kProbeIterations;
-    request_.time_limit_s = kProbeSeconds;
   }
 
   absl::StatusOr<LargestBatch> Find() {
@@ -64,6 +63,9 @@ class Finder {
 
   std::optional<SmallerBatch> FindSmaller(int64_t batch, int tries) {
     std::optional<SmallerBatch> found;
+    // What one sample cannot do, no batch can: then each of them would be looked at for nothing.
+    const absl::StatusOr<bool> at_all = Leaves(1);
+    if (!at_all.ok() || !*at_all) return found;
     for (int64_t low = 0, high = batch; tries > 0 && high - low > 1; --tries) {
       const int64_t middle = low + (high - low) / 2;
       absl::StatusOr<std::optional<ModulePlan>> plan = PlanFor(middle);
@@ -86,16 +88,43 @@ class Finder {
     return Accountant::Create(model, workload_, request_.clock, request_.cost_line);
   }
 
-  absl::StatusOr<bool> FitsAsItIs(int64_t batch) {
-    ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
+  bool Fits(const Accountant& accountant) const {
     const RunFigures& figures = accountant.baseline_figures();
     return (request_.budget_line == BudgetLine::kDevice ? figures.device_bytes : figures.peak_bytes) <=
            *request_.budget_bytes;
   }
 
+  absl::StatusOr<bool> FitsAsItIs(int64_t batch) {
+    ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
+    return Fits(accountant);
+  }
+
+  // The optimizer's own steps leave room for the step: no plan changes those.
+  bool Leaves(const Accountant& accountant) const {
+    return accountant.optimizer_peak_bytes() <= AllowedLive(accountant);
+  }
+
+  absl::StatusOr<bool> Leaves(int64_t batch) {
+    ASSIGN_OR_RETURN(const Accountant accountant, Account(batch));
+    return Leaves(accountant);
+  }
+
   absl::StatusOr<std::optional<ModulePlan>> PlanFor(int64_t batch) {
     ASSIGN_OR_RETURN(const ImportedModel model, Import(batch));
-    ASSIGN_OR_RETURN(PlanAnswer answer, PlanModel(model, workload_, request_));
+    ASSIGN_OR_RETURN(Accountant accountant,
+                     Accountant::Create(model, workload_, request_.clock, request_.cost_line));
+    if (Fits(accountant)) {
+      ModulePlan plan;
+      plan.method = plan.label = "none";
+      ASSIGN_OR_RETURN(plan.measured, accountant.MeasureBaseline());
+      return plan;
+    }
+    if (!Leaves(accountant)) return std::nullopt;
+    const auto nodes = static_cast<int64_t>(accountant.lowered().graph.nodes.size());
+    request_.iteration_limit =
+        std::clamp(kProbeWork / std::max<int64_t>(nodes, 1), kHandful, kProbeIterations);
+    const KnownStep known{&accountant.lowered(), &accountant.baseline()};
+    ASSIGN_OR_RETURN(PlanAnswer answer, PlanModel(model, workload_, request_, known));
     if (!answer.chosen) return std::nullopt;
     return std::move(answer.plans[*answer.chosen]);
   }

@@ -42,24 +42,25 @@ constexpr double kMixedShare = 3.0;
 
 class ModelPlanner {
  public:
-  // `others`: plans for the curve that were found and measured elsewhere.
-  ModelPlanner(const PlanRequest& request, Accountant accountant, std::vector<ModulePlan> others)
+  // `others`: plans for the curve that were found and measured elsewhere. What `accountant` has done so far takes
+  // nothing from the effort; it and `prover` outlive this.
+  ModelPlanner(const PlanRequest& request, Accountant& accountant, const Prover& prover, std::vector<ModulePlan> others)
       : request_(request),
-        accountant_(std::move(accountant)),
-        effort_(request_, accountant_),
+        accountant_(accountant),
+        prover_(prover),
+        done_before_(accountant.work() - 1),  // the step without a plan counts each time
+        effort_(request_, accountant_, done_before_),
         plans_(std::move(others)) {}
 
   absl::StatusOr<PlanAnswer> Plan() {
     ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
     ASSIGN_OR_RETURN(profile_, MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); },
                                             request_.crumbs));
-    ASSIGN_OR_RETURN(const Prover prover,
-                     Prover::Create(accountant_, request_.cost_line, request_.budget_line, !request_.plans_alone));
     if (profile_.added_up > 0) {
       NoteCut(absl::StrCat("what ", profile_.added_up, " of ", candidates.list.size(),
                            " candidates free, measured one by one"));
     }
-    Exact exact(prover, profile_);
+    Exact exact(prover_, profile_);
     Front front(accountant_, profile_, request_.budget_line);
     RETURN_IF_ERROR(front.Try({}, "none"));
     RETURN_IF_ERROR(TryProposals(exact, front));
@@ -72,17 +73,17 @@ class ModelPlanner {
       answer.status = answer.chosen ? PlanStatus::kFeasible : PlanStatus::kNotFound;
       return answer;
     }
-    RETURN_IF_ERROR(Prove(prover, exact, answer));
+    RETURN_IF_ERROR(Prove(exact, answer));
     RETURN_IF_ERROR(AddNearPlans(front, answer));
     return answer;
   }
 
  private:
   // What is proven is so of second runs: where modules go to the host, of the best plan without.
-  absl::Status Prove(const Prover& prover, const Exact& exact, PlanAnswer& answer) {
+  absl::Status Prove(const Exact& exact, PlanAnswer& answer) {
     const std::optional<size_t> chosen = answer.chosen;
     if (!chosen || answer.plans[*chosen].measured.host_bytes == 0)
-      return ProveAnswer(request_, accountant_, prover, exact, answer);
+      return ProveAnswer(request_, accountant_, prover_, exact, answer);
     answer.chosen.reset();
     for (size_t i = 0; i < answer.plans.size(); ++i) {
       const ModulePlan& plan = answer.plans[i];
@@ -91,7 +92,7 @@ class ModelPlanner {
       if (plan.measured.host_bytes > 0 || !fits) continue;
       if (!answer.chosen || plan.measured.slowdown < answer.plans[*answer.chosen].measured.slowdown) answer.chosen = i;
     }
-    RETURN_IF_ERROR(ProveAnswer(request_, accountant_, prover, exact, answer));
+    RETURN_IF_ERROR(ProveAnswer(request_, accountant_, prover_, exact, answer));
     answer.chosen = chosen;
     answer.status = PlanStatus::kFeasible;
     answer.infeasible_class.clear();
@@ -145,7 +146,7 @@ class ModelPlanner {
 
   void Record(std::string_view method, const Front& front) {
     if (!request_.budget_bytes) return;
-    PlanAnswer::Rung rung{.method = std::string(method), .work = accountant_.work(), .cost = std::nullopt};
+    PlanAnswer::Rung rung{.method = std::string(method), .work = accountant_.work() - done_before_, .cost = std::nullopt};
     for (const JudgedPlan& plan : front.plans(request_.budget_line)) {  // cheapest first
       if (rung.cost || BytesOn(request_.budget_line, plan.score) > *request_.budget_bytes) continue;
       rung.cost = plan.score.cost;
@@ -393,7 +394,9 @@ class ModelPlanner {
   }
 
   const PlanRequest& request_;
-  Accountant accountant_;
+  Accountant& accountant_;
+  const Prover& prover_;
+  int64_t done_before_;
   Effort effort_;
   Profile profile_;
   std::vector<ModulePlan> plans_;
@@ -424,40 +427,62 @@ std::vector<ModulePlan> Found(std::vector<ModulePlan> plans) {
   return plans;
 }
 
-absl::StatusOr<PlanAnswer> PlanWith(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
-                                    std::vector<ModulePlan> others, KnownStep known) {
-  ASSIGN_OR_RETURN(Accountant accountant,
-                   Accountant::Create(model, workload, request.clock, request.cost_line, known));
-  return ModelPlanner(request, std::move(accountant), std::move(others)).Plan();
-}
+// Searches of one request for several classes of plans: the model is lowered, enacted and traced once for all.
+class Searches {
+ public:
+  Searches(const PlanRequest& request, Accountant& accountant, const Prover& prover)
+      : request_(request), accountant_(accountant), prover_(prover) {}
+
+  absl::StatusOr<PlanAnswer> Modules() {
+    ASSIGN_OR_RETURN(PlanAnswer answer, With(request_));
+    // Where no schedule at all fits, a finer class only tells how near it comes: of a large model that takes too long.
+    const bool hopeless = answer.status == PlanStatus::kInfeasible && answer.infeasible_class == kAnySchedule &&
+                          Effort(request_, accountant_).IsSmall();
+    if (!answer.chosen && answer.left_crumbs && !hopeless) {  // then every byte counts
+      PlanRequest all = request_;
+      all.crumbs = true;
+      ASSIGN_OR_RETURN(answer, With(all));
+    }
+    if (!answer.chosen && !request_.plans_alone && !hopeless) {
+      PlanRequest finer = request_;
+      finer.granularity = Granularity::kOp;
+      finer.given.clear();
+      ASSIGN_OR_RETURN(PlanAnswer other, With(finer));
+      answer.with_op = std::move(other.chosen ? other.plans[*other.chosen] : other.plans.back());
+    }
+    return answer;
+  }
+
+  // Whole modules are a choice of this granularity too: it answers no worse.
+  absl::StatusOr<PlanAnswer> Operators() {
+    PlanRequest coarser = request_;
+    coarser.granularity = Granularity::kModule;
+    coarser.given.clear();
+    ASSIGN_OR_RETURN(PlanAnswer modules, With(coarser));
+    return With(request_, Found(std::move(modules.plans)));
+  }
+
+ private:
+  absl::StatusOr<PlanAnswer> With(const PlanRequest& request, std::vector<ModulePlan> others = {}) {
+    return ModelPlanner(request, accountant_, prover_, std::move(others)).Plan();
+  }
+
+  const PlanRequest& request_;
+  Accountant& accountant_;
+  const Prover& prover_;
+};
 
 }  // namespace
 
 absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
                                      KnownStep known) {
   RETURN_IF_ERROR(CheckMethod(request.method));
-  if (request.granularity == Granularity::kModule) {
-    ASSIGN_OR_RETURN(PlanAnswer answer, PlanWith(model, workload, request, {}, known));
-    if (!answer.chosen && answer.left_crumbs) {  // then every byte counts
-      PlanRequest all = request;
-      all.crumbs = true;
-      ASSIGN_OR_RETURN(answer, PlanWith(model, workload, all, {}, known));
-    }
-    if (!answer.chosen && !request.plans_alone) {
-      PlanRequest finer = request;
-      finer.granularity = Granularity::kOp;
-      finer.given.clear();
-      ASSIGN_OR_RETURN(PlanAnswer other, PlanWith(model, workload, finer, {}, known));
-      answer.with_op = std::move(other.chosen ? other.plans[*other.chosen] : other.plans.back());
-    }
-    return answer;
-  }
-  // Whole modules are a choice of this granularity too: it answers no worse.
-  PlanRequest coarser = request;
-  coarser.granularity = Granularity::kModule;
-  coarser.given.clear();
-  ASSIGN_OR_RETURN(PlanAnswer modules, PlanWith(model, workload, coarser, {}, known));
-  return PlanWith(model, workload, request, Found(std::move(modules.plans)), known);
+  ASSIGN_OR_RETURN(Accountant accountant,
+                   Accountant::Create(model, workload, request.clock, request.cost_line, known));
+  ASSIGN_OR_RETURN(const Prover prover,
+                   Prover::Create(accountant, request.cost_line, request.budget_line, !request.plans_alone));
+  Searches searches(request, accountant, prover);
+  return request.granularity == Granularity::kModule ? searches.Modules() : searches.Operators();
 }
 
 }  // namespace onnx_mem

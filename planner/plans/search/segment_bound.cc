@@ -53,28 +53,38 @@ bool SegmentBound::Reaches(int64_t limit) const {
   return limit >= constant_live_ && need.front() <= 0;
 }
 
-bool SegmentBound::NeedsLess(const Suffix& a, const Suffix& b) {
-  return a.need_bytes != b.need_bytes ? a.need_bytes < b.need_bytes : a.cost < b.cost;
+void SegmentBound::Join(const std::vector<Suffix>& one, const std::vector<Suffix>& behind, const Move& move,
+                        int64_t limit, std::vector<Suffix>& joined) {
+  joined.clear();
+  const auto take = [&](const Suffix& suffix) {
+    // Of those that cost no less than one that needs no more, none stays.
+    if (!joined.empty() && suffix.cost >= joined.back().cost) return;
+    if (!joined.empty() && joined.back().need_bytes == suffix.need_bytes) joined.pop_back();
+    joined.push_back(suffix);
+  };
+  auto next = one.begin();
+  for (const Suffix& suffix : behind) {
+    const Suffix moved{std::max(suffix.need_bytes - move.frees_bytes, move.live_bytes - limit),
+                       suffix.cost + move.cost};
+    for (; next != one.end() && next->need_bytes <= moved.need_bytes; ++next) take(*next);
+    take(moved);
+  }
+  for (; next != one.end(); ++next) take(*next);
 }
 
 SegmentBound::Suffixes SegmentBound::Within(int64_t limit) const {
   Suffixes suffixes(moves_.size() + 1);
   if (limit < constant_live_) return suffixes;
   suffixes.back() = {{loss_live_ - limit, 0}};
+  std::vector<Suffix> here, joined;
   for (size_t p = moves_.size(); p-- > 0;) {
-    std::vector<Suffix>& here = suffixes[p];
+    here.clear();
     for (const Move& move : moves_[p]) {
-      // In the order of those behind the move: needs grow, costs fall; of equal needs the last is the cheapest.
-      const auto first = static_cast<std::ptrdiff_t>(here.size());
-      for (const Suffix& suffix : suffixes[move.to]) {
-        const int64_t need = std::max(suffix.need_bytes - move.frees_bytes, move.live_bytes - limit);
-        const bool same = static_cast<std::ptrdiff_t>(here.size()) > first && here.back().need_bytes == need;
-        if (same) here.pop_back();
-        here.push_back({need, suffix.cost + move.cost});
-      }
-      std::inplace_merge(here.begin(), here.begin() + first, here.end(), NeedsLess);
+      Join(here, suffixes[move.to], move, limit, joined);
+      std::swap(here, joined);
     }
-    Prune(here);
+    Thin(here);
+    suffixes[p] = here;
   }
   return suffixes;
 }
@@ -95,18 +105,13 @@ int64_t SegmentBound::PeakOf(const std::vector<int32_t>& ranges) const {
   return std::max(peak, loss_live_ - freed);
 }
 
-void SegmentBound::Prune(std::vector<Suffix>& suffixes) const {
-  std::vector<Suffix> kept;
-  for (const Suffix& suffix : suffixes) {
-    if (kept.empty() || suffix.cost < kept.back().cost) kept.push_back(suffix);
-  }
-  while (kept.size() > kMostSuffixes) {
-    for (size_t i = 0; i < kept.size(); i += 2) {
-      kept[i / 2] = {kept[i].need_bytes, kept[std::min(i + 1, kept.size() - 1)].cost};
+void SegmentBound::Thin(std::vector<Suffix>& suffixes) {
+  while (suffixes.size() > kMostSuffixes) {
+    for (size_t i = 0; i < suffixes.size(); i += 2) {
+      suffixes[i / 2] = {suffixes[i].need_bytes, suffixes[std::min(i + 1, suffixes.size() - 1)].cost};
     }
-    kept.resize((kept.size() + 1) / 2);
+    suffixes.resize((suffixes.size() + 1) / 2);
   }
-  suffixes = std::move(kept);
 }
 
 std::optional<int64_t> SegmentBound::LeastCost(const std::vector<Suffix>& suffixes, int64_t freed_bytes) {

@@ -57,9 +57,12 @@ class SegmentBound {
 
  private:
   bool Reaches(int64_t limit) const;
-  static bool NeedsLess(const Suffix& a, const Suffix& b);
-  // Of suffixes in the order of NeedsLess, those that no other beats.
-  void Prune(std::vector<Suffix>& suffixes) const;
+  // Of the suffixes `one` of a place, and those that `move` makes of the suffixes `behind` it, the ones that no other
+  // beats. All by rising need, falling cost.
+  static void Join(const std::vector<Suffix>& one, const std::vector<Suffix>& behind, const Move& move, int64_t limit,
+                   std::vector<Suffix>& joined);
+  // Of too many, fewer that err on the side of the bound.
+  static void Thin(std::vector<Suffix>& suffixes);
 
   std::vector<std::vector<Move>> moves_;
   int64_t loss_live_ = 0;

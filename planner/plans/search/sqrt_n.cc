@@ -13,13 +13,15 @@ Choice Whole(const Profile& profile) {
   return CoverWithin(profile, std::vector<int64_t>(profile.candidates.size(), 0), 0);
 }
 
+// Candidates that no other one lies within. They stand by first node, longest first.
 size_t SmallestParts(const Profile& profile) {
+  const std::vector<Candidate>& all = profile.candidates;
   size_t parts = 0;
-  for (const Candidate& a : profile.candidates) {
-    const bool smallest = std::none_of(profile.candidates.begin(), profile.candidates.end(), [&](const Candidate& b) {
-      return &a != &b && b.first >= a.first && b.last <= a.last;
-    });
-    parts += smallest;
+  int32_t least_last = std::numeric_limits<int32_t>::max();  // of those behind
+  for (size_t i = all.size(); i-- > 0;) {
+    const bool has_twin = i > 0 && all[i - 1].first == all[i].first && all[i - 1].last == all[i].last;
+    parts += least_last > all[i].last && !has_twin;
+    least_last = std::min(least_last, all[i].last);
   }
   return parts;
 }

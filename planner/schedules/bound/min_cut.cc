@@ -43,7 +43,9 @@ void MinCut::LoadCapacities() {
   label_.assign(node_count_, 0);
   current_.assign(node_count_, 0);
   active_.resize(node_count_);
-  with_label_.assign(node_count_ + 1, 0);
+  first_with_.assign(node_count_ + 1, -1);
+  after_.assign(node_count_, -1);
+  before_.assign(node_count_, -1);
 }
 
 MinCut::Wide MinCut::Solve() {
@@ -74,14 +76,15 @@ void MinCut::Relabel() {
   total_work_ += work_ + static_cast<int64_t>(halves_.size()) + node_count_;
   work_ = 0;
   std::fill(label_.begin(), label_.end(), node_count_);
-  std::fill(with_label_.begin(), with_label_.end(), 0);
+  std::fill(first_with_.begin(), first_with_.end(), -1);
+  top_ = 0;
   for (auto& bucket : active_) bucket.clear();
   highest_ = -1;
   label_[kSink] = 0;
   queue_.assign(1, kSink);
   for (size_t i = 0; i < queue_.size(); ++i) {
     const int node = queue_[i];
-    ++with_label_[label_[node]];
+    Enlist(node);
     current_[node] = first_[node];
     if (node != kSink && excess_[node] > 0) Activate(node);
     for (int h = first_[node]; h < first_[node + 1]; ++h) {
@@ -123,21 +126,35 @@ void MinCut::Discharge(int node) {
     work_ += first_[node + 1] - first_[node] + 12;
     const int old = label_[node];
     current_[node] = first_[node];
-    --with_label_[old];
+    Strike(node);
     label_[node] = label;
-    if (label < node_count_) ++with_label_[label];
-    if (with_label_[old] == 0) CloseGap(old);
+    if (label < node_count_) Enlist(node);
+    if (first_with_[old] < 0) CloseGap(old);
   }
 }
 
 // No node has this label: nothing above it reaches the sink.
 void MinCut::CloseGap(int gap) {
   work_ += node_count_ / 8;
-  for (int& label : label_) {
-    if (label <= gap || label >= node_count_) continue;
-    --with_label_[label];
-    label = node_count_;
+  for (int label = gap + 1; label <= top_; ++label) {
+    for (int node = first_with_[label]; node >= 0; node = after_[node]) label_[node] = node_count_;
+    first_with_[label] = -1;
   }
+  top_ = gap;
+}
+
+void MinCut::Enlist(int node) {
+  int& first = first_with_[label_[node]];
+  before_[node] = -1;
+  after_[node] = first;
+  if (first >= 0) before_[first] = node;
+  first = node;
+  top_ = std::max(top_, label_[node]);
+}
+
+void MinCut::Strike(int node) {
+  if (after_[node] >= 0) before_[after_[node]] = before_[node];
+  (before_[node] >= 0 ? after_[before_[node]] : first_with_[label_[node]]) = after_[node];
 }
 
 }  // namespace onnx_mem

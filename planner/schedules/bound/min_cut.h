@@ -44,6 +44,9 @@ class MinCut {
   void Activate(int node);
   void Discharge(int node);
   void CloseGap(int label);
+  // Puts a node into the list of its label, or takes it out.
+  void Enlist(int node);
+  void Strike(int node);
 
   struct Half {
     int to = 0;
@@ -64,7 +67,10 @@ class MinCut {
   std::vector<int> current_;
   std::vector<int> queue_;
   std::vector<std::vector<int>> active_;  // by label
-  std::vector<int> with_label_;           // how many nodes have the label
+  // Nodes that have a label, each list from its first one on; -1 ends it.
+  std::vector<int> first_with_;           // by label
+  std::vector<int> after_, before_;       // by node
+  int top_ = 0;                           // no node in a list has a higher label
   int highest_ = 0;
   int64_t work_ = 0;        // since the last global relabelling
   int64_t total_work_ = 0;

@@ -28,7 +28,7 @@ class Execution {
     for (size_t t = 0; t < problem.anchors.size(); ++t) anchor_of_[problem.anchors[t].id] = static_cast<int>(t);
   }
 
-  OpSequence Run() {
+  OpSequence Run(const std::function<bool()>& stop) {
     const OpSequence once = RunOnce(problem_);
     for (size_t i = 0; i < once.size(); ++i) {
       for (int need : NeedsOf(once[i])) {
@@ -36,6 +36,7 @@ class Execution {
       }
     }
     for (now_ = 0; now_ < static_cast<int>(once.size()); ++now_) {
+      if (stop()) return {};
       const StepOpId id = once[now_];
       const auto anchor = anchor_of_.find(id);
       if (anchor == anchor_of_.end()) {
@@ -153,15 +154,16 @@ class Execution {
 
 }  // namespace
 
-OpSequence FollowCut(const StageProblem& problem, int64_t budget_bytes, const CutValue& cut) {
-  return Execution(problem, budget_bytes, cut).Run();
+OpSequence FollowCut(const StageProblem& problem, int64_t budget_bytes, const CutValue& cut,
+                     const std::function<bool()>& stop) {
+  return Execution(problem, budget_bytes, cut).Run(stop);
 }
 
 namespace {
 
 // From keeping everything: what the cut makes again is given up at the cut. Results that others are made from are given
 // up last, so that one run serves all.
-void GiveUpDropped(const StageProblem& problem, const SolvedCut& cut, PlanRepair& repair) {
+void GiveUpDropped(const StageProblem& problem, const SolvedCut& cut, const SolveLimits& limits, PlanRepair& repair) {
   RunTimeline& timeline = repair.timeline();
   const TimeKey key = timeline.KeyOfAnchor(cut.anchor);
   std::vector<std::pair<int, int>> items;  // by where they are made first
@@ -174,6 +176,7 @@ void GiveUpDropped(const StageProblem& problem, const SolvedCut& cut, PlanRepair
   }
   std::sort(items.begin(), items.end());
   for (const auto& [slot, item] : items) {
+    if (limits.TimeIsUp()) return;
     const PlanEditor::Drop drop = repair.editor().FindDrop(item, key, PlanEditor::kNever);
     if (drop.cost >= PlanEditor::kNever) continue;
     if (repair.editor().Apply(drop)) {
@@ -186,7 +189,7 @@ void GiveUpDropped(const StageProblem& problem, const SolvedCut& cut, PlanRepair
 
 void Mend(const Schedule& start, const SolvedCut* given_up, const PlanningTask& task, Incumbent& incumbent) {
   PlanRepair repair(task, start);
-  if (given_up != nullptr) GiveUpDropped(task.problem, *given_up, repair);
+  if (given_up != nullptr) GiveUpDropped(task.problem, *given_up, task.limits, repair);
   int rounds = 40;
   if (!repair.Descend(rounds)) return;
   repair.Tidy();
@@ -213,7 +216,8 @@ void PlanCut(const PlanningTask& task, Incumbent& incumbent) {
     if (incumbent.done() || limits.TimeIsUp()) return;
     if (once) Mend(*once, cuts[i], part, incumbent);
     if (incumbent.done() || limits.TimeIsUp()) return;
-    const OpSequence runs = FollowCut(task.problem, task.budget_bytes, cuts[i]->value);
+    const auto stop = [&] { return limits.TimeIsUp(); };
+    const OpSequence runs = FollowCut(task.problem, task.budget_bytes, cuts[i]->value, stop);
     const std::optional<Schedule> lazy = ScheduleOf(task.graph, runs);
     if (!runs.empty() && lazy) Mend(*lazy, nullptr, part, incumbent);
   }

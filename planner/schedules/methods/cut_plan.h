@@ -8,6 +8,7 @@
 #define ONNX_MEM_PLANNER_SCHEDULES_METHODS_CUT_PLAN_H_
 
 #include <cstdint>
+#include <functional>
 
 #include "planner/schedules/bound/cut_value.h"
 #include "planner/schedules/problem/op_sequence.h"
@@ -15,8 +16,10 @@
 
 namespace onnx_mem {
 
-// Where not everything fits even so, the runs exceed the budget. Empty where the same runs come again and again.
-OpSequence FollowCut(const StageProblem& problem, int64_t budget_bytes, const CutValue& cut);
+// Where not everything fits even so, the runs exceed the budget. Empty where the same runs come again and again,
+// and where `stop` has said so before the end.
+OpSequence FollowCut(const StageProblem& problem, int64_t budget_bytes, const CutValue& cut,
+                     const std::function<bool()>& stop);
 
 }  // namespace onnx_mem
 
