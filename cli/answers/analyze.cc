@@ -16,6 +16,7 @@
 #include "cli/answers/clock.h"
 #include "cli/answers/local_card.h"
 #include "cli/answers/unmatched.h"
+#include "cli/report/analyze/answer.h"
 #include "cli/report/analyze/present.h"
 #include "cli/report/analyze/report.h"
 #include "cli/report/parts/formats.h"
@@ -148,13 +149,14 @@ std::optional<Diagnostic> ArenaNote(const ModelFile& file, Workload workload, co
 
 // What would save most of the run that answers. Advice is no reason to fail: nothing is said where it cannot be had.
 Table SavingsOf(const ModelFile& file, Workload workload, const Options& options, const Gpu* card,
-                const std::shared_ptr<const TrainingParts>& known) {
+                const std::shared_ptr<const TrainingParts>& known, Advice advice) {
   constexpr int64_t kPlanIterations = 12;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   workload.bindings = WithBatchOption(file, workload.bindings);
   if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
   Meter meter = known != nullptr ? Meter(file, *known) : Meter(file);
-  const auto savings = RankSavings(meter, workload, {card, kPlanIterations});
+  const auto savings =
+      RankSavings(meter, workload, {card, kPlanIterations, advice == Advice::kFirstScreen ? kShownWays : 0});
   return savings.ok() ? SavingsTable(*savings) : Table{};
 }
 
@@ -218,9 +220,11 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   if (advise) {
     answer.savings = [file, workload, options, card = FindGpu(local ? local->gpu.name : options.gpu),
                       known = std::shared_ptr<const TrainingParts>(sweep.first->parts),
-                      told = std::make_shared<std::optional<Table>>()] {
-      if (!*told) *told = SavingsOf(*file, workload, options, card.ok() ? &*card : nullptr, known);
-      return **told;
+                      told = std::make_shared<std::optional<Table>>()](Advice advice) {
+      if (*told) return **told;
+      Table savings = SavingsOf(*file, workload, options, card.ok() ? &*card : nullptr, known, advice);
+      if (advice == Advice::kWhole) *told = savings;
+      return savings;
     };
   }
   if (!options.exports.empty()) {
@@ -230,7 +234,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
     const bool advised = std::any_of(options.exports.begin(), options.exports.end(), [](const Export& written) {
       return FormatNamed(written.format)->advises;
     });
-    if (advised && answer.savings) std::get<AnalyzePart>(report.part).savings = answer.savings();
+    if (advised && answer.savings) std::get<AnalyzePart>(report.part).savings = answer.savings(Advice::kWhole);
     if (workload.addresses) std::get<AnalyzePart>(report.part).analysis = sweep.first;
     RETURN_IF_ERROR(WriteExports(report, options));
   }
