@@ -1,12 +1,14 @@
 // operator new and delete of the program. An analysis makes millions of small objects (names, lists of ids) and soon
-// lets go of them: a third of its time went into a general heap. Here a block of up to 1 KiB comes from a list of
+// lets go of them: a third of its time went into a general heap. Here a block of up to 1 KiB comes from a span of
 // blocks of its size, and goes back to it.
 //
 //   address space, reserved once     | span: 48-byte blocks | span: 16 | span: 48 | ...
 //   class of each span                 2                      0          2
 //
-// The class of a block is that of its span, so no block has a header, and no size need be known to free one. Larger
-// blocks, and all where the space cannot be reserved (ulimit -v), are malloc's. Memory is never given back.
+// What is known of a block is that of its span, so no block has a header, and no size need be known to free one. Blocks
+// of one span are handed out one after the other: what is made together lies together. A span whose last block has
+// come back serves any class. Larger blocks, and all where the space cannot be reserved (ulimit -v), are malloc's.
+// Memory is never given back.
 #if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #include <sys/mman.h>
 
@@ -36,14 +38,32 @@ struct Free {
   Free* next;
 };
 
-struct Class {
-  Free* free = nullptr;
-  std::byte* unused = nullptr;  // the rest of the newest span
-  std::byte* end = nullptr;
+struct Span {
+  Free* free = nullptr;          // blocks that came back
+  Span* next = nullptr;          // in the list that it is in
+  Span* previous = nullptr;
+  uint32_t owner = 0;            // the thread that hands out its blocks
+  uint32_t unused = 0;           // where the blocks begin that nobody has had
+  uint16_t live = 0;
+  uint8_t size_class = 0;
+  bool listed = false;           // in its class's list
 };
 
+// The spans of one class that have a block left. The first is that in use.
+struct Class {
+  Span* spans = nullptr;
+  Free* strangers = nullptr;  // blocks of other threads' spans that were freed here
+};
+
+struct Thread {
+  std::array<Class, kNumClasses> classes;
+  Span* empty = nullptr;  // spans that serve no class now
+  uint32_t id = 0;        // 0: it has no spans
+};
+
+// The space, and behind it what is known of each span.
 std::byte* Reserve() {
-  void* space = mmap(nullptr, kSpaceBytes + kHugeBytes, PROT_READ | PROT_WRITE,
+  void* space = mmap(nullptr, kSpaceBytes + kNumSpans * sizeof(Span) + kHugeBytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) return nullptr;
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(space) + kHugeBytes - 1) / kHugeBytes * kHugeBytes;
@@ -62,11 +82,15 @@ void Fetch([[maybe_unused]] std::byte* space, [[maybe_unused]] size_t offset) {
 // Of the reserved space; until there is one, where no block lies.
 std::atomic<uintptr_t> space_begin{UINTPTR_MAX - kSpaceBytes + 1};
 std::atomic<size_t> next_span{0};
-std::array<uint8_t, kNumSpans> class_of_span;
-thread_local std::array<Class, kNumClasses> classes;
+std::atomic<uint32_t> last_thread{0};
+constinit thread_local Thread this_thread;
+
+std::byte* Space() { return reinterpret_cast<std::byte*>(space_begin.load(std::memory_order_relaxed)); }
+Span* Spans() { return reinterpret_cast<Span*>(Space() + kSpaceBytes); }
+std::byte* BytesOf(const Span& span) { return Space() + static_cast<size_t>(&span - Spans()) * kSpanBytes; }
 
 // nullptr: there is no space.
-std::byte* TakeSpan(size_t size_class) {
+Span* NewSpan() {
   static std::byte* const space = [] {
     std::byte* reserved = Reserve();
     if (reserved != nullptr) space_begin.store(reinterpret_cast<uintptr_t>(reserved), std::memory_order_relaxed);
@@ -75,10 +99,8 @@ std::byte* TakeSpan(size_t size_class) {
   if (space == nullptr) return nullptr;
   const size_t span = next_span.fetch_add(1, std::memory_order_relaxed);
   if (span >= kNumSpans) return nullptr;
-  std::byte* begin = space + span * kSpanBytes;
   Fetch(space, span * kSpanBytes);
-  class_of_span[span] = static_cast<uint8_t>(size_class);
-  return begin;
+  return new (Spans() + span) Span;
 }
 
 void* FromHeap(size_t bytes) {
@@ -90,13 +112,70 @@ void* FromHeap(size_t bytes) {
   }
 }
 
-void* FromNewSpan(Class& own, size_t size_class) {
-  const size_t bytes = (size_class + 1) * kGrainBytes;
-  std::byte* span = TakeSpan(size_class);
-  if (span == nullptr) return FromHeap(bytes);
-  own.unused = span + bytes;
-  own.end = span + kSpanBytes / bytes * bytes;
-  return span;
+size_t BlockBytes(size_t size_class) { return (size_class + 1) * kGrainBytes; }
+
+void Enlist(Span& span, Class& own) {
+  span.listed = true;
+  span.previous = nullptr;
+  span.next = own.spans;
+  if (own.spans != nullptr) own.spans->previous = &span;
+  own.spans = &span;
+}
+
+void Delist(Span& span, Class& own) {
+  span.listed = false;
+  (span.previous != nullptr ? span.previous->next : own.spans) = span.next;
+  if (span.next != nullptr) span.next->previous = span.previous;
+}
+
+// A block of `span`, nullptr: it has none left.
+void* TakeBlock(Span& span, size_t size_class) {
+  if (Free* block = span.free) {
+    span.free = block->next;
+    ++span.live;
+    return block;
+  }
+  const size_t bytes = BlockBytes(size_class);
+  if (span.unused + bytes > kSpanBytes) return nullptr;
+  std::byte* block = BytesOf(span) + span.unused;
+  span.unused += static_cast<uint32_t>(bytes);
+  ++span.live;
+  return block;
+}
+
+void* TakeFromOtherSpan(Class& own, size_t size_class) {
+  while (Span* full = own.spans) {
+    if (void* block = TakeBlock(*full, size_class)) return block;
+    Delist(*full, own);
+  }
+  if (Free* block = own.strangers) {
+    own.strangers = block->next;
+    return block;
+  }
+  Span* span = this_thread.empty;
+  if (span != nullptr) {
+    this_thread.empty = span->next;
+  } else {
+    span = NewSpan();
+    if (span == nullptr) return FromHeap(BlockBytes(size_class));
+    if (this_thread.id == 0) this_thread.id = last_thread.fetch_add(1, std::memory_order_relaxed) + 1;
+    span->owner = this_thread.id;
+  }
+  span->free = nullptr;
+  span->unused = 0;
+  span->size_class = static_cast<uint8_t>(size_class);
+  Enlist(*span, own);
+  return TakeBlock(*span, size_class);
+}
+
+// A block of `span`, which was full or is empty now.
+void FreeOfOtherSpan(Span& span) {
+  Class& own = this_thread.classes[span.size_class];
+  if (!span.listed) Enlist(span, own);
+  if (span.live > 0 || &span == own.spans) return;
+  Delist(span, own);
+  span.next = this_thread.empty;
+  this_thread.empty = &span;
 }
 
 }  // namespace
@@ -104,22 +183,28 @@ void* FromNewSpan(Class& own, size_t size_class) {
 void* operator new(size_t bytes) {
   if (bytes > kLargestBytes) return FromHeap(bytes);
   const size_t size_class = bytes == 0 ? 0 : (bytes - 1) / kGrainBytes;
-  Class& own = classes[size_class];
-  if (Free* block = own.free) {
-    own.free = block->next;
+  Class& own = this_thread.classes[size_class];
+  Span* span = own.spans;
+  if (span != nullptr && span->free != nullptr) {
+    Free* block = span->free;
+    span->free = block->next;
+    ++span->live;
     return block;
   }
-  if (own.unused == own.end) return FromNewSpan(own, size_class);
-  std::byte* block = own.unused;
-  own.unused += (size_class + 1) * kGrainBytes;
-  return block;
+  return TakeFromOtherSpan(own, size_class);
 }
 
 void operator delete(void* block) noexcept {
   const uintptr_t offset = reinterpret_cast<uintptr_t>(block) - space_begin.load(std::memory_order_relaxed);
   if (offset >= kSpaceBytes) return std::free(block);
-  Class& own = classes[class_of_span[offset / kSpanBytes]];
-  own.free = new (block) Free{own.free};
+  Span& span = Spans()[offset / kSpanBytes];
+  if (span.owner != this_thread.id) {
+    Class& own = this_thread.classes[span.size_class];
+    own.strangers = new (block) Free{own.strangers};
+    return;
+  }
+  span.free = new (block) Free{span.free};
+  if (--span.live == 0 || !span.listed) FreeOfOtherSpan(span);
 }
 
 void operator delete(void* block, size_t) noexcept { operator delete(block); }

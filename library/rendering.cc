@@ -16,14 +16,14 @@ namespace onnx_mem::api {
 
 struct Report::Content {
   onnx_mem::Report report;  // without savings
-  std::function<Table()> savings;
+  std::function<Table(Advice)> savings;
   std::function<absl::StatusOr<EmittedCode>(std::string_view form)> emit;
 
   onnx_mem::Report Whole() const {
     onnx_mem::Report whole = report;
     if (!savings) return whole;
     const std::lock_guard lock(mutex);
-    if (!saved) saved = savings();
+    if (!saved) saved = savings(Advice::kWhole);
     std::get<AnalyzePart>(whole.part).savings = *saved;
     return whole;
   }

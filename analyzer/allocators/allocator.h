@@ -44,8 +44,9 @@ class Allocator {
  public:
   virtual ~Allocator() = default;
 
-  // `id` must not be in use. 0 bytes take no memory. False when the device has no more to give: nothing is allocated
-  // then, though what was cached may have been given back on the way.
+  // `id` must not be in use, and is best small: tables are as long as the largest. 0 bytes take no memory. False when
+  // the device has no more to give: nothing is allocated then, though what was cached may have been given back on the
+  // way.
   virtual bool Alloc(int64_t id, int64_t bytes) = 0;
   // The same for memory that is never given back (weights): an arena takes it straight from the device.
   virtual bool Reserve(int64_t id, int64_t bytes) { return Alloc(id, bytes); }

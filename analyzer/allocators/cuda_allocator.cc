@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 #include "analyzer/allocators/rounding.h"
 
@@ -32,9 +33,12 @@ bool CudaAllocator::DeviceHas(int64_t bytes) const {
 }
 
 bool CudaAllocator::Alloc(int64_t id, int64_t bytes) {
-  assert(!allocations_.contains(id));
+  assert(id >= 0);
+  const auto index = static_cast<size_t>(id);
+  if (index >= allocations_.size()) allocations_.resize(index + 1);
+  assert(!allocations_[index].there);
   if (bytes == 0) {
-    allocations_[id] = {};
+    allocations_[index] = {.there = true, .small = false, .block = {}};
     return true;
   }
   if (bytes > kLargestRequestBytes) return false;
@@ -44,7 +48,7 @@ bool CudaAllocator::Alloc(int64_t id, int64_t bytes) {
   if (!block.valid()) return false;
   const int64_t block_bytes = pool.heap[block].bytes;
   pool.heap.Use(block, ShouldSplit(pool, block_bytes, rounded) ? rounded : block_bytes);
-  allocations_[id] = {pool.small, block};
+  allocations_[index] = {.there = true, .small = pool.small, .block = block};
   return true;
 }
 
@@ -94,10 +98,8 @@ bool CudaAllocator::ReleaseOversize(Pool& pool, int64_t bytes) {
 }
 
 void CudaAllocator::Free(int64_t id) {
-  const auto entry = allocations_.find(id);
-  assert(entry != allocations_.end());
-  const Allocation allocation = entry->second;
-  allocations_.erase(entry);
+  assert(allocations_[static_cast<size_t>(id)].there);
+  const Allocation allocation = std::exchange(allocations_[static_cast<size_t>(id)], {});
   if (!allocation.block.valid()) return;
   Pool& pool = allocation.small ? small_pool_ : large_pool_;
   pool.heap.SetState(allocation.block, BlockState::kFree);
@@ -119,10 +121,11 @@ AllocatorState CudaAllocator::State() const {
 }
 
 std::optional<BlockPlace> CudaAllocator::PlaceOf(int64_t id) const {
-  const auto entry = allocations_.find(id);
-  if (entry == allocations_.end() || !entry->second.block.valid()) return std::nullopt;
-  const BlockHeap& heap = entry->second.small ? small_pool_.heap : large_pool_.heap;
-  return heap.Place(entry->second.block, /*pool=*/entry->second.small ? 1 : 0);
+  const auto index = static_cast<size_t>(id);
+  if (index >= allocations_.size() || !allocations_[index].block.valid()) return std::nullopt;
+  const Allocation& allocation = allocations_[index];
+  const BlockHeap& heap = allocation.small ? small_pool_.heap : large_pool_.heap;
+  return heap.Place(allocation.block, /*pool=*/allocation.small ? 1 : 0);
 }
 
 }  // namespace onnx_mem

@@ -16,8 +16,8 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/allocators/block_heap.h"
 
@@ -63,6 +63,7 @@ class CudaAllocator : public Allocator {
 
  private:
   struct Allocation {
+    bool there = false;
     bool small = false;
     BlockId block;  // invalid: of 0 bytes
   };
@@ -76,7 +77,7 @@ class CudaAllocator : public Allocator {
   std::optional<int64_t> capacity_bytes_;
   Pool small_pool_ = {.small = true, .heap = {}};
   Pool large_pool_ = {.small = false, .heap = {}};
-  absl::flat_hash_map<int64_t, Allocation> allocations_;
+  std::vector<Allocation> allocations_;  // by id
   int64_t device_allocations_ = 0;
   int64_t retries_ = 0;
 };

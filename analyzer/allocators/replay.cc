@@ -196,7 +196,7 @@ class Replayer {
       if (allocation == kNone) missing.push_back(id);
     }
     for (const Kept& one : before.Rest()) {
-      allocator_->Free(one.allocation);
+      FreeAllocation(one.allocation);
       live_bytes_ -= one.key.bytes;
     }
     for (BufferId id : missing) {
@@ -221,7 +221,7 @@ class Replayer {
 
   bool Alloc(const ReplayScript& script, BufferId id, bool fixed) {
     const ReplayedLife& life = script[id];
-    const int64_t allocation = next_allocation_++;
+    const int64_t allocation = NewAllocation();
     const bool weights = life.category == Category::kParameters || life.category == Category::kBuffers;
     const bool done =
         fixed && weights ? allocator_->Reserve(allocation, life.bytes) : allocator_->Alloc(allocation, life.bytes);
@@ -236,8 +236,21 @@ class Replayer {
     return true;
   }
 
+  // A number that no allocation has now, the one last given up first: what is kept of it is still at hand.
+  int64_t NewAllocation() {
+    if (unused_.empty()) return next_allocation_++;
+    const int64_t allocation = unused_.back();
+    unused_.pop_back();
+    return allocation;
+  }
+
+  void FreeAllocation(int64_t allocation) {
+    allocator_->Free(allocation);
+    unused_.push_back(allocation);
+  }
+
   void Free(const ReplayScript& script, BufferId id) {
-    allocator_->Free(std::exchange(ids_[static_cast<size_t>(id.value())], kNone));
+    FreeAllocation(std::exchange(ids_[static_cast<size_t>(id.value())], kNone));
     live_bytes_ -= script[id].bytes;
   }
 
@@ -272,6 +285,7 @@ class Replayer {
   bool kept_for_good_ = false;  // the next run of the same program begins with all of it
   bool settled_ = false;
   int64_t next_allocation_ = 0;
+  std::vector<int64_t> unused_;  // numbers below it that no allocation has
   int64_t live_bytes_ = 0;
 };
 

@@ -143,6 +143,9 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, std::
     analysis.parts = std::make_shared<TrainingParts>();
     analysis.parts->lowered = std::make_shared<const Lowered>(std::move(lowered));
     analysis.parts->enacted = std::make_shared<const Enacted>(std::move(enacted));
+    analysis.parts->optimizer = workload.optimizer;
+    analysis.parts->allocator = workload.allocator;
+    analysis.parts->figures = figures;
   }
   analysis.training = std::move(figures);
   return absl::OkStatus();

@@ -79,6 +79,9 @@ struct RunFigures : PeakFigures {
 struct TrainingParts {
   Bindings bindings;
   Run run;
+  Optimizer optimizer;
+  std::string allocator;
+  PeakFigures figures;
   std::shared_ptr<const ImportedModel> model;
   std::shared_ptr<const Lowered> lowered;
   std::shared_ptr<const Enacted> enacted;

@@ -292,6 +292,9 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
   Enacted result;
   result.loss = setting.loss;
   Machine m(run);
+  // As many as products of matrices take, which have most: what is not used is never backed with memory.
+  const size_t steps = graph.nodes.size() * (run.training ? 6 : 2);
+  m.recorder().Reserve(steps, steps + graph.tensors.size());
   Executor executor(m, setting.lowered, run.hold);
   AllocateStatics(executor, setting);
   std::vector<std::shared_ptr<eager::Storage>> extra;

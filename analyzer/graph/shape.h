@@ -14,7 +14,7 @@ namespace onnx_mem {
 inline constexpr int64_t kUnknownDim = -1;
 
 // Dims of a tensor, outermost first. kUnknownDim marks a size that the file does not determine.
-using Dims = absl::InlinedVector<int64_t, 6>;
+using Dims = absl::InlinedVector<int64_t, 4>;  // hardly any tensor has more, and graphs hold millions
 
 struct Shape {
   bool has_rank = false;  // false: not even the rank is known

@@ -16,6 +16,7 @@
 #include "cli/answers/clock.h"
 #include "cli/answers/local_card.h"
 #include "cli/answers/unmatched.h"
+#include "cli/report/analyze/answer.h"
 #include "cli/report/analyze/present.h"
 #include "cli/report/analyze/report.h"
 #include "cli/report/parts/formats.h"
@@ -62,14 +63,18 @@ struct Sweep {
   std::shared_ptr<Analysis> first;
 };
 
-absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, const Options& options,
-                                     const Clock* clock) {
+// With `asked_no_more` the last import lets go of the file: what was read of a large one is an eighth of all that its
+// analysis holds.
+absl::StatusOr<Sweep> AnalyzeBatches(std::shared_ptr<const ModelFile>& file, bool asked_no_more, Workload workload,
+                                     const Options& options, const Clock* clock) {
   std::vector<std::optional<int64_t>> batches(options.batches.begin(), options.batches.end());
   if (batches.empty()) batches.push_back(std::nullopt);
   Sweep sweep;
   for (const std::optional<int64_t>& batch : batches) {
     workload.bindings.batch = batch;
-    ASSIGN_OR_RETURN(Analysis analysis, Analyze(file, workload));
+    ASSIGN_OR_RETURN(ImportedModel model, file->Import(workload.bindings));
+    if (asked_no_more && &batch == &batches.back()) file.reset();
+    ASSIGN_OR_RETURN(Analysis analysis, AnalyzeImported(std::move(model), workload));
     RunSummary run = Summarize(analysis, clock);
     if (options.plan) run.recompute_flops = analysis.recompute_flops;
     sweep.runs.push_back(std::move(run));
@@ -80,7 +85,7 @@ absl::StatusOr<Sweep> AnalyzeBatches(const ModelFile& file, Workload workload, c
   workload.training_bounds = false;  // the law is about peaks alone
   for (int64_t batch : BatchesBeyond(**std::max_element(batches.begin(), batches.end()))) {
     workload.bindings.batch = batch;
-    const absl::StatusOr<Analysis> analysis = Analyze(file, workload);
+    const absl::StatusOr<Analysis> analysis = Analyze(*file, workload);
     if (!analysis.ok()) {  // nobody asked for this batch
       sweep.beyond.clear();
       break;
@@ -148,13 +153,14 @@ std::optional<Diagnostic> ArenaNote(const ModelFile& file, Workload workload, co
 
 // What would save most of the run that answers. Advice is no reason to fail: nothing is said where it cannot be had.
 Table SavingsOf(const ModelFile& file, Workload workload, const Options& options, const Gpu* card,
-                const std::shared_ptr<const TrainingParts>& known) {
+                const std::shared_ptr<const TrainingParts>& known, Advice advice) {
   constexpr int64_t kPlanIterations = 12;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   workload.bindings = WithBatchOption(file, workload.bindings);
   if (workload.mode == Mode::kBoth) workload.mode = Mode::kTraining;
   Meter meter = known != nullptr ? Meter(file, *known) : Meter(file);
-  const auto savings = RankSavings(meter, workload, {card, kPlanIterations});
+  const auto savings =
+      RankSavings(meter, workload, {card, kPlanIterations, advice == Advice::kFirstScreen ? kShownWays : 0});
   return savings.ok() ? SavingsTable(*savings) : Table{};
 }
 
@@ -166,7 +172,7 @@ absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options) {
 }
 
 absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& open) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(asked, open, 0));
+  ASSIGN_OR_RETURN(std::shared_ptr<const ModelFile> file, ModelOf(asked, open, 0));
   const Options options = WithRuntimeOfFile(asked, *file);
   Workload workload = options.workload;
   const bool bytes_alone = WantsBytesAlone(options);
@@ -182,7 +188,9 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
     ASSIGN_OR_RETURN(clock, ClockOf(options, local ? &local->gpu : nullptr));
     RETURN_IF_ERROR(CheckHostLink(clock, false, options.plan));
   }
-  ASSIGN_OR_RETURN(Sweep sweep, AnalyzeBatches(*file, workload, options, bytes_alone ? nullptr : &clock));
+  const bool asked_no_more = bytes_alone && !RunsSessions(workload.allocator);  // sessions: ArenaNote
+  ASSIGN_OR_RETURN(Sweep sweep,
+                   AnalyzeBatches(file, asked_no_more, workload, options, bytes_alone ? nullptr : &clock));
 
   RETURN_IF_ERROR(CheckNames(options.workload.run, sweep.first->graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, *sweep.first));
@@ -218,9 +226,11 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   if (advise) {
     answer.savings = [file, workload, options, card = FindGpu(local ? local->gpu.name : options.gpu),
                       known = std::shared_ptr<const TrainingParts>(sweep.first->parts),
-                      told = std::make_shared<std::optional<Table>>()] {
-      if (!*told) *told = SavingsOf(*file, workload, options, card.ok() ? &*card : nullptr, known);
-      return **told;
+                      told = std::make_shared<std::optional<Table>>()](Advice advice) {
+      if (*told) return **told;
+      Table savings = SavingsOf(*file, workload, options, card.ok() ? &*card : nullptr, known, advice);
+      if (advice == Advice::kWhole) *told = savings;
+      return savings;
     };
   }
   if (!options.exports.empty()) {
@@ -230,7 +240,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
     const bool advised = std::any_of(options.exports.begin(), options.exports.end(), [](const Export& written) {
       return FormatNamed(written.format)->advises;
     });
-    if (advised && answer.savings) std::get<AnalyzePart>(report.part).savings = answer.savings();
+    if (advised && answer.savings) std::get<AnalyzePart>(report.part).savings = answer.savings(Advice::kWhole);
     if (workload.addresses) std::get<AnalyzePart>(report.part).analysis = sweep.first;
     RETURN_IF_ERROR(WriteExports(report, options));
   }

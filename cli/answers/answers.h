@@ -29,12 +29,15 @@ absl::StatusOr<std::shared_ptr<const ModelFile>> ModelOf(const Options& options,
 // A model by its path; "-": what standard input holds.
 absl::StatusOr<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path);
 
+// How much of the advice is to be shown: all, or what the first screen has room for, in half the time.
+enum class Advice { kWhole, kFirstScreen };
+
 struct Answered {
   Report report = {};
   std::vector<Diagnostic> warnings = {};
   bool yes = true;  // within every limit that was asked about
   // analyze: what would save most, for AnalyzePart::savings. It takes longer than all the rest; empty: not to be told.
-  std::function<Table()> savings = nullptr;
+  std::function<Table(Advice)> savings = nullptr;
   std::vector<FitWay> ways = {};  // fit: those of the table "ways"
   // plan: the plan that was given, else the chosen one, as "pytorch" or "json"; empty without a chosen plan.
   std::function<absl::StatusOr<EmittedCode>(std::string_view form)> emit = nullptr;

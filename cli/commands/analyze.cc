@@ -21,7 +21,11 @@ absl::StatusOr<Answer> RunAnalyze(const Options& given) {
     return AnswerOf(saved, options);
   }
   ASSIGN_OR_RETURN(Answered answered, AnswerAnalyze(options));
-  if (answered.savings) std::get<AnalyzePart>(answered.report.part).savings = answered.savings();
+  if (answered.savings) {
+    const bool first_screen = options.format == "table" && !options.verbose && !options.top;
+    std::get<AnalyzePart>(answered.report.part).savings =
+        answered.savings(first_screen ? Advice::kFirstScreen : Advice::kWhole);
+  }
   return AnswerOf(answered, options);
 }
 

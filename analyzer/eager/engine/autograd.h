@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -51,7 +51,7 @@ struct AutogradNode {
   std::vector<TensorMeta> outputs;  // of the forward outputs, what incoming gradients must look like
   Formula formula;
   TensorRef parameter;             // of an accumulation node
-  std::optional<TensorMeta> view;  // of a CopySlices node: what its operator wrote over (copy_slices.h)
+  std::unique_ptr<TensorMeta> view;  // of a CopySlices node: what its operator wrote over (copy_slices.h)
 
   // Accumulation nodes come before everything else, others last made first.
   int64_t Priority(int32_t index) const {

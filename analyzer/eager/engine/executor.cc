@@ -51,6 +51,7 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
     if (named) release_after_[id] = static_cast<int32_t>(graph_.nodes.size());
     dropped_after_[static_cast<size_t>(release_after_[id])].push_back(id);
   }
+  if (!graph_.nodes.empty()) m_.SetNodes({&*graph_.nodes.begin(), graph_.nodes.size()});
   m_.SetCountsNumbers(!lowered.recorded);
   for (const UserFunction& function : lowered.functions) {
     function_from_[function.span.first] = &function;

@@ -1,6 +1,7 @@
 #include "analyzer/eager/engine/machine.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "analyzer/eager/engine/copy_slices.h"
 
@@ -127,10 +128,16 @@ NodeRef Machine::MakeNode(std::string_view name, const std::vector<TensorRef>& a
   return NodeRef(this, static_cast<int32_t>(nodes_.size()) - 1);
 }
 
+Machine::OriginTexts& Machine::TextsOf(const Node& origin) {
+  const bool of_graph = std::less_equal<>()(nodes_of_graph_.data(), &origin) &&
+                        std::less<>()(&origin, nodes_of_graph_.data() + nodes_of_graph_.size());
+  return of_graph ? texts_of_nodes_[static_cast<size_t>(&origin - nodes_of_graph_.data())] : other_texts_[&origin];
+}
+
 void Machine::SetOrigin(const Node* origin) {
   origin_ = origin;
   if (origin == nullptr) return recorder_.SetNode({}, {});
-  OriginTexts& texts = origin_texts_[origin];
+  OriginTexts& texts = TextsOf(*origin);
   if (texts.node.empty()) texts.node = origin->name;
   if (texts.module.empty()) texts.module = last_module_ == origin->module ? last_module_ : SharedText(origin->module);
   last_module_ = texts.module;

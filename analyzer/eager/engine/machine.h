@@ -17,6 +17,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -105,6 +106,11 @@ class Machine {
   // One edge per argument, in the framework's order of arguments.
   NodeRef MakeNode(std::string_view name, std::initializer_list<TensorRef> arguments);
   NodeRef MakeNode(std::string_view name, const std::vector<TensorRef>& arguments);
+  // Most origins are among these; they must outlive the machine.
+  void SetNodes(std::span<const Node> nodes) {
+    nodes_of_graph_ = nodes;
+    texts_of_nodes_.resize(nodes.size());
+  }
   void SetOrigin(const Node* origin);
   AutogradNode& node(int32_t index) { return nodes_[static_cast<size_t>(index)]; }
   size_t num_nodes() const { return nodes_.size(); }
@@ -186,7 +192,11 @@ class Machine {
     SharedText node;
     SharedText module;
   };
-  absl::flat_hash_map<const Node*, OriginTexts> origin_texts_;  // of a node's steps and buffers, forward and backward
+  OriginTexts& TextsOf(const Node& origin);
+  // Of a node's steps and buffers, forward and backward.
+  std::span<const Node> nodes_of_graph_;
+  std::vector<OriginTexts> texts_of_nodes_;
+  absl::flat_hash_map<const Node*, OriginTexts> other_texts_;
   SharedText last_module_;                                      // nodes of one module follow each other
   bool grad_enabled_ = true;
   bool counts_numbers_ = true;

@@ -28,6 +28,12 @@ class Recorder {
   Phase phase() const { return context_.phase; }
   bool recompute() const { return context_.recompute; }
 
+  // Room for so many steps and buffers: address space alone, until they are there. A vector that grows lies in memory
+  // twice.
+  void Reserve(size_t steps, size_t buffers) {
+    program_.steps.reserve(steps);
+    program_.buffers.reserve(buffers);
+  }
   // The framework dispatches `op`. Buffers allocated until the next step belong to it.
   void BeginStep(std::string_view op, int64_t flops = 0);
   // Traffic of the current step beside what it allocates, which counts as written once.

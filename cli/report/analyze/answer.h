@@ -57,6 +57,7 @@ std::string AssumptionNamed(const Report& report, std::string_view name);
 // Rows of a table of savings: the largest for each price, cheapest price first, then what else saves most; never another
 // task.
 std::vector<size_t> CheapestWays(const Table& savings);
+inline constexpr size_t kShownWays = 3;  // of them, on the first screen
 
 // What the figures of a device are called: a GPU's, or the machine's memory where onnxruntime runs on the CPU.
 struct DeviceWords {

@@ -20,7 +20,6 @@ constexpr size_t kMostLines = 24;  // of a terminal as it opens
 constexpr size_t kShareLabel = 24;
 constexpr size_t kShareSize = 12;
 constexpr size_t kShareBar = 18;
-constexpr size_t kWays = 3;
 constexpr int64_t kWorthANote = 50;  // a note moves at least one byte in so many
 
 // "TRAINING needs  6.53 GiB  (5.74 - 7.03 GiB)  fits RTX 4090 (23.6 GiB), 28 %": what has no room is left out, the
@@ -154,13 +153,13 @@ std::string HeldByText(const AnalyzePart& analyzed, const PartSummary& part, con
 
 std::string WaysToNeedLess(const Table& savings, const Screen& screen) {
   std::vector<size_t> ways = CheapestWays(savings);
-  ways.resize(std::min(ways.size(), kWays));
+  ways.resize(std::min(ways.size(), kShownWays));
   if (ways.empty()) return "";
   const auto text_of = [&](const Row& row, std::string_view key) {
     return CellText(CellAt(savings, row, key), ColumnKind::kText, ByteUnit::kAuto);
   };
   const ByteUnit unit =
-      ColumnUnit(std::get<int64_t>(CellAt(savings, savings.rows.front(), "device_bytes")), screen.units);
+      ColumnUnit(std::get<int64_t>(CellAt(savings, savings.rows[ways.front()], "device_bytes")), screen.units);
   const auto lines_of = [&](bool with_flags, const Screen& onto) {
     TextTable table{{{}, {.shrinks = true}, {.right = true}, {.shrinks = true, .prose = true}, {}}, {}};
     for (size_t way : ways) {

@@ -28,12 +28,25 @@ Run LoweringPart(Run run) {
   return run;
 }
 
+Footprint FootprintOf(const PeakFigures& figures, const Enacted& enacted) {
+  Footprint footprint;
+  footprint.peak_bytes = figures.peak_bytes;
+  footprint.first_step_peak_bytes = figures.first_step_peak_bytes;
+  footprint.allocated_peak_bytes = figures.allocated_peak_bytes;
+  footprint.device_bytes = figures.device_bytes;
+  footprint.step_flops = enacted.forward_flops + enacted.backward_flops;
+  footprint.recompute_flops = enacted.recompute_flops;
+  return footprint;
+}
+
 }  // namespace
 
 Meter::Meter(const ModelFile& file, const TrainingParts& known) : file_(file) {
   imports_.push_back({known.bindings, known.model});
   if (LoweringPart(known.run) == known.run) lowerings_.push_back({known.bindings, known.run, known.lowered});
   enactments_kept_.push_back({known.bindings, known.run, known.enacted});
+  known_ = Known{known.bindings, known.run, known.optimizer, known.allocator,
+                 FootprintOf(known.figures, *known.enacted)};
 }
 
 absl::StatusOr<Meter::Import*> Meter::ImportOf(const Bindings& bindings) {
@@ -77,20 +90,22 @@ absl::StatusOr<const Enacted*> Meter::Enact(const Workload& workload) {
   return enactments_kept_.back().enacted.get();
 }
 
+bool Meter::IsKnown(const Workload& workload) const {
+  if (!known_ || workload.mode == Mode::kInference) return false;
+  Run run = workload.run;
+  run.training = true;
+  return known_->run == run && known_->bindings == workload.bindings && known_->optimizer == workload.optimizer &&
+         known_->allocator == workload.allocator;
+}
+
 absl::StatusOr<Footprint> Meter::Measure(const Workload& workload) {
+  if (IsKnown(workload)) return known_->footprint;
   ASSIGN_OR_RETURN(const Enacted* enacted, Enact(workload));
   ASSIGN_OR_RETURN(const ImportedModel* model, Model(workload.bindings));
   ASSIGN_OR_RETURN(const RunFigures figures, workload.mode == Mode::kInference
                                                  ? InferenceFigures(model->graph, enacted->program, workload)
                                                  : TrainingFigures(*enacted, workload));
-  Footprint footprint;
-  footprint.peak_bytes = figures.peak_bytes;
-  footprint.first_step_peak_bytes = figures.first_step_peak_bytes;
-  footprint.allocated_peak_bytes = figures.allocated_peak_bytes;
-  footprint.device_bytes = figures.device_bytes;
-  footprint.step_flops = enacted->forward_flops + enacted->backward_flops;
-  footprint.recompute_flops = enacted->recompute_flops;
-  return footprint;
+  return FootprintOf(figures, *enacted);
 }
 
 }  // namespace onnx_mem

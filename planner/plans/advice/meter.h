@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/analysis.h"
@@ -61,9 +62,18 @@ class Meter {
     Run run;
     std::shared_ptr<const Enacted> enacted;
   };
+  struct Known {
+    Bindings bindings;
+    Run run;
+    Optimizer optimizer;
+    std::string allocator;
+    Footprint footprint;
+  };
+  bool IsKnown(const Workload& workload) const;
   absl::StatusOr<Import*> ImportOf(const Bindings& bindings);
 
   const ModelFile& file_;
+  std::optional<Known> known_;
   std::deque<Import> imports_;
   std::deque<Lowering> lowerings_;
   std::deque<Enactment> enactments_kept_;

@@ -26,6 +26,14 @@ bool IsFullPrecision(const Situation& s) {
   return !s.workload.run.dtype && !s.workload.run.autocast && HasParametersIn(s.enacted, DType::kFloat32);
 }
 
+std::vector<Proposal> AllInHalf(const Situation& s, std::string cost, Price price) {
+  if (!IsFullPrecision(s)) return {};
+  const DType dtype = HalfTypeOf(s.card);
+  Proposal change{"all in " + FlagOf(dtype), {"--dtype", FlagOf(dtype)}, std::move(cost), price, s.workload};
+  change.workload.run.dtype = dtype;
+  return {change};
+}
+
 }  // namespace
 
 std::vector<Proposal> ProposeAutocast(const Situation& s) {
@@ -39,16 +47,13 @@ std::vector<Proposal> ProposeAutocast(const Situation& s) {
 }
 
 std::vector<Proposal> ProposeHalfPrecision(const Situation& s) {
-  if (!IsFullPrecision(s)) return {};
-  const DType dtype = HalfTypeOf(s.card);
-  const bool training = s.workload.mode == Mode::kTraining;
-  Proposal change{"all in " + FlagOf(dtype),
-                {"--dtype", FlagOf(dtype)},
-                training ? "accuracy; 16-bit states" : "check accuracy",
-                training ? Price::kTraining : Price::kAccuracy,
-                s.workload};
-  change.workload.run.dtype = dtype;
-  return {change};
+  if (s.workload.mode == Mode::kTraining) return {};
+  return AllInHalf(s, "check accuracy", Price::kAccuracy);
+}
+
+std::vector<Proposal> ProposeHalfPrecisionTraining(const Situation& s) {
+  if (s.workload.mode != Mode::kTraining) return {};
+  return AllInHalf(s, "accuracy; 16-bit states", Price::kTraining);
 }
 
 }  // namespace onnx_mem

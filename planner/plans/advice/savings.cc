@@ -1,6 +1,8 @@
 #include "planner/plans/advice/savings.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "analyzer/graph/status_macros.h"
@@ -23,6 +25,12 @@ absl::Status CheckUnderstood(Meter& meter, const Bindings& before, const Binding
   return absl::FailedPreconditionError("the model is understood less well with these sizes");
 }
 
+// Whether a way of this price may be among the best of the `prices` cheapest ones.
+bool IsAsked(Price price, const std::set<Price>& found, size_t prices) {
+  const auto cheaper = std::distance(found.begin(), found.lower_bound(price));
+  return price != Price::kTask && static_cast<size_t>(cheaper) < prices;
+}
+
 }  // namespace
 
 absl::StatusOr<Saving> MeasureChange(Meter& meter, const Workload& workload, const Footprint& now,
@@ -43,14 +51,18 @@ absl::StatusOr<std::vector<Saving>> RankSavings(Meter& meter, const Workload& wo
                                                 const AdviceRequest& request) {
   ASSIGN_OR_RETURN(const Footprint now, meter.Measure(workload));
   std::vector<Saving> savings;
+  std::set<Price> found;
   for (const WayRow& row : WayRows()) {
+    if (request.prices > 0 && !IsAsked(row.price, found, request.prices)) continue;
     ASSIGN_OR_RETURN(Situation situation, SituationOf(meter, workload));
     situation.card = request.card;
     situation.plan_iterations = request.plan_iterations;
     for (Proposal& change : row.propose(situation)) {
       absl::StatusOr<Saving> saving = MeasureChange(meter, workload, now, std::move(change));
       if (!saving.ok()) continue;  // the model cannot do it
-      if (saving->saves_bytes >= now.device_bytes / kWorthwhile) savings.push_back(*std::move(saving));
+      if (saving->saves_bytes < now.device_bytes / kWorthwhile) continue;
+      found.insert(saving->change.price);
+      savings.push_back(*std::move(saving));
     }
   }
   std::stable_sort(savings.begin(), savings.end(),

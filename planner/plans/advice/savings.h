@@ -21,6 +21,9 @@ struct Saving {
 struct AdviceRequest {
   const Gpu* card = nullptr;    // where the run is to be; nullptr: not known
   int64_t plan_iterations = 0;  // enactments that a search for checkpoint plans may take; 0: no search
+  // Who shows only the best way for each of so many prices, cheapest first, need not wait for the rest: once as many
+  // have a way, dearer ones are not measured, and other tasks never. 0: all are.
+  size_t prices = 0;
 };
 
 // Measures `change` against `now`, the run without it. Errors: those of Analyze, and FailedPrecondition where the

@@ -59,6 +59,7 @@ absl::StatusOr<Situation> SituationOf(Meter& meter, const Workload& workload);
 
 struct WayRow {
   std::string_view name;
+  Price price;  // no proposal of it has a cheaper one
   std::vector<Proposal> (*propose)(const Situation& situation);
 };
 
@@ -72,6 +73,7 @@ std::vector<Proposal> ProposeInPlaceNorms(const Situation& situation);
 std::vector<Proposal> ProposeAttentionKernel(const Situation& situation);
 std::vector<Proposal> ProposeAutocast(const Situation& situation);
 std::vector<Proposal> ProposeHalfPrecision(const Situation& situation);
+std::vector<Proposal> ProposeHalfPrecisionTraining(const Situation& situation);
 std::vector<Proposal> ProposeCheckpoints(const Situation& situation);
 std::vector<Proposal> ProposeAccumulation(const Situation& situation);
 std::vector<Proposal> ProposeSmallerState(const Situation& situation);

@@ -6,23 +6,24 @@
 namespace onnx_mem {
 namespace {
 
-// By what they are paid with, cheapest first.
+// In the order in which equal savings are told.
 constexpr auto kRows = std::to_array<WayRow>({
-    {"fused-optimizer", ProposeFusedOptimizer},
-    {"in-place", ProposeInPlace},
-    {"attention-kernel", ProposeAttentionKernel},
-    {"expandable-segments", ProposeExpandableSegments},
-    {"autocast", ProposeAutocast},
-    {"checkpoint", ProposeCheckpoints},
-    {"accumulate", ProposeAccumulation},
-    {"half-precision", ProposeHalfPrecision},
-    {"in-place-norms", ProposeInPlaceNorms},
-    {"smaller-state", ProposeSmallerState},
-    {"frozen-prefix", ProposeFrozenPrefix},
-    {"frozen-matrix", ProposeFrozenMatrix},
-    {"smaller-batch", ProposeSmallerBatch},
-    {"smaller-input", ProposeSmallerInput},
-    {"smaller-linear", ProposeSmallerLinear},
+    {"fused-optimizer", Price::kNothing, ProposeFusedOptimizer},
+    {"in-place", Price::kNothing, ProposeInPlace},
+    {"attention-kernel", Price::kNothing, ProposeAttentionKernel},
+    {"expandable-segments", Price::kNothing, ProposeExpandableSegments},
+    {"autocast", Price::kAccuracy, ProposeAutocast},
+    {"checkpoint", Price::kTime, ProposeCheckpoints},
+    {"accumulate", Price::kTime, ProposeAccumulation},
+    {"half-precision", Price::kAccuracy, ProposeHalfPrecision},
+    {"half-precision-training", Price::kTraining, ProposeHalfPrecisionTraining},
+    {"in-place-norms", Price::kTraining, ProposeInPlaceNorms},
+    {"smaller-state", Price::kTraining, ProposeSmallerState},
+    {"frozen-prefix", Price::kTraining, ProposeFrozenPrefix},
+    {"frozen-matrix", Price::kTraining, ProposeFrozenMatrix},
+    {"smaller-batch", Price::kTask, ProposeSmallerBatch},
+    {"smaller-input", Price::kTask, ProposeSmallerInput},
+    {"smaller-linear", Price::kTask, ProposeSmallerLinear},
 });
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "planner/plans/advice/fit.h"
@@ -40,6 +41,47 @@ TEST(RankSavings, LargestFirstAndMeasured) {
     EXPECT_EQ(DeviceBytes(file, savings[i].change.workload), savings[i].footprint.device_bytes);
     EXPECT_EQ(savings[i].saves_bytes, now - savings[i].footprint.device_bytes);
     EXPECT_FALSE(savings[i].change.flags.empty());
+  }
+}
+
+std::vector<std::string> BestOfEachPrice(const std::vector<Saving>& savings, size_t prices) {
+  std::map<Price, std::string> best;
+  for (const Saving& saving : savings) best.emplace(saving.change.price, saving.change.change);
+  std::vector<std::string> changes;
+  for (const auto& [price, change] : best) {
+    if (price != Price::kTask && changes.size() < prices) changes.push_back(change);
+  }
+  return changes;
+}
+
+TEST(RankSavings, TheCheapestPricesNeedNotWaitForTheRest) {
+  const ModelFile file = OpenModel("resnet18");
+  for (Mode mode : {Mode::kTraining, Mode::kInference}) {
+    Workload workload = TrainingAt(16);
+    workload.mode = mode;
+    for (size_t prices : {1, 2, 3}) {
+      Meter meter(file);
+      const absl::StatusOr<std::vector<Saving>> some = RankSavings(meter, workload, {nullptr, 12, prices});
+      ASSERT_TRUE(some.ok()) << some.status();
+      const std::vector<Saving> all = Savings(file, workload, 12);
+      EXPECT_EQ(BestOfEachPrice(*some, prices), BestOfEachPrice(all, prices)) << prices;
+      EXPECT_LT(some->size(), all.size()) << prices;
+    }
+  }
+}
+
+TEST(WayRows, NoProposalIsCheaperThanItsRowSays) {
+  const ModelFile file = OpenModel("resnet18");
+  for (Mode mode : {Mode::kTraining, Mode::kInference}) {
+    Workload workload = TrainingAt(16);
+    workload.mode = mode;
+    Meter meter(file);
+    for (const WayRow& row : WayRows()) {
+      absl::StatusOr<Situation> situation = SituationOf(meter, workload);
+      ASSERT_TRUE(situation.ok()) << situation.status();
+      situation->plan_iterations = 12;
+      for (const Proposal& proposal : row.propose(*situation)) EXPECT_GE(proposal.price, row.price) << row.name;
+    }
   }
 }
 
