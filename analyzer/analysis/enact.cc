@@ -19,6 +19,7 @@
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/adapters/lora.h"
+#include "analyzer/lower/adapters/packed_base.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/memory/verify_program.h"
@@ -369,6 +370,7 @@ absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optiona
   if (graph.record != nullptr) {
     ASSIGN_OR_RETURN(Lowered lowered, LowerRecord(*graph.record, run));
     RETURN_IF_ERROR(SettleShapes(lowered));
+    RETURN_IF_ERROR(PackBase(lowered, run));
     RETURN_IF_ERROR(AddLora(lowered, run));
     return lowered;
   }
@@ -380,6 +382,7 @@ absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optiona
   RETURN_IF_ERROR(SettleShapes(lowered));
   // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
   lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kLocals);
+  RETURN_IF_ERROR(PackBase(lowered, run));
   RETURN_IF_ERROR(AddLora(lowered, run));
   return lowered;
 }
