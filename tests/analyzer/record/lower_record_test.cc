@@ -20,7 +20,7 @@ constexpr char kHead[] = "eager 1\ntorch 2.15.0\nprogram train\n";
 BoundRecord Bound(const std::string& lines, int64_t batch = 2) {
   absl::StatusOr<record::Record> record = record::ParseRecord(absl::StrCat(kHead, lines, "tree 1\n"));
   EXPECT_TRUE(record.ok()) << record.status();
-  return {.record = std::make_shared<const record::Record>(*std::move(record)), .batch = batch};
+  return {.record = std::make_shared<const record::Record>(*std::move(record)), .place = {.batch = batch}};
 }
 
 Lowered LowerLines(const std::string& lines, const onnx_mem::Run& run = {}) {

@@ -113,22 +113,28 @@ TEST(Text, SurvivesDamage) {
 }
 
 TEST(Size, IsReadAndWritten) {
-  for (const char* text : {"0", "64", "-1", "B", "-B", "3B", "2B+1", "B-3", "1/2B", "1/2B+1/2", "9223372036854775807"}) {
+  for (const char* text : {"0", "64", "-1", "B", "-B", "3B", "2B+1", "B-3", "1/2B", "1/2B+1/2", "9223372036854775807",
+                           "S", "BSS", "4R", "4BSS+2BS-BR-B+1/2SS-3S+7"}) {
     const std::optional<Size> size = ParseSize(text);
     ASSERT_TRUE(size) << text;
     EXPECT_EQ(ToText(*size), text);
   }
-  for (const char* text : {"", "x", "B2", "1/0B", "--1", "9223372036854775808", "1/-2B", "BB", "2B+"}) {
+  for (const char* text : {"", "x", "B2", "1/0B", "--1", "9223372036854775808", "1/-2B", "BB", "2B+", "SSS", "SB", "RR", "2B3", "B+B", "S+"}) {
     EXPECT_FALSE(ParseSize(text)) << text;
   }
 }
 
 TEST(Size, IsANumberAtABatch) {
-  EXPECT_EQ(AtBatch(*ParseSize("2B+1"), 3), 7);
-  EXPECT_EQ(AtBatch(*ParseSize("1/2B"), 4), 2);
-  EXPECT_EQ(AtBatch(*ParseSize("1/2B"), 3), std::nullopt);
-  EXPECT_EQ(AtBatch(*ParseSize("1/2B+1/2"), 3), 2);
-  EXPECT_EQ(AtBatch(*ParseSize("9223372036854775807B"), 2), std::nullopt);
+  EXPECT_EQ(At(*ParseSize("2B+1"), {.batch = 3}), 7);
+  EXPECT_EQ(At(*ParseSize("1/2B"), {.batch = 4}), 2);
+  EXPECT_EQ(At(*ParseSize("1/2B"), {.batch = 3}), std::nullopt);
+  EXPECT_EQ(At(*ParseSize("1/2B+1/2"), {.batch = 3}), 2);
+  EXPECT_EQ(At(*ParseSize("9223372036854775807B"), {.batch = 2}), std::nullopt);
+  EXPECT_EQ(At(*ParseSize("4BSS-BS+1/2S+7"), {.batch = 3, .length = 10}), 1200 - 30 + 5 + 7);
+  EXPECT_EQ(At(*ParseSize("4R+1"), {.length = 32}), 129);
+  EXPECT_EQ(At(*ParseSize("4R+1"), {.length = 33}), 257);
+  EXPECT_EQ(At(*ParseSize("1/2S"), {.batch = 3, .length = 5}), std::nullopt);
+  EXPECT_EQ(At(*ParseSize("BSS"), {.batch = 2, .length = int64_t{1} << 31}), std::nullopt);
 }
 
 TEST(Unpack, TakesPlainAndPacked) {
