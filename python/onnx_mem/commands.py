@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import sys
 import tempfile
 
 from ._program import options_of, run_emitted, run_json
@@ -83,8 +84,8 @@ def _file_of(x, args, kwargs, batch_dim, free, folder: pathlib.Path, precisions=
     from ._record.record import Record
     if isinstance(x, Record):
         return str(x.save(folder / "model.eager"))
-    import torch
-    if isinstance(x, torch.nn.Module):
+    torch = sys.modules.get("torch")       # who has a module has imported it
+    if torch is not None and isinstance(x, torch.nn.Module):
         if not args and not kwargs:
             raise Error("a module wants example inputs: analyze(model, x, ...)", "bad-argument")
         from ._record.recorder import record

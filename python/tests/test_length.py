@@ -4,7 +4,6 @@ import torch
 from torch import nn
 
 import onnx_mem
-from onnx_mem._record.sizes import fit_lengths
 
 SMALL = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64, vocab_size=100)
 
@@ -125,16 +124,3 @@ def test_what_names_no_size_is_refused(free):
     with pytest.raises(onnx_mem.Error) as told:
         onnx_mem.record(Attention(), ids(40), free=free)
     assert told.value.code == "bad-argument"
-
-
-@pytest.mark.parametrize("value", [lambda s: 3 * s * s - s + 2, lambda s: 5, lambda s: 4 * (-(-s // 32) * 32)])
-def test_sizes_are_fitted(value):
-    lengths = (40, 41, 73, 107)
-    fitted = fit_lengths([value(s) for s in lengths], lengths)
-    from onnx_mem._record.sizes import at_length
-    assert at_length(fitted, 300) == value(300)
-
-
-def test_a_cube_is_not_fitted():
-    with pytest.raises(onnx_mem.CannotRecord):
-        fit_lengths([s ** 3 for s in (40, 41, 73, 107)], (40, 41, 73, 107))
