@@ -347,7 +347,7 @@ void AddOwnCheckpoints(const Lowered& lowered, const Run& run, std::vector<eager
     const bool meets = std::any_of(asked.begin(), asked.end(), [&](const eager::NodeRange& range) {
       return range.first <= span.last && span.first <= range.last;
     });
-    if (!meets) ranges.push_back({span, /*keep=*/{}, call.arguments, Offload::kNo});
+    if (!meets) ranges.push_back({span, /*keep=*/{}, call.arguments, Offload::kNo, call.reentrant});
   }
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }

@@ -369,11 +369,10 @@ class Lowering {
   // A call within a call is a part of the outer one.
   void StartCheckpoint(const Line& line) {
     if (checkpoint_depth_++ > 0) return;
-    checkpoint_ = {.span = {next_node(), -1}};
+    checkpoint_ = {.span = {next_node(), -1}, .reentrant = line.flag};
     for (ValueNumber number : line.values) {
       if (tensor_of(number).valid()) checkpoint_.arguments.push_back(tensor_of(number));
     }
-    reentrant_ += line.flag ? 1 : 0;
   }
 
   void EndCheckpoint() {
@@ -381,17 +380,6 @@ class Lowering {
     checkpoint_.span.last = next_node() - 1;
     if (grad_ && checkpoint_.span.last >= checkpoint_.span.first) out_.checkpointed.push_back(std::move(checkpoint_));
     checkpoint_ = {};
-  }
-
-  void TellReentrant() {
-    if (reentrant_ == 0) return;
-    out_.diagnostics.push_back(
-        {.code = Code::kReentrantCheckpoint,
-         .severity = Severity::kNote,
-         .count = reentrant_,
-         .message = absl::StrCat(reentrant_, " checkpoints of the model's code are reentrant (use_reentrant=True), and "
-                                             "counted as those that are not"),
-         .details = {"why: a reentrant one runs again to its end, others to the last tensor that is needed"}});
   }
 
   void Finish() {
@@ -412,7 +400,6 @@ class Lowering {
     for (int32_t release : releases_) out_.releases.Add(release);
     if (run_.training) DetachUnread(out_);
     if (!assumed_.empty()) out_.diagnostics.push_back(AssumedOperators(assumed_, "operators"));
-    TellReentrant();
   }
 
   const Program& program_;
@@ -430,7 +417,6 @@ class Lowering {
   bool grad_ = true;
   CheckpointCall checkpoint_;  // that is open
   int checkpoint_depth_ = 0;
-  int64_t reentrant_ = 0;
   UserFunction function_;
   UserFunction* backward_ = nullptr;  // where lines go while its backward is read
   std::vector<std::pair<ValueNumber, TensorId>> before_backward_;  // what its lines changed, first change first

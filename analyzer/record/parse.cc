@@ -80,7 +80,9 @@ class Reader {
 
   static int64_t ReadLength(Cursor& c) {
     int64_t length = 0;
-    if (!absl::SimpleAtoi(ViewOf(c.Word(" ")), &length) || length < 1) c.Fail("a length");
+    if (!absl::SimpleAtoi(ViewOf(c.Word(" ")), &length) || length < 1 || length > kMostLength) {
+      c.Fail("a length");
+    }
     return length;
   }
 

@@ -93,6 +93,8 @@ struct Variant {
   std::optional<Program> train = {};
 };
 
+inline constexpr int64_t kMostLength = int64_t{1} << 31;
+
 // A size beside the batch that the record's sizes are functions of. It holds at length + k * step, and was watched from
 // first to last.
 struct FreeSize {

@@ -123,8 +123,12 @@ absl::Status OtherSize(const std::string& path, const record::Record& record, co
 absl::StatusOr<int64_t> LengthOf(const record::FreeSize& free, const Bindings& bindings) {
   const auto asked = bindings.dims.find(free.name);
   const int64_t length = asked == bindings.dims.end() ? free.length : asked->second;
+  if (length > record::kMostLength) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kRecordSizes,
+                       absl::StrCat("--dim ", free.name, "=", length, " is longer than any input"));
+  }
   if (length > 0 && (length - free.length) % free.step == 0) return length;
-  const int64_t above = length + (free.length - length % free.step + free.step) % free.step;
+  const int64_t above = length < 1 ? free.length : length + (free.length - length % free.step + free.step) % free.step;
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kRecordSizes,
                      absl::StrCat("the record holds at ", free.name, " = ", free.length, " + k * ", free.step,
                                   ", not at ", length, ": the model takes another path between"),

@@ -86,6 +86,10 @@ TEST(Text, RefusesWhatItDoesNotKnow) {
       {"a word too many", WithLines("%3 f32[B,4] = relu %1 drop %1 x\n"), "line 6 "},
       {"grad maybe", WithLines("grad maybe\n"), "line 6 "},
       {"tied to no parameter", WithLines("tied %1 other\n"), "line 6 "},
+      {"a free size without a step", "eager 1\nfree S seq 8\nprogram train\n", "line 2 "},
+      {"a free size that never holds", "eager 1\nfree S seq 8 step 0 seen 8 16\nprogram train\n", "line 2 "},
+      {"two free sizes", "eager 1\nfree S a 8 step 1 seen 8 16\nfree S b 8 step 1 seen 8 16\n", "line 3 "},
+      {"a free size in a program", WithLines("free S seq 8 step 1 seen 8 16\n"), "line 6 "},
       {"something else", WithLines("loop 3 times\n"), "line 6 "},
   };
   for (const Refusal& refusal : refusals) {
