@@ -118,6 +118,7 @@ OptionWords WordsOf(const Workload& workload) {
   words.Text("--loss", workload.loss, unless.loss);
   words.Texts("--freeze", workload.freeze);
   words.Texts("--lora", workload.lora);
+  words.Text("--base-bits", workload.base_bits, unless.base_bits);
   words.Texts("--requires-grad", workload.requires_grad);
   words.Texts("--hold", workload.hold);
   words.Texts("--checkpointed", workload.checkpointed);

@@ -157,6 +157,7 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
   AddIf(!run.lora.empty(), "lora", absl::StrJoin(run.lora, "; ", [](std::string* text, const Lora& lora) {
           absl::StrAppend(text, lora.rank, lora.dropout > 0.0 ? absl::StrCat(",", lora.dropout) : "", ":", lora.weights);
         }), list);
+  AddIf(run.base_bits != BaseBits::kAsStored, "base-bits", std::string(NameOf(run.base_bits)), list);
   AddIf(!run.requires_grad.empty(), "requires-grad", absl::StrJoin(run.requires_grad, ","), list);
   AddIf(!run.checkpointed.empty(), "checkpointed", absl::StrJoin(run.checkpointed, "|"), list);
   AddIf(!run.segments.empty(), "segment", SegmentsText(run.segments), list);

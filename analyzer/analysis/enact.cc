@@ -19,6 +19,7 @@
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/adapters/lora.h"
+#include "analyzer/lower/adapters/packed_base.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/memory/verify_program.h"
@@ -349,7 +350,7 @@ void AddOwnCheckpoints(const Lowered& lowered, const Run& run, std::vector<eager
     const bool meets = std::any_of(asked.begin(), asked.end(), [&](const eager::NodeRange& range) {
       return range.first <= span.last && span.first <= range.last;
     });
-    if (!meets) ranges.push_back({span, /*keep=*/{}, call.arguments, Offload::kNo});
+    if (!meets) ranges.push_back({span, /*keep=*/{}, call.arguments, Offload::kNo, call.reentrant});
   }
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }
@@ -372,6 +373,7 @@ absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optiona
   if (graph.record != nullptr) {
     ASSIGN_OR_RETURN(Lowered lowered, LowerRecord(*graph.record, run));
     RETURN_IF_ERROR(SettleShapes(lowered));
+    RETURN_IF_ERROR(PackBase(lowered, run));
     RETURN_IF_ERROR(AddLora(lowered, run));
     return lowered;
   }
@@ -383,6 +385,7 @@ absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optiona
   RETURN_IF_ERROR(SettleShapes(lowered));
   // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
   lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kLocals);
+  RETURN_IF_ERROR(PackBase(lowered, run));
   RETURN_IF_ERROR(AddLora(lowered, run));
   return lowered;
 }

@@ -39,6 +39,7 @@ struct UserFunction {
 struct CheckpointCall {
   NodeSpan span;
   std::vector<TensorId> arguments = {};  // held for the second run, whether it reads them or not
+  bool reentrant = false;                // use_reentrant=True
 };
 
 struct Lowered {

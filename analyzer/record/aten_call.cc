@@ -44,7 +44,7 @@ std::vector<TensorId> AtenCall::Tensors(size_t i, std::string_view name) const {
 
 std::optional<int64_t> AtenCall::Number(const Argument& argument) const {
   switch (argument.kind) {
-    case Argument::Kind::kSize: return AtBatch(argument.size, batch_);
+    case Argument::Kind::kSize: return At(argument.size, place_);
     case Argument::Kind::kBool: return argument.flag ? 1 : 0;
     case Argument::Kind::kFloat: return WholeNumber(argument.number);
     default: return std::nullopt;

@@ -1,4 +1,4 @@
-// One operator line of a record while it becomes a node of framework operators: its arguments at the batch that runs,
+// One operator line of a record while it becomes a node of framework operators: its arguments at the sizes that run,
 // by place or by name.
 #ifndef ONNX_MEM_ANALYZER_RECORD_ATEN_CALL_H_
 #define ONNX_MEM_ANALYZER_RECORD_ATEN_CALL_H_
@@ -21,14 +21,14 @@ using TensorOfValue = absl::FunctionRef<TensorId(ValueNumber)>;
 
 class AtenCall {
  public:
-  AtenCall(const Line& line, const Graph& graph, const Run& run, int64_t batch, TensorOfValue tensor_of, Node& node,
-           std::vector<int64_t> result_strides)
+  AtenCall(const Line& line, const Graph& graph, const Run& run, const Place& place, TensorOfValue tensor_of,
+           Node& node, std::vector<int64_t> result_strides)
       : line(line),
         graph(graph),
         run(run),
         node(node),
         result_strides(std::move(result_strides)),
-        batch_(batch),
+        place_(place),
         tensor_of_(tensor_of) {}
 
   const Line& line;
@@ -62,7 +62,7 @@ class AtenCall {
  private:
   std::optional<int64_t> Number(const Argument& argument) const;
 
-  int64_t batch_;
+  Place place_;
   TensorOfValue tensor_of_;
 };
 

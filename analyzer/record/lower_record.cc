@@ -17,17 +17,18 @@ namespace onnx_mem {
 namespace record {
 namespace {
 
-absl::Status NotWhole(const Size& size, int64_t batch) {
+absl::Status NotWhole(const Size& size, const Place& place) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadRecord,
-                     absl::StrCat("the record has a size of ", ToText(size), ", which is none at batch ", batch),
+                     absl::StrCat("the record has a size of ", ToText(size), ", which is none at batch ", place.batch,
+                                  place.length > 0 ? absl::StrCat(" and S = ", place.length) : ""),
                      {"try: another --batch, or a record made at this one"});
 }
 
-absl::StatusOr<Dims> DimsAt(const std::vector<Size>& sizes, int64_t batch) {
+absl::StatusOr<Dims> DimsAt(const std::vector<Size>& sizes, const Place& place) {
   Dims dims;
   for (const Size& size : sizes) {
-    const std::optional<int64_t> dim = AtBatch(size, batch);
-    if (!dim || *dim < 0) return NotWhole(size, batch);
+    const std::optional<int64_t> dim = At(size, place);
+    if (!dim || *dim < 0) return NotWhole(size, place);
     dims.push_back(*dim);
   }
   return dims;
@@ -63,8 +64,8 @@ TensorRole RoleOf(TensorKind kind) {
 
 class Lowering {
  public:
-  Lowering(const Program& program, int64_t batch, const Run& run)
-      : program_(program), batch_(batch), run_(run), tensor_of_(program.values.size()) {
+  Lowering(const Program& program, const Place& place, const Run& run)
+      : program_(program), place_(place), run_(run), tensor_of_(program.values.size()) {
     for (const std::optional<ValueNumber>& value : program.returned) {
       if (value) kept_.insert(*value);
     }
@@ -97,15 +98,15 @@ class Lowering {
 
   absl::StatusOr<TensorId> AddValue(ValueNumber number, std::string name, TensorKind kind) {
     const ValueType& type = value(number).type;
-    ASSIGN_OR_RETURN(Dims dims, DimsAt(type.dims, batch_));
+    ASSIGN_OR_RETURN(Dims dims, DimsAt(type.dims, place_));
     return AddTensor(std::move(name), type.dtype, std::move(dims), kind);
   }
 
   // Strides of a value at this batch, empty where they are row-major.
   absl::StatusOr<Dims> StridesOf(const ValueType& type) const {
     if (!type.strides) return Dims();
-    ASSIGN_OR_RETURN(const Dims dims, DimsAt(type.dims, batch_));
-    ASSIGN_OR_RETURN(Dims strides, DimsAt(*type.strides, batch_));
+    ASSIGN_OR_RETURN(const Dims dims, DimsAt(type.dims, place_));
+    ASSIGN_OR_RETURN(Dims strides, DimsAt(*type.strides, place_));
     return IsRowMajor(dims, strides) ? Dims() : strides;
   }
 
@@ -274,7 +275,7 @@ class Lowering {
       strides.assign(of_result.begin(), of_result.end());
     }
     const auto current = [this](ValueNumber number) { return tensor_of(number); };
-    AtenCall call(line, graph(), run_, batch_, current, node, std::move(strides));
+    AtenCall call(line, graph(), run_, place_, current, node, std::move(strides));
     row.map(call);
     return absl::OkStatus();
   }
@@ -368,11 +369,10 @@ class Lowering {
   // A call within a call is a part of the outer one.
   void StartCheckpoint(const Line& line) {
     if (checkpoint_depth_++ > 0) return;
-    checkpoint_ = {.span = {next_node(), -1}};
+    checkpoint_ = {.span = {next_node(), -1}, .reentrant = line.flag};
     for (ValueNumber number : line.values) {
       if (tensor_of(number).valid()) checkpoint_.arguments.push_back(tensor_of(number));
     }
-    reentrant_ += line.flag ? 1 : 0;
   }
 
   void EndCheckpoint() {
@@ -380,17 +380,6 @@ class Lowering {
     checkpoint_.span.last = next_node() - 1;
     if (grad_ && checkpoint_.span.last >= checkpoint_.span.first) out_.checkpointed.push_back(std::move(checkpoint_));
     checkpoint_ = {};
-  }
-
-  void TellReentrant() {
-    if (reentrant_ == 0) return;
-    out_.diagnostics.push_back(
-        {.code = Code::kReentrantCheckpoint,
-         .severity = Severity::kNote,
-         .count = reentrant_,
-         .message = absl::StrCat(reentrant_, " checkpoints of the model's code are reentrant (use_reentrant=True), and "
-                                             "counted as those that are not"),
-         .details = {"why: a reentrant one runs again to its end, others to the last tensor that is needed"}});
   }
 
   void Finish() {
@@ -411,11 +400,10 @@ class Lowering {
     for (int32_t release : releases_) out_.releases.Add(release);
     if (run_.training) DetachUnread(out_);
     if (!assumed_.empty()) out_.diagnostics.push_back(AssumedOperators(assumed_, "operators"));
-    TellReentrant();
   }
 
   const Program& program_;
-  int64_t batch_;
+  Place place_;
   const onnx_mem::Run& run_;
   Lowered out_;
   std::vector<TensorId> tensor_of_;  // by value: what its name stands for now
@@ -429,7 +417,6 @@ class Lowering {
   bool grad_ = true;
   CheckpointCall checkpoint_;  // that is open
   int checkpoint_depth_ = 0;
-  int64_t reentrant_ = 0;
   UserFunction function_;
   UserFunction* backward_ = nullptr;  // where lines go while its backward is read
   std::vector<std::pair<ValueNumber, TensorId>> before_backward_;  // what its lines changed, first change first
@@ -443,7 +430,10 @@ class Lowering {
 
 namespace {
 
+// Which variant of the record is asked for. Adapters stand beside layers, and in a record under autocast casts stand
+// between a layer and its weight: then the float32 one is taken, and autocast enacted.
 std::string PrecisionOf(const Run& run) {
+  if (run.autocast && !run.lora.empty()) return "";
   const std::optional<DType>& asked = run.autocast ? run.autocast : run.dtype;
   if (!asked || !IsHalf(*asked)) return "";
   return absl::StrCat(run.autocast ? "amp-" : "", *asked == DType::kBFloat16 ? "bf16" : "fp16");
@@ -459,7 +449,7 @@ absl::StatusOr<Lowered> LowerRecord(const BoundRecord& bound, const Run& run) {
     Run as_recorded = run;
     as_recorded.dtype.reset();
     as_recorded.autocast.reset();
-    absl::StatusOr<Lowered> lowered = record::Lowering(*program, bound.batch, as_recorded).Run();
+    absl::StatusOr<Lowered> lowered = record::Lowering(*program, bound.place, as_recorded).Run();
     if (lowered.ok()) lowered->has_own_casts = true;
     return lowered;
   }
@@ -467,7 +457,7 @@ absl::StatusOr<Lowered> LowerRecord(const BoundRecord& bound, const Run& run) {
   // in it.
   const std::optional<record::Program>& asked = run.training ? r.train : r.eval;
   const std::optional<record::Program>& other = run.training ? r.eval : r.train;
-  return record::Lowering(asked ? *asked : *other, bound.batch, run).Run();
+  return record::Lowering(asked ? *asked : *other, bound.place, run).Run();
 }
 
 }  // namespace onnx_mem

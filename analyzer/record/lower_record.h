@@ -14,10 +14,10 @@
 
 namespace onnx_mem {
 
-// The record that a graph has beside it, and the batch that the graph was bound to.
+// The record that a graph has beside it, and the sizes that the graph was bound to.
 struct BoundRecord {
   std::shared_ptr<const record::Record> record;
-  int64_t batch = 1;
+  record::Place place = {};
 };
 
 // `program train` for a training run, `program eval` for an inference; where the record has one of them only, that one.

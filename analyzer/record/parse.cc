@@ -2,6 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/record/cursor.h"
@@ -45,6 +46,8 @@ class Reader {
       return;
     } else if (c.Take("torch ")) {
       record_.torch_version = c.TakeRest();
+    } else if (c.Take("free S ")) {
+      ReadFree(c);
     } else if (c.Take("program ")) {
       StartProgram(c);
     } else if (program_ == nullptr) {
@@ -56,6 +59,31 @@ class Reader {
     } else {
       ReadStatement(c);
     }
+  }
+
+  // "free S seq 128 step 8 seen 64 128", before the programs.
+  void ReadFree(Cursor& c) {
+    if (program_ != nullptr || record_.free) c.Fail("one free size, before the programs");
+    FreeSize free;
+    free.name = c.Word(" ");
+    c.Expect(" ");
+    free.length = ReadLength(c);
+    c.Expect(" step ");
+    free.step = ReadLength(c);
+    c.Expect(" seen ");
+    free.first = ReadLength(c);
+    c.Expect(" ");
+    free.last = ReadLength(c);
+    if (!c.done()) c.Fail("the end of the line");
+    record_.free = std::move(free);
+  }
+
+  static int64_t ReadLength(Cursor& c) {
+    int64_t length = 0;
+    if (!absl::SimpleAtoi(ViewOf(c.Word(" ")), &length) || length < 1 || length > kMostLength) {
+      c.Fail("a length");
+    }
+    return length;
   }
 
   void StartProgram(Cursor& c) {

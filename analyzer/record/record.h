@@ -1,5 +1,5 @@
 // What a running model was seen to do: the operators below autograd in order, when Python lets go of each value, module
-// calls, spans of user code. A plain copy of the text (docs/recording.md has the format), sizes still m * B + c.
+// calls, spans of user code. A plain copy of the text (docs/recording.md has the format), sizes not yet numbers.
 #ifndef ONNX_MEM_ANALYZER_RECORD_RECORD_H_
 #define ONNX_MEM_ANALYZER_RECORD_RECORD_H_
 
@@ -93,8 +93,20 @@ struct Variant {
   std::optional<Program> train = {};
 };
 
+inline constexpr int64_t kMostLength = int64_t{1} << 31;
+
+// A size beside the batch that the record's sizes are functions of. It holds at length + k * step, and was watched from
+// first to last.
+struct FreeSize {
+  std::string name = {};  // "seq"
+  int64_t length = 0;     // of the example inputs
+  int64_t step = 1;
+  int64_t first = 0, last = 0;
+};
+
 struct Record {
   std::string torch_version = {};
+  std::optional<FreeSize> free = {};
   std::optional<Program> eval = {};
   std::optional<Program> train = {};
   std::vector<Variant> variants = {};  // in other precisions

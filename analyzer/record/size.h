@@ -1,9 +1,12 @@
-// A size of a recorded program: m * B + c for the batch B, with rational m and c.
+// A size of a recorded program: m * B + c for the batch B. m and c are rational numbers; where the record has a second
+// free size S (docs/recording.md), sums of multiples of 1, S, S * S, and R: S rounded up to a multiple of 32.
 //
-//   "64"  "B"  "3B"  "2B+1"  "1/2B"  "-B+4"
+//   "64"  "B"  "3B"  "2B+1"  "1/2B"  "-B+4"  "4BSS+BS-S"  "4R"
 #ifndef ONNX_MEM_ANALYZER_RECORD_SIZE_H_
 #define ONNX_MEM_ANALYZER_RECORD_SIZE_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,24 +20,29 @@ struct Rational {
   friend bool operator==(const Rational&, const Rational&) = default;
 };
 
+inline constexpr std::array<std::string_view, 4> kOfLength = {"", "S", "SS", "R"};
+using Polynomial = std::array<Rational, kOfLength.size()>;  // the coefficient of each
+
 struct Size {
-  Rational per_sample;  // m
-  Rational fixed;       // c
+  Polynomial per_sample = {};  // m
+  Polynomial fixed = {};       // c
   friend bool operator==(const Size&, const Size&) = default;
 
-  static Size Of(int64_t number) { return Size{{}, {number, 1}}; }
-  bool is_zero() const { return per_sample.numerator == 0 && fixed.numerator == 0; }
+  static Size Of(int64_t number) { return Size{.fixed = {Rational{number, 1}}}; }
+};
+
+// What sizes are functions of. Length: 0 where the record has no second free size.
+struct Place {
+  int64_t batch = 1;
+  int64_t length = 0;
 };
 
 // nullopt where `text` has another form or a number has more than 63 bits.
 std::optional<Size> ParseSize(std::string_view text);
 std::string ToText(const Size& size);
 
-// m * batch + c; nullopt where that is no whole number of 64 bits.
-std::optional<int64_t> AtBatch(const Size& size, int64_t batch);
-
-// nullopt where the product is not of the form m * B + c, or overflows.
-std::optional<Size> Product(const Size& a, const Size& b);
+// nullopt where that is no whole number of 64 bits.
+std::optional<int64_t> At(const Size& size, const Place& place);
 
 }  // namespace onnx_mem::record
 

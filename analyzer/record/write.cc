@@ -13,7 +13,7 @@ std::string Text(const std::vector<Size>& sizes) {
 std::string Text(const ValueType& type) {
   std::string text = absl::StrCat(std::string(WordOf(type.dtype)), Text(type.dims));
   if (type.strides) absl::StrAppend(&text, "/", Text(*type.strides));
-  if (!type.offset.is_zero()) absl::StrAppend(&text, "+", ToText(type.offset));
+  if (type.offset != Size{}) absl::StrAppend(&text, "+", ToText(type.offset));
   if (!type.device.empty()) absl::StrAppend(&text, ":", type.device);
   if (type.root >= 0) absl::StrAppend(&text, " ^%", type.root);
   return text;
@@ -125,6 +125,10 @@ void AppendProgram(std::string_view mode, const Program& program, std::string& t
 
 std::string ToText(const Record& record) {
   std::string text = absl::StrCat("eager 1\ntorch ", record.torch_version, "\n");
+  if (const std::optional<FreeSize>& free = record.free) {
+    absl::StrAppend(&text, "free S ", free->name, " ", free->length, " step ", free->step, " seen ", free->first, " ",
+                    free->last, "\n");
+  }
   if (record.eval) AppendProgram("eval", *record.eval, text);
   if (record.train) AppendProgram("train", *record.train, text);
   for (const Variant& variant : record.variants) {

@@ -25,6 +25,18 @@ inline std::string_view NameOf(Offload offload) {
   return offload == Offload::kWaiting ? "waiting" : offload == Offload::kOverlapped ? "overlapped" : "no";
 }
 
+// In which a frozen base is stored (lower/adapters/packed_base.h). kFourDouble: the scales of its blocks are packed too.
+enum class BaseBits : uint8_t { kAsStored, kFour, kFourDouble, kEight };
+inline std::string_view NameOf(BaseBits bits) {
+  switch (bits) {
+    case BaseBits::kAsStored: break;
+    case BaseBits::kFour: return "4";
+    case BaseBits::kFourDouble: return "4-double";
+    case BaseBits::kEight: return "8";
+  }
+  return "";
+}
+
 // One torch.utils.checkpoint call (non-reentrant, early stop) over a run of modules or, without module names, nodes.
 struct Segment {
   std::vector<std::string> modules;
@@ -58,6 +70,7 @@ struct Run {
   std::string inplace = "auto";              // auto, none, or a regex over node names and module paths
   std::vector<std::string> freeze;           // regexes over parameter names
   std::vector<Lora> lora;
+  BaseBits base_bits = BaseBits::kAsStored;  // of the weights of frozen linear layers
   bool freeze_scales = false;                // single numbers that scale activations are not trained, for a lower bound
   std::vector<std::string> requires_grad;    // names of inputs that need a gradient
   std::vector<std::string> hold;             // tensors that a Python variable keeps until the step ends

@@ -36,6 +36,7 @@ constexpr auto kAssumptions = std::to_array<AssumptionRow>({
     {"loss", "", true},
     {"freeze", "nothing", true},
     {"lora", "nothing", true, "; "},
+    {"base-bits", "", false},
     {"requires-grad", "nothing", true, ","},
     {"checkpointed", "nothing", true},
     {"segment", "nothing", true, "; "},

@@ -60,6 +60,9 @@ constexpr auto kBys = std::to_array<Choice<By>>({{"layer", By::kLayer, "layers m
                                                  {"shape", By::kShape, "shapes"},
                                                  {"category", By::kCategory, "categories"},
                                                  {"step", By::kStep, "steps timeline"}});
+constexpr auto kBaseBits = std::to_array<Choice<BaseBits>>({{"4", BaseBits::kFour, "nf4 fp4"},
+                                                            {"4-double", BaseBits::kFourDouble, "nf4-double"},
+                                                            {"8", BaseBits::kEight, "int8"}});
 constexpr auto kEmitted =
     std::to_array<Choice<std::string_view>>({{"pytorch", "pytorch", "torch python"}, {"json", "json"}});
 constexpr auto kMethods = std::to_array<Choice<std::string_view>>({{"auto", "auto"},
@@ -189,6 +192,10 @@ absl::Status ApplyDropout(std::string_view text, Options& options) {
   RETURN_IF_ERROR(CheckRegex(behind));
   options.workload.run.dropout_behind = std::string(behind);
   return absl::OkStatus();
+}
+
+absl::Status ApplyBaseBits(std::string_view text, Options& options) {
+  return Choose(text, kBaseBits, options.workload.run.base_bits);
 }
 
 // "8:q_proj|v_proj", or with a dropout before the adapter "8,0.05:q_proj".
@@ -412,6 +419,9 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--lora", "RANK[,P]:REGEX", OptionGroup::kFramework, kSteps,
      "LoRA adapters of that rank, with dropout P, beside the layers whose weights match; all else is frozen", ApplyLora,
      true},
+    {"", "--base-bits", "4|4-double|8", OptionGroup::kFramework, kSteps,
+     "with --lora: the frozen linear layers are those of bitsandbytes, their weights stored in so many bits",
+     ApplyBaseBits},
     {"", "--requires-grad", "INPUT", OptionGroup::kFramework, kSteps, "an input that gets a gradient",
      [](std::string_view text, Options& options) {
        options.workload.run.requires_grad.emplace_back(text);

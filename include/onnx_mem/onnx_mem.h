@@ -99,6 +99,7 @@ struct Workload {
   int64_t accumulate = 1, sessions = 1;       // batches per optimizer step; onnxruntime's sessions in one process
   std::string loss = "auto";                  // auto, sum, mean, cross-entropy, mse, none
   std::vector<std::string> freeze, lora;      // regexes over parameters that are not trained; adapters: "8:q_proj"
+  std::string base_bits;                      // with lora, of the frozen linear layers: "4", "4-double", "8"
   std::vector<std::string> requires_grad, hold;  // inputs that get a gradient; tensors that a Python variable keeps
   std::vector<std::string> checkpointed;      // regexes over modules that the code checkpoints already
   std::vector<Segment> segments;              // a checkpoint plan to apply; of Model::Plan: to measure beside others

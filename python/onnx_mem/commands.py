@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import sys
 import tempfile
 
 from ._program import options_of, run_emitted, run_json
@@ -11,45 +12,47 @@ from .errors import Error
 from .reports import Comparison, Fit, Plan, Report, answer_of
 
 
-def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, **options) -> Report:
+def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None = None, **options) -> Report:
     """What a training step and an inference take.
 
     Args:
       x: path of an .onnx or .eager file, an onnx.ModelProto, a Record, or a torch.nn.Module, which is recorded first.
-      args, kwargs, batch_dim: example inputs of a module, as in record().
+      args, kwargs, batch_dim, free: example inputs of a module, as in record(); dim="seq=2048" then asks for a length.
       options: those of the command line with underscores: batch=64, optimizer="adam", gpu="a100", amp="bf16" ...;
         a name that is Python's own takes one at its end: for_="onnxruntime", device="cpu", sessions=2
 
     Raises:
       Error: with the program's code, such as "not-found" or "unknown-gpu"; CannotRecord for a module.
     """
-    return _asked([], [x], args, kwargs, batch_dim, options)
+    return _asked([], [x], args, kwargs, batch_dim, free, options)
 
 
-def plan(x, *args, budget: str | None = None, kwargs: dict | None = None, batch_dim=0, **options) -> Plan:
+def plan(x, *args, budget: str | None = None, kwargs: dict | None = None, batch_dim=0,
+         free: dict | None = None, **options) -> Plan:
     """A checkpoint plan within `budget` ("4GiB"), the trade-off curve, and the code to apply; plan(...).apply(model)
     does. Arguments as of analyze."""
-    return _asked(["plan"], [x], args, kwargs, batch_dim, {"budget": budget, **options})
+    return _asked(["plan"], [x], args, kwargs, batch_dim, free, {"budget": budget, **options})
 
 
-def fit(x, *args, kwargs: dict | None = None, batch_dim=0, **options) -> Fit:
+def fit(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None = None, **options) -> Fit:
     """The largest batch that fits gpu="..." or gpu_memory="24GiB". Arguments as of analyze."""
-    return _asked(["fit"], [x], args, kwargs, batch_dim, options)
+    return _asked(["fit"], [x], args, kwargs, batch_dim, free, options)
 
 
-def compare(a, b=None, *args, kwargs: dict | None = None, batch_dim=0, **options) -> Comparison:
+def compare(a, b=None, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None = None,
+            **options) -> Comparison:
     """What b takes more or less than a; where both are modules, the same example inputs serve both.
 
     Prediction against reality: b is the path of a snapshot (torch.cuda.memory._dump_snapshot), or None beside
     measured="5.61GiB" (torch.cuda.max_memory_allocated()); the answer is then in `measured`."""
-    return _asked(["compare"], [a] if b is None else [a, b], args, kwargs, batch_dim, options)
+    return _asked(["compare"], [a] if b is None else [a, b], args, kwargs, batch_dim, free, options)
 
 
-def _asked(command, models, args, kwargs, batch_dim, options):
+def _asked(command, models, args, kwargs, batch_dim, free, options):
     files = tempfile.TemporaryDirectory(prefix="onnx-mem-")
     precisions = _precisions(options)
-    paths = [_file_of(x, args, kwargs, batch_dim, pathlib.Path(files.name) / str(i), precisions, command == ["plan"])
-             for i, x in enumerate(models)]
+    paths = [_file_of(x, args, kwargs, batch_dim, free, pathlib.Path(files.name) / str(i), precisions,
+                      command == ["plan"]) for i, x in enumerate(models)]
     arguments = [*command, *paths, *options_of(options)]
     if command == ["plan"]:
         answer, code = run_emitted(arguments, files.name)
@@ -68,7 +71,7 @@ def _precisions(options) -> tuple[str, ...]:
     return tuple(prefix + name for prefix, name in asked if name in ("bf16", "fp16"))
 
 
-def _file_of(x, args, kwargs, batch_dim, folder: pathlib.Path, precisions=(), planned=False) -> str:
+def _file_of(x, args, kwargs, batch_dim, free, folder: pathlib.Path, precisions=(), planned=False) -> str:
     if isinstance(x, (str, os.PathLike)):
         if args or kwargs:
             raise Error("example inputs are for a module; a file has its own", "bad-argument")
@@ -81,14 +84,14 @@ def _file_of(x, args, kwargs, batch_dim, folder: pathlib.Path, precisions=(), pl
     from ._record.record import Record
     if isinstance(x, Record):
         return str(x.save(folder / "model.eager"))
-    import torch
-    if isinstance(x, torch.nn.Module):
+    torch = sys.modules.get("torch")       # who has a module has imported it
+    if torch is not None and isinstance(x, torch.nn.Module):
         if not args and not kwargs:
             raise Error("a module wants example inputs: analyze(model, x, ...)", "bad-argument")
         from ._record.recorder import record
         from ._checkpoint.hugging_face import without_cache
         with without_cache(x) if planned else contextlib.nullcontext():    # as apply() leaves it
-            made = record(x, args, kwargs, batch_dim=batch_dim, precisions=precisions)
+            made = record(x, args, kwargs, batch_dim=batch_dim, free=free, precisions=precisions)
         return str(made.save(folder / f"{type(x).__name__}.eager"))
     raise Error(f"a path, a ModelProto, a Record or a torch.nn.Module is wanted, not {type(x).__name__}",
                 "bad-argument")

@@ -14,12 +14,13 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from ._fake.inputs import input_names
+from ._fake.inputs import free_dims, input_names
 from ._fake.tensors import batch_dim_of, batch_of, weightless
 from ._measure.step import Measured, measure
 from ._record.check import replayed
 from ._record.record import Record
 from ._record.recorder import record
+from ._record.text import number
 from .errors import Error
 from .metadata import attach, read_record
 
@@ -42,8 +43,8 @@ class _WithLoss(torch.nn.Module):
         return {"loss": self.loss(out, *targets), "output": out}
 
 
-def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, batch_dim=0, loss=None,
-           weights: bool = False, precisions=()) -> pathlib.Path:
+def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, batch_dim=0, free: dict | None = None,
+           loss=None, weights: bool = False, precisions=()) -> pathlib.Path:
     """Writes a file that onnx-mem predicts from exactly: the model's graph, and the record of what the framework runs.
 
     The record needs no exporter. Where none can write the graph, the file holds the record, the inputs and the outputs,
@@ -55,6 +56,7 @@ def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, ba
       path: ends in .onnx; or in .eager, for the bare text of the record without a graph.
       kwargs: keyword inputs.
       batch_dim: as in record().
+      free: as in record(): {"seq": 1} has --dim seq=2048 ask for another length.
       loss: a callable of the model's output that gives the scalar that is trained on, or (callable, target, ...): it is
         called with the output and the targets, which have the batch as their first dimension. Without it, the model's
         own loss where it returns one, else whatever onnx-mem is told with --loss.
@@ -73,9 +75,9 @@ def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, ba
     if path.suffix not in (".onnx", ".eager"):
         raise Error(f"'{path}': the name of what is written ends in .onnx or .eager", "bad-argument")
     if loss is None:
-        made = record(model, args, kwargs, batch_dim=batch_dim, precisions=precisions)
+        made = record(model, args, kwargs, batch_dim=batch_dim, free=free, precisions=precisions)
     else:
-        made = _record_with_loss(model, args, kwargs, batch_dim, loss, precisions)
+        made = _record_with_loss(model, args, kwargs, batch_dim, free, loss, precisions)
     if path.suffix == ".eager":
         return made.save(path)
     import onnx
@@ -88,7 +90,7 @@ def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, ba
         except Exception as e:
             reason = _first_line(e)
     else:
-        proto, reason = _graph_without_weights(model, args, kwargs, batch_dim)
+        proto, reason = _graph_without_weights(model, args, kwargs, batch_dim, free if made.free else None)
     if proto is None:
         warnings.warn(f"the exporter could not write the graph ({reason}); '{path.name}' holds the record, and inputs "
                       "and outputs without nodes", stacklevel=2)
@@ -98,17 +100,20 @@ def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, ba
     return path
 
 
-def _record_with_loss(model, args, kwargs, batch_dim, loss, precisions) -> Record:
+def _record_with_loss(model, args, kwargs, batch_dim, free, loss, precisions) -> Record:
     function, *targets = loss if isinstance(loss, (tuple, list)) else (loss,)
     names = input_names(model, args, kwargs)
     dims: object = batch_dim
     module = _WithLoss(model, function, None)
+    # The names as the wrapping module has them, in the same order.
+    inner = input_names(module, (args, kwargs, ()), {})
+    if free and isinstance(next(iter(free.values())), dict):
+        (name, by_input), = free.items()
+        free = {name: {i: by_input[n] for n, i in zip(names, inner) if n in by_input}}
     if isinstance(batch_dim, dict):
-        # The names as the wrapping module has them, in the same order.
-        inner = input_names(module, (args, kwargs, ()), {})
         dims = {i: batch_dim[n] for n, i in zip(names, inner) if n in batch_dim}
         dims.update({n: 0 for n in input_names(module, (args, kwargs, tuple(targets)), {})[len(inner):]})
-    made = record(module, (args, kwargs, tuple(targets)), batch_dim=dims, precisions=precisions)
+    made = record(module, (args, kwargs, tuple(targets)), batch_dim=dims, free=free, precisions=precisions)
     for program in made.programs.values():          # names as of the model itself
         given = iter(names)
         for v in program["values"]:
@@ -140,18 +145,18 @@ def _without_wrapper(lines):
 
 
 # -- graphs ------------------------------------------------------------------------------------------------------------
-def _graph_without_weights(model, args, kwargs, batch_dim):
+def _graph_without_weights(model, args, kwargs, batch_dim, free):
     """(ModelProto with weights as external data that is never written, "") or (None, why not)."""
     reason = ""
     for dynamic in (True, False):
         try:
-            return _quietly(lambda: _exported(model, args, kwargs, batch_dim, dynamic)), ""
+            return _quietly(lambda: _exported(model, args, kwargs, batch_dim, free, dynamic)), ""
         except Exception as e:
             reason = reason or _first_line(e)
     return None, reason
 
 
-def _exported(model, args, kwargs, batch_dim, dynamic):
+def _exported(model, args, kwargs, batch_dim, free, dynamic):
     import onnx_ir
     with FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv() if dynamic else None) as mode:
         fake = weightless(model, device="cpu").eval()
@@ -161,7 +166,7 @@ def _exported(model, args, kwargs, batch_dim, dynamic):
                 return t
             return torch.empty_strided(tuple(t.shape), t.stride(), dtype=t.dtype, device="cpu")
         x, kw = tree_map(one, (args, kwargs))
-        options = {"dynamic_shapes": _dynamic_shapes(model, x, kw, batch_dim)} if dynamic else {}
+        options = {"dynamic_shapes": _dynamic_shapes(model, x, kw, batch_dim, free)} if dynamic else {}
         del mode
         program = torch.onnx.export(fake, x, kwargs=kw, dynamo=True, optimize=False, verbose=False, **options)
     offset = 0
@@ -174,18 +179,24 @@ def _exported(model, args, kwargs, batch_dim, dynamic):
     return onnx_ir.to_proto(program.model)
 
 
-def _dynamic_shapes(model, args, kwargs, batch_dim):
-    """For torch.export: the batch dimension of every input that has one, by the name "batch"."""
+def _dynamic_shapes(model, args, kwargs, batch_dim, free):
+    """For torch.export: the batch dimension of every input that has one as "batch", the free one by its own name."""
     names = input_names(model, args, kwargs)
     size = batch_of((args, kwargs), batch_dim, names)
+    dims = free_dims(free, (args, kwargs), names)
     leaves, spec = tree_flatten((args, kwargs))
     given, out = iter(names), []
     for t in leaves:
         if not isinstance(t, torch.Tensor):
             out.append(None)
             continue
-        dim = batch_dim_of(batch_dim, next(given))
-        out.append({dim: "batch"} if dim is not None and t.dim() > dim and t.shape[dim] == size else {})
+        name = next(given)
+        dim = batch_dim_of(batch_dim, name)
+        named = {dim: "batch"} if dim is not None and t.dim() > dim and t.shape[dim] == size else {}
+        for at in dims.of(name) if dims is not None else ():
+            if t.dim() > at and t.shape[at] == dims.length:
+                named[at] = dims.name
+        out.append(named)
     a, k = tree_unflatten(out, spec)
     import inspect
     bound = inspect.signature(model.forward).bind_partial(*a, **k)
@@ -214,9 +225,10 @@ def _graph_without_nodes(made: Record, name: str):
     from onnx import TensorProto, helper
 
     def info(v, label):
-        shape = [d if isinstance(d, int) else "batch" if d["B"] == ["1", "0"] else None for d in v["shape"]]
+        shape = [d if isinstance(d, int) else named.get(number(d)) for d in v["shape"]]
         kind = getattr(TensorProto, _ONNX_TYPES.get(v["dtype"], "UNDEFINED"))
         return helper.make_tensor_value_info(label, kind, shape)
+    named = {"B": "batch", "S": made.free.name if made.free else None}
     p = made.programs["eval"]
     values = p["values"]
     inputs = [info(v, v["name"]) for v in values if v["kind"] == "input"]
@@ -245,13 +257,14 @@ class Verified:
 
 
 def verify(x, model: torch.nn.Module | None = None, args=(), *, kwargs: dict | None = None, batch: int | None = None,
-           optimizer="adam", training: bool = True, batch_dim=0) -> Verified:
+           optimizer="adam", training: bool = True, batch_dim=0, length: int | None = None) -> Verified:
     """Replays a record in PyTorch and counts it as measure() counts; with a model, counts that as well.
 
     Args:
       x: a Record, or the path of a file that holds one.
       model, args, kwargs, batch_dim: what it was made of.
       batch: default: that of args, else 2.
+      length: of the record's free size; default: that of the inputs it was made with. Those of args are to have it.
 
     Raises:
       Error: "no-record" where the file has none; "unknown-operator" where this torch lacks an operator of the record.
@@ -264,6 +277,6 @@ def verify(x, model: torch.nn.Module | None = None, args=(), *, kwargs: dict | N
         own = measure(model, args, kwargs=kwargs, optimizer=optimizer, training=training, batch=batch,
                       batch_dim=batch_dim)
         batch = own.batch
-    again = replayed(made, batch or 2, optimizer, training, own.loss if own and training else None)
+    again = replayed(made.at(length), batch or 2, optimizer, training, own.loss if own and training else None)
     return Verified(again, own)
 

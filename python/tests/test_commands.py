@@ -4,7 +4,6 @@ import sys
 import types
 
 import pytest
-import torch
 
 import onnx_mem
 from onnx_mem import _program
@@ -63,6 +62,8 @@ def test_a_plan_that_is_infeasible_is_an_answer():
 def test_a_plan_is_of_the_model_without_its_cache():
     seen = []
 
+    torch = pytest.importorskip("torch")
+
     class Model(torch.nn.Linear):
         def forward(self, x):
             seen.append(self.config.use_cache)
@@ -93,7 +94,7 @@ def test_errors_have_the_programs_code():
 
 
 def test_a_module_is_recorded_first():
-    import torch
+    torch = pytest.importorskip("torch")
     report = onnx_mem.analyze(torch.nn.Linear(3, 2), torch.zeros(2, 3), batch=4)
     assert report.json["asked"][0].endswith("Linear.eager")
     with open(report.json["asked"][0], encoding="utf-8") as f:
@@ -101,8 +102,7 @@ def test_a_module_is_recorded_first():
 
 
 def test_a_model_proto_and_a_record_are_written_first():
-    import onnx
-    import torch
+    onnx, torch = pytest.importorskip("onnx"), pytest.importorskip("torch")
     proto = onnx.helper.make_model(onnx.helper.make_graph([], "g", [], []))
     assert onnx_mem.analyze(proto).json["asked"][0].endswith(".onnx")
     record = onnx_mem.record(torch.nn.Linear(3, 2), torch.zeros(2, 3))

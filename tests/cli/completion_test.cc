@@ -30,7 +30,7 @@ TEST(Completion, HasEveryOptionInEveryShell) {
 TEST(Completion, BashTakesTheScriptAndCompletes) {
   const std::string path = testing::TempDir() + "/onnx_mem_completion.bash";
   std::ofstream(path) << Script("bash") << R"(
-COMP_WORDS=(onnx-mem m.onnx --ba); COMP_CWORD=2; _onnx_mem
+COMP_WORDS=(onnx-mem m.onnx --bat); COMP_CWORD=2; _onnx_mem
 [[ ${COMPREPLY[*]} == --batch ]] || exit 3
 COMP_WORDS=(onnx-mem m.onnx --mode t); COMP_CWORD=3; _onnx_mem
 [[ ${COMPREPLY[*]} == train ]] || exit 4

@@ -18,10 +18,10 @@ class Engine {
  public:
   explicit Engine(Machine& m) : m_(m), buffers_(m.num_nodes()), dependencies_(m.num_nodes(), 0) {}
 
-  void Run(const TensorRef& loss, TensorRef root_grad) {
-    CountDependencies(loss->grad_edge.node);
-    Arrive(loss->grad_edge, std::move(root_grad));
-    Push(loss->grad_edge.node);
+  // From tensors and their gradients.
+  void Run(const std::vector<std::pair<TensorRef, TensorRef>>& roots) {
+    CountDependencies(roots);
+    for (const auto& [root, grad] : roots) HandOn(root->grad_edge, grad);
     while (!ready_.empty()) {
       const int32_t index = ready_.top().second;
       ready_.pop();
@@ -30,10 +30,16 @@ class Engine {
   }
 
  private:
-  void CountDependencies(int32_t root) {
-    std::vector<int32_t> stack = {root};
+  void CountDependencies(const std::vector<std::pair<TensorRef, TensorRef>>& roots) {
+    std::vector<int32_t> stack;
     std::vector<bool> seen(m_.num_nodes(), false);
-    seen[static_cast<size_t>(root)] = true;
+    for (const auto& [root, grad] : roots) {
+      const int32_t index = root->grad_edge.node;
+      if (index < 0) continue;
+      ++dependencies_[static_cast<size_t>(index)];
+      if (!seen[static_cast<size_t>(index)]) stack.push_back(index);
+      seen[static_cast<size_t>(index)] = true;
+    }
     while (!stack.empty()) {
       const int32_t index = stack.back();
       stack.pop_back();
@@ -81,6 +87,7 @@ class Engine {
       const StepId before = m_.recorder().current_step();
       node.formula(backward);
       if (m_.recorder().current_step() != before) m_.recorder().AddMovedBytes(read_bytes);
+      m_.DropRecomputed(node.saved);
     }
     std::vector<TensorRef> results = std::move(backward.results());
     for (size_t i = 0; i < results.size(); ++i) {
@@ -157,7 +164,9 @@ void RunBackward(Machine& m, const TensorRef& loss) {
   TensorRef ones = m.New("ones_like", loss->dims, loss->dtype);
   m.recorder().SetName(ones->storage->buffer, "gradient of the loss");
   if (loss->grad_edge.node < 0) return;
-  Engine(m).Run(loss, ones);
+  Engine(m).Run({{loss, ones}});
 }
+
+void RunBackwardFrom(Machine& m, const std::vector<std::pair<TensorRef, TensorRef>>& roots) { Engine(m).Run(roots); }
 
 }  // namespace onnx_mem::eager

@@ -16,6 +16,7 @@
 #include <limits>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/eager/engine/tensor.h"
@@ -92,6 +93,8 @@ class Backward {
 
 // Runs backward from `loss`, with a gradient of ones that lives until the end.
 void RunBackward(Machine& m, const TensorRef& loss);
+// Runs an engine within a formula, from tensors and their gradients.
+void RunBackwardFrom(Machine& m, const std::vector<std::pair<TensorRef, TensorRef>>& roots);
 
 }  // namespace onnx_mem::eager
 

@@ -13,6 +13,46 @@ int32_t Machine::BeginSegment() {
   return active_segment_;
 }
 
+void Machine::BeginSecondRun() {
+  before_second_run_.push_back({origin_, grad_enabled_, recorder_.phase()});
+  grad_enabled_ = true;
+  recorder_.SetRecompute(true);
+}
+
+void Machine::EndSecondRun() {
+  const Interrupted before = before_second_run_.back();
+  before_second_run_.pop_back();
+  recorder_.SetRecompute(false);
+  recorder_.SetPhase(before.phase);
+  grad_enabled_ = before.grad_enabled;
+  SetOrigin(before.origin);
+}
+
+TensorRef Machine::Detached(const TensorRef& t, bool requires_grad) {
+  TensorRef leaf = Alias(t, t->dims, t->strides, t->is_view);
+  leaf->requires_grad = requires_grad;
+  leaf->is_leaf_parameter = requires_grad;
+  if (requires_grad) leaf_gradients_.emplace(leaf.get(), nullptr);
+  return leaf;
+}
+
+TensorRef Machine::TakeGradient(const TensorRef& leaf) {
+  const auto found = leaf_gradients_.find(leaf.get());
+  TensorRef gradient = std::move(found->second);
+  leaf_gradients_.erase(found);
+  if (leaf->grad_edge.node >= 0) node(leaf->grad_edge.node).parameter = nullptr;
+  return gradient;
+}
+
+void Machine::ForgetNodes(size_t first) {
+  for (size_t i = first; i < nodes_.size(); ++i) {
+    if (nodes_[i].parameter != nullptr) continue;  // a parameter's: it serves every graph
+    nodes_[i].formula = nullptr;
+    nodes_[i].saved.clear();
+    nodes_[i].edges.clear();
+  }
+}
+
 // What the first run kept of `op`, while the segment runs again; null otherwise.
 TensorRef Machine::TakeKept(std::string_view op) {
   if (recomputing_ < 0) return nullptr;
@@ -40,22 +80,23 @@ TensorRef Machine::Unpack(const SavedTensor& saved) {
 }
 
 void Machine::Recompute(int32_t index) {
-  const Node* origin = origin_;
-  const bool grad_enabled = grad_enabled_;
-  const Phase phase = recorder_.phase();
   segment(index).recomputed = true;
   recomputing_ = index;
-  grad_enabled_ = true;
-  recorder_.SetRecompute(true);
+  BeginSecondRun();
   try {
     segment(index).rerun();
   } catch (const StopRecomputation&) {
   }
-  recorder_.SetRecompute(false);
-  recorder_.SetPhase(phase);
   recomputing_ = -1;
-  grad_enabled_ = grad_enabled;
-  SetOrigin(origin);
+  EndSecondRun();
+}
+
+// torch/utils/checkpoint.py, unpack_hook: the handle under which the tensor lay is set to None.
+void Machine::DropRecomputed(const std::vector<SavedTensor>& saved) {
+  for (const SavedTensor& entry : saved) {
+    if (entry.segment < 0 || !segment(entry.segment).recomputed) continue;
+    segment(entry.segment).tensors[static_cast<size_t>(entry.slot)].reset();
+  }
 }
 
 void Machine::Release(std::vector<SavedTensor>& saved) {

@@ -225,7 +225,11 @@ absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
   for (int32_t i = 0; i < count; ++i) {
     if (next_range < checkpointed.size() && checkpointed[next_range].first == i) {
       const NodeRange& range = checkpointed[next_range];
-      range.offload == Offload::kNo ? RunSegment(range) : RunOffloaded(range);
+      if (range.reentrant) {
+        RunReentrant(range);
+      } else {
+        range.offload == Offload::kNo ? RunSegment(range) : RunOffloaded(range);
+      }
       i = checkpointed[next_range++].last;
       continue;
     }

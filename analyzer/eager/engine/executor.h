@@ -22,6 +22,7 @@ struct NodeRange : NodeSpan {
   std::vector<std::string> keep = {};  // operators whose results are kept for the second run
   std::vector<TensorId> arguments = {};  // held for the second run beside what it reads
   Offload offload = Offload::kNo;        // not kNo: no second run
+  bool reentrant = false;
 };
 
 class Executor {
@@ -70,6 +71,8 @@ class Executor {
   void MakeMissingInputs(Call& call);
   void RunSegment(const NodeRange& range);
   void RunOffloaded(const NodeRange& range);
+  void RunReentrant(const NodeRange& range);
+  void RunReentrantBackward(const NodeRange& range, Values values, const std::vector<TensorId>& results, Backward& b);
   void Rerun(const NodeRange& range, Values inputs);
   void DropAfter(int32_t index);
 

@@ -191,13 +191,19 @@ void Machine::Save(int32_t index, const TensorRef& t) {
 }
 
 void Machine::AccumulateGrad(const TensorRef& parameter, TensorRef grad) {
-  if (!with_gradient_.insert(parameter.get()).second) {  // accumulated in place; `grad` goes
+  const auto leaf = leaf_gradients_.find(parameter.get());
+  const bool again = leaf != leaf_gradients_.end() && leaf->second != nullptr;
+  if (again || (leaf == leaf_gradients_.end() && !with_gradient_.insert(parameter.get()).second)) {  // accumulated in place; `grad` goes
     BeginStep("add_");
     recorder_.AddMovedBytes(3 * DenseBytes(grad->dims, grad->dtype));
     return;
   }
   if (grad.use_count() > 1 || !ObeysLayoutContract(*grad, *parameter)) {
     grad = New("clone", parameter->dims, grad->dtype, LikeStrides(*parameter));
+  }
+  if (leaf != leaf_gradients_.end()) {
+    leaf->second = std::move(grad);
+    return;
   }
   recorder_.SetCategory(grad->storage->buffer, Category::kGradients);
   recorder_.MarkHeld(grad->storage->buffer, "kept for the optimizer");

@@ -137,6 +137,15 @@ class Machine {
     std::vector<std::string> keep;
     std::map<std::string, std::deque<TensorRef>, std::less<>> kept;
   };
+  // Around the second run of what is checkpointed: with gradients, in the middle of backward.
+  void BeginSecondRun();
+  void EndSecondRun();
+  // --- reentrant ones (engine/reentrant.cc)
+  // A leaf on the storage of `t`. TakeGradient: what has arrived at it, null where nothing has; after that it is none.
+  TensorRef Detached(const TensorRef& t, bool requires_grad);
+  TensorRef TakeGradient(const TensorRef& leaf);
+  // The graph that was made since there were `first` nodes is gone.
+  void ForgetNodes(size_t first);
   int32_t BeginSegment();
   void EndSegment() { active_segment_ = -1; }
   Segment& segment(int32_t index) { return segments_[static_cast<size_t>(index)]; }
@@ -147,6 +156,9 @@ class Machine {
   int64_t host_peak_bytes() const { return host_peak_bytes_; }
 
   TensorRef Unpack(const SavedTensor& saved);
+  // What a second run gave to a node that has computed: unpacking takes it from the segment, so that it goes with the
+  // formula, before results are fitted to what they are gradients of.
+  void DropRecomputed(const std::vector<SavedTensor>& saved);
   void Release(std::vector<SavedTensor>& saved);
   bool recomputing() const { return recomputing_ >= 0; }
 
@@ -187,6 +199,13 @@ class Machine {
   absl::flat_hash_map<const EagerTensor*, int32_t> accumulators_;
   std::vector<std::pair<EagerTensor*, TensorRef>> gradients_;
   absl::flat_hash_set<const EagerTensor*> with_gradient_;
+  absl::flat_hash_map<const EagerTensor*, TensorRef> leaf_gradients_;  // of inputs that are detached
+  struct Interrupted {
+    const Node* origin = nullptr;
+    bool grad_enabled = false;
+    Phase phase = Phase::kBackward;
+  };
+  std::vector<Interrupted> before_second_run_;
   const Node* origin_ = nullptr;
   struct OriginTexts {
     SharedText node;

@@ -1,10 +1,14 @@
 // Quantisation. fake_quantize gives the rounded values and a mask of one byte per element, which its backward applies;
 // quantize and dequantize between integers and floats have no gradient.
 // Source: tools/autograd/derivatives.yaml (fake_quantize_per_tensor_affine_cachemask).
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "analyzer/eager/operators/families.h"
+#include "analyzer/eager/operators/matmul.h"
 #include "analyzer/eager/operators/pointwise.h"
+#include "analyzer/eager/views/views.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -22,24 +26,113 @@ void EnactConvert(Machine& m, const Call& call, Outputs& out) {
   out[0] = m.NewLike(call.node.op, *call.input(0), call.output().dtype);
 }
 
-// A product with a weight that is stored in blocks of a few bits (bitsandbytes/autograd/_functions.py, MatMul4Bit): the
-// weight is unpacked for each product, in backward again; what is saved is the packed one. It is not trained.
+// Linear layers of bitsandbytes. Sources: bitsandbytes/autograd/_functions.py (MatMul4Bit, MatMul8bitLt),
+// backends/default/ops.py, backends/cuda/ops.py. The weight is not trained.
+
+// Operators inside an autograd.Function have no history.
+class WithoutGrad {
+ public:
+  explicit WithoutGrad(Machine& m) : m_(m), before_(m.grad_enabled()) { m.SetGradEnabled(false); }
+  ~WithoutGrad() { m_.SetGradEnabled(before_); }
+  WithoutGrad(const WithoutGrad&) = delete;
+  WithoutGrad& operator=(const WithoutGrad&) = delete;
+
+ private:
+  Machine& m_;
+  bool before_;
+};
+
+// What the two have in common.
+struct PackedLayer {
+  explicit PackedLayer(const Call& call)
+      : weight{IntAttribute(call.node, "features", 1), IntAttribute(call.node, "depth", 1)},
+        scales(IntAttribute(call.node, "packed_scales", 0)),
+        flops(Saturated({2, NumElements(call.output_dims()), weight[1]})) {}
+
+  Dims weight;     // [out, in]
+  int64_t scales;  // that are packed themselves
+  int64_t flops;
+};
+
+// nn/modules.py, Linear4bit.forward: in the layer's own type, and back.
+TensorRef InComputeType(Machine& m, const TensorRef& x) { return m.autocast() ? m.AutocastLow(x) : x; }
+
+TensorRef UnpackedScales(Machine& m, const PackedLayer& layer) {
+  return layer.scales > 0 ? m.New("dequantize_blockwise", Dims{layer.scales}, DType::kFloat32) : nullptr;
+}
+
+// A few rows are multiplied by a kernel that unpacks as it reads, on every card.
+constexpr int64_t kFewRows = 4;  // _GEMM_4BIT_CUSTOM_FLOOR_M
+
+// A product with a weight in blocks of four bits, which is unpacked for it, in backward again; what is saved is the
+// packed one.
 void EnactPackedLinear(Machine& m, const Call& call, Outputs& out) {
-  const TensorRef& x = call.input(0);
-  const int64_t features = IntAttribute(call.node, "features", 1), depth = IntAttribute(call.node, "depth", 1);
-  const int64_t flops = Saturated({2, NumElements(call.output_dims()), depth});
-  const Dims weight{features, depth};
+  const TensorRef& given = call.input(0);
+  const TensorRef x = InComputeType(m, given);
+  const PackedLayer layer(call);
   NodeRef node = m.MakeNode("MatMul4BitBackward", {x});
   node.Save(node.needs(0) ? call.input(1) : nullptr);
+  TensorRef y;
   {
-    const TensorRef unpacked = m.New("dequantize", weight, x->dtype);
-    out[0] = m.New("mm", call.output_dims(), x->dtype, flops);
+    const WithoutGrad inside(m);
+    if (NumElements(x->dims) <= kFewRows * layer.weight[1]) {
+      y = m.New("gemm_4bit", call.output_dims(), x->dtype, layer.flops);
+    } else {
+      const TensorRef scales = UnpackedScales(m, layer);
+      const TensorRef unpacked = m.New("dequantize_4bit", layer.weight, x->dtype);
+      y = Linear(m, x, Transpose(m, unpacked, 0, 1), call.input(2));
+    }
   }
-  node.Output(out[0]);
-  node.Formula([weight, flops, dims = x->dims](Backward& b) {
-    const TensorRef unpacked = b.m.New("dequantize", weight, b.grad()->dtype);
-    if (b.needs(0)) b.result(0, b.m.New("mm", dims, b.grad()->dtype, flops));
+  node.Output(y);
+  node.Formula([layer](Backward& b) {
+    if (!b.needs(0)) return;
+    TensorRef scales = UnpackedScales(b.m, layer);
+    const TensorRef unpacked = b.m.New("dequantize_4bit", layer.weight, b.grad()->dtype);
+    scales = nullptr;  // of dequantize_4bit, which has returned
+    b.result(0, Matmul(b.m, b.grad(), unpacked));
   });
+  out[0] = ToCopy(m, y, given->dtype);
+}
+
+// Rows of x as 8-bit numbers with a scale each (int8_vectorwise_quant). Outliers are looked for with the threshold that
+// loaders set; how many there are is not known, and none are counted.
+TensorRef QuantizedRows(Machine& m, const TensorRef& rows, TensorRef& scales) {
+  const TensorRef half = ToCopy(m, rows, DType::kFloat16);
+  scales = m.New("int8_vectorwise_quant", Dims{rows->dims[0]}, DType::kFloat32);
+  TensorRef codes = m.Allocate(rows->dims, DType::kInt8);
+  const TensorRef outliers = RunPointwise(m, {"abs", "ge"}, {half});
+  return codes;
+}
+
+// A product with a weight of eight bits: the rows are quantized, the 32-bit product scaled. The rows as they came are
+// an attribute of the context, so they live to the end of the step, inside a checkpoint too.
+void EnactInt8Linear(Machine& m, const Call& call, Outputs& out) {
+  const TensorRef& given = call.input(0);
+  const TensorRef x = InComputeType(m, given);
+  const PackedLayer layer(call);
+  const int64_t depth = layer.weight[1];
+  NodeRef node = m.MakeNode("MatMul8bitLtBackward", {x});
+  TensorRef rows, y;
+  {
+    const WithoutGrad inside(m);
+    rows = Reshape(m, x, Dims{NumElements(x->dims) / std::max<int64_t>(depth, 1), depth});
+    TensorRef scales;
+    const TensorRef codes = QuantizedRows(m, rows, scales);
+    const Dims product{rows->dims[0], layer.weight[0]};
+    const TensorRef whole = m.New("int8_linear_matmul", product, DType::kInt32, layer.flops);
+    const TensorRef scaled = m.New("int8_mm_dequant", product, DType::kFloat16);
+    y = UnsafeView(m, ToCopy(m, scaled, x->dtype), call.output_dims());
+  }
+  node.Output(y);
+  node.Formula([layer, held = std::move(rows), dims = x->dims](Backward& b) {
+    if (!b.needs(0)) return;
+    const Dims rows_of_grad{held->dims[0], layer.weight[0]};
+    const TensorRef grad = Reshape(b.m, b.grad(), rows_of_grad);
+    const TensorRef weight = b.m.New("to", layer.weight, held->dtype);
+    { const TensorRef scales = b.m.New("mul", Dims{layer.weight[0], 1}, DType::kFloat32); }
+    b.result(0, View(b.m, Matmul(b.m, grad, weight), dims));
+  });
+  out[0] = ToCopy(m, y, given->dtype);
 }
 
 }  // namespace
@@ -48,6 +141,7 @@ std::span<const OpRow> QuantizeOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"dequantize", EnactConvert},
       {"fake_quantize", EnactFakeQuantize},
+      {"int8_linear", EnactInt8Linear},
       {"packed_linear", EnactPackedLinear},
       {"quantize", EnactConvert},
   });

@@ -5,6 +5,13 @@
 //   result = result + lora_B(lora_A(dropout(x))) * scaling
 //   result = result.to(torch_result_dtype)
 //
+// Beside a base in few bits, peft/tuners/lora/bnb.py (PackBase has made it): the sum is in the base's type, and in four
+// bits the result is cloned first:
+//
+//   result = self.base_layer(x).clone()
+//   x = self._cast_input_dtype(x, lora_A.weight.dtype)                    not under autocast
+//   result = result + (lora_B(lora_A(dropout(x))) * scaling).to(result.dtype)
+//
 // x and result are names of that frame; what stands between is an argument of the next call, and goes when it returns.
 #include "analyzer/lower/adapters/lora.h"
 
@@ -17,6 +24,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "analyzer/lower/adapters/layers.h"
 
 namespace onnx_mem {
 namespace {
@@ -29,19 +37,7 @@ struct AdaptedLayer {
   const Lora* lora = nullptr;  // null: it has none
 };
 
-bool IsParameter(const Lowered& lowered, TensorId id) {
-  return id.valid() && lowered.kinds[id] == TensorKind::kParameter;
-}
-
-// The parameter that a product reads: itself, or its transpose.
-TensorId ParameterBehind(const Lowered& lowered, TensorId id) {
-  if (!id.valid() || IsParameter(lowered, id)) return id;
-  const NodeId producer = lowered.graph.tensors[id].producer;
-  if (!producer.valid()) return TensorId();
-  const Node& node = lowered.graph.nodes[producer];
-  if (node.op != "permute" || node.inputs.empty()) return TensorId();
-  return IsParameter(lowered, node.inputs[0]) ? node.inputs[0] : TensorId();
-}
+bool IsPacked(const Node& node) { return IsFourBitLinear(node) || IsEightBitLinear(node); }
 
 // What a matrix of rows is a view of, [batch, tokens, features]; else the matrix itself.
 TensorId BehindRows(const Lowered& lowered, TensorId rows) {
@@ -54,11 +50,11 @@ TensorId BehindRows(const Lowered& lowered, TensorId rows) {
 }
 
 std::optional<AdaptedLayer> LayerOf(const Lowered& lowered, const Node& node) {
-  const bool product = node.op == "linear" || node.op == "addmm" || node.op == "matmul";
+  const bool product = IsProduct(node) || IsPacked(node);
   const bool convolution = node.op == "conv" && IntAttribute(node, "group", 1) == 1;
   if ((!product && !convolution) || node.inputs.size() < 2 || !node.inputs[0].valid()) return std::nullopt;
   const TensorId weight = ParameterBehind(lowered, node.inputs[1]);
-  if (!IsParameter(lowered, weight)) return std::nullopt;
+  if (!weight.valid()) return std::nullopt;
   const Shape& x = lowered.graph.tensors[node.inputs[0]].shape;
   const Shape& y = lowered.graph.tensors[node.outputs[0]].shape;
   const size_t rank = lowered.graph.tensors[weight].shape.rank();
@@ -73,6 +69,20 @@ struct Pattern {
   std::regex regex;
   bool matched = false;
 };
+
+// Where types change: x for the adapter, what it gives, the sum.
+struct Casts {
+  bool input = false;
+  bool update = false;
+  bool sum = false;
+};
+
+Casts CastsOf(const Node& base, DType result_dtype, const Run& run) {
+  const bool narrow = result_dtype != DType::kFloat32;
+  if (!IsPacked(base)) return {.input = narrow || run.autocast, .sum = narrow};
+  const bool converts = narrow && !run.autocast;
+  return {.input = converts, .update = converts};
+}
 
 class AdapterWriter {
  public:
@@ -107,9 +117,16 @@ class AdapterWriter {
     Release(y);
     const TensorId before = AddResult(absl::StrCat(path, " without adapter"), y_dims, result_dtype);
     base.outputs[0] = before;
+    const Casts casts = CastsOf(base, result_dtype, run_);
+    const bool cloned = IsFourBitLinear(base);
     nodes_.push_back(std::move(base));
+    TensorId result = before;
+    if (cloned) {
+      result = Append("clone", {before}, y_dims, result_dtype, {});
+      Release(before);
+    }
     std::vector<TensorId> held;  // by the frame, until it returns
-    if (result_dtype != DType::kFloat32 || run_.autocast) {
+    if (casts.input) {
       x = Append("cast", {x}, x_dims, DType::kFloat32, {});
       held.push_back(x);
     } else if (lowered_.kinds[x] == TensorKind::kActivation) {
@@ -127,13 +144,14 @@ class AdapterWriter {
     t = Pass(t, x, Append(layer.convolution ? "conv" : "linear", {t, b}, wide, DType::kFloat32, pointwise));
     t = Pass(t, x, Append("mul_scalar", {t}, wide, DType::kFloat32, {}));
     if (rows) t = Pass(t, x, Append("reshape", {t}, y_dims, DType::kFloat32, {}));
-    if (result_dtype == DType::kFloat32) {
-      AppendTo(y, "add", {before, t});
-      Release(before);
+    if (casts.update) t = Pass(t, x, Append("cast", {t}, y_dims, result_dtype, {}));
+    if (!casts.sum) {
+      AppendTo(y, "add", {result, t});
+      Release(result);
       Release(t);
     } else {
-      const TensorId sum = Append("add", {before, t}, y_dims, DType::kFloat32, {});
-      Release(before);
+      const TensorId sum = Append("add", {result, t}, y_dims, DType::kFloat32, {});
+      Release(result);
       Release(t);
       AppendTo(y, "cast", {sum});
       Release(sum);
@@ -242,12 +260,13 @@ std::vector<int32_t> NewPlaces(const Lowered& lowered, const Run& run, const std
     const Lora* lora = chosen[static_cast<size_t>(id.value())].lora;
     int32_t nodes = 1;
     if (lora != nullptr) {
-      const bool narrow = lowered.graph.tensors[lowered.graph.nodes[id].outputs[0]].dtype != DType::kFloat32;
+      const Node& node = lowered.graph.nodes[id];
+      const Casts casts = CastsOf(node, lowered.graph.tensors[node.outputs[0]].dtype, run);
       nodes += kNodesOfAdapter;
       nodes += lora->dropout > 0.0 ? 1 : 0;
-      nodes += chosen[static_cast<size_t>(id.value())].x != lowered.graph.nodes[id].inputs[0] ? 1 : 0;
-      nodes += narrow || run.autocast ? 1 : 0;
-      nodes += narrow ? 1 : 0;
+      nodes += chosen[static_cast<size_t>(id.value())].x != node.inputs[0] ? 1 : 0;
+      nodes += IsFourBitLinear(node) ? 1 : 0;
+      nodes += static_cast<int32_t>(casts.input) + static_cast<int32_t>(casts.update) + static_cast<int32_t>(casts.sum);
     }
     places.push_back(places.back() + nodes);
   }

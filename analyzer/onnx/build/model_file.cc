@@ -208,8 +208,11 @@ struct ModelFile::Impl {
   Rebatcher rebatcher;
   std::shared_ptr<const record::Record> record;  // null: the file has none, or none that can be used
 
-  // Whether there is no graph to analyze: a file of bare text, or a model that no exporter could write.
-  bool IsRecordAlone() const { return model == nullptr || model->graph().node().empty(); }
+  // Whether there is no graph to analyze: a file of bare text, or a model that no exporter could write. With a second
+  // free size the graph would have to follow it as well, and the record needs none.
+  bool IsRecordAlone() const {
+    return model == nullptr || model->graph().node().empty() || (record != nullptr && record->free);
+  }
   absl::Status LoadRecord(ByteWindow bytes, const std::string& path);
   absl::StatusOr<ImportedModel> ImportRecord(const Bindings& bindings) const;
   absl::Status Load(ByteWindow bytes, const std::string& path);
@@ -263,6 +266,9 @@ absl::StatusOr<ImportedModel> ModelFile::Impl::ImportRecord(const Bindings& bind
     return line.kind == record::Line::Kind::kOp;
   });
   imported.info.from_record = true;
+  if (std::optional<Diagnostic> far = FarFromWatched(imported.graph)) {
+    imported.diagnostics.push_back(*std::move(far));
+  }
   return imported;
 }
 

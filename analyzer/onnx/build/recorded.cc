@@ -84,7 +84,7 @@ std::shared_ptr<const record::Record> RecordOf(const onnx::ModelProto& model, st
 
 void BindRecord(std::shared_ptr<const record::Record> record, int64_t batch, ImportedModel& model) {
   Graph& graph = model.graph;
-  auto bound = std::make_shared<BoundRecord>(BoundRecord{.record = std::move(record), .batch = batch});
+  auto bound = std::make_shared<BoundRecord>(BoundRecord{.record = std::move(record), .place = {.batch = batch}});
   Run run;
   run.training = bound->record->train.has_value();
   absl::StatusOr<Lowered> lowered = LowerRecord(*bound, run);
@@ -101,19 +101,64 @@ void BindRecord(std::shared_ptr<const record::Record> record, int64_t batch, Imp
   model.diagnostics.push_back(std::move(other));
 }
 
+namespace {
+
+absl::Status OtherSize(const std::string& path, const record::Record& record, const Bindings& bindings) {
+  const std::string free = record.free ? absl::StrCat(" and ", record.free->name) : "";
+  std::string asked;
+  for (const auto& [name, size] : bindings.dims) {
+    if (!record.free || name != record.free->name) asked = absl::StrCat("--dim ", name);
+  }
+  const bool dim = !asked.empty();
+  if (!dim) asked = absl::StrCat("--input ", bindings.inputs.begin()->first);
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, dim ? Code::kUnknownDim : Code::kUnknownInput,
+                     absl::StrCat("'", path, "' is a record, whose sizes but the batch", free,
+                                  " are those that it was made with: ", asked),
+                     {record.free ? absl::StrCat("try: --batch N, --dim ", record.free->name,
+                                                 "=N, or a record made with other inputs")
+                                  : "try: --batch N, or a record made with other inputs"});
+}
+
+// The record's free size: what is asked for, else that of the example inputs.
+absl::StatusOr<int64_t> LengthOf(const record::FreeSize& free, const Bindings& bindings) {
+  const auto asked = bindings.dims.find(free.name);
+  const int64_t length = asked == bindings.dims.end() ? free.length : asked->second;
+  if (length > record::kMostLength) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kRecordSizes,
+                       absl::StrCat("--dim ", free.name, "=", length, " is longer than any input"));
+  }
+  if (length > 0 && (length - free.length) % free.step == 0) return length;
+  const int64_t above = length < 1 ? free.length : length + (free.length - length % free.step + free.step) % free.step;
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kRecordSizes,
+                     absl::StrCat("the record holds at ", free.name, " = ", free.length, " + k * ", free.step,
+                                  ", not at ", length, ": the model takes another path between"),
+                     {absl::StrCat("try: --dim ", free.name, "=", above, ", or a record made at ", length)});
+}
+
+}  // namespace
+
+std::optional<Diagnostic> FarFromWatched(const Graph& graph) {
+  if (graph.record == nullptr || !graph.record->record->free) return std::nullopt;
+  const record::FreeSize& free = *graph.record->record->free;
+  const int64_t length = graph.record->place.length;
+  if (free.first <= length && length <= free.last) return std::nullopt;
+  return Diagnostic{.code = Code::kRecordSizes,
+                    .severity = Severity::kNote,
+                    .message = absl::StrCat("the model was watched at ", free.name, " = ", free.first, " to ",
+                                            free.last, "; at ", length, " its sizes are taken to go on as they do there"),
+                    .details = {"why: code may branch on a length, at a window or at the longest position",
+                                absl::StrCat("try: a record made at ", free.name, " = ", length)}};
+}
+
 absl::StatusOr<Graph> GraphOfRecord(std::shared_ptr<const record::Record> record, const Bindings& bindings,
                                     const std::string& path) {
-  if (!bindings.dims.empty() || !bindings.inputs.empty()) {
-    const bool dim = !bindings.dims.empty();
-    return ErrorStatus(
-        absl::StatusCode::kInvalidArgument, dim ? Code::kUnknownDim : Code::kUnknownInput,
-        absl::StrCat("'", path, "' is a record, whose sizes but the batch are those that it was made with: ",
-                     dim ? absl::StrCat("--dim ", bindings.dims.begin()->first)
-                         : absl::StrCat("--input ", bindings.inputs.begin()->first)),
-        {"try: --batch N, or a record made with other inputs"});
+  const bool free_alone = record->free && bindings.dims.size() == 1 && bindings.dims.contains(record->free->name);
+  if ((!bindings.dims.empty() && !free_alone) || !bindings.inputs.empty()) return OtherSize(path, *record, bindings);
+  record::Place place{.batch = bindings.batch.value_or(1)};
+  if (record->free) {
+    ASSIGN_OR_RETURN(place.length, LengthOf(*record->free, bindings));
   }
-  auto bound =
-      std::make_shared<BoundRecord>(BoundRecord{.record = std::move(record), .batch = bindings.batch.value_or(1)});
+  auto bound = std::make_shared<BoundRecord>(BoundRecord{.record = std::move(record), .place = place});
   Run run;
   run.training = bound->record->train.has_value();
   ASSIGN_OR_RETURN(Lowered lowered, LowerRecord(*bound, run));

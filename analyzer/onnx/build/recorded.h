@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +35,13 @@ std::shared_ptr<const record::Record> RecordOf(const onnx::ModelProto& model, st
 void BindRecord(std::shared_ptr<const record::Record> record, int64_t batch, ImportedModel& model);
 
 // A graph of the record's own: its inputs, stored tensors and outputs, no nodes. Error: InvalidArgument "bad-record";
-// "unknown-dim", "unknown-input" for bindings other than the batch.
+// "unknown-dim", "unknown-input" for bindings other than the batch and the record's free size; "record-sizes" where it
+// does not hold at that.
 absl::StatusOr<Graph> GraphOfRecord(std::shared_ptr<const record::Record> record, const Bindings& bindings,
                                     const std::string& path);
+
+// Told where a record's free size lies outside of what the model was watched at.
+std::optional<Diagnostic> FarFromWatched(const Graph& graph);
 
 }  // namespace onnx_mem
 

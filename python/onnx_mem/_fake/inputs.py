@@ -1,10 +1,14 @@
-"""Names of a model's tensor inputs, from the signature of its forward."""
+"""Names of a model's tensor inputs, from the signature of its forward, and which of their dimensions are free."""
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import re
 
 import torch
-from torch.utils._pytree import keystr, tree_flatten_with_path
+from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves
+
+from ..errors import Error
 
 
 def input_names(model: torch.nn.Module, args: tuple, kwargs: dict) -> list[str]:
@@ -31,3 +35,41 @@ def input_names(model: torch.nn.Module, args: tuple, kwargs: dict) -> list[str]:
             name += "_"
         names.append(name)
     return names
+
+
+@dataclasses.dataclass(frozen=True)
+class FreeDims:
+    """A size beside the batch that inputs have: its name, where they have it, and how much it is in the example inputs.
+
+    dims: a dimension (or several, as a tuple) of every tensor input, where it has the size that the first one has
+      there; or a dict from names of inputs to these."""
+    name: str
+    dims: object
+    length: int
+
+    def of(self, name: str) -> tuple[int, ...]:
+        """The dimensions of one input that may have it."""
+        return _dims_of(self.dims, name)
+
+
+def _dims_of(dims, name):
+    found = dims.get(name, ()) if isinstance(dims, dict) else dims
+    return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+
+def free_dims(free, inputs, names: list[str]) -> FreeDims | None:
+    """What the user's {name: dims} says of these inputs; None of None.
+
+    Raises Error with code "bad-argument"."""
+    if not free:
+        return None
+    if not isinstance(free, dict) or len(free) != 1:
+        raise Error("one size beside the batch can be free: free={\"seq\": 1}", "bad-argument")
+    (name, dims), = free.items()
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", str(name)):
+        raise Error(f"'{name}' is no name for a size", "bad-argument")
+    for t, of in zip((t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)), names):
+        for dim in _dims_of(dims, of):
+            if t.dim() > dim:
+                return FreeDims(str(name), dims, t.shape[dim])
+    raise Error(f"no input has the dimension that free={free!r} names; inputs: {', '.join(names)}", "bad-argument")

@@ -14,6 +14,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from ..errors import CannotRecord
 from .attention import GpuAttention
+from .inputs import FreeDims
 from .kernels import register
 from .numbers import FakeMode
 from .recurrent import RECURRENT, recurrent
@@ -161,8 +162,10 @@ def batch_dim_of(batch_dim, name: str) -> int | None:
     return batch_dim.get(name) if isinstance(batch_dim, dict) else batch_dim
 
 
-def resized(inputs, old: int, new: int, batch_dim, names: list[str]):
-    """Fresh fake inputs for batch `new`: the batch dimension of every tensor that has size `old` there."""
+def resized(inputs, old: int, new: int, batch_dim, names: list[str], free: FreeDims | None = None,
+            length: int | None = None):
+    """Fresh fake inputs for batch `new`: the batch dimension of every tensor that has size `old` there. With `free`,
+    the dimensions that it names are `length` where they were its own."""
     leaves, spec = tree_flatten(inputs)
     names_left, seen, out = iter(names), {}, []
     for t in leaves:
@@ -174,6 +177,9 @@ def resized(inputs, old: int, new: int, batch_dim, names: list[str]):
             shape, dim = list(t.shape), batch_dim_of(batch_dim, name)
             if dim is not None and len(shape) > dim and shape[dim] == old:
                 shape[dim] = new
+            for at in free.of(name) if free is not None and length is not None else ():
+                if len(shape) > at and t.shape[at] == free.length:
+                    shape[at] = length
             if t.is_contiguous() or list(t.shape) == shape:
                 strides = t.stride() if list(t.shape) == shape else None
             else:

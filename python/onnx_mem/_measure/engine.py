@@ -31,6 +31,7 @@ class Engine:
         self._start_node = start_node              # called before each node
         self._holders: list[_Holder] = []
         self._no_zeros: set[int] = set()
+        self._pack = None
         self._frames: list = []                    # of torch.utils.checkpoint, whose node's turn has not come
 
     @contextlib.contextmanager
@@ -45,6 +46,7 @@ class Engine:
             if not value:
                 self._no_zeros.add(id(ctx))
             ctx.materialize_grads = value
+        self._pack = pack
         with contextlib.ExitStack() as stack:
             patch(stack, FunctionCtx, "set_materialize_grads", set_materialize_grads)
             frame = torch.utils.checkpoint._CheckpointFrame
@@ -81,12 +83,20 @@ class Engine:
             # utils.checkpoint recomputes once per task.
             patch(stack, torch._C, "_current_graph_task_id", lambda: _TASK)
             _hand_on_equal_arguments(stack)
+            # A reentrant checkpoint runs forward again, and an engine over that.
+            patch(stack, torch.autograd, "backward", self._inside)
+            if self._pack is not None:
+                stack.enter_context(torch.autograd.graph.saved_tensors_hooks(self._pack, lambda h: h.tensor))
             stack.enter_context(torch.no_grad())
-            self._run(loss)
+            ones = torch.ones_like(loss)            # torch.autograd.backward holds it until it returns
+            self._run([(loss, ones)])
 
-    def _run(self, loss):
-        root = loss.grad_fn
-        nodes = graph_nodes(root)
+    def _inside(self, tensors, grad_tensors=None, **_):
+        with torch.no_grad():
+            self._run(list(zip(tensors, grad_tensors)))
+
+    def _run(self, roots):
+        nodes = list(dict.fromkeys(n for t, _ in roots for n in graph_nodes(t.grad_fn)))
         own = self._held_by(nodes)
         self._holders = []
         waits: dict = {}
@@ -94,9 +104,14 @@ class Engine:
             for m, _ in n.next_functions:
                 if m is not None:
                     waits[m] = waits.get(m, 0) + 1
-        ones = torch.ones_like(loss)                # torch.autograd.backward holds it until it returns
-        incoming = {root: {0: ones}}
-        count, ready = 0, [(_rank(root), 0, root)]
+        incoming, count, ready = {}, 0, []
+        for t, g in roots:
+            incoming.setdefault(t.grad_fn, {})[t.output_nr] = g
+        for n in incoming:
+            if not waits.get(n):
+                count += 1
+                heapq.heappush(ready, (_rank(n), count, n))
+        g = t = None
         while ready:
             _, _, n = heapq.heappop(ready)
             gradients = incoming.pop(n, {})

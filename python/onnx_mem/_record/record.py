@@ -4,19 +4,53 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 
+from ..errors import Error
+
 MODES = ("eval", "train")
+
+
+@dataclasses.dataclass(frozen=True)
+class Free:
+    """A size beside the batch that a record is a function of.
+
+    Attributes:
+      name: what the user calls it ("seq").
+      length: of the example inputs.
+      step: the record holds at length + k * step.
+      first, last: the shortest and the longest at which the model was watched.
+    """
+    name: str
+    length: int
+    step: int
+    first: int
+    last: int
 
 
 @dataclasses.dataclass(eq=True)
 class Record:
-    """The eager programs of one model. Sizes are integers, or {"B": [m, c]} for m*B + c of the batch B.
+    """The eager programs of one model. Sizes are integers or functions of the batch and one more size (sizes.py).
 
     Attributes:
       programs: mode ("eval", "train") -> program; settle.py says what a program is.
       torch_version: the framework that was watched.
+      free: the size beside the batch; None where there is none.
     """
     programs: dict[str, dict]
     torch_version: str
+    free: Free | None = None
+
+    def at(self, length: int | None = None) -> Record:
+        """The record at one length of its free size (default: that of the example inputs); itself where it has none.
+
+        Raises Error with code "record-sizes" where the record does not hold there."""
+        from .sizes import at_length
+        if self.free is None:
+            return self
+        length = self.free.length if length is None else length
+        if length < 1 or (length - self.free.length) % self.free.step != 0:
+            raise Error(f"the record holds at {self.free.name} = {self.free.length} + k * {self.free.step}, not at "
+                        f"{length}", "record-sizes")
+        return Record({mode: at_length(p, length) for mode, p in self.programs.items()}, self.torch_version)
 
     def text(self) -> str:
         """The record as text, format `eager 1` (docs/recording.md)."""

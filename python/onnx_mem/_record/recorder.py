@@ -1,6 +1,7 @@
 """record(): a model and example inputs -> a Record."""
 from __future__ import annotations
 
+import dataclasses
 import os
 import traceback
 import warnings
@@ -8,21 +9,24 @@ import warnings
 import torch
 from torch.utils._pytree import tree_leaves
 
-from .._fake.inputs import input_names
+from .._fake.inputs import FreeDims, free_dims, input_names
 from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
 from ..errors import CannotRecord
 from .observe import observe
-from .record import MODES, Record
+from .record import MODES, Free, Record
 from .settle import program_of
-from .sizes import at_batch, comparable, fit
+from .sizes import at_batch, at_length, comparable, fit, fit_lengths
 
 _FRAMEWORK = os.path.dirname(torch.__file__)
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Steps of the length that are tried, and how far from the first the others are at which the model is watched: any
+# length, or those that windows and padding to such a multiple leave. What is rounded up, to 32 or 64, shows within.
+_AHEAD = {1: (1, 33, 67, 131), 8: (8, 40, 72, 136), 32: (32, 64, 128, 224), 64: (64, 128, 256, 448)}
 
 
-def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_dim=0, modes=MODES,
-           precisions=()) -> Record:
+def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_dim=0, free: dict | None = None,
+           modes=MODES, precisions=()) -> Record:
     """Records what one forward of `model` runs, in evaluation and in training mode.
 
     Nothing is computed, no weight is read and no GPU is needed: the forward runs on tensors without data, at three
@@ -34,6 +38,10 @@ def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_di
       kwargs: keyword inputs.
       batch_dim: the dimension of every tensor input that is the batch, where it has the size that the first tensor has
         there; or a dict from input names (as in the signature of forward) to dimensions, for the inputs that have one.
+      free: one more size that stays free, by a name of yours: {"seq": 1} for dimension 1 of every tensor input,
+        where it has the size that the first tensor has there; {"seq": {"ids": 1, "mask": (2, 3)}} for those of the
+        inputs named. The model is then watched at five lengths, and sizes become functions of the length, of degree 2 at most. Where
+        they are none a warning says so, and only the batch is free.
       modes: which programs to record.
       precisions: record the model in these as well: "bf16", "fp16" (the model and its floating inputs converted),
         "amp-bf16", "amp-fp16" (forward under autocast). Casts in its code that do nothing in float32 are seen so.
@@ -50,22 +58,79 @@ def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_di
         warnings.warn(note, stacklevel=2)
     names = input_names(model, args, kwargs)
     batch = batch_of((args, kwargs), batch_dim, names)
+    dims = free_dims(free, (args, kwargs), names)
+
+    def recorded(grid):
+        return _with_a_device(model, args, kwargs, _Runs(batch, batch_dim, names, dims, grid), modes, precisions)
+    why = None
+    for grid in _grids(dims.length) if dims is not None else ():
+        try:
+            return recorded(grid)
+        except CannotRecord as e:
+            why = why or e
+    made = recorded(None)                          # what cannot be recorded at all says so
+    if why is not None:
+        warnings.warn(f"the record follows the batch alone, '{dims.name}' is {dims.length} in it: {why.reason}",
+                      stacklevel=2)
+    return made
+
+
+@dataclasses.dataclass(frozen=True)
+class _Grid:
+    """Lengths to watch the model at: four that sizes are fitted to, and one to check them."""
+    lengths: tuple[int, ...]
+    check: int
+    step: int
+
+
+def _grids(length: int):
+    """Up to the example's length where that is long enough, else from it on, in steps as small as the model allows."""
+    for step, ahead in _AHEAD.items():
+        for first in (length - ahead[-1], length):
+            if first == length or first >= length // 2:
+                yield _Grid((first, *(first + n for n in ahead[:-1])), first + ahead[-1], step)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Runs:
+    """At which sizes the model is watched."""
+    batch: int
+    batch_dim: object
+    names: list[str]
+    free: FreeDims | None
+    grid: _Grid | None
+
+    def inputs(self, x, batch: int, length: int | None):
+        return resized(x, self.batch, batch, self.batch_dim, self.names, self.free, length)
+
+    @property
+    def batches(self) -> tuple[int, int, int]:
+        first = max(self.batch, 2)                 # 1 would make dimensions that broadcast, and other strides
+        return first, first + 1, first + 3
+
+    def declared(self) -> Free | None:
+        if self.grid is None:
+            return None
+        return Free(self.free.name, self.free.length, self.grid.step, self.grid.lengths[0], self.grid.check)
+
+
+def _with_a_device(model, args, kwargs, runs, modes, precisions) -> Record:
     try:
-        return _record(model, args, kwargs, batch, batch_dim, names, modes, precisions, default_device=False)
+        return _record(model, args, kwargs, runs, modes, precisions, default_device=False)
     except CannotRecord as first:
         if "device" not in str(first):
             raise
         # A model that never ran on a GPU makes tensors without naming a device: as under torch.set_default_device.
         try:
-            return _record(model, args, kwargs, batch, batch_dim, names, modes, precisions, default_device=True)
+            return _record(model, args, kwargs, runs, modes, precisions, default_device=True)
         except CannotRecord:
             raise first from first.__cause__
 
 
-def _record(model, args, kwargs, batch, batch_dim, names, modes, precisions, default_device) -> Record:
+def _record(model, args, kwargs, runs, modes, precisions, default_device) -> Record:
     programs = {}
     for precision in (None, *precisions):
-        x, kw = converted((args, kwargs), precision)
+        x = converted((args, kwargs), precision)
         with fake_cuda(default_device):
             try:
                 fake = weightless(model, dtype=type_of(precision))
@@ -75,36 +140,60 @@ def _record(model, args, kwargs, batch, batch_dim, names, modes, precisions, def
             try:
                 for mode in modes:
                     name = mode if precision is None else f"{mode} {precision}"
-                    programs[name] = _program(fake, x, kw, batch, batch_dim, names, mode, precision)
+                    programs[name] = _program(fake, x, runs, mode, precision)
             finally:
                 for m, training in was.items():
                     m.training = training
-    return Record(programs, torch.__version__)
+    return Record(programs, torch.__version__, runs.declared())
 
 
-def _program(model, args, kwargs, batch, batch_dim, names, mode, precision):
-    first = max(batch, 2)                          # 1 would make dimensions that broadcast, and other strides
-    batches = (first, first + 1, first + 3)
+def _program(model, inputs, runs, mode, precision):
     model.train(mode == "train")
 
-    def run(n, watch, last=False):
-        x, kw = resized((args, kwargs), batch, n, batch_dim, names)
+    def run(n, length, watch, last=False):
+        x, kw = runs.inputs(inputs, n, length)
         if watch:
             return program_of(observe(model, x, kw, mode == "train", check_state=last, precision=precision))
         with torch.set_grad_enabled(mode == "train"), keeps_nothing(), autocast(precision):
             model(*x, **kw)                        # what forward caches in its first call is there after it
     try:
-        run(batches[0], watch=False)
+        if runs.grid is not None:
+            return _of_lengths(run, runs)
+        batches = runs.batches
+        run(batches[0], None, watch=False)
         try:
-            return _merged([run(n, watch=True, last=n == batches[-1]) for n in batches], batches)
+            return _merged([run(n, None, watch=True, last=n == batches[-1]) for n in batches], batches)
         except CannotRecord:                       # caches kept per batch: fill them at each
             found = []
             for n in batches:
-                run(n, watch=False)
-                found.append(run(n, watch=True, last=True))
+                run(n, None, watch=False)
+                found.append(run(n, None, watch=True, last=True))
             return _merged(found, batches)
     except Exception as e:
         raise _explained(e, mode, model) from e
+
+
+def _of_lengths(run, runs):
+    """One program whose sizes follow the batch and the length. Caches are filled at each size."""
+    a, b, c = runs.batches
+
+    def watched(n, length):
+        run(n, length, watch=False)
+        return run(n, length, watch=True, last=True)
+    lengths, found, operators = runs.grid.lengths, [], None
+    for length in lengths:
+        seen = watched(a, length)
+        there = [x["op"] for x in seen["lines"] if "op" in x]
+        operators = operators or there
+        if there != operators:                     # before more is run at these lengths
+            raise CannotRecord(f"{len(operators)} operators at length {lengths[0]}, {len(there)} others at {length}: "
+                               "the code branches on the length")
+        found.append(fit(seen, watched(b, length), a, b, "program"))
+    p = fit_lengths(found, lengths)
+    if comparable(at_batch(at_length(p, runs.grid.check), c)) != comparable(watched(c, runs.grid.check)):
+        raise CannotRecord(f"a size does not follow the length (lengths {', '.join(map(str, lengths))} and "
+                           f"{runs.grid.check})")
+    return p
 
 
 def _merged(found, batches):

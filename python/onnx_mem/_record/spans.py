@@ -184,7 +184,8 @@ def _checkpoint(observer, function, args, kwargs, *, use_reentrant=None, context
         raise CannotRecord("selective checkpointing (context_fn) in the model's code is not recorded")
     reentrant = use_reentrant is None or bool(use_reentrant)
     observer.note_grad_mode()
-    values = [observer.value(t) for t in tree_leaves((args, kwargs, _closure(function))) if isinstance(t, torch.Tensor)]
+    held = args if reentrant else (args, kwargs, _closure(function))     # a reentrant one has a node, of its arguments
+    values = [observer.value(t) for t in tree_leaves(held) if isinstance(t, torch.Tensor)]
     observer.events.append(("checkpoint", reentrant, list(dict.fromkeys(values))))
     out = function(*args, **kwargs)
     if observer.pending is not None:

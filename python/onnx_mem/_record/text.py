@@ -11,31 +11,60 @@ checkpointed, and which value is the loss:
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 
 from ..errors import Error
-from .record import Record
+from .record import Free, Record
+from .sizes import size_of, terms_of
 
 FIRST_LINE = "eager 1"
 WORDS = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "float64": "f64", "int64": "i64", "int32": "i32",
          "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "b8", "complex64": "c64", "complex128": "c128"}
 DTYPES = {w: d for d, w in WORDS.items()}
 
-def _number(x):
-    if not isinstance(x, dict):
-        return str(x)
-    m, c = (Fraction(s) for s in x["B"])
-    text = "B" if m == 1 else "-B" if m == -1 else f"{m}B"
-    return text if c == 0 else f"{text}{'+' if c > 0 else ''}{c}"
+_TERM = re.compile(r"(-|\+|^)(\d+(?:/\d+)?)?(B?)(SS|S|R|)")
+_ORDER = ("SS", "S", "R", "")
+
+
+def number(x) -> str:
+    """A size as the text has it."""
+    text, terms = "", terms_of(x)
+    for b in (1, 0):
+        for of in _ORDER:
+            f, letters = terms.get((b, of), 0), "B" * b + of
+            if f:
+                text += "-" if f < 0 else "+" if text else ""
+                text += letters if letters and abs(f) == 1 else f"{abs(f)}{letters}"
+    return text or "0"
+
+
+def _size(word: str):
+    """What number() wrote. Raises ValueError."""
+    terms, at = {}, 0
+    while at < len(word):
+        term = _TERM.match(word, at)
+        if term is None or not (term[2] or term[3] or term[4]) or at and not term[1]:
+            raise ValueError(word)
+        key = (len(term[3]), term[4])
+        if key in terms:
+            raise ValueError(word)
+        terms[key] = Fraction(term[2] or "1") * (-1 if term[1] == "-" else 1)
+        at = term.end()
+    made = size_of({key: f for key, f in terms.items() if f})
+    if made is None or not word:
+        raise ValueError(word)
+    return made
 
 
 def _times(a, b):
-    """Product of two sizes, None where it is not m*B + c."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        return None
-    if isinstance(b, dict):
-        a, b = b, a
-    return {"B": [str(Fraction(s) * b) for s in a["B"]]} if isinstance(a, dict) else a * b
+    """Product of two sizes, None where it is none."""
+    product: dict = {}
+    for (b1, of1), f in terms_of(a).items():
+        for (b2, of2), g in terms_of(b).items():
+            key = (b1 + b2, of1 + of2)
+            product[key] = product.get(key, 0) + f * g
+    return size_of({key: f for key, f in product.items() if f})
 
 
 def row_major(shape):
@@ -49,11 +78,11 @@ def row_major(shape):
 
 
 def _type(v):
-    text = WORDS.get(v["dtype"], v["dtype"]) + "[" + ",".join(map(_number, v["shape"])) + "]"
+    text = WORDS.get(v["dtype"], v["dtype"]) + "[" + ",".join(map(number, v["shape"])) + "]"
     if v["strides"] != row_major(v["shape"]):
-        text += "/[" + ",".join(map(_number, v["strides"])) + "]"
+        text += "/[" + ",".join(map(number, v["strides"])) + "]"
     if v["offset"] != 0:
-        text += "+" + _number(v["offset"])
+        text += "+" + number(v["offset"])
     if v["device"] != "cuda":
         text += ":" + v["device"]
     return text + (f" ^%{v['root']}" if v["root"] is not None else "")
@@ -70,15 +99,18 @@ def _arg(a):
         return repr(a)
     if isinstance(a, list):
         return "[" + ",".join(map(_arg, a)) + "]"
-    if isinstance(a, dict) and "B" not in a:
+    if isinstance(a, dict) and a.keys().isdisjoint(("B", "S")):
         (kind, x), = a.items()
         return {"v": f"%{x}", "dtype": WORDS.get(x, x), "device": f"@{x}", "enum": f"!{x}"}[kind]
-    return _number(a)
+    return number(a)
 
 
 def to_text(record: Record) -> str:
     """The whole record; ends with a line feed."""
     lines = [FIRST_LINE, f"torch {record.torch_version}"]
+    if record.free is not None:
+        f = record.free
+        lines.append(f"free S {f.name} {f.length} step {f.step} seen {f.first} {f.last}")
     for mode, p in record.programs.items():
         lines.append(f"program {mode}")
         values, known = p["values"], set()
@@ -172,12 +204,8 @@ class _Line:
         start = self.at
         word = self.word(stop)
         try:
-            if "B" not in word:
-                return int(word)
-            m, c = word.split("B")
-            m = {"": "1", "-": "-1"}.get(m, m)
-            return {"B": [str(Fraction(m)), str(Fraction(c or "0"))]}
-        except ValueError:
+            return _size(word)
+        except (ValueError, ZeroDivisionError):
             self.at = start
             self.fail("a size")
 
@@ -223,7 +251,7 @@ class _Line:
             return {{"@": "device", "!": "enum"}[c]: word[1:]}
         if word in DTYPES:
             return {"dtype": DTYPES[word]}
-        if "B" not in word and any(x in word for x in (".", "e", "inf", "nan")):
+        if not set("BSR") & set(word) and any(x in word for x in (".", "e", "inf", "nan")):
             return float(word)
         self.at -= len(word)
         return self.size()
@@ -231,7 +259,7 @@ class _Line:
 
 def from_text(text: str) -> Record:
     """Reads what to_text wrote. Raises Error with code "bad-record" that names line and column."""
-    programs, p, version = {}, None, ""
+    programs, p, version, free = {}, None, "", None
     for number, raw in enumerate(text.splitlines(), 1):
         line = _Line(raw.strip(), number)
         if number == 1:
@@ -239,6 +267,8 @@ def from_text(text: str) -> Record:
                 line.fail(f"'{FIRST_LINE}': made by a newer version?")
         elif line.take("torch "):
             version = line.text[6:]
+        elif line.take("free "):
+            free = _free(line)
         elif line.take("program "):
             p = programs[line.text[8:]] = dict(values=[], lines=[], returned=[], tree="", loss=None)
         elif p is None:
@@ -247,7 +277,17 @@ def from_text(text: str) -> Record:
             _statement(line, p)
     if not programs:
         raise Error("the record has no program", "bad-record")
-    return Record(programs, version)
+    return Record(programs, version, free)
+
+
+def _free(line) -> Free:
+    words = line.text.split()
+    if len(words) != 9 or [words[1], words[4], words[6]] != ["S", "step", "seen"]:
+        line.fail("'S NAME LENGTH step N seen FIRST LAST'")
+    try:
+        return Free(words[2], *(int(words[i]) for i in (3, 5, 7, 8)))
+    except ValueError:
+        line.fail("a number")
 
 
 def _statement(line, p):

@@ -134,5 +134,40 @@ TEST(Sha256, GivesTheStandardsExamples) {
   EXPECT_EQ(Sha256(std::string(1000000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+// x [B, S, 4], in steps of 8 from 16.
+constexpr char kFree[] =
+    "eager 1\ntorch 2.15.0\nfree S seq 16 step 8 seen 16 64\nprogram eval\n%0 input x f32[B,S,4]\n"
+    "%1 f32[B,S,S] = bmm %0 %0\nreturn %1\ntree 1\n";
+
+Dims InputAt(const Bindings& bindings) {
+  const absl::StatusOr<ImportedModel> model = Import(ModelWith(kFree), bindings);
+  EXPECT_TRUE(model.ok()) << model.status();
+  return model.ok() ? model->graph.tensors[model->graph.inputs[0]].shape.dims : Dims();
+}
+
+TEST(Recorded, FollowsItsFreeSize) {
+  EXPECT_EQ(InputAt({.batch = 3}), (Dims{3, 16, 4}));
+  EXPECT_EQ(InputAt({.batch = 3, .dims = {{"seq", 40}}}), (Dims{3, 40, 4}));
+}
+
+TEST(Recorded, SaysWhereTheFreeSizeIsFarFromWhatWasSeen) {
+  const absl::StatusOr<ImportedModel> near = Import(ModelWith(kFree), {.dims = {{"seq", 64}}});
+  const absl::StatusOr<ImportedModel> far = Import(ModelWith(kFree), {.dims = {{"seq", 72}}});
+  ASSERT_TRUE(near.ok() && far.ok());
+  EXPECT_FALSE(Tells(*near, "record-sizes"));
+  EXPECT_TRUE(Tells(*far, "record-sizes"));
+}
+
+TEST(Recorded, RefusesASizeBetweenTheSteps) {
+  for (const int64_t length : {17, 23, 0, -8}) {
+    const absl::StatusOr<ImportedModel> model = Import(ModelWith(kFree), {.dims = {{"seq", length}}});
+    ASSERT_FALSE(model.ok()) << length;
+    EXPECT_EQ(DiagnosticOf(model.status()).code, Code::kRecordSizes) << length;
+  }
+  const absl::StatusOr<ImportedModel> between = Import(ModelWith(kFree), {.dims = {{"seq", 17}}});
+  EXPECT_NE(between.status().message().find("seq = 16 + k * 8"), std::string::npos) << between.status();
+  EXPECT_EQ(DiagnosticOf(between.status()).details[0], "try: --dim seq=24, or a record made at 17");
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -53,9 +53,9 @@ bool HasStrides(const eager::EagerTensor& t, const Dims& strides) {
 // Of a value at a batch, row-major where the record gives none.
 Dims StridesOf(const record::ValueType& type, int64_t batch) {
   Dims dims, strides;
-  for (const record::Size& size : type.dims) dims.push_back(record::AtBatch(size, batch).value_or(-1));
+  for (const record::Size& size : type.dims) dims.push_back(record::At(size, {.batch = batch}).value_or(-1));
   if (!type.strides) return eager::ContiguousStrides(dims);
-  for (const record::Size& size : *type.strides) strides.push_back(record::AtBatch(size, batch).value_or(-1));
+  for (const record::Size& size : *type.strides) strides.push_back(record::At(size, {.batch = batch}).value_or(-1));
   return strides;
 }
 
@@ -81,7 +81,7 @@ void CheckForward(const record::Record& record, bool training, const nlohmann::j
   run.training = training;
   Graph graph;
   graph.record = std::make_shared<const BoundRecord>(
-      BoundRecord{.record = std::make_shared<const record::Record>(record), .batch = batch});
+      BoundRecord{.record = std::make_shared<const record::Record>(record), .place = {.batch = batch}});
   const absl::StatusOr<Lowered> lowered = Prepare(graph, run);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   eager::Machine m(run);

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/enact.h"
@@ -20,7 +21,7 @@ constexpr char kHead[] = "eager 1\ntorch 2.15.0\nprogram train\n";
 BoundRecord Bound(const std::string& lines, int64_t batch = 2) {
   absl::StatusOr<record::Record> record = record::ParseRecord(absl::StrCat(kHead, lines, "tree 1\n"));
   EXPECT_TRUE(record.ok()) << record.status();
-  return {.record = std::make_shared<const record::Record>(*std::move(record)), .batch = batch};
+  return {.record = std::make_shared<const record::Record>(*std::move(record)), .place = {.batch = batch}};
 }
 
 Lowered LowerLines(const std::string& lines, const onnx_mem::Run& run = {}) {
@@ -174,6 +175,33 @@ TEST(AtenTable, NamesOperatorsThatThereAre) {
   EXPECT_EQ(record::FindAten("_softmax_"), nullptr);
   EXPECT_EQ(record::FindAten("__ior__.Tensor"), nullptr);
   EXPECT_EQ(record::FindAten("mine::relu"), nullptr);
+}
+
+// Two layers, the second in a reentrant checkpoint of what `argument` is.
+std::string Checkpointed(const std::string& argument) {
+  return "%0 param a f32[8,8]\n%1 param b f32[8,8]\n%2 input x f32[B,8]\n%3 f32[8,8]/[1,8] ^%0 = t %0\n"
+         "%4 f32[B,8] = mm %2 %3 drop %3\ncheckpoint reentrant " +
+         argument + "\n%5 f32[8,8]/[1,8] ^%1 = t %1\n%6 f32[B,8] = mm " + argument +
+         " %5 drop %5\n%7 f32[B,8] = exp %6 drop %6\nendcheckpoint\n%8 f32[B,8] = add.Tensor %7 %4 drop %4 %7\n"
+         "return %8\n";
+}
+
+// How many parameters get a gradient.
+int TrainedIn(const std::string& lines) {
+  onnx_mem::Run run;
+  const Lowered lowered = LowerLines(lines, run);
+  EXPECT_TRUE(lowered.checkpointed.size() == 1 && lowered.checkpointed[0].reentrant);
+  const absl::StatusOr<Enacted> enacted = EnactLowered(lowered, run);
+  EXPECT_TRUE(enacted.ok()) << enacted.status();
+  int trained = 0;
+  for (const Buffer& buffer : enacted->program.buffers) trained += buffer.category == Category::kGradients ? 1 : 0;
+  return trained;
+}
+
+// The node of a reentrant checkpoint is there only where one of its arguments needs a gradient.
+TEST(LowerRecord, TrainsInAReentrantCheckpointWhereItsArgumentNeedsAGradient) {
+  EXPECT_EQ(TrainedIn(Checkpointed("%4")), 2);
+  EXPECT_EQ(TrainedIn(Checkpointed("%2")), 1);
 }
 
 }  // namespace

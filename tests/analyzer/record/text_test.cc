@@ -86,6 +86,10 @@ TEST(Text, RefusesWhatItDoesNotKnow) {
       {"a word too many", WithLines("%3 f32[B,4] = relu %1 drop %1 x\n"), "line 6 "},
       {"grad maybe", WithLines("grad maybe\n"), "line 6 "},
       {"tied to no parameter", WithLines("tied %1 other\n"), "line 6 "},
+      {"a free size without a step", "eager 1\nfree S seq 8\nprogram train\n", "line 2 "},
+      {"a free size that never holds", "eager 1\nfree S seq 8 step 0 seen 8 16\nprogram train\n", "line 2 "},
+      {"two free sizes", "eager 1\nfree S a 8 step 1 seen 8 16\nfree S b 8 step 1 seen 8 16\n", "line 3 "},
+      {"a free size in a program", WithLines("free S seq 8 step 1 seen 8 16\n"), "line 6 "},
       {"something else", WithLines("loop 3 times\n"), "line 6 "},
   };
   for (const Refusal& refusal : refusals) {
@@ -113,22 +117,28 @@ TEST(Text, SurvivesDamage) {
 }
 
 TEST(Size, IsReadAndWritten) {
-  for (const char* text : {"0", "64", "-1", "B", "-B", "3B", "2B+1", "B-3", "1/2B", "1/2B+1/2", "9223372036854775807"}) {
+  for (const char* text : {"0", "64", "-1", "B", "-B", "3B", "2B+1", "B-3", "1/2B", "1/2B+1/2", "9223372036854775807",
+                           "S", "BSS", "4R", "4BSS+2BS-BR-B+1/2SS-3S+7"}) {
     const std::optional<Size> size = ParseSize(text);
     ASSERT_TRUE(size) << text;
     EXPECT_EQ(ToText(*size), text);
   }
-  for (const char* text : {"", "x", "B2", "1/0B", "--1", "9223372036854775808", "1/-2B", "BB", "2B+"}) {
+  for (const char* text : {"", "x", "B2", "1/0B", "--1", "9223372036854775808", "1/-2B", "BB", "2B+", "SSS", "SB", "RR", "2B3", "B+B", "S+"}) {
     EXPECT_FALSE(ParseSize(text)) << text;
   }
 }
 
 TEST(Size, IsANumberAtABatch) {
-  EXPECT_EQ(AtBatch(*ParseSize("2B+1"), 3), 7);
-  EXPECT_EQ(AtBatch(*ParseSize("1/2B"), 4), 2);
-  EXPECT_EQ(AtBatch(*ParseSize("1/2B"), 3), std::nullopt);
-  EXPECT_EQ(AtBatch(*ParseSize("1/2B+1/2"), 3), 2);
-  EXPECT_EQ(AtBatch(*ParseSize("9223372036854775807B"), 2), std::nullopt);
+  EXPECT_EQ(At(*ParseSize("2B+1"), {.batch = 3}), 7);
+  EXPECT_EQ(At(*ParseSize("1/2B"), {.batch = 4}), 2);
+  EXPECT_EQ(At(*ParseSize("1/2B"), {.batch = 3}), std::nullopt);
+  EXPECT_EQ(At(*ParseSize("1/2B+1/2"), {.batch = 3}), 2);
+  EXPECT_EQ(At(*ParseSize("9223372036854775807B"), {.batch = 2}), std::nullopt);
+  EXPECT_EQ(At(*ParseSize("4BSS-BS+1/2S+7"), {.batch = 3, .length = 10}), 1200 - 30 + 5 + 7);
+  EXPECT_EQ(At(*ParseSize("4R+1"), {.length = 32}), 129);
+  EXPECT_EQ(At(*ParseSize("4R+1"), {.length = 33}), 257);
+  EXPECT_EQ(At(*ParseSize("1/2S"), {.batch = 3, .length = 5}), std::nullopt);
+  EXPECT_EQ(At(*ParseSize("BSS"), {.batch = 2, .length = int64_t{1} << 31}), std::nullopt);
 }
 
 TEST(Unpack, TakesPlainAndPacked) {

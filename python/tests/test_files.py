@@ -1,0 +1,54 @@
+"""Commands on files with the program itself; torch is not imported."""
+import pathlib
+
+import pytest
+
+import onnx_mem
+
+TESTDATA = pathlib.Path(__file__).resolve().parents[2] / "testdata"
+LENET = TESTDATA / "models" / "lenet5.train.ts.op17.onnx"
+RECORD = TESTDATA / "records" / "checkpointed.eager"
+
+
+def test_a_step_of_a_file(program):
+    report = onnx_mem.analyze(LENET, batch=64)
+    assert report.training.peak_bytes > report.inference.peak_bytes > 0
+    assert sum(report.training.breakdown.values()) == report.training.peak_bytes
+    assert report.source == "graph" and "TRAINING needs" in str(report)
+
+
+def test_a_step_of_a_record(program):
+    report = onnx_mem.analyze(RECORD, batch=4)
+    assert report.source == "record"
+    assert report.training.peak_interval_bytes == [report.training.peak_bytes] * 2
+
+
+def test_the_largest_batch_fits_and_one_more_does_not(program):
+    fit = onnx_mem.fit(LENET, gpu_memory="1GiB", mode="train")
+    largest = fit.largest_batch
+    assert onnx_mem.analyze(LENET, batch=largest).training.device_bytes <= 1 << 30
+    assert onnx_mem.analyze(LENET, batch=largest + 1).training.device_bytes > 1 << 30
+
+
+def test_a_plan_is_within_its_budget(program):
+    without = onnx_mem.analyze(RECORD, batch=64).training.device_bytes
+    plan = onnx_mem.plan(RECORD, batch=64, budget=f"{without}B")
+    assert plan.fits
+
+
+def test_two_batches_compared(program):
+    one, other = (onnx_mem.analyze(LENET, batch=b).training.peak_bytes for b in (8, 16))
+    assert other > one
+    assert onnx_mem.compare(LENET, LENET, batch=8).json["command"] == "compare"
+
+
+@pytest.mark.parametrize("path, options, code", [
+    ("missing.onnx", {}, "not-found"),
+    (LENET, {"gpu": "no such card"}, "unknown-gpu"),
+    (RECORD, {"dim": "seq=7"}, "unknown-dim"),
+    (LENET, {"lora": "8:nothing"}, "no-match"),
+])
+def test_errors_have_the_codes_of_the_program(path, options, code, program):
+    with pytest.raises(onnx_mem.Error) as told:
+        onnx_mem.analyze(path, **options)
+    assert told.value.code == code
