@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostLines = 24;
 
-// The report of `model` at batch 2, with what would save most; every other free size is 64.
-absl::StatusOr<Report> ReportOn(const fs::path& model) {
+// The report of `model` at batch 2, with so much of what would save most; every other free size is 64.
+absl::StatusOr<Report> ReportOn(const fs::path& model, Advice advice = Advice::kFirstScreen) {
   Options options;
   options.command = "analyze";
   options.operands = {model.string()};
@@ -34,7 +34,7 @@ absl::StatusOr<Report> ReportOn(const fs::path& model) {
     answered = AnswerAnalyze(options);
   }
   if (!answered.ok()) return answered.status();
-  if (answered->savings) std::get<AnalyzePart>(answered->report.part).savings = answered->savings();
+  if (answered->savings) std::get<AnalyzePart>(answered->report.part).savings = answered->savings(advice);
   return std::move(answered->report);
 }
 
@@ -66,6 +66,21 @@ void ExpectFits(const fs::path& folder, size_t least_models) {
     }
   }
   EXPECT_GE(models, least_models);
+}
+
+TEST(FirstScreen, ShowsOfTheAdviceWhatItWouldOfAllOfIt) {
+  const Screen screen{80, false, true, ByteUnit::kAuto};
+  for (const std::string model : {"resnet18.train.ts.op17.onnx", "gpt2_sdpa.eval.ts.op17.onnx"}) {
+    const fs::path path = fs::path(ONNX_MEM_SOURCE_DIR) / "testdata" / "models" / model;
+    const absl::StatusOr<Report> some = ReportOn(path);
+    const absl::StatusOr<Report> all = ReportOn(path, Advice::kWhole);
+    ASSERT_TRUE(some.ok() && all.ok()) << model;
+    const std::string text = RenderText(*some, screen);
+    EXPECT_NE(text.find("Less by"), std::string::npos) << text;
+    EXPECT_EQ(text, RenderText(*all, screen));
+    EXPECT_LT(std::get<AnalyzePart>(some->part).savings.rows.size(),
+              std::get<AnalyzePart>(all->part).savings.rows.size());
+  }
 }
 
 TEST(FirstScreen, FitsATerminalForEveryModel) {

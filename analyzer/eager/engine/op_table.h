@@ -58,7 +58,8 @@
 //   recurrent    lstm gru rnn (x, weights..., h0?, c0?) {hidden, bidirectional, batch_first, weights: how many of the
 //                inputs are weights: w_ih, w_hh, biases, each by direction or in one piece}; one layer
 //                lstm_cell gru_cell (x, h, c?, w_ih, w_hh, b_ih, b_hh)
-//   quantize     quantize dequantize fake_quantize
+//   quantize     quantize dequantize fake_quantize packed_linear (x, codes, bias?) {features, depth, packed_scales: how
+//                many scales are packed themselves} int8_linear (x, codes, bias?) {features, depth}
 //   spectral     (complex tensors are real ones with a last dimension of 2) fft_r2c fft_c2c fft_c2r stft (signal,
 //                window?)
 //                {frame, hop} to_complex complex_abs complex_mul

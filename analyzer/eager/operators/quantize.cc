@@ -135,14 +135,24 @@ void EnactInt8Linear(Machine& m, const Call& call, Outputs& out) {
   out[0] = ToCopy(m, y, given->dtype);
 }
 
+// x [..., depth] -> [..., features].
+bool MapsRows(const CallShape& call) {
+  const int64_t features = IntAttribute(call.node, "features", 0), depth = IntAttribute(call.node, "depth", 0);
+  if (features < 1 || depth < 1 || call.output == nullptr || call.rank(0) < 1) return false;
+  Dims mapped = *call.inputs[0];
+  if (mapped.back() != depth) return false;
+  mapped.back() = features;
+  return mapped == *call.output;
+}
+
 }  // namespace
 
 std::span<const OpRow> QuantizeOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
       {"dequantize", EnactConvert},
       {"fake_quantize", EnactFakeQuantize},
-      {"int8_linear", EnactInt8Linear},
-      {"packed_linear", EnactPackedLinear},
+      {"int8_linear", EnactInt8Linear, 2, 1, MapsRows},
+      {"packed_linear", EnactPackedLinear, 2, 1, MapsRows},
       {"quantize", EnactConvert},
   });
   return kRows;

@@ -65,7 +65,7 @@ TEST(Recorded, IsTakenAtTheBatch) {
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_NE(model->graph.record, nullptr);
   EXPECT_TRUE(model->info.from_record);
-  EXPECT_EQ(model->graph.record->batch, 7);
+  EXPECT_EQ(model->graph.record->place.batch, 7);
   EXPECT_EQ(model->graph.nodes.size(), 1u);  // the graph stays
 }
 
