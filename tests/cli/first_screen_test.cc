@@ -70,7 +70,7 @@ void ExpectFits(const fs::path& folder, size_t least_models) {
 
 TEST(FirstScreen, ShowsOfTheAdviceWhatItWouldOfAllOfIt) {
   const Screen screen{80, false, true, ByteUnit::kAuto};
-  for (const std::string model : {"resnet18.train.ts.op17.onnx", "gpt2_sdpa.eval.ts.op17.onnx"}) {
+  for (const std::string model : {"resnet18.train.ts.op17.onnx", "vit_b_16.train.ts.op17.onnx"}) {
     const fs::path path = fs::path(ONNX_MEM_SOURCE_DIR) / "testdata" / "models" / model;
     const absl::StatusOr<Report> some = ReportOn(path);
     const absl::StatusOr<Report> all = ReportOn(path, Advice::kWhole);
