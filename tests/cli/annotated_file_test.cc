@@ -13,7 +13,7 @@
 namespace onnx_mem {
 namespace {
 
-absl::StatusOr<Answer> RunWords(const std::vector<std::string>& words) {
+absl::StatusOr<Answer> RunOn(const std::vector<std::string>& words) {
   const ParsedOptions parsed = ParseOptions(words);
   return parsed.status.ok() ? CommandNamed(parsed.options.command)->run(parsed.options) : parsed.status;
 }
@@ -21,7 +21,7 @@ absl::StatusOr<Answer> RunWords(const std::vector<std::string>& words) {
 TEST(AnnotatedFile, IsTheSameGraphWithBytesOnItsNodes) {
   const std::string model = ONNX_MEM_SOURCE_DIR "/testdata/models/lenet5.train.ts.op17.onnx";
   const std::string copy = testing::TempDir() + "/annotated.onnx";
-  ASSERT_TRUE(RunWords({model, "-b", "64", "-o", copy}).ok());
+  ASSERT_TRUE(RunOn({model, "-b", "64", "-o", copy}).ok());
   const auto before = ModelFile::Open(model), after = ModelFile::Open(copy);
   ASSERT_TRUE(after.ok()) << after.status();
   EXPECT_EQ(DumpGraph(after->Import({})->graph), DumpGraph(before->Import({})->graph));
@@ -37,13 +37,13 @@ TEST(AnnotatedFile, NeverTakesThePlaceOfItsModel) {
   const std::string model = testing::TempDir() + "/annotated_input.onnx";
   std::filesystem::copy_file(ONNX_MEM_SOURCE_DIR "/testdata/models/lenet5.train.ts.op17.onnx", model,
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_EQ(DiagnosticOf(RunWords({model, "-o", model}).status()).code, Code::kIsInput);
+  EXPECT_EQ(DiagnosticOf(RunOn({model, "-o", model}).status()).code, Code::kIsInput);
 }
 
 TEST(AnnotatedFile, WantsAGraph) {
   const std::string record = ONNX_MEM_SOURCE_DIR "/testdata/records/resnet18.eager";
   const std::string copy = testing::TempDir() + "/of_record.onnx";
-  const absl::Status status = RunWords({record, "-o", copy}).status();
+  const absl::Status status = RunOn({record, "-o", copy}).status();
   EXPECT_EQ(DiagnosticOf(status).code, Code::kUsage);
   EXPECT_FALSE(std::filesystem::exists(copy));
 }

@@ -19,7 +19,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const char kModel[] = ONNX_MEM_SOURCE_DIR "/testdata/models/lenet5.train.ts.op17.onnx";
+const char kLeNet[] = ONNX_MEM_SOURCE_DIR "/testdata/models/lenet5.train.ts.op17.onnx";
 const char kOther[] = ONNX_MEM_SOURCE_DIR "/testdata/models/lenet5.eval.dynamo.op18.onnx";
 
 Words operator+(Words words, const Words& more) {
@@ -133,7 +133,7 @@ Words ByWords(const std::string& by) { return by.empty() ? Words() : Words{"--by
 Words BatchWords(const std::string& batch) { return batch.empty() ? Words() : Words{"-b", batch}; }
 
 TEST_P(EveryForm, OfAnalyze) {
-  for (const Words& models : {Words{kModel}, Words{kModel, kOther}}) {
+  for (const Words& models : {Words{kLeNet}, Words{kLeNet, kOther}}) {
     for (const std::string& by : kBys) {
       for (const std::string& mode : kModes) {
         for (const std::string& batch : kBatches) {
@@ -150,7 +150,7 @@ TEST_P(EveryForm, OfAnalyze) {
 TEST_P(EveryForm, OfAnalyzeUnderOtherAllocators) {
   for (const char* allocator : {"pytorch", "pytorch-expandable", "ort", "exact"}) {
     for (const std::string& by : kBys) {
-      for (const std::string& mode : kModes) RunBoth({kModel, "--allocator", allocator, "--by", by, "-m", mode});
+      for (const std::string& mode : kModes) RunBoth({kLeNet, "--allocator", allocator, "--by", by, "-m", mode});
     }
   }
   EXPECT_GT(answered_, 10);
@@ -158,9 +158,9 @@ TEST_P(EveryForm, OfAnalyzeUnderOtherAllocators) {
 
 TEST_P(EveryForm, OfCompare) {
   const std::string saved = folder_ + "/saved.json";
-  ASSERT_TRUE(RunWords({kModel, "-b", "2", "-o", saved}).answered);
-  for (const Words& sides : {Words{kModel, kOther}, Words{saved, kModel}, Words{kModel, saved}, Words{saved, saved},
-                             Words{kModel, kOther, kModel}, Words{kModel}}) {
+  ASSERT_TRUE(RunWords({kLeNet, "-b", "2", "-o", saved}).answered);
+  for (const Words& sides : {Words{kLeNet, kOther}, Words{saved, kLeNet}, Words{kLeNet, saved}, Words{saved, saved},
+                             Words{kLeNet, kOther, kLeNet}, Words{kLeNet}}) {
     for (const std::string& by : kBys) {
       for (const std::string& mode : kModes) {
         for (const std::string& batch : kBatches) {
@@ -180,10 +180,10 @@ TEST_P(EveryForm, OfFit) {
   for (const Words& card : cards) {
     for (const std::string& mode : kModes) {
       for (const Words& batch : {Words(), Words{"-b", "64"}, Words{"-b", "4096"}, Words{"-b", "1,4"}}) {
-        RunBoth(Words{"fit", kModel, "-m", mode} + card + batch);
+        RunBoth(Words{"fit", kLeNet, "-m", mode} + card + batch);
       }
     }
-    for (const std::string& by : kBys) RunBoth(Words{"fit", kModel} + card + ByWords(by));
+    for (const std::string& by : kBys) RunBoth(Words{"fit", kLeNet} + card + ByWords(by));
   }
   EXPECT_GT(answered_, 30);
 }
@@ -192,14 +192,14 @@ TEST_P(EveryForm, OfPlan) {
   for (const Words& budget : {Words(), Words{"--budget", "1MiB"}, Words{"--budget", "1GiB"}, Words{"--gpu", "T4"},
                               Words{"--max-batch", "--budget", "500MiB"}, Words{"--max-slowdown", "5%"}}) {
     for (const Words& more : {Words(), Words{"--granularity", "op"}, Words{"-n", "2"}, Words{"--by", "layer"}}) {
-      RunBoth(Words{"plan", kModel, "--iterations", "8", "--time-limit", "0"} + budget + more);
+      RunBoth(Words{"plan", kLeNet, "--iterations", "8", "--time-limit", "0"} + budget + more);
     }
   }
   EXPECT_GT(answered_, 5);
 }
 
 TEST_P(EveryForm, OfCheckAndCards) {
-  for (const char* model : {kModel, kOther}) {
+  for (const char* model : {kLeNet, kOther}) {
     for (const Words& more : {Words(), Words{"-b", "64"}, Words{"--budget", "1MiB"}, Words{"--by", "layer"}}) {
       RunBoth(Words{"check", model} + more);
     }
@@ -211,8 +211,8 @@ TEST_P(EveryForm, OfCheckAndCards) {
 // One line for each batch or card, of every command that takes -q.
 TEST(Quiet, OfEveryCommand) {
   for (const Words& words :
-       {Words{kModel}, Words{kModel, "-b", "1,4"}, Words{kModel, kOther}, Words{"compare", kModel, kOther},
-        Words{"fit", kModel, "--gpu", "T4"}, Words{"plan", kModel, "--budget", "1GiB", "--iterations", "8"}}) {
+       {Words{kLeNet}, Words{kLeNet, "-b", "1,4"}, Words{kLeNet, kOther}, Words{"compare", kLeNet, kOther},
+        Words{"fit", kLeNet, "--gpu", "T4"}, Words{"plan", kLeNet, "--budget", "1GiB", "--iterations", "8"}}) {
     for (const char* mode : {"both", "train", "infer"}) {
       const Words moded = words.front() == "plan" ? words : words + Words{"-m", mode};
       const Outcome outcome = RunWords(moded + Words{"-q"});

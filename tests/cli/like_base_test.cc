@@ -13,17 +13,17 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const char kModel[] = ONNX_MEM_SOURCE_DIR "/testdata/models/resnet18.train.ts.op17.onnx";
+const char kResNet[] = ONNX_MEM_SOURCE_DIR "/testdata/models/resnet18.train.ts.op17.onnx";
 
 Options OptionsOf(Words words) {
-  words.insert(words.begin(), {"compare", "base.json", kModel, "--like", "base"});
+  words.insert(words.begin(), {"compare", "base.json", kResNet, "--like", "base"});
   ParsedOptions parsed = ParseOptions(words);
   EXPECT_TRUE(parsed.status.ok()) << parsed.status;
   return parsed.options;
 }
 
 Analysis AnalysisWith(const Options& options) {
-  const absl::StatusOr<ModelFile> file = ModelFile::Open(kModel);
+  const absl::StatusOr<ModelFile> file = ModelFile::Open(kResNet);
   EXPECT_TRUE(file.ok()) << file.status();
   Workload workload = options.workload;
   workload.mode = Mode::kTraining;

@@ -1,5 +1,6 @@
 // Operators that move no data: the framework makes views (or copies where strides force it; eager decides).
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "analyzer/lower/facts/exporter_rules.h"
@@ -9,9 +10,10 @@
 namespace onnx_mem {
 namespace {
 
-int64_t ClampIndex(int64_t index, int64_t size, int64_t low, int64_t high) {
-  if (index < 0) index += size;
-  return std::clamp(index, low, high);
+// A bound of a slice, counted from the front. An axis of unknown size counts as empty.
+int64_t ClampBound(int64_t bound, int64_t size) {
+  size = std::max<int64_t>(size, 0);
+  return std::clamp<int64_t>(bound < 0 ? bound + size : bound, 0, size);
 }
 
 struct Bounds {
@@ -95,10 +97,10 @@ void LowerSlice(Site& s) {
     const int64_t size = dims[static_cast<size_t>(axis)];
     if (b.steps[i] < 0) flipped.push_back(axis);
     axes.push_back(axis);
-    starts.push_back(b.steps[i] < 0 ? 0 : ClampIndex(b.starts[i], size, 0, size));
-    ends.push_back(b.steps[i] < 0 ? s.OutDim(0, static_cast<size_t>(axis))
-                                  : ClampIndex(b.ends[i], size, 0, size));
-    steps.push_back(std::max<int64_t>(b.steps[i] < 0 ? -b.steps[i] : b.steps[i], 1));
+    starts.push_back(b.steps[i] < 0 ? 0 : ClampBound(b.starts[i], size));
+    ends.push_back(b.steps[i] < 0 ? s.OutDim(0, static_cast<size_t>(axis)) : ClampBound(b.ends[i], size));
+    const int64_t step = std::max(b.steps[i], -std::numeric_limits<int64_t>::max());  // which has an opposite
+    steps.push_back(std::max<int64_t>(step < 0 ? -step : step, 1));
   }
   if (!flipped.empty()) {
     if (s.InShape(0) == s.OutShape()) {

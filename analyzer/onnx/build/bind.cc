@@ -26,6 +26,17 @@ absl::Status BindError(Code code, const std::string& message, std::vector<std::s
   return ErrorStatus(absl::StatusCode::kInvalidArgument, code, message, std::move(details));
 }
 
+// The first of them, and how many more there are: a file may name thousands.
+std::string JoinFirst(std::vector<std::string> words, absl::string_view separator) {
+  constexpr size_t kMost = 16;
+  if (words.size() > kMost) {
+    const std::string rest = absl::StrCat("... (", words.size() - kMost, " more)");
+    words.resize(kMost);
+    words.push_back(rest);
+  }
+  return absl::StrJoin(words, separator);
+}
+
 // A dimension as the file declares it: a size, or a formula of symbols ("" where it is dynamic without a name).
 struct DeclaredDim {
   std::optional<int64_t> size;
@@ -291,28 +302,28 @@ std::optional<int64_t> Binder::SizeOf(const DeclaredInput& input, size_t dim) co
 
 std::string Binder::Text(const DeclaredInput& input) const {
   if (!input.has_rank) return absl::StrCat(input.name, "  ", std::string(NameOf(input.dtype)), " (no shape)");
-  return absl::StrCat(
-      input.name, "  ", std::string(NameOf(input.dtype)), " [",
-      absl::StrJoin(input.dims, ", ",
-                    [](std::string* out, const DeclaredDim& dim) {
-                      absl::StrAppend(out, dim.size ? absl::StrCat(*dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
-                    }),
-      "]");
+  std::vector<std::string> dims;
+  for (const DeclaredDim& dim : input.dims) {
+    dims.push_back(dim.size ? absl::StrCat(*dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
+  }
+  return absl::StrCat(input.name, "  ", std::string(NameOf(input.dtype)), " [", JoinFirst(std::move(dims), ", "), "]");
 }
 
 std::string Binder::InputList() const {
-  return absl::StrJoin(inputs_, "      ",
-                       [&](std::string* out, const DeclaredInput& input) { out->append(Text(input)); });
+  std::vector<std::string> texts;
+  for (const DeclaredInput& input : inputs_) texts.push_back(Text(input));
+  return JoinFirst(std::move(texts), "      ");
 }
 
 absl::Status Binder::CheckAllBound() const {
   std::vector<std::string> unbound, commands;
+  absl::flat_hash_set<std::string> named, offered;
   const DeclaredInput* first = nullptr;
   const auto want = [&](const DeclaredInput& input, const std::string& name, const std::string& option) {
-    if (std::find(unbound.begin(), unbound.end(), name) != unbound.end()) return;
+    if (!named.insert(name).second) return;
     if (first == nullptr) first = &input;
     unbound.push_back(name);
-    if (std::find(commands.begin(), commands.end(), option) == commands.end()) commands.push_back(option);
+    if (offered.insert(option).second) commands.push_back(option);
   };
   for (const DeclaredInput& input : inputs_) {
     if (!input.has_rank && bindings_.inputs.count(input.name) == 0) {
@@ -332,9 +343,9 @@ absl::Status Binder::CheckAllBound() const {
   }
   if (unbound.empty()) return absl::OkStatus();
   if (!bindings_.batch && !batch_symbols_.empty()) commands.insert(commands.begin(), "--batch 16");
-  return BindError(Code::kUnboundDim,
-                   absl::StrCat("input '", first->name, "' has unknown dimensions: ", absl::StrJoin(unbound, ", ")),
-                   {InputList(), absl::StrCat("try: onnx-mem ", path_, " ", absl::StrJoin(commands, " "))});
+  const std::string listed = JoinFirst(std::move(unbound), ", ");
+  return BindError(Code::kUnboundDim, absl::StrCat("input '", first->name, "' has unknown dimensions: ", listed),
+                   {InputList(), absl::StrCat("try: onnx-mem ", path_, " ", JoinFirst(std::move(commands), " "))});
 }
 
 absl::Status Binder::FillShapes() {

@@ -88,11 +88,15 @@ Outputs Range(const Call& call) {
   const auto delta = Element<int64_t>(call, 2);
   if (start && limit && delta) {
     if (*delta == 0) return {};
-    const double length =
-        std::ceil((static_cast<double>(*limit) - static_cast<double>(*start)) / static_cast<double>(*delta));
+    // The limits may lie further apart than an int64 reaches, and so may the first element and the last.
+    const auto from = static_cast<uint64_t>(*start), to = static_cast<uint64_t>(*limit);
+    const auto step = static_cast<uint64_t>(*delta);
+    uint64_t length = 0;
+    if (*delta > 0 && *start < *limit) length = (to - from - 1) / step + 1;
+    if (*delta < 0 && *start > *limit) length = (from - to - 1) / (0 - step) + 1;
     if (length > kMaxElements) return {};
     std::vector<int64_t> data;
-    for (int64_t i = 0; i < static_cast<int64_t>(length); ++i) data.push_back(*start + i * *delta);
+    for (uint64_t i = 0; i < length; ++i) data.push_back(static_cast<int64_t>(from + i * step));
     const auto count = static_cast<int64_t>(data.size());
     return Integers(dtype, {count}, std::move(data));
   }

@@ -1,10 +1,10 @@
 #include "analyzer/allocators/allocator.h"
 #include "gtest/gtest.h"
+#include "tests/analyzer/allocators/units.h"
 
 namespace onnx_mem {
 namespace {
 
-constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kGiB = int64_t{1} << 30;
 
 std::unique_ptr<Allocator> Arena(const AllocatorOptions& options = {}) { return MakeBfcArena(options); }

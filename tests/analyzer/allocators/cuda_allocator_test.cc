@@ -5,12 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/analyzer/allocators/units.h"
 
 namespace onnx_mem {
 namespace {
 
-constexpr int64_t kKiB = 1024;
-constexpr int64_t kMiB = kKiB * kKiB;
 constexpr int64_t kOutOfMemory = -1;
 
 struct Call {

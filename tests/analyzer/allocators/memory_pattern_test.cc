@@ -8,7 +8,7 @@
 namespace onnx_mem {
 namespace {
 
-MemoryProgram Program(int steps, const std::vector<Buffer>& buffers) {
+MemoryProgram PatternProgram(int steps, const std::vector<Buffer>& buffers) {
   MemoryProgram program;
   for (int i = 0; i < steps; ++i) program.steps.Add({});
   for (const Buffer& buffer : buffers) program.buffers.Add(buffer);
@@ -28,7 +28,7 @@ bool All(const Buffer&) { return true; }
 
 TEST(TracePattern, PutsLaterTensorsIntoGaps) {
   // b lies behind a; c fits where a was, d does not and goes behind.
-  const MemoryProgram program = Program(5, {Activation("a", 1024, 0, 2), Activation("b", 512, 1, 5 - 1),
+  const MemoryProgram program = PatternProgram(5, {Activation("a", 1024, 0, 2), Activation("b", 512, 1, 5 - 1),
                                             Activation("c", 768, 2, 4), Activation("d", 512, 3, 5)});
   EXPECT_EQ(TracePattern(program, All).block_bytes, 1024 + 512 + 512);
 }
@@ -36,13 +36,13 @@ TEST(TracePattern, PutsLaterTensorsIntoGaps) {
 TEST(TracePattern, TakesTheSmallestGapThatFits) {
   // Gaps of 1024 (a) and 512 (c) when e comes: e takes the smaller one, so that f still finds the larger.
   const MemoryProgram program =
-      Program(4, {Activation("a", 1024, 0, 1), Activation("b", 256, 0, 4 - 1), Activation("c", 512, 0, 1),
+      PatternProgram(4, {Activation("a", 1024, 0, 1), Activation("b", 256, 0, 4 - 1), Activation("c", 512, 0, 1),
                   Activation("d", 256, 0, 3), Activation("e", 512, 1, 3), Activation("f", 1024, 2, 4)});
   EXPECT_EQ(TracePattern(program, All).block_bytes, 1024 + 256 + 512 + 256);
 }
 
 TEST(TracePattern, RoundsEachTensor) {
-  EXPECT_EQ(TracePattern(Program(3, {Activation("a", 1, 0, 2), Activation("b", 257, 1, 2)}), All).block_bytes,
+  EXPECT_EQ(TracePattern(PatternProgram(3, {Activation("a", 1, 0, 2), Activation("b", 257, 1, 2)}), All).block_bytes,
             256 + 512);
 }
 
@@ -50,7 +50,7 @@ TEST(TracePattern, LeavesTheRestAlone) {
   Buffer output = Activation("y", 64, 2, 3);
   Buffer weight = Activation("w", 128, 0, 3);
   weight.category = Category::kParameters;
-  const MemoryProgram program = Program(3, {weight, Activation("a", 256, 0, 2), output});
+  const MemoryProgram program = PatternProgram(3, {weight, Activation("a", 256, 0, 2), output});
   const MemoryPattern pattern = TracePattern(program, [](const Buffer& b) { return b.name != "y"; });
   ASSERT_EQ(pattern.program.buffers.size(), 3u);
   EXPECT_EQ(pattern.program.buffers[BufferId(0)], weight);

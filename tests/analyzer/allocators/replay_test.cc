@@ -6,11 +6,11 @@
 #include "analyzer/memory/timeline.h"
 #include "analyzer/memory/verify_program.h"
 #include "gtest/gtest.h"
+#include "tests/analyzer/allocators/units.h"
 
 namespace onnx_mem {
 namespace {
 
-constexpr int64_t kMiB = int64_t{1} << 20;
 
 struct Life {
   const char* name;

@@ -35,7 +35,7 @@ struct Bounded {
   std::vector<Diagnostic> diagnostics;
 };
 
-Bounded Bound(Graph graph, const Workload& workload = {}) {
+Bounded BoundsIn(Graph graph, const Workload& workload = {}) {
   absl::StatusOr<Lowered> lowered = Prepare(graph, workload.run);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
   absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, workload.run);
@@ -58,7 +58,7 @@ std::string RangeOf(const Bounded& bounded, std::string_view code) {
 }
 
 TEST(PeakBounds, ALostDropoutRaisesThePeak) {
-  const Bounded bounded = Bound(ParseGraph(kClassifier));
+  const Bounded bounded = BoundsIn(ParseGraph(kClassifier));
   EXPECT_EQ(bounded.bounds.low_bytes, bounded.peak_bytes);
   EXPECT_GT(bounded.bounds.high_bytes, bounded.peak_bytes);
   EXPECT_LE(bounded.bounds.high_bytes, bounded.peak_bytes + 64 * 128 * 5);
@@ -68,7 +68,7 @@ TEST(PeakBounds, ALostDropoutRaisesThePeak) {
 TEST(PeakBounds, WhatTheUserSaidIsNotInDoubt) {
   Workload workload;
   workload.run.dropout = 0.0;
-  const Bounded bounded = Bound(ParseGraph(kClassifier), workload);
+  const Bounded bounded = BoundsIn(ParseGraph(kClassifier), workload);
   EXPECT_EQ(bounded.bounds.low_bytes, bounded.peak_bytes);
   EXPECT_EQ(bounded.bounds.high_bytes, bounded.peak_bytes);
 }
@@ -78,7 +78,7 @@ TEST(PeakBounds, ASharedHeadLowersIt) {
   for (TensorId id : graph.initializers) {
     if (graph.tensors[id].name == "w") graph.tensors[id].name = "onnx::MatMul_9";
   }
-  const Bounded bounded = Bound(graph);
+  const Bounded bounded = BoundsIn(graph);
   EXPECT_LT(bounded.bounds.low_bytes, bounded.peak_bytes);
   EXPECT_TRUE(absl::StrContains(RangeOf(bounded, "maybe-tied"), "with --tied yes")) << RangeOf(bounded, "maybe-tied");
 }
@@ -93,12 +93,12 @@ constexpr char kUntold[] = R"(g (float[8,8,16,16] x) => (float[8,8,16,16] y)
       y = Relu(d) })";
 
 TEST(PeakBounds, ABatchNormThatMayHaveBeenFoldedRaisesIt) {
-  const Bounded bounded = Bound(ParseGraph(kUntold));
+  const Bounded bounded = BoundsIn(ParseGraph(kUntold));
   EXPECT_GE(bounded.bounds.high_bytes, bounded.peak_bytes + 8 * 8 * 16 * 16 * 4);
   EXPECT_TRUE(absl::StrContains(RangeOf(bounded, "bn-undecided"), "with --bn unfold"));
   Workload workload;
   workload.run.batch_norm = BatchNormMode::kAsIs;
-  EXPECT_EQ(RangeOf(Bound(ParseGraph(kUntold), workload), "bn-undecided"), "");
+  EXPECT_EQ(RangeOf(BoundsIn(ParseGraph(kUntold), workload), "bn-undecided"), "");
 }
 
 // A bias [4, 16, 16] of positions, computed by the exporter.
@@ -143,13 +143,13 @@ TEST(PeakBounds, ANumberThatScalesMayBeFixed) {
         s = MatMul(h, k)
         t = Mul(s, attn_scale)
         y = Softmax <axis=-1> (t) })";
-  const Bounded bounded = Bound(ParseGraph(kScaled));
+  const Bounded bounded = BoundsIn(ParseGraph(kScaled));
   EXPECT_LT(bounded.bounds.low_bytes, bounded.peak_bytes);
   EXPECT_EQ(bounded.bounds.high_bytes, bounded.peak_bytes);
   EXPECT_NE(RangeOf(bounded, "trained-undecided"), "");
   Workload frozen;
   frozen.run.freeze = {"scale"};
-  EXPECT_EQ(Bound(ParseGraph(kScaled), frozen).peak_bytes, bounded.bounds.low_bytes);
+  EXPECT_EQ(BoundsIn(ParseGraph(kScaled), frozen).peak_bytes, bounded.bounds.low_bytes);
 }
 
 // A table [16, 32] of positions that is added: nn.Parameter(sincos(16, 32), requires_grad=False) in some code. A fixed
@@ -164,11 +164,11 @@ TEST(PeakBounds, APositionTableMayBeFixed) {
   }
   Workload workload;
   workload.optimizer.name = "momentum";
-  const Bounded bounded = Bound(graph, workload);
+  const Bounded bounded = BoundsIn(graph, workload);
   EXPECT_LE(bounded.bounds.low_bytes, bounded.peak_bytes - 2 * 16 * 32 * 4);
   EXPECT_EQ(bounded.bounds.high_bytes, bounded.peak_bytes);
   workload.run.freeze = {"pos"};
-  const Bounded frozen = Bound(graph, workload);
+  const Bounded frozen = BoundsIn(graph, workload);
   EXPECT_EQ(frozen.bounds.low_bytes, frozen.peak_bytes) << "the user has said what is trained";
 }
 
@@ -180,9 +180,9 @@ TEST(PeakBounds, AMaximumThatIsSubtractedMayBeDetached) {
         m = ReduceMax <axes = [2], keepdims = 1> (s)
         d = Sub(s, m)
         y = Exp(d) })";
-  const Bounded bounded = Bound(ParseGraph(kShifted));
+  const Bounded bounded = BoundsIn(ParseGraph(kShifted));
   EXPECT_LE(bounded.bounds.low_bytes, bounded.peak_bytes - 4 * 64 * 4);
-  const Bounded other = Bound(ParseGraph(R"(g (float[4,64,8] x) => (float[4,64,64] y)
+  const Bounded other = BoundsIn(ParseGraph(R"(g (float[4,64,8] x) => (float[4,64,64] y)
       <float[8,64] w = ["location": "none"]>
       { s = MatMul(x, w)
         m = ReduceMax <axes = [2], keepdims = 1> (s)

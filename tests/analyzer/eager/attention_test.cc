@@ -5,9 +5,9 @@
 namespace onnx_mem::eager {
 namespace {
 
-const Dims kHeads{2, 4, 100, 64};  // 204,800 bytes in float32
+const Dims kPerHead{2, 4, 100, 64};  // 204,800 bytes in float32
 constexpr int64_t kQ = 204'800;
-constexpr int64_t kScores = 320'000;
+constexpr int64_t kScoreBytes = 320'000;
 
 Attributes Kernel(std::string name) { return {{"kernel", std::move(name)}}; }
 
@@ -19,8 +19,8 @@ std::string Repeat(const std::string& text, int count) {
 TEST(EfficientAttentionTest, SavesInputsOutputAndPaddedLogsumexp) {
   OperatorRun run;
   std::vector<TensorRef> qkv;
-  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kHeads}));
-  const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("efficient"));
+  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kPerHead}));
+  const TensorRef out = run.One("sdpa", qkv, kPerHead, Kernel("efficient"));
   EXPECT_EQ(out->strides, (Dims{25600, 64, 256, 1}));
   EXPECT_EQ(run.SavedBytes(true), 4 * kQ + 2 * 4 * 128 * 4 + 16);
   // Gradients are laid out by tokens; these inputs, laid out by heads, take copies.
@@ -32,10 +32,10 @@ TEST(EfficientAttentionTest, SavesInputsOutputAndPaddedLogsumexp) {
 TEST(EfficientAttentionTest, UnalignedMaskIsPaddedOnce) {
   OperatorRun run;
   std::vector<TensorRef> inputs;
-  for (int i = 0; i < 3; ++i) inputs.push_back(run.Static({kHeads}));
+  for (int i = 0; i < 3; ++i) inputs.push_back(run.Static({kPerHead}));
   inputs.push_back(run.Static({{2, 1, 100, 100}, false, DType::kBool}));
   const size_t before = run.buffers();
-  const TensorRef out = run.One("sdpa", inputs, kHeads, Kernel("efficient"));
+  const TensorRef out = run.One("sdpa", inputs, kPerHead, Kernel("efficient"));
   EXPECT_EQ(run.Allocations(before),
             absl::StrCat("where:80000 constant_pad_nd:83200 _scaled_dot_product_efficient_attention:", kQ,
                          " _scaled_dot_product_efficient_attention:4096"));
@@ -45,11 +45,11 @@ TEST(EfficientAttentionTest, UnalignedMaskIsPaddedOnce) {
 TEST(EfficientAttentionTest, MaskGradientIsPaddedTo16) {
   OperatorRun run;
   std::vector<TensorRef> inputs;
-  for (int i = 0; i < 3; ++i) inputs.push_back(run.Static({kHeads}));
+  for (int i = 0; i < 3; ++i) inputs.push_back(run.Static({kPerHead}));
   inputs.push_back(run.Static({{1, 4, 100, 104}, true}));
   inputs[1] = run.Static({{2, 4, 104, 64}});
   inputs[2] = run.Static({{2, 4, 104, 64}});
-  const TensorRef out = run.One("sdpa", inputs, kHeads, Kernel("efficient"));
+  const TensorRef out = run.One("sdpa", inputs, kPerHead, Kernel("efficient"));
   const std::string back = "_scaled_dot_product_efficient_attention_backward:";
   EXPECT_EQ(run.Backward(out),
             absl::StrCat(back, kQ, " ", back, 212992, " ", back, 212992, " ", back, 2 * 4 * 100 * 112 * 4,
@@ -61,9 +61,9 @@ TEST(FlashAttentionTest, OutputHasTheMemoryOrderOfTheQueries) {
   std::vector<TensorRef> qkv;
   for (int i = 0; i < 3; ++i) {
     const TensorRef tokens = run.Static({{2, 100, 4, 64}, true, DType::kFloat16});
-    qkv.push_back(run.One("permute", {tokens}, kHeads, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}}));
+    qkv.push_back(run.One("permute", {tokens}, kPerHead, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}}));
   }
-  const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("flash"));
+  const TensorRef out = run.One("sdpa", qkv, kPerHead, Kernel("flash"));
   EXPECT_EQ(out->strides, qkv[0]->strides);
   EXPECT_EQ(run.SavedBytes(true), 4 * kQ / 2 + 2 * 4 * 100 * 4 + 16 + 8);
   EXPECT_EQ(run.Backward(out), Repeat(absl::StrCat("_scaled_dot_product_flash_attention_backward:", kQ / 2), 3));
@@ -72,9 +72,9 @@ TEST(FlashAttentionTest, OutputHasTheMemoryOrderOfTheQueries) {
 TEST(MathAttentionTest, SavesScaledCopiesAndTheSoftmax) {
   OperatorRun run;
   std::vector<TensorRef> qkv;
-  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kHeads}));
-  const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("math"));
-  EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScores);
+  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kPerHead}));
+  const TensorRef out = run.One("sdpa", qkv, kPerHead, Kernel("math"));
+  EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScoreBytes);
   EXPECT_EQ(run.Backward(out),
             "bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 bmm:204800 "
             "mul:204800 clone:204800 mul:204800");
@@ -85,27 +85,27 @@ TEST(MathAttentionTest, PermutedHeadsAreCopied) {
   std::vector<TensorRef> qkv;
   for (int i = 0; i < 3; ++i) {
     const TensorRef tokens = run.Static({{2, 100, 4, 64}});
-    qkv.push_back(run.One("permute", {tokens}, kHeads, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}}));
+    qkv.push_back(run.One("permute", {tokens}, kPerHead, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}}));
   }
   const size_t before = run.buffers();
-  const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("math"));
+  const TensorRef out = run.One("sdpa", qkv, kPerHead, Kernel("math"));
   EXPECT_EQ(run.Allocations(before),
             "mul:204800 mul:204800 clone:204800 clone:204800 bmm:320000 "
             "_safe_softmax:320000 clone:204800 bmm:204800");
-  EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScores);
+  EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScoreBytes);
 }
 
 TEST(MathAttentionTest, HalvesAreComputedInFloat32) {
   OperatorRun run;
   std::vector<TensorRef> qkv;
-  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kHeads, true, DType::kFloat16}));
+  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kPerHead, true, DType::kFloat16}));
   const size_t before = run.buffers();
-  const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("math"));
+  const TensorRef out = run.One("sdpa", qkv, kPerHead, Kernel("math"));
   EXPECT_EQ(out->dtype, DType::kFloat16);
   EXPECT_EQ(run.Allocations(before),
             "_to_copy:204800 _to_copy:204800 _to_copy:204800 mul:204800 mul:204800 "
             "bmm:320000 _safe_softmax:320000 _to_copy:160000 bmm:204800 _to_copy:102400");
-  EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScores);
+  EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScoreBytes);
   EXPECT_EQ(run.Backward(out),
             "_to_copy:204800 bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 "
             "bmm:204800 mul:204800 mul:204800 _to_copy:102400 _to_copy:102400 clone:102400 "
@@ -115,11 +115,11 @@ TEST(MathAttentionTest, HalvesAreComputedInFloat32) {
 TEST(MathAttentionTest, CausalMaskIsMadeOnTheWay) {
   OperatorRun run;
   std::vector<TensorRef> qkv;
-  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kHeads}));
+  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kPerHead}));
   const size_t before = run.buffers();
   Attributes attributes = Kernel("math");
   attributes["causal"] = int64_t{1};
-  run.One("sdpa", qkv, kHeads, attributes);
+  run.One("sdpa", qkv, kPerHead, attributes);
   EXPECT_EQ(run.Allocations(before),
             "mul:204800 ones:10000 tril:10000 where:40000 mul:204800 bmm:320000 "
             "_safe_softmax:320000 bmm:204800");
@@ -127,12 +127,12 @@ TEST(MathAttentionTest, CausalMaskIsMadeOnTheWay) {
 
 TEST(MathAttentionTest, GroupedHeadsAreRepeated) {
   OperatorRun run;
-  const TensorRef q = run.Static({kHeads});
+  const TensorRef q = run.Static({kPerHead});
   const TensorRef k = run.Static({{2, 2, 100, 64}}), v = run.Static({{2, 2, 100, 64}});
   Attributes attributes = Kernel("math");
   attributes["gqa_groups"] = int64_t{2};
   const size_t before = run.buffers();
-  const TensorRef out = run.One("sdpa", {q, k, v}, kHeads, attributes);
+  const TensorRef out = run.One("sdpa", {q, k, v}, kPerHead, attributes);
   EXPECT_EQ(run.Allocations(before),
             "mul:204800 clone:204800 clone:204800 mul:204800 bmm:320000 "
             "_safe_softmax:320000 bmm:204800");
@@ -144,8 +144,8 @@ TEST(MathAttentionTest, GroupedHeadsAreRepeated) {
 TEST(AttentionFlopsTest, TwoProductsForwardFiveBackward) {
   OperatorRun run;
   std::vector<TensorRef> qkv;
-  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kHeads}));
-  const TensorRef out = run.One("sdpa", qkv, kHeads, Kernel("efficient"));
+  for (int i = 0; i < 3; ++i) qkv.push_back(run.Static({kPerHead}));
+  const TensorRef out = run.One("sdpa", qkv, kPerHead, Kernel("efficient"));
   run.Backward(out);
   int64_t flops = 0;
   for (const Step& step : run.machine().recorder().program().steps) flops += step.flops;

@@ -5,7 +5,7 @@
 namespace onnx_mem::eager {
 namespace {
 
-constexpr int64_t kX = 1536;  // bytes of [8, 48] float32
+constexpr int64_t kXBytes = 1536;  // bytes of [8, 48] float32
 
 // The steps are those that a dispatch mode shows in PyTorch 2.15 for leaky_relu_(y.view(...)) behind another operator.
 TEST(CopySlices, AnInPlaceOperatorOnAViewRunsItsBackwardOnACopy) {
@@ -22,7 +22,7 @@ TEST(CopySlices, FourGradientsLiveTogether) {
   OperatorRun run;
   const TensorRef y = run.One("neg", {run.Static({{8, 48}})}, {8, 48});
   const TensorRef view = run.One("reshape", {y}, {8, 6, 8});
-  EXPECT_EQ(run.BackwardPeak(run.One("leaky_relu", {view}, {8, 6, 8}, {{"inplace", int64_t{1}}})), 4 * kX);
+  EXPECT_EQ(run.BackwardPeak(run.One("leaky_relu", {view}, {8, 6, 8}, {{"inplace", int64_t{1}}})), 4 * kXBytes);
 }
 
 // The gradient that arrives at the view's part is of the base's size.

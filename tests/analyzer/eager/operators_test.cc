@@ -7,7 +7,7 @@
 namespace onnx_mem::eager {
 namespace {
 
-struct Case {
+struct OperatorCase {
   std::string name;
   std::string op;
   std::vector<Argument> arguments;
@@ -17,7 +17,7 @@ struct Case {
   std::string backward;
   Attributes attributes = {};
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const OperatorCase& c, std::ostream* out) { *out << c.name; }
 
 const Dims kX{8, 64, 56, 56};
 const Dims kHalf{8, 64, 28, 28};
@@ -32,10 +32,10 @@ constexpr DType kBoolean = DType::kBool;
 Attributes Axis(int64_t axis) { return {{"axis", axis}}; }
 Attributes Axes(std::vector<int64_t> axes) { return {{"axes", std::move(axes)}}; }
 
-class OperatorTest : public testing::TestWithParam<Case> {};
+class OperatorTest : public testing::TestWithParam<OperatorCase> {};
 
 TEST_P(OperatorTest, SavesAndAllocatesAsMeasured) {
-  const Case& c = GetParam();
+  const OperatorCase& c = GetParam();
   OperatorRun run;
   std::vector<TensorRef> inputs;
   for (const Argument& argument : c.arguments) {
@@ -49,13 +49,13 @@ TEST_P(OperatorTest, SavesAndAllocatesAsMeasured) {
   EXPECT_EQ(run.Backward(y), c.backward);
 }
 
-std::string NameOf(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+std::string NameOf(const testing::TestParamInfo<OperatorCase>& info) { return info.param.name; }
 
 const Argument kNone{{}, false, DType::kUnknown};
 
 INSTANTIATE_TEST_SUITE_P(
     Convolution, OperatorTest,
-    testing::ValuesIn(std::vector<Case>{
+    testing::ValuesIn(std::vector<OperatorCase>{
         {"conv",
          "conv",
          {{kX}, {{64, 64, 3, 3}}, {kChannels}},
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Matmul, OperatorTest,
-    testing::ValuesIn(std::vector<Case>{
+    testing::ValuesIn(std::vector<OperatorCase>{
         {"linear_2d",
          "linear",
          {{{32, 512}}, {{1000, 512}}, {{1000}}},
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Norm, OperatorTest,
-    testing::ValuesIn(std::vector<Case>{
+    testing::ValuesIn(std::vector<OperatorCase>{
         {"batch_norm",
          "batch_norm",
          {{kX}, {kChannels}, {kChannels}, {kChannels, false}, {kChannels, false}},
@@ -204,7 +204,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     PoolAndSoftmax, OperatorTest,
-    testing::ValuesIn(std::vector<Case>{
+    testing::ValuesIn(std::vector<OperatorCase>{
         {"max_pool", "max_pool", {{kX}}, kHalf, 9633792, 3211264, "max_pool2d_with_indices_backward:6422528"},
         {"max_pool_1d", "max_pool", {{{2, 8, 10}}}, {2, 8, 5}, 640 + 640, 640, "max_pool2d_with_indices_backward:640"},
         {"avg_pool", "avg_pool", {{kX}}, kHalf, 6422528, 0, "avg_pool2d_backward:6422528"},
@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Reduce, OperatorTest,
-    testing::ValuesIn(std::vector<Case>{
+    testing::ValuesIn(std::vector<OperatorCase>{
         {"mean", "mean", {{kX}}, {8, 64}, 0, 0, "div:6422528", Axes({2, 3})},
         {"sum", "sum", {{kX}}, {8, 64}, 0, 0, "clone:6422528", Axes({2, 3})},
         {"sum_all", "sum", {{kX}}, {}, 0, 0, "clone:6422528"},
@@ -295,7 +295,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Binary, OperatorTest,
-    testing::ValuesIn(std::vector<Case>{
+    testing::ValuesIn(std::vector<OperatorCase>{
         {"add", "add", {{kX}, {kX}}, kX, 0, 0, "clone:6422528 clone:6422528"},
         {"add_bias", "add", {{kX}, {{64, 1, 1}}}, kX, 0, 0, "sum:256 clone:6422528"},
         {"sub", "sub", {{kX}, {kX}}, kX, 0, 0, "neg:6422528 clone:6422528"},
@@ -350,7 +350,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     ShapeOperators, OperatorTest,
-    testing::ValuesIn(std::vector<Case>{
+    testing::ValuesIn(std::vector<OperatorCase>{
         {"cat", "cat", {{kX}, {kX}}, {8, 128, 56, 56}, 0, 0, "clone:6422528 clone:6422528", Axis(1)},
         {"stack", "stack", {{kX}, {kX}}, {8, 2, 64, 56, 56}, 0, 0, "clone:6422528 clone:6422528", Axis(1)},
         {"pad_constant", "pad", {{kX}}, {8, 64, 58, 58}, 0, 0, "constant_pad_nd:6422528"},
@@ -370,7 +370,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Select, OperatorTest,
-    testing::ValuesIn(std::vector<Case>{
+    testing::ValuesIn(std::vector<OperatorCase>{
         {"embedding",
          "embedding",
          {{{1000, 256}}, {{8, 128}, false, kInt}},
@@ -418,7 +418,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Resample, OperatorTest,
-    testing::ValuesIn(std::vector<Case>{
+    testing::ValuesIn(std::vector<OperatorCase>{
         {"upsample", "upsample", {{kX}}, {8, 64, 112, 112}, 0, 0, "upsample_backward:6422528"},
         {"pixel_shuffle", "pixel_shuffle", {{kX}}, {8, 16, 112, 112}, 0, 0, "pixel_unshuffle:6422528"},
         {"im2col", "im2col", {{{2, 8, 6, 6}}}, {2, 72, 16}, 0, 0, "col2im:2304"},
@@ -435,7 +435,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Composite, OperatorTest,
-    testing::ValuesIn(std::vector<Case>{
+    testing::ValuesIn(std::vector<OperatorCase>{
         {"instance_norm",
          "instance_norm",
          {{kX}, {kChannels}, {kChannels}},

@@ -7,7 +7,7 @@
 namespace onnx_mem::eager {
 namespace {
 
-struct Case {
+struct SpectralCase {
   std::string name;
   std::string op;
   std::vector<Argument> arguments;
@@ -16,17 +16,17 @@ struct Case {
   std::string backward;
   Attributes attributes = {};
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const SpectralCase& c, std::ostream* out) { *out << c.name; }
 
 const Dims kSignal{2, 128, 64};
 const Dims kSpectrum{2, 128, 64, 2};
-const Dims kHalf{2, 128, 33, 2};
+const Dims kHalfSpectrum{2, 128, 33, 2};
 const Dims kMatrices{32, 64, 64};
 
-class SpectralTest : public testing::TestWithParam<Case> {};
+class SpectralTest : public testing::TestWithParam<SpectralCase> {};
 
 TEST_P(SpectralTest, SavesAndAllocatesAsMeasured) {
-  const Case& c = GetParam();
+  const SpectralCase& c = GetParam();
   OperatorRun run;
   std::vector<TensorRef> inputs;
   for (const Argument& argument : c.arguments) inputs.push_back(run.Static(argument));
@@ -40,17 +40,17 @@ TEST_P(SpectralTest, SavesAndAllocatesAsMeasured) {
 // The real part of a complex gradient is a view; AccumulateGrad copies it into the parameter's layout ("clone").
 INSTANTIATE_TEST_SUITE_P(
     Measured, SpectralTest,
-    testing::ValuesIn(std::vector<Case>{
+    testing::ValuesIn(std::vector<SpectralCase>{
         {"fft", "fft_r2c", {{kSignal}}, kSpectrum, 65536, "_fft_c2c:131072 clone:65536"},
-        {"rfft", "fft_r2c", {{kSignal}}, kHalf, 65536, "new_zeros:131072 _fft_c2c:131072 clone:65536"},
+        {"rfft", "fft_r2c", {{kSignal}}, kHalfSpectrum, 65536, "new_zeros:131072 _fft_c2c:131072 clone:65536"},
         {"fft_of_complex", "fft_c2c", {{kSpectrum}}, kSpectrum, 0, "_fft_c2c:131072"},
         {"irfft", "fft_c2r", {{{2, 65, 64, 2}}}, kSignal, 0, "_fft_r2c:66560"},
         {"to_complex", "to_complex", {{kSignal}}, kSpectrum, 0, "clone:65536"},
-        {"abs", "complex_abs", {{kHalf}}, {2, 128, 33}, 67584, "sgn:67584 mul:67584"},
+        {"abs", "complex_abs", {{kHalfSpectrum}}, {2, 128, 33}, 67584, "sgn:67584 mul:67584"},
         {"product",
          "complex_mul",
-         {{kHalf}, {{128, 33, 2}}},
-         kHalf,
+         {{kHalfSpectrum}, {{128, 33, 2}}},
+         kHalfSpectrum,
          67584 + 33792,
          "clone:67584 mul:67584 clone:33792 mul:67584 sum:33792"},
         {"stft",
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
          401408 + 18432 + 451584,
          "_deform_conv2d_backward:401408 _deform_conv2d_backward:18432 _deform_conv2d_backward:451584"},
     }),
-    [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
+    [](const testing::TestParamInfo<SpectralCase>& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace onnx_mem::eager

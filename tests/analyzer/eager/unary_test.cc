@@ -5,7 +5,7 @@
 namespace onnx_mem::eager {
 namespace {
 
-constexpr int64_t kX = 6'422'528;  // bytes of [8, 64, 56, 56] float32
+constexpr int64_t kImageBytes = 6'422'528;  // bytes of [8, 64, 56, 56] float32
 
 const Dims& ImageDims() {
   static const Dims& dims = *new Dims{8, 64, 56, 56};
@@ -13,26 +13,26 @@ const Dims& ImageDims() {
 }
 
 // Measured on fake CUDA tensors, PyTorch 2.15.
-struct Case {
+struct UnaryCase {
   std::string op;
   int64_t saved;      // storages saved, the input among them
   std::string steps;  // backward: "b" in front of a size means a mask of one byte per element
   Attributes attributes = {};
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.op; }
+void PrintTo(const UnaryCase& c, std::ostream* out) { *out << c.op; }
 
 std::string Expand(const std::string& steps) {
   std::string text;
   for (const auto& step : absl::StrSplit(steps, ' ')) {
     const std::string name(step);
     const bool mask = name == "gt" || name == "lt";
-    absl::StrAppend(&text, text.empty() ? "" : " ", name, ":", mask ? kX / 4 : kX);
+    absl::StrAppend(&text, text.empty() ? "" : " ", name, ":", mask ? kImageBytes / 4 : kImageBytes);
   }
   return text;
 }
 
-class UnaryTest : public testing::TestWithParam<Case> {};
+class UnaryTest : public testing::TestWithParam<UnaryCase> {};
 
 TEST_P(UnaryTest, SavesAndAllocatesAsMeasured) {
   OperatorRun run;
@@ -44,44 +44,44 @@ TEST_P(UnaryTest, SavesAndAllocatesAsMeasured) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, UnaryTest,
-                         testing::ValuesIn(std::vector<Case>{
-                             {"relu", kX, "threshold_backward"},
-                             {"leaky_relu", kX, "leaky_relu_backward"},
-                             {"elu", kX, "elu_backward"},
-                             {"selu", kX, "elu_backward"},
-                             {"softplus", kX, "softplus_backward"},
-                             {"gelu", kX, "gelu_backward"},
-                             {"sigmoid", kX, "sigmoid_backward"},
-                             {"silu", kX, "silu_backward"},
-                             {"hardswish", kX, "hardswish_backward"},
-                             {"hardsigmoid", kX, "hardsigmoid_backward"},
-                             {"tanh", kX, "tanh_backward"},
-                             {"mish", kX, "mish_backward"},
-                             {"erf", kX, "pow neg exp mul mul"},
-                             {"relu6", kX, "hardtanh_backward"},
-                             {"clamp", kX, "gt lt where"},
-                             {"clamp", kX, "gt where", {{"two_sided", int64_t{0}}}},
-                             {"exp", kX, "mul"},
-                             {"log", kX, "div"},
-                             {"sqrt", kX, "mul div"},
-                             {"reciprocal", kX, "mul neg mul"},
-                             {"rsqrt", kX, "pow mul mul"},
+                         testing::ValuesIn(std::vector<UnaryCase>{
+                             {"relu", kImageBytes, "threshold_backward"},
+                             {"leaky_relu", kImageBytes, "leaky_relu_backward"},
+                             {"elu", kImageBytes, "elu_backward"},
+                             {"selu", kImageBytes, "elu_backward"},
+                             {"softplus", kImageBytes, "softplus_backward"},
+                             {"gelu", kImageBytes, "gelu_backward"},
+                             {"sigmoid", kImageBytes, "sigmoid_backward"},
+                             {"silu", kImageBytes, "silu_backward"},
+                             {"hardswish", kImageBytes, "hardswish_backward"},
+                             {"hardsigmoid", kImageBytes, "hardsigmoid_backward"},
+                             {"tanh", kImageBytes, "tanh_backward"},
+                             {"mish", kImageBytes, "mish_backward"},
+                             {"erf", kImageBytes, "pow neg exp mul mul"},
+                             {"relu6", kImageBytes, "hardtanh_backward"},
+                             {"clamp", kImageBytes, "gt lt where"},
+                             {"clamp", kImageBytes, "gt where", {{"two_sided", int64_t{0}}}},
+                             {"exp", kImageBytes, "mul"},
+                             {"log", kImageBytes, "div"},
+                             {"sqrt", kImageBytes, "mul div"},
+                             {"reciprocal", kImageBytes, "mul neg mul"},
+                             {"rsqrt", kImageBytes, "pow mul mul"},
                              {"neg", 0, "neg"},
-                             {"abs", kX, "sgn mul"},
-                             {"sin", kX, "cos mul"},
-                             {"cos", kX, "sin neg mul"},
+                             {"abs", kImageBytes, "sgn mul"},
+                             {"sin", kImageBytes, "cos mul"},
+                             {"cos", kImageBytes, "sin neg mul"},
                              {"floor", 0, "zeros_like"},
-                             {"pow_scalar", kX, "pow mul mul", {{"exponent", 2.0}}},
-                             {"pow_scalar", kX, "zeros_like", {{"exponent", 0.0}}},
+                             {"pow_scalar", kImageBytes, "pow mul mul", {{"exponent", 2.0}}},
+                             {"pow_scalar", kImageBytes, "zeros_like", {{"exponent", 0.0}}},
                              {"mul_scalar", 8, "mul"},
                              {"add_scalar", 0, "clone"},
                              {"rsub_scalar", 0, "neg"},
                              {"div_scalar", 8, "div"},
-                             {"rdiv_scalar", kX + 8, "mul mul neg mul"},
-                             {"rpow_scalar", 2 * kX, "mul mul"},
-                             {"softsign", 2 * kX, "div div neg mul div sgn mul"},
+                             {"rdiv_scalar", kImageBytes + 8, "mul mul neg mul"},
+                             {"rpow_scalar", 2 * kImageBytes, "mul mul"},
+                             {"softsign", 2 * kImageBytes, "div div neg mul div sgn mul"},
                          }),
-                         [](const testing::TestParamInfo<Case>& info) {
+                         [](const testing::TestParamInfo<UnaryCase>& info) {
                            return absl::StrCat(info.param.op, "_", info.index);
                          });
 
@@ -93,7 +93,7 @@ TEST(UnaryInPlaceTest, ResultSharesTheStorageAndIsSaved) {
   const TensorRef y = run.One("relu", {made}, ImageDims(), {{"inplace", int64_t{1}}});
   EXPECT_EQ(run.buffers(), before);
   EXPECT_EQ(y->storage, made->storage);
-  EXPECT_EQ(run.SavedBytes(true), kX);
+  EXPECT_EQ(run.SavedBytes(true), kImageBytes);
 }
 
 TEST(UnaryInPlaceTest, InputIsClonedWhereBackwardNeedsIt) {
@@ -102,8 +102,8 @@ TEST(UnaryInPlaceTest, InputIsClonedWhereBackwardNeedsIt) {
     const TensorRef made = run.One("neg", {run.Static({ImageDims()})}, ImageDims());
     const TensorRef y = run.One(op, {made}, ImageDims(), {{"inplace", int64_t{1}}});
     EXPECT_EQ(y->storage, made->storage) << op;
-    EXPECT_EQ(run.SavedBytes(true), kX) << op;
-    EXPECT_EQ(run.Allocations(run.buffers() - 1), absl::StrCat("clone:", kX)) << op;
+    EXPECT_EQ(run.SavedBytes(true), kImageBytes) << op;
+    EXPECT_EQ(run.Allocations(run.buffers() - 1), absl::StrCat("clone:", kImageBytes)) << op;
   }
 }
 
@@ -121,7 +121,7 @@ TEST(CastTest, SameTypeIsTheVeryTensor) {
   EXPECT_EQ(run.One("cast", {x}, ImageDims()), x);
   const TensorRef half = run.One("cast", {x}, ImageDims(), {}, DType::kFloat16);
   EXPECT_EQ(run.SavedBytes(true), 0);
-  EXPECT_EQ(run.Backward(half), absl::StrCat("_to_copy:", kX));
+  EXPECT_EQ(run.Backward(half), absl::StrCat("_to_copy:", kImageBytes));
 }
 
 TEST(DropoutTest, WithoutProbabilityOrTrainingIsTheVeryTensor) {
@@ -142,7 +142,7 @@ TEST(AutocastTest, Fp32ListGetsACastCopy) {
   const TensorRef x = run.Static({ImageDims(), true, DType::kFloat16});
   const TensorRef y = run.One("exp", {x}, ImageDims());
   EXPECT_EQ(y->dtype, DType::kFloat32);
-  EXPECT_EQ(run.Backward(y), absl::StrCat("mul:", kX, " _to_copy:", kX / 2));
+  EXPECT_EQ(run.Backward(y), absl::StrCat("mul:", kImageBytes, " _to_copy:", kImageBytes / 2));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::string Module(const std::string& call, std::string_view body) {
   return absl::StrReplaceAll(kModule, {{"CALL", call}, {"BODY", std::string(body)}});
 }
 
-const Diagnostic* Said(const Lowered& lowered) {
+const Diagnostic* SaidOf(const Lowered& lowered) {
   const auto it = std::find_if(lowered.diagnostics.begin(), lowered.diagnostics.end(),
                                [](const Diagnostic& d) { return d.code == Code::kCustomFunction; });
   return it == lowered.diagnostics.end() ? nullptr : &*it;
@@ -41,7 +41,7 @@ TEST(CustomFunction, ACallIsOneOperatorThatSavesItsInput) {
             "sin(x) -> i\ncustom_function(i) -> y [act] workspace_bytes=64 saves=inputs\n");
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), {});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
-  const Diagnostic* said = Said(*lowered);
+  const Diagnostic* said = SaidOf(*lowered);
   ASSERT_NE(said, nullptr);
   EXPECT_EQ(said->count, 1);
   EXPECT_EQ(said->bytes, 2 * 8 * 4);

@@ -12,12 +12,6 @@
 namespace onnx_mem {
 namespace {
 
-Run Without(const std::string& rewrite) {
-  Run run;
-  run.disabled_rewrites = {rewrite};
-  return run;
-}
-
 // gc(x) and `other`(x), two graph convolutions that begin with adjacency @ x + x.
 std::string TwoConvolutions(std::string_view other_weight) {
   return absl::StrCat(R"(

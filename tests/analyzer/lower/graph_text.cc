@@ -239,4 +239,12 @@ std::string LowerText(std::string_view text, const Run& run, std::string_view at
   return DumpLowered(*lowered, attributes);
 }
 
+Run Without(const std::string& rewrite) {
+  Run run;
+  run.disabled_rewrites = {rewrite};
+  return run;
+}
+
+bool Has(std::string_view dump, std::string_view part) { return dump.find(part) != std::string_view::npos; }
+
 }  // namespace onnx_mem

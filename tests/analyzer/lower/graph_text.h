@@ -46,6 +46,12 @@ std::string DumpLowered(const Lowered& lowered, std::string_view attributes = ""
 // Lower(ParseGraph(text), run) and its dump; the error's text on failure.
 std::string LowerText(std::string_view text, const Run& run = {}, std::string_view attributes = "");
 
+// A run that leaves out one rewrite.
+Run Without(const std::string& rewrite);
+
+// Whether a dump has this line, or this part of one.
+bool Has(std::string_view dump, std::string_view part);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_TESTS_ANALYZER_LOWER_GRAPH_TEXT_H_

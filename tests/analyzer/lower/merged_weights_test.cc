@@ -9,8 +9,6 @@
 namespace onnx_mem {
 namespace {
 
-bool Has(const std::string& text, std::string_view line) { return text.find(line) != std::string::npos; }
-
 // The zero shift of the first norm stands for the second's, and for a running mean.
 TEST(MergedWeights, EqualNumbersUnderNamesOfModulesAreParametersOfTheirOwn) {
   const std::string text = LowerText(R"(

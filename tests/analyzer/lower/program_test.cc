@@ -10,8 +10,6 @@
 namespace onnx_mem {
 namespace {
 
-bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 TEST(LostCalls, ACopyThatItsReaderNamesIsPutBack) {
   const std::string text = LowerText(R"(
     input x float32 2x8x4x4

@@ -16,12 +16,6 @@
 namespace onnx_mem {
 namespace {
 
-Run Without(const std::string& rewrite) {
-  Run run;
-  run.disabled_rewrites = {rewrite};
-  return run;
-}
-
 TEST(Rewrites, HaveNamesAndDescriptions) {
   std::set<std::string_view> names;
   for (const Rewrite& rewrite : AllRewrites()) {

@@ -9,7 +9,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-Node Named(std::string name) {
+Node NodeOf(std::string name) {
   Node node;
   node.name = std::move(name);
   return node;
@@ -18,21 +18,21 @@ Node Named(std::string name) {
 TEST(Scopes, SequentialChildrenRepeatTheirParent) {
   Graph graph;
   ScopeReader reader(graph);
-  const CallScope scope = reader.Of(Named("/layer1/layer1.0/conv1/Conv"));
+  const CallScope scope = reader.Of(NodeOf("/layer1/layer1.0/conv1/Conv"));
   EXPECT_EQ(scope.module, "layer1.0.conv1");
   EXPECT_EQ(scope.calls, (Strings{"layer1", "layer1.0", "layer1.0.conv1"}));
-  EXPECT_EQ(reader.Of(Named("/seq/seq.0/seq.0.0/Gemm")).module, "seq.0.0");
-  EXPECT_EQ(reader.Of(Named("/f/f.1/f.1.1/block/block.0/block.0.1/Conv")).module, "f.1.1.block.0.1");
-  EXPECT_EQ(reader.Of(Named("/blocks.0/fc/Gemm")).module, "blocks.0.fc");
+  EXPECT_EQ(reader.Of(NodeOf("/seq/seq.0/seq.0.0/Gemm")).module, "seq.0.0");
+  EXPECT_EQ(reader.Of(NodeOf("/f/f.1/f.1.1/block/block.0/block.0.1/Conv")).module, "f.1.1.block.0.1");
+  EXPECT_EQ(reader.Of(NodeOf("/blocks.0/fc/Gemm")).module, "blocks.0.fc");
 }
 
 TEST(Scopes, OperatorsOfTheRootAndNodesWithoutAPathHaveNoModule) {
   Graph graph;
   ScopeReader reader(graph);
-  EXPECT_EQ(reader.Of(Named("/Add_1")).module, "");
-  EXPECT_TRUE(reader.Of(Named("/Add_1")).calls.empty());
-  EXPECT_EQ(reader.Of(Named("Constant_12")).module, "");
-  EXPECT_EQ(reader.Of(Named("")).module, "");
+  EXPECT_EQ(reader.Of(NodeOf("/Add_1")).module, "");
+  EXPECT_TRUE(reader.Of(NodeOf("/Add_1")).calls.empty());
+  EXPECT_EQ(reader.Of(NodeOf("Constant_12")).module, "");
+  EXPECT_EQ(reader.Of(NodeOf("")).module, "");
 }
 
 TEST(Scopes, NamesWithoutTheirClassesAreEnough) {
@@ -48,12 +48,12 @@ TEST(Scopes, ASecondCallIsTheSameModuleUnlessTheNameIsReal) {
     weight encoder.block_1.fc.weight float32 1
   )");
   ScopeReader reader(graph);
-  EXPECT_EQ(reader.Of(Named("/layer1/layer1.0/relu/Relu")).module, "layer1.0.relu");
-  const CallScope second = reader.Of(Named("/layer1/layer1.0/relu_1/Relu"));
+  EXPECT_EQ(reader.Of(NodeOf("/layer1/layer1.0/relu/Relu")).module, "layer1.0.relu");
+  const CallScope second = reader.Of(NodeOf("/layer1/layer1.0/relu_1/Relu"));
   EXPECT_EQ(second.module, "layer1.0.relu");
   EXPECT_EQ(second.calls.back(), "layer1.0.relu_1");
-  EXPECT_EQ(reader.Of(Named("/encoder/block_1/fc/Gemm")).module, "encoder.block_1.fc");
-  EXPECT_EQ(reader.Of(Named("/encoder/act_1/Relu")).module, "encoder.act_1") << "no other call shows that it is act";
+  EXPECT_EQ(reader.Of(NodeOf("/encoder/block_1/fc/Gemm")).module, "encoder.block_1.fc");
+  EXPECT_EQ(reader.Of(NodeOf("/encoder/act_1/Relu")).module, "encoder.act_1") << "no other call shows that it is act";
 }
 
 constexpr std::string_view kCalledTwice = R"(
@@ -69,7 +69,7 @@ constexpr std::string_view kCalledTwice = R"(
     output y
 )";
 
-std::vector<Strings> CallsOf(std::string_view text) {
+std::vector<Strings> ScopesOf(std::string_view text) {
   const Graph graph = ParseGraph(text);
   ScopeReader reader(graph);
   std::vector<Strings> calls;
@@ -78,7 +78,7 @@ std::vector<Strings> CallsOf(std::string_view text) {
 }
 
 TEST(Scopes, ContainersCalledTwiceAreToldApartByTheirLeaves) {
-  EXPECT_EQ(CallsOf(kCalledTwice),
+  EXPECT_EQ(ScopesOf(kCalledTwice),
             (std::vector<Strings>{{"b", "b.0"}, {"b", "b.2"}, {"b", "b.7"}, {"b_1", "b.0_1"}, {"b_1", "b.2_1"},
                                   {"b_1", "b.7_1"}}));
   const Graph graph = ParseGraph(kCalledTwice);
@@ -86,7 +86,7 @@ TEST(Scopes, ContainersCalledTwiceAreToldApartByTheirLeaves) {
 }
 
 TEST(Scopes, ALeafThatIsCalledMoreOftenThanOthersIsCalledTwiceByItsModule) {
-  const std::vector<Strings> calls = CallsOf(R"(
+  const std::vector<Strings> calls = ScopesOf(R"(
     input ids int64 2x8
     weight e.x.weight float32 16x4
     weight e.h.weight float32 16x4
@@ -132,13 +132,13 @@ TEST(Scopes, AModuleDictIsRecoveredFromTheWeightThatIsRead) {
   )");
   ScopeReader reader(graph);
   EXPECT_EQ(reader.Of(graph.nodes[NodeId(0)]).module, "d.a.fc");
-  EXPECT_EQ(reader.Of(Named("/a/act/Relu")).module, "d.a.act");
+  EXPECT_EQ(reader.Of(NodeOf("/a/act/Relu")).module, "d.a.act");
 }
 
 TEST(Scopes, DynamoMetadataNamesModuleAndOperatorCall) {
   Graph graph;
   ScopeReader reader(graph);
-  Node node = Named("node_Erf_12");
+  Node node = NodeOf("node_Erf_12");
   node.metadata["pkg.torch.onnx.name_scopes"] = "['', 'blocks.0', 'blocks.0.act', 'gelu_3']";
   node.metadata["pkg.torch.onnx.class_hierarchy"] = "['m.Net', 'm.Block', 'torch.nn.GELU', 'aten.gelu.default']";
   const CallScope scope = reader.Of(node);
@@ -150,7 +150,7 @@ TEST(Scopes, DynamoMetadataNamesModuleAndOperatorCall) {
 TEST(Scopes, NamespaceSaysTheSame) {
   Graph graph;
   ScopeReader reader(graph);
-  Node node = Named("node_Erf_12");
+  Node node = NodeOf("node_Erf_12");
   node.metadata["namespace"] = ": m.Net/blocks.0: m.Block/blocks.0.act: torch.nn.GELU/gelu_3: aten.gelu.default";
   const CallScope scope = reader.Of(node);
   EXPECT_EQ(scope.module, "blocks.0.act");

@@ -12,7 +12,7 @@ namespace onnx_mem {
 namespace {
 
 // `first` and `second` are the lines of the sum and of the ReLU.
-std::string Lowered(const std::string& first, const std::string& second) {
+std::string LoweringOf(const std::string& first, const std::string& second) {
   constexpr char kText[] = R"(
     input x float32 2x3x4x4
     weight c.weight float32 3x3x1x1
@@ -39,21 +39,21 @@ bool SumIsInPlace(const std::string& text) { return text.find("-> s inplace") !=
 bool ReluIsInPlace(const std::string& text) { return text.find("-> y inplace") != std::string::npos; }
 
 TEST(SourceInPlace, AugmentedAssignmentsWriteOver) {
-  const std::string text = Lowered("out += identity", "return F.relu(out)");
+  const std::string text = LoweringOf("out += identity", "return F.relu(out)");
   EXPECT_TRUE(SumIsInPlace(text)) << text;
   EXPECT_FALSE(ReluIsInPlace(text)) << text;
 }
 
 TEST(SourceInPlace, FunctionsWriteOverWhereTheySaySo) {
   for (const char* line : {"return F.relu(out, inplace=True)", "return out.relu_()", "return torch.relu_(out)"}) {
-    const std::string text = Lowered("out = out + identity", line);
+    const std::string text = LoweringOf("out = out + identity", line);
     EXPECT_FALSE(SumIsInPlace(text)) << text;
     EXPECT_TRUE(ReluIsInPlace(text)) << text;
   }
 }
 
 TEST(SourceInPlace, AMethodThatWritesOver) {
-  EXPECT_TRUE(SumIsInPlace(Lowered("out = out.add_(identity)", "return F.relu(out)")));
+  EXPECT_TRUE(SumIsInPlace(LoweringOf("out = out.add_(identity)", "return F.relu(out)")));
 }
 
 }  // namespace

@@ -12,8 +12,6 @@
 namespace onnx_mem {
 namespace {
 
-bool Has(const std::string& text, std::string_view line) { return text.find(line) != std::string::npos; }
-
 std::string DiagnosticsOf(const std::string& text) {
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), onnx_mem::Run());
   std::string codes;

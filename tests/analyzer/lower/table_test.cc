@@ -92,6 +92,21 @@ TEST(Table, SlicesAreClampedAndGatherOfANumberIsASelect) {
             "select(a) -> y axis=1 index=3\n");
 }
 
+TEST(Table, BoundsOfAnAxisOfUnknownSizeAndTheLongestStepHurtNobody) {
+  EXPECT_EQ(LowerText(R"(
+    input x float32 2x?x4
+    const starts int64 2 = 1 -1
+    const ends int64 2 = 3 -9223372036854775808
+    const axes int64 2 = 1 2
+    const steps int64 2 = 1 -9223372036854775808
+    /Slice = Slice(x, starts, ends, axes, steps) -> a float32 2x?x1
+    output a
+  )",
+                      {}, "axes starts ends steps"),
+            "flip(x) -> a/0 axes=[2]\n"
+            "slice(a/0) -> a axes=[1 2] starts=[0 0] ends=[0 1] steps=[1 9223372036854775807]\n");
+}
+
 TEST(Table, AWriteIntoASliceIsACopyInPlace) {
   EXPECT_EQ(LowerText(R"(
     input x float32 4x8

@@ -11,7 +11,7 @@
 namespace onnx_mem {
 namespace {
 
-SessionRules Rules() {
+SessionRules OverwritingRules() {
   SessionRules rules;
   rules.is_view = [](const Node& node) { return node.op == "Reshape"; };
   rules.overwritable = [](const Node& node) { return node.op == "Relu" ? std::vector<int>{0} : std::vector<int>(); };
@@ -19,7 +19,7 @@ SessionRules Rules() {
 }
 
 // "a [0, 3)" per activation buffer.
-std::vector<std::string> Lives(const MemoryProgram& program) {
+std::vector<std::string> ActivationLives(const MemoryProgram& program) {
   std::vector<std::string> lives;
   for (const Buffer& b : program.buffers) {
     if (b.category != Category::kTransientActivations) continue;
@@ -36,19 +36,19 @@ TEST(PlanSession, SharesByShapeAndKeepsIdleSpans) {
        float[32,16] w3 = ["location": "none"], float[16,4] w4 = ["location": "none"]>
       { a = MatMul(x, w1)  b = Relu(a)  c = MatMul(b, w2)  d = MatMul(c, w3)  y = MatMul(d, w4) })");
   // b is written over a; d takes the buffer of a, which was idle at step 3 only by then: one buffer over [0, 5).
-  EXPECT_EQ(Lives(PlanSession(graph, Rules())), (Lines{"a [0, 5)", "c [2, 4)", "y [4, 5)"}));
+  EXPECT_EQ(ActivationLives(PlanSession(graph, OverwritingRules())), (Lines{"a [0, 5)", "c [2, 4)", "y [4, 5)"}));
 }
 
 TEST(PlanSession, DoesNotWriteOverWhatIsReadAgain) {
   const Graph graph = ParseGraph(R"(g (float[8,4] x) => (float[8,4] y)
       <float[4,4] w = ["location": "none"]> { a = MatMul(x, w)  b = Relu(a)  y = Add(a, b) })");
-  EXPECT_EQ(Lives(PlanSession(graph, Rules())), (Lines{"a [0, 3)", "b [1, 3)", "y [2, 3)"}));
+  EXPECT_EQ(ActivationLives(PlanSession(graph, OverwritingRules())), (Lines{"a [0, 3)", "b [1, 3)", "y [2, 3)"}));
 }
 
 TEST(PlanSession, AnOutputHasItsOwnBuffer) {
   const Graph graph = ParseGraph(R"(g (float[8,4] x) => (float[8,4] y)
       <float[4,4] w = ["location": "none"]> { a = MatMul(x, w)  y = Relu(a) })");
-  EXPECT_EQ(Lives(PlanSession(graph, Rules())), (Lines{"a [0, 2)", "y [1, 2)"}));
+  EXPECT_EQ(ActivationLives(PlanSession(graph, OverwritingRules())), (Lines{"a [0, 2)", "y [1, 2)"}));
 }
 
 // The branch that stands last in the file runs first.
@@ -56,7 +56,7 @@ TEST(PlanSession, RunsInTheSessionsOrder) {
   const Graph graph = ParseGraph(R"(g (float[8,4] x) => (float[8,4] y)
       <float[4,4] w = ["location": "none"]>
       { [first] a = MatMul(x, w)  [second] b = MatMul(x, w)  [sum] y = Add(a, b) })");
-  const MemoryProgram program = PlanSession(graph, Rules());
+  const MemoryProgram program = PlanSession(graph, OverwritingRules());
   Lines order;
   for (const Step& step : program.steps) order.push_back(step.node);
   EXPECT_EQ(order, (Lines{"second", "first", "sum"}));

@@ -80,6 +80,21 @@ TEST(BindInputs, UnboundDimsAreListedWithACommand) {
                                                      "try: onnx-mem m.onnx --batch 16 --dim s77=512"}));
 }
 
+TEST(BindInputs, OfThousandsOfUnboundDimsTheFirstAreListed) {
+  std::string dims = "s0";
+  for (int i = 1; i < 20'000; ++i) absl::StrAppend(&dims, ", s", i);
+  const Diagnostic error = DiagnosticOf(Bind(absl::StrCat("float[batch, ", dims, "] x"), {}).status());
+  EXPECT_EQ(error.message,
+            "input 'x' has unknown dimensions: s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15, "
+            "... (19984 more)");
+  EXPECT_EQ(error.details,
+            (std::vector<std::string>{
+                "x  float32 [batch, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, ... (19985 more)]",
+                "try: onnx-mem m.onnx --batch 16 --dim s0=512 --dim s1=512 --dim s2=512 --dim s3=512 --dim s4=512 "
+                "--dim s5=512 --dim s6=512 --dim s7=512 --dim s8=512 --dim s9=512 --dim s10=512 --dim s11=512 "
+                "--dim s12=512 --dim s13=512 --dim s14=512 ... (19985 more)"}));
+}
+
 TEST(BindInputs, UnknownNamesAreAnsweredWithTheNearest) {
   const Diagnostic dim = DiagnosticOf(Bind("float[batch, seq] x", {.dims = {{"sq", 4}}}).status());
   EXPECT_EQ(dim.code, Code::kUnknownDim);

@@ -120,7 +120,7 @@ TEST(HostileModels, SizesBeyondAnyMemory) {
 }
 
 // What the reader cannot hold against a definition, the table of lowerings does.
-std::string Lowered(const std::string& text) {
+std::string LoweringOf(const std::string& text) {
   auto file = ModelFile::Parse(ModelBytes(text), "m.onnx");
   if (!file.ok()) return std::string(file.status().message());
   auto imported = file->Import({});
@@ -135,12 +135,12 @@ TEST(HostileModels, OperatorsOfAnotherDomainWithoutTheirInputs) {
     const std::string text = absl::StrCat(
         "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> g (float[2, 3] x) => (y) { [n] y = "
         "com.microsoft.", node, " }");
-    EXPECT_TRUE(absl::StrContains(Lowered(text), "is missing")) << node << ": " << Lowered(text);
+    EXPECT_TRUE(absl::StrContains(LoweringOf(text), "is missing")) << node << ": " << LoweringOf(text);
   }
 }
 
 TEST(HostileModels, AnOperatorThatItsOpsetDoesNotHaveIsAssumed) {
-  EXPECT_EQ(Lowered("<ir_version: 8, opset_import: [\"\" : 17]> g (float[2, 4] x) => (float[2, 4] y) "
+  EXPECT_EQ(LoweringOf("<ir_version: 8, opset_import: [\"\" : 17]> g (float[2, 4] x) => (float[2, 4] y) "
                     "{ y = Attention(x, x, x) }"),
             "ok");
 }

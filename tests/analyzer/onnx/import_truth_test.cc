@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-struct Tally {
+struct RunTally {
   int runs = 0, exact_runs = 0, values = 0, exact = 0, unknown = 0, wrong = 0;
   std::vector<std::string> complaints;
 };
@@ -37,7 +37,7 @@ Bindings BindingsOf(const json& run) {
   return bindings;
 }
 
-void CheckRun(const std::string& file, const ModelFile& model, const json& run, Tally& tally) {
+void CheckRun(const std::string& file, const ModelFile& model, const json& run, RunTally& tally) {
   ++tally.runs;
   const auto imported = model.Import(BindingsOf(run));
   if (!imported.ok()) {
@@ -73,8 +73,8 @@ void CheckRun(const std::string& file, const ModelFile& model, const json& run, 
   tally.exact_runs += all;
 }
 
-Tally CheckFolder(const fs::path& shapes, const fs::path& models) {
-  Tally tally;
+RunTally CheckFolder(const fs::path& shapes, const fs::path& models) {
+  RunTally tally;
   std::vector<fs::path> records;
   for (const auto& entry : fs::directory_iterator(shapes)) records.push_back(entry.path());
   std::sort(records.begin(), records.end());
@@ -98,14 +98,14 @@ fs::path Truth() { return fs::path(ONNX_MEM_SOURCE_DIR) / ".." / "shared" / "tru
 
 TEST(ShapeTruth, ExportsAreExact) {
   if (!fs::exists(Truth())) GTEST_SKIP() << "no recorded shapes here";
-  const Tally tally = CheckFolder(Truth() / "shapes", Truth() / "models");
+  const RunTally tally = CheckFolder(Truth() / "shapes", Truth() / "models");
   EXPECT_EQ(tally.exact, tally.values);
 }
 
 // Sizes that depend on data may be unknown or an upper bound, never wrong.
 TEST(ShapeTruth, FilesMadeByOthersAreNeverWrong) {
   if (!fs::exists(Truth())) GTEST_SKIP() << "no recorded shapes here";
-  const Tally tally = CheckFolder(Truth() / "wild" / "shapes", Truth() / "wild" / "models");
+  const RunTally tally = CheckFolder(Truth() / "wild" / "shapes", Truth() / "wild" / "models");
   EXPECT_EQ(tally.wrong, 0);
 }
 

@@ -96,6 +96,23 @@ TEST(Import, ABranchThatHandsThroughIsAnIdentity) {
             "outputs y\n");
 }
 
+TEST(Import, ARangeFromOneEndOfInt64ToTheOtherHasTheElementsItNames) {
+  const auto elements = [](const std::string& numbers) {
+    const auto imported = Import(ModelBytes(absl::StrCat(R"(g (float[N] x) => (float[M] y) <int64 from = {)", numbers, R"(}> {
+              r = Range (from, to, step)
+              n = Shape (r)
+              y = Expand (x, n)
+            })")), {.batch = 1});
+    return imported.ok() ? ToString(imported->graph.tensors[imported->graph.outputs[0]].shape)
+                         : std::string(imported.status().message());
+  };
+  const std::string low = "-9223372036854775808", high = "9223372036854775807", half = "4611686018427387904";
+  EXPECT_EQ(elements(low + "}, int64 to = {" + high + "}, int64 step = {" + half), "4");
+  EXPECT_EQ(elements(high + "}, int64 to = {" + low + "}, int64 step = {-" + half), "4");
+  EXPECT_EQ(elements("9007199254740993}, int64 to = {9007199254740995}, int64 step = {1"), "2");
+  EXPECT_EQ(elements("3}, int64 to = {-3}, int64 step = {1"), "0");
+}
+
 TEST(Import, BranchesMayReuseNames) {
   const auto imported = Import(ModelBytes(R"(g (float[N] x) => (float[N] y) <bool c = {1}> {
               p = If (c) <then_branch = t () => (float[N] r) { a = Relu(x)  r = Neg(a) }, else_branch = e () => (float[N] s) { s = Neg(x) }>

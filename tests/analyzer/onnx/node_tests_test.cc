@@ -75,7 +75,7 @@ bool SameContents(const Literal& folded, const Literal& expected) {
   return true;
 }
 
-struct Tally {
+struct FoldTally {
   int exact = 0;
   int folded = 0;
   std::vector<std::string> unknown;
@@ -84,7 +84,7 @@ struct Tally {
 
 std::string Text(DType dtype, const Shape& shape) { return std::string(NameOf(dtype)) + " " + ToString(shape); }
 
-void Check(const onnx::ModelProto& model, Tally& tally) {
+void Check(const onnx::ModelProto& model, FoldTally& tally) {
   const onnx::GraphProto& graph = model.graph();
   absl::StatusOr<InferredGraph> inferred = InferShapes(model);
   if (!inferred.ok()) {
@@ -130,7 +130,7 @@ const std::map<std::string, std::string>& Reasons() {
 }
 
 TEST(NodeTests, ShapesAreExactOrUnknownForAReason) {
-  Tally tally;
+  FoldTally tally;
   const std::vector<onnx::ModelProto> tests = ReadTests();
   EXPECT_EQ(tests.size(), 1884u);
   for (const onnx::ModelProto& model : tests) Check(model, tally);
@@ -153,7 +153,7 @@ TEST(NodeTests, ShapesAreExactOrUnknownForAReason) {
 
 // The same without the values of the inputs: less is known, and none of it is wrong.
 TEST(NodeTests, NothingKnownIsWrongWithoutValues) {
-  Tally tally;
+  FoldTally tally;
   for (onnx::ModelProto& model : ReadTests()) {
     std::set<std::string> inputs;
     for (const onnx::ValueInfoProto& input : model.graph().input()) inputs.insert(input.name());

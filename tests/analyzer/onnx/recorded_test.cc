@@ -47,7 +47,7 @@ onnx::ModelProto ModelWith(const std::string& record) {
   return model;
 }
 
-absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& model, const Bindings& bindings = {}) {
+absl::StatusOr<ImportedModel> ImportRecorded(const onnx::ModelProto& model, const Bindings& bindings = {}) {
   absl::StatusOr<ModelFile> file = ModelFile::Parse(model.SerializeAsString(), "model.onnx");
   if (!file.ok()) return file.status();
   return file->Import(bindings);
@@ -61,7 +61,7 @@ bool Tells(const ImportedModel& model, const std::string& code) {
 }
 
 TEST(Recorded, IsTakenAtTheBatch) {
-  const absl::StatusOr<ImportedModel> model = Import(ModelWith(kRecord), {.batch = 7, .dims = {}, .inputs = {}});
+  const absl::StatusOr<ImportedModel> model = ImportRecorded(ModelWith(kRecord), {.batch = 7, .dims = {}, .inputs = {}});
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_NE(model->graph.record, nullptr);
   EXPECT_TRUE(model->info.from_record);
@@ -72,7 +72,7 @@ TEST(Recorded, IsTakenAtTheBatch) {
 TEST(Recorded, IsLeftWhereTheGraphHasChanged) {
   onnx::ModelProto edited = ModelWith(kRecord);
   edited.mutable_graph()->mutable_node(0)->set_op_type("Neg");
-  const absl::StatusOr<ImportedModel> model = Import(edited);
+  const absl::StatusOr<ImportedModel> model = ImportRecorded(edited);
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->graph.record, nullptr);
   EXPECT_FALSE(model->info.from_record);
@@ -80,7 +80,7 @@ TEST(Recorded, IsLeftWhereTheGraphHasChanged) {
 }
 
 TEST(Recorded, IsLeftWhereItCannotBeRead) {
-  const absl::StatusOr<ImportedModel> model = Import(ModelWith("eager 2\n"));
+  const absl::StatusOr<ImportedModel> model = ImportRecorded(ModelWith("eager 2\n"));
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->graph.record, nullptr);
   EXPECT_TRUE(Tells(*model, "bad-record"));
@@ -94,7 +94,7 @@ TEST(Recorded, IsLeftWhereOtherSizesAreAsked) {
       ->set_dim_param("width");
   free.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)
       ->set_dim_param("width");
-  const absl::StatusOr<ImportedModel> model = Import(free, wide);
+  const absl::StatusOr<ImportedModel> model = ImportRecorded(free, wide);
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->graph.record, nullptr);
   EXPECT_TRUE(Tells(*model, "record-sizes"));
@@ -104,7 +104,7 @@ TEST(Recorded, StandsForAGraphThatCouldNotBeWritten) {
   onnx::ModelProto empty = ModelWith(kRecord);
   empty.mutable_graph()->clear_node();
   empty.mutable_metadata_props(1)->set_value(GraphHash(empty.graph()));
-  const absl::StatusOr<ImportedModel> model = Import(empty, {.batch = 3, .dims = {}, .inputs = {}});
+  const absl::StatusOr<ImportedModel> model = ImportRecorded(empty, {.batch = 3, .dims = {}, .inputs = {}});
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_NE(model->graph.record, nullptr);
   ASSERT_EQ(model->graph.inputs.size(), 1u);

@@ -28,7 +28,7 @@ std::vector<std::string> Recordings(const std::string& folder) {
   return files;
 }
 
-std::string DTypeName(const std::string& recorded) {
+std::string RecordedDType(const std::string& recorded) {
   if (recorded == "float") return "float32";
   return recorded == "double" ? "float64" : recorded;
 }
@@ -51,7 +51,7 @@ std::vector<std::string> Differences(const InferredGraph& inferred, const nlohma
     const auto found = inferred.values.find(name);
     const ValueFact fact = found != inferred.values.end() ? found->second : ValueFact();
     const Dims dims(truth[1].begin(), truth[1].end());
-    const std::string dtype = DTypeName(truth[0]);
+    const std::string dtype = RecordedDType(truth[0]);
     if (fact.upper_bound && NameOf(fact.dtype) == dtype && fact.shape.rank() == dims.size()) {
       upper_bounds = true;
       for (size_t i = 0; i < dims.size(); ++i) {

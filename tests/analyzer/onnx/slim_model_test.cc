@@ -25,7 +25,7 @@ absl::StatusOr<onnx::ModelProto> SlimAndParse(const std::string& bytes) {
 
 Code CodeOfBytes(const std::string& bytes) { return DiagnosticOf(SlimAndParse(bytes).status()).code; }
 
-onnx::ModelProto OneNode() { return ModelOfText("g (float[N, 4] x) => (float[N, 4] y) { y = Relu(x) }"); }
+onnx::ModelProto SlimNode() { return ModelOfText("g (float[N, 4] x) => (float[N, 4] y) { y = Relu(x) }"); }
 
 onnx::TensorProto& AddInitializer(onnx::ModelProto& model, const std::string& name, int type, int64_t count) {
   onnx::TensorProto& tensor = *model.mutable_graph()->add_initializer();
@@ -36,14 +36,14 @@ onnx::TensorProto& AddInitializer(onnx::ModelProto& model, const std::string& na
 }
 
 TEST(SlimModel, LeavesASmallModelAsItIs) {
-  const onnx::ModelProto model = OneNode();
+  const onnx::ModelProto model = SlimNode();
   const auto slim = SlimAndParse(model.SerializeAsString());
   ASSERT_TRUE(slim.ok()) << slim.status();
   EXPECT_EQ(slim->SerializeAsString(), model.SerializeAsString());
 }
 
 TEST(SlimModel, LeavesLargePayloadsBehind) {
-  onnx::ModelProto model = OneNode();
+  onnx::ModelProto model = SlimNode();
   AddInitializer(model, "raw", onnx::TensorProto::FLOAT, 4096).set_raw_data(std::string(16384, 'w'));
   auto& typed = AddInitializer(model, "typed", onnx::TensorProto::FLOAT, 1000);
   for (int i = 0; i < 1000; ++i) typed.add_float_data(1.0F);
@@ -68,7 +68,7 @@ TEST(SlimModel, LeavesLargePayloadsBehind) {
 }
 
 TEST(SlimModel, KeepsIntegersThatShapesMayNeed) {
-  onnx::ModelProto model = OneNode();
+  onnx::ModelProto model = SlimNode();
   AddInitializer(model, "table", onnx::TensorProto::INT64, 8192).set_raw_data(std::string(65536, '\1'));
   AddInitializer(model, "tokens", onnx::TensorProto::INT64, 8193).set_raw_data(std::string(65544, '\1'));
   const auto slim = SlimAndParse(model.SerializeAsString());
@@ -84,7 +84,7 @@ TEST(SlimModel, DecidesAfterTheWholeTensorIsSeen) {
   head.set_data_type(onnx::TensorProto::INT64);
   head.add_dims(512);
   const std::string tensor = payload.SerializeAsString() + head.SerializeAsString();
-  onnx::GraphProto graph = OneNode().graph();
+  onnx::GraphProto graph = SlimNode().graph();
   std::string graph_bytes = graph.SerializeAsString() + "\x2a";  // field 5, length-delimited
   for (size_t n = tensor.size(); ; n >>= 7) {
     graph_bytes.push_back(static_cast<char>(n < 128 ? n : (n & 127) | 128));
@@ -100,7 +100,7 @@ TEST(SlimModel, DecidesAfterTheWholeTensorIsSeen) {
 }
 
 TEST(SlimModel, DropsDocStringsAndEmbeddedBlobs) {
-  onnx::ModelProto model = OneNode();
+  onnx::ModelProto model = SlimNode();
   onnx::NodeProto& node = *model.mutable_graph()->mutable_node(0);
   node.set_doc_string(std::string(2000, 'd'));
   auto& blob = *node.add_attribute();
@@ -113,7 +113,7 @@ TEST(SlimModel, DropsDocStringsAndEmbeddedBlobs) {
 }
 
 TEST(SlimModel, EveryPrefixIsAnErrorOrTheWholeModel) {
-  onnx::ModelProto model = OneNode();
+  onnx::ModelProto model = SlimNode();
   AddInitializer(model, "w", onnx::TensorProto::FLOAT, 1024).set_raw_data(std::string(4096, 'w'));
   const std::string bytes = model.SerializeAsString();
   const std::string graph_end = bytes.substr(0, bytes.size());
@@ -139,7 +139,7 @@ TEST(SlimModel, RefusesWhatIsNoModel) {
 }
 
 TEST(SlimModel, RefusesAFieldThatLeavesItsMessage) {
-  onnx::ModelProto model = OneNode();
+  onnx::ModelProto model = SlimNode();
   model.mutable_graph()->mutable_node(0)->set_doc_string(std::string(2000, 'd'));
   std::string bytes = model.SerializeAsString();
   const size_t doc = bytes.find("\x32\xd0\x0f");  // doc_string, 2000 bytes
@@ -149,7 +149,7 @@ TEST(SlimModel, RefusesAFieldThatLeavesItsMessage) {
 }
 
 TEST(SlimModel, ReadsAFileLikeMemory) {
-  onnx::ModelProto model = OneNode();
+  onnx::ModelProto model = SlimNode();
   for (int i = 0; i < 50; ++i) {
     AddInitializer(model, absl::StrCat("w", i), onnx::TensorProto::FLOAT, 50'000)
         .set_raw_data(std::string(200'000, 'w'));

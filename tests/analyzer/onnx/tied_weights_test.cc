@@ -34,9 +34,7 @@ std::vector<float> Transposed(const std::vector<float>& table) {
 }
 
 std::string BytesOf(const std::vector<float>& values) {
-  std::string bytes(values.size() * sizeof(float), '\0');
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
+  return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
 }
 
 onnx::TensorProto& AddMatrix(onnx::ModelProto& model, const std::string& name, int64_t rows, int64_t columns) {

@@ -17,7 +17,7 @@ namespace onnx_mem {
 namespace {
 
 // A convolution whose weight's and bias's places are to be named, and a parameter of the model itself.
-onnx::ModelProto Model() {
+onnx::ModelProto Weightless() {
   onnx::ModelProto model = ModelOfText(R"(g (float[N,3,8,8] x, float[1,8,8,8] place, float[8,3,3,3] w, float[8] b)
       => (float[N,8,8,8] y)
       { c = Conv <pads = [1, 1, 1, 1]> (x, w, b)
@@ -32,7 +32,7 @@ onnx::ModelProto Model() {
   return model;
 }
 
-absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& model, const Bindings& bindings) {
+absl::StatusOr<ImportedModel> ImportWeightless(const onnx::ModelProto& model, const Bindings& bindings) {
   absl::StatusOr<ModelFile> file = ModelFile::Parse(model.SerializeAsString(), "m.onnx");
   if (!file.ok()) return file.status();
   return file->Import(bindings);
@@ -46,7 +46,7 @@ std::string Initializers(const ImportedModel& imported) {
 }
 
 TEST(Weightless, InputsWithNamesOfParametersAreWeights) {
-  const absl::StatusOr<ImportedModel> imported = Import(Model(), {.batch = 4});
+  const absl::StatusOr<ImportedModel> imported = ImportWeightless(Weightless(), {.batch = 4});
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->graph.inputs.size(), 1u);
   EXPECT_EQ(Initializers(*imported), "place 1x8x8x8; conv.weight 8x3x3x3; conv.bias 8; ");
@@ -66,20 +66,20 @@ TEST(Weightless, InputsStayInputs) {
 
 // dynamo's include_initializers=False: shapes in value_info are enough.
 TEST(Weightless, ValueInfoOfAWeightThatIsLeftOut) {
-  onnx::ModelProto model = Model();
+  onnx::ModelProto model = Weightless();
   onnx::GraphProto& graph = *model.mutable_graph();
   for (int i = 1; i < graph.input_size(); ++i) *graph.add_value_info() = graph.input(i);
   graph.mutable_input()->DeleteSubrange(1, graph.input_size() - 1);
-  const absl::StatusOr<ImportedModel> imported = Import(model, {.batch = 4});
+  const absl::StatusOr<ImportedModel> imported = ImportWeightless(model, {.batch = 4});
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->graph.initializers.size(), 3u);
 }
 
 TEST(Weightless, WithoutShapesItSaysHowToSaveThem) {
-  onnx::ModelProto model = Model();
+  onnx::ModelProto model = Weightless();
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.mutable_input()->DeleteSubrange(1, graph.input_size() - 1);
-  const absl::StatusOr<ImportedModel> imported = Import(model, {.batch = 4});
+  const absl::StatusOr<ImportedModel> imported = ImportWeightless(model, {.batch = 4});
   ASSERT_FALSE(imported.ok());
   const Diagnostic d = DiagnosticOf(imported.status());
   EXPECT_EQ(d.code, Code::kNoWeights);

@@ -12,10 +12,10 @@
 namespace onnx_mem::record {
 namespace {
 
-constexpr char kHead[] = "eager 1\ntorch 2.15.0\nprogram train\n%0 param fc.weight f32[4,8]\n%1 input x f32[B,8]\n";
+constexpr char kStart[] = "eager 1\ntorch 2.15.0\nprogram train\n%0 param fc.weight f32[4,8]\n%1 input x f32[B,8]\n";
 constexpr char kTail[] = "return %3\ntree 1\n";
 
-std::string WithLines(const std::string& lines) { return absl::StrCat(kHead, lines, kTail); }
+std::string WithLines(const std::string& lines) { return absl::StrCat(kStart, lines, kTail); }
 
 constexpr char kLinear[] = "call fc\n  %2 f32[8,4]/[1,8] ^%0 = t %0\n  %3 f32[B,4] = mm %1 %2 drop %2\nret\n";
 

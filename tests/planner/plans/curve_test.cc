@@ -20,7 +20,7 @@ ModulePlan Plan(std::string label, int64_t live, int64_t device, int64_t flops, 
   return plan;
 }
 
-std::vector<std::string> Labels(const std::vector<ModulePlan>& curve) {
+std::vector<std::string> LabelsOf(const std::vector<ModulePlan>& curve) {
   std::vector<std::string> labels;
   for (const ModulePlan& plan : curve) labels.push_back(plan.label + (plan.dominated ? "!" : ""));
   return labels;
@@ -31,20 +31,20 @@ using Names = std::vector<std::string>;
 TEST(MakeCurve, KeepsWhatNothingBeats) {
   const auto curve = MakeCurve({Plan("b", 60, 160, 20), Plan("none", 100, 200, 0), Plan("worse", 70, 170, 25),
                                 Plan("a", 80, 180, 10)}, BudgetLine::kLive, CostLine::kFlops);
-  EXPECT_EQ(Labels(curve), (Names{"none", "a", "b"}));
+  EXPECT_EQ(LabelsOf(curve), (Names{"none", "a", "b"}));
   EXPECT_EQ(curve[2].id, 2);
 }
 
 TEST(MakeCurve, KeepsHabitsAndMarksThem) {
   const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("all stages", 90, 190, 30, "habit"),
                                 Plan("a", 80, 180, 10)}, BudgetLine::kLive, CostLine::kFlops);
-  EXPECT_EQ(Labels(curve), (Names{"none", "all stages!", "a"}));
+  EXPECT_EQ(LabelsOf(curve), (Names{"none", "all stages!", "a"}));
 }
 
 TEST(MakeCurve, NoneStaysWhenAPlanWithoutFlopsBeatsIt) {
   const auto curve =
       MakeCurve({Plan("none", 100, 200, 0), Plan("pool", 90, 190, 0)}, BudgetLine::kDevice, CostLine::kFlops);
-  EXPECT_EQ(Labels(curve), (Names{"none!", "pool"}));
+  EXPECT_EQ(LabelsOf(curve), (Names{"none!", "pool"}));
 }
 
 TEST(Choose, TheCheapestWithinTheBudget) {

@@ -11,14 +11,14 @@
 namespace onnx_mem {
 namespace {
 
-struct Case {
+struct BoundCase {
   const char* name;
   int64_t batch;
 };
 
 TEST(DeviceBound, NoReplayedPlanBeatsIt) {
-  for (const Case& c : {Case{"resnet18.train.ts.op17.onnx", 8}, Case{"unet_seg.train.ts.op17.onnx", 2},
-                        Case{"vit_b_16.train.ts.op17.onnx", 2}}) {
+  for (const BoundCase& c : {BoundCase{"resnet18.train.ts.op17.onnx", 8}, BoundCase{"unet_seg.train.ts.op17.onnx", 2},
+                        BoundCase{"vit_b_16.train.ts.op17.onnx", 2}}) {
     for (const char* allocator : {"pytorch", "pytorch-expandable"}) {
       SCOPED_TRACE(std::string(c.name) + " " + allocator);
       Workload workload;

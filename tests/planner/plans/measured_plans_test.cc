@@ -15,7 +15,7 @@ namespace {
 
 const std::string kTestData = std::string(ONNX_MEM_SOURCE_DIR) + "/testdata/";
 
-std::vector<Segment> SegmentsOf(const nlohmann::json& row) {
+std::vector<Segment> MeasuredSegments(const nlohmann::json& row) {
   std::vector<Segment> segments;
   for (const auto& modules : row.at("segments")) segments.push_back({.modules = modules, .nodes = {}});
   if (row.contains("keep")) {  // selective checkpointing, by segment
@@ -42,7 +42,7 @@ TEST(MeasuredPlans, TheAccountantSaysWhatPyTorchTook) {
     ASSERT_TRUE(lowered.ok()) << lowered.status();
     for (const auto& row : entry.at("rows")) {
       SCOPED_TRACE(row.dump());
-      workload.run.segments = SegmentsOf(row);
+      workload.run.segments = MeasuredSegments(row);
       const absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, workload.run);
       ASSERT_TRUE(enacted.ok()) << enacted.status();
       const absl::StatusOr<RunFigures> figures = TrainingFigures(*enacted, workload);

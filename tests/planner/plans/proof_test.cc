@@ -14,16 +14,16 @@
 namespace onnx_mem {
 namespace {
 
-struct Case {
+struct ProofCase {
   const char* name;
   int64_t batch;
 };
-constexpr Case kCases[] = {{"resnet18.train.ts.op17.onnx", 16},
+constexpr ProofCase kProofCases[] = {{"resnet18.train.ts.op17.onnx", 16},
                            {"unet_seg.train.ts.op17.onnx", 2},
                            {"resnet50.train.dynamo.op18.noopt.onnx", 4},
                            {"vit_b_16.train.ts.op17.onnx", 2}};
 
-ImportedModel Import(const Case& c, Workload& workload) {
+ImportedModel Import(const ProofCase& c, Workload& workload) {
   workload.mode = Mode::kTraining;
   workload.bindings.batch = c.batch;
   workload.optimizer = *ParseOptimizer("momentum");
@@ -35,7 +35,7 @@ ImportedModel Import(const Case& c, Workload& workload) {
 }
 
 TEST(StepGraphOf, KeepsAllThatTheEnactedStepKeepsForBackward) {
-  for (const Case& c : kCases) {
+  for (const ProofCase& c : kProofCases) {
     SCOPED_TRACE(c.name);
     Workload workload;
     const ImportedModel model = Import(c, workload);
@@ -55,7 +55,7 @@ TEST(StepGraphOf, KeepsAllThatTheEnactedStepKeepsForBackward) {
 
 TEST(Prover, NoEnactedPlanBeatsTheBound) {
   int positive = 0, plans = 0;
-  for (const Case& c : kCases) {
+  for (const ProofCase& c : kProofCases) {
     SCOPED_TRACE(c.name);
     Workload workload;
     const ImportedModel model = Import(c, workload);

@@ -108,13 +108,13 @@ TEST(CheapestFirst, GivesEverySetWithinTheLimitByRisingCost) {
   EXPECT_GT(given, 500U);
 }
 
-struct Case {
+struct SegmentCase {
   const char* name;
   int64_t batch;
   bool exact = true;  // every set's peak is that of its limits
   std::vector<std::pair<std::string, int64_t>> dims = {};
 };
-const Case kCases[] = {
+const SegmentCase kCases[] = {
     {"resnet18.train.ts.op17.onnx", 32},           {"unet_seg.train.ts.op17.onnx", 4},
     {"mobilenet_v2.train.ts.op17.onnx", 16},       {"vit_b_16.train.ts.op17.onnx", 8},
     {"resnet50.train.dynamo.op18.noopt.onnx", 16}, {"vgg16.train.ts.op17.onnx", 16},
@@ -137,7 +137,7 @@ std::vector<int32_t> RandomSet(std::mt19937& random, const std::vector<Candidate
 
 TEST(SegmentBound, NoEnactedSetIsBetterThanItsLimits) {
   std::mt19937 random(1);
-  for (const Case& c : kCases) {
+  for (const SegmentCase& c : kCases) {
     SCOPED_TRACE(c.name);
     Workload workload;
     workload.mode = Mode::kTraining;
