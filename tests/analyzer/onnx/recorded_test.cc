@@ -140,7 +140,7 @@ constexpr char kFree[] =
     "%1 f32[B,S,S] = bmm %0 %0\nreturn %1\ntree 1\n";
 
 Dims InputAt(const Bindings& bindings) {
-  const absl::StatusOr<ImportedModel> model = Import(ModelWith(kFree), bindings);
+  const absl::StatusOr<ImportedModel> model = ImportRecorded(ModelWith(kFree), bindings);
   EXPECT_TRUE(model.ok()) << model.status();
   return model.ok() ? model->graph.tensors[model->graph.inputs[0]].shape.dims : Dims();
 }
@@ -151,8 +151,8 @@ TEST(Recorded, FollowsItsFreeSize) {
 }
 
 TEST(Recorded, SaysWhereTheFreeSizeIsFarFromWhatWasSeen) {
-  const absl::StatusOr<ImportedModel> near = Import(ModelWith(kFree), {.dims = {{"seq", 64}}});
-  const absl::StatusOr<ImportedModel> far = Import(ModelWith(kFree), {.dims = {{"seq", 72}}});
+  const absl::StatusOr<ImportedModel> near = ImportRecorded(ModelWith(kFree), {.dims = {{"seq", 64}}});
+  const absl::StatusOr<ImportedModel> far = ImportRecorded(ModelWith(kFree), {.dims = {{"seq", 72}}});
   ASSERT_TRUE(near.ok() && far.ok());
   EXPECT_FALSE(Tells(*near, "record-sizes"));
   EXPECT_TRUE(Tells(*far, "record-sizes"));
@@ -160,11 +160,11 @@ TEST(Recorded, SaysWhereTheFreeSizeIsFarFromWhatWasSeen) {
 
 TEST(Recorded, RefusesASizeBetweenTheSteps) {
   for (const int64_t length : {17, 23, 0, -8}) {
-    const absl::StatusOr<ImportedModel> model = Import(ModelWith(kFree), {.dims = {{"seq", length}}});
+    const absl::StatusOr<ImportedModel> model = ImportRecorded(ModelWith(kFree), {.dims = {{"seq", length}}});
     ASSERT_FALSE(model.ok()) << length;
     EXPECT_EQ(DiagnosticOf(model.status()).code, Code::kRecordSizes) << length;
   }
-  const absl::StatusOr<ImportedModel> between = Import(ModelWith(kFree), {.dims = {{"seq", 17}}});
+  const absl::StatusOr<ImportedModel> between = ImportRecorded(ModelWith(kFree), {.dims = {{"seq", 17}}});
   EXPECT_NE(between.status().message().find("seq = 16 + k * 8"), std::string::npos) << between.status();
   EXPECT_EQ(DiagnosticOf(between.status()).details[0], "try: --dim seq=24, or a record made at 17");
 }
