@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <set>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,32 +26,34 @@ std::vector<NodeId> ResidualLinears(const Draft& draft, const DropoutSpots& spot
   return linears;
 }
 
-// Of fairseq's three probabilities, those of attention weights and of activations are 0 unless told otherwise.
-std::vector<DropoutSpot> OnLinears(const Draft& draft, const DropoutSpots& spots) {
-  std::vector<DropoutSpot> found;
-  std::copy_if(spots.usual.begin(), spots.usual.end(), std::back_inserter(found),
-               [&](const DropoutSpot& spot) { return IsProjection(draft, spot.node); });
-  return found;
-}
+// What the rows below ask and choose from.
+struct Build {
+  const Draft& draft;
+  const DropoutSpots& spots;
+  const std::vector<NodeId> linears;  // of residual branches
+};
 
-bool ShareWeights(const Draft& draft, const std::vector<NodeId>& linears) {
+bool AreFew(const Build& build) { return build.linears.size() < 2; }
+
+bool ShareWeights(const Build& build) {
   absl::flat_hash_set<TensorId> weights;
-  return !std::all_of(linears.begin(), linears.end(),
-                      [&](NodeId id) { return weights.insert(draft.node(id).inputs[1]).second; });
+  return !std::all_of(build.linears.begin(), build.linears.end(),
+                      [&](NodeId id) { return weights.insert(build.draft.node(id).inputs[1]).second; });
 }
 
 // Nearly all: the first block may read embeddings that no norm has seen, the last one's sum may be an output.
-bool ArePostNorm(const Draft& draft, const std::vector<NodeId>& linears) {
-  const auto count = std::count_if(linears.begin(), linears.end(), [&](NodeId id) {
-    return IsPostNormSum(draft, ResidualSum(draft, draft.node(id).outputs[0]));
-  });
+bool ArePostNorm(const Build& build) {
+  const auto& [draft, spots, linears] = build;
+  int64_t count = 0;
+  for (NodeId id : linears) count += IsPostNormSum(draft, ResidualSum(draft, draft.node(id).outputs[0]));
   return 2 * count > static_cast<int64_t>(linears.size());
 }
 
 // nn.TransformerEncoderLayer(norm_first=True) and its decoder drop as those with norms behind their sums do.
-bool AreTorchLayers(const Draft& draft, const DropoutSpots& spots) {
-  return std::any_of(spots.usual.begin(), spots.usual.end(),
-                     [&](const DropoutSpot& spot) { return !spot.attention && IsTorchFeedForward(draft, spot.node); });
+bool AreTorchLayers(const Build& build) {
+  return std::any_of(build.spots.usual.begin(), build.spots.usual.end(), [&](const DropoutSpot& spot) {
+    return !spot.attention && IsTorchFeedForward(build.draft, spot.node);
+  });
 }
 
 bool AnyModule(const Draft& draft, std::string_view part) {
@@ -62,7 +65,8 @@ bool AnyModule(const Draft& draft, std::string_view part) {
 
 // Names of BERT's modules in transformers, in a model of tokens: configurations that follow BERT's (Megatron-BERT,
 // RoBERTa-PreLayerNorm, ESM). Images' transformers of these names (Swin) train without.
-bool AreNamedAsBert(const Draft& draft) {
+bool AreNamedAsBert(const Build& build) {
+  const Draft& draft = build.draft;
   const std::vector<NodeId> nodes = draft.InOrder();
   const bool tokens =
       std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return draft.node(id).op == "embedding"; });
@@ -70,39 +74,22 @@ bool AreNamedAsBert(const Draft& draft) {
 }
 
 // ALBERT's projection of small embeddings, which RemBERT took over with its probabilities of 0.
-bool AreNamedAsAlbert(const Draft& draft) { return AnyModule(draft, "embedding_hidden_mapping_in"); }
+bool AreNamedAsAlbert(const Build& build) { return AnyModule(build.draft, "embedding_hidden_mapping_in"); }
 
-bool HaveNoBias(const Draft& draft, const std::vector<NodeId>& linears) {
-  return std::all_of(linears.begin(), linears.end(), [&](NodeId id) { return draft.node(id).inputs.size() == 2; });
+bool AreConv1D(const Build& build) {
+  return std::all_of(build.linears.begin(), build.linears.end(),
+                     [&](NodeId id) { return build.draft.node(id).op == "addmm"; });
 }
 
-bool AreConv1D(const Draft& draft, const std::vector<NodeId>& linears) {
-  return std::all_of(linears.begin(), linears.end(), [&](NodeId id) { return draft.node(id).op == "addmm"; });
-}
-
-bool AnyAddsPositions(const Draft& draft, const DropoutSpots& spots) {
-  return std::any_of(spots.usual.begin(), spots.usual.end(),
+// Linears without biases, and positions in the scores.
+bool AreLikeT5(const Build& build) {
+  const auto& [draft, spots, linears] = build;
+  return std::all_of(linears.begin(), linears.end(), [&](NodeId id) { return draft.node(id).inputs.size() == 2; }) &&
+         std::any_of(spots.usual.begin(), spots.usual.end(),
                      [&](const DropoutSpot& spot) { return spot.attention && HasPositionBias(draft, spot.node); });
 }
 
-std::optional<DropoutRecipe> TransformerRecipe(const Draft& draft, const DropoutSpots& spots) {
-  constexpr double kUsual = 0.1;
-  const std::vector<NodeId> linears = ResidualLinears(draft, spots);
-  if (linears.size() < 2 || ShareWeights(draft, linears) || AreNamedAsAlbert(draft)) return std::nullopt;
-  if (ArePostNorm(draft, linears)) {
-    return DropoutRecipe{kUsual, "as post-norm transformers (BERT, nn.TransformerEncoder) train", spots.usual, true};
-  }
-  if (HaveNoBias(draft, linears) && AnyAddsPositions(draft, spots))
-    return DropoutRecipe{kUsual, "as T5 and its like train", spots.usual, true};
-  if (HasPositionsFromTwo(draft)) {
-    return DropoutRecipe{kUsual, "as decoders ported from fairseq (OPT) train", OnLinears(draft, spots), true};
-  }
-  if (AreConv1D(draft, linears)) return DropoutRecipe{kUsual, "as GPT-2 and its like train", spots.usual, true};
-  if (AreTorchLayers(draft, spots))
-    return DropoutRecipe{kUsual, "as layers of nn.Transformer train", spots.usual, true};
-  if (AreNamedAsBert(draft)) return DropoutRecipe{kUsual, "as BERT and its like train", spots.usual, true};
-  return std::nullopt;
-}
+bool ArePositionsFromTwo(const Build& build) { return HasPositionsFromTwo(build.draft); }
 
 // The activation of a convolution over a sequence that was padded on both sides and cut at its end.
 bool IsCausalActivation(const Draft& draft, NodeId id) {
@@ -110,20 +97,6 @@ bool IsCausalActivation(const Draft& draft, NodeId id) {
   const NodeId cut = node.inputs.empty() ? NodeId() : draft.ProducerIf(node.inputs[0], "slice");
   return node.op == "relu" && cut.valid() && draft.ProducerIf(draft.node(cut).inputs[0], "conv").valid() &&
          draft.tensor(node.outputs[0]).shape.rank() == 3;
-}
-
-std::optional<DropoutRecipe> CausalRecipe(const Draft& draft, const DropoutSpots& spots) {
-  DropoutRecipe recipe{0.2, "as temporal convolutional networks train"};
-  for (const DropoutSpot& spot : spots.usual) {
-    if (IsCausalActivation(draft, spot.node)) recipe.spots.push_back(spot);
-  }
-  return recipe.spots.size() < 2 ? std::nullopt : std::optional(recipe);
-}
-
-std::optional<DropoutRecipe> GapRecipe(const Draft& draft) {
-  DropoutRecipe recipe{0.5, "where a number is missing in an nn.Sequential"};
-  for (NodeId id : FindSequentialGaps(draft)) recipe.spots.push_back({id, DropoutPlace::kMaskAndResult});
-  return recipe.spots.empty() ? std::nullopt : std::optional(recipe);
 }
 
 // The convolution behind an activation, with a norm between them or not; invalid for others.
@@ -156,14 +129,6 @@ bool IsPyramidActivation(const Draft& draft, NodeId id) {
   return cat.valid() && JoinsPyramid(draft, draft.node(cat));
 }
 
-std::optional<DropoutRecipe> PyramidRecipe(const Draft& draft) {
-  DropoutRecipe recipe{0.5, "as DeepLab's pyramids of dilated convolutions train"};
-  for (NodeId id : draft.InOrder()) {
-    if (IsPyramidActivation(draft, id)) recipe.spots.push_back({id, DropoutPlace::kMaskAndResult});
-  }
-  return recipe.spots.empty() ? std::nullopt : std::optional(recipe);
-}
-
 // A relu between two linears with biases, of which the first reads stored coordinates, [.., 2]: timm's Mlp, which drops
 // there. The nn.Sequential of swin v2 has no dropout and no second bias.
 bool IsCoordinateActivation(const Draft& draft, NodeId id) {
@@ -177,30 +142,103 @@ bool IsCoordinateActivation(const Draft& draft, NodeId id) {
   return !draft.producer(x).valid() && draft.kind(x) == TensorKind::kBuffer && !dims.empty() && dims.back() == 2;
 }
 
-std::optional<DropoutRecipe> CoordinateRecipe(const Draft& draft) {
-  DropoutRecipe recipe{0.125, "as timm's networks over relative coordinates train"};
-  for (NodeId id : draft.InOrder()) {
-    if (IsCoordinateActivation(draft, id)) recipe.spots.push_back({id, DropoutPlace::kMaskAndResult});
-  }
-  return recipe.spots.empty() ? std::nullopt : std::optional(recipe);
+// --- where a build drops
+
+std::vector<DropoutSpot> Usual(const Build& build) { return build.spots.usual; }
+
+template <typename Predicate>
+std::vector<DropoutSpot> UsualWhere(const Build& build, Predicate holds) {
+  std::vector<DropoutSpot> found;
+  std::copy_if(build.spots.usual.begin(), build.spots.usual.end(), std::back_inserter(found),
+               [&](const DropoutSpot& spot) { return holds(build.draft, spot.node); });
+  return found;
 }
+
+// Of fairseq's three probabilities, those of attention weights and of activations are 0 unless told otherwise.
+std::vector<DropoutSpot> OnLinears(const Build& build) { return UsualWhere(build, IsProjection); }
+
+std::vector<DropoutSpot> BehindCausal(const Build& build) {
+  std::vector<DropoutSpot> found = UsualWhere(build, IsCausalActivation);
+  return found.size() < 2 ? std::vector<DropoutSpot>() : found;
+}
+
+std::vector<DropoutSpot> WithResults(const std::vector<NodeId>& nodes) {
+  std::vector<DropoutSpot> found;
+  for (NodeId id : nodes) found.push_back({id, DropoutPlace::kMaskAndResult});
+  return found;
+}
+
+std::vector<DropoutSpot> InGaps(const Build& build) { return WithResults(FindSequentialGaps(build.draft)); }
+
+template <bool (*kHolds)(const Draft&, NodeId)>
+std::vector<DropoutSpot> BehindAll(const Build& build) {
+  std::vector<NodeId> nodes = build.draft.InOrder();
+  std::erase_if(nodes, [&](NodeId id) { return !kHolds(build.draft, id); });
+  return WithResults(nodes);
+}
+
+// --- the builds
+
+// Of the rows of one kind the first that fits is taken; rows of several kinds may fit one model.
+enum class Kind { kBlocks, kCoordinates, kSequence, kGaps, kPyramid };
+
+struct Row {
+  Kind kind;
+  bool (*is)(const Build& build);  // nullptr: wherever there are such places
+  std::vector<DropoutSpot> (*places)(const Build& build);  // nullptr: trains without, or nothing is known
+  double probability = 0.0;
+  std::string_view why = {};
+};
+
+constexpr Row kOfTransformers[] = {
+    {Kind::kBlocks, AreFew, nullptr},
+    // Lan et al. 2020 (4.8): with one set of weights in every layer ALBERT trains better without.
+    {Kind::kBlocks, ShareWeights, nullptr},
+    // configuration_albert.py, configuration_rembert.py
+    {Kind::kBlocks, AreNamedAsAlbert, nullptr},
+    // Vaswani et al. 2017 (5.4), Devlin et al. 2019 (A.2); nn.TransformerEncoderLayer: a norm behind each residual sum
+    {Kind::kBlocks, ArePostNorm, Usual, 0.1, "as post-norm transformers (BERT, nn.TransformerEncoder) train"},
+    // Raffel et al. 2020 (3.1.1): T5, mT5
+    {Kind::kBlocks, AreLikeT5, Usual, 0.1, "as T5 and its like train"},
+    // ports of fairseq's decoders, whose positions begin at 2: the residual branches alone
+    {Kind::kBlocks, ArePositionsFromTwo, OnLinears, 0.1, "as decoders ported from fairseq (OPT) train"},
+    // weights kept as [in, out], Conv1D of transformers: GPT, GPT-2 (resid_pdrop, attn_pdrop, embd_pdrop)
+    {Kind::kBlocks, AreConv1D, Usual, 0.1, "as GPT-2 and its like train"},
+    {Kind::kBlocks, AreTorchLayers, Usual, 0.1, "as layers of nn.Transformer train"},
+    // configurations that follow BERT's, with norms ahead of their layers: Megatron-BERT, ESM
+    {Kind::kBlocks, AreNamedAsBert, Usual, 0.1, "as BERT and its like train"},
+    // timm/layers/pos_embed_rel.py (RelPosMlp), swin_transformer_v2_cr.py
+    {Kind::kCoordinates, nullptr, BehindAll<IsCoordinateActivation>, 0.125,
+     "as timm's networks over relative coordinates train"},
+};
+
+// Sequential gaps are not looked for in transformers, many of which have theirs with probability 0.
+constexpr Row kOfOthers[] = {
+    // Bai et al. 2018: TCN, behind each activation
+    {Kind::kSequence, nullptr, BehindCausal, 0.2, "as temporal convolutional networks train"},
+    // VGG, SqueezeNet, FCN (dropout_gaps.h)
+    {Kind::kGaps, nullptr, InGaps, 0.5, "where a number is missing in an nn.Sequential"},
+    // Chen et al. 2017: DeepLab, behind the projection of its pyramid
+    {Kind::kPyramid, nullptr, BehindAll<IsPyramidActivation>, 0.5, "as DeepLab's pyramids of dilated convolutions train"},
+};
 
 }  // namespace
 
 std::vector<DropoutRecipe> KnownDropoutRecipes(const Draft& draft, const DropoutSpots& spots) {
-  std::vector<std::optional<DropoutRecipe>> found;
-  if (spots.attentions > 0) {
-    found = {TransformerRecipe(draft, spots), CoordinateRecipe(draft)};
-  } else {
-    found = {CausalRecipe(draft, spots)};
-    if (!found[0]) found = {GapRecipe(draft), PyramidRecipe(draft)};
-  }
+  const bool transformer = spots.attentions > 0;
+  const std::span<const Row> rows = transformer ? std::span<const Row>(kOfTransformers) : std::span<const Row>(kOfOthers);
+  const Build build = {draft, spots, ResidualLinears(draft, spots)};
   std::vector<DropoutRecipe> recipes;
   absl::flat_hash_set<NodeId> dropped;
-  for (std::optional<DropoutRecipe>& recipe : found) {
-    if (!recipe) continue;
-    std::erase_if(recipe->spots, [&](const DropoutSpot& spot) { return !dropped.insert(spot.node).second; });
-    if (!recipe->spots.empty()) recipes.push_back(*std::move(recipe));
+  std::set<Kind> known;
+  for (const Row& row : rows) {
+    if (known.contains(Kind::kSequence)) break;  // the whole of such a network
+    if (known.contains(row.kind) || (row.is != nullptr && !row.is(build))) continue;
+    DropoutRecipe recipe{row.probability, row.why, {}, row.kind == Kind::kBlocks};
+    if (row.places != nullptr) recipe.spots = row.places(build);
+    if (row.is != nullptr || !recipe.spots.empty()) known.insert(row.kind);
+    std::erase_if(recipe.spots, [&](const DropoutSpot& spot) { return !dropped.insert(spot.node).second; });
+    if (!recipe.spots.empty()) recipes.push_back(std::move(recipe));
   }
   return recipes;
 }

@@ -75,6 +75,14 @@ bool Locals::IsPassedOn(int32_t call, const Home& home) const {
          WithoutCallNumber(home.frame < 0 ? std::string_view() : calls_.span(home.frame).name);
 }
 
+// x1 = self.block1(x); x2 = self.block2(x1): where code numbers modules that have code of their own, it may number what
+// they make. Lists' elements have their numbers from the list.
+bool Locals::AreNumbered(int32_t call, int32_t next) const {
+  const CallSpan &first = calls_.span(call), &second = calls_.span(next);
+  return first.begin < first.end && second.begin < second.end && !IsElement(first.name) &&
+         WithoutDigits(first.name) == WithoutDigits(second.name);
+}
+
 PossibleName Locals::PossibleNameOf(TensorId id) const {
   constexpr size_t kSeveral = 8;
   const Tensor& tensor = graph_.tensors[id];
@@ -93,6 +101,7 @@ PossibleName Locals::PossibleNameOf(TensorId id) const {
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
   const bool adjacent = call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1;
   if (!adjacent) return {UntilRebound(id, home), home.frame};
+  if (AreNumbered(call, reader) && !IsOfLoop(id, home)) return {end, home.frame, kSeveral};
   int32_t nested = EndOfNestedCalls(units[0], home);
   for (int32_t next = NextInStatement(nested, home); next >= 0; next = NextInStatement(nested, home)) nested = next;
   return {std::max(nested, EndOfOuterCall(units[0], home)), home.frame};  // x = self.conv(x); x = F.relu(self.bn(x))

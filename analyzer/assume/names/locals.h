@@ -67,6 +67,7 @@ class Locals {
   bool StandsInProduct(TensorId id, int32_t product) const;
   bool IsExponentiated(TensorId id) const;
   bool FeedsGaussian(TensorId id) const;
+  bool AreNumbered(int32_t call, int32_t next) const;
   bool IsPassedOn(int32_t call, const Home& home) const;
   bool IsLayer(int32_t unit, const Home& home) const;
   bool IsNamed(TensorId id, const Home& home) const;

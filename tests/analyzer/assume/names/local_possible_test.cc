@@ -1,6 +1,7 @@
 // Names that forward code may give its values beyond the likely ones.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "tests/analyzer/assume/names/lowered_program.h"
@@ -73,6 +74,26 @@ TEST(PossibleNames, CodeThatReadsAnEarlyResultAtTheEndMayNameAllBetween) {
 }
 
 // for layer in self.layers: x = layer(x); return self.head(self.norm(x))
+// x1 = self.block1(x); x2 = self.block2(x1); x3 = self.block3(x2); x4 = self.block4(x3)
+TEST(PossibleNames, NumberedModulesMayHaveNumberedResults) {
+  const auto build = [](LoweredProgram& p, const std::string& separator) {
+    TensorId x = p.input();
+    std::vector<TensorId> results;
+    for (int i = 1; i <= 4; ++i) {
+      const std::string block = absl::StrCat("block", separator, i);
+      x = p.Run("conv", {x}, absl::StrCat(block, " > ", block, ".conv"));
+      x = p.Run("relu", {x}, absl::StrCat(block, " > ", block, ".act"));
+      results.push_back(x);
+    }
+    p.Run("mean", {x});  // 8
+    return results;
+  };
+  LoweredProgram numbered, list;
+  for (TensorId result : build(numbered, "")) EXPECT_EQ(numbered.ReleaseWithSomeNames(result), 8);
+  const std::vector<TensorId> of_list = build(list, ".");
+  EXPECT_EQ(list.ReleaseWithSomeNames(of_list[0]), 3) << "for block in self.block: x = block(x)";
+}
+
 TEST(PossibleNames, WhatANestedCallReadsHasItsNameUntilTheOuterOneReturns) {
   LoweredProgram p;
   const TensorId x = p.Run("linear", {p.input()}, "layers.0");
