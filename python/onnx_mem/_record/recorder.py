@@ -1,11 +1,14 @@
 """record(): a model and example inputs -> a Record."""
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import gc
 import os
 import re
 import traceback
 import warnings
+from collections.abc import Iterator
 
 import torch
 from torch.utils._pytree import tree_leaves
@@ -64,7 +67,7 @@ def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_di
 
     def recorded(grid):
         return _with_a_device(model, args, kwargs, _Runs(batch, batch_dim, names, dims, grid), modes, precisions)
-    with chance.left_as_they_were(), compiled_calls() as compiled:
+    with chance.left_as_they_were(), _older_objects_aside(), compiled_calls() as compiled:
         made, why = _first_that_fits(recorded, _grids(dims.length) if dims is not None else ())
     if compiled and not notes:
         notes.append("forward calls a compiled function; it was recorded as if it were not compiled, and a compiled "
@@ -74,6 +77,20 @@ def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_di
     for note in notes:
         warnings.warn(note, stacklevel=2)
     return made
+
+
+@contextlib.contextmanager
+def _older_objects_aside() -> Iterator[None]:
+    """Collections inside do not look through what was there before: the framework is half a second each time."""
+    if gc.get_freeze_count():                      # somebody's own
+        yield
+        return
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _first_that_fits(recorded, grids) -> tuple[Record, CannotRecord | None]:
@@ -203,21 +220,24 @@ def _refuse_other_draws(run, runs, program) -> None:
 def _of_one_sample(run, runs, program):
     """The program of batch 1, where dimensions broadcast and what is strided elsewhere is contiguous; None where it
     is that of the others, and where the model does not run at it."""
-    def watched(length):
-        run(1, length, watch=False)
-        return run(1, length, watch=True)
-
     def others(length):
         return at_batch(at_length(program, length), 1)
+
+    def watched(length):
+        found = run(1, length, watch=True)
+        if not alike(found, others(length)):       # a cache of this batch may have been made in it
+            found = run(1, length, watch=True)
+        return found
     try:
         if runs.grid is None:
             found = watched(None)
             return None if alike(found, others(None)) else found
         lengths, check = runs.grid.lengths, runs.grid.check
-        if alike(watched(check), others(check)):
+        there = watched(check)
+        if alike(there, others(check)):
             return None
         found = fit_lengths([watched(n) for n in lengths], lengths)
-        return found if comparable(at_length(found, check)) == comparable(watched(check)) else None
+        return found if comparable(at_length(found, check)) == comparable(there) else None
     except Exception:  # as BatchNorm, which wants more than one
         return None
 
