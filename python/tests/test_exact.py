@@ -114,6 +114,14 @@ class ScalarAndTable(Body):
         return x, x.square().mean()
 
 
+class DetachesInPlace(Body):
+    def forward(self, x):
+        x = self.a(x)
+        y = self.b(x).exp()
+        y.detach_()
+        return self.b(x * y)
+
+
 class Pointwise(nn.Module):
     """The gradient of a 1x1 kernel has other strides than the kernel where they do not count."""
 
@@ -126,7 +134,8 @@ class Pointwise(nn.Module):
 
 
 @pytest.mark.parametrize("make", [ReplacesState, HostNumbers, WritesOverItsInput, SavesAViewThatItDrops, Statistics,
-                                  OnlyCompares, WritesOverAView, Gathers, ScalarAndTable, Pointwise])
+                                  OnlyCompares, WritesOverAView, Gathers, ScalarAndTable, Pointwise,
+                                  DetachesInPlace])
 def test_the_program_is_exact(make, program, tmp_path):
     x = torch.zeros(3, 32)
     path = onnx_mem.record(make(), x).save(tmp_path / "model.eager")

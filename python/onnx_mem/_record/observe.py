@@ -173,6 +173,17 @@ class Observer(TorchDispatchMode):
                 outs.append(self._value_of[id(t)] if id(t) in self._value_of else self.new(t, "value"))
         self.events.append(("op", name, args, kwargs, outs))
 
+    def detach_(self, t: torch.Tensor) -> torch.Tensor:
+        """Cuts the history of a tensor that has its name still. No operator below autograd."""
+        if self.pending is not None:
+            self.pending.before_next_line(dispatching=False)
+        was = self.value(t) if t.requires_grad and not t.is_leaf and not self.quiet else None
+        torch._C.TensorBase.detach_(t)
+        if was is not None:
+            self.note_grad_mode()
+            self.events.append(("op", "detach", [{"v": was}], {}, [self.new(t, "value")]))
+        return t
+
     def refuse_way_back(self, inputs, out) -> None:
         """Raises CannotRecord where a tensor on the host, whose gradients are computed there, comes to the device."""
         if not self.grad_on or self.pending is not None:
@@ -266,6 +277,8 @@ def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, chec
             stack.enter_context(watch_spans(o))
             stack.enter_context(torch.autograd.graph.saved_tensors_hooks(o.pack, o.unpack))
             patch(stack, torch.autograd.graph.saved_tensors_hooks, "__enter__", _refuse_hooks)
+            for owner in (torch, torch.Tensor):
+                patch(stack, owner, "detach_", lambda t: o.detach_(t))
             o.grad_on = train
             stack.enter_context(o)
             with autocast(precision):
