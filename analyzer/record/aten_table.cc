@@ -607,6 +607,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"upsample_trilinear3d.vec", "upsample", UpsampleLinear},
     {"var.correction", "var", Axes},
     {"var_mean.correction", "var_mean", Axes},
+    {"vdot", "matmul", Two},
     {"view", "reshape", One},
     {"view_as_complex", "view_as_complex", One},
     {"view_as_real", "view_as_real", One},

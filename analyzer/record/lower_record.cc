@@ -443,16 +443,27 @@ std::string PrecisionOf(const Run& run) {
 
 absl::StatusOr<Lowered> LowerRecord(const BoundRecord& bound, const Run& run) {
   const record::Record& r = *bound.record;
-  for (const record::Variant& variant : r.variants) {
-    const std::optional<record::Program>& program = run.training ? variant.train : variant.eval;
-    if (variant.precision != PrecisionOf(run) || !program) continue;
+  const auto program_of = [&](std::string_view precision, int64_t batch) -> const record::Program* {
+    for (const record::Variant& variant : r.variants) {
+      const std::optional<record::Program>& program = run.training ? variant.train : variant.eval;
+      if (variant.precision == precision && variant.batch == batch && program) return &*program;
+    }
+    return nullptr;
+  };
+  const std::string precision = PrecisionOf(run);
+  const record::Program* own = precision.empty() ? nullptr : program_of(precision, 0);
+  if (own != nullptr) {
+    const record::Program* alone = program_of(precision, bound.place.batch);
     Run as_recorded = run;
     as_recorded.dtype.reset();
     as_recorded.autocast.reset();
-    absl::StatusOr<Lowered> lowered = record::Lowering(*program, bound.place, as_recorded).Run();
+    absl::StatusOr<Lowered> lowered =
+        record::Lowering(alone != nullptr ? *alone : *own, bound.place, as_recorded).Run();
     if (lowered.ok()) lowered->has_own_casts = true;
     return lowered;
   }
+  const record::Program* alone = program_of("", bound.place.batch);
+  if (alone != nullptr) return record::Lowering(*alone, bound.place, run).Run();
   // Tables of the other mode are none of this one's: a module may drop them as it changes mode, and need not have been
   // in it.
   const std::optional<record::Program>& asked = run.training ? r.train : r.eval;

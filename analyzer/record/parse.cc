@@ -92,7 +92,7 @@ class Reader {
     const size_t mode_ends = std::min(all.find(' '), all.size());
     std::optional<Program>* slot = SlotOf(all.substr(0, mode_ends), all.substr(mode_ends));
     if (slot == nullptr || slot->has_value()) {
-      c.Fail("'eval' or 'train', and a precision or none, each once");
+      c.Fail("'eval' or 'train', a precision or none, 'at 1' or none, each once");
       return;
     }
     program_ = &slot->emplace();
@@ -101,16 +101,23 @@ class Reader {
     open_.clear();
   }
 
-  // `precision`: with the space before it.
-  std::optional<Program>* SlotOf(std::string_view mode, std::string_view precision) {
+  // `rest`: "" or " bf16", then "" or " at 1".
+  std::optional<Program>* SlotOf(std::string_view mode, std::string_view rest) {
     if (mode != "eval" && mode != "train") return nullptr;
-    if (precision.empty()) return mode == "eval" ? &record_.eval : &record_.train;
-    precision.remove_prefix(1);
-    if (!IsPrecision(precision)) return nullptr;
-    auto found = std::find_if(record_.variants.begin(), record_.variants.end(),
-                              [&](const Variant& variant) { return variant.precision == precision; });
+    constexpr std::string_view kAlone = " at 1";
+    const bool alone = rest.ends_with(kAlone);
+    if (alone) rest.remove_suffix(kAlone.size());
+    if (rest.empty() && !alone) return mode == "eval" ? &record_.eval : &record_.train;
+    if (!rest.empty()) {
+      if (!rest.starts_with(' ') || !IsPrecision(rest.substr(1))) return nullptr;
+      rest.remove_prefix(1);
+    }
+    const int64_t batch = alone ? 1 : 0;
+    auto found = std::find_if(record_.variants.begin(), record_.variants.end(), [&](const Variant& variant) {
+      return variant.precision == rest && variant.batch == batch;
+    });
     if (found == record_.variants.end()) {
-      record_.variants.push_back({.precision = std::string(precision)});
+      record_.variants.push_back({.precision = std::string(rest), .batch = batch});
       found = record_.variants.end() - 1;
     }
     return mode == "eval" ? &found->eval : &found->train;

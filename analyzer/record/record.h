@@ -86,9 +86,10 @@ struct Program {
   std::string tree = {};       // of what it returns, JSON
 };
 
-// The model in one precision.
+// The model in one precision, or at one batch, where it runs other operators than at the others.
 struct Variant {
-  std::string precision = {};  // "bf16", "fp16": converted; "amp-bf16", "amp-fp16": under autocast
+  std::string precision = {};  // "bf16", "fp16": converted; "amp-bf16", "amp-fp16": under autocast; "": as it stands
+  int64_t batch = 0;           // 0: all that have no program of their own
   std::optional<Program> eval = {};
   std::optional<Program> train = {};
 };
@@ -109,7 +110,7 @@ struct Record {
   std::optional<FreeSize> free = {};
   std::optional<Program> eval = {};
   std::optional<Program> train = {};
-  std::vector<Variant> variants = {};  // in other precisions
+  std::vector<Variant> variants = {};  // in other precisions, at batch 1
 };
 
 }  // namespace onnx_mem::record

@@ -132,8 +132,10 @@ std::string ToText(const Record& record) {
   if (record.eval) AppendProgram("eval", *record.eval, text);
   if (record.train) AppendProgram("train", *record.train, text);
   for (const Variant& variant : record.variants) {
-    if (variant.eval) AppendProgram(absl::StrCat("eval ", variant.precision), *variant.eval, text);
-    if (variant.train) AppendProgram(absl::StrCat("train ", variant.precision), *variant.train, text);
+    const std::string of = absl::StrCat(variant.precision.empty() ? "" : " ", variant.precision,
+                                        variant.batch == 0 ? "" : absl::StrCat(" at ", variant.batch));
+    if (variant.eval) AppendProgram(absl::StrCat("eval", of), *variant.eval, text);
+    if (variant.train) AppendProgram(absl::StrCat("train", of), *variant.train, text);
   }
   return text;
 }

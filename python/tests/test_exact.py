@@ -114,6 +114,14 @@ class ScalarAndTable(Body):
         return x, x.square().mean()
 
 
+class DetachesInPlace(Body):
+    def forward(self, x):
+        x = self.a(x)
+        y = self.b(x).exp()
+        y.detach_()
+        return self.b(x * y)
+
+
 class Pointwise(nn.Module):
     """The gradient of a 1x1 kernel has other strides than the kernel where they do not count."""
 
@@ -126,7 +134,8 @@ class Pointwise(nn.Module):
 
 
 @pytest.mark.parametrize("make", [ReplacesState, HostNumbers, WritesOverItsInput, SavesAViewThatItDrops, Statistics,
-                                  OnlyCompares, WritesOverAView, Gathers, ScalarAndTable, Pointwise])
+                                  OnlyCompares, WritesOverAView, Gathers, ScalarAndTable, Pointwise,
+                                  DetachesInPlace])
 def test_the_program_is_exact(make, program, tmp_path):
     x = torch.zeros(3, 32)
     path = onnx_mem.record(make(), x).save(tmp_path / "model.eager")
@@ -135,6 +144,33 @@ def test_the_program_is_exact(make, program, tmp_path):
         own = onnx_mem.measure(make(), x, batch=UNSEEN, optimizer=optimizer)
         assert {f: getattr(ours.training, f) for f in TRAINING} == {f: getattr(own, f) for f in TRAINING}
     assert ours.inference.peak_bytes == onnx_mem.measure(make(), x, batch=UNSEEN, training=False).peak_bytes
+
+
+class Matmuls(Body):
+    """At batch 1 matmul reads the heads as they are; at others it copies them."""
+
+    def forward(self, x):
+        q, k = (t.view(-1, 8, 2, 2).transpose(1, 2) for t in (self.a(x), self.b(x)))
+        return (q @ k.transpose(2, 3)).flatten(1)
+
+
+@pytest.mark.parametrize("free", [None, {"wide": 1}])
+def test_batch_one_where_it_is_another_program(free, program, tmp_path):
+    class AtAnyLength(Matmuls):
+        def forward(self, x):
+            return super().forward(x[..., None].expand(-1, -1, 32).flatten(0, 1))
+    make, x = (Matmuls, torch.zeros(3, 32)) if free is None else (AtAnyLength, torch.zeros(2, 40))
+    record = onnx_mem.record(make(), x, free=free)
+    assert onnx_mem.Record.from_text(record.text()) == record
+    if free is None:
+        assert list(record.programs) == ["eval", "eval at 1", "train", "train at 1"]
+    path = record.save(tmp_path / "model.eager")
+    for batch in (1, UNSEEN):
+        ours = onnx_mem.analyze(str(path), batch=batch).runs[0]
+        own = onnx_mem.measure(make(), x, batch=batch)
+        assert {f: getattr(ours.training, f) for f in TRAINING} == {f: getattr(own, f) for f in TRAINING}
+        assert ours.inference.peak_bytes == onnx_mem.measure(make(), x, batch=batch, training=False).peak_bytes
+        assert onnx_mem.verify(record, make(), x, batch=batch).same
 
 
 class CastsInItsCode(Body):

@@ -1,4 +1,5 @@
 """What a record holds of a model."""
+import random
 import warnings
 
 import pytest
@@ -78,6 +79,12 @@ def test_the_model_stays_as_it_was():
     assert all(torch.equal(v, before[k]) for k, v in model.state_dict().items())
 
 
+def test_numbers_that_python_draws_are_the_callers():
+    before = random.getstate()
+    onnx_mem.record(Does(lambda model, x: x * random.random()), torch.zeros(2, 3))
+    assert random.getstate() == before
+
+
 def test_a_model_on_meta_gives_the_same_record():
     model, args, kwargs = SMALL["named_locals"]()
     record = onnx_mem.record(model, args, kwargs)
@@ -92,9 +99,29 @@ def test_tensors_made_without_a_device_stand_where_a_user_would_put_them():
     assert all(v["device"] == "cuda" for v in record.programs["eval"]["values"])
 
 
-def test_compiled_modules_are_told():
+class CallsCompiled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 2)
+
+    @torch.compile
+    def inner(self, x):
+        return self.a(x).sin()
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+def compiled_in_place():
+    model = nn.Sequential(nn.Linear(3, 2))
+    model[0].compile()
+    return model
+
+
+@pytest.mark.parametrize("make", [lambda: torch.compile(nn.Linear(3, 2)), compiled_in_place, CallsCompiled])
+def test_compiled_modules_are_told(make):
     with pytest.warns(UserWarning, match="compiled"):
-        onnx_mem.record(torch.compile(nn.Linear(3, 2)), torch.zeros(2, 3))
+        onnx_mem.record(make(), torch.zeros(2, 3))
 
 
 class Item(nn.Module):
@@ -184,6 +211,37 @@ class Subclass(torch.Tensor):
     pass
 
 
+class Does(nn.Module):
+    """A layer, and `what` with its result."""
+
+    def __init__(self, what):
+        super().__init__()
+        self.a, self.b, self.what = nn.Linear(3, 3), nn.Linear(3, 3), what
+
+    def forward(self, x):
+        return self.what(self, self.a(x))
+
+
+def offloads(model, x):
+    with torch.autograd.graph.save_on_cpu():
+        return model.b(x.sin())
+
+
+def drops_layers(model, x):
+    return x if random.random() < 0.5 else model.b(x)
+
+
+def attends(model, x):
+    from torch.nn.attention.flex_attention import flex_attention
+    q = x[:, None, None].expand(-1, 1, 128, 3)
+    return flex_attention(q, q, q)
+
+
+def masks(model, x):
+    from torch.masked import masked_tensor
+    return masked_tensor(x, torch.ones_like(x, dtype=torch.bool)).sum(1)
+
+
 def sparse():
     return nn.Embedding(10, 4, sparse=True), torch.zeros(2, 3, dtype=torch.int64)
 
@@ -204,8 +262,17 @@ def sparse():
     (lambda: (Resizes(), torch.zeros(2, 3)), ["resize_"]),
     (lambda: (nn.Linear(3, 2), torch.zeros(())), ["batch dimension"]),
     (lambda: (Wraps(KeepsMore()), torch.zeros(2, 3)), ["tensors behind in attributes of modules"]),
+    (lambda: (Does(lambda model, x: x.as_subclass(Subclass)), torch.zeros(2, 3)), ["makes a Subclass"]),
+    (lambda: (Does(masks), torch.zeros(2, 3)), ["makes a", "MaskedTensor"]),
+    (lambda: (Does(lambda model, x: model.b(x.cpu().cuda())), torch.zeros(2, 3)), ["train", "gradients", "host"]),
+    (lambda: (Does(lambda model, x: x.cpu()), torch.zeros(2, 3)), ["train", "a tensor on the host"]),
+    (lambda: (Does(offloads), torch.zeros(2, 3)), ["save_on_cpu", "what autograd keeps"]),
+    (lambda: (Does(lambda model, x: (y for y in [x])), torch.zeros(2, 3)), ["generator"]),
+    (lambda: (Does(attends), torch.zeros(2, 3)), ["flex_attention", "functions"]),
+    (lambda: (Does(drops_layers), torch.zeros(2, 3)), ["draws numbers in Python", "another path"]),
 ], ids=["item", "mask", "branch", "quadratic", "sparse", "subclass", "script", "parallel", "lazy", "grad", "engine",
-        "selective", "resize", "no_batch", "growth"])
+        "selective", "resize", "no_batch", "growth", "makes_subclass", "makes_wrapper", "host", "host_result",
+        "offload", "generator", "functional", "chance"])
 def test_refused_with_a_reason(make, words):
     model, x = make()
     with warnings.catch_warnings(), pytest.raises(onnx_mem.CannotRecord) as e:

@@ -2,15 +2,15 @@
 
     ONNX_MEM_PROGRAM=build/release/cli/onnx-mem python python/tools/check_models.py [--precision P] [NAME ...]
 
-NAME is a model of the list below ("xcit"), a package of blind_models.py ("diffusers") or one of its models
-("diffusers/vae"); without names, all of both lists. P: f32, bf16, f16 (the model and its floating inputs), amp-bf16,
+NAME is a model of the list below ("xcit"), a package of blind_models.py or second_blind_models.py ("diffusers"), or one
+of its models ("diffusers/vae"); without names, all of the three lists. P: f32, bf16, f16 (the model and its floating inputs), amp-bf16,
 amp-f16 (forward and loss under autocast); several with commas between. The record is of the f32 model, and the program
 is told --dtype or --amp; with --variants it holds the model in these precisions too.
 
 One line per model: CPU seconds of the recording, then for Adam and momentum the differences in bytes (program less
 measured) of the training peak, of that of the first step, and of what is saved for backward; then of the inference
 peak, and what the program had no rule for. A summary at the end. The lists were drawn up before any of their models had
-been recorded. Needs torch, torchvision, timm, transformers, and for blind_models.py what it names.
+been recorded. Needs torch, torchvision, timm, transformers, and for the two others what they name.
 """
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ import torch  # noqa: E402
 
 import blind_models  # noqa: E402
 import onnx_mem  # noqa: E402
+import second_blind_models  # noqa: E402
 
 RECORDED, ASKED = 2, 7
 SMALL = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128, vocab_size=200)
@@ -161,8 +162,9 @@ def summary(results):
 
 def chosen(names):
     every = dict(MODELS)
-    every.update({f"{package}/{name}": make for package, models in blind_models.MODELS.items()
-                  for name, make in models.items()})
+    for listed in (blind_models, second_blind_models):
+        every.update({f"{package}/{name}": make for package, models in listed.MODELS.items()
+                      for name, make in models.items()})
     if not names:
         return every
     return {key: make for key, make in every.items() if key in names or key.split("/")[0] in names and "/" in key}

@@ -89,7 +89,7 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs) -> list[str]:
         if any(c.__name__ in _WRAPPERS for c in type(module).__mro__):
             raise CannotRecord(f"{kind} spreads a model over devices; record the model before it is wrapped",
                                module=path or kind)
-        if kind == "OptimizedModule":
+        if kind == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
             notes.append(f"module '{path}' is compiled; it was recorded as if it were not, and a compiled step takes "
                          "other memory")
         if getattr(module, "sparse", False) is True and isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag)):
@@ -109,6 +109,13 @@ def refuse_what_is_not_plain(model: torch.nn.Module, inputs) -> list[str]:
         if t.is_quantized:
             raise CannotRecord(f"'{name}' is quantized")
     return notes
+
+
+def refuse_what_is_strange(kinds) -> None:
+    """Raises CannotRecord where one of these classes of tensors is none of PyTorch's own."""
+    for kind in kinds:
+        if kind not in _PLAIN_TYPES:
+            raise CannotRecord(f"forward makes a {kind.__module__}.{kind.__name__}; tensor subclasses are not recorded")
 
 
 def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype | None = None) -> torch.nn.Module:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import inspect
 import weakref
 
 import torch
@@ -16,6 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, treespec_dumps
 
 from .._fake.inputs import input_names
 from .._fake.precision import autocast
+from .._fake.tensors import patch, refuse_what_is_strange
 from ..errors import CannotRecord
 from .spans import watch_spans
 
@@ -171,6 +173,27 @@ class Observer(TorchDispatchMode):
                 outs.append(self._value_of[id(t)] if id(t) in self._value_of else self.new(t, "value"))
         self.events.append(("op", name, args, kwargs, outs))
 
+    def detach_(self, t: torch.Tensor) -> torch.Tensor:
+        """Cuts the history of a tensor that has its name still. No operator below autograd."""
+        if self.pending is not None:
+            self.pending.before_next_line(dispatching=False)
+        was = self.value(t) if t.requires_grad and not t.is_leaf and not self.quiet else None
+        torch._C.TensorBase.detach_(t)
+        if was is not None:
+            self.note_grad_mode()
+            self.events.append(("op", "detach", [{"v": was}], {}, [self.new(t, "value")]))
+        return t
+
+    def refuse_way_back(self, inputs, out) -> None:
+        """Raises CannotRecord where a tensor on the host, whose gradients are computed there, comes to the device."""
+        if not self.grad_on or self.pending is not None:
+            return
+        at_home = [t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor) and t.device.type == "cpu"]
+        away = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor) and t.device.type != "cpu"]
+        if away and any(t.requires_grad for t in at_home):
+            raise CannotRecord("gradients go through a tensor on the host; what the device holds meanwhile is not "
+                               "recorded")
+
     def note_grad_mode(self) -> None:
         if torch.is_grad_enabled() != self.grad_on:
             if self.in_backward:
@@ -182,6 +205,7 @@ class Observer(TorchDispatchMode):
         kwargs = kwargs or {}
         if func.namespace == "prim" or self.quiet:
             return func(*args, **kwargs)
+        refuse_what_is_strange(types)
         if self.pending is not None:
             self.pending.before_next_line()
         schema = func._schema
@@ -196,6 +220,7 @@ class Observer(TorchDispatchMode):
             raise CannotRecord(f"{self.pending.name} turns gradients on inside an autograd.Function")
         encoded = [self.encode(a) for a in args], {k: self.encode(v) for k, v in kwargs.items()}
         out = func(*args, **kwargs)
+        self.refuse_way_back((args, kwargs), out)
         if func._overloadname != "default":
             name += "." + func._overloadname
         self.note_op(name, *encoded, out)
@@ -251,6 +276,9 @@ def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, chec
             stack.enter_context(torch.set_grad_enabled(train))
             stack.enter_context(watch_spans(o))
             stack.enter_context(torch.autograd.graph.saved_tensors_hooks(o.pack, o.unpack))
+            patch(stack, torch.autograd.graph.saved_tensors_hooks, "__enter__", _refuse_hooks)
+            for owner in (torch, torch.Tensor):
+                patch(stack, owner, "detach_", lambda t: o.detach_(t))
             o.grad_on = train
             stack.enter_context(o)
             with autocast(precision):
@@ -258,6 +286,7 @@ def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, chec
             if o.pending is not None:
                 o.pending.before_next_line(dispatching=False)
         flat, spec = tree_flatten(out)
+        _refuse_results(flat, train)
         returned = [o.value(t) if isinstance(t, torch.Tensor) else None for t in flat]
         loss_tensor = _own_loss(out, train)
         loss = o.value(loss_tensor) if loss_tensor is not None else None
@@ -275,6 +304,20 @@ def observe(model: torch.nn.Module, args: tuple, kwargs: dict, train: bool, chec
         gc.enable()
         for h in handles:
             h.remove()
+
+
+def _refuse_hooks(hooks):
+    raise CannotRecord(f"{type(hooks).__name__} in the model's code decides what autograd keeps; it is not recorded")
+
+
+def _refuse_results(flat, train: bool) -> None:
+    """Raises CannotRecord for results that forward has not computed yet, or that are not on the device."""
+    if any(inspect.isgenerator(x) for x in flat):
+        raise CannotRecord("forward gives a generator, which computes only when it is asked")
+    tensors = [x for x in flat if isinstance(x, torch.Tensor)]
+    refuse_what_is_strange(type(t) for t in tensors)
+    if train and any(t.device.type == "cpu" and t.requires_grad for t in tensors):
+        raise CannotRecord("forward gives a tensor on the host; the gradients of it would be computed there")
 
 
 def _attributes(model: torch.nn.Module) -> list[torch.Tensor]:

@@ -31,7 +31,8 @@ class Record:
     """The eager programs of one model. Sizes are integers or functions of the batch and one more size (sizes.py).
 
     Attributes:
-      programs: mode ("eval", "train") -> program; settle.py says what a program is.
+      programs: mode ("eval", "train") -> program; settle.py says what a program is. Behind a mode may stand a
+        precision ("train bf16"), and " at 1" where batch 1 has another program.
       torch_version: the framework that was watched.
       free: the size beside the batch; None where there is none.
     """

@@ -1,22 +1,28 @@
 """record(): a model and example inputs -> a Record."""
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import gc
 import os
+import re
 import traceback
 import warnings
+from collections.abc import Iterator
 
 import torch
 from torch.utils._pytree import tree_leaves
 
+from .._fake.compiled import compiled_calls
 from .._fake.inputs import FreeDims, free_dims, input_names
 from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
 from ..errors import CannotRecord
+from . import chance
 from .observe import observe
 from .record import MODES, Free, Record
 from .settle import program_of
-from .sizes import at_batch, at_length, comparable, fit, fit_lengths
+from .sizes import alike, at_batch, at_length, comparable, fit, fit_lengths
 
 _FRAMEWORK = os.path.dirname(torch.__file__)
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -54,25 +60,48 @@ def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_di
     """
     args = args if isinstance(args, (tuple, list)) else (args,)
     args, kwargs, precisions = tuple(args), dict(kwargs or {}), checked(precisions)
-    for note in refuse_what_is_not_plain(model, (args, kwargs)):
-        warnings.warn(note, stacklevel=2)
+    notes = refuse_what_is_not_plain(model, (args, kwargs))
     names = input_names(model, args, kwargs)
     batch = batch_of((args, kwargs), batch_dim, names)
     dims = free_dims(free, (args, kwargs), names)
 
     def recorded(grid):
         return _with_a_device(model, args, kwargs, _Runs(batch, batch_dim, names, dims, grid), modes, precisions)
+    with chance.left_as_they_were(), _older_objects_aside(), compiled_calls() as compiled:
+        made, why = _first_that_fits(recorded, _grids(dims.length) if dims is not None else ())
+    if compiled and not notes:
+        notes.append("forward calls a compiled function; it was recorded as if it were not compiled, and a compiled "
+                     "step takes other memory")
+    if why is not None:
+        notes.append(f"the record follows the batch alone, '{dims.name}' is {dims.length} in it: {why.reason}")
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
+    return made
+
+
+@contextlib.contextmanager
+def _older_objects_aside() -> Iterator[None]:
+    """Collections inside do not look through what was there before: the framework is half a second each time."""
+    if gc.get_freeze_count():                      # somebody's own
+        yield
+        return
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _first_that_fits(recorded, grids) -> tuple[Record, CannotRecord | None]:
+    """The record of the first grid that the model follows, else of the batch alone and why it follows none."""
     why = None
-    for grid in _grids(dims.length) if dims is not None else ():
+    for grid in grids:
         try:
-            return recorded(grid)
+            return recorded(grid), None
         except CannotRecord as e:
             why = why or e
-    made = recorded(None)                          # what cannot be recorded at all says so
-    if why is not None:
-        warnings.warn(f"the record follows the batch alone, '{dims.name}' is {dims.length} in it: {why.reason}",
-                      stacklevel=2)
-    return made
+    return recorded(None), why                     # what cannot be recorded at all says so
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,14 +169,16 @@ def _record(model, args, kwargs, runs, modes, precisions, default_device) -> Rec
             try:
                 for mode in modes:
                     name = mode if precision is None else f"{mode} {precision}"
-                    programs[name] = _program(fake, x, runs, mode, precision)
+                    for n, program in _programs(fake, x, runs, mode, precision).items():
+                        programs[name if n is None else f"{name} at {n}"] = program
             finally:
                 for m, training in was.items():
                     m.training = training
     return Record(programs, torch.__version__, runs.declared())
 
 
-def _program(model, inputs, runs, mode, precision):
+def _programs(model, inputs, runs, mode, precision) -> dict[int | None, dict]:
+    """The program of any batch, by None, and where that is another one the program of batch 1."""
     model.train(mode == "train")
 
     def run(n, length, watch, last=False):
@@ -156,21 +187,73 @@ def _program(model, inputs, runs, mode, precision):
             return program_of(observe(model, x, kw, mode == "train", check_state=last, precision=precision))
         with torch.set_grad_enabled(mode == "train"), keeps_nothing(), autocast(precision):
             model(*x, **kw)                        # what forward caches in its first call is there after it
+    before = chance.state()
     try:
-        if runs.grid is not None:
-            return _of_lengths(run, runs)
-        batches = runs.batches
-        run(batches[0], None, watch=False)
         try:
-            return _merged([run(n, None, watch=True, last=n == batches[-1]) for n in batches], batches)
-        except CannotRecord:                       # caches kept per batch: fill them at each
-            found = []
-            for n in batches:
-                run(n, None, watch=False)
-                found.append(run(n, None, watch=True, last=True))
-            return _merged(found, batches)
+            found = {None: _of_batches(run, runs) if runs.grid is None else _of_lengths(run, runs)}
+        except CannotRecord as e:
+            if chance.state() != before:
+                raise CannotRecord(f"{_DRAWN}, and takes another path by them ({e.reason})") from e
+            raise
+        if chance.state() != before:
+            _refuse_other_draws(run, runs, found[None])
+        alone = _of_one_sample(run, runs, found[None])
+        return found if alone is None else {**found, 1: alone}
     except Exception as e:
         raise _explained(e, mode, model) from e
+
+
+_DRAWN = "forward draws numbers in Python (random, numpy)"
+
+
+def _refuse_other_draws(run, runs, program) -> None:
+    """Raises CannotRecord where another number is another program."""
+    batch, length = runs.batches[0], runs.grid and runs.grid.lengths[0]
+    expected = comparable(at_batch(at_length(program, length), batch))
+    for number in range(chance.DRAWS):
+        chance.seed(number)
+        if comparable(run(batch, length, watch=True)) != expected:
+            raise CannotRecord(f"{_DRAWN}, and takes another path by them; set what they decide (a probability to "
+                               "drop layers, say) to never")
+
+
+def _of_one_sample(run, runs, program):
+    """The program of batch 1, where dimensions broadcast and what is strided elsewhere is contiguous; None where it
+    is that of the others, and where the model does not run at it."""
+    def others(length):
+        return at_batch(at_length(program, length), 1)
+
+    def watched(length):
+        found = run(1, length, watch=True)
+        if not alike(found, others(length)):       # a cache of this batch may have been made in it
+            found = run(1, length, watch=True)
+        return found
+    try:
+        if runs.grid is None:
+            found = watched(None)
+            return None if alike(found, others(None)) else found
+        lengths, check = runs.grid.lengths, runs.grid.check
+        there = watched(check)
+        if alike(there, others(check)):
+            return None
+        found = fit_lengths([watched(n) for n in lengths], lengths)
+        return found if comparable(at_length(found, check)) == comparable(there) else None
+    except Exception:  # as BatchNorm, which wants more than one
+        return None
+
+
+def _of_batches(run, runs):
+    """One program whose sizes follow the batch."""
+    batches = runs.batches
+    run(batches[0], None, watch=False)
+    try:
+        return _merged([run(n, None, watch=True, last=n == batches[-1]) for n in batches], batches)
+    except CannotRecord:                           # caches kept per batch: fill them at each
+        found = []
+        for n in batches:
+            run(n, None, watch=False)
+            found.append(run(n, None, watch=True, last=True))
+        return _merged(found, batches)
 
 
 def _of_lengths(run, runs):
@@ -220,13 +303,30 @@ def _explained(error: Exception, mode: str, model: torch.nn.Module) -> CannotRec
     if isinstance(error, CannotRecord):
         reason = error.reason
     else:
-        kind = type(error).__name__
-        hint = {"DataDependentOutputException": "a value of a tensor is asked for (item, int, bool or a branch on it)",
-                "DynamicOutputShapeException": "a shape depends on data"}.get(kind)
-        reason = f"{hint}: {error}" if hint else f"{kind}: {error}"
-        if operator and "NVIDIA driver" in reason:
-            reason = f"operator {operator} has no kernel for tensors without data"
+        reason = _said(error, operator)
     return CannotRecord(reason, mode, module, where)
+
+
+_HINTS = {"DataDependentOutputException": "a value of a tensor is asked for (item, int, bool or a branch on it)",
+          "DynamicOutputShapeException": "a shape depends on data"}
+# What the framework says where it does not know tensors without data -> what that means here.
+_MEANS = {"HigherOrderOperator (\\w+)": "{} is one operator over functions of Python, which no line of a record holds",
+          "Tensor subclass (\\w+)": "forward makes a {}; tensor subclasses are not recorded",
+          "self.shape_env must not be (None)": "a shape depends on data"}
+
+
+def _said(error: Exception, operator: str | None) -> str:
+    """An exception of the framework in words."""
+    kind = type(error).__name__
+    if kind in _HINTS:
+        return f"{_HINTS[kind]}: {error}"
+    if operator and "NVIDIA driver" in str(error):
+        return f"operator {operator} has no kernel for tensors without data"
+    for pattern, means in _MEANS.items():
+        found = re.search(pattern, str(error))
+        if found:
+            return means.format(found[1])
+    return f"{kind}: {error}"
 
 
 def tensors_in(tree) -> list[torch.Tensor]:

@@ -77,7 +77,8 @@ class Replay(torch.nn.Module):
     def __init__(self, record: Record, batch: int, after_line=None):
         super().__init__()
         self._after_line = after_line
-        self._programs = {k: at_batch(p, batch) for k, p in record.programs.items() if k in MODES}
+        self._programs = {k: at_batch(record.programs.get(f"{k} at {batch}", p), batch)
+                          for k, p in record.programs.items() if k in MODES}
         self._blocks = {k: _nested(p["lines"]) for k, p in self._programs.items()}
         self._own: dict = {}                       # (mode, number) -> table
         self._replaced = {k: [v for x in p["lines"] for v in x.get("drops", ()) if p["values"][v]["kind"] == "const"]

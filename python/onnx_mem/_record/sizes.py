@@ -176,3 +176,14 @@ def comparable(x):
     if isinstance(x, dict):
         return {k: comparable(v) for k, v in x.items()}
     return [comparable(v) for v in x] if isinstance(x, list) else ("float" if isinstance(x, float) else x)
+
+
+def alike(a, b) -> bool:
+    """Whether two programs of one batch are the same but for floats, and for strides of dimensions of size 1."""
+    return comparable(_plain(a)) == comparable(_plain(b))
+
+
+def _plain(program):
+    """With strides that count only."""
+    values = [dict(v, strides=[n for d, n in zip(v["shape"], v["strides"]) if d != 1]) for v in program["values"]]
+    return dict(program, values=values)

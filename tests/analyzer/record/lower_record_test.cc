@@ -91,6 +91,21 @@ TEST(LowerRecord, TakesTheTablesOfItsOwnModeOnly) {
             "relu:12 = relu(x) -> %3 float32 2\noutputs %3\n");
 }
 
+TEST(LowerRecord, TakesTheProgramOfBatchOneThere) {
+  const BoundRecord several = Bound(
+      "%0 input x f32[B]\n%1 f32[B] = relu %0\nreturn %1\ntree 1\n"
+      "program train at 1\n%0 input x f32[1]\n%1 f32[1] = neg %0\nreturn %1\n");
+  const auto dump = [&](int64_t batch, const onnx_mem::Run& run) {
+    const absl::StatusOr<Lowered> lowered = LowerRecord({several.record, {.batch = batch}}, run);
+    return lowered.ok() ? DumpGraph(lowered->graph) : lowered.status().ToString();
+  };
+  EXPECT_EQ(dump(2, {}), "input x float32 2\nrelu:5 = relu(x) -> %1 float32 2\noutputs %1\n");
+  EXPECT_EQ(dump(1, {}), "input x float32 1\nneg:10 = neg(x) -> %1 float32 1\noutputs %1\n");
+  onnx_mem::Run half;
+  half.dtype = DType::kBFloat16;  // was not recorded: the weights' type of the program that was
+  EXPECT_EQ(dump(1, half), "input x bfloat16 1\nneg:10 = neg(x) -> %1 bfloat16 1\noutputs %1\n");
+}
+
 TEST(LowerRecord, LeavesOutWhatRunsOnTheHost) {
   const Lowered lowered = LowerLines(
       "%0 input x f32[B]\n%1 f32[3]:cpu = arange 3\n%2 f32[3]:cpu = mul.Tensor %1 2\n%3 f32[B] = relu %0\nreturn %3\n");

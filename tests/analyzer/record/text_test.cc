@@ -44,6 +44,20 @@ TEST(Text, ReadsEveryKindOfArgument) {
   EXPECT_EQ(ToText(*record), WithLines(lines));
 }
 
+TEST(Text, ReadsProgramsOfAPrecisionAndOfBatchOne) {
+  const std::string more =
+      "program train bf16\nreturn -\ntree 1\nprogram eval at 1\nreturn -\ntree 1\nprogram train at 1\nreturn -\ntree "
+      "1\nprogram train bf16 at 1\nreturn -\ntree 1\n";
+  const absl::StatusOr<Record> record = ParseRecord(WithLines(kLinear) + more);
+  ASSERT_TRUE(record.ok()) << record.status();
+  ASSERT_EQ(record->variants.size(), 3u);
+  EXPECT_EQ(record->variants[1].batch, 1);
+  EXPECT_EQ(ToText(*record), WithLines(kLinear) + more);
+  for (const char* refused : {"train at 2", "train at 1 bf16", "train bf17 at 1", "train  at 1"}) {
+    EXPECT_FALSE(ParseRecord(absl::StrCat("eager 1\nprogram ", refused, "\nreturn -\ntree 1\n")).ok()) << refused;
+  }
+}
+
 TEST(Text, ReadsSpans) {
   const std::string lines =
       "grad off\n%2 f32[8] = zeros [8]\ngrad on\nleaf %2\ncheckpoint reentrant %1\n  %4 f32[B,8] = relu "
