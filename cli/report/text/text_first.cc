@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "cli/report/analyze/answer.h"
+#include "cli/report/analyze/range.h"
 #include "cli/report/parts/figures.h"
 #include "cli/report/parts/layout.h"
 #include "cli/report/text/part_columns.h"
@@ -191,9 +192,8 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   }
   std::string text = AssumptionsText(told);
   const PartSummary& main = MainPart(report.runs.front());
-  if (main.device_low_bytes < main.device_high_bytes) {
-    text += absl::StrFormat("%sIn brackets: %s%s.", text.empty() ? "" : " ", brief ? "" : "where it may lie, ",
-                            WordsOfDevice(report).open);
+  if (const std::string words = RangeWords(report, main); !words.empty()) {
+    text += absl::StrFormat("%sIn brackets: %s.", text.empty() ? "" : " ", brief ? "certain and at worst" : words);
   }
   text += absl::StrFormat("%sMore%s: -v", text.empty() ? "" : " ",
                           notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out,

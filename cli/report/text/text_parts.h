@@ -27,6 +27,9 @@ std::string PeakText(const PartSummary& part, const Screen& screen);
 // Bytes by category, then what the framework, the allocator and nvidia-smi show.
 std::string BreakdownText(const Report& report, const Screen& screen);
 
+// What is certain, usual and at worst, and what moves it.
+std::string RangeText(const Report& report, const Screen& screen);
+
 // PeakText, then FLOPs and times.
 std::string WhenText(const RunSummary& run, const AnalyzePart& part, const Screen& screen);
 
