@@ -102,7 +102,9 @@ std::string Offered(const std::string& line) {
   const fs::path folder = fs::path(testing::TempDir()) / ("onnx_mem_completed_" + test);
   fs::remove_all(folder);
   fs::create_directories(folder / "models");
-  for (const char* name : {"a model.onnx", "notes.txt", "report.json", "run.pickle"}) std::ofstream(folder / name) << ' ';
+  for (const char* name : {"a model.onnx", "notes.txt", "report.json", "run.pickle"}) {
+    std::ofstream(folder / name) << ' ';
+  }
   const fs::path script = folder / "complete.bash", out = folder / "offered";
   std::ofstream(script) << Script("bash") << "COMP_WORDS=(" << line << "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
                         << "_onnx_mem; printf '%s\n' \"${COMPREPLY[@]}\" | sort | paste -sd,\n";

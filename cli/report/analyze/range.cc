@@ -60,7 +60,7 @@ std::string RangeWords(const Report& report, const PartSummary& part) {
 
 Table RangeTable(const Report& report) {
   Table table{"range",
-              "What moves the figure: down to what is certain, up to what it is at worst",
+              "How sure the figures are",
               {{"part", "of"},
                {"cause", "cause", ColumnKind::kWord},
                {"less_bytes", "certain: less by", ColumnKind::kBytes},
