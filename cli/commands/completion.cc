@@ -113,15 +113,20 @@ std::string ZshText(std::string_view text) {
   return Quoted(escaped);
 }
 
-// "_files -g '*.(onnx|json)'".
+// Words that zsh and fish would read as patterns and commands: "TITAN-X-\\(Pascal\\)".
+std::string Literal(std::string words) { return absl::StrReplaceAll(words, {{"(", "\\("}, {")", "\\)"}}); }
+
+// "_files -g '*.(onnx|json)'"; one name in parentheses would be read as qualifiers of the pattern.
 std::string ZshFiles(std::string_view files) {
-  return absl::StrFormat("_files -g \"*.(%s)\"", absl::StrReplaceAll(std::string(files), {{" ", "|"}}));
+  const std::string names = absl::StrReplaceAll(std::string(files), {{" ", "|"}});
+  const bool one = names == files;
+  return absl::StrFormat("_files -g \"*.%s%s%s\"", one ? "" : "(", names, one ? "" : ")");
 }
 
 std::string Zsh() {
   std::string text = "#compdef onnx-mem\n_onnx_mem_operand() {\n  case \"$words[2]\" in\n";
   for (const CommandRow& row : CommandRows()) {
-    if (row.words != nullptr) absl::StrAppendFormat(&text, "    %s) compadd -- %s;;\n", row.name, WordsFor(row));
+    if (row.words != nullptr) absl::StrAppendFormat(&text, "    %s) compadd -- %s;;\n", row.name, Literal(WordsFor(row)));
     if (!row.files.empty()) absl::StrAppendFormat(&text, "    %s) %s;;\n", row.name, ZshFiles(row.files));
   }
   absl::StrAppendFormat(&text, "    *) %s;;\n  esac\n}\n_onnx_mem() {\n  _arguments -s -S \\\n",
@@ -130,7 +135,7 @@ std::string Zsh() {
     std::string value;
     if (!row.value.empty()) {
       const std::string action =
-          TakesFile(row) ? "_files" : absl::StrFormat("(%s)", absl::StrJoin(OfferedFor(row), " "));
+          TakesFile(row) ? "_files" : absl::StrFormat("(%s)", Literal(absl::StrJoin(OfferedFor(row), " ")));
       value = absl::StrFormat(":%s:%s", ZshText(row.value), action == "()" ? " " : action);
     }
     for (std::string_view name : {row.short_name, row.long_name}) {
@@ -163,18 +168,26 @@ std::string Fish() {
   absl::StrAppendFormat(&text, "complete -c onnx-mem -n __fish_use_subcommand -k -x -a '%s'\n",
                         FishFiles(CommandRows().front().files));
   for (const CommandRow& row : CommandRows()) {
-    const std::string operands = row.words != nullptr ? WordsFor(row) : row.files.empty() ? "" : FishFiles(row.files);
+    const std::string operands = row.words != nullptr ? Literal(WordsFor(row)) : row.files.empty() ? "" : FishFiles(row.files);
     if (operands.empty()) continue;
     absl::StrAppendFormat(&text, "complete -c onnx-mem -n '__fish_seen_subcommand_from %s' -k -x -a '%s'\n", row.name,
                           operands);
   }
+  const CommandRow& usual = CommandRows().front();
   for (const OptionRow& row : OptionRows()) {
     text += "complete -c onnx-mem";
+    if ((row.commands & usual.bit) == 0) {  // of some commands alone
+      std::string names;
+      for (const CommandRow& command : CommandRows()) {
+        if ((row.commands & command.bit) != 0) absl::StrAppendFormat(&names, " %s", command.name);
+      }
+      absl::StrAppendFormat(&text, " -n '__fish_seen_subcommand_from%s'", names);
+    }
     if (!row.short_name.empty()) absl::StrAppendFormat(&text, " -s %s", row.short_name.substr(1));
     if (!row.long_name.empty()) absl::StrAppendFormat(&text, " -l %s", row.long_name.substr(2));
     if (!row.value.empty()) text += TakesFile(row) ? " -r -F" : " -x";
     if (const auto words = OfferedFor(row); !words.empty()) {
-      absl::StrAppendFormat(&text, " -a '%s'", absl::StrJoin(words, " "));
+      absl::StrAppendFormat(&text, " -a '%s'", Literal(absl::StrJoin(words, " ")));
     }
     absl::StrAppendFormat(&text, " -d '%s'\n", Quoted(row.help));
   }

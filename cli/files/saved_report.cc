@@ -27,6 +27,14 @@ std::string TextAt(const Json& object, const std::string& key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+void ReadInterval(const Json& object, const std::string& key, int64_t& low, int64_t& high) {
+  const auto interval = object.find(key);
+  if (interval == object.end() || !interval->is_array() || interval->size() != 2) return;
+  if (!interval->at(0).is_number_integer() || !interval->at(1).is_number_integer()) return;
+  low = interval->at(0).get<int64_t>();
+  high = interval->at(1).get<int64_t>();
+}
+
 // nullopt where the mode was not asked for, or the figures are not there.
 std::optional<PartSummary> PartAt(const Json& run, const char* key) {
   const auto found = run.find(key);
@@ -40,12 +48,8 @@ std::optional<PartSummary> PartAt(const Json& run, const char* key) {
   part.context_bytes = IntAt(*found, "context_bytes");
   part.workspace_bytes = IntAt(*found, "workspace_bytes");
   part.steps = IntAt(*found, "steps");
-  const auto interval = found->find("device_interval_bytes");
-  if (interval != found->end() && interval->is_array() && interval->size() == 2 &&
-      interval->at(0).is_number_integer() && interval->at(1).is_number_integer()) {
-    part.device_low_bytes = interval->at(0).get<int64_t>();
-    part.device_high_bytes = interval->at(1).get<int64_t>();
-  }
+  ReadInterval(*found, "device_interval_bytes", part.device_low_bytes, part.device_high_bytes);
+  ReadInterval(*found, "peak_interval_bytes", part.peak_low_bytes, part.peak_high_bytes);
   const auto breakdown = found->find("breakdown");
   if (breakdown == found->end() || !breakdown->is_object()) return std::nullopt;
   for (size_t c = 0; c < kNumCategories; ++c) {

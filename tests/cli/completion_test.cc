@@ -40,6 +40,60 @@ COMP_WORDS=(onnx-mem compl); COMP_CWORD=1; _onnx_mem
   EXPECT_EQ(std::system(("bash " + path).c_str()), 0);
 }
 
+bool HasShell(const std::string& shell) {
+  return std::system(("command -v " + shell + " > /dev/null 2>&1").c_str()) == 0;
+}
+
+// Cards have parentheses in their names, which zsh takes for patterns. What compsys would do with the script's words is
+// done by stand-ins, since compsys itself needs a terminal.
+TEST(Completion, ZshReadsEveryWordAsItStands) {
+  if (!HasShell("zsh")) GTEST_SKIP() << "no zsh here";
+  const std::string path = testing::TempDir() + "/onnx_mem_completion.zsh";
+  std::ofstream(path) << R"zsh(
+compdef() { }
+compadd() { shift; print -l -- "$@" }
+_files() { print -- "files $*" }
+_arguments() {
+  local spec
+  local -a ws
+  for spec; do
+    [[ $spec == *:\(*\) ]] || continue
+    eval "ws=(${${spec##*:\(}%\)})" || exit 3
+    [[ $spec == *--gpu\[* ]] && print -l -- $ws
+  done
+}
+)zsh" << Script("zsh") << R"zsh(
+words=(onnx-mem gpus ''); [[ $(_onnx_mem_operand) == *'TITAN-X-(Pascal)'* ]] || exit 4
+words=(onnx-mem plan ''); [[ $(_onnx_mem_operand) == 'files -g *.onnx' ]] || exit 5
+words=(onnx-mem analyze ''); [[ $(_onnx_mem_operand) == 'files -g *.(onnx|json)' ]] || exit 6
+[[ $(_onnx_mem) == *'TITAN-X-(Pascal)'* ]] || exit 7
+)zsh";
+  EXPECT_EQ(std::system(("zsh -f " + path).c_str()), 0);
+}
+
+// The words that fish offers, without their descriptions.
+std::string OfferedByFish(const std::string& line) {
+  const std::string folder = testing::TempDir(), path = folder + "/onnx_mem_completion.fish";
+  std::ofstream(path) << Script("fish") << "complete -C '" << line << "'\n";
+  const std::string command = "HOME='" + folder + "' fish --no-config '" + path + "' | cut -f1 | paste -sd, > '" +
+                              folder + "/onnx_mem_fish'";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  std::string words;
+  std::getline(std::ifstream(folder + "/onnx_mem_fish"), words);
+  return words;
+}
+
+TEST(Completion, FishTakesTheScriptAndCompletes) {
+  if (!HasShell("fish")) GTEST_SKIP() << "no fish here";
+  EXPECT_EQ(OfferedByFish("onnx-mem m.onnx --bat"), "--batch");
+  EXPECT_EQ(OfferedByFish("onnx-mem m.onnx --dtype b"), "bf16");
+  EXPECT_EQ(OfferedByFish("onnx-mem compl"), "completion");
+  EXPECT_EQ(OfferedByFish("onnx-mem gpus TITAN-X-"), "TITAN-X-(Pascal)");
+  EXPECT_EQ(OfferedByFish("onnx-mem fit m.onnx --gpu TITAN-X-"), "TITAN-X-(Pascal)");
+  EXPECT_EQ(OfferedByFish("onnx-mem plan m.onnx --max-b"), "--max-batch");
+  EXPECT_EQ(OfferedByFish("onnx-mem m.onnx --max-b"), "");
+}
+
 // The words that bash offers for a command line whose last word is being typed, in a folder with some files.
 std::string Offered(const std::string& line) {
   namespace fs = std::filesystem;
@@ -48,7 +102,9 @@ std::string Offered(const std::string& line) {
   const fs::path folder = fs::path(testing::TempDir()) / ("onnx_mem_completed_" + test);
   fs::remove_all(folder);
   fs::create_directories(folder / "models");
-  for (const char* name : {"a model.onnx", "notes.txt", "report.json", "run.pickle"}) std::ofstream(folder / name) << ' ';
+  for (const char* name : {"a model.onnx", "notes.txt", "report.json", "run.pickle"}) {
+    std::ofstream(folder / name) << ' ';
+  }
   const fs::path script = folder / "complete.bash", out = folder / "offered";
   std::ofstream(script) << Script("bash") << "COMP_WORDS=(" << line << "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
                         << "_onnx_mem; printf '%s\n' \"${COMPREPLY[@]}\" | sort | paste -sd,\n";

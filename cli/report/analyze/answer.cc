@@ -165,15 +165,11 @@ std::vector<size_t> CheapestWays(const Table& savings) {
 }
 
 DeviceWords WordsOfDevice(const Report& report) {
-  DeviceWords words{"on the GPU", "as nvidia-smi shows it", "allocator, CUDA context",
-                    "by card, driver and what the file leaves open"};
-  if (report.model.source == "record") words.open = "by card and driver";  // nothing is left open
+  DeviceWords words{"on the GPU", "as nvidia-smi shows it", "allocator, CUDA context"};
   if (AssumptionNamed(report, "for") != "onnxruntime") return words;
   words.rest = "arena, CUDA context";
-  words.open = "by card, driver and the workspace that convolutions take";
   if (AssumptionNamed(report, "device") == "cpu") {
-    words = {"resident", "what the process grows by (VmRSS)", "arena's rest, nodes",
-             "with all that loading may leave in the heap until it is trimmed"};
+    words = {"resident", "what the process grows by (VmRSS)", "arena's rest, nodes"};
   }
   if (!absl::SimpleAtoi(AssumptionNamed(report, "sessions"), &words.sessions)) words.sessions = 1;
   return words;

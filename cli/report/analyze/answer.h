@@ -64,7 +64,6 @@ struct DeviceWords {
   std::string_view whole;     // "on the GPU", "resident"
   std::string_view shown_by;  // "as nvidia-smi shows it"
   std::string_view rest;      // behind all categories: "allocator, CUDA context"
-  std::string_view open;      // what moves the whole: "by card, driver and what the file leaves open"
   int64_t sessions = 1;
 };
 DeviceWords WordsOfDevice(const Report& report);

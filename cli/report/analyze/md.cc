@@ -125,6 +125,9 @@ std::string RenderMarkdown(const Report& report, const Screen& screen) {
     if (!report.runs.empty()) text += '\n';
     text += MarkdownTable(*shown, report.top, screen);
   }
+  if (const Table* range = TableNamed(report, "range"); range != nullptr) {
+    absl::StrAppendFormat(&text, "\n%s:\n\n%s", range->title, MarkdownTable(*range, 0, screen));
+  }
   return text + AssumedMarkdown(report);
 }
 

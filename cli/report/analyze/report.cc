@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/report/analyze/range.h"
 #include "cli/report/analyze/tables.h"
 #include "cli/report/parts/layers.h"
 #include "cli/report/parts/skips.h"
@@ -63,6 +64,10 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, AnalyzePa
       report.tables.push_back(LiveTable(*figures, modules, request.every_table ? 0 : report.top));
     part.layers_at_peak = BytesByLayer(*figures, modules);
     part.largest_tensors = LiveTable(*figures, modules, report.top == 0 ? 0 : std::max(report.top, kLargestTensors));
+  }
+  if (request.every_table || (request.verbose && request.by == By::kNone)) {
+    Table range = RangeTable(report);
+    if (!range.rows.empty()) report.tables.push_back(std::move(range));
   }
   if (analysis.inference && (request.every_table || (request.verbose && request.by == By::kNone))) {
     Table skips = SkipTable(analysis.inference->program);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/report/analyze/answer.h"
+#include "cli/report/analyze/range.h"
 #include "cli/report/compare/comparison.h"
 #include "cli/report/page/page.h"
 #include "cli/report/parts/figures.h"
@@ -136,9 +137,8 @@ std::string WherePeak(const PartSummary& part) {
   return text;
 }
 
-// `open`: what the range is left open by, in words.
-std::string CardsHtml(const RunSummary& run, const std::vector<Limit>& limits, std::string_view open,
-                      const Screen& screen) {
+std::string CardsHtml(const Report& report, const std::vector<Limit>& limits, const Screen& screen) {
+  const RunSummary& run = report.runs.front();
   std::string html = "<div class=\"cards\">\n";
   for (const AnswerLine& line : AnswerLines(run, limits, screen.units)) {
     const PartSummary& part = line.part == "training" ? *run.training : *run.inference;
@@ -149,7 +149,7 @@ std::string CardsHtml(const RunSummary& run, const std::vector<Limit>& limits, s
       absl::StrAppendFormat(&html, "<p class=\"verdict %s\">%s</p>", NameOf(line.answer), HtmlText(line.verdict));
     }
     if (!line.interval.empty()) {
-      absl::StrAppendFormat(&html, "<p class=\"hint\">%s, %s</p>", HtmlText(line.interval), open);
+      absl::StrAppendFormat(&html, "<p class=\"hint\">%s: %s</p>", HtmlText(line.interval), RangeWords(report, part));
     }
     absl::StrAppendFormat(&html, "<p class=\"hint\">%s</p></div>\n", WherePeak(part));
   }
@@ -237,8 +237,7 @@ std::string AnswerHtml(const Report& report, const Screen& screen) {
     html += "</div>\n";
   }
   const RunSummary& run = report.runs.front();
-  html += CardsHtml(run, analyzed != nullptr ? analyzed->limits : std::vector<Limit>(), WordsOfDevice(report).open,
-                    screen);
+  html += CardsHtml(report, analyzed != nullptr ? analyzed->limits : std::vector<Limit>(), screen);
   html += PartsHtml(report, run, screen);
   if (analyzed == nullptr || analyzed->savings.rows.empty()) return html;
   Table ways = analyzed->savings;

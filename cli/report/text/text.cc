@@ -135,6 +135,7 @@ std::vector<std::string> RunTexts(const Report& report, const AnalyzePart& analy
     return parts;
   }
   parts.push_back(BreakdownText(report, screen));
+  parts.push_back(RangeText(report, screen));
   parts.push_back(WhenText(run, analyzed, screen));
   parts.push_back(WhoText(report, analyzed, screen));
   parts.push_back(SavingsText(analyzed.savings, report.verbose, screen));

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "cli/report/analyze/answer.h"
+#include "cli/report/analyze/range.h"
 #include "cli/report/parts/figures.h"
 #include "cli/report/parts/layout.h"
 #include "cli/report/text/part_columns.h"
@@ -16,28 +17,24 @@
 namespace onnx_mem {
 namespace {
 
-constexpr size_t kMostLines = 24;  // of a terminal as it opens
+constexpr size_t kMostLines = 23;  // of a terminal as it opens, with 24 rows, and the prompt in one of them
 constexpr size_t kShareLabel = 24;
 constexpr size_t kShareSize = 12;
 constexpr size_t kShareBar = 18;
 constexpr int64_t kWorthANote = 50;  // a note moves at least one byte in so many
 
-// "TRAINING needs  6.53 GiB  (5.74 - 7.03 GiB)  fits RTX 4090 (23.6 GiB), 28 %": what has no room is left out, the
-// verdict last.
+// "TRAINING needs  6.53 GiB  (5.74 - 7.03 GiB)  fits RTX 4090 (23.6 GiB), 28 %": a verdict that has no room there has
+// the next line.
 std::string AnswerRow(const AnswerLine& line, std::string_view verdict, size_t size_width, const Screen& screen) {
   const std::string label =
       absl::StrFormat("%s needs%s", absl::AsciiStrToUpper(line.part), line.at_least ? " at least" : "");
   std::string text = std::string(kIndent, ' ') + PadRight(label, 15) + " ";
-  size_t taken = DisplayWidth(text) + size_width;
+  const size_t taken = DisplayWidth(text) + size_width;
   text += Painted(PadLeft(line.size, size_width), Paint::kBold, screen);
   const std::string interval = line.interval.empty() ? "" : absl::StrFormat("  (%s)", line.interval);
-  const size_t verdict_width = verdict.empty() ? 0 : verdict.size() + 2;
-  const bool beside = taken + verdict_width <= screen.width;  // else the verdict has a line of its own
-  if (taken + interval.size() + (beside ? verdict_width : 0) <= screen.width) {
-    text += interval;
-    taken += interval.size();
-  }
+  if (taken + interval.size() <= screen.width) text += interval;
   if (verdict.empty()) return text + '\n';
+  const bool beside = taken + interval.size() + 2 + DisplayWidth(verdict) <= screen.width;
   text += beside ? "  " : "\n" + std::string(2 * kIndent, ' ');
   return text + Painted(verdict, PaintOf(line.answer), screen) + '\n';
 }
@@ -191,9 +188,8 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   }
   std::string text = AssumptionsText(told);
   const PartSummary& main = MainPart(report.runs.front());
-  if (main.device_low_bytes < main.device_high_bytes) {
-    text += absl::StrFormat("%sIn brackets: %s%s.", text.empty() ? "" : " ", brief ? "" : "where it may lie, ",
-                            WordsOfDevice(report).open);
+  if (const std::string words = RangeWords(report, main); !words.empty()) {
+    text += absl::StrFormat("%sIn brackets: %s.", text.empty() ? "" : " ", brief ? "certain and at worst" : words);
   }
   text += absl::StrFormat("%sMore%s: -v", text.empty() ? "" : " ",
                           notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out,
@@ -231,18 +227,23 @@ std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, c
   const std::string tail = AssumesText(report, left_out, screen) + notes;
   parts.push_back(tail);
   std::string text = Paragraphs(parts);
-  if (LinesOf(text) <= kMostLines) return text;
-  // The last paragraphs move together rather than lose a line.
-  parts.pop_back();
-  parts.back() += tail;
-  text = Paragraphs(parts);
-  if (LinesOf(text) <= kMostLines || parts.size() < 2) return text;
-  parts[parts.size() - 2] += parts.back();
-  parts.pop_back();
-  text = Paragraphs(parts);
-  if (LinesOf(text) <= kMostLines) return text;
-  return text.replace(text.size() - tail.size(), tail.size(),
-                      AssumesText(report, left_out, screen, /*brief=*/true) + notes);
+  // Paragraphs move together, the last ones first, rather than lose a line; two stay apart, below the answer.
+  const auto move_together = [&](size_t apart) {
+    while (LinesOf(text) > kMostLines && parts.size() > apart) {
+      const std::string last = std::move(parts.back());
+      parts.pop_back();
+      parts.back() += last;
+      text = Paragraphs(parts);
+    }
+  };
+  move_together(3);
+  if (LinesOf(text) > kMostLines) {
+    parts.back().replace(parts.back().size() - tail.size(), tail.size(),
+                         AssumesText(report, left_out, screen, /*brief=*/true) + notes);
+    text = Paragraphs(parts);
+  }
+  move_together(1);
+  return text;
 }
 
 }  // namespace onnx_mem

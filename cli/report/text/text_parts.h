@@ -18,7 +18,7 @@ std::string HeadingText(const Report& report, const Screen& screen);
 // "TRAINING needs   5.98 GiB   fits RTX 4090 (24.0 GiB), 25 %", a line for each part.
 std::string AnswerText(const RunSummary& run, const std::vector<Limit>& limits, const Screen& screen);
 
-// The first screen, at most 24 lines.
+// The first screen, at most 23 lines: a terminal opens with 24, of which the prompt takes one.
 std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, const Screen& screen);
 
 // The step at which a part peaks and the course of memory over its steps.
@@ -26,6 +26,9 @@ std::string PeakText(const PartSummary& part, const Screen& screen);
 
 // Bytes by category, then what the framework, the allocator and nvidia-smi show.
 std::string BreakdownText(const Report& report, const Screen& screen);
+
+// What is certain, usual and at worst, and what moves it.
+std::string RangeText(const Report& report, const Screen& screen);
 
 // PeakText, then FLOPs and times.
 std::string WhenText(const RunSummary& run, const AnalyzePart& part, const Screen& screen);
