@@ -123,7 +123,11 @@ Diagnostic NoAdviceNote(const Graph& graph) {
 Options WithRuntimeOfFile(const Options& asked, const ModelFile& file) {
   Options options = asked;
   const bool open = options.runtime == Runtime::kByFile && !options.mode_given && !options.allocator_given;
-  if (open && !options.plan && !file.WhyDeployed().empty()) RunInSessions(options);
+  if (!open || options.plan || file.WhyDeployed().empty()) return options;
+  RunInSessions(options);
+  // onnxruntime has kernels of ai.onnx.ml for the CPU alone (core/providers/cpu/ml).
+  const bool asks_for_card = options.device_given || !options.gpu.empty() || options.gpu_memory_bytes;
+  if (file.IsClassical() && !asks_for_card) options.workload.device = Device::kCpu;
   return options;
 }
 

@@ -496,8 +496,11 @@ constexpr auto kRows = std::to_array<OptionRow>({
      "what runs the model; onnxruntime: inference in its sessions; auto: a file that is quantized or optimized runs "
      "in onnxruntime (auto)", ApplyRuntime},
     {"", "--device", "gpu|cpu", OptionGroup::kDevice, kRuns,
-     "cpu: resident memory of onnxruntime's sessions (gpu)",
-     [](std::string_view text, Options& options) { return Choose(text, kDevices, options.workload.device); }},
+     "cpu: resident memory of onnxruntime's sessions (gpu; cpu for trees and the like)",
+     [](std::string_view text, Options& options) {
+       options.device_given = true;
+       return Choose(text, kDevices, options.workload.device);
+     }},
     {"", "--sessions", "N", OptionGroup::kDevice, kRuns, "onnxruntime's sessions of this model in one process (1)",
      [](std::string_view text, Options& options) -> absl::Status {
        ASSIGN_OR_RETURN(options.workload.sessions, ParseCount(text, 1));

@@ -36,6 +36,7 @@ struct Options {
   Workload workload;             // bindings.batch is unset: `batches` has the batches
   bool mode_given = false;       // workload.mode and .allocator are the user's choice
   bool allocator_given = false;
+  bool device_given = false;
   Runtime runtime = Runtime::kByFile;
   std::vector<int64_t> batches;  // empty: the file's own, else 1
   std::string plan_file;         // --plan: segments to apply

@@ -69,6 +69,8 @@ class ModelFile {
 
   // Why it is taken as made for onnxruntime ("quantized"); "" for a model that is not, or that has a record.
   std::string_view WhyDeployed() const;
+  // Trees, linear models and the like: operators of ai.onnx.ml around no network.
+  bool IsClassical() const;
 
  private:
   struct Impl;  // holds the protobuf, which stays inside analyzer/onnx

@@ -306,6 +306,8 @@ std::string_view ModelFile::WhyDeployed() const {
   return impl_->record != nullptr || impl_->model == nullptr ? "" : onnx_mem::WhyDeployed(*impl_->model);
 }
 
+bool ModelFile::IsClassical() const { return impl_->model != nullptr && onnx_mem::IsClassical(*impl_->model); }
+
 std::string ModelFile::Annotated(const std::map<std::string, NodeNote>& notes) const {
   return AnnotatedModel(impl_->slim, notes);
 }
