@@ -48,13 +48,13 @@ struct Lowered {
   // Parameters and buffers that no tensor of the graph shows but the module has (a BatchNorm's 8-byte counter): extra
   // static bytes, by category.
   int64_t hidden_buffer_bytes = 0;
+  int64_t computed_bytes = 0;  // of buffers that the exporter computed: a mask, a rotary table, position biases
   int64_t unread_parameter_bytes = 0;  // at most, of parameters that the file has not, and that are not counted
   absl::flat_hash_set<TensorId> frozen;  // parameters that the model itself does not train
   // For each tensor the index of the node after which the last Python reference to it goes: -1 where no node reads or
   // makes it, the number of nodes where the caller holds it (an output of the model).
   IdVector<TensorId, int32_t> releases;
   bool training_form = false;  // exported in training mode: its dropouts are in the file
-  bool folds_values = false;   // the exporter computed what it could: in evaluation, and dynamo's in either mode
   std::vector<Diagnostic> diagnostics;
   std::vector<Diagnostic> plain_rewrites;  // applied, but told by a check of the file alone
   std::vector<std::string> assumptions;

@@ -9,6 +9,7 @@
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/assumed_operators.h"
 #include "analyzer/graph/bytes.h"
+#include "analyzer/graph/shape.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/lower/draft/draft.h"
 #include "analyzer/lower/draft/dtype_change.h"
@@ -188,6 +189,22 @@ void AssumeSourceLines(const Draft& draft, std::vector<std::string>& assumptions
   if (in_place > 0) assumptions.push_back(absl::StrCat("in-place writes that source lines show (", in_place, ")"));
 }
 
+// Exporters compute what they can: in evaluation, and dynamo's in either mode. The names of such values are made up;
+// where the file has the program's signature, the module's tensors are in it, and no others.
+int64_t ComputedBytes(const ProgramSignature& signature, const Lowered& lowered) {
+  if (lowered.training_form && signature.empty()) return 0;
+  int64_t bytes = 0;
+  for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const Tensor& tensor = lowered.graph.tensors[id];
+    if (lowered.kinds[id] != TensorKind::kBuffer || tensor.producer.valid()) continue;
+    const bool of_module = !signature.empty() && (signature.FindTarget(tensor.name) != nullptr ||
+                                                  signature.FindPlaceholder(tensor.name) != nullptr);
+    const bool made_up = !signature.empty() || IsExporterName(tensor.name) || !FoldedCall(tensor.name).empty();
+    if (made_up && !of_module) bytes += NumBytes(tensor.shape, tensor.dtype).value_or(0);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 absl::StatusOr<Lowered> Lower(const Graph& graph, const Run& run, std::span<const Rewrite> rewrites) {
@@ -228,7 +245,7 @@ absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<co
   lowered.frozen = std::move(lowering.frozen);
   lowered.hidden_buffer_bytes = lowering.hidden_buffer_bytes;
   lowered.training_form = lowering.training_form;
-  lowered.folds_values = !lowering.training_form || !graph.signature.empty();
+  lowered.computed_bytes = ComputedBytes(graph.signature, lowered);
   return lowered;
 }
 

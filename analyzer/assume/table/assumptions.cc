@@ -8,9 +8,7 @@
 #include "analyzer/assume/choices/inplace.h"
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/names/releases.h"
-#include "analyzer/graph/shape.h"
 #include "analyzer/lower/draft/inplace_form.h"
-#include "analyzer/lower/facts/parameters.h"
 
 namespace onnx_mem {
 namespace {
@@ -68,18 +66,9 @@ bool NameSome(Lowered& lowered) { return Release(lowered, names::NameRules::kSom
 // Or all of them.
 bool NameEverything(Lowered& lowered) { return Release(lowered, names::NameRules::kEveryName); }
 
-// Values that the exporter computed (a table of position biases, a mask, a rotary table). They are counted as
-// buffers, which live from the start; code that keeps none makes each where it is read, of what is smaller.
-int64_t ComputedBytes(const Lowered& lowered) {
-  int64_t bytes = 0;
-  for (TensorId id(0); lowered.folds_values && lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
-    const Tensor& tensor = lowered.graph.tensors[id];
-    if (lowered.kinds[id] != TensorKind::kBuffer || tensor.producer.valid()) continue;
-    const bool is_made_up = IsExporterName(tensor.name) || !FoldedCall(tensor.name).empty();
-    if (is_made_up) bytes += NumBytes(tensor.shape, tensor.dtype).value_or(0);
-  }
-  return bytes;
-}
+// Values that the exporter computed are counted as buffers, which live from the start; code that keeps none makes each
+// where it is read, of what is smaller.
+int64_t BytesOfComputed(const Lowered& lowered) { return lowered.computed_bytes; }
 
 int64_t BytesOfUnread(const Lowered& lowered) { return -lowered.unread_parameter_bytes; }
 
@@ -111,7 +100,7 @@ constexpr Alternative kNamesOfTraining[] = {
     {.towards = Towards::kLess, .habit = true, .lowered = NameNothing},
     {.towards = Towards::kMore, .habit = true, .lowered = NameEverything},
 };
-constexpr Alternative kComputed[] = {{.towards = Towards::kLess, .bytes = ComputedBytes}};
+constexpr Alternative kComputed[] = {{.towards = Towards::kLess, .bytes = BytesOfComputed}};
 constexpr Alternative kDropoutTaken[] = {
     {.words = "with --dropout file", .run = DropNothing},
     {.words = "with ones behind activations as well", .usual = false, .run = DropEverywhere},
