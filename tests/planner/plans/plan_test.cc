@@ -27,9 +27,15 @@ Loaded Load(const std::string& name, int64_t batch) {
   return loaded;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr double kProofSeconds = 8;
+#else
+constexpr double kProofSeconds = 0.6;
+#endif
+
 PlanRequest Request(int64_t iterations = 80) {
   PlanRequest request;
-  request.time_limit_s = 0.3;  // ends the proof; the plans end with the iterations long before
+  request.time_limit_s = kProofSeconds;  // ends the proof; the plans end with the iterations long before
   request.iteration_limit = iterations;
   return request;
 }
