@@ -26,6 +26,11 @@ Exact::Exact(const Prover& prover, const Profile& profile) : profile_(profile) {
     bound_.emplace(*std::move(limits));
 }
 
+Exact::Exact(const Prover& prover, const Profile& profile, CostLine line) : profile_(profile) {
+  if (std::optional<SegmentLimits> limits = prover.LimitSegments(profile.candidates, line))
+    bound_.emplace(*std::move(limits));
+}
+
 absl::StatusOr<bool> Exact::Try(int64_t live_limit, Front& front) {
   const auto set = CheapestFirst(*bound_, live_limit).Next();
   if (!set) return false;

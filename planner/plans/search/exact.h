@@ -22,6 +22,9 @@ class Exact {
   // Where the step's own code checkpoints already, nothing is tried and nothing proven. `profile` outlives this.
   Exact(const Prover& prover, const Profile& profile);
 
+  // The same where costs are by `line`: other sets to try, that prove nothing of the request's costs.
+  Exact(const Prover& prover, const Profile& profile, CostLine line);
+
   bool has_bound() const { return bound_.has_value(); }
   int64_t candidates() const { return static_cast<int64_t>(list().size()); }
   const std::vector<Candidate>& list() const { return profile_.candidates; }

@@ -39,6 +39,8 @@ constexpr int kMostCards = 24;
 constexpr int64_t kMixedTargets = 4;
 // And how much may be spent on that, beside the effort for second runs alone.
 constexpr double kMixedShare = 3.0;
+// Until when, in shares of the effort, the best sets by the other price are tried.
+constexpr double kOtherPrice = 1.3;
 
 class ModelPlanner {
  public:
@@ -140,8 +142,19 @@ class ModelPlanner {
     }
     if (!effort_.Left(1.0)) NoteCut("local search");
     RETURN_IF_ERROR(SearchFromFront(profile_, until(1.0), front));
+    if (Uses("chain")) RETURN_IF_ERROR(TryOtherPrice(until(kOtherPrice), front));
     Record("search", front);
     return absl::OkStatus();
+  }
+
+  // What the limits of segments do not tell of a plan, the device's fragments and inputs held for several, may favour
+  // the best sets by the other price: they and their neighbours are candidates too, measured by the request's.
+  absl::Status TryOtherPrice(const std::function<bool()>& may_go_on, Front& front) {
+    if (request_.plans_alone || effort_.IsSmall()) return absl::OkStatus();
+    const CostLine other = request_.cost_line == CostLine::kTime ? CostLine::kFlops : CostLine::kTime;
+    Exact exact(prover_, profile_, other);
+    RETURN_IF_ERROR(exact.TryRow(accountant_.baseline_figures().peak_bytes, /*spread=*/false, may_go_on, front));
+    return SearchFromFront(profile_, may_go_on, front);
   }
 
   void Record(std::string_view method, const Front& front) {
