@@ -78,6 +78,7 @@ std::string RangeName(const PlannedSegment& segment) {
 }
 
 std::string KindOf(const PlannedSegment& segment) {
+  if (segment.segment.offload == Offload::kGate) return ", until when";
   if (segment.segment.offload != Offload::kNo) return ", to the host";
   return segment.segment.keep.empty() ? "" : ", keeping products";
 }

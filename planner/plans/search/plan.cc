@@ -15,6 +15,7 @@
 #include "planner/plans/measure/accountant.h"
 #include "planner/plans/measure/candidates.h"
 #include "planner/plans/measure/effort.h"
+#include "planner/plans/measure/moves.h"
 #include "planner/plans/measure/profile.h"
 #include "planner/plans/search/answer_proof.h"
 #include "planner/plans/search/curve.h"
@@ -104,9 +105,12 @@ class ModelPlanner {
     return absl::OkStatus();
   }
 
-  // Without those that overlap what the user's code checkpoints already.
   absl::StatusOr<CandidateSet> Candidates() const {
-    CandidateSet set = FindCandidates(accountant_.lowered(), request_.granularity);
+    return OfThePlans(FindCandidates(accountant_.lowered(), request_.granularity));
+  }
+
+  // Without those that overlap what the user's code checkpoints already.
+  absl::StatusOr<CandidateSet> OfThePlans(CandidateSet set) const {
     ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> own,
                      SegmentRanges(accountant_.lowered().graph, accountant_.workload().run));
     std::erase_if(set.list, [&](const Candidate& c) {
@@ -296,6 +300,8 @@ class ModelPlanner {
 
   // Plans in which modules also go to the host: for the budget, else for a row of limits.
   absl::Status AddMixed(const Front& front) {
+    ASSIGN_OR_RETURN(const CandidateSet places, OfThePlans(FindPlaces(accountant_.lowered())));
+    const Profile moves = MovesOf(places, prover_.trace());
     const std::vector<JudgedPlan>& judged = front.plans(front.line());
     std::vector<int64_t> limits;
     if (request_.budget_bytes) {
@@ -313,10 +319,10 @@ class ModelPlanner {
       }
       if (cost == 0) continue;
       const double until = kMixedShare * static_cast<double>(i + 1) / static_cast<double>(limits.size());
-      ASSIGN_OR_RETURN(const std::optional<MixedPlan> mixed,
-                       FindMixed(accountant_, profile_, front, limits[i], cost, request_.host_bytes,
+      ASSIGN_OR_RETURN(std::optional<ModulePlan> mixed,
+                       FindMixed(accountant_, profile_, moves, front, limits[i], cost, request_.host_bytes,
                                  [&] { return effort.Left(until); }));
-      if (mixed) plans_.push_back(Described(accountant_.lowered().graph, profile_, *mixed));
+      if (mixed) plans_.push_back(*std::move(mixed));
     }
     return absl::OkStatus();
   }

@@ -49,6 +49,7 @@ class Prover {
 
   const Minimum& minimum() const { return minimum_; }
   const StepGraph& graph() const { return graph_; }
+  const StepTrace& trace() const { return trace_; }  // without the segments of the step's own code
 
   // What sets of disjoint `candidates` can do, by live bytes; nullopt where the step's own code checkpoints already.
   std::optional<SegmentLimits> LimitSegments(const std::vector<Candidate>& candidates) const;
