@@ -454,8 +454,12 @@ class Searches {
 
   absl::StatusOr<PlanAnswer> Modules() {
     ASSIGN_OR_RETURN(PlanAnswer answer, With(request_));
-    // Where no schedule at all fits, a finer class only tells how near it comes: of a large model that takes too long.
-    const bool hopeless = answer.status == PlanStatus::kInfeasible && answer.infeasible_class == kAnySchedule &&
+    // Where no schedule at all fits, or no segments of any kind, a finer class only tells how near it comes: of a large
+    // model that takes too long.
+    const bool no_segments = answer.class_bound && request_.budget_bytes &&
+                             answer.class_bound->constant_bytes > *request_.budget_bytes;
+    const bool hopeless = answer.status == PlanStatus::kInfeasible &&
+                          (answer.infeasible_class == kAnySchedule || no_segments) &&
                           Effort(request_, accountant_).IsSmall();
     if (!answer.chosen && answer.left_crumbs && !hopeless) {  // then every byte counts
       PlanRequest all = request_;

@@ -154,7 +154,7 @@ std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>&
       LimitsOf(accountant_->lowered().graph, trace_,
                own ? costs_ : CostsOf(trace_.enacted.program, line, clock), CallCost(line, clock), always_bytes_,
                candidates);
-  limits.constant_live = accountant_->optimizer_peak_bytes();
+  limits.constant_live = std::max(limits.constant_live, accountant_->optimizer_peak_bytes());
   return limits;
 }
 
@@ -168,7 +168,7 @@ std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>&
   SegmentLimits limits =
       LimitsOf(accountant_->lowered().graph, trace, costs_, CallCost(cost_line_, accountant_->clock()),
                StateBytes(steady), candidates);
-  limits.constant_live = OptimizerPeak(steady);
+  limits.constant_live = std::max(limits.constant_live, OptimizerPeak(steady));
   return limits;
 }
 

@@ -34,6 +34,7 @@ class SegmentBound {
   };
   const std::vector<Move>& MovesFrom(size_t place) const { return moves_[place]; }
   int64_t loss_live() const { return loss_live_; }
+  int64_t constant_live() const { return constant_live_; }
 
   // Suffixes of choices that keep within a limit.
   struct Suffix {
