@@ -19,12 +19,13 @@ constexpr int64_t kWorthMoving = 1000;  // of the peak
 
 enum class Order { kFirst, kLargest, kSpread };
 
-// How modules leave: the gate is in the `part`-th quarter of what lies behind them; 0: there is none.
+// How modules leave: the gate ends the `part`-th eighth of what lies behind them; 0: there is none.
 struct Leaving {
   int32_t part = 0;
   bool held = false;
 };
-constexpr Leaving kLeavings[] = {{0, false}, {4, true}, {3, false}, {4, false}, {3, true}, {2, false}, {2, true}, {1, false}};
+constexpr Leaving kLeavings[] = {{0, false}, {8, true}, {7, true}, {6, false}, {8, false},
+                                  {6, true},  {4, false}, {4, true}, {2, false}};
 
 struct MixedPlan {
   Choice again;  // of the profile: run a second time
@@ -57,9 +58,9 @@ class Mixer {
         host_bytes_(host_bytes), may_go_on_(may_go_on) {}
 
   absl::StatusOr<std::optional<MixedPlan>> Find() {
+    for (const Leaving& leaving : kLeavings) RETURN_IF_ERROR(AddSecondRuns(leaving));
     for (const Leaving& leaving : kLeavings) {
-      RETURN_IF_ERROR(AddSecondRuns(leaving));
-      for (const Choice& base : Bases(kMostBases)) {
+      for (const Choice& base : Bases(kMostBases, cost_)) {
         for (const int64_t parts : {4, 12}) {
           const Choice movable = Movable(base, parts);
           for (const Order order : {Order::kFirst, Order::kLargest, Order::kSpread}) {
@@ -83,7 +84,7 @@ class Mixer {
         std::sort(plan.away.begin(), plan.away.end());
         ASSIGN_OR_RETURN(const std::optional<int64_t> cost, CostAlone(plan, leaving));
         if (!cost || (cost_ && *cost >= *cost_)) break;  // more of them cost no less
-        const std::vector<Choice> bases = Bases(kMostAdded);
+        const std::vector<Choice> bases = Bases(kMostAdded, std::nullopt);  // dearer ones too: they lose some
         size_t low = 0, high = bases.size();  // the first that fits is in [low, high]
         while (low < high && may_go_on_()) {
           const size_t middle = low + (high - low) / 2;
@@ -119,15 +120,15 @@ class Mixer {
     return SetLeaving(leaving, plan) ? Try(std::move(plan)) : false;
   }
 
-  // Plans of the front that the limit asks more of, the cheapest first, evenly chosen.
-  std::vector<Choice> Bases(size_t most) const {
-    std::vector<Choice> dearer;
+  // Plans of the front that cost less than `cost`, the cheapest first, evenly chosen.
+  std::vector<Choice> Bases(size_t most, std::optional<int64_t> cost) const {
+    std::vector<Choice> cheaper;
     for (const JudgedPlan& plan : front_.plans(BudgetLine::kLive)) {
-      if (!cost_ || plan.score.cost < *cost_) dearer.push_back(plan.choice);
+      if (!cost || plan.score.cost < *cost) cheaper.push_back(plan.choice);
     }
-    if (dearer.size() <= most) return dearer;
+    if (cheaper.size() <= most) return cheaper;
     std::vector<Choice> some;
-    for (size_t i = 0; i < most; ++i) some.push_back(dearer[i * (dearer.size() - 1) / (most - 1)]);
+    for (size_t i = 0; i < most; ++i) some.push_back(cheaper[i * (cheaper.size() - 1) / (most - 1)]);
     return some;
   }
 
@@ -172,12 +173,12 @@ class Mixer {
     return movable;
   }
 
-  // Of the modules that nothing uses, the last one that ends within the first `part` quarters of what lies behind
+  // Of the modules that nothing uses, the last one that ends within the first `part` eighths of what lies behind
   // `away`.
   std::optional<int32_t> Gate(const Choice& base, const Choice& away, int32_t part) const {
     int32_t end = 0;
     for (int32_t c : away) end = std::max(end, moves_.candidates[Index(c)].last);
-    const int32_t to = end + (static_cast<int32_t>(profile_.forward_live.size()) - end) * part / 4;
+    const int32_t to = end + (static_cast<int32_t>(profile_.forward_live.size()) - end) * part / 8;
     std::optional<int32_t> best;
     for (int32_t c = 0; c < static_cast<int32_t>(moves_.candidates.size()); ++c) {  // by first node, longest first
       const Candidate& candidate = moves_.candidates[Index(c)];
