@@ -58,8 +58,8 @@ class Mixer {
         host_bytes_(host_bytes), may_go_on_(may_go_on) {}
 
   absl::StatusOr<std::optional<MixedPlan>> Find() {
-    for (const Leaving& leaving : kLeavings) RETURN_IF_ERROR(AddSecondRuns(leaving));
     for (const Leaving& leaving : kLeavings) {
+      RETURN_IF_ERROR(AddSecondRuns(leaving));
       for (const Choice& base : Bases(kMostBases, cost_)) {
         for (const int64_t parts : {4, 12}) {
           const Choice movable = Movable(base, parts);
