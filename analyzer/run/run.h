@@ -19,10 +19,22 @@ enum class BatchNormMode { kAuto, kAsIs, kUnfold };
 enum class TiedMode { kAuto, kYes, kNo };
 
 // What a segment saves for backward goes to host memory and comes back (engine/offload.cc), in place of a second run:
-// kOverlapped: it leaves the device when the next segment of this kind has run, kWaiting: when the segment itself has.
-enum class Offload : uint8_t { kNo, kOverlapped, kWaiting };
+// kOverlapped: it leaves the device when the next segment of these kinds has run, kWaiting: when the segment itself has,
+// kHeld: when the next that is not held has. A kGate moves nothing of its own: it is a place where others leave, and from
+// whose backward on they come back.
+enum class Offload : uint8_t { kNo, kOverlapped, kWaiting, kHeld, kGate };
+// Smaller storages stay: a copy that takes longer to start than to run frees nothing that counts. The same constant
+// stands in applied.py (_LEAST_BYTES).
+inline constexpr int64_t kLeastOffloadBytes = 64 << 10;
 inline std::string_view NameOf(Offload offload) {
-  return offload == Offload::kWaiting ? "waiting" : offload == Offload::kOverlapped ? "overlapped" : "no";
+  switch (offload) {
+    case Offload::kNo: break;
+    case Offload::kOverlapped: return "overlapped";
+    case Offload::kWaiting: return "waiting";
+    case Offload::kHeld: return "held";
+    case Offload::kGate: return "gate";
+  }
+  return "no";
 }
 
 // In which a frozen base is stored (lower/adapters/packed_base.h). kFourDouble: the scales of its blocks are packed too.

@@ -20,9 +20,10 @@ absl::Status BadPlan(const std::string& path, std::string_view what) {
 absl::StatusOr<Offload> OffloadOf(const Json& segment, const std::string& path) {
   const auto value = segment.find("offload");
   if (value == segment.end() || value->is_null()) return Offload::kNo;
-  if (*value == "overlapped") return Offload::kOverlapped;
-  if (*value == "waiting") return Offload::kWaiting;
-  return BadPlan(path, R"("offload" of a segment is neither "overlapped" nor "waiting")");
+  for (const Offload known : {Offload::kOverlapped, Offload::kWaiting, Offload::kHeld, Offload::kGate}) {
+    if (*value == NameOf(known)) return known;
+  }
+  return BadPlan(path, R"("offload" of a segment is none of "overlapped", "waiting", "held" and "gate")");
 }
 
 absl::StatusOr<std::vector<std::string>> Names(const Json& segment, const char* key, const std::string& path) {

@@ -143,7 +143,9 @@ absl::Status ApplyAccumulate(std::string_view text, Options& options) {
 absl::Status ApplySegment(std::string_view text, Options& options) {
   Segment segment;
   for (const auto& [end, offload] : {std::pair<std::string_view, Offload>{"@host", Offload::kOverlapped},
-                                     {"@host-waiting", Offload::kWaiting}}) {
+                                     {"@host-waiting", Offload::kWaiting},
+                                     {"@host-held", Offload::kHeld},
+                                     {"@host-gate", Offload::kGate}}) {
     if (!text.ends_with(end)) continue;
     text.remove_suffix(end.size());
     segment.offload = offload;
@@ -440,7 +442,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
      [](std::string_view text, Options& options) { return AddRegex(text, options.workload.run.checkpointed); }, true},
     {"", "--segment", "MODULE[,MODULE...]", OptionGroup::kFramework, kRuns,
      "neighbouring modules that run under one torch.utils.checkpoint call; MODULE@host: what it saves goes to the host "
-     "(@host-waiting: of the last one)", ApplySegment, true},
+     "(@host-waiting: of the last one; -held, -gate: docs/plans.md)", ApplySegment, true},
     {"", "--inplace", "auto|norms|all|none|REGEX", OptionGroup::kFramework, kSteps | kCheckCommand,
      "which ops ran in place; auto: activations right after Conv, BatchNorm, Add; norms: BatchNorms too; all: ELU and "
      "its like too (auto)", ApplyInplace},

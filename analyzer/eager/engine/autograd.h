@@ -37,6 +37,7 @@ struct SavedTensor {
   std::shared_ptr<OffloadedStorage> offloaded = nullptr;  // then `tensor` has no storage
   int32_t segment = -1;
   int32_t slot = -1;
+  int32_t gate = -1;  // the call whose backward begins when this is asked for
 };
 
 struct TensorMeta {

@@ -74,6 +74,7 @@ void Machine::Keep(std::string_view op, const TensorRef& t) {
 
 TensorRef Machine::Unpack(const SavedTensor& saved) {
   if (saved.offloaded != nullptr) return UnpackOffloaded(saved);
+  if (saved.gate >= 0) BeginReturn(saved.gate);
   if (saved.segment < 0) return saved.tensor;
   if (!segment(saved.segment).recomputed) Recompute(saved.segment);
   return segment(saved.segment).tensors[static_cast<size_t>(saved.slot)];

@@ -186,6 +186,7 @@ void Machine::Save(int32_t index, const TensorRef& t) {
     // A saved variable holds a detached alias: the storage, not the tensor with its history.
     saved.tensor = Alias(t, t->dims, t->strides, t->is_view);
     MarkSaved(index, t);
+    saved.gate = PassGate();
   }
   node(index).saved.push_back(std::move(saved));
 }

@@ -182,11 +182,15 @@ class Machine {
     size_t copied = 0;           // of `storages`, how many copies have begun
     StepId last_copy = {};
     bool returned = false;       // they come or came back
+    bool saved = false;          // of a gate: its backward will ask for something
   };
   bool Offloads(const TensorRef& t) const;
+  int32_t PassGate();
   SavedTensor SaveOnHost(const TensorRef& t, std::string_view by);
+  std::vector<int32_t> GroupBefore(int32_t call) const;
   void LeaveDevice(int32_t call);
   void FetchBack(int32_t call);
+  void BeginReturn(int32_t call);
   TensorRef UnpackOffloaded(const SavedTensor& saved);
   friend struct OffloadedStorage;
 

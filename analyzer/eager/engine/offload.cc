@@ -2,19 +2,13 @@
 // python/onnx_mem/_checkpoint/applied.py sets them (_Offloaded). A storage is copied once, however many of the segment's
 // nodes save it. In forward it leaves the device when the segment that the mode names has run, as the compute stream
 // waits there for the copy; in backward all of a segment's storages come back when its first tensor is asked for, and
-// those of the segment before it begin to.
+// those of the segment before it begin to (of held segments in a row: of all). A gate moves nothing; all that it saves
+// tells when its backward begins.
 #include <algorithm>
 
 #include "analyzer/eager/engine/machine.h"
 
 namespace onnx_mem::eager {
-namespace {
-
-// Smaller ones stay: a copy that takes longer to start than to run frees nothing that counts. The same constant stands
-// in applied.py (_LEAST_BYTES).
-constexpr int64_t kLeastBytes = 64 << 10;
-
-}  // namespace
 
 OffloadedStorage::OffloadedStorage(Machine& m, int32_t of_call, int64_t size) : machine(m), call(of_call), bytes(size) {
   machine.host_bytes_ += bytes;
@@ -31,18 +25,41 @@ void Machine::BeginOffload(Offload mode) {
 void Machine::EndOffload() {
   const int32_t call = active_offload_;
   active_offload_ = -1;
-  if (offloaded_.back().storages.empty()) return offloaded_.pop_back();  // nothing of it moves
-  if (call > 0) LeaveDevice(call - 1);
-  if (offloaded_[static_cast<size_t>(call)].mode == Offload::kWaiting) LeaveDevice(call);
+  const OffloadedCall& ended = offloaded_.back();
+  const bool is_gate = ended.mode == Offload::kGate;
+  // Nothing of it moves, or nothing will tell of its backward.
+  if (is_gate ? !ended.saved : ended.storages.empty()) return offloaded_.pop_back();
+  const bool goes_on = ended.mode == Offload::kHeld && call > 0 &&
+                       offloaded_[static_cast<size_t>(call - 1)].mode == Offload::kHeld;
+  if (!goes_on) {
+    for (int32_t before : GroupBefore(call)) LeaveDevice(before);
+  }
+  if (ended.mode == Offload::kWaiting) LeaveDevice(call);
+}
+
+// The call before `index`, and if that is held, those right before it that are held too; last first.
+std::vector<int32_t> Machine::GroupBefore(int32_t index) const {
+  std::vector<int32_t> group;
+  const auto is_held = [&](int32_t i) { return offloaded_[static_cast<size_t>(i)].mode == Offload::kHeld; };
+  for (int32_t i = index - 1; i >= 0 && (group.empty() || (is_held(i) && is_held(i + 1))); --i) group.push_back(i);
+  return group;
+}
+
+// The gate that the node which saves something now is in; -1.
+int32_t Machine::PassGate() {
+  if (active_offload_ < 0 || offloaded_.back().mode != Offload::kGate) return -1;
+  offloaded_.back().saved = true;
+  return active_offload_;
 }
 
 // Parameters and buffers stay, and what was there before the segment and has no gradient: the model's inputs, masks.
 bool Machine::Offloads(const TensorRef& t) const {
+  if (offloaded_[static_cast<size_t>(active_offload_)].mode == Offload::kGate) return false;
   const BufferId buffer = t->storage->buffer;
   const Category category = recorder_.category(buffer);
   if (category == Category::kParameters || category == Category::kBuffers) return false;
   const bool foreign = buffer < offloaded_[static_cast<size_t>(active_offload_)].first_buffer;
-  return t->storage->bytes >= kLeastBytes && (t->requires_grad || !foreign);
+  return t->storage->bytes >= kLeastOffloadBytes && (t->requires_grad || !foreign);
 }
 
 SavedTensor Machine::SaveOnHost(const TensorRef& t, std::string_view by) {
@@ -105,12 +122,15 @@ void Machine::FetchBack(int32_t index) {
   }
 }
 
+void Machine::BeginReturn(int32_t call) {
+  if (std::exchange(offloaded_[static_cast<size_t>(call)].returned, true)) return;
+  FetchBack(call);
+  for (int32_t before : GroupBefore(call)) FetchBack(before);
+}
+
 TensorRef Machine::UnpackOffloaded(const SavedTensor& saved) {
   OffloadedStorage& storage = *saved.offloaded;
-  if (!std::exchange(offloaded_[static_cast<size_t>(storage.call)].returned, true)) {
-    FetchBack(storage.call);
-    if (storage.call > 0) FetchBack(storage.call - 1);
-  }
+  BeginReturn(storage.call);
   if (storage.fetched.valid() && !std::exchange(storage.waited, true)) {
     BeginStep("wait for host");
     recorder_.WaitFor(storage.fetched);

@@ -78,6 +78,7 @@ std::string RangeName(const PlannedSegment& segment) {
 }
 
 std::string KindOf(const PlannedSegment& segment) {
+  if (segment.segment.offload == Offload::kGate) return ", from where on they leave";
   if (segment.segment.offload != Offload::kNo) return ", to the host";
   return segment.segment.keep.empty() ? "" : ", keeping products";
 }
@@ -132,15 +133,18 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
   const auto away = static_cast<size_t>(
       std::count_if(plan.segments.begin(), plan.segments.end(),
                     [](const PlannedSegment& segment) { return segment.segment.offload != Offload::kNo; }));
-  const size_t again = plan.segments.size() - away;
+  const auto gates = static_cast<size_t>(
+      std::count_if(plan.segments.begin(), plan.segments.end(),
+                    [](const PlannedSegment& segment) { return segment.segment.offload == Offload::kGate; }));
+  const size_t again = plan.segments.size() - away, moved = away - gates;
   std::vector<std::string> titles;
   if (again > 0) {
     titles.push_back(absl::StrFormat("Checkpoint %d segment%s (%.0f %% of the forward's FLOPs run twice)", again,
                                      again == 1 ? "" : "s",
                                      share(plan.measured.recompute_flops, answer.baseline_forward_flops)));
   }
-  if (away > 0) {
-    titles.push_back(absl::StrFormat("%d module%s to the host (%s there)", away, away == 1 ? "" : "s",
+  if (moved > 0) {
+    titles.push_back(absl::StrFormat("%d module%s to the host (%s there)", moved, moved == 1 ? "" : "s",
                                      FormatBytesIn(plan.measured.host_bytes, screen.units)));
   }
   std::string text;

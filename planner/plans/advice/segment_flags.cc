@@ -14,6 +14,8 @@ absl::string_view SuffixOf(Offload offload) {
     case Offload::kNo: return "";
     case Offload::kOverlapped: return "@host";
     case Offload::kWaiting: return "@host-waiting";
+    case Offload::kHeld: return "@host-held";
+    case Offload::kGate: return "@host-gate";
   }
   return "";
 }

@@ -157,7 +157,8 @@ class ModuleTree {
 
 class Finder {
  public:
-  explicit Finder(const Lowered& lowered) : tree_(lowered.graph) {}
+  // `least_nodes`: that a module has.
+  Finder(const Lowered& lowered, int32_t least_nodes) : tree_(lowered.graph), least_nodes_(least_nodes) {}
 
   CandidateSet Find() {
     MarkStages();
@@ -200,7 +201,7 @@ class Finder {
 
   void AddModule(size_t index, bool block) {
     const Module& module = tree_.modules()[index];
-    if (!module.called || !module.contiguous() || module.count < 2) return;
+    if (!module.called || !module.contiguous() || module.count < least_nodes_) return;
     if (tree_.CalledTwice(module)) {
       result_.called_twice.push_back(module.path);
       return;
@@ -238,6 +239,7 @@ class Finder {
   }
 
   ModuleTree tree_;
+  int32_t least_nodes_;
   std::set<size_t> stages_;
   CandidateSet result_;
 };
@@ -295,8 +297,14 @@ CandidateSet FindCandidates(const Lowered& lowered, Granularity granularity) {
   const bool has_modules = std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
                                        [](const Node& node) { return !node.module.empty(); });
   CandidateSet set =
-      has_modules ? Finder(lowered).Find() : CandidateSet{.list = NodeRuns(lowered.graph), .by_module = false};
+      has_modules ? Finder(lowered, 2).Find() : CandidateSet{.list = NodeRuns(lowered.graph), .by_module = false};
   DropUnrepeatable(lowered.graph, set);
+  return set;
+}
+
+CandidateSet FindPlaces(const Lowered& lowered) {
+  CandidateSet set = Finder(lowered, 1).Find();
+  std::erase_if(set.list, [](const Candidate& c) { return c.segment.modules.size() != 1; });
   return set;
 }
 

@@ -41,6 +41,9 @@ struct CandidateSet {
 // results (selective checkpointing): its second run computes only what is cheap.
 CandidateSet FindCandidates(const Lowered& lowered, Granularity granularity = Granularity::kModule);
 
+// Modules whose saved tensors may go to the host: also those of one operator, and those that could not run again.
+CandidateSet FindPlaces(const Lowered& lowered);
+
 // Disjoint candidates of one plan, by index, in order of their nodes.
 using Choice = std::vector<int32_t>;
 

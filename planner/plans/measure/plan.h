@@ -94,6 +94,7 @@ struct PlanAnswer {
     std::string name;               // "module-level segments"
     int64_t candidates = 0;
     int64_t floor_bytes = 0;        // no plan of the class takes less, on the budget's line
+    int64_t constant_bytes = 0;     // nor does one of any other segments
     std::optional<int64_t> cost;    // none within the budget recomputes less (by the cost line); nullopt: there is none
     double gap = 0;                 // as `gap` below
   };

@@ -37,6 +37,7 @@ class Limiter {
   SegmentLimits Limits(const std::vector<Candidate>& candidates) {
     SegmentLimits limits;
     limits.loss_live = loss_live_;
+    limits.constant_live = ForwardFloor();
     for (const Candidate& c : candidates) {
       saves_.push_back(false);
       limits.ranges.push_back(RangeOf(c));
@@ -185,6 +186,34 @@ class Limiter {
       });
       if (!holds && runs_then) range.live_bytes -= held.bytes;
     }
+  }
+
+  // The most that is alive in the first forward because of what is read later there, whatever backward needs: no
+  // segment changes that.
+  int64_t ForwardFloor() const {
+    std::vector<int32_t> read_until(program_.buffers.size(), -1);  // by buffer: the step in which it is read last
+    for (const NodeTrace& node : trace_.forward) {
+      const int32_t step = node.begin < node.end ? node.begin.value() : node.begin.value() - 1;  // none: a view
+      for (BufferId id : node.reads) {
+        int32_t& until = read_until[Index(id.value())];
+        until = std::max(until, step);
+      }
+    }
+    std::vector<int64_t> change(program_.steps.size() + 1, 0);
+    int64_t live = always_bytes_, most = 0;
+    for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
+      const Buffer& buffer = program_.buffers[id];
+      const int32_t begin = buffer.begin.value(), end = read_until[Index(id.value())];
+      const bool made_in_forward = node_of_step_[Index(begin)] >= 0;
+      if (begin == 0 && !made_in_forward && !program_.steps.contains(buffer.end)) {
+        live += buffer.bytes;
+      } else if (made_in_forward && end >= begin && buffer.end.value() > end) {
+        change[Index(begin)] += buffer.bytes;
+        change[Index(end) + 1] -= buffer.bytes;
+      }
+    }
+    for (int32_t s = 0; s < forward_steps_; ++s) most = std::max(most, live += change[Index(s)]);
+    return most;
   }
 
   // Buffers that are gone by the end of the forward, unless a range reads them from outside.

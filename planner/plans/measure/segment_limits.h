@@ -37,11 +37,11 @@ struct SegmentLimits {
   std::vector<Range> ranges;
   std::vector<int64_t> node_live;  // by node outside of any range: alive at least in its backward, before the same
   int64_t loss_live = 0;           // between the model's forward and its backward
-  int64_t constant_live = 0;       // of steps that no segment changes
+  int64_t constant_live = 0;       // of steps that no segment changes; of the forward, what is read later in it
 };
 
 // `trace`: the step without segments; `cost`: of each of its steps, `call_cost`: of a segment beside them; `always_bytes`: alive beside what the program has.
-// One range per candidate. `constant_live` is left to the caller.
+// One range per candidate. What `constant_live` has of the optimizer's steps is left to the caller.
 SegmentLimits LimitsOf(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost,
                        int64_t call_cost, int64_t always_bytes, const std::vector<Candidate>& candidates);
 

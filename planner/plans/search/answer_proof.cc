@@ -81,6 +81,7 @@ class AnswerProof {
     in_class.name = request_.granularity == Granularity::kOp ? "op-level segments" : "module-level segments";
     in_class.candidates = exact_.candidates();
     in_class.floor_bytes = std::max(OnLine(exact_.Floor()), device_ ? device_->Floor() : 0);
+    in_class.constant_bytes = OnLine(exact_.Constant());
     in_class.cost = exact_.LeastCost(live_limit);
     if (device_ && request_.budget_bytes && in_class.cost) {
       const std::optional<int64_t> cost = device_->LeastCost(*request_.budget_bytes);

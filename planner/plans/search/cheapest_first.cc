@@ -55,4 +55,27 @@ std::optional<CheapestFirst::Set> CheapestFirst::Next(int steps) {
   return std::nullopt;
 }
 
+std::optional<Choice> NearlyCheapest(const SegmentBound& bound, int64_t limit) {
+  const SegmentBound::Suffixes suffixes = bound.Within(limit, /*reached=*/true);
+  if (!SegmentBound::LeastCost(suffixes.front(), 0)) return std::nullopt;
+  Choice ranges;
+  int64_t freed = 0;
+  for (size_t place = 0; place != bound.end();) {
+    const SegmentBound::Move* best = nullptr;
+    int64_t best_cost = 0;
+    for (const SegmentBound::Move& move : bound.MovesFrom(place)) {
+      if (move.live_bytes - freed > limit) continue;
+      const std::optional<int64_t> rest = SegmentBound::LeastCost(suffixes[move.to], freed + move.frees_bytes);
+      if (!rest || (best != nullptr && move.cost + *rest >= best_cost)) continue;
+      best = &move;
+      best_cost = move.cost + *rest;
+    }
+    if (best == nullptr) return std::nullopt;
+    if (best->range >= 0) ranges.push_back(best->range);
+    freed += best->frees_bytes;
+    place = best->to;
+  }
+  return ranges;
+}
+
 }  // namespace onnx_mem

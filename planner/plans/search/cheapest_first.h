@@ -52,6 +52,10 @@ class CheapestFirst {
   std::vector<Taken> taken_;
 };
 
+// One such set without a search, nearly the cheapest: at each place the move whose cheapest known suffix costs least.
+// nullopt: there is none.
+std::optional<Choice> NearlyCheapest(const SegmentBound& bound, int64_t limit);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_PLANNER_PLANS_SEARCH_CHEAPEST_FIRST_H_

@@ -26,9 +26,19 @@ Exact::Exact(const Prover& prover, const Profile& profile) : profile_(profile) {
     bound_.emplace(*std::move(limits));
 }
 
+Exact::Exact(const Prover& prover, const Profile& profile, CostLine line) : profile_(profile) {
+  if (std::optional<SegmentLimits> limits = prover.LimitSegments(profile.candidates, line))
+    bound_.emplace(*std::move(limits));
+}
+
 absl::StatusOr<bool> Exact::Try(int64_t live_limit, Front& front) {
   const auto set = CheapestFirst(*bound_, live_limit).Next();
-  if (!set) return false;
+  if (!set) {
+    const std::optional<Choice> near = NearlyCheapest(*bound_, live_limit);
+    if (near) RETURN_IF_ERROR(front.Try(*near, "chain"));
+    tight_ = tight_ && !near;
+    return false;
+  }
   if (front.Tried(set->ranges)) return true;
   RETURN_IF_ERROR(front.Try(set->ranges, "chain"));
   tight_ = tight_ && front.last_score().peak_bytes == bound_->PeakOf(set->ranges);

@@ -22,10 +22,14 @@ class Exact {
   // Where the step's own code checkpoints already, nothing is tried and nothing proven. `profile` outlives this.
   Exact(const Prover& prover, const Profile& profile);
 
+  // The same where costs are by `line`: other sets to try, that prove nothing of the request's costs.
+  Exact(const Prover& prover, const Profile& profile, CostLine line);
+
   bool has_bound() const { return bound_.has_value(); }
   int64_t candidates() const { return static_cast<int64_t>(list().size()); }
   const std::vector<Candidate>& list() const { return profile_.candidates; }
   int64_t Floor() const { return bound_->Floor(); }  // alive: no set has less
+  int64_t Constant() const { return bound_->constant_live(); }  // nor has one of other segments
 
   // The cheapest set for each of a row of limits on live bytes, the lowest first or, with `spread`, all over. The row is
   // the same for every budget.

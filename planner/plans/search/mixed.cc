@@ -1,7 +1,6 @@
 #include "planner/plans/search/mixed.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -15,24 +14,57 @@ namespace onnx_mem {
 namespace {
 
 constexpr size_t kMostBases = 8;
+constexpr size_t kMostAdded = 256;
 constexpr int64_t kWorthMoving = 1000;  // of the peak
 
 enum class Order { kFirst, kLargest, kSpread };
 
+// How modules leave: the gate ends the `part`-th eighth of what lies behind them; 0: there is none.
+struct Leaving {
+  int32_t part = 0;
+  bool held = false;
+};
+constexpr Leaving kLeavings[] = {{0, false}, {8, true}, {7, true}, {6, false}, {8, false},
+                                  {6, true},  {4, false}, {4, true}, {2, false}};
+
+struct MixedPlan {
+  Choice again;  // of the profile: run a second time
+  Choice away;   // of the moves: go to the host, by node
+  std::optional<int32_t> gate = std::nullopt;  // of the moves
+  bool held = false;                           // until the gate
+  Measured measured = {};
+};
+
+// Both kinds as the accountant takes them: second runs, then what goes to the host, then the gate.
+std::vector<Segment> SegmentsOf(const Profile& profile, const Profile& moves, const MixedPlan& plan) {
+  std::vector<Segment> segments = SegmentsOf(profile, plan.again);
+  for (size_t i = 0; i < plan.away.size(); ++i) {
+    const bool waits = !plan.gate && i + 1 == plan.away.size();
+    segments.push_back(moves.candidates[Index(plan.away[i])].segment);
+    segments.back().offload = plan.held ? Offload::kHeld : waits ? Offload::kWaiting : Offload::kOverlapped;
+  }
+  if (plan.gate) {
+    segments.push_back(moves.candidates[Index(*plan.gate)].segment);
+    segments.back().offload = Offload::kGate;
+  }
+  return segments;
+}
+
 class Mixer {
  public:
-  Mixer(Accountant& accountant, const Profile& profile, const Front& front, int64_t limit, std::optional<int64_t> cost,
-        std::optional<int64_t> host_bytes, const std::function<bool()>& may_go_on)
-      : accountant_(accountant), profile_(profile), front_(front), limit_(limit), cost_(cost), host_bytes_(host_bytes),
-        may_go_on_(may_go_on) {}
+  Mixer(Accountant& accountant, const Profile& profile, const Profile& moves, const Front& front, int64_t limit,
+        std::optional<int64_t> cost, std::optional<int64_t> host_bytes, const std::function<bool()>& may_go_on)
+      : accountant_(accountant), profile_(profile), moves_(moves), front_(front), limit_(limit), cost_(cost),
+        host_bytes_(host_bytes), may_go_on_(may_go_on) {}
 
   absl::StatusOr<std::optional<MixedPlan>> Find() {
-    for (const int32_t gate : {0, 1, 2, 3}) {
-      for (const Choice& base : Bases()) {
+    for (const Leaving& leaving : kLeavings) {
+      RETURN_IF_ERROR(AddSecondRuns(leaving));
+      for (const Choice& base : Bases(kMostBases, cost_)) {
         for (const int64_t parts : {4, 12}) {
-          ASSIGN_OR_RETURN(const Choice movable, Movable(base, parts));
+          const Choice movable = Movable(base, parts);
           for (const Order order : {Order::kFirst, Order::kLargest, Order::kSpread}) {
-            RETURN_IF_ERROR(TryOrder(base, movable, order, gate));
+            RETURN_IF_ERROR(TryOrder(base, movable, order, leaving));
           }
         }
       }
@@ -41,63 +73,92 @@ class Mixer {
   }
 
  private:
-  // Plans of the front that the limit asks more of, the cheapest first, evenly chosen.
-  std::vector<Choice> Bases() const {
-    std::vector<Choice> dearer;
-    for (const JudgedPlan& plan : front_.plans(BudgetLine::kLive)) {
-      if (!cost_ || plan.score.cost < *cost_) dearer.push_back(plan.choice);
+  // Modules on the host, more and more of them; to each the cheapest plan of the front that does.
+  absl::Status AddSecondRuns(const Leaving& leaving) {
+    for (const int64_t parts : {4, 12}) {
+      const Choice movable = Movable({}, parts);
+      const Choice ordered = Ordered(movable, Order::kFirst);
+      for (size_t count = 1; count <= ordered.size() && may_go_on_(); count += (count + 2) / 3) {
+        MixedPlan plan;
+        plan.away.assign(ordered.begin(), ordered.begin() + static_cast<std::ptrdiff_t>(count));
+        std::sort(plan.away.begin(), plan.away.end());
+        ASSIGN_OR_RETURN(const std::optional<int64_t> cost, CostAlone(plan, leaving));
+        if (!cost || (cost_ && *cost >= *cost_)) break;  // more of them cost no less
+        const std::vector<Choice> bases = Bases(kMostAdded, std::nullopt);  // dearer ones too: they lose some
+        size_t low = 0, high = bases.size();  // the first that fits is in [low, high]
+        while (low < high && may_go_on_()) {
+          const size_t middle = low + (high - low) / 2;
+          plan.again = bases[middle];
+          for (int32_t c : plan.away) {
+            const Candidate& place = moves_.candidates[Index(c)];
+            std::erase_if(plan.again, [&](int32_t a) { return profile_.candidates[Index(a)].Overlaps(place); });
+          }
+          ASSIGN_OR_RETURN(const bool fits, TryLeaving(plan, leaving));
+          fits ? high = middle : low = middle + 1;
+        }
+      }
     }
-    if (dearer.size() <= kMostBases) return dearer;
+    return absl::OkStatus();
+  }
+
+  // nullopt: there is no such gate.
+  absl::StatusOr<std::optional<int64_t>> CostAlone(MixedPlan plan, const Leaving& leaving) {
+    if (!SetLeaving(leaving, plan)) return std::nullopt;
+    ASSIGN_OR_RETURN(const Enacted enacted, accountant_.Enact(SegmentsOf(profile_, moves_, plan)));
+    return accountant_.ScoreOf(enacted).cost;
+  }
+
+  // Whether there is such a gate.
+  bool SetLeaving(const Leaving& leaving, MixedPlan& plan) const {
+    plan.held = leaving.held;
+    plan.gate = leaving.part > 0 ? Gate(plan.again, plan.away, leaving.part) : std::nullopt;
+    return leaving.part == 0 || plan.gate.has_value();
+  }
+
+  // Whether it is within the limit.
+  absl::StatusOr<bool> TryLeaving(MixedPlan plan, const Leaving& leaving) {
+    return SetLeaving(leaving, plan) ? Try(std::move(plan)) : false;
+  }
+
+  // Plans of the front that cost less than `cost`, the cheapest first, evenly chosen.
+  std::vector<Choice> Bases(size_t most, std::optional<int64_t> cost) const {
+    std::vector<Choice> cheaper;
+    for (const JudgedPlan& plan : front_.plans(BudgetLine::kLive)) {
+      if (!cost || plan.score.cost < *cost) cheaper.push_back(plan.choice);
+    }
+    if (cheaper.size() <= most) return cheaper;
     std::vector<Choice> some;
-    for (size_t i = 0; i < kMostBases; ++i) some.push_back(dearer[i * (dearer.size() - 1) / (kMostBases - 1)]);
+    for (size_t i = 0; i < most; ++i) some.push_back(cheaper[i * (cheaper.size() - 1) / (most - 1)]);
     return some;
-  }
-
-  bool CanMove(int32_t c) const {
-    const Segment& segment = profile_.candidates[Index(c)].segment;
-    return segment.modules.size() == 1 && segment.nodes.empty() && segment.keep.empty();
-  }
-
-  // What leaves the device when `c` alone goes to the host: what it saves, while a second run frees what it makes.
-  absl::StatusOr<int64_t> MovedBytes(int32_t c) {
-    const auto [known, is_new] = moved_.try_emplace(c, 0);
-    if (!is_new || !may_go_on_()) return known->second;
-    Segment segment = profile_.candidates[Index(c)].segment;
-    segment.offload = Offload::kWaiting;
-    ASSIGN_OR_RETURN(const Enacted alone, accountant_.Enact({segment}));
-    known->second = accountant_.baseline().end_of_forward_bytes - alone.end_of_forward_bytes;
-    return known->second;
   }
 
   // Disjoint modules, the largest that hold no more than one of `parts` of all; none of those that `base` touches, nor
   // any that has next to nothing to move.
-  absl::StatusOr<Choice> Movable(const Choice& base, int64_t parts) {
+  Choice Movable(const Choice& base, int64_t parts) const {
     const int64_t all = profile_.baseline_peak - profile_.constant_peak;
     Choice movable;
     int32_t next = 0;
-    for (int32_t c = 0; c < static_cast<int32_t>(profile_.candidates.size()); ++c) {  // by first node, longest first
-      const Candidate& candidate = profile_.candidates[Index(c)];
-      if (candidate.first < next || !CanMove(c) || Overlaps(base, c)) continue;
-      if (profile_.figures[Index(c)].saves_bytes > all / parts) continue;
-      ASSIGN_OR_RETURN(const int64_t moved, MovedBytes(c));
-      if (moved < profile_.baseline_peak / kWorthMoving) continue;
+    for (int32_t c = 0; c < static_cast<int32_t>(moves_.candidates.size()); ++c) {  // by first node, longest first
+      const Candidate& candidate = moves_.candidates[Index(c)];
+      const int64_t moved = moves_.figures[Index(c)].saves_bytes;
+      if (candidate.first < next || moved > all / parts || moved < profile_.baseline_peak / kWorthMoving) continue;
+      if (Touches(base, candidate)) continue;
       movable.push_back(c);
       next = candidate.last + 1;
     }
     return movable;
   }
 
-  bool Overlaps(const Choice& choice, int32_t c) const {
-    return std::any_of(choice.begin(), choice.end(), [&](int32_t other) {
-      return profile_.candidates[Index(other)].Overlaps(profile_.candidates[Index(c)]);
-    });
+  bool Touches(const Choice& again, const Candidate& place) const {
+    return std::any_of(again.begin(), again.end(),
+                       [&](int32_t c) { return profile_.candidates[Index(c)].Overlaps(place); });
   }
 
   Choice Ordered(Choice movable, Order order) const {
     const size_t count = movable.size();
     if (order == Order::kLargest) {
       std::stable_sort(movable.begin(), movable.end(), [&](int32_t a, int32_t b) {
-        return moved_.at(a) > moved_.at(b);
+        return moves_.figures[Index(a)].saves_bytes > moves_.figures[Index(b)].saves_bytes;
       });
     } else if (order == Order::kSpread) {
       // Every eighth, then every fourth between them, and so on.
@@ -112,34 +173,29 @@ class Mixer {
     return movable;
   }
 
-  // The smallest module that nothing uses in the `part`-th quarter of what lies behind `away`.
+  // Of the modules that nothing uses, the last one that ends within the first `part` eighths of what lies behind
+  // `away`.
   std::optional<int32_t> Gate(const Choice& base, const Choice& away, int32_t part) const {
     int32_t end = 0;
-    for (int32_t c : away) end = std::max(end, profile_.candidates[Index(c)].last);
-    const int32_t rest = static_cast<int32_t>(profile_.forward_live.size()) - end;
-    const int32_t from = end + rest * (part - 1) / 4, to = end + rest * part / 4;
+    for (int32_t c : away) end = std::max(end, moves_.candidates[Index(c)].last);
+    const int32_t to = end + (static_cast<int32_t>(profile_.forward_live.size()) - end) * part / 8;
     std::optional<int32_t> best;
-    for (int32_t c = 0; c < static_cast<int32_t>(profile_.candidates.size()); ++c) {
-      const Candidate& candidate = profile_.candidates[Index(c)];
-      if (candidate.first <= from || candidate.last > to || !CanMove(c) || Overlaps(base, c)) continue;
-      if (!best || profile_.figures[Index(c)].saves_bytes < profile_.figures[Index(*best)].saves_bytes) best = c;
+    for (int32_t c = 0; c < static_cast<int32_t>(moves_.candidates.size()); ++c) {  // by first node, longest first
+      const Candidate& candidate = moves_.candidates[Index(c)];
+      if (candidate.first <= end || candidate.last > to || Touches(base, candidate)) continue;
+      if (!best || candidate.last >= moves_.candidates[Index(*best)].last) best = c;
     }
     return best;
   }
 
   // As few as bring it within the limit.
-  absl::Status TryOrder(const Choice& base, const Choice& movable, Order order, int32_t gate) {
+  absl::Status TryOrder(const Choice& base, const Choice& movable, Order order, const Leaving& leaving) {
     const Choice ordered = Ordered(movable, order);
     size_t low = 0, high = ordered.size() + 1;
     for (size_t count = std::min<size_t>(ordered.size(), (ordered.size() + 3) / 4); low + 1 < high && may_go_on_();) {
-      Choice away(ordered.begin(), ordered.begin() + static_cast<std::ptrdiff_t>(count));
-      if (gate > 0) {
-        const std::optional<int32_t> last = Gate(base, away, gate);
-        if (!last) return absl::OkStatus();
-        away.push_back(*last);
-      }
-      std::sort(away.begin(), away.end());
-      ASSIGN_OR_RETURN(const bool fits, Try({base, std::move(away), {}}));
+      MixedPlan plan{.again = base, .away = Choice(ordered.begin(), ordered.begin() + static_cast<std::ptrdiff_t>(count))};
+      std::sort(plan.away.begin(), plan.away.end());
+      ASSIGN_OR_RETURN(const bool fits, TryLeaving(std::move(plan), leaving));
       (fits ? high : low) = count;
       count = low + (high - low) / 2;
     }
@@ -148,7 +204,7 @@ class Mixer {
 
   // Whether it is within the limit; the cheapest one stays.
   absl::StatusOr<bool> Try(MixedPlan plan) {
-    ASSIGN_OR_RETURN(const Enacted enacted, accountant_.Enact(SegmentsOf(profile_, plan)));
+    ASSIGN_OR_RETURN(const Enacted enacted, accountant_.Enact(SegmentsOf(profile_, moves_, plan)));
     const Score score = accountant_.ScoreOf(enacted);
     const bool live = front_.line() == BudgetLine::kLive;
     if ((live ? score.peak_bytes : accountant_.LeastDeviceBytes(score.peak_bytes)) > limit_) return false;
@@ -163,39 +219,24 @@ class Mixer {
 
   Accountant& accountant_;
   const Profile& profile_;
+  const Profile& moves_;
   const Front& front_;
   int64_t limit_;
   std::optional<int64_t> cost_;
   std::optional<int64_t> host_bytes_;
   const std::function<bool()>& may_go_on_;
-  std::map<int32_t, int64_t> moved_;  // by candidate
   std::optional<MixedPlan> best_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::optional<MixedPlan>> FindMixed(Accountant& accountant, const Profile& profile, const Front& front,
-                                                   int64_t limit, std::optional<int64_t> cost,
-                                                   std::optional<int64_t> host_bytes,
-                                                   const std::function<bool()>& may_go_on) {
-  return Mixer(accountant, profile, front, limit, cost, host_bytes, may_go_on).Find();
-}
-
-std::vector<Segment> SegmentsOf(const Profile& profile, const MixedPlan& plan) {
-  std::vector<Segment> segments = SegmentsOf(profile, plan.again);
-  for (size_t i = 0; i < plan.away.size(); ++i) {
-    segments.push_back(profile.candidates[Index(plan.away[i])].segment);
-    segments.back().offload = i + 1 == plan.away.size() ? Offload::kWaiting : Offload::kOverlapped;
-  }
-  return segments;
-}
-
-ModulePlan Described(const Graph& graph, const Profile& profile, const MixedPlan& mixed) {
+ModulePlan Described(const Graph& graph, const Profile& profile, const Profile& moves, const MixedPlan& mixed) {
   ModulePlan plan = Described(graph, profile, mixed.again, "mixed", "");
-  ModulePlan away = Described(graph, profile, mixed.away, "", "");
-  plan.label = absl::StrCat("host: ", LabelOf(profile, mixed.away));
+  plan.label = absl::StrCat("host: ", LabelOf(moves, mixed.away));
   if (!mixed.again.empty()) absl::StrAppend(&plan.label, "; again: ", LabelOf(profile, mixed.again));
-  const std::vector<Segment> segments = SegmentsOf(profile, mixed);
+  const std::vector<Segment> segments = SegmentsOf(profile, moves, mixed);
+  Choice hosted = mixed.away;
+  if (mixed.gate) hosted.push_back(*mixed.gate);
+  ModulePlan away = Described(graph, moves, hosted, "", "");
+  if (mixed.gate) away.segments.back().saves_bytes = 0;
   int64_t freed = 1;
   for (const PlannedSegment& segment : away.segments) freed += segment.saves_bytes;
   for (size_t i = 0; i < away.segments.size(); ++i) {
@@ -208,6 +249,18 @@ ModulePlan Described(const Graph& graph, const Profile& profile, const MixedPlan
   }
   plan.measured = mixed.measured;
   return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<ModulePlan>> FindMixed(Accountant& accountant, const Profile& profile,
+                                                    const Profile& moves, const Front& front, int64_t limit,
+                                                    std::optional<int64_t> cost, std::optional<int64_t> host_bytes,
+                                                    const std::function<bool()>& may_go_on) {
+  ASSIGN_OR_RETURN(const std::optional<MixedPlan> found,
+                   Mixer(accountant, profile, moves, front, limit, cost, host_bytes, may_go_on).Find());
+  if (!found) return std::nullopt;
+  return Described(accountant.lowered().graph, profile, moves, *found);
 }
 
 }  // namespace onnx_mem

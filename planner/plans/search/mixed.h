@@ -1,9 +1,11 @@
 // Plans in which some modules run again and others go to the host (Segment::offload): for one limit, the cheapest that
 // was found. What moves hides behind depends on what else moves, so prices do not add up; each plan is enacted.
 //
-// From each plan of the front that is not within the limit and cheaper than the answer so far, modules go to the host
-// until it is: the first ones first (they have most time to move), the largest first, or spread evenly. The last module
-// waits for its own moves; with a gate that is a small module further behind, so that the others have time.
+// Two ways. From plans of the front that are not within the limit and cheaper than the answer so far, modules go to the
+// host until it is: the first ones first (they have most time to move), the largest first, or spread evenly. And to
+// modules on the host comes the cheapest plan of the front that brings it within the limit, without what they touch.
+// The last module waits for its own moves, or a gate stands further behind, so that it has time; the others leave one
+// after another, or all are held until the gate.
 #ifndef ONNX_MEM_PLANNER_PLANS_SEARCH_MIXED_H_
 #define ONNX_MEM_PLANNER_PLANS_SEARCH_MIXED_H_
 
@@ -18,24 +20,13 @@
 
 namespace onnx_mem {
 
-struct MixedPlan {
-  Choice again;  // run a second time
-  Choice away;   // go to the host, by node
-  Measured measured;
-};
-
 // `limit`: on the front's line; `cost`: of the best plan known within it, by the clock; nullopt: none is known.
-// `host_bytes`: at most on the host. nullopt: nothing cheaper was found.
-absl::StatusOr<std::optional<MixedPlan>> FindMixed(Accountant& accountant, const Profile& profile,
-                                                   const Front& front, int64_t limit, std::optional<int64_t> cost,
-                                                   std::optional<int64_t> host_bytes,
-                                                   const std::function<bool()>& may_go_on);
-
-// Both kinds as the accountant takes them, by node.
-std::vector<Segment> SegmentsOf(const Profile& profile, const MixedPlan& plan);
-
-// As a plan of the curve; what its moves take is dealt out to the modules by what they free. `graph`: the lowered one.
-ModulePlan Described(const Graph& graph, const Profile& profile, const MixedPlan& mixed);
+// `host_bytes`: at most on the host. `moves`: of MovesOf. As a plan of the curve, where what the moves take is dealt out
+// to the modules by what they free; nullopt: nothing cheaper was found.
+absl::StatusOr<std::optional<ModulePlan>> FindMixed(Accountant& accountant, const Profile& profile,
+                                                    const Profile& moves, const Front& front, int64_t limit,
+                                                    std::optional<int64_t> cost, std::optional<int64_t> host_bytes,
+                                                    const std::function<bool()>& may_go_on);
 
 }  // namespace onnx_mem
 

@@ -15,6 +15,7 @@
 #include "planner/plans/measure/accountant.h"
 #include "planner/plans/measure/candidates.h"
 #include "planner/plans/measure/effort.h"
+#include "planner/plans/measure/moves.h"
 #include "planner/plans/measure/profile.h"
 #include "planner/plans/search/answer_proof.h"
 #include "planner/plans/search/curve.h"
@@ -39,6 +40,8 @@ constexpr int kMostCards = 24;
 constexpr int64_t kMixedTargets = 4;
 // And how much may be spent on that, beside the effort for second runs alone.
 constexpr double kMixedShare = 3.0;
+// Until when, in shares of the effort, the best sets by the other price are tried.
+constexpr double kOtherPrice = 1.3;
 
 class ModelPlanner {
  public:
@@ -102,9 +105,12 @@ class ModelPlanner {
     return absl::OkStatus();
   }
 
-  // Without those that overlap what the user's code checkpoints already.
   absl::StatusOr<CandidateSet> Candidates() const {
-    CandidateSet set = FindCandidates(accountant_.lowered(), request_.granularity);
+    return OfThePlans(FindCandidates(accountant_.lowered(), request_.granularity));
+  }
+
+  // Without those that overlap what the user's code checkpoints already.
+  absl::StatusOr<CandidateSet> OfThePlans(CandidateSet set) const {
     ASSIGN_OR_RETURN(const std::vector<eager::NodeRange> own,
                      SegmentRanges(accountant_.lowered().graph, accountant_.workload().run));
     std::erase_if(set.list, [&](const Candidate& c) {
@@ -140,8 +146,19 @@ class ModelPlanner {
     }
     if (!effort_.Left(1.0)) NoteCut("local search");
     RETURN_IF_ERROR(SearchFromFront(profile_, until(1.0), front));
+    if (Uses("chain")) RETURN_IF_ERROR(TryOtherPrice(until(kOtherPrice), front));
     Record("search", front);
     return absl::OkStatus();
+  }
+
+  // What the limits of segments do not tell of a plan, the device's fragments and inputs held for several, may favour
+  // the best sets by the other price: they and their neighbours are candidates too, measured by the request's.
+  absl::Status TryOtherPrice(const std::function<bool()>& may_go_on, Front& front) {
+    if (request_.plans_alone || effort_.IsSmall()) return absl::OkStatus();
+    const CostLine other = request_.cost_line == CostLine::kTime ? CostLine::kFlops : CostLine::kTime;
+    Exact exact(prover_, profile_, other);
+    RETURN_IF_ERROR(exact.TryRow(accountant_.baseline_figures().peak_bytes, /*spread=*/false, may_go_on, front));
+    return SearchFromFront(profile_, may_go_on, front);
   }
 
   void Record(std::string_view method, const Front& front) {
@@ -283,6 +300,8 @@ class ModelPlanner {
 
   // Plans in which modules also go to the host: for the budget, else for a row of limits.
   absl::Status AddMixed(const Front& front) {
+    ASSIGN_OR_RETURN(const CandidateSet places, OfThePlans(FindPlaces(accountant_.lowered())));
+    const Profile moves = MovesOf(places, prover_.trace());
     const std::vector<JudgedPlan>& judged = front.plans(front.line());
     std::vector<int64_t> limits;
     if (request_.budget_bytes) {
@@ -300,10 +319,10 @@ class ModelPlanner {
       }
       if (cost == 0) continue;
       const double until = kMixedShare * static_cast<double>(i + 1) / static_cast<double>(limits.size());
-      ASSIGN_OR_RETURN(const std::optional<MixedPlan> mixed,
-                       FindMixed(accountant_, profile_, front, limits[i], cost, request_.host_bytes,
+      ASSIGN_OR_RETURN(std::optional<ModulePlan> mixed,
+                       FindMixed(accountant_, profile_, moves, front, limits[i], cost, request_.host_bytes,
                                  [&] { return effort.Left(until); }));
-      if (mixed) plans_.push_back(Described(accountant_.lowered().graph, profile_, *mixed));
+      if (mixed) plans_.push_back(*std::move(mixed));
     }
     return absl::OkStatus();
   }
@@ -435,8 +454,12 @@ class Searches {
 
   absl::StatusOr<PlanAnswer> Modules() {
     ASSIGN_OR_RETURN(PlanAnswer answer, With(request_));
-    // Where no schedule at all fits, a finer class only tells how near it comes: of a large model that takes too long.
-    const bool hopeless = answer.status == PlanStatus::kInfeasible && answer.infeasible_class == kAnySchedule &&
+    // Where no schedule at all fits, or no segments of any kind, a finer class only tells how near it comes: of a large
+    // model that takes too long.
+    const bool no_segments = answer.class_bound && request_.budget_bytes &&
+                             answer.class_bound->constant_bytes > *request_.budget_bytes;
+    const bool hopeless = answer.status == PlanStatus::kInfeasible &&
+                          (answer.infeasible_class == kAnySchedule || no_segments) &&
                           Effort(request_, accountant_).IsSmall();
     if (!answer.chosen && answer.left_crumbs && !hopeless) {  // then every byte counts
       PlanRequest all = request_;

@@ -64,6 +64,10 @@ std::vector<int64_t> CostsOf(const MemoryProgram& program, CostLine line, const 
   return costs;
 }
 
+int64_t CallCost(CostLine line, const Clock& clock) {
+  return line == CostLine::kTime ? clock.card.checkpoint_call_ns : 0;
+}
+
 // `program` as PyTorch's allocators see it: with cuBLAS's workspaces, and each buffer with what it counts for.
 MemoryProgram Counted(const MemoryProgram& program, const BytesOf& bytes_of) {
   MemoryProgram counted = WithLibraryWorkspace(program);
@@ -110,8 +114,8 @@ absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cos
   ASSIGN_OR_RETURN(prover.trace_, TraceStep(accountant.lowered(), run));
   prover.always_bytes_ = accountant.optimizer_state_bytes();
   if (run.accumulate > 1) prover.always_bytes_ += KeepGradients(prover.trace_.enacted.program);
+  prover.cost_line_ = cost_line;
   prover.costs_ = CostsOf(prover.trace_.enacted.program, cost_line, accountant.clock());
-  if (cost_line == CostLine::kTime) prover.call_cost_ = accountant.clock().card.checkpoint_call_ns;
   if (any_schedule) RETURN_IF_ERROR(prover.MakeGraph(line));
   return prover;
 }
@@ -139,9 +143,18 @@ absl::Status Prover::MakeGraph(BudgetLine line) {
 }
 
 std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>& candidates) const {
+  return LimitSegments(candidates, cost_line_);
+}
+
+std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>& candidates, CostLine line) const {
   if (own_segments_) return std::nullopt;
-  SegmentLimits limits = LimitsOf(accountant_->lowered().graph, trace_, costs_, call_cost_, always_bytes_, candidates);
-  limits.constant_live = accountant_->optimizer_peak_bytes();
+  const bool own = line == cost_line_;
+  const Clock& clock = accountant_->clock();
+  SegmentLimits limits =
+      LimitsOf(accountant_->lowered().graph, trace_,
+               own ? costs_ : CostsOf(trace_.enacted.program, line, clock), CallCost(line, clock), always_bytes_,
+               candidates);
+  limits.constant_live = std::max(limits.constant_live, accountant_->optimizer_peak_bytes());
   return limits;
 }
 
@@ -153,8 +166,9 @@ std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>&
   trace.enacted.program = Counted(trace.enacted.program, bytes_of);
   const MemoryProgram steady = Counted(accountant_->baseline_figures().program, bytes_of);
   SegmentLimits limits =
-      LimitsOf(accountant_->lowered().graph, trace, costs_, call_cost_, StateBytes(steady), candidates);
-  limits.constant_live = OptimizerPeak(steady);
+      LimitsOf(accountant_->lowered().graph, trace, costs_, CallCost(cost_line_, accountant_->clock()),
+               StateBytes(steady), candidates);
+  limits.constant_live = std::max(limits.constant_live, OptimizerPeak(steady));
   return limits;
 }
 

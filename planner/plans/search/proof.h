@@ -49,9 +49,13 @@ class Prover {
 
   const Minimum& minimum() const { return minimum_; }
   const StepGraph& graph() const { return graph_; }
+  const StepTrace& trace() const { return trace_; }  // without the segments of the step's own code
 
   // What sets of disjoint `candidates` can do, by live bytes; nullopt where the step's own code checkpoints already.
   std::optional<SegmentLimits> LimitSegments(const std::vector<Candidate>& candidates) const;
+
+  // The same with costs by `line`, whatever the request's.
+  std::optional<SegmentLimits> LimitSegments(const std::vector<Candidate>& candidates, CostLine line) const;
 
   // The same where a buffer counts for `bytes_of`; PyTorch's workspaces are among the buffers.
   std::optional<SegmentLimits> LimitSegments(const std::vector<Candidate>& candidates, const BytesOf& bytes_of) const;
@@ -64,8 +68,8 @@ class Prover {
 
   const Accountant* accountant_ = nullptr;
   StepTrace trace_;
+  CostLine cost_line_ = CostLine::kTime;
   std::vector<int64_t> costs_;  // by step
-  int64_t call_cost_ = 0;       // of a checkpoint call beside its second run
   StepGraph graph_;
   bool own_segments_ = false;
   int64_t always_bytes_ = 0;

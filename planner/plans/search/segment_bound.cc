@@ -72,7 +72,7 @@ void SegmentBound::Join(const std::vector<Suffix>& one, const std::vector<Suffix
   for (; next != one.end(); ++next) take(*next);
 }
 
-SegmentBound::Suffixes SegmentBound::Within(int64_t limit) const {
+SegmentBound::Suffixes SegmentBound::Within(int64_t limit, bool reached) const {
   Suffixes suffixes(moves_.size() + 1);
   if (limit < constant_live_) return suffixes;
   suffixes.back() = {{loss_live_ - limit, 0}};
@@ -83,7 +83,7 @@ SegmentBound::Suffixes SegmentBound::Within(int64_t limit) const {
       Join(here, suffixes[move.to], move, limit, joined);
       std::swap(here, joined);
     }
-    Thin(here);
+    Thin(here, reached);
     suffixes[p] = here;
   }
   return suffixes;
@@ -105,10 +105,11 @@ int64_t SegmentBound::PeakOf(const std::vector<int32_t>& ranges) const {
   return std::max(peak, loss_live_ - freed);
 }
 
-void SegmentBound::Thin(std::vector<Suffix>& suffixes) {
+void SegmentBound::Thin(std::vector<Suffix>& suffixes, bool reached) {
   while (suffixes.size() > kMostSuffixes) {
     for (size_t i = 0; i < suffixes.size(); i += 2) {
-      suffixes[i / 2] = {suffixes[i].need_bytes, suffixes[std::min(i + 1, suffixes.size() - 1)].cost};
+      const Suffix& next = suffixes[std::min(i + 1, suffixes.size() - 1)];
+      suffixes[i / 2] = reached ? suffixes[i] : Suffix{suffixes[i].need_bytes, next.cost};
     }
     suffixes.resize((suffixes.size() + 1) / 2);
   }

@@ -34,6 +34,7 @@ class SegmentBound {
   };
   const std::vector<Move>& MovesFrom(size_t place) const { return moves_[place]; }
   int64_t loss_live() const { return loss_live_; }
+  int64_t constant_live() const { return constant_live_; }
 
   // Suffixes of choices that keep within a limit.
   struct Suffix {
@@ -41,7 +42,8 @@ class SegmentBound {
     int64_t cost = 0;
   };
   using Suffixes = std::vector<std::vector<Suffix>>;  // by place; by rising need, falling cost
-  Suffixes Within(int64_t limit) const;
+  // `reached`: where they are too many some of them stay, in place of figures that bound them all.
+  Suffixes Within(int64_t limit, bool reached = false) const;
 
   // Lowest cost of a suffix of `place` where earlier segments free `freed_bytes`; nullopt: none keeps within the limit.
   static std::optional<int64_t> LeastCost(const std::vector<Suffix>& suffixes, int64_t freed_bytes);
@@ -61,8 +63,8 @@ class SegmentBound {
   // beats. All by rising need, falling cost.
   static void Join(const std::vector<Suffix>& one, const std::vector<Suffix>& behind, const Move& move, int64_t limit,
                    std::vector<Suffix>& joined);
-  // Of too many, fewer that err on the side of the bound.
-  static void Thin(std::vector<Suffix>& suffixes);
+  // Of too many, fewer that err on the side of the bound, or some of them.
+  static void Thin(std::vector<Suffix>& suffixes, bool reached);
 
   std::vector<std::vector<Move>> moves_;
   int64_t loss_live_ = 0;

@@ -302,7 +302,7 @@ def _run_offloaded(self, inner, args, kwargs):
     # A compiler plans the whole step's saved tensors itself: there they stay on the device.
     if _as_it_is() or torch.compiler.is_compiling():
         return inner(self, *args, **kwargs)
-    call = _Offloaded(self, getattr(self, _SEGMENT)["offload"] == "waiting", [*args, *kwargs.values()])
+    call = _Offloaded(self, getattr(self, _SEGMENT)["offload"], [*args, *kwargs.values()])
     with torch.autograd.graph.saved_tensors_hooks(call.pack, _unpack):
         result = inner(self, *args, **kwargs)
     call.end_forward()
@@ -508,6 +508,13 @@ class _Stays:
         self.stored = t.detach()
 
 
+class _Gated:
+    """A tensor that autograd holds as it is, and that tells when the backward of its call begins."""
+
+    def __init__(self, call, t):
+        self.call, self.stored = call, t.detach()
+
+
 class _Packed:
     """What autograd holds in place of a tensor."""
 
@@ -517,18 +524,23 @@ class _Packed:
 
 
 class _Offloaded:
-    """One call of a module whose saved tensors go to the host."""
+    """One call of a module whose saved tensors go to the host. What is "overlapped" leaves the device when the next
+    such call has run, what is "waiting" when its own has, what is "held" when the next has that is not held; a "gate"
+    moves nothing, and is a place for others to leave and to come back from."""
 
-    def __init__(self, module, waits, inputs):
+    def __init__(self, module, mode, inputs):
         own = [*module.parameters(), *module.buffers()]
         # The model's inputs and masks: somebody else holds them.
         own += [t for t in _tensors(inputs) if t.grad_fn is None and not t.requires_grad]
         self.stay = {t.untyped_storage()._cdata for t in own}
-        self.waits, self.stored, self.known, self.returned = waits, [], {}, False
+        self.mode, self.stored, self.known, self.returned = mode, [], {}, False
         self.before = lambda: None
         self.device = None
 
     def pack(self, t):
+        if self.mode == "gate":
+            self.device = t.device
+            return _Gated(self, t)
         plain = t.layout is torch.strided and not t.is_quantized and not t.is_conj() and not t.is_neg()
         if not plain or torch.utils._python_dispatch.is_traceable_wrapper_subclass(t):
             return _Stays(t)
@@ -551,30 +563,38 @@ class _Offloaded:
             self.before = _LAST_CALL.get(self.device, self.before)
             _LAST_CALL[self.device] = weakref.ref(self)
         before = self.before()
-        if before is not None:
-            before.leave_device()
-        if self.waits:
+        if not (self.mode == "held" and before is not None and before.mode == "held"):
+            for call in self.group_before():
+                call.leave_device()
+        if self.mode == "waiting":
             self.leave_device()
+
+    def group_before(self):
+        """The call before this one, and if that is held, those right before it that are held too."""
+        call, group = self.before(), []
+        while call is not None and (not group or call.mode == group[-1].mode == "held"):
+            group.append(call)
+            call = call.before()
+        return group
 
     def leave_device(self):
         if not self.returned:
             for stored in filter(None, (ref() for ref in self.stored)):
                 stored.leave_device()
 
-    def begin_return(self):
+    def begin_backward(self):
+        if self.returned:
+            return
         self.returned = True
-        for stored in filter(None, (ref() for ref in reversed(self.stored))):
-            stored.begin_return()
+        for call in (self, *self.group_before()):    # while this backward runs, what is needed next comes back
+            for stored in filter(None, (ref() for ref in reversed(call.stored))):
+                stored.begin_return()
 
 
 def _unpack(packed):
     if isinstance(packed, _Stays):
         return packed.stored
-    call = packed.call
-    if not call.returned:
-        call.begin_return()
-        before = call.before()
-        if before is not None:    # while this call's backward runs, what the one before it needs comes back
-            for own in filter(None, (ref() for ref in reversed(before.stored))):
-                own.begin_return()
+    packed.call.begin_backward()
+    if isinstance(packed, _Gated):
+        return packed.stored
     return packed.stored.on_device().as_strided(packed.shape, packed.stride, packed.offset)

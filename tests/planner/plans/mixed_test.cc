@@ -58,6 +58,44 @@ TEST(FindMixed, IsFasterThanSecondRunsAloneAndTakesWhatTheAnalysisMeasures) {
   EXPECT_EQ(plan.measured.recompute_flops, analysis->recompute_flops);
 }
 
+// Its late modules are large: a module that waits for its own moves waits long, a gate does not.
+TEST(FindMixed, KeepsModulesOfAUNetUntilAGate) {
+  Asked asked;
+  const ModelFile file = OpenModel("unet_seg");
+  asked.workload = TrainingAt(16);
+  asked.model = *file.Import(asked.workload.bindings);
+  asked.request.budget_line = BudgetLine::kLive;
+  asked.request.clock.card = *RooflineOf(*FindGpu("RTX 4090"));
+  asked.request.plans_alone = true;
+  asked.request.budget_bytes = AnswerTo(asked).baseline.peak_bytes / 100 * 90;
+  const PlanAnswer again = AnswerTo(asked);
+  asked.request.offload = true;
+  const PlanAnswer mixed = AnswerTo(asked);
+  ASSERT_TRUE(again.chosen && mixed.chosen);
+  const ModulePlan& plan = mixed.plans[*mixed.chosen];
+  EXPECT_LT(plan.measured.slowdown, again.plans[*again.chosen].measured.slowdown * 0.75);
+  EXPECT_EQ(plan.segments.back().segment.offload, Offload::kGate);
+}
+
+// The first two blocks leave when the fifth has run: one after another they wait for each other's moves.
+TEST(Offload, HeldModulesHaveUntilTheGateToMove) {
+  const Asked asked = Transformer();
+  const auto with = [&](Offload first, Offload last) {
+    Workload workload = asked.workload;
+    workload.run.segments = {{.modules = {"m.transformer.h.0"}, .nodes = {}, .offload = first},
+                             {.modules = {"m.transformer.h.1"}, .nodes = {}, .offload = first},
+                             {.modules = {"m.transformer.h.4.mlp"}, .nodes = {}, .offload = last}};
+    return *AnalyzeImported(asked.model, workload);
+  };
+  const Analysis gated = with(Offload::kHeld, Offload::kGate), chained = with(Offload::kOverlapped, Offload::kWaiting);
+  const auto waits = [&](const Analysis& analysis) {
+    return EstimateTime(analysis.training->program, asked.request.clock.card).offload_ns;
+  };
+  EXPECT_LT(waits(gated), waits(chained) / 2);
+  EXPECT_LT(gated.training->peak_bytes, AnswerTo(asked).baseline.peak_bytes);
+  EXPECT_GT(gated.training->peak_bytes, chained.training->peak_bytes);  // the fifth block's stay
+}
+
 TEST(FindMixed, KeepsToTheHostsMemory) {
   Asked asked = Transformer();
   asked.request.budget_bytes = AnswerTo(asked).baseline.peak_bytes / 100 * 86;

@@ -108,6 +108,31 @@ TEST(CheapestFirst, GivesEverySetWithinTheLimitByRisingCost) {
   EXPECT_GT(given, 500U);
 }
 
+TEST(NearlyCheapest, IsTheCheapestSetWhereNoSuffixWasLeftOut) {
+  std::mt19937 random(5);
+  int found = 0;
+  for (int trial = 0; trial < 100; ++trial) {
+    const SegmentBound bound(RandomLimits(random, 6));
+    const int64_t limit = bound.Floor() - 5 + static_cast<int64_t>(random() % 60);
+    const std::optional<Choice> set = NearlyCheapest(bound, limit);
+    const auto cheapest = CheapestFirst(bound, limit).Next();
+    ASSERT_EQ(set.has_value(), cheapest.has_value());
+    if (!set) continue;
+    const SegmentBound::Suffixes one = bound.Within(limit);
+    EXPECT_LE(bound.PeakOf(*set), limit);
+    EXPECT_EQ(cheapest->cost, *SegmentBound::LeastCost(one.front(), 0));
+    int64_t cost = 0;
+    for (size_t place = 0; place < bound.end(); ++place) {
+      for (const SegmentBound::Move& move : bound.MovesFrom(place)) {
+        if (std::find(set->begin(), set->end(), move.range) != set->end() && move.range >= 0) cost += move.cost;
+      }
+    }
+    EXPECT_EQ(cost, cheapest->cost);
+    ++found;
+  }
+  EXPECT_GT(found, 50);
+}
+
 struct SegmentCase {
   const char* name;
   int64_t batch;
