@@ -17,7 +17,8 @@ def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None
 
     Args:
       x: path of an .onnx or .eager file, an onnx.ModelProto, a Record, or a torch.nn.Module, which is recorded first.
-      args, kwargs, batch_dim, free: example inputs of a module, as in record(); dim="seq=2048" then asks for a length.
+      args, kwargs, batch_dim, free: example inputs of a module, as in record(); their batch is asked about unless
+        `batch` is another. dim="seq=2048" then asks for a length.
       options: those of the command line with underscores: batch=64, optimizer="adam", gpu="a100", amp="bf16" ...;
         a name that is Python's own takes one at its end: for_="onnxruntime", device="cpu", sessions=2
 
@@ -50,6 +51,8 @@ def compare(a, b=None, *args, kwargs: dict | None = None, batch_dim=0, free: dic
 
 def _asked(command, models, args, kwargs, batch_dim, free, options):
     files = tempfile.TemporaryDirectory(prefix="onnx-mem-")
+    if command != ["fit"] and not {"batch", "max_batch"} & options.keys() and any(map(_is_module, models)):
+        options = {**options, "batch": _batch_of_examples(models, args, kwargs, batch_dim)}
     precisions = _precisions(options)
     paths = [_file_of(x, args, kwargs, batch_dim, free, pathlib.Path(files.name) / str(i), precisions,
                       command == ["plan"]) for i, x in enumerate(models)]
@@ -63,6 +66,20 @@ def _asked(command, models, args, kwargs, batch_dim, free, options):
             made.beside = beside(models[0], arguments, made, files.name)
         return made
     return answer_of(run_json(arguments), arguments, files)
+
+
+def _is_module(x) -> bool:
+    torch = sys.modules.get("torch")       # who has a module has imported it
+    return torch is not None and isinstance(x, torch.nn.Module)
+
+
+def _batch_of_examples(models, args, kwargs, batch_dim) -> int | None:
+    """That of the example inputs; None where there are none."""
+    from ._fake.inputs import input_names
+    from ._fake.tensors import batch_of
+    if not args and not kwargs:
+        return None
+    return batch_of((args, dict(kwargs or {})), batch_dim, input_names(next(filter(_is_module, models)), args, kwargs))
 
 
 def _precisions(options) -> tuple[str, ...]:
@@ -84,8 +101,7 @@ def _file_of(x, args, kwargs, batch_dim, free, folder: pathlib.Path, precisions=
     from ._record.record import Record
     if isinstance(x, Record):
         return str(x.save(folder / "model.eager"))
-    torch = sys.modules.get("torch")       # who has a module has imported it
-    if torch is not None and isinstance(x, torch.nn.Module):
+    if _is_module(x):
         if not args and not kwargs:
             raise Error("a module wants example inputs: analyze(model, x, ...)", "bad-argument")
         from ._record.recorder import record

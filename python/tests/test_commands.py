@@ -101,6 +101,13 @@ def test_a_module_is_recorded_first():
         assert f.readline() == "eager 1\n"
 
 
+def test_a_module_is_asked_about_at_the_batch_of_its_example():
+    torch = pytest.importorskip("torch")
+    model, x = torch.nn.Linear(3, 2), torch.zeros(7, 3)
+    assert onnx_mem.analyze(model, x).json["asked"][1:3] == ["--batch", "7"]
+    assert "--batch" not in onnx_mem.fit(model, x, gpu="t4").json["asked"]
+
+
 def test_a_model_proto_and_a_record_are_written_first():
     onnx, torch = pytest.importorskip("onnx"), pytest.importorskip("torch")
     proto = onnx.helper.make_model(onnx.helper.make_graph([], "g", [], []))
