@@ -80,21 +80,6 @@ void NameTheLargest(const Graph& graph, std::vector<IdleName> idle, IdVector<Ten
   }
 }
 
-// The names that a value of no known name likely has, and with `more` may have beyond that.
-struct Names {
-  int32_t held = -1;
-  PossibleName possible = {};
-};
-
-Names NamesOf(const Locals& locals, const SourceNames& lines, TensorId id, bool more) {
-  Names names = {locals.HeldUntil(id), more ? locals.PossibleNameOf(id) : PossibleName()};
-  if (const std::optional<int32_t> end = lines.EndOfOnlyStatement(id)) {
-    names.held = std::min(names.held, *end);
-    names.possible.until = std::min(names.possible.until, *end);
-  }
-  return names;
-}
-
 }  // namespace
 
 IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules) {
@@ -121,15 +106,15 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules) {
     const std::optional<int32_t> told = names ? names->HeldUntil(id) : std::nullopt;
     if (told) last = std::max(last, *told);
     if (locals) last = std::max(last, KeptUntil(graph, calls, id, told.has_value()));
-    const auto [held, possible] = locals && !told ? NamesOf(*locals, *names, id, names_more) : Names();
-    last = std::max(last, held);
+    if (locals && !told) last = std::max(last, locals->HeldUntil(id));
     release[id] = last;
     if (!names_more || told) continue;
-    if (possible.until <= last) continue;
-    if (rules == NameRules::kEveryName || possible.most == kAllNames) {
-      release[id] = possible.until;
+    const PossibleName name = locals->PossibleNameOf(id);
+    if (name.until <= last) continue;
+    if (rules == NameRules::kEveryName || name.most == kAllNames) {
+      release[id] = name.until;
     } else {
-      idle.push_back({id, StorageOf(graph, id), possible, last});
+      idle.push_back({id, StorageOf(graph, id), name, last});
     }
   }
   NameTheLargest(graph, std::move(idle), release);

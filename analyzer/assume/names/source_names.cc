@@ -344,17 +344,4 @@ std::optional<int32_t> SourceNames::HeldUntil(TensorId id) const {
   return last;
 }
 
-std::optional<int32_t> SourceNames::EndOfOnlyStatement(TensorId id) const {
-  const Tensor& tensor = graph_.tensors[id];
-  if (!any_ || !tensor.producer.valid() || tensor.consumers.empty()) return std::nullopt;
-  const Frame* home = HomeOf(id);
-  if (home == nullptr) return std::nullopt;
-  const size_t maker = RunOf(*home, tensor.producer.value());
-  const Run& made = home->runs[maker];
-  if (made.line == nullptr || ReadingRuns(*home, id).back() != maker) return std::nullopt;
-  const Statement& statement = made.line->statement;
-  if (statement.targets.size() > 1 || statement.kind == StatementKind::kAppend) return std::nullopt;
-  return home->units[made.last].end;
-}
-
 }  // namespace onnx_mem::names

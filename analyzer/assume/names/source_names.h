@@ -31,10 +31,6 @@ class SourceNames {
   SourceNames(const Graph& graph, const Calls& calls);
   // The node after which the last variable that holds `id` goes; -1 if none does; nullopt if the lines do not tell.
   std::optional<int32_t> HeldUntil(TensorId id) const;
-  // The last node of the statement whose line makes `id` and has all of its readers; nullopt if there is none, or if it
-  // binds several names or fills a list, of which one may hold the value. Nothing else holds it longer: it is a part of
-  // the expression, or a variable of a helper function that the statement calls.
-  std::optional<int32_t> EndOfOnlyStatement(TensorId id) const;
   // Whether any node has lines.
   bool any() const { return any_; }
 

@@ -32,10 +32,6 @@ class TracedCode : public LoweredProgram {
     const Calls calls(graph());
     return SourceNames(graph(), calls).HeldUntil(id);
   }
-  std::optional<int32_t> EndOfOnlyStatement(TensorId id) const {
-    const Calls calls(graph());
-    return SourceNames(graph(), calls).EndOfOnlyStatement(id);
-  }
 };
 
 TEST(SourceNames, ANameGoesWhenItIsAssignedAnew) {
@@ -146,34 +142,6 @@ TEST(SourceNames, AListThatPopsLetsGo) {
   p.Call("e", {d}, "return self.e(x)");
   EXPECT_EQ(p.HeldUntil(a), 1);
   EXPECT_EQ(p.HeldUntil(b), 2);
-}
-
-// The lines of helper functions are not in the file: only that of the statement which calls them.
-TEST(SourceNames, WhatAHelperMakesGoesWithTheStatementThatCallsIt) {
-  TracedCode p;
-  const std::string line = "x = attend(self.q(x))";
-  const TensorId q = p.Call("q", {p.input()}, line);            // 0
-  const TensorId scaled = p.Op("mul", {q, q}, line);            // 1
-  const TensorId weights = p.Op("softmax", {scaled}, line);     // 2
-  const TensorId mixed = p.Op("matmul", {weights, q}, line);    // 3
-  const TensorId next = p.Call("next", {mixed}, "y = self.next(x)");  // 4
-  p.Call("last", {next}, "return self.last(y)");                // 5
-  EXPECT_EQ(p.HeldUntil(scaled), std::nullopt) << "a variable of attend may hold it";
-  EXPECT_EQ(p.EndOfOnlyStatement(scaled), 3);
-  EXPECT_EQ(p.EndOfOnlyStatement(weights), 3);
-  EXPECT_EQ(p.EndOfOnlyStatement(mixed), std::nullopt) << "read by the next statement";
-}
-
-TEST(SourceNames, AListOrSeveralNamesMayHoldWhatAHelperMakes) {
-  for (const std::string line : {"outs.append(attend(self.q(x)))", "x, weights = attend(self.q(x))"}) {
-    TracedCode p;
-    const TensorId q = p.Call("q", {p.input()}, line);
-    const TensorId scaled = p.Op("mul", {q, q}, line);
-    const TensorId weights = p.Op("softmax", {scaled}, line);
-    const TensorId mixed = p.Op("matmul", {weights, q}, line);
-    p.Call("last", {mixed}, "return self.last(outs[-1])");
-    EXPECT_EQ(p.EndOfOnlyStatement(weights), std::nullopt) << line;
-  }
 }
 
 TEST(SourceNames, TheLinesOverruleHabits) {
