@@ -91,6 +91,17 @@ def hf(name, config, **options):
     return getattr(transformers, name)(getattr(transformers, config)(use_cache=False, **options))
 
 
+def diffusers_unet():
+    import diffusers
+    return diffusers.UNet2DModel(sample_size=32, block_out_channels=(32, 64, 64), layers_per_block=1, norm_num_groups=8,
+                                 attention_head_dim=8, down_block_types=("DownBlock2D", "AttnDownBlock2D", "DownBlock2D"),
+                                 up_block_types=("UpBlock2D", "AttnUpBlock2D", "UpBlock2D"))
+
+
+def noised(size=32):
+    return lambda: ((torch.randn(BATCH, 3, size, size), torch.randint(0, 1000, (BATCH,))), {"return_dict": False})
+
+
 SMALL = {"num_hidden_layers": 6, "hidden_size": 128, "num_attention_heads": 4, "intermediate_size": 384,
          "vocab_size": 500}
 
@@ -109,6 +120,7 @@ MODELS = {
     "mixer": (lambda: timm.models.mlp_mixer.MlpMixer(img_size=64, patch_size=8, num_blocks=6, embed_dim=64,
                                                      num_classes=10), images()),
     "unet": (UNet, images()),
+    "diffusers_unet": (diffusers_unet, noised()),
     "mixed": (Mixed, lambda: ((torch.randn(BATCH, 20, 48),), {})),
     "gpt2": (lambda: hf("GPT2LMHeadModel", "GPT2Config", n_layer=6, n_embd=128, n_head=4, vocab_size=500), words()),
     "bert": (lambda: hf("BertForSequenceClassification", "BertConfig", **SMALL), words()),
@@ -132,6 +144,8 @@ def made(build):
 def loss_of(out):
     if isinstance(out, dict):
         out = next(v for v in out.values() if isinstance(v, torch.Tensor))
+    if isinstance(out, tuple):
+        out = out[0]
     return out.float().pow(2).mean()
 
 
