@@ -12,8 +12,8 @@ if(ONNX_MEM_LIBFUZZER)  # what the programs of fuzz/ reach is counted in every l
   target_link_options(onnx_mem_settings INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(ONNX_MEM_SANITIZE)
-  # Without the checks of each pointer that is followed: a null one ends the program anyway, of a wrong object the address
-  # sanitizer tells, and they are half of what a compiler has to do here.
+  # Without the checks of each pointer that is followed: a null one ends the program anyway, of a wrong object the
+  # address sanitizer tells, and they are half of what a compiler has to do here.
   set(sanitizer_flags -fsanitize=address,undefined -fno-sanitize=null,alignment,vptr,object-size
                       -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_compile_options(onnx_mem_settings INTERFACE ${sanitizer_flags})

@@ -367,15 +367,20 @@ absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
   return setting;
 }
 
+// With --base-bits and --lora.
+absl::StatusOr<Lowered> WithAdapters(Lowered lowered, const Run& run) {
+  RETURN_IF_ERROR(PackBase(lowered, run));
+  RETURN_IF_ERROR(AddLora(lowered, run));
+  return lowered;
+}
+
 }  // namespace
 
 absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optional<Source>* source) {
   if (graph.record != nullptr) {
     ASSIGN_OR_RETURN(Lowered lowered, LowerRecord(*graph.record, run));
     RETURN_IF_ERROR(SettleShapes(lowered));
-    RETURN_IF_ERROR(PackBase(lowered, run));
-    RETURN_IF_ERROR(AddLora(lowered, run));
-    return lowered;
+    return WithAdapters(std::move(lowered), run);
   }
   std::optional<Source> own;
   std::optional<Source>& found = source != nullptr ? *source : own;
@@ -385,9 +390,7 @@ absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optiona
   RETURN_IF_ERROR(SettleShapes(lowered));
   // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
   lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kLocals);
-  RETURN_IF_ERROR(PackBase(lowered, run));
-  RETURN_IF_ERROR(AddLora(lowered, run));
-  return lowered;
+  return WithAdapters(std::move(lowered), run);
 }
 
 absl::StatusOr<StepTrace> TraceStep(const Lowered& lowered, const Run& run) {

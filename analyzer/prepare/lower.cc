@@ -189,18 +189,20 @@ void AssumeSourceLines(const Draft& draft, std::vector<std::string>& assumptions
   if (in_place > 0) assumptions.push_back(absl::StrCat("in-place writes that source lines show (", in_place, ")"));
 }
 
-// Exporters compute what they can: in evaluation, and dynamo's in either mode. The names of such values are made up;
-// where the file has the program's signature, the module's tensors are in it, and no others.
+// Where the file has the program's signature, the module's tensors are in it; else the name is made up.
+bool IsComputed(const ProgramSignature& signature, const std::string& name) {
+  if (signature.empty()) return IsExporterName(name) || !FoldedCall(name).empty();
+  return signature.FindTarget(name) == nullptr && signature.FindPlaceholder(name) == nullptr;
+}
+
+// Exporters compute what they can: in evaluation, and dynamo's, who writes the signature, in either mode.
 int64_t ComputedBytes(const ProgramSignature& signature, const Lowered& lowered) {
   if (lowered.training_form && signature.empty()) return 0;
   int64_t bytes = 0;
   for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = lowered.graph.tensors[id];
     if (lowered.kinds[id] != TensorKind::kBuffer || tensor.producer.valid()) continue;
-    const bool of_module = !signature.empty() && (signature.FindTarget(tensor.name) != nullptr ||
-                                                  signature.FindPlaceholder(tensor.name) != nullptr);
-    const bool made_up = !signature.empty() || IsExporterName(tensor.name) || !FoldedCall(tensor.name).empty();
-    if (made_up && !of_module) bytes += NumBytes(tensor.shape, tensor.dtype).value_or(0);
+    if (IsComputed(signature, tensor.name)) bytes += NumBytes(tensor.shape, tensor.dtype).value_or(0);
   }
   return bytes;
 }

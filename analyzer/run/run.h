@@ -19,10 +19,11 @@ enum class BatchNormMode { kAuto, kAsIs, kUnfold };
 enum class TiedMode { kAuto, kYes, kNo };
 
 // What a segment saves for backward goes to host memory and comes back (engine/offload.cc), in place of a second run:
-// kOverlapped: it leaves the device when the next segment of these kinds has run, kWaiting: when the segment itself has,
-// kHeld: when the next that is not held has. A kGate moves nothing of its own: it is a place where others leave, and from
-// whose backward on they come back.
+// kOverlapped: it leaves the device when the next segment of these kinds has run, kWaiting: when the segment itself
+// has, kHeld: when the next that is not held has. A kGate moves nothing of its own: it is a place where others leave,
+// and from whose backward on they come back.
 enum class Offload : uint8_t { kNo, kOverlapped, kWaiting, kHeld, kGate };
+inline constexpr Offload kOffloads[] = {Offload::kOverlapped, Offload::kWaiting, Offload::kHeld, Offload::kGate};
 // Smaller storages stay: a copy that takes longer to start than to run frees nothing that counts. The same constant
 // stands in applied.py (_LEAST_BYTES).
 inline constexpr int64_t kLeastOffloadBytes = 64 << 10;
@@ -36,8 +37,20 @@ inline std::string_view NameOf(Offload offload) {
   }
   return "no";
 }
+// Behind a module of --segment.
+inline std::string_view FlagSuffixOf(Offload offload) {
+  switch (offload) {
+    case Offload::kNo: break;
+    case Offload::kOverlapped: return "@host";
+    case Offload::kWaiting: return "@host-waiting";
+    case Offload::kHeld: return "@host-held";
+    case Offload::kGate: return "@host-gate";
+  }
+  return "";
+}
 
-// In which a frozen base is stored (lower/adapters/packed_base.h). kFourDouble: the scales of its blocks are packed too.
+// In which a frozen base is stored (lower/adapters/packed_base.h). kFourDouble: the scales of its blocks are packed
+// too.
 enum class BaseBits : uint8_t { kAsStored, kFour, kFourDouble, kEight };
 inline std::string_view NameOf(BaseBits bits) {
   switch (bits) {

@@ -20,7 +20,7 @@ absl::Status BadPlan(const std::string& path, std::string_view what) {
 absl::StatusOr<Offload> OffloadOf(const Json& segment, const std::string& path) {
   const auto value = segment.find("offload");
   if (value == segment.end() || value->is_null()) return Offload::kNo;
-  for (const Offload known : {Offload::kOverlapped, Offload::kWaiting, Offload::kHeld, Offload::kGate}) {
+  for (const Offload known : kOffloads) {
     if (*value == NameOf(known)) return known;
   }
   return BadPlan(path, R"("offload" of a segment is none of "overlapped", "waiting", "held" and "gate")");

@@ -142,10 +142,8 @@ absl::Status ApplyAccumulate(std::string_view text, Options& options) {
 
 absl::Status ApplySegment(std::string_view text, Options& options) {
   Segment segment;
-  for (const auto& [end, offload] : {std::pair<std::string_view, Offload>{"@host", Offload::kOverlapped},
-                                     {"@host-waiting", Offload::kWaiting},
-                                     {"@host-held", Offload::kHeld},
-                                     {"@host-gate", Offload::kGate}}) {
+  for (const Offload offload : kOffloads) {
+    const std::string_view end = FlagSuffixOf(offload);
     if (!text.ends_with(end)) continue;
     text.remove_suffix(end.size());
     segment.offload = offload;

@@ -51,7 +51,7 @@ def compare(a, b=None, *args, kwargs: dict | None = None, batch_dim=0, free: dic
 
 def _asked(command, models, args, kwargs, batch_dim, free, options):
     files = tempfile.TemporaryDirectory(prefix="onnx-mem-")
-    if command != ["fit"] and not {"batch", "max_batch"} & options.keys() and any(map(_is_module, models)):
+    if command != ["fit"] and not {"batch", "max_batch"} & options.keys():
         options = {**options, "batch": _batch_of_examples(models, args, kwargs, batch_dim)}
     precisions = _precisions(options)
     paths = [_file_of(x, args, kwargs, batch_dim, free, pathlib.Path(files.name) / str(i), precisions,
@@ -74,12 +74,14 @@ def _is_module(x) -> bool:
 
 
 def _batch_of_examples(models, args, kwargs, batch_dim) -> int | None:
-    """That of the example inputs; None where there are none."""
+    """That of a module's example inputs; None where there is no module, or none of these."""
+    module = next(filter(_is_module, models), None)
+    if module is None or not (args or kwargs):
+        return None
     from ._fake.inputs import input_names
     from ._fake.tensors import batch_of
-    if not args and not kwargs:
-        return None
-    return batch_of((args, dict(kwargs or {})), batch_dim, input_names(next(filter(_is_module, models)), args, kwargs))
+    kwargs = dict(kwargs or {})
+    return batch_of((args, kwargs), batch_dim, input_names(module, args, kwargs))
 
 
 def _precisions(options) -> tuple[str, ...]:

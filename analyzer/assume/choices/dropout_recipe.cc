@@ -225,8 +225,8 @@ constexpr Row kOfOthers[] = {
 }  // namespace
 
 std::vector<DropoutRecipe> KnownDropoutRecipes(const Draft& draft, const DropoutSpots& spots) {
-  const bool transformer = spots.attentions > 0;
-  const std::span<const Row> rows = transformer ? std::span<const Row>(kOfTransformers) : std::span<const Row>(kOfOthers);
+  std::span<const Row> rows = kOfOthers;
+  if (spots.attentions > 0) rows = kOfTransformers;
   const Build build = {draft, spots, ResidualLinears(draft, spots)};
   std::vector<DropoutRecipe> recipes;
   absl::flat_hash_set<NodeId> dropped;

@@ -193,8 +193,9 @@ void Machine::Save(int32_t index, const TensorRef& t) {
 
 void Machine::AccumulateGrad(const TensorRef& parameter, TensorRef grad) {
   const auto leaf = leaf_gradients_.find(parameter.get());
-  const bool again = leaf != leaf_gradients_.end() && leaf->second != nullptr;
-  if (again || (leaf == leaf_gradients_.end() && !with_gradient_.insert(parameter.get()).second)) {  // accumulated in place; `grad` goes
+  const bool is_leaf = leaf != leaf_gradients_.end();
+  const bool again = is_leaf ? leaf->second != nullptr : !with_gradient_.insert(parameter.get()).second;
+  if (again) {  // accumulated in place; `grad` goes
     BeginStep("add_");
     recorder_.AddMovedBytes(3 * DenseBytes(grad->dims, grad->dtype));
     return;
@@ -202,7 +203,7 @@ void Machine::AccumulateGrad(const TensorRef& parameter, TensorRef grad) {
   if (grad.use_count() > 1 || !ObeysLayoutContract(*grad, *parameter)) {
     grad = New("clone", parameter->dims, grad->dtype, LikeStrides(*parameter));
   }
-  if (leaf != leaf_gradients_.end()) {
+  if (is_leaf) {
     leaf->second = std::move(grad);
     return;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/eager/engine/executor.h"
+#include "analyzer/eager/engine/without_grad.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -43,14 +44,14 @@ void Executor::RunReentrant(const NodeRange& range) {
       others.emplace(id, t->is_leaf_parameter ? t : m_.Alias(t, t->dims, t->strides, t->is_view));
     }
   }
-  const bool grad = m_.grad_enabled();
-  m_.SetGradEnabled(false);
-  const Frame frame = OwnFrame();
-  for (int32_t i = range.first; i <= range.last; ++i) {
-    RunNode(i, frame);
-    DropAfter(i);
+  {
+    const WithoutGrad inside(m_);
+    const Frame frame = OwnFrame();
+    for (int32_t i = range.first; i <= range.last; ++i) {
+      RunNode(i, frame);
+      DropAfter(i);
+    }
   }
-  m_.SetGradEnabled(grad);
   m_.SetOrigin(&graph_.nodes[NodeId(range.last)]);
   NodeRef node = m_.MakeNode("CheckpointFunctionBackward", arguments);
   if (!node) return;

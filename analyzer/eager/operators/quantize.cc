@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "analyzer/eager/engine/without_grad.h"
 #include "analyzer/eager/operators/families.h"
 #include "analyzer/eager/operators/matmul.h"
 #include "analyzer/eager/operators/pointwise.h"
@@ -28,19 +29,6 @@ void EnactConvert(Machine& m, const Call& call, Outputs& out) {
 
 // Linear layers of bitsandbytes. Sources: bitsandbytes/autograd/_functions.py (MatMul4Bit, MatMul8bitLt),
 // backends/default/ops.py, backends/cuda/ops.py. The weight is not trained.
-
-// Operators inside an autograd.Function have no history.
-class WithoutGrad {
- public:
-  explicit WithoutGrad(Machine& m) : m_(m), before_(m.grad_enabled()) { m.SetGradEnabled(false); }
-  ~WithoutGrad() { m_.SetGradEnabled(before_); }
-  WithoutGrad(const WithoutGrad&) = delete;
-  WithoutGrad& operator=(const WithoutGrad&) = delete;
-
- private:
-  Machine& m_;
-  bool before_;
-};
 
 // What the two have in common.
 struct PackedLayer {

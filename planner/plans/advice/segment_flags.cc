@@ -7,20 +7,6 @@
 #include "absl/strings/str_join.h"
 
 namespace onnx_mem {
-namespace {
-
-absl::string_view SuffixOf(Offload offload) {
-  switch (offload) {
-    case Offload::kNo: return "";
-    case Offload::kOverlapped: return "@host";
-    case Offload::kWaiting: return "@host-waiting";
-    case Offload::kHeld: return "@host-held";
-    case Offload::kGate: return "@host-gate";
-  }
-  return "";
-}
-
-}  // namespace
 
 bool IsForFlags(const ModulePlan& plan) {
   return std::all_of(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& s) {
@@ -33,7 +19,7 @@ void AddSegments(const ModulePlan& plan, Proposal& change) {
     const Segment& segment = planned.segment;
     change.workload.run.segments.push_back(segment);
     change.flags.insert(change.flags.end(),
-                        {"--segment", absl::StrCat(absl::StrJoin(segment.modules, ","), SuffixOf(segment.offload))});
+                        {"--segment", absl::StrCat(absl::StrJoin(segment.modules, ","), std::string(FlagSuffixOf(segment.offload)))});
   }
 }
 

@@ -58,8 +58,9 @@ class Mixer {
         host_bytes_(host_bytes), may_go_on_(may_go_on) {}
 
   absl::StatusOr<std::optional<MixedPlan>> Find() {
+    const std::vector<Choice> all = Bases(kMostAdded, std::nullopt);  // dearer ones too: they lose some
     for (const Leaving& leaving : kLeavings) {
-      RETURN_IF_ERROR(AddSecondRuns(leaving));
+      RETURN_IF_ERROR(AddSecondRuns(all, leaving));
       for (const Choice& base : Bases(kMostBases, cost_)) {
         for (const int64_t parts : {4, 12}) {
           const Choice movable = Movable(base, parts);
@@ -73,18 +74,15 @@ class Mixer {
   }
 
  private:
-  // Modules on the host, more and more of them; to each the cheapest plan of the front that does.
-  absl::Status AddSecondRuns(const Leaving& leaving) {
+  // Modules on the host, the first ones first, more and more of them; to each the cheapest of `bases` that does.
+  absl::Status AddSecondRuns(const std::vector<Choice>& bases, const Leaving& leaving) {
     for (const int64_t parts : {4, 12}) {
       const Choice movable = Movable({}, parts);
-      const Choice ordered = Ordered(movable, Order::kFirst);
-      for (size_t count = 1; count <= ordered.size() && may_go_on_(); count += (count + 2) / 3) {
+      for (size_t count = 1; count <= movable.size() && may_go_on_(); count += (count + 2) / 3) {
         MixedPlan plan;
-        plan.away.assign(ordered.begin(), ordered.begin() + static_cast<std::ptrdiff_t>(count));
-        std::sort(plan.away.begin(), plan.away.end());
+        plan.away.assign(movable.begin(), movable.begin() + static_cast<std::ptrdiff_t>(count));
         ASSIGN_OR_RETURN(const std::optional<int64_t> cost, CostAlone(plan, leaving));
         if (!cost || (cost_ && *cost >= *cost_)) break;  // more of them cost no less
-        const std::vector<Choice> bases = Bases(kMostAdded, std::nullopt);  // dearer ones too: they lose some
         size_t low = 0, high = bases.size();  // the first that fits is in [low, high]
         while (low < high && may_go_on_()) {
           const size_t middle = low + (high - low) / 2;
