@@ -102,8 +102,8 @@ std::vector<int64_t> IntsAttribute(const Node& node, std::string_view name, std:
 
 std::string Describe(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
-  if (node.name.empty()) return absl::StrCat("node #", id.value(), " (", node.op, ")");
-  return absl::StrCat("node '", node.name, "' (", node.op, ")");
+  if (node.name.empty()) return absl::StrCat("node #", id.value(), " (", node.op.str(), ")");
+  return absl::StrCat("node '", node.name, "' (", node.op.str(), ")");
 }
 
 std::string AtBatch(const Graph& graph) { return graph.batch > 0 ? absl::StrCat(" at batch ", graph.batch) : ""; }
@@ -162,7 +162,7 @@ std::string DumpGraph(const Graph& graph) {
   }
   for (const Node& node : graph.nodes) {
     if (!node.name.empty()) absl::StrAppend(&out, node.name, " = ");
-    absl::StrAppend(&out, node.domain.empty() ? "" : node.domain + "::", node.op, "(", TensorNames(graph, node.inputs),
+    absl::StrAppend(&out, node.domain.empty() ? "" : node.domain + "::", node.op.str(), "(", TensorNames(graph, node.inputs),
                     ") -> ");
     absl::StrAppend(&out,
                     absl::StrJoin(node.outputs, ", ",

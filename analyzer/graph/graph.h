@@ -19,6 +19,7 @@
 
 #include "analyzer/graph/dtype.h"
 #include "analyzer/graph/ids.h"
+#include "analyzer/graph/op_name.h"
 #include "analyzer/graph/program_signature.h"
 #include "analyzer/graph/shape.h"
 
@@ -74,7 +75,7 @@ using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t
 
 struct Node {
   std::string name;  // as in the file; may be empty
-  std::string op;    // "Conv" after import; a framework op ("conv") after lowering
+  OpName op;         // "Conv" after import; a framework op ("conv") after lowering
   std::string domain;  // "" for ai.onnx
   int since_version = 0;  // version of the operator's schema that the model's opset selects; 0: unknown
   std::vector<TensorId> inputs;   // an invalid id is an omitted optional input

@@ -19,8 +19,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/graph/ids.h"
 #include "analyzer/graph/dtype.h"
+#include "analyzer/graph/ids.h"
+#include "analyzer/graph/op_name.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/graph/shared_text.h"
 
@@ -50,7 +51,7 @@ std::string_view NameOf(Category category);  // "parameters", ...
 using BytesByCategory = std::array<int64_t, kNumCategories>;
 
 struct Step {
-  SharedText op;       // framework operator: "convolution", "addmm"
+  OpName op;           // framework operator: "convolution", "addmm"
   SharedText node;     // node of the ONNX file that it comes from, or ""
   SharedText module;   // module path, "" for the root
   Phase phase = Phase::kForward;

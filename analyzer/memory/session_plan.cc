@@ -188,7 +188,7 @@ class SessionPlanner {
       const int64_t bytes = rules_.scratch_bytes(graph_, node);
       if (bytes <= 0) continue;
       Buffer scratch;
-      scratch.name = "scratch of " + node.op;
+      scratch.name = "scratch of " + node.op.str();
       scratch.category = Category::kWorkspace;
       scratch.bytes = bytes;
       scratch.begin = StepId(static_cast<int32_t>(step));

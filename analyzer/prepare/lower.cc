@@ -40,7 +40,7 @@ bool HasOnlyNumbers(const Site& site, const TableRow& row) {
 absl::Status LacksInput(const Node& node, NodeId id, int input) {
   const std::string name = node.name.empty() ? absl::StrCat("#", id.value()) : absl::StrCat("'", node.name, "'");
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadModel,
-                     absl::StrCat("node ", name, " (", node.op, "): input ", input, " is missing"));
+                     absl::StrCat("node ", name, " (", node.op.str(), "): input ", input, " is missing"));
 }
 
 absl::Status LowerNodes(const IdVector<NodeId, CallScope>& scopes, Lowering& lowering) {

@@ -40,7 +40,7 @@ void Arithmetic(AtenCall& c) {
   } else {
     c.TakeInputs({0});
   }
-  if (c.node.inputs.size() < 2) c.node.op += "_scalar";
+  if (c.node.inputs.size() < 2) c.node.op = c.node.op.str() + "_scalar";
   if (c.Has(c.num_arguments(), "alpha")) c.node.attributes["alpha"] = c.Float(c.num_arguments(), "alpha", 1.0);
 }
 

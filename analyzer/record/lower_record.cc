@@ -164,7 +164,7 @@ class Lowering {
 
   Node NewNode(const Line& line, std::string_view op) {
     Node node;
-    node.op = std::string(op);
+    node.op = op;
     node.name = absl::StrCat(line.name.empty() ? "leaf" : line.name, ":", line.number);
     if (!modules_.empty()) node.module = modules_.back();
     node.calls = calls_;

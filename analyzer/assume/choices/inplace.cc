@@ -194,7 +194,7 @@ int64_t MarkByHabit(Draft& draft, const Run& run) {
   const bool convolutional =
       std::any_of(order.begin(), order.end(), [&](NodeId id) { return draft.node(id).op == "conv"; });
   for (NodeId id : order) {
-    const std::string& op = draft.node(id).op;
+    const OpName op = draft.node(id).op;
     const std::optional<Habit> habit = HabitOf(op);
     if (const std::optional<bool> told = source.Writes(id)) {
       draft.mutable_node(id).attributes["inplace"] = *told ? kInPlaceBySource : int64_t{0};

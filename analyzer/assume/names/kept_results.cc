@@ -23,7 +23,7 @@ const Node* Producer(const Graph& graph, TensorId id) {
 bool HasOtherLinear(const Graph& graph, const CallSpan& outer, const CallSpan& inner) {
   for (int32_t i = outer.begin; i <= outer.end; ++i) {
     if (i >= inner.begin && i <= inner.end) continue;
-    const std::string& op = graph.nodes[NodeId(i)].op;
+    const OpName op = graph.nodes[NodeId(i)].op;
     if (op == "linear" || op == "addmm" || op == "matmul") return true;
   }
   return false;
@@ -77,7 +77,7 @@ bool IsFirstBertAttention(const Graph& graph, const Calls& calls, int32_t node) 
   int linears = 0;
   bool divides = false;
   for (int32_t i = attention.begin; i <= attention.end; ++i) {
-    const std::string& op = graph.nodes[NodeId(i)].op;
+    const OpName op = graph.nodes[NodeId(i)].op;
     linears += op == "linear";
     divides |= op == "div_scalar";
   }

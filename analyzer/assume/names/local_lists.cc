@@ -46,7 +46,7 @@ bool Locals::StandsInList(TensorId id, const Node& cat) const {
 
 // torch.cat([x] + [f(x * frequency) for ...], -1): the sines and cosines of a positional encoding (NeRF).
 bool Locals::IsEncoding(TensorId id) const {
-  const std::string& op = graph_.nodes[graph_.tensors[id].producer].op;
+  const OpName op = graph_.nodes[graph_.tensors[id].producer].op;
   return op == "sin" || op == "cos";
 }
 

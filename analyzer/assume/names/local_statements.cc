@@ -150,7 +150,7 @@ int32_t Locals::EndOfNestedCalls(int32_t unit, const Home& home) const {
     const std::vector<int32_t> units = ReadingUnits(result, home);
     const int32_t call = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
     if (call < 0 || calls_.span(call).begin != unit + 1 || calls_.span(call).begin != calls_.span(call).end) break;
-    const std::string& op = graph_.nodes[NodeId(units[0])].op;
+    const OpName op = graph_.nodes[NodeId(units[0])].op;
     if (!Contains(kNorms, op) && !Contains(kWrapping, op)) break;
     unit = units[0];
   }

@@ -7,7 +7,7 @@
 namespace onnx_mem::eager {
 namespace {
 
-using Index = absl::flat_hash_map<std::string_view, const OpRow*>;
+using Index = absl::flat_hash_map<OpName, const OpRow*>;
 
 // All families, in the order of op_table.h.
 constexpr std::span<const OpRow> (*kFamilies[])() = {
@@ -40,7 +40,7 @@ absl::Status CheckNode(const Graph& graph, NodeId id) {
 
 }  // namespace
 
-const OpRow* FindOp(std::string_view name) {
+const OpRow* FindOp(const OpName& name) {
   static const Index& index = *new Index(BuildIndex());
   auto it = index.find(name);
   return it == index.end() ? nullptr : it->second;

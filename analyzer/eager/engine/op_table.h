@@ -121,7 +121,7 @@ struct OpRow {
 bool Fits(const OpRow& row, const CallShape& call);
 
 // The row of framework operator `name`; null if there is none.
-const OpRow* FindOp(std::string_view name);
+const OpRow* FindOp(const OpName& name);
 
 std::vector<const OpRow*> AllOps();
 

@@ -21,7 +21,7 @@ SharedText Recorder::Shared(std::string_view text) {
 
 void Recorder::BeginStep(std::string_view op, int64_t flops) {
   Step step = context_;
-  step.op = Shared(op);
+  step.op = op;
   step.flops = flops;
   program_.steps.Add(std::move(step));
 }

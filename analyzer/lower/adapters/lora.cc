@@ -188,7 +188,7 @@ class AdapterWriter {
   void AppendTo(TensorId result, std::string_view op, std::vector<TensorId> inputs,
                 std::map<std::string, Attribute, std::less<>> attributes = {}) {
     Node node;
-    node.op = std::string(op);
+    node.op = op;
     node.name = absl::StrCat(like_.name, ".lora.", nodes_.size());
     node.module = like_.module;
     node.calls = like_.calls;

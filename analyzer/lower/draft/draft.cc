@@ -124,7 +124,7 @@ NodeId Draft::OnlyReader(TensorId id) const {
   return uses.readers.size() == 1 && uses.outputs == 0 ? uses.readers[0] : NodeId();
 }
 
-NodeId Draft::ProducerIf(TensorId id, std::string_view op) const {
+NodeId Draft::ProducerIf(TensorId id, const OpLiteral& op) const {
   if (!id.valid()) return NodeId();
   const NodeId producer = uses_[id].producer;
   return producer.valid() && slots_[producer].node.op == op ? producer : NodeId();

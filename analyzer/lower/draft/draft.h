@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "analyzer/graph/graph.h"
-#include "analyzer/graph/id_deque.h"
 #include "analyzer/graph/tensor_kind.h"
+#include "analyzer/lower/draft/id_deque.h"
 
 namespace onnx_mem {
 
@@ -71,7 +71,7 @@ class Draft {
   // The one node that reads `id`, if it is read once and is no output of the graph; else, or without `id`, invalid.
   NodeId OnlyReader(TensorId id) const;
   // Node that makes `id` if it is an operator `op`; else invalid.
-  NodeId ProducerIf(TensorId id, std::string_view op) const;
+  NodeId ProducerIf(TensorId id, const OpLiteral& op) const;
 
   // `alias` is the very same tensor as `of` (Identity, Dropout in inference): later readers of it read `of`. Nothing
   // happens where one of them is left out.

@@ -7,7 +7,7 @@
 
 namespace onnx_mem {
 
-NodeId OnlyReaderIf(const Draft& draft, TensorId id, std::string_view op) {
+NodeId OnlyReaderIf(const Draft& draft, TensorId id, const OpLiteral& op) {
   const NodeId reader = draft.OnlyReader(id);
   return reader.valid() && draft.node(reader).op == op ? reader : NodeId();
 }
@@ -24,7 +24,7 @@ std::optional<double> ScalarOf(const Node& node) {
   return value ? std::optional<double>(*value) : std::nullopt;
 }
 
-bool IsScalarOp(const Node& node, std::string_view op, double scalar) {
+bool IsScalarOp(const Node& node, const OpLiteral& op, double scalar) {
   const std::optional<double> value = node.op == op ? ScalarOf(node) : std::nullopt;
   return value && std::abs(*value - scalar) <= 1e-3 * std::abs(scalar);
 }
@@ -70,7 +70,7 @@ Node MakeNodeInCallOf(const Node& of, std::string_view op, std::vector<TensorId>
 
 Node MakeNode(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
   Node node;
-  node.op = std::string(op);
+  node.op = op;
   node.inputs = std::move(inputs);
   node.outputs = std::move(outputs);
   return node;

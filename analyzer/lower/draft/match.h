@@ -13,12 +13,12 @@ namespace onnx_mem {
 
 // True if `names` has `op`.
 template <class Names>
-bool IsOneOf(const Names& names, std::string_view op) {
+bool IsOneOf(const Names& names, const OpName& op) {
   return std::find(names.begin(), names.end(), op) != names.end();
 }
 
 // The one reader of `id` if it is an operator `op`; else invalid.
-NodeId OnlyReaderIf(const Draft& draft, TensorId id, std::string_view op);
+NodeId OnlyReaderIf(const Draft& draft, TensorId id, const OpLiteral& op);
 
 // The operand of a two-operand node that is not `one` (`one` itself if it is read twice); invalid for other nodes.
 TensorId OtherOperand(const Node& node, TensorId one);
@@ -27,7 +27,7 @@ TensorId OtherOperand(const Node& node, TensorId one);
 std::optional<double> ScalarOf(const Node& node);
 
 // True if `id` is one of the scalar operators `op` by about `scalar`.
-bool IsScalarOp(const Node& node, std::string_view op, double scalar);
+bool IsScalarOp(const Node& node, const OpLiteral& op, double scalar);
 
 // True if both ran in one module call and, where the file tells, in one call of a framework operator.
 bool SameCall(const Node& a, const Node& b);

@@ -304,7 +304,7 @@ Patterns::Patterns(std::span<const Pattern> rows) {
   for (const Pattern& row : rows) {
     rows_.push_back({row, Expression(row.expression), Expression(row.fused)});
     if (!rows_.back().expression.ok()) continue;
-    for (const std::string& op : rows_.back().expression.root().ops) by_root_[op].push_back(rows_.size() - 1);
+    for (const OpName op : rows_.back().expression.root().ops) by_root_[op].push_back(rows_.size() - 1);
   }
 }
 

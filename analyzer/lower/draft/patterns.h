@@ -50,7 +50,7 @@ class Expression {
     char name = 0;
     bool may_miss = false;
     bool as_written = false;
-    std::vector<std::string> ops = {};
+    std::vector<OpName> ops = {};
     std::vector<size_t> operands = {};  // of kEither: the expressions
     std::optional<double> number = {};
     std::vector<AttributeTerm> attributes = {};
@@ -114,7 +114,7 @@ class Patterns {
   NodeId FuseAt(Draft& draft, NodeId root) const;
 
   std::vector<Row> rows_;
-  absl::flat_hash_map<std::string, std::vector<size_t>> by_root_;
+  absl::flat_hash_map<OpName, std::vector<size_t>> by_root_;
 };
 
 }  // namespace onnx_mem

@@ -289,7 +289,7 @@ bool IsPairs(const Draft& draft, TensorId id) {
 bool IsComplexCall(const Draft& draft, const GroupRow& row, const Group& group) {
   const size_t rank = draft.tensor(group.outputs[0]).shape.rank();
   const auto rank_is = [&](size_t i, size_t r) { return draft.tensor(group.inputs[i]).shape.rank() == r; };
-  const std::string& last = draft.node(group.nodes.back()).op;
+  const OpName last = draft.node(group.nodes.back()).op;
   if (row.framework == "complex_mul") {
     return group.inputs.size() == 2 && last == "cat" && group.nodes.size() == 11 && IsPairs(draft, group.inputs[0]) &&
            IsPairs(draft, group.inputs[1]) && IsPairs(draft, group.outputs[0]);
@@ -301,7 +301,7 @@ bool IsComplexCall(const Draft& draft, const GroupRow& row, const Group& group) 
 
 // The one operator that the group was; false where the group is not what its row expects.
 bool MakeFused(const Draft& draft, const GroupRow& row, Group& group, Node& fused) {
-  fused.op = std::string(row.framework);
+  fused.op = row.framework;
   if (row.kind == GroupKind::kUnbind) return MakeUnbind(draft, group, fused);
   if (group.outputs.size() != 1) return false;
   fused.outputs = group.outputs;

@@ -227,7 +227,7 @@ bool IsQuantizationScale(const Graph& graph, TensorId id) {
   const auto& readers = graph.tensors[id].consumers;
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const Node& node = graph.nodes[reader];
-    if (absl::StartsWith(node.op, "QLinear")) return true;
+    if (node.op.str().starts_with("QLinear")) return true;
     return std::any_of(kScaleSlots.begin(), kScaleSlots.end(), [&](const WeightSlot& slot) {
       return node.op == slot.op && InSlots(node, id, slot.first, slot.last);
     });

@@ -63,7 +63,7 @@ TensorId ProbabilityOf(const Graph& graph, TensorId id) {
   }
   if (node == nullptr || node->op != "Less" || node->inputs.size() != 2) return TensorId();
   const Node* random = MakerOf(graph, node->inputs[0]);
-  return random != nullptr && absl::StartsWith(random->op, "RandomUniform") ? node->inputs[1] : TensorId();
+  return random != nullptr && random->op.str().starts_with("RandomUniform") ? node->inputs[1] : TensorId();
 }
 
 // noise.bernoulli_(p).div_(p), which only something that drops asks for: F.dropout2d, stochastic depth. (An autoencoder

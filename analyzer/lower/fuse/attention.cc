@@ -149,7 +149,7 @@ TensorId Untransposed(Draft& draft, TensorId id, NodeId near, Rank rank) {
   while (!last.framework_op.empty()) {
     const NodeId maker = draft.producer(id);
     if (!maker.valid() || draft.node(maker).framework_op != last.framework_op) break;
-    const std::string& op = draft.node(maker).op;
+    const OpName op = draft.node(maker).op;
     if (op == "permute") transposed = !transposed;
     if (op != "permute" && op != "reshape" && op != "expand" && op != "unsqueeze") break;
     id = draft.node(maker).inputs[0];
@@ -210,7 +210,7 @@ TensorId BeforeOwnViews(const Draft& draft, TensorId id, NodeId near) {
   while (!call.empty()) {
     const NodeId maker = draft.producer(id);
     if (!maker.valid() || draft.node(maker).framework_op != call) break;
-    const std::string& op = draft.node(maker).op;
+    const OpName op = draft.node(maker).op;
     if (op != "reshape" && op != "expand" && op != "unsqueeze" && op != "permute") break;
     id = draft.node(maker).inputs[0];
   }

@@ -22,7 +22,7 @@ TensorId StoredBehindViews(const Draft& draft, TensorId id) {
   for (int depth = 0; depth < 4 && id.valid(); ++depth) {
     const NodeId maker = draft.producer(id);
     if (!maker.valid()) return draft.kind(id) == TensorKind::kInput ? TensorId() : id;
-    const std::string& op = draft.node(maker).op;
+    const OpName op = draft.node(maker).op;
     if (op != "unsqueeze" && op != "reshape") return TensorId();
     id = draft.node(maker).inputs[0];
   }

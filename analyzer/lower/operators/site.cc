@@ -114,7 +114,7 @@ NodeId Site::Emit(std::string_view op, std::vector<TensorId> inputs, std::vector
   }
   Node node;
   node.name = node_.name;
-  node.op = std::string(op);
+  node.op = op;
   node.inputs = std::move(inputs);
   node.outputs = std::move(outputs);
   node.attributes = std::move(attributes);
@@ -151,8 +151,8 @@ void Site::Assume() {
   for (TensorId capture : node_.captures) {
     if (!lowering_.residence.number[capture]) inputs.push_back(draft().Resolve(capture));
   }
-  Emit("assumed", std::move(inputs), node_.outputs, {{"onnx_op", node_.op}});
-  ++lowering_.assumed[node_.domain.empty() ? node_.op : absl::StrCat(node_.domain, ".", node_.op)];
+  Emit("assumed", std::move(inputs), node_.outputs, {{"onnx_op", node_.op.str()}});
+  ++lowering_.assumed[node_.domain.empty() ? node_.op.str() : absl::StrCat(node_.domain, ".", node_.op.str())];
 }
 
 }  // namespace onnx_mem

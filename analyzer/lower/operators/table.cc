@@ -24,7 +24,8 @@ constexpr auto kRows = std::to_array<TableRow>({
 });
 
 struct Key {
-  absl::string_view domain, op;
+  absl::string_view domain;
+  OpName op;
   friend bool operator==(const Key&, const Key&) = default;
   template <class H>
   friend H AbslHashValue(H h, const Key& key) {
@@ -35,7 +36,7 @@ struct Key {
 absl::flat_hash_map<Key, const TableRow*> BuildIndex() {
   absl::flat_hash_map<Key, const TableRow*> index;
   for (const TableRow& row : kRows) {
-    index.emplace(Key{{row.domain.data(), row.domain.size()}, {row.onnx.data(), row.onnx.size()}}, &row);
+    index.emplace(Key{{row.domain.data(), row.domain.size()}, row.onnx}, &row);
   }
   return index;
 }
@@ -45,7 +46,7 @@ absl::flat_hash_map<Key, const TableRow*> BuildIndex() {
 const TableRow* FindRow(const Node& node) {
   static const auto& index = *new absl::flat_hash_map<Key, const TableRow*>(BuildIndex());
   const std::string_view domain = node.domain == "ai.onnx" ? std::string_view() : std::string_view(node.domain);
-  auto it = index.find(Key{{domain.data(), domain.size()}, {node.op.data(), node.op.size()}});
+  auto it = index.find(Key{{domain.data(), domain.size()}, node.op});
   return it == index.end() ? nullptr : it->second;
 }
 

@@ -22,8 +22,8 @@ namespace {
 
 bool IsOnnx(const Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
 
-std::string OpName(const Node& node) {
-  return node.domain.empty() ? node.op : absl::StrCat(node.domain, "::", node.op);
+std::string FullName(const Node& node) {
+  return node.domain.empty() ? node.op.str() : absl::StrCat(node.domain, "::", node.op.str());
 }
 
 // A tensor, not a sequence or optional: those have no size of their own.
@@ -34,7 +34,7 @@ void NoteCustomOps(const Graph& graph, std::vector<Diagnostic>& notes) {
   int64_t unknown = 0;
   for (const Node& node : graph.nodes) {
     if (!node.shapes_assumed) continue;
-    ++counts[OpName(node)];
+    ++counts[FullName(node)];
     unknown += std::any_of(node.outputs.begin(), node.outputs.end(),
                            [&](TensorId id) { return id.valid() && !graph.tensors[id].shape.known(); });
   }

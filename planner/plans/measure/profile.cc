@@ -79,7 +79,7 @@ std::string LooksOf(const Graph& graph, const Candidate& candidate) {
   std::string looks = candidate.segment.keep.empty() ? "" : "keep;";
   for (int32_t i = candidate.first; i <= candidate.last; ++i) {
     const Node& node = graph.nodes[NodeId(i)];
-    absl::StrAppend(&looks, node.op, "(");
+    absl::StrAppend(&looks, node.op.str(), "(");
     for (TensorId id : node.inputs) {
       if (!id.valid()) continue;
       const Tensor& tensor = graph.tensors[id];

@@ -15,7 +15,7 @@ std::vector<std::string> NodesOf(const Graph& graph) {
   std::vector<std::string> lines;
   for (const Node& node : graph.nodes) {
     if (node.op == "Constant") continue;
-    std::string line = graph.tensors[node.outputs.front()].name + " = " + node.op + "(";
+    std::string line = graph.tensors[node.outputs.front()].name + " = " + node.op.str() + "(";
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       line += (i == 0 ? "" : ", ") + (node.inputs[i].valid() ? graph.tensors[node.inputs[i]].name : std::string("-"));
     }

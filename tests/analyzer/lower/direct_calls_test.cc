@@ -36,7 +36,7 @@ std::vector<std::string> CallsOf(std::string_view text) {
   std::vector<std::string> calls;
   if (!lowered.ok()) return calls;
   for (const Node& node : lowered->graph.nodes) {
-    calls.push_back(node.op + ": " + absl::StrJoin(node.calls.begin(), node.calls.end(), " > "));
+    calls.push_back(node.op.str() + ": " + absl::StrJoin(node.calls.begin(), node.calls.end(), " > "));
   }
   return calls;
 }

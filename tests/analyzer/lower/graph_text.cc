@@ -202,7 +202,7 @@ std::string NodeText(const Graph& graph, const Node& node, const std::vector<std
       absl::StrAppend(out, id.valid() ? graph.tensors[id].name : std::string("-"));
     });
   };
-  std::string line = absl::StrCat(node.op, "(", names(node.inputs), ") -> ", names(node.outputs));
+  std::string line = absl::StrCat(node.op.str(), "(", names(node.inputs), ") -> ", names(node.outputs));
   if (!node.module.empty()) absl::StrAppend(&line, " [", node.module, "]");
   for (const std::string& name : attributes) {
     auto it = node.attributes.find(name);

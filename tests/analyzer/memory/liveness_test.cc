@@ -89,7 +89,7 @@ TEST(ComputeLiveness, FromTheProducerToTheLastReader) {
             "z 80 [1, 4) transient_activations\n"
             "out 12 [3, 4) transient_activations\n");
   EXPECT_EQ(program.steps.size(), 4u);
-  EXPECT_EQ(program.steps[StepId(3)].op, "gemm");
+  EXPECT_EQ(program.steps[StepId(3)].op.str(), "gemm");
   EXPECT_EQ(ComputeTimeline(program).peak_bytes, 220);
 }
 

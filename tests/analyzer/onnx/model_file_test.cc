@@ -152,7 +152,7 @@ TEST(Import, NestedBodiesCaptureThroughEachOther) {
 TEST(Import, UnsortedNodesAreSortedAndSaid) {
   const auto imported = Import(ModelBytes("g (float[N] x) => (float[N] y) { y = Neg(h)  h = Relu(x) }"));
   ASSERT_TRUE(imported.ok()) << imported.status();
-  EXPECT_EQ(imported->graph.nodes[NodeId(0)].op, "Relu");
+  EXPECT_EQ(imported->graph.nodes[NodeId(0)].op.str(), "Relu");
   ASSERT_EQ(imported->diagnostics.size(), 1U);
   EXPECT_EQ(imported->diagnostics[0].code, Code::kNodeOrder);
 }

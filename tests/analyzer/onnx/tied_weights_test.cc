@@ -75,14 +75,14 @@ bool Says(const ImportedModel& model, std::string_view code) {
 TEST(TiedWeights, ATransposedCopyIsATransposeOfTheTable) {
   const ImportedModel model = ImportOrDie(LanguageModel(Table(), Transposed(Table())));
   EXPECT_EQ(model.graph.initializers.size(), 1u);
-  EXPECT_EQ(model.graph.nodes[NodeId(0)].op, "Transpose");
+  EXPECT_EQ(model.graph.nodes[NodeId(0)].op.str(), "Transpose");
   EXPECT_TRUE(Says(model, "tied-weights"));
 }
 
 TEST(TiedWeights, AnEqualCopyIsTheTable) {
   const ImportedModel model = ImportOrDie(LanguageModel(Table(), Table(), /*transposed=*/false));
   EXPECT_EQ(model.graph.initializers.size(), 1u);
-  EXPECT_EQ(model.graph.nodes[NodeId(0)].op, "Identity");
+  EXPECT_EQ(model.graph.nodes[NodeId(0)].op.str(), "Identity");
 }
 
 Contents ContentsOf(const Graph& graph, std::string_view name) {

@@ -28,7 +28,7 @@ std::vector<std::string> Operators(const std::string& text) {
   std::vector<std::string> operators;
   for (const Node& node : imported->graph.nodes) {
     if (node.op == "Constant") continue;
-    operators.push_back(node.op + " " + ToString(imported->graph.tensors[node.outputs[0]].shape));
+    operators.push_back(node.op.str() + " " + ToString(imported->graph.tensors[node.outputs[0]].shape));
   }
   return operators;
 }

@@ -60,7 +60,7 @@ std::string Dump(const Lowered& lowered) {
   };
   std::string text;
   for (const Node& node : graph.nodes) {
-    absl::StrAppend(&text, node.op, "(", names(node.inputs), ") -> ", names(node.outputs), " ", node.name, " ",
+    absl::StrAppend(&text, node.op.str(), "(", names(node.inputs), ") -> ", names(node.outputs), " ", node.name, " ",
                     absl::StrJoin(node.calls, ">"), " ", node.module, " ", node.framework_op);
     for (const auto& [key, value] : node.attributes) absl::StrAppend(&text, " ", key, "=", TextOf(value));
     text += "\n";

@@ -97,7 +97,7 @@ void CheckForward(const record::Record& record, bool training, const nlohmann::j
     const Node& node = lowered->graph.nodes[NodeId(index)];
     if (!lines.contains(LineOf(node))) return;  // no operator
     const record::Line& line = *lines.at(LineOf(node));
-    const std::string where = absl::StrCat(training ? "train" : "eval", " ", node.name, " (", node.op, ") in '",
+    const std::string where = absl::StrCat(training ? "train" : "eval", " ", node.name, " (", node.op.str(), ") in '",
                                            node.module, "'");
     const int64_t difference = truth.at(line.number) - m.recorder().live_bytes();
     if (!target_bytes) target_bytes = difference;

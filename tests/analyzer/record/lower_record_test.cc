@@ -117,7 +117,7 @@ TEST(LowerRecord, LeavesEmptyTensorsOutOfACat) {
   const Lowered lowered = LowerLines(
       "%0 input x f32[B,4]\n%1 f32[0] = zeros [0]\n%2 f32[B,4] = cat [%1,%0] -1 drop %1\nreturn %2\n");
   const Node& cat = lowered.graph.nodes[NodeId(1)];
-  EXPECT_EQ(cat.op, "cat");
+  EXPECT_EQ(cat.op.str(), "cat");
   ASSERT_EQ(cat.inputs.size(), 1u);
   EXPECT_EQ(lowered.graph.tensors[cat.inputs[0]].name, "x");
   EXPECT_EQ(IntAttribute(cat, "axis", 0), 1);
@@ -125,7 +125,7 @@ TEST(LowerRecord, LeavesEmptyTensorsOutOfACat) {
 
 TEST(LowerRecord, SaysWhatIsAssumed) {
   const Lowered lowered = LowerLines("%0 input x f32[B]\n%1 f32[B] = my::op %0 3\nreturn %1\n");
-  EXPECT_EQ(lowered.graph.nodes[NodeId(0)].op, "assumed");
+  EXPECT_EQ(lowered.graph.nodes[NodeId(0)].op.str(), "assumed");
   ASSERT_EQ(lowered.diagnostics.size(), 1u);
   EXPECT_EQ(lowered.diagnostics[0].code, Code::kAssumedOp);
 }
@@ -135,7 +135,7 @@ TEST(LowerRecord, JoinsLinearLayersUnderAutocast) {
   run.autocast = DType::kBFloat16;
   const Lowered lowered = LowerLines(kLayer, run);
   const Node& node = lowered.graph.nodes[NodeId(1)];
-  EXPECT_EQ(node.op, "linear");
+  EXPECT_EQ(node.op.str(), "linear");
   EXPECT_EQ(lowered.graph.tensors[node.inputs[1]].name, "fc.weight");
 }
 
@@ -163,7 +163,7 @@ TEST(LowerRecord, KeepsFunctionsApart) {
   EXPECT_EQ(function.span.last, 1);
   EXPECT_EQ(function.saved.size(), 1u);
   ASSERT_EQ(function.backward.size(), 1u);
-  EXPECT_EQ(function.backward[0].op, "mul");
+  EXPECT_EQ(function.backward[0].op.str(), "mul");
   EXPECT_EQ(lowered.graph.nodes.size(), 2u);
 }
 

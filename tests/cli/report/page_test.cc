@@ -82,7 +82,10 @@ TEST(Page, ShowsMarkupInNamesAsText) {
   const std::string evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'";
   Analysis analysis = OneTraining();
   analysis.info.producer = evil;
-  for (Step& step : analysis.training->program.steps) step.op = step.node = step.module = evil;
+  for (Step& step : analysis.training->program.steps) {
+    step.op = evil;
+    step.node = step.module = evil;
+  }
   for (Buffer& buffer : analysis.training->program.buffers) buffer.name = buffer.module = buffer.kept_by = evil;
   analysis.assumptions = {{evil, evil}};
   analysis.diagnostics.push_back({.message = evil, .details = {evil}});

@@ -24,7 +24,7 @@ std::string At(const std::string& text, const Bindings& bindings) {
   for (const Node& node : imported->graph.nodes) {
     if (node.op == "Constant") continue;
     const Tensor& tensor = imported->graph.tensors[node.outputs[0]];
-    absl::StrAppend(&dump, dump.empty() ? "" : "\n", node.op, " ", tensor.name, " ", ToString(tensor.shape));
+    absl::StrAppend(&dump, dump.empty() ? "" : "\n", node.op.str(), " ", tensor.name, " ", ToString(tensor.shape));
   }
   return dump;
 }

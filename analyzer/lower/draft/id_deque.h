@@ -1,7 +1,7 @@
 // A sequence indexed by one kind of id whose items stay where they are while it grows: a reference to one of them is
 // good for as long as the sequence is.
-#ifndef ONNX_MEM_ANALYZER_GRAPH_ID_DEQUE_H_
-#define ONNX_MEM_ANALYZER_GRAPH_ID_DEQUE_H_
+#ifndef ONNX_MEM_ANALYZER_LOWER_DRAFT_ID_DEQUE_H_
+#define ONNX_MEM_ANALYZER_LOWER_DRAFT_ID_DEQUE_H_
 
 #include <cassert>
 #include <cstddef>
@@ -38,4 +38,4 @@ class IdDeque {
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_GRAPH_ID_DEQUE_H_
+#endif  // ONNX_MEM_ANALYZER_LOWER_DRAFT_ID_DEQUE_H_
