@@ -86,6 +86,26 @@ def test_the_second_run_of_attention_gets_its_query_as_its_key_again():
     assert planned.end_of_forward_bytes < plain.end_of_forward_bytes
 
 
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_attention_inside_a_function_of_the_framework_takes_the_kernel_of_a_gpu(dropout):
+    """F.multi_head_attention_forward calls the kernel's function under its own name, where a mode does not see it."""
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = nn.MultiheadAttention(16, 2, dropout=dropout, batch_first=True)
+
+        def forward(self, x):
+            return self.attention(x, x, x, need_weights=False)[0]
+
+    x = torch.zeros(4, 512, 16)
+    scores = 4 * 2 * 512 * 512 * 4
+    recorded = onnx_mem.analyze(onnx_mem.record(Attention(), x), batch=4, loss="mean")
+    measured = onnx_mem.measure(Attention(), x, loss="mean")
+    assert measured.peak_bytes == recorded.training.peak_bytes < scores
+    # In a call that asks for the weights there is no such kernel.
+    assert onnx_mem.measure(nn.MultiheadAttention(16, 2, batch_first=True), (x, x, x), loss="mean").peak_bytes > scores
+
+
 @pytest.mark.parametrize("name", ["in_place", "custom_functions", "checkpointed"])
 def test_committed_truth_is_what_is_measured(name):
     truth = json.loads((RECORDS / "truth.json").read_text())["models"][name]

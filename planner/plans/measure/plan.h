@@ -76,6 +76,26 @@ struct ModulePlan {
 
 enum class PlanStatus { kFeasible, kInfeasible, kNotFound };
 
+// What is proven of all sets of disjoint candidates that a request's granularity allows.
+struct ClassBound {
+  std::string name;               // "module-level segments"
+  int64_t candidates = 0;
+  int64_t floor_bytes = 0;        // no plan of the class takes less, on the budget's line
+  int64_t constant_bytes = 0;     // nor does one of any other segments
+  std::optional<int64_t> cost;    // none within the budget recomputes less (by the cost line); nullopt: there is none
+  double gap = 0;                 // as PlanAnswer::gap
+};
+
+// The best schedule found when any operator may run again at any time, which no framework executes: what could be had
+// at most. On live bytes, or with a budget on the device on what the allocator hands out: nothing of its segments.
+struct AnySchedule {
+  int64_t peak_bytes = 0;
+  int64_t recompute_flops = 0;
+  int64_t recompute_ns = 0;
+  double slowdown = 0;
+  bool optimal = false;
+};
+
 struct PlanAnswer {
   PlanStatus status = PlanStatus::kFeasible;
   Measured baseline;                // nothing checkpointed
@@ -88,27 +108,9 @@ struct PlanAnswer {
   // Proven, for the budget: any schedule with this backward order. The one that the cost line counts; the other is 0.
   int64_t lower_bound_recompute_flops = 0;
   int64_t lower_bound_recompute_ns = 0;
-  // The same for what the request's granularity allows: all sets of disjoint candidates. Unset where that is not proven
-  // (a step with checkpoints of its own, or of several micro-batches).
-  struct ClassBound {
-    std::string name;               // "module-level segments"
-    int64_t candidates = 0;
-    int64_t floor_bytes = 0;        // no plan of the class takes less, on the budget's line
-    int64_t constant_bytes = 0;     // nor does one of any other segments
-    std::optional<int64_t> cost;    // none within the budget recomputes less (by the cost line); nullopt: there is none
-    double gap = 0;                 // as `gap` below
-  };
+  // Unset where that is not proven (a step with checkpoints of its own, or of several micro-batches).
   std::optional<ClassBound> class_bound;
-  // The best schedule found when any operator may run again at any time, which no framework executes: what could be had
-  // at most. On live bytes, or with a budget on the device on what the allocator hands out: nothing of its segments.
-  struct Reference {
-    int64_t peak_bytes = 0;
-    int64_t recompute_flops = 0;
-    int64_t recompute_ns = 0;
-    double slowdown = 0;
-    bool optimal = false;
-  };
-  std::optional<Reference> any_schedule;
+  std::optional<AnySchedule> any_schedule;
   // What the effort did not suffice for, as clauses for people; empty: every method had its turn.
   std::vector<std::string> not_searched;
   bool left_crumbs = false;         // segments that free next to nothing were no candidates

@@ -77,7 +77,7 @@ class AnswerProof {
   }
 
   void FillClassBound(int64_t live_limit, PlanAnswer& answer) const {
-    PlanAnswer::ClassBound& in_class = answer.class_bound.emplace();
+    ClassBound& in_class = answer.class_bound.emplace();
     in_class.name = request_.granularity == Granularity::kOp ? "op-level segments" : "module-level segments";
     in_class.candidates = exact_.candidates();
     in_class.floor_bytes = std::max(OnLine(exact_.Floor()), device_ ? device_->Floor() : 0);

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
 aten = torch.ops.aten
+_CHOOSING = F.scaled_dot_product_attention  # the framework's own, which chooses a kernel
 _FLASH_LARGEST_HEAD = 256
 
 
@@ -28,16 +29,19 @@ def kernel(q, k, v, mask, causal: bool, dropout: float = 0.0, gqa: bool = False)
 
 
 class GpuAttention(TorchFunctionMode):
-    """Reaches F.scaled_dot_product_attention under whatever name it was imported."""
+    """Reaches F.scaled_dot_product_attention under whatever name it was imported.
+
+    What another function of torch.nn.functional calls does not come by here (a mode does not see what runs inside a
+    function that it was handed, F.multi_head_attention_forward among them): attention() takes the name's place there.
+    """
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        if func is F.scaled_dot_product_attention:
-            return _attention(func, *args, **(kwargs or {}))
+        if func is _CHOOSING:
+            return attention(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
 
-def _attention(original, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
-               enable_gqa=False):
+def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     q, k, v = query, key, value
     del query, key, value
     if torch.is_autocast_enabled("cuda"):          # on its list of what runs in half precision
@@ -47,7 +51,7 @@ def _attention(original, query, key, value, attn_mask=None, dropout_p=0.0, is_ca
             attn_mask = attn_mask.to(half)
     kind = kernel(q, k, v, attn_mask, is_causal)
     if kind == "math":
-        return original(q, k, v, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        return _CHOOSING(q, k, v, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     if kind == "flash":
         d = q.shape[-1]
         scale = 1 / math.sqrt(d) if scale is None else scale

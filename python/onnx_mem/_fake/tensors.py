@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from ..errors import CannotRecord
-from .attention import GpuAttention
+from .attention import GpuAttention, attention
 from .inputs import FreeDims
 from .kernels import register
 from .numbers import FakeMode
@@ -38,6 +38,7 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         if default_device:
             stack.enter_context(torch.device(DEVICE))
         stack.enter_context(GpuAttention())
+        patch(stack, torch.nn.functional, "scaled_dot_product_attention", attention)
         patch(stack, torch.nn.init, "trunc_normal_", lambda t, *a, **k: t)   # reads data: impossible on fake tensors
         stack.enter_context(torch.compiler.set_stance("force_eager"))        # compiled modules: as if not compiled
         # The fused inference path of nn.TransformerEncoderLayer is no eager program and is not taken in training.
