@@ -112,7 +112,8 @@ std::string RenderMarkdown(const Report& report, const Screen& screen) {
   if (const auto* planned = std::get_if<PlanPart>(&report.part)) {
     const std::vector<std::string> lines = PlanAnswerLines(report, screen);
     for (size_t i = 0; i < lines.size(); ++i) {
-      absl::StrAppendFormat(&text, i == 0 ? "**%s**\n\n" : "%s\n\n", MarkdownText(lines[i]));
+      const std::string_view mark = i == 0 ? "**" : "";
+      absl::StrAppendFormat(&text, "%s%s%s\n\n", mark, MarkdownText(lines[i]), mark);
     }
     if (const Table segments = SegmentsTable(*planned); !segments.rows.empty()) {
       text += MarkdownTable(segments, 0, screen) + "\n";
