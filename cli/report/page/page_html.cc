@@ -232,7 +232,7 @@ std::string AnswerHtml(const Report& report, const Screen& screen) {
     html += "<div class=\"card wide\">";
     const std::vector<std::string> lines = PlanAnswerLines(report, screen);
     for (size_t i = 0; i < lines.size(); ++i) {
-      absl::StrAppendFormat(&html, i == 0 ? "<p class=\"size small\">%s</p>" : "<p>%s</p>", HtmlText(lines[i]));
+      absl::StrAppendFormat(&html, "<p%s>%s</p>", i == 0 ? " class=\"size small\"" : "", HtmlText(lines[i]));
     }
     html += "</div>\n";
   }
