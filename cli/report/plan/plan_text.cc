@@ -210,7 +210,7 @@ std::string CurveText(const Report& report, const Screen& screen) {
     std::string mark;
     if (answer.chosen == i) {
       mark = "<- chosen";
-    } else if (i + 1 == answer.plans.size()) {
+    } else if (&plan == &LeastOf(answer.plans)) {
       mark = "<- least";
     } else if (plan.method == "given") {
       mark = "<- given";

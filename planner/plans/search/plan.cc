@@ -102,6 +102,7 @@ class ModelPlanner {
     answer.optimal_class.clear();
     answer.optimal = false;
     answer.gap = 0;
+    if (answer.class_bound) answer.class_bound->gap = 0;
     return absl::OkStatus();
   }
 
@@ -458,8 +459,7 @@ class Searches {
     // model that takes too long.
     const bool no_segments = answer.class_bound && request_.budget_bytes &&
                              answer.class_bound->constant_bytes > *request_.budget_bytes;
-    const bool hopeless = answer.status == PlanStatus::kInfeasible &&
-                          (answer.infeasible_class == kAnySchedule || no_segments) &&
+    const bool hopeless = (answer.infeasible_class == kAnySchedule || no_segments) && !answer.chosen &&
                           Effort(request_, accountant_).IsSmall();
     if (!answer.chosen && answer.left_crumbs && !hopeless) {  // then every byte counts
       PlanRequest all = request_;
@@ -471,7 +471,7 @@ class Searches {
       finer.granularity = Granularity::kOp;
       finer.given.clear();
       ASSIGN_OR_RETURN(PlanAnswer other, With(finer));
-      answer.with_op = std::move(other.chosen ? other.plans[*other.chosen] : other.plans.back());
+      answer.with_op = other.chosen ? other.plans[*other.chosen] : LeastOf(other.plans);
     }
     return answer;
   }
