@@ -202,12 +202,12 @@ class Mixer {
 
   // Whether it is within the limit; the cheapest one stays.
   absl::StatusOr<bool> Try(MixedPlan plan) {
-    ASSIGN_OR_RETURN(const Enacted enacted, accountant_.Enact(SegmentsOf(profile_, moves_, plan)));
+    ASSIGN_OR_RETURN(Enacted enacted, accountant_.Enact(SegmentsOf(profile_, moves_, plan)));
     const Score score = accountant_.ScoreOf(enacted);
     const bool live = front_.line() == BudgetLine::kLive;
     if ((live ? score.peak_bytes : accountant_.LeastDeviceBytes(score.peak_bytes)) > limit_) return false;
     if (cost_ && score.cost >= *cost_) return true;
-    ASSIGN_OR_RETURN(plan.measured, accountant_.MeasureEnacted(enacted));
+    ASSIGN_OR_RETURN(plan.measured, accountant_.MeasureEnacted(std::move(enacted)));
     if (BytesOn(front_.line(), plan.measured) > limit_) return false;
     if (host_bytes_ && plan.measured.host_bytes > *host_bytes_) return true;
     cost_ = score.cost;
