@@ -228,7 +228,7 @@ class Mixer {
 
 ModulePlan Described(const Graph& graph, const Profile& profile, const Profile& moves, const MixedPlan& mixed) {
   ModulePlan plan = Described(graph, profile, mixed.again, "mixed", "");
-  plan.label = absl::StrCat("host: ", LabelOf(moves, mixed.away));
+  plan.label = absl::StrCat("host: ", LabelOf(moves, mixed.away, "modules"));
   if (!mixed.again.empty()) absl::StrAppend(&plan.label, "; again: ", LabelOf(profile, mixed.again));
   const std::vector<Segment> segments = SegmentsOf(profile, moves, mixed);
   Choice hosted = mixed.away;
