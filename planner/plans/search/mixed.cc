@@ -191,7 +191,8 @@ class Mixer {
     const Choice ordered = Ordered(movable, order);
     size_t low = 0, high = ordered.size() + 1;
     for (size_t count = std::min<size_t>(ordered.size(), (ordered.size() + 3) / 4); low + 1 < high && may_go_on_();) {
-      MixedPlan plan{.again = base, .away = Choice(ordered.begin(), ordered.begin() + static_cast<std::ptrdiff_t>(count))};
+      const auto end = ordered.begin() + static_cast<std::ptrdiff_t>(count);
+      MixedPlan plan{.again = base, .away = Choice(ordered.begin(), end)};
       std::sort(plan.away.begin(), plan.away.end());
       ASSIGN_OR_RETURN(const bool fits, TryLeaving(std::move(plan), leaving));
       (fits ? high : low) = count;

@@ -164,7 +164,8 @@ class ModelPlanner {
 
   void Record(std::string_view method, const Front& front) {
     if (!request_.budget_bytes) return;
-    PlanAnswer::Rung rung{.method = std::string(method), .work = accountant_.work() - done_before_, .cost = std::nullopt};
+    PlanAnswer::Rung rung{
+        .method = std::string(method), .work = accountant_.work() - done_before_, .cost = std::nullopt};
     for (const JudgedPlan& plan : front.plans(request_.budget_line)) {  // cheapest first
       if (rung.cost || BytesOn(request_.budget_line, plan.score) > *request_.budget_bytes) continue;
       rung.cost = plan.score.cost;
