@@ -207,6 +207,16 @@ absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workloa
   return StepFigures(enacted.program, Trained(enacted.parameters), workload);
 }
 
+absl::StatusOr<RunFigures> TrainingFigures(Enacted&& enacted, const Workload& workload) {
+  return StepFigures(std::move(enacted.program), Trained(enacted.parameters), workload);
+}
+
+std::vector<int64_t> TrainingCourse(Enacted&& enacted, const Workload& workload) {
+  return ComputeTimeline(WithOptimizer(std::move(enacted.program), Trained(enacted.parameters), workload.optimizer,
+                                       /*first_step=*/false))
+      .live_bytes;
+}
+
 int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
   return LaterStepPeak(enacted.program, Trained(enacted.parameters), workload.optimizer);
 }

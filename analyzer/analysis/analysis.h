@@ -118,6 +118,10 @@ absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& wo
 // The figures of a training step that was enacted, with `workload`'s optimizer and allocator: what Analyze reports as
 // `training`. For planners, which enact the same model again and again.
 absl::StatusOr<RunFigures> TrainingFigures(const Enacted& enacted, const Workload& workload);
+absl::StatusOr<RunFigures> TrainingFigures(Enacted&& enacted, const Workload& workload);
+
+// Bytes alive, step by step, of the steady training step alone: the timeline of TrainingFigures.
+std::vector<int64_t> TrainingCourse(Enacted&& enacted, const Workload& workload);
 
 // The exact peak of the steady training step alone.
 int64_t TrainingPeak(const Enacted& enacted, const Workload& workload);

@@ -63,6 +63,7 @@ std::string SegmentsText(const std::vector<Segment>& segments) {
   std::vector<std::string> calls;
   for (const Segment& segment : segments) {
     std::string call = absl::StrJoin(segment.modules.empty() ? segment.nodes : segment.modules, ",");
+    absl::StrAppend(&call, std::string(FlagSuffixOf(segment.offload)));
     if (!segment.keep.empty()) absl::StrAppend(&call, " keeping ", absl::StrJoin(segment.keep, ","));
     calls.push_back(std::move(call));
   }

@@ -55,6 +55,7 @@ Table JointTable(const std::vector<JointRun>& runs, std::string_view rates, int6
                {"peak_bytes", "peak", ColumnKind::kBytes, Show::kData},
                {"ns_per_sample", "a sample", ColumnKind::kTime},
                {"numbers", "numbers", ColumnKind::kWord},
+               {"batch_norm_sees", "BatchNorm sees", ColumnKind::kStep, Show::kData},
                {"price", "paid with", ColumnKind::kText, Show::kData},
                {"flags", "flags", ColumnKind::kText, Show::kDetail},
                {"cost", "costs", ColumnKind::kText, Show::kDetail}},
@@ -64,6 +65,7 @@ Table JointTable(const std::vector<JointRun>& runs, std::string_view rates, int6
   for (const JointRun& run : runs) {
     table.rows.push_back({run.change.change.empty() ? "as it is" : run.change.change, run.device_bytes, run.peak_bytes,
                           run.ns_per_sample, std::string(run.same_numbers ? "same" : "other"),
+                          run.batch_norm_sees > 0 ? Cell(run.batch_norm_sees) : Cell(),
                           std::string(NameOf(run.change.price)), run.change.flags, run.change.cost});
   }
   return table;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/enact.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/answers.h"
@@ -73,9 +74,21 @@ absl::StatusOr<LargestBatch> LargestOf(const ModelFile& file, const Workload& wo
   return FindLargestBatch(file, workload, request);
 }
 
+Run RunWith(Run run, const ModulePlan& plan) {
+  for (const PlannedSegment& segment : plan.segments) run.segments.push_back(segment.segment);
+  return run;
+}
+
 absl::StatusOr<Analysis> AnalyzeWith(const ImportedModel& model, Workload workload, const ModulePlan& plan) {
-  for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
+  workload.run = RunWith(workload.run, plan);
   return AnalyzeImported(model, workload);
+}
+
+// Bytes alive, step by step: what AnalyzeWith would draw, without its allocator.
+absl::StatusOr<std::vector<int64_t>> CourseWith(const TrainingParts& parts, const Workload& workload,
+                                                const ModulePlan& plan) {
+  ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(*parts.lowered, RunWith(parts.run, plan)));
+  return TrainingCourse(std::move(enacted), workload);
 }
 
 // What formats that draw every step want of each plan: the analysis with it, and the code that applies it.
@@ -137,7 +150,8 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   RETURN_IF_ERROR(CheckNames(options.workload.run, baseline.graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
 
-  ASSIGN_OR_RETURN(part.answer, PlanModel(*model, workload, request, {parts->lowered.get(), parts->enacted.get()}));
+  ASSIGN_OR_RETURN(part.answer, PlanModel(*model, workload, request,
+                                           {parts->lowered.get(), parts->enacted.get(), &*baseline.training}));
   Answered answer;
   if (part.answer.chosen || part.answer.with_expandable_segments) {
     answer.emit = [model, workload, plans = part.answer, card = request.clock.card.name](std::string_view form) {
@@ -146,8 +160,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
     if (!options.emit.empty() && options.exports.empty()) return answer;
   }
   if (part.answer.chosen && !part.answer.plans[*part.answer.chosen].segments.empty()) {
-    ASSIGN_OR_RETURN(const Analysis with, AnalyzeWith(*model, workload, part.answer.plans[*part.answer.chosen]));
-    part.live_bytes = with.training->timeline.live_bytes;
+    ASSIGN_OR_RETURN(part.live_bytes, CourseWith(*parts, workload, part.answer.plans[*part.answer.chosen]));
   }
   if (!part.answer.chosen && request.budget_bytes && !options.max_batch) {
     part.smaller_batch = FindSmallerBatch(*file, workload, request, baseline.batch);

@@ -86,7 +86,8 @@ absl::Status UnknownOption(std::string_view word, const CommandRow& command) {
     if (!row.long_name.empty()) known.emplace_back(row.long_name);
   }
   if (const OptionRow* row = RowOfWord(word)) {
-    return UsageError(absl::StrFormat("option '%s' is not one of '%s'", DisplayName(*row), command.name));
+    return UsageError(absl::StrFormat("option '%s' is not one of '%s'", DisplayName(*row), command.name),
+                      {absl::StrFormat("try: onnx-mem %s --help", command.name)});
   }
   const std::string name = word.size() > 2 && word[1] != '-' ? absl::StrFormat("-%s", word) : std::string(word);
   const std::string hint = DidYouMean(name, known);

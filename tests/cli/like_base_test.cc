@@ -57,6 +57,7 @@ TEST(TakeOver, TheHeadIsAnalyzedAsTheBaseWas) {
       {"--requires-grad", "input"},
       {"--checkpointed", "layer1"},
       {"--segment", "layer1", "--segment", "layer2.0,layer2.1"},
+      {"--segment", "layer1@host", "--segment", "layer2@host-waiting", "--segment", "layer3.0,layer3.1"},
       {"--loss", "sum"},
       {"--inplace", "none"},
       {"--dtype", "bf16"},
@@ -91,6 +92,22 @@ TEST(TakeOver, OptimizerStateIsTheBases) {
   EXPECT_EQ(Bytes(head, Category::kOptimizerState), Bytes(base, Category::kOptimizerState));
   EXPECT_EQ(Bytes(base, Category::kOptimizerState), (512 * 1000 + 1000) * 4);
   EXPECT_GT(Bytes(as_it_is, Category::kOptimizerState), Bytes(base, Category::kOptimizerState));
+}
+
+// The report's words are those to type: where a segment goes is one of them.
+TEST(TakeOver, SegmentsOnTheHostAreNamedAsTheyAreTyped) {
+  const Words typed = {"layer1.0@host", "layer1.1@host-waiting", "layer2.0@host-held", "layer3@host-gate"};
+  Words words;
+  for (const std::string& segment : typed) words.insert(words.end(), {"--segment", segment});
+  const Analysis base = AnalysisWith(OptionsOf(words));
+  std::string told;
+  for (const auto& [name, value] : base.assumptions) {
+    if (name == "segment") told = value;
+  }
+  EXPECT_EQ(told, "layer1.0@host; layer1.1@host-waiting; layer2.0@host-held; layer3@host-gate");
+  const Analysis again = AnalysisWith(OptionsOf({"--segment", "layer1.0", "--segment", "layer1.1", "--segment",
+                                                 "layer2.0", "--segment", "layer3"}));
+  EXPECT_FALSE(CheckSameAssumptions(Saved(base), ComparedOf(again)).ok()) << "run again is not moved to the host";
 }
 
 // What was typed for the head gives way.

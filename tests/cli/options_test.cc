@@ -116,7 +116,8 @@ TEST(ParseOptions, SuggestsWhatWasMeant) {
   EXPECT_EQ(Refusal({"analyse", "m.onnx"}), "unknown command 'analyse' | did you mean: analyze");
   EXPECT_EQ(Refusal({"m.onnx", "--mode", "trian"}),
             "--mode: 'trian' is not one of both, train, infer | did you mean: train");
-  EXPECT_EQ(Refusal({"completion", "bash", "--batch", "3"}), "option '--batch' is not one of 'completion'");
+  EXPECT_EQ(Refusal({"completion", "bash", "--batch", "3"}),
+            "option '--batch' is not one of 'completion' | try: onnx-mem completion --help");
 }
 
 TEST(ParseOptions, SaysWhatIsMissing) {

@@ -54,12 +54,16 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
                                                                  : "Chosen plan: ";
   const std::string size = absl::StrFormat("%s %s", FormatBytesIn(then, screen.units), LineName(part));
   const double change = now > 0 ? 100 * (1 - static_cast<double>(then) / static_cast<double>(now)) : 0;
-  const std::string more = absl::StrFormat(" (now %s%s%s)   -%.0f %%", FormatBytesIn(now, screen.units),
-                                           limits.empty() ? "" : ", ", limits, change);
+  const std::string more =
+      absl::StrFormat(" (now %s%s%s)", FormatBytesIn(now, screen.units), limits.empty() ? "" : ", ", limits);
+  const std::string less = absl::StrFormat("-%.0f %%", change);
   const std::string price = absl::StrCat("for ", BothPrices(part, chosen));
-  const bool long_line = kIndent + name.size() + size.size() + more.size() + 3 + price.size() > screen.width;
-  return absl::StrCat(indent, name, Painted(size, Paint::kBold, screen), more,
-                      long_line ? absl::StrCat("\n", indent, indent) : "   ", price, "\n");
+  // What there is no room for goes to a second line.
+  const size_t first = kIndent + name.size() + size.size() + more.size() + 3 + less.size();
+  const std::string to_second = absl::StrCat("\n", indent, indent);
+  const bool two_lines = first + 3 + price.size() > screen.width;
+  return absl::StrCat(indent, name, Painted(size, Paint::kBold, screen), more, first > screen.width ? to_second : "   ",
+                      less, !two_lines ? "   " : first > screen.width ? " " : to_second, price, "\n");
 }
 
 // The cheapest way first: with the allocator's other setting, else on a card of the budget's size.
@@ -210,7 +214,7 @@ std::string CurveText(const Report& report, const Screen& screen) {
     std::string mark;
     if (answer.chosen == i) {
       mark = "<- chosen";
-    } else if (i + 1 == answer.plans.size()) {
+    } else if (&plan == &LeastOf(answer.plans)) {
       mark = "<- least";
     } else if (plan.method == "given") {
       mark = "<- given";

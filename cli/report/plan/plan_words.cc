@@ -12,6 +12,7 @@
 #include "cli/report/parts/figures.h"
 #include "cli/report/parts/layout.h"
 #include "cli/report/text/text_parts.h"
+#include "planner/plans/search/curve.h"
 
 namespace onnx_mem {
 namespace {
@@ -22,7 +23,7 @@ std::string FinerText(const PlanPart& part, const Screen& screen) {
   const Measured& finer = part.answer.with_op->measured;
   const bool fits = (!part.request.budget_bytes || BytesOf(part, finer) <= *part.request.budget_bytes) &&
                     (!part.request.max_slowdown || finer.slowdown <= *part.request.max_slowdown);
-  if (!fits && BytesOf(part, finer) >= BytesOf(part, part.answer.plans.back().measured)) return "";
+  if (!fits && BytesOf(part, finer) >= BytesOf(part, LeastOf(part.answer.plans).measured)) return "";
   return absl::StrFormat("%s%s --granularity op: %s %s for %s\n", std::string(kIndent, ' '),
                          fits ? "Try" : "Not enough either:", FormatBytesIn(BytesOf(part, finer), screen.units),
                          LineName(part), MoreOf(part, finer.slowdown));
@@ -42,19 +43,42 @@ std::string ForMore(const PlanPart& part, const ModulePlan& plan) {
   return plan.segments.empty() ? "" : " for " + MoreOf(part, plan.measured.slowdown);
 }
 
-// Why it is neither: what is certain fits, what the allocator makes of it does not.
+// The proof for all sets of segments, whether or not it is the answer's: what moves to the host is outside it.
+bool NoneOfTheClass(const PlanPart& part) {
+  return part.request.budget_bytes && part.answer.class_bound && !part.answer.class_bound->cost;
+}
+
+// What is certain fits, what the allocator makes of it does not.
 std::string FragmentsText(const PlanPart& part, const Screen& screen) {
   if (!part.answer.fits_but_fragments) return "";
-  const Measured& measured = part.answer.fits_but_fragments->measured;
-  const int64_t fragments = measured.device_bytes - LeastOnDevice(part, measured);
-  return Wrapped(
-             absl::StrFormat("Not proven impossible: %s needs %s with workspaces and context; %s of fragments in the "
-                             "allocator's segments come on top and do not fit",
-                             Quoted(*part.answer.fits_but_fragments),
-                             FormatBytesIn(LeastOnDevice(part, measured), screen.units),
-                             FormatBytesIn(fragments, screen.units)),
-             screen.width, kIndent, kIndent) +
-         '\n';
+  const ModulePlan& plan = *part.answer.fits_but_fragments;
+  const int64_t least = LeastOnDevice(part, plan.measured);
+  const std::string needs = absl::StrFormat("%s with workspaces and context", FormatBytesIn(least, screen.units));
+  const std::string fragments = absl::StrFormat("%s of fragments in the allocator's segments come on top",
+                                                FormatBytesIn(plan.measured.device_bytes - least, screen.units));
+  const std::string text =
+      NoneOfTheClass(part)
+          ? absl::StrFormat("But for fragments %s would fit: it needs %s; %s", Quoted(plan), needs, fragments)
+          : absl::StrFormat("Not proven impossible: %s needs %s; %s and do not fit", Quoted(plan), needs, fragments);
+  return Wrapped(text, screen.width, kIndent, kIndent) + '\n';
+}
+
+// "2.00 GiB (3.1 MiB above the budget)" where both would read alike.
+std::string Proven(const PlanPart& part, int64_t bytes, const Screen& screen) {
+  const std::string text = FormatBytesIn(bytes, screen.units);
+  const int64_t budget = part.request.budget_bytes.value_or(bytes);
+  if (bytes <= budget || text != FormatBytesIn(budget, screen.units)) return text;
+  return absl::StrFormat("%s (%s above the budget)", text, FormatBytesIn(bytes - budget, screen.units));
+}
+
+// "; proven: none below 2.00 GiB". Of plans that move to the host less is known.
+std::string FloorText(const PlanPart& part, const Screen& screen) {
+  const PlanAnswer& answer = part.answer;
+  const int64_t floor = std::max(answer.minimum_bytes, answer.class_bound ? answer.class_bound->floor_bytes : 0);
+  if (!part.request.offload || floor == answer.minimum_bytes)
+    return absl::StrCat("; proven: none below ", Proven(part, floor, screen));
+  return absl::StrFormat("; proven: none below %s, and without moves to the host none below %s",
+                         Proven(part, answer.minimum_bytes, screen), Proven(part, floor, screen));
 }
 
 std::string SmallerBatchText(const PlanPart& part, const Screen& screen) {
@@ -110,28 +134,30 @@ std::string Limits(const PlanPart& part, const Screen& screen) {
 // Why no plan answers, and how near the best one comes.
 std::string NoPlanText(const PlanPart& part, const Screen& screen) {
   const PlanAnswer& answer = part.answer;
-  const Measured& floor = answer.plans.back().measured;
-  std::string text = std::string(kIndent, ' ') + Painted("No plan", Paint::kRed, screen);
+  const Measured& floor = LeastOf(answer.plans).measured;
   const bool by_class = answer.class_bound && answer.infeasible_class == answer.class_bound->name;
+  const std::string limits = Limits(part, screen);
+  std::string which, why;
   if (answer.status != PlanStatus::kInfeasible) {
-    absl::StrAppendFormat(&text, " found for %s\n", Limits(part, screen));
+    which = absl::StrCat(" found for ", limits);
   } else if (part.request.max_slowdown) {
-    absl::StrAppendFormat(&text, " can have %s: proven for %s\n", Limits(part, screen), answer.infeasible_class);
+    which = absl::StrFormat(" can have %s: proven for %s", limits, answer.infeasible_class);
   } else if (by_class) {
-    absl::StrAppendFormat(&text, " of %s can fit %s: proven for all sets of %d candidates\n", answer.infeasible_class,
-                          Limits(part, screen), answer.class_bound->candidates);
+    which = absl::StrFormat(" of %s can fit %s: proven for all sets of %d candidates", answer.infeasible_class, limits,
+                            answer.class_bound->candidates);
   } else {
-    absl::StrAppendFormat(&text, " can fit %s: no checkpointing needs less than %s\n", Limits(part, screen),
-                          FormatBytesIn(answer.minimum_bytes, screen.units));
-    text += Wrapped(absl::StrFormat("because of %s", answer.minimum_why), screen.width, kIndent, kIndent) + '\n';
+    which = absl::StrFormat(" can fit %s: no checkpointing %sneeds less than %s", limits,
+                            part.request.offload ? "and no move to the host " : "",
+                            Proven(part, answer.minimum_bytes, screen));
+    why = Wrapped(absl::StrFormat("because of %s", answer.minimum_why), screen.width, kIndent, kIndent) + '\n';
   }
-  absl::StrAppendFormat(&text, "%sLeast found: %s %s for %s", std::string(kIndent, ' '),
-                        FormatBytesIn(BytesOf(part, floor), screen.units), LineName(part),
-                        MoreOf(part, floor.slowdown));
-  if (part.request.budget_bytes && (answer.infeasible_class.empty() || by_class)) {
-    const int64_t proven = std::max(answer.minimum_bytes, answer.class_bound ? answer.class_bound->floor_bytes : 0);
-    absl::StrAppendFormat(&text, "; proven: none below %s", FormatBytesIn(proven, screen.units));
-  }
+  constexpr std::string_view kNoPlan = "No plan";
+  std::string text = Wrapped(absl::StrCat("No plan", which), screen.width, kIndent, kIndent) + '\n' + why;
+  text.replace(kIndent, kNoPlan.size(), Painted(kNoPlan, Paint::kRed, screen));
+  std::string least = absl::StrFormat("Least found: %s %s for %s", FormatBytesIn(BytesOf(part, floor), screen.units),
+                                      LineName(part), MoreOf(part, floor.slowdown));
+  if (part.request.budget_bytes && (answer.infeasible_class.empty() || by_class)) least += FloorText(part, screen);
+  text += Wrapped(least, screen.width, kIndent, kIndent);
   return text + '\n' + FragmentsText(part, screen) + FinerText(part, screen) + SmallerBatchText(part, screen);
 }
 
@@ -206,9 +232,10 @@ std::string ProofText(const PlanPart& part, const Screen& screen) {
     const bool in_class = answer.class_bound && answer.optimal_class == answer.class_bound->name;
     text += in_class ? absl::StrFormat(" (all sets of %d candidates).", answer.class_bound->candidates) : ".";
   } else if (answer.class_bound && answer.class_bound->cost) {
-    text = absl::StrFormat("Proven: within %s no set of %s takes less than %s; gap %.1f %%.", within,
-                           answer.class_bound->name, AtLeast(part, *answer.class_bound->cost),
-                           100 * answer.class_bound->gap);
+    const bool moves = answer.plans[*answer.chosen].measured.host_bytes > 0;  // which no bound is of
+    text = absl::StrFormat("Proven%s: within %s no set of %s takes less than %s", moves ? " of second runs alone" : "", within,
+                           answer.class_bound->name, AtLeast(part, *answer.class_bound->cost));
+    text += moves ? "." : absl::StrFormat("; gap %.1f %%.", 100 * answer.class_bound->gap);
   }
   if (!answer.optimal || (answer.class_bound && answer.optimal_class == answer.class_bound->name)) {
     const int64_t bound = time ? answer.lower_bound_recompute_ns : answer.lower_bound_recompute_flops;

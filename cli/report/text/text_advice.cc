@@ -126,7 +126,10 @@ std::string TogetherText(const Table& table, const Report& report, const Screen&
   size_t same = 0, other = 0;
   std::erase_if(shown.rows, [&](Row& row) {
     const bool is_same = row[place] == Cell(std::string("same"));
-    row[place] = std::string(is_same ? "the same numbers" : "other numbers");
+    const int64_t* const sees = std::get_if<int64_t>(&CellAt(table, row, "batch_norm_sees"));
+    row[place] = !is_same          ? std::string("other numbers")
+                 : sees == nullptr ? std::string("the same numbers")
+                                   : absl::StrFormat("BatchNorm sees %d", *sees);
     return ++(is_same ? same : other) > kMostOfKind && !report.verbose;
   });
   return ListText(shown, report, screen) + MoreLine(table.rows.size() - shown.rows.size());

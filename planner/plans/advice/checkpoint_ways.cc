@@ -6,6 +6,7 @@
 #include "planner/plans/advice/segment_flags.h"
 #include "planner/plans/advice/way.h"
 #include "planner/plans/measure/plan.h"
+#include "planner/plans/search/curve.h"
 
 namespace onnx_mem {
 namespace {
@@ -42,8 +43,8 @@ std::vector<Proposal> ProposeCheckpoints(const Situation& s) {
     changes.push_back(ChangeOf(answer->plans[*answer->chosen], s));
   }
   // Without a budget also the least that any plan needs.
-  const ModulePlan& floor = answer->plans.back();
-  if (!s.budget_bytes && NamesModules(floor) && answer->chosen != answer->plans.size() - 1) {
+  const ModulePlan& floor = LeastOf(answer->plans);
+  if (!s.budget_bytes && NamesModules(floor) && answer->chosen != static_cast<size_t>(floor.id)) {
     changes.push_back(ChangeOf(floor, s));
   }
   return changes;

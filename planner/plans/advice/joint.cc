@@ -38,12 +38,15 @@ Proposal WithPlan(const Proposal& change, const ModulePlan& plan) {
   const auto away = static_cast<size_t>(
       std::count_if(plan.segments.begin(), plan.segments.end(),
                     [](const PlannedSegment& planned) { return planned.segment.offload != Offload::kNo; }));
-  const size_t again = plan.segments.size() - away;
+  const auto gates = static_cast<size_t>(
+      std::count_if(plan.segments.begin(), plan.segments.end(),
+                    [](const PlannedSegment& planned) { return planned.segment.offload == Offload::kGate; }));
+  const size_t again = plan.segments.size() - away, moved = away - gates;
   const auto counted = [](size_t count, std::string_view what) {
     return absl::StrCat(count, " ", std::string(what), count == 1 ? "" : "s");
   };
   if (again > 0) with.change = absl::StrCat("checkpoint ", counted(again, "segment"));
-  if (away > 0) absl::StrAppend(&with.change, again > 0 ? ", " : "", counted(away, "module"), " to the host");
+  if (moved > 0) absl::StrAppend(&with.change, again > 0 ? ", " : "", counted(moved, "module"), " to the host");
   return Joined(change, std::move(with));
 }
 
@@ -140,9 +143,11 @@ class Joint {
     const int64_t micro = workload.bindings.batch.value_or(model->info.file_batch);
     const int64_t samples = std::max<int64_t>(1, micro) * workload.run.accumulate;
     const TimeEstimate time = EstimateTime(figures.program, request_.rates, {}, workload.run.accumulate);
+    const bool fewer = enacted->batch_statistics && workload.run.accumulate != workload_.run.accumulate;
     JointRun run{.change = std::move(change), .device_bytes = figures.device_bytes, .peak_bytes = figures.peak_bytes};
     run.ns_per_sample = time.step_ns / samples;
     run.same_numbers = same_numbers;
+    if (fewer) run.batch_norm_sees = micro;
     return run;
   }
 

@@ -34,6 +34,7 @@ struct JointRun {
   int64_t peak_bytes = 0;
   int64_t ns_per_sample = 0;         // estimated
   bool same_numbers = true;          // false: other precision, or another optimizer
+  int64_t batch_norm_sees = 0;       // samples, where they are fewer than asked for; 0: it sees those, or there is none
 };
 
 // The frontier of memory against time for a sample, the fastest first: of all runs that train on the same numbers, then

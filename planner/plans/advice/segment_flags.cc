@@ -18,8 +18,9 @@ void AddSegments(const ModulePlan& plan, Proposal& change) {
   for (const PlannedSegment& planned : plan.segments) {
     const Segment& segment = planned.segment;
     change.workload.run.segments.push_back(segment);
+    const std::string modules = absl::StrJoin(segment.modules, ",");
     change.flags.insert(change.flags.end(),
-                        {"--segment", absl::StrCat(absl::StrJoin(segment.modules, ","), std::string(FlagSuffixOf(segment.offload)))});
+                        {"--segment", absl::StrCat(modules, std::string(FlagSuffixOf(segment.offload)))});
   }
 }
 

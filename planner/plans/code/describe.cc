@@ -25,7 +25,7 @@ std::vector<std::string> NodesBetween(const Graph& graph, int32_t first, int32_t
 
 }  // namespace
 
-std::string LabelOf(const Profile& profile, const Choice& choice) {
+std::string LabelOf(const Profile& profile, const Choice& choice, std::string_view many) {
   if (choice.empty()) return "none";
   std::vector<std::string> labels;
   bool blocks = true;
@@ -41,7 +41,7 @@ std::string LabelOf(const Profile& profile, const Choice& choice) {
   }
   label = absl::StrJoin(patterns, ", ");
   if (label.size() <= kLongestLabel) return label;
-  return absl::StrCat(choice.size(), blocks ? " blocks" : " segments");
+  return absl::StrCat(choice.size(), " ", blocks ? "blocks" : std::string(many));
 }
 
 Choice Habit(const Profile& profile, bool Candidate::*kind) {

@@ -4,6 +4,7 @@
 #define ONNX_MEM_PLANNER_PLANS_CODE_DESCRIBE_H_
 
 #include <string>
+#include <string_view>
 
 #include "analyzer/graph/graph.h"
 #include "planner/plans/measure/plan.h"
@@ -11,8 +12,8 @@
 
 namespace onnx_mem {
 
-// "layer1, layer2.0", "7 blocks"; "none" for the empty choice.
-std::string LabelOf(const Profile& profile, const Choice& choice);
+// "layer1, layer2.0", "7 blocks", of others as `many` says: "9 segments"; "none" for the empty choice.
+std::string LabelOf(const Profile& profile, const Choice& choice, std::string_view many = "segments");
 
 // Every candidate of one kind: &Candidate::is_stage, every child of the root; &Candidate::is_block, every block.
 Choice Habit(const Profile& profile, bool Candidate::*kind);

@@ -4,6 +4,7 @@
 #define ONNX_MEM_PLANNER_PLANS_MEASURE_ACCOUNTANT_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -32,14 +33,14 @@ class Accountant {
   static absl::StatusOr<Accountant> Create(const ImportedModel& model, const Workload& workload, const Clock& clock,
                                            CostLine cost_line, KnownStep known = {});
 
-  const Lowered& lowered() const { return lowered_; }
-  const Enacted& baseline() const { return baseline_; }
+  const Lowered& lowered() const { return *lowered_; }
+  const Enacted& baseline() const { return *baseline_; }
   // The same, counted as Enact({}) is.
   const Enacted& TakeBaseline() {
     ++work_;
-    return baseline_;
+    return *baseline_;
   }
-  const RunFigures& baseline_figures() const { return baseline_figures_; }
+  const RunFigures& baseline_figures() const { return *baseline_figures_; }
   const Workload& workload() const { return workload_; }
   int64_t optimizer_state_bytes() const { return optimizer_state_bytes_; }
   int64_t optimizer_peak_bytes() const { return optimizer_peak_bytes_; }
@@ -48,7 +49,7 @@ class Accountant {
   double StepFlops() const;  // forward and backward, without recomputation
   // What the workload's own checkpoints recompute, in what recomputation costs.
   int64_t OwnRecompute() const {
-    return cost_line_ == CostLine::kFlops ? baseline_.recompute_flops : baseline_recompute_ns_;
+    return cost_line_ == CostLine::kFlops ? baseline_->recompute_flops : baseline_recompute_ns_;
   }
   double StepCost() const;   // the same in what recomputation costs
 
@@ -56,7 +57,7 @@ class Accountant {
   // Peak over the whole steady step of a program from Enact: what TrainingFigures would report as peak_bytes.
   int64_t PeakOf(const MemoryProgram& program) const;
 
-  absl::StatusOr<Measured> MeasureBaseline() { return MeasureFigures(baseline_, baseline_figures_); }
+  absl::StatusOr<Measured> MeasureBaseline() { return MeasuredBy(*baseline_, *baseline_figures_); }
   // Peak and cost of a program from Enact; no device bytes.
   Score ScoreOf(const Enacted& enacted) const;
   // What running `step` once more costs, as Score::cost.
@@ -65,23 +66,29 @@ class Accountant {
   int64_t LeastDeviceBytes(int64_t peak_bytes) const;
 
   absl::StatusOr<Measured> Measure(const std::vector<Segment>& segments);
+  absl::StatusOr<Measured> MeasureEnacted(Enacted&& enacted);
   absl::StatusOr<Measured> MeasureEnacted(const Enacted& enacted);
   // The same as if `allocator` handed out the memory.
-  absl::StatusOr<Measured> MeasureWith(std::string_view allocator, const std::vector<Segment>& segments);
-  // What a card with `device_bytes` makes of them: analysis.h.
-  absl::StatusOr<std::optional<LimitedRun>> RunWithin(int64_t device_bytes, const std::vector<Segment>& segments);
+  absl::StatusOr<Measured> MeasureWith(std::string_view allocator, const Enacted& enacted);
+  // What a card with `device_bytes` makes of it: analysis.h.
+  absl::StatusOr<std::optional<LimitedRun>> RunWithin(int64_t device_bytes, const Enacted& enacted) {
+    return TrainingWithin(enacted, workload_, device_bytes);
+  }
 
  private:
-  absl::StatusOr<Measured> MeasureFigures(const Enacted& enacted, const PeakFigures& figures);
+  Measured MeasuredBy(const Enacted& enacted, const PeakFigures& figures);
+  Measured CostsOf(const Enacted& enacted) const;
+  void SetFigures(const PeakFigures& figures, Measured& measured);
   // Of a step with segments: its second runs and moves, less the second runs that the workload itself has.
   int64_t AddedNs(const TimeEstimate& time) const {
     return time.recompute_ns + time.offload_ns - baseline_recompute_ns_;
   }
 
-  Lowered lowered_;
+  // What was known already belongs to who knew it.
+  std::shared_ptr<const Lowered> lowered_;
   Workload workload_;
-  Enacted baseline_;
-  RunFigures baseline_figures_;
+  std::shared_ptr<const Enacted> baseline_;
+  std::shared_ptr<const RunFigures> baseline_figures_;
   int64_t optimizer_state_bytes_ = 0;  // there throughout the steady step
   int64_t optimizer_peak_bytes_ = 0;   // of the optimizer's own steps, which no plan changes
   int64_t work_ = 0;

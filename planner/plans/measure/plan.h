@@ -145,10 +145,11 @@ struct PlanAnswer {
 
 // Plans for `model`, whose dimensions are bound, under `workload` (training). Where nothing can be wrapped the curve is
 // "none" alone. Errors: those of Analyze; unknown-method; those of `given`.
-// `known`: what of the step without a plan has been worked out already.
+// `known`: what of the step without a plan has been worked out already; it outlives the call.
 struct KnownStep {
   const Lowered* lowered = nullptr;
   const Enacted* enacted = nullptr;
+  const RunFigures* figures = nullptr;  // of `enacted`, by TrainingFigures
 };
 absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
                                      KnownStep known = {});

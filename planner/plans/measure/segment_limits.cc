@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <numeric>
-#include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "analyzer/memory/timeline.h"
 #include "planner/plans/measure/index.h"
 
@@ -66,13 +66,19 @@ class Limiter {
       steps_of_node_[Index(node.node)].emplace_back(node.begin.value(), node.end.value());
       for (int32_t s = node.begin.value(); s < node.end.value(); ++s) node_of_step_[Index(s)] = node.node;
     }
-    std::map<BufferId, Held> held;
+    std::vector<int32_t> entry_of(program_.buffers.size(), -1);
+    std::vector<std::pair<BufferId, Held>> held;
     for (const SavedTrace& saved : trace_.saved) {
       for (BufferId id : saved.buffers) {
         const int32_t made_by = node_of_step_[Index(program_.buffers[id].begin.value())];
         if (made_by < 0 || program_.buffers[id].end.value() >= static_cast<int32_t>(program_.steps.size())) continue;
         const int32_t by = saved.node < 0 ? count_ : saved.node;
-        Held& entry = held[id];
+        int32_t& at = entry_of[Index(id.value())];
+        if (at < 0) {
+          at = static_cast<int32_t>(held.size());
+          held.emplace_back(id, Held());
+        }
+        Held& entry = held[Index(at)].second;
         entry.bytes = program_.buffers[id].bytes;
         entry.maker = made_by;
         entry.begin = program_.buffers[id].begin.value();
@@ -83,6 +89,7 @@ class Limiter {
         if (std::find(read.begin(), read.end(), id) == read.end()) entry.maker = kNever;
       }
     }
+    std::sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [id, entry] : held) {
       if (entry.maker == kNever) {
         uncertain_bytes_ += entry.bytes;
@@ -97,7 +104,8 @@ class Limiter {
   // By node: alive when its backward begins, and most alive at its later steps, when it may have let go of what it
   // saved. Steps that name no node, or one of several, count for none.
   void FindLive(const Graph& graph) {
-    std::map<std::string, int32_t> node_of;
+    absl::flat_hash_map<absl::string_view, int32_t> node_of;
+    node_of.reserve(Index(count_));
     for (int32_t i = 0; i < count_; ++i) {
       const auto [entry, is_new] = node_of.emplace(graph.nodes[NodeId(i)].name, i);
       if (!is_new) entry->second = -1;
@@ -110,8 +118,9 @@ class Limiter {
       const int64_t live = timeline.live_bytes[Index(id.value())] + always_bytes_ - uncertain_bytes_;
       if (step.phase == Phase::kForward) forward_steps_ = id.value() + 1;
       if (step.phase == Phase::kLoss) loss_live_ = std::max(loss_live_, live);
+      if (step.phase != Phase::kBackward) continue;
       const auto node = node_of.find(step.node.str());
-      if (step.phase != Phase::kBackward || node == node_of.end() || node->second < 0) continue;
+      if (node == node_of.end() || node->second < 0) continue;
       int64_t& first = first_live_[Index(node->second)];
       int64_t& later = later_live_[Index(node->second)];
       first == 0 ? first = live : later = std::max(later, live);
@@ -218,17 +227,21 @@ class Limiter {
 
   // Buffers that are gone by the end of the forward, unless a range reads them from outside.
   void HoldInputs(const std::vector<Candidate>& candidates, SegmentLimits& limits) const {
-    std::map<BufferId, std::vector<int32_t>> readers;
+    std::vector<std::pair<BufferId, int32_t>> reads;  // by node, then by buffer
     for (const NodeTrace& node : trace_.forward) {
       for (BufferId id : node.reads) {
-        if (program_.buffers[id].end.value() <= forward_steps_) readers[id].push_back(node.node);
+        if (program_.buffers[id].end.value() <= forward_steps_) reads.emplace_back(id, node.node);
       }
     }
+    std::stable_sort(reads.begin(), reads.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<size_t> by_first(candidates.size());
     std::iota(by_first.begin(), by_first.end(), size_t{0});
     std::sort(by_first.begin(), by_first.end(),
               [&](size_t a, size_t b) { return candidates[a].first < candidates[b].first; });
-    for (const auto& [id, nodes] : readers) {
+    std::vector<int32_t> nodes;
+    for (auto read = reads.begin(); read != reads.end();) {
+      const BufferId id = read->first;
+      for (nodes.clear(); read != reads.end() && read->first == id; ++read) nodes.push_back(read->second);
       const int32_t maker = node_of_step_[Index(program_.buffers[id].begin.value())];
       if (maker < 0) continue;
       std::vector<size_t> holders;

@@ -45,7 +45,7 @@ class AnswerProof {
     if (bound.infeasible && !bound.why.empty()) answer.minimum_why = bound.why;
     FillBound(bound, answer);
     if (exact_.has_bound()) FillClassBound(limit, answer);  // what is alive is less than what is handed out
-    if (!answer.chosen) FillStatus(bound, answer);
+    if (!answer.chosen) FillStatus(bound, /*below_minimum=*/limit < prover.minimum().bytes, answer);
     return absl::OkStatus();
   }
 
@@ -99,7 +99,12 @@ class AnswerProof {
     answer.optimal_class = in_class.name;
   }
 
-  void FillStatus(const ProvenBound& bound, PlanAnswer& answer) const {
+  // The bounds are of second runs. Of what moves to the host only this is proven: it is back where it is needed.
+  void FillStatus(const ProvenBound& bound, bool below_minimum, PlanAnswer& answer) const {
+    if (request_.offload && !below_minimum) {
+      answer.status = PlanStatus::kNotFound;
+      return;
+    }
     answer.status = PlanStatus::kInfeasible;
     const auto too_dear = [&](int64_t cost) {
       return request_.max_slowdown && static_cast<double>(cost) > *request_.max_slowdown * accountant_.StepCost();

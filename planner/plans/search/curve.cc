@@ -58,10 +58,13 @@ std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line
   return curve;
 }
 
+const ModulePlan& LeastOf(const std::vector<ModulePlan>& curve) {
+  return *std::find_if(curve.rbegin(), curve.rend(), [](const ModulePlan& plan) { return !plan.dominated; });
+}
+
 std::optional<size_t> Choose(const std::vector<ModulePlan>& curve, const PlanRequest& request) {
   std::optional<size_t> best;
   double furthest = 0;
-  const auto last = std::find_if(curve.rbegin(), curve.rend(), [](const ModulePlan& plan) { return !plan.dominated; });
   const auto none =
       std::find_if(curve.begin(), curve.end(), [](const ModulePlan& plan) { return plan.segments.empty(); });
   for (size_t i = 0; i < curve.size(); ++i) {
@@ -74,7 +77,8 @@ std::optional<size_t> Choose(const std::vector<ModulePlan>& curve, const PlanReq
     } else if (request.max_slowdown) {
       if (!best || bytes < BytesOn(request.budget_line, curve[*best].measured)) best = i;
     } else if (!curve[i].dominated) {
-      const double below = BelowLine(none->measured, last->measured, m, request.budget_line, request.cost_line);
+      const Measured& least = LeastOf(curve).measured;
+      const double below = BelowLine(none->measured, least, m, request.budget_line, request.cost_line);
       if (!best || below > furthest) {
         best = i;
         furthest = below;

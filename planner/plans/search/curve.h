@@ -18,6 +18,9 @@ int64_t CostOn(CostLine cost, const Measured& measured);
 // Drops those that are marked, but for "none", habits and the given plan.
 std::vector<ModulePlan> MakeCurve(std::vector<ModulePlan> plans, BudgetLine line, CostLine cost);
 
+// The plan of least bytes, the cheapest of them. `curve` holds one without segments.
+const ModulePlan& LeastOf(const std::vector<ModulePlan>& curve);
+
 // Index of the plan that answers; `curve` holds one without segments: within the budget and the slowdown, the least
 // recomputation; without a budget, the least bytes within the slowdown; without either, the knee. nullopt when none
 // fits.

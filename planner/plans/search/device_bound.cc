@@ -69,20 +69,23 @@ std::optional<DeviceBound> DeviceBound::Create(const Accountant& accountant, con
   Pool &small = device.pools_[0], &large = device.pools_[1];
   small.grain_bytes = kPageBytes;
   large.grain_bytes = expandable ? kLargePageBytes : kPageBytes;
-  const auto add = [&](Pool& pool, const BytesOf& bytes_of, int64_t constant_bytes) {
-    std::optional<SegmentLimits> limits = prover.LimitSegments(candidates, bytes_of);
-    if (limits) pool.lines.push_back({SegmentBound(*std::move(limits)), constant_bytes});
-    return limits.has_value();
-  };
-  if (!add(small, BlocksBetween(0, kCudaSmallBytes, true), 0)) return std::nullopt;
-  add(large, BlocksBetween(kCudaSmallBytes, kAnySize, true), 0);
-  if (expandable) return device;  // its one segment grows wherever a gap ends
-  const FirstSegments first = LayOutParameters(accountant.baseline_figures().program, allocator);
-  size_t lines = 0;
-  int64_t larger_bytes = 0;  // of gaps that blocks above `*gap` fit into
-  for (auto gap = first.gaps.begin(); gap != first.gaps.end() && lines < kMostGaps; ++lines) {
-    add(large, BlocksBetween(*gap, kAnySize, false), first.reserved_bytes - larger_bytes);
-    for (const int64_t size = *gap; gap != first.gaps.end() && *gap == size; ++gap) larger_bytes += size;
+  std::vector<BytesOf> counts = {BlocksBetween(0, kCudaSmallBytes, true),
+                                 BlocksBetween(kCudaSmallBytes, kAnySize, true)};
+  std::vector<int64_t> constants = {0, 0};
+  if (!expandable) {  // its one segment grows wherever a gap ends
+    const FirstSegments first = LayOutParameters(accountant.baseline_figures().program, allocator);
+    size_t lines = 0;
+    int64_t larger_bytes = 0;  // of gaps that blocks above `*gap` fit into
+    for (auto gap = first.gaps.begin(); gap != first.gaps.end() && lines < kMostGaps; ++lines) {
+      counts.push_back(BlocksBetween(*gap, kAnySize, false));
+      constants.push_back(first.reserved_bytes - larger_bytes);
+      for (const int64_t size = *gap; gap != first.gaps.end() && *gap == size; ++gap) larger_bytes += size;
+    }
+  }
+  std::optional<std::vector<SegmentLimits>> limits = prover.LimitSegments(candidates, counts);
+  if (!limits) return std::nullopt;
+  for (size_t i = 0; i < limits->size(); ++i) {
+    (i == 0 ? small : large).lines.push_back({SegmentBound(std::move((*limits)[i])), constants[i]});
   }
   return device;
 }

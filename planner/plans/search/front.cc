@@ -42,7 +42,7 @@ absl::Status Front::Try(const Choice& choice, std::string_view method) {
   if (line_ == BudgetLine::kLive) return absl::OkStatus();
   plan.score.device_bytes = accountant_.LeastDeviceBytes(plan.score.peak_bytes);
   if (GainOf(BudgetLine::kDevice, plan.score) <= 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(plan.measured, own ? accountant_.MeasureEnacted(enacted) : accountant_.MeasureBaseline());
+  ASSIGN_OR_RETURN(plan.measured, own ? accountant_.MeasureEnacted(*std::move(own)) : accountant_.MeasureBaseline());
   known->second = plan.measured;
   plan.score.device_bytes = plan.measured->device_bytes;
   Insert(BudgetLine::kDevice, plan);

@@ -123,7 +123,7 @@ class Finder {
     const auto nodes = static_cast<int64_t>(accountant.lowered().graph.nodes.size());
     request_.iteration_limit =
         std::clamp(kProbeWork / std::max<int64_t>(nodes, 1), kHandful, kProbeIterations);
-    const KnownStep known{&accountant.lowered(), &accountant.baseline()};
+    const KnownStep known{&accountant.lowered(), &accountant.baseline(), &accountant.baseline_figures()};
     ASSIGN_OR_RETURN(PlanAnswer answer, PlanModel(model, workload_, request_, known));
     if (!answer.chosen) return std::nullopt;
     return std::move(answer.plans[*answer.chosen]);

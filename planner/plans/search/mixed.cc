@@ -191,7 +191,8 @@ class Mixer {
     const Choice ordered = Ordered(movable, order);
     size_t low = 0, high = ordered.size() + 1;
     for (size_t count = std::min<size_t>(ordered.size(), (ordered.size() + 3) / 4); low + 1 < high && may_go_on_();) {
-      MixedPlan plan{.again = base, .away = Choice(ordered.begin(), ordered.begin() + static_cast<std::ptrdiff_t>(count))};
+      const auto end = ordered.begin() + static_cast<std::ptrdiff_t>(count);
+      MixedPlan plan{.again = base, .away = Choice(ordered.begin(), end)};
       std::sort(plan.away.begin(), plan.away.end());
       ASSIGN_OR_RETURN(const bool fits, TryLeaving(std::move(plan), leaving));
       (fits ? high : low) = count;
@@ -202,12 +203,12 @@ class Mixer {
 
   // Whether it is within the limit; the cheapest one stays.
   absl::StatusOr<bool> Try(MixedPlan plan) {
-    ASSIGN_OR_RETURN(const Enacted enacted, accountant_.Enact(SegmentsOf(profile_, moves_, plan)));
+    ASSIGN_OR_RETURN(Enacted enacted, accountant_.Enact(SegmentsOf(profile_, moves_, plan)));
     const Score score = accountant_.ScoreOf(enacted);
     const bool live = front_.line() == BudgetLine::kLive;
     if ((live ? score.peak_bytes : accountant_.LeastDeviceBytes(score.peak_bytes)) > limit_) return false;
     if (cost_ && score.cost >= *cost_) return true;
-    ASSIGN_OR_RETURN(plan.measured, accountant_.MeasureEnacted(enacted));
+    ASSIGN_OR_RETURN(plan.measured, accountant_.MeasureEnacted(std::move(enacted)));
     if (BytesOn(front_.line(), plan.measured) > limit_) return false;
     if (host_bytes_ && plan.measured.host_bytes > *host_bytes_) return true;
     cost_ = score.cost;
@@ -228,7 +229,7 @@ class Mixer {
 
 ModulePlan Described(const Graph& graph, const Profile& profile, const Profile& moves, const MixedPlan& mixed) {
   ModulePlan plan = Described(graph, profile, mixed.again, "mixed", "");
-  plan.label = absl::StrCat("host: ", LabelOf(moves, mixed.away));
+  plan.label = absl::StrCat("host: ", LabelOf(moves, mixed.away, "modules"));
   if (!mixed.again.empty()) absl::StrAppend(&plan.label, "; again: ", LabelOf(profile, mixed.again));
   const std::vector<Segment> segments = SegmentsOf(profile, moves, mixed);
   Choice hosted = mixed.away;

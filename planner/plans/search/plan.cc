@@ -102,6 +102,7 @@ class ModelPlanner {
     answer.optimal_class.clear();
     answer.optimal = false;
     answer.gap = 0;
+    if (answer.class_bound) answer.class_bound->gap = 0;
     return absl::OkStatus();
   }
 
@@ -163,7 +164,8 @@ class ModelPlanner {
 
   void Record(std::string_view method, const Front& front) {
     if (!request_.budget_bytes) return;
-    PlanAnswer::Rung rung{.method = std::string(method), .work = accountant_.work() - done_before_, .cost = std::nullopt};
+    PlanAnswer::Rung rung{
+        .method = std::string(method), .work = accountant_.work() - done_before_, .cost = std::nullopt};
     for (const JudgedPlan& plan : front.plans(request_.budget_line)) {  // cheapest first
       if (rung.cost || BytesOn(request_.budget_line, plan.score) > *request_.budget_bytes) continue;
       rung.cost = plan.score.cost;
@@ -172,6 +174,11 @@ class ModelPlanner {
   }
 
   absl::Status TryRow(const ProposalRow& row, Front& front) {
+    const double share = row.name == "chain" ? 0.8 : 0.7;
+    if (row.always == 0 && !effort_.Left(share)) {  // to propose takes time too
+      NoteCut(absl::StrCat("plans by \"", std::string(row.name), "\""));
+      return absl::OkStatus();
+    }
     std::vector<Choice> choices = row.propose(profile_);
     if (choices.empty()) return absl::OkStatus();
     const std::vector<Score> estimates = MostPromisingFirst(front, choices);
@@ -180,7 +187,7 @@ class ModelPlanner {
     for (size_t i = 0; i < choices.size(); ++i) {
       const bool first = i < static_cast<size_t>(row.always) || (row.always > 0 && i == within);
       const bool must = first && !request_.plans_alone;  // advice beside other figures has its effort and no more
-      const bool may = effort_.Left(row.name == "chain" ? 0.8 : 0.7);
+      const bool may = effort_.Left(share);
       if (!front.IsPromising(estimates[i])) continue;
       if (!may && !must) {
         ++left_out;
@@ -337,8 +344,13 @@ class ModelPlanner {
       if (answer.chosen && judged.score.cost >= CostOn(request_.cost_line, answer.plans[*answer.chosen].measured))
         break;
       if (accountant_.LeastDeviceBytes(judged.score.peak_bytes) > *request_.budget_bytes) continue;
-      if (!answer.with_expandable_segments) RETURN_IF_ERROR(TryExpandable(judged, answer));
-      if (!answer.on_such_a_card && cards++ < kMostCards) RETURN_IF_ERROR(TryCard(judged, answer));
+      const bool card = !answer.on_such_a_card && cards < kMostCards;
+      if (answer.with_expandable_segments && !card) continue;
+      ASSIGN_OR_RETURN(const Enacted enacted, accountant_.Enact(SegmentsOf(profile_, judged.choice)));
+      if (!answer.with_expandable_segments) RETURN_IF_ERROR(TryExpandable(judged, enacted, answer));
+      if (!card) continue;
+      ++cards;
+      RETURN_IF_ERROR(TryCard(judged, enacted, front.MeasuredOf(judged.choice), answer));
     }
     return absl::OkStatus();
   }
@@ -352,21 +364,26 @@ class ModelPlanner {
     return request_.max_slowdown && measured.slowdown > *request_.max_slowdown;
   }
 
-  absl::Status TryExpandable(const JudgedPlan& judged, PlanAnswer& answer) {
-    ASSIGN_OR_RETURN(const Measured measured,
-                     accountant_.MeasureWith("pytorch-expandable", SegmentsOf(profile_, judged.choice)));
+  absl::Status TryExpandable(const JudgedPlan& judged, const Enacted& enacted, PlanAnswer& answer) {
+    ASSIGN_OR_RETURN(const Measured measured, accountant_.MeasureWith("pytorch-expandable", enacted));
     if (measured.device_bytes > *request_.budget_bytes || TooDear(measured)) return absl::OkStatus();
     answer.with_expandable_segments = AsPlan(judged);
     answer.with_expandable_segments->measured = measured;
     return absl::OkStatus();
   }
 
-  absl::Status TryCard(const JudgedPlan& judged, PlanAnswer& answer) {
-    const std::vector<Segment> segments = SegmentsOf(profile_, judged.choice);
-    ASSIGN_OR_RETURN(const auto run, accountant_.RunWithin(*request_.budget_bytes, segments));
+  // `known`: what was measured of it on a larger card.
+  absl::Status TryCard(const JudgedPlan& judged, const Enacted& enacted, const std::optional<Measured>& known,
+                       PlanAnswer& answer) {
+    ASSIGN_OR_RETURN(const auto run, accountant_.RunWithin(*request_.budget_bytes, enacted));
     const bool note = !answer.chosen && !answer.fits_but_fragments;
     if (!run && !note) return absl::OkStatus();
-    ASSIGN_OR_RETURN(ModulePlan plan, MeasuredPlan(judged.choice, judged.method, LabelOf(profile_, judged.choice)));
+    ModulePlan plan = AsPlan(judged);
+    if (known) {
+      plan.measured = *known;
+    } else {
+      ASSIGN_OR_RETURN(plan.measured, accountant_.MeasureEnacted(enacted));
+    }
     if (TooDear(plan.measured)) return absl::OkStatus();
     if (note && accountant_.LeastDeviceBytes(plan.measured.allocated_peak_bytes) <= *request_.budget_bytes) {
       answer.fits_but_fragments = plan;
@@ -458,8 +475,7 @@ class Searches {
     // model that takes too long.
     const bool no_segments = answer.class_bound && request_.budget_bytes &&
                              answer.class_bound->constant_bytes > *request_.budget_bytes;
-    const bool hopeless = answer.status == PlanStatus::kInfeasible &&
-                          (answer.infeasible_class == kAnySchedule || no_segments) &&
+    const bool hopeless = (answer.infeasible_class == kAnySchedule || no_segments) && !answer.chosen &&
                           Effort(request_, accountant_).IsSmall();
     if (!answer.chosen && answer.left_crumbs && !hopeless) {  // then every byte counts
       PlanRequest all = request_;
@@ -471,7 +487,7 @@ class Searches {
       finer.granularity = Granularity::kOp;
       finer.given.clear();
       ASSIGN_OR_RETURN(PlanAnswer other, With(finer));
-      answer.with_op = std::move(other.chosen ? other.plans[*other.chosen] : other.plans.back());
+      answer.with_op = other.chosen ? other.plans[*other.chosen] : LeastOf(other.plans);
     }
     return answer;
   }

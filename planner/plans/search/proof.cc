@@ -68,11 +68,30 @@ int64_t CallCost(CostLine line, const Clock& clock) {
   return line == CostLine::kTime ? clock.card.checkpoint_call_ns : 0;
 }
 
-// `program` as PyTorch's allocators see it: with cuBLAS's workspaces, and each buffer with what it counts for.
-MemoryProgram Counted(const MemoryProgram& program, const BytesOf& bytes_of) {
-  MemoryProgram counted = WithLibraryWorkspace(program);
-  for (Buffer& buffer : counted.buffers) buffer.bytes = bytes_of(program, buffer);
-  return counted;
+// A program as PyTorch's allocators see it: with cuBLAS's workspaces, and each buffer with what it counts for.
+class CountedProgram {
+ public:
+  explicit CountedProgram(MemoryProgram& program) : program_(program) {
+    program_ = WithLibraryWorkspace(std::move(program_));
+    for (const Buffer& buffer : program_.buffers) bytes_.push_back(buffer.bytes);
+  }
+
+  void CountBy(const BytesOf& bytes_of) {
+    auto own = bytes_.begin();
+    for (Buffer& buffer : program_.buffers) {
+      buffer.bytes = *own++;
+      buffer.bytes = bytes_of(program_, buffer);
+    }
+  }
+
+ private:
+  MemoryProgram& program_;
+  std::vector<int64_t> bytes_;  // by buffer, as they are
+};
+
+MemoryProgram Counted(MemoryProgram program, const BytesOf& bytes_of) {
+  CountedProgram(program).CountBy(bytes_of);
+  return program;
 }
 
 int64_t HandedOut(const MemoryProgram&, const Buffer& buffer) {
@@ -127,7 +146,7 @@ absl::Status Prover::MakeGraph(BudgetLine line) {
     minimum_ = ProvenMinimum(counted);
     // Gradients that were kept count as they are: rounding them would only add.
     StepTrace trace = trace_;
-    trace.enacted.program = Counted(trace.enacted.program, HandedOut);
+    CountedProgram(trace.enacted.program).CountBy(HandedOut);
     const int64_t kept = always_bytes_ - accountant_->optimizer_state_bytes();
     graph_ = StepGraphOf(trace, costs_, StateBytes(counted) + kept);
   } else {
@@ -158,18 +177,22 @@ std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>&
   return limits;
 }
 
-std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>& candidates,
-                                                   const BytesOf& bytes_of) const {
+std::optional<std::vector<SegmentLimits>> Prover::LimitSegments(const std::vector<Candidate>& candidates,
+                                                                const std::vector<BytesOf>& counts) const {
   // Gradients of earlier micro-batches have been added up already: their sizes are gone.
   if (own_segments_ || accountant_->workload().run.accumulate > 1) return std::nullopt;
   StepTrace trace = trace_;
-  trace.enacted.program = Counted(trace.enacted.program, bytes_of);
-  const MemoryProgram steady = Counted(accountant_->baseline_figures().program, bytes_of);
-  SegmentLimits limits =
-      LimitsOf(accountant_->lowered().graph, trace, costs_, CallCost(cost_line_, accountant_->clock()),
-               StateBytes(steady), candidates);
-  limits.constant_live = std::max(limits.constant_live, OptimizerPeak(steady));
-  return limits;
+  MemoryProgram steady = accountant_->baseline_figures().program;
+  CountedProgram traced_bytes(trace.enacted.program), steady_bytes(steady);
+  std::vector<SegmentLimits> all;
+  for (const BytesOf& bytes_of : counts) {
+    traced_bytes.CountBy(bytes_of);
+    steady_bytes.CountBy(bytes_of);
+    all.push_back(LimitsOf(accountant_->lowered().graph, trace, costs_, CallCost(cost_line_, accountant_->clock()),
+                           StateBytes(steady), candidates));
+    all.back().constant_live = std::max(all.back().constant_live, OptimizerPeak(steady));
+  }
+  return all;
 }
 
 absl::StatusOr<ProvenBound> Prover::BoundFor(int64_t peak_bytes, bool schedules, double seconds,

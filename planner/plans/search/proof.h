@@ -57,8 +57,10 @@ class Prover {
   // The same with costs by `line`, whatever the request's.
   std::optional<SegmentLimits> LimitSegments(const std::vector<Candidate>& candidates, CostLine line) const;
 
-  // The same where a buffer counts for `bytes_of`; PyTorch's workspaces are among the buffers.
-  std::optional<SegmentLimits> LimitSegments(const std::vector<Candidate>& candidates, const BytesOf& bytes_of) const;
+  // The same where a buffer counts for what each of `counts` says, in their order; PyTorch's workspaces are among the
+  // buffers.
+  std::optional<std::vector<SegmentLimits>> LimitSegments(const std::vector<Candidate>& candidates,
+                                                          const std::vector<BytesOf>& counts) const;
 
   // `peak_bytes`: at most, as `minimum` counts them. Limits as those of Solve; `schedules` false: the bound alone.
   absl::StatusOr<ProvenBound> BoundFor(int64_t peak_bytes, bool schedules, double seconds, int64_t iterations) const;

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
+#include <random>
 #include <string>
 #include <vector>
+
+#include "absl/strings/str_cat.h"
 
 namespace onnx_mem {
 namespace {
@@ -47,6 +52,13 @@ TEST(MakeCurve, NoneStaysWhenAPlanWithoutFlopsBeatsIt) {
   EXPECT_EQ(LabelsOf(curve), (Names{"none!", "pool"}));
 }
 
+TEST(LeastOf, IsNoHabitThatAnotherBeats) {
+  const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("a", 80, 180, 10), Plan("all", 80, 180, 30, "habit")},
+                               BudgetLine::kLive, CostLine::kFlops);
+  EXPECT_EQ(LabelsOf(curve), (Names{"none", "a", "all!"}));
+  EXPECT_EQ(LeastOf(curve).label, "a");
+}
+
 TEST(Choose, TheCheapestWithinTheBudget) {
   const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("a", 80, 180, 10), Plan("b", 60, 160, 20)},
                                BudgetLine::kDevice, CostLine::kFlops);
@@ -80,6 +92,40 @@ TEST(Choose, TheKneeWithoutALimit) {
   PlanRequest request;
   request.cost_line = CostLine::kFlops;
   EXPECT_EQ(Choose(curve, request), 1);
+}
+
+// Whatever is asked for and whatever was found, of all plans that take no more memory none costs less than the chosen.
+TEST(Choose, NothingOfNoMoreBytesCostsLess) {
+  std::minstd_rand random(7);
+  const auto below = [&](int64_t most) { return static_cast<int64_t>(random() % static_cast<uint32_t>(most)); };
+  for (int trial = 0; trial < 2000; ++trial) {
+    std::vector<ModulePlan> found = {Plan("none", 100, 120, 0)};
+    for (int64_t i = below(12); i >= 0; --i) {
+      const char* const method = below(4) == 0 ? "habit" : below(6) == 0 ? "given" : "chain";
+      found.push_back(Plan(absl::StrCat("p", i), 40 + below(60), 50 + below(80), below(50), method));
+      Measured& m = found.back().measured;
+      m.recompute_ns = below(50);
+      m.offload_ns = below(3) == 0 ? below(20) : 0;
+      m.slowdown = static_cast<double>(m.recompute_ns + m.offload_ns) / 100;
+    }
+    PlanRequest request;  // by the time, as is the default
+    request.budget_line = below(2) == 0 ? BudgetLine::kLive : BudgetLine::kDevice;
+    if (below(3) > 0) request.budget_bytes = 40 + below(90);
+    if (below(3) == 0) request.max_slowdown = static_cast<double>(below(60)) / 100;
+    const std::vector<ModulePlan> curve = MakeCurve(found, request.budget_line, request.cost_line);
+    const std::optional<size_t> chosen = Choose(curve, request);
+    bool some = false;
+    for (const ModulePlan& plan : found) {
+      const int64_t bytes = BytesOn(request.budget_line, plan.measured);
+      const bool fits = (!request.budget_bytes || bytes <= *request.budget_bytes) &&
+                        (!request.max_slowdown || plan.measured.slowdown <= *request.max_slowdown);
+      some = some || fits;
+      if (!chosen || bytes > BytesOn(request.budget_line, curve[*chosen].measured)) continue;
+      EXPECT_GE(CostOn(request.cost_line, plan.measured), CostOn(request.cost_line, curve[*chosen].measured))
+          << plan.label << " beats " << curve[*chosen].label << " in trial " << trial;
+    }
+    EXPECT_EQ(chosen.has_value(), some) << trial;
+  }
 }
 
 }  // namespace

@@ -96,6 +96,27 @@ TEST(Offload, HeldModulesHaveUntilTheGateToMove) {
   EXPECT_GT(gated.training->peak_bytes, chained.training->peak_bytes);  // the fifth block's stay
 }
 
+// What is proven of second runs says nothing of moves, but for what any step must have at hand.
+TEST(FindMixed, IsProvenImpossibleBelowTheNeediestStepAlone) {
+  Asked asked;
+  const ModelFile file = OpenModel("resnet18");
+  asked.workload = TrainingAt(8);
+  asked.model = *file.Import(asked.workload.bindings);
+  asked.request.budget_line = BudgetLine::kLive;
+  asked.request.iteration_limit = 40;
+  asked.request.budget_bytes = 1;
+  const PlanAnswer again = AnswerTo(asked);
+  ASSERT_TRUE(again.class_bound.has_value());
+  ASSERT_LT(again.minimum_bytes, again.class_bound->floor_bytes);
+  asked.request.budget_bytes = again.class_bound->floor_bytes - 1;
+  EXPECT_EQ(AnswerTo(asked).status, PlanStatus::kInfeasible);
+  asked.request.offload = true;
+  asked.request.host_bytes = 0;  // so that no move answers
+  EXPECT_EQ(AnswerTo(asked).status, PlanStatus::kNotFound);
+  asked.request.budget_bytes = again.minimum_bytes - 1;
+  EXPECT_EQ(AnswerTo(asked).status, PlanStatus::kInfeasible);
+}
+
 TEST(FindMixed, KeepsToTheHostsMemory) {
   Asked asked = Transformer();
   asked.request.budget_bytes = AnswerTo(asked).baseline.peak_bytes / 100 * 86;

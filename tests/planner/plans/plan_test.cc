@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
+
+#include "analyzer/analysis/enact.h"
 
 namespace onnx_mem {
 namespace {
@@ -65,6 +68,39 @@ TEST(PlanModel, EveryPlanTakesWhatTheAnalysisMeasures) {
       EXPECT_EQ(plan.measured.recompute_flops, analysis->recompute_flops) << plan.label;
     }
   }
+}
+
+// The command hands over what its own analysis has found; the course that it draws is that of an analysis, too.
+TEST(PlanModel, WhatIsKnownOfTheStepChangesNoPlan) {
+  const Loaded loaded = Load("resnet18.train.ts.op17.onnx", 8);
+  PlanRequest request = Request(40);
+  request.budget_bytes = Answer(loaded, request).plans.back().measured.device_bytes;
+  const PlanAnswer alone = Answer(loaded, request);
+  Workload workload = loaded.workload;
+  workload.keep_parts = true;
+  const auto analysis = AnalyzeImported(loaded.model, workload);
+  ASSERT_TRUE(analysis.ok()) << analysis.status();
+  const TrainingParts& parts = *analysis->parts;
+  const auto told = PlanModel(loaded.model, loaded.workload, request,
+                              {parts.lowered.get(), parts.enacted.get(), &*analysis->training});
+  ASSERT_TRUE(told.ok()) << told.status();
+  ASSERT_TRUE(alone.chosen.has_value());
+  EXPECT_EQ(told->chosen, alone.chosen);
+  ASSERT_EQ(told->plans.size(), alone.plans.size());
+  for (size_t i = 0; i < alone.plans.size(); ++i) {
+    EXPECT_EQ(told->plans[i].label, alone.plans[i].label);
+    EXPECT_EQ(told->plans[i].measured.device_bytes, alone.plans[i].measured.device_bytes);
+    EXPECT_EQ(told->plans[i].measured.time_slowdown, alone.plans[i].measured.time_slowdown);
+  }
+  const ModulePlan& chosen = alone.plans[*alone.chosen];
+  onnx_mem::Run run = parts.run;  // the test has a member of that name
+  for (const PlannedSegment& segment : chosen.segments) run.segments.push_back(segment.segment);
+  workload.run = run;
+  const auto with = AnalyzeImported(loaded.model, workload);
+  ASSERT_TRUE(with.ok()) << with.status();
+  absl::StatusOr<Enacted> enacted = EnactLowered(*parts.lowered, run);
+  ASSERT_TRUE(enacted.ok()) << enacted.status();
+  EXPECT_EQ(TrainingCourse(*std::move(enacted), workload), with->training->timeline.live_bytes);
 }
 
 TEST(PlanModel, NeverOverTheBudgetAndMoreBudgetCostsNoMore) {

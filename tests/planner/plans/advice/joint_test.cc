@@ -38,6 +38,7 @@ TEST(ChooseJointly, TheSameNumbersFirstAndNoRunBeatsAnotherInBoth) {
     SCOPED_TRACE(runs[i].change.change);
     const Workload& with = runs[i].change.workload;
     EXPECT_EQ(runs[i].same_numbers, !with.run.autocast && with.optimizer.name == workload.optimizer.name);
+    EXPECT_EQ(runs[i].batch_norm_sees, with.run.accumulate > 1 ? *with.bindings.batch : 0);
     EXPECT_FALSE(other && runs[i].same_numbers);
     other = !runs[i].same_numbers;
     if (i == 0 || runs[i - 1].same_numbers != runs[i].same_numbers) continue;
@@ -45,6 +46,18 @@ TEST(ChooseJointly, TheSameNumbersFirstAndNoRunBeatsAnotherInBoth) {
     EXPECT_LT(runs[i].device_bytes, runs[i - 1].device_bytes);
   }
   EXPECT_TRUE(other);
+}
+
+TEST(ChooseJointly, WithoutBatchStatisticsTwoHalvesAreTheSameNumbers) {
+  const ModelFile file = OpenModel("gpt2_sdpa");
+  Workload workload = TrainingAt(32);
+  workload.bindings.dims["seq"] = 128;
+  bool halved = false;
+  for (const JointRun& run : RunsFor(file, workload, DeviceBytes(file, workload) * 7 / 10)) {
+    halved = halved || (run.same_numbers && run.change.workload.run.accumulate > 1);
+    EXPECT_EQ(run.batch_norm_sees, 0) << run.change.change;
+  }
+  EXPECT_TRUE(halved);
 }
 
 TEST(ChooseJointly, NothingWhereNothingFits) {
