@@ -1,7 +1,7 @@
 // A driver for fuzz targets where libFuzzer is not at hand: runs every file it is given, then changes of them, and keeps
 // the input that ended it in crash-input.
 //
-//   fuzz_plan -runs=1000 -seed=1 -max_total_time=60 -dict=fuzz/plan.dict fuzz/corpus/plan
+//   fuzz_plan -runs=1000 -seed=1 -max_total_time=60 -dict=fuzz/plan.dict -seed_inputs=FILE,FILE fuzz/corpus/plan
 //
 // Changes: bits and bytes, numbers at their limits, parts left out, doubled or moved, words of the dictionary, the rest
 // of another file. It learns nothing of coverage; what it finds worth keeping belongs in the corpus.
@@ -16,6 +16,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,7 +88,10 @@ Arguments Parse(int argc, char** argv) {
         number("-seed=", arguments.seed)) {
       continue;
     }
-    if (word.starts_with("-dict=")) {
+    if (word.starts_with("-seed_inputs=")) {
+      std::istringstream list(std::string(word.substr(13)));
+      for (std::string file; std::getline(list, file, ',');) arguments.files.push_back(file);
+    } else if (word.starts_with("-dict=")) {
       std::ifstream in(std::string(word.substr(6)));
       for (std::string line; std::getline(in, line);) {
         if (std::string found = WordOf(line); !found.empty() && line[0] != '#') arguments.words.push_back(found);

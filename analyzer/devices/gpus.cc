@@ -85,6 +85,8 @@ absl::StatusOr<std::vector<const ColumnRow*>> ColumnsOf(const std::vector<std::s
   return columns;
 }
 
+constexpr double kMost = 1099511627776.0;  // 2^40, an exbibyte of MiB: bytes of it are still a number
+
 absl::StatusOr<Gpu> ParseRow(const std::vector<const ColumnRow*>& columns, const std::vector<std::string>& fields,
                              const std::string& path, size_t line) {
   if (fields.size() != columns.size()) {
@@ -96,10 +98,12 @@ absl::StatusOr<Gpu> ParseRow(const std::vector<const ColumnRow*>& columns, const
     const double number = Number<double>(fields[i]).value_or(-1);
     const bool good = holds == kText || fields[i].empty() || number > 0 || (number == 0 && holds == kCount);
     if (!good) return BadLine(path, line, absl::StrCat("'", fields[i], "' is no size or rate"));
+    if (number > kMost) {
+      return BadLine(path, line, absl::StrCat(absl::string_view(columns[i]->name.data(), columns[i]->name.size()),
+                                              " is beyond any card's"));
+    }
     columns[i]->set(fields[i], gpu);
   }
-  constexpr int64_t kMostMib = int64_t{1} << 40;  // an exbibyte: bytes of it are still a number
-  if (gpu.memory_mib > kMostMib) return BadLine(path, line, "memory_mib is beyond any card's");
   if (gpu.name.empty() || gpu.memory_mib <= 0) return BadLine(path, line, "a card needs a name and memory_mib");
   return gpu;
 }

@@ -55,6 +55,16 @@ TEST(Gpus, FindsCardsByAPartOfTheirNames) {
   EXPECT_EQ(DiagnosticOf(GpusWith("9999").status()).code, Code::kUnknownGpu);
 }
 
+TEST(Gpus, RefusesWhatNoCardHas) {
+  for (const char* number : {"1e308", "inf", "nan", "-4", "2e12"}) {
+    for (const char* column : {"sold_gb", "pcie_lanes", "fp32_tflops"}) {
+      const std::string text = std::string("name,memory_mib,") + column + "\nCard,1024," + number + "\n";
+      EXPECT_EQ(DiagnosticOf(ParseGpus(text, "cards.csv").status()).code, Code::kBadGpuFile) << column << number;
+    }
+  }
+  EXPECT_TRUE(ParseGpus("name,memory_mib,pcie_lanes\nCard,1024,0\n", "cards.csv").ok());
+}
+
 TEST(Gpus, EveryRowIsWhole) {
   EXPECT_GE(Gpus().size(), 150u);
   for (const Gpu& gpu : Gpus()) {

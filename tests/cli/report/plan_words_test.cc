@@ -34,7 +34,7 @@ PlanPart NothingFits(std::optional<int64_t> class_cost) {
                        PlanOf("each", 2370, 2040, 0.6)};
   part.answer.plans.back().dominated = true;
   part.answer.status = class_cost ? PlanStatus::kNotFound : PlanStatus::kInfeasible;
-  PlanAnswer::ClassBound& bound = part.answer.class_bound.emplace();
+  ClassBound& bound = part.answer.class_bound.emplace();
   bound.name = "module-level segments";
   bound.candidates = 108;
   bound.floor_bytes = (class_cost ? 1900 : 2050) * kMebibyte;
