@@ -37,6 +37,33 @@ bool IsOneOf(const std::array<std::string_view, N>& names, const Node& node) {
   return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
 }
 
+int64_t BytesOf(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  return NumBytes(tensor.shape, tensor.dtype).value_or(0);
+}
+
+// What a Where takes of each of its two operands, in a tensor of its own that is as large as the condition and the
+// operand broadcast (providers/cpu/tensor/where_op.cc).
+int64_t SelectionBytes(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 3 || !node.inputs[0].valid()) return 0;
+  const TensorId output = node.outputs.front();
+  const Shape& condition = graph.tensors[node.inputs[0]].shape;
+  int64_t bytes = 0;
+  for (size_t i = 1; i < 3; ++i) {
+    if (!node.inputs[i].valid()) return 0;
+    const Shape& operand = graph.tensors[node.inputs[i]].shape;
+    if (!condition.known() || !operand.known()) return 0;
+    Shape both = condition.rank() < operand.rank() ? operand : condition;
+    const Shape& other = condition.rank() < operand.rank() ? condition : operand;
+    for (size_t k = 0; k < other.rank(); ++k) {
+      int64_t& dim = both.dims[both.rank() - other.rank() + k];
+      dim = std::max(dim, other.dims[k]);
+    }
+    bytes += NumBytes(both, graph.tensors[output].dtype).value_or(0);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 bool SharesItsInput(const Node& node) { return IsOneOf(kSharesInput, node); }
@@ -75,6 +102,11 @@ IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph) {
 int64_t SessionScratchBytes(const Graph& graph, const Node& node) {
   constexpr int64_t kFloatBytes = 4;
   constexpr int64_t kMost = int64_t{1} << 40;
+  const bool has_output = !node.outputs.empty() && node.outputs.front().valid();
+  if (has_output && node.domain == "com.microsoft" && node.op == "BiasGelu") {
+    return BytesOf(graph, node.outputs.front());  // tmp_data, x with its bias (contrib_ops/cpu/bert/bias_gelu.cc)
+  }
+  if (has_output && node.domain.empty() && node.op == "Where") return SelectionBytes(graph, node);
   if (!node.domain.empty() || node.inputs.size() < 2 || !node.inputs[0].valid() || !node.inputs[1].valid()) return 0;
   const Shape& x = graph.tensors[node.inputs[0]].shape;
   const Shape& w = graph.tensors[node.inputs[1]].shape;

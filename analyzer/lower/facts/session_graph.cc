@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -47,6 +48,7 @@ class SessionOptimizer {
       if (Is(graph_.nodes[id], "MatMul")) FoldScale(id);
       if (Is(graph_.nodes[id], "Add")) FuseSum(id);
       if (Is(graph_.nodes[id], "Erf") || Is(graph_.nodes[id], "Tanh")) FuseGelu(id);
+      if (Is(graph_.nodes[id], "Sigmoid")) FuseQuickGelu(id);
     }
     return Compacted();
   }
@@ -251,6 +253,7 @@ class SessionOptimizer {
         if (std::find(parts.begin(), parts.end(), &graph_.nodes[reader]) == parts.end()) return;
       }
     }
+    std::string_view op = "Gelu";
     // A bias that is added first goes in too (bias_gelu_fusion.cc).
     if (Node* sum = x.valid() ? MakerReadBy(x, parts) : nullptr; sum != nullptr && Is(*sum, "Add")) {
       for (size_t i = 0; i < 2; ++i) {
@@ -258,6 +261,7 @@ class SessionOptimizer {
         if (!bias.valid() || !IsConstant(bias) || graph_.tensors[bias].shape.rank() != 1) continue;
         parts.push_back(sum);
         x = sum->inputs[i];
+        op = "BiasGelu";
         break;
       }
     }
@@ -265,9 +269,28 @@ class SessionOptimizer {
     for (const Node* part : parts) {
       if (part->outputs.front() != result) Remove(*part);
     }
-    graph_.nodes[last].op = "Gelu";
+    graph_.nodes[last].op = std::string(op);
     graph_.nodes[last].domain = "com.microsoft";
     graph_.nodes[last].inputs = {x};
+  }
+
+  // x * sigmoid(x), or of x times a number: one node (quick_gelu_fusion.cc).
+  void FuseQuickGelu(NodeId id) {
+    Node& sigmoid = graph_.nodes[id];
+    Node* product = OnlyReader(sigmoid);
+    if (product == nullptr || !Is(*product, "Mul") || product->inputs.size() != 2 || sigmoid.inputs.empty()) return;
+    const TensorId made = sigmoid.outputs.front(), argument = sigmoid.inputs.front();
+    const TensorId x = product->inputs[0] == made ? product->inputs[1] : product->inputs[0];
+    if (!x.valid()) return;
+    if (argument != x) {
+      const Node* scaled = OnlyMaker(argument);
+      if (scaled == nullptr || ScaledOperand(*scaled) != x) return;
+      Remove(*scaled);
+    }
+    Remove(sigmoid);
+    product->op = "QuickGelu";
+    product->domain = "com.microsoft";
+    product->inputs = {x};
   }
 
   Graph Compacted() {

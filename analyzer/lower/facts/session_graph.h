@@ -5,6 +5,7 @@
 //   x --Identity--> y            y is x                             eliminate_identity.cc, dropout_elimination.cc
 //   MatMul(Mul(a, 0.125), b)     MatMul                             matmul_scale_fusion.cc
 //   erf or tanh GELU, spelled out: one node                         gelu_fusion.cc, fast_gelu_fusion.cc
+//   x * sigmoid(1.702 * x)       QuickGelu                          quick_gelu_fusion.cc
 //
 // Left as they are: what is fused without moving a byte, as an activation into the convolution whose result it
 // overwrites anyway, and layouts (NCHWc), which pad channels to the vector's width of the processor at hand.
