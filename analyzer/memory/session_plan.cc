@@ -56,7 +56,8 @@ class SessionPlanner {
         uses_(graph.tensors.size(), 0),
         begin_(graph.tensors.size(), 0),
         end_(graph.tensors.size(), 0),
-        is_output_(graph.tensors.size(), false) {}
+        is_output_(graph.tensors.size(), false),
+        is_read_(graph.tensors.size(), false) {}
 
   MemoryProgram Run() {
     for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) buffer_of_[id] = id;
@@ -153,7 +154,10 @@ class SessionPlanner {
   }
 
   void ReleaseInputsAndUnused(const Node& node) {
-    ForEachInput(node, [&](TensorId id) { Release(id); });
+    ForEachInput(node, [&](TensorId id) {
+      is_read_[buffer_of_[id]] = true;
+      Release(id);
+    });
     for (TensorId id : node.outputs) {
       if (id.valid()) Release(id);
     }
@@ -170,7 +174,8 @@ class SessionPlanner {
     buffer.category = *category;
     buffer.bytes = bytes.value_or(0);
     buffer.begin = StepId(fixed ? 0 : begin_[id]);
-    buffer.end = StepId(fixed || is_output_[id] ? num_steps : end_[id]);
+    // A buffer that no node reads is let go of by no node (GenerateDeallocationPlan goes by the readers).
+    buffer.end = StepId(fixed || is_output_[id] || !is_read_[id] ? num_steps : end_[id]);
     buffer.dims = tensor.shape.dims;
     buffer.dtype = tensor.dtype;
     buffer.assumed = !bytes.has_value() || tensor.upper_bound;
@@ -236,6 +241,7 @@ class SessionPlanner {
   IdVector<TensorId, int> begin_;
   IdVector<TensorId, int> end_;
   IdVector<TensorId, bool> is_output_;
+  IdVector<TensorId, bool> is_read_;  // whether a node reads of the buffer
   std::list<TensorId> freed_;  // buffers that nobody reads any more, the latest first
 };
 

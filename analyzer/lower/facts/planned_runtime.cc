@@ -37,6 +37,34 @@ bool IsOneOf(const std::array<std::string_view, N>& names, const Node& node) {
   return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
 }
 
+// One pass over the nodes; whether a tensor lost its shape in it.
+bool LoseShapes(const Graph& graph, IdVector<TensorId, bool>& known) {
+  bool changed = false;
+  for (const Node& node : graph.nodes) {
+    const auto operand = std::find_if(kShapeOperands.begin(), kShapeOperands.end(),
+                                      [&](const ShapeOperand& row) {
+                                        return node.domain.empty() && row.op == node.op;
+                                      });
+    bool told = true;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId input = node.inputs[i];
+      if (!input.valid()) continue;
+      const bool is_shape = operand != kShapeOperands.end() && i >= operand->first;
+      const Tensor& tensor = graph.tensors[input];
+      const bool computed = tensor.producer.valid() && tensor.role == TensorRole::kActivation;
+      told = told && (is_shape ? !computed : known[input]);
+    }
+    if (node.op == "Shape" || node.op == "Size") told = true;  // as long as the rank
+    if (node.op == "NonZero") told = false;
+    for (TensorId output : node.outputs) {
+      if (!output.valid() || known[output] == told) continue;
+      known[output] = told;
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 int64_t BytesOf(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   return NumBytes(tensor.shape, tensor.dtype).value_or(0);
@@ -76,25 +104,8 @@ std::vector<int> SessionOverwrites(const Node& node) {
 
 IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph) {
   IdVector<TensorId, bool> known(graph.tensors.size(), true);
-  for (const Node& node : graph.nodes) {
-    const auto operand = std::find_if(kShapeOperands.begin(), kShapeOperands.end(),
-                                      [&](const ShapeOperand& row) {
-                                        return node.domain.empty() && row.op == node.op;
-                                      });
-    bool told = true;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const TensorId input = node.inputs[i];
-      if (!input.valid()) continue;
-      const bool is_shape = operand != kShapeOperands.end() && i >= operand->first;
-      const Tensor& tensor = graph.tensors[input];
-      const bool computed = tensor.producer.valid() && tensor.role == TensorRole::kActivation;
-      told = told && (is_shape ? !computed : known[input]);
-    }
-    if (node.op == "Shape" || node.op == "Size") told = true;  // as long as the rank
-    if (node.op == "NonZero") told = false;
-    for (TensorId output : node.outputs) {
-      if (output.valid()) known[output] = told;
-    }
+  // Nodes may stand before those that they read (session_layout.h): until nothing changes.
+  while (LoseShapes(graph, known)) {
   }
   return known;
 }
@@ -107,6 +118,10 @@ int64_t SessionScratchBytes(const Graph& graph, const Node& node) {
     return BytesOf(graph, node.outputs.front());  // tmp_data, x with its bias (contrib_ops/cpu/bert/bias_gelu.cc)
   }
   if (has_output && node.domain.empty() && node.op == "Where") return SelectionBytes(graph, node);
+  if (node.op == "BatchNormalization" && IntAttribute(node, "training_mode", 0) != 0) {
+    // saved_mean and saved_inv_std, which are no outputs of the operator (providers/cpu/nn/batch_norm.h).
+    return node.inputs.size() < 2 || !node.inputs[1].valid() ? 0 : 2 * BytesOf(graph, node.inputs[1]);
+  }
   if (!node.domain.empty() || node.inputs.size() < 2 || !node.inputs[0].valid() || !node.inputs[1].valid()) return 0;
   const Shape& x = graph.tensors[node.inputs[0]].shape;
   const Shape& w = graph.tensors[node.inputs[1]].shape;

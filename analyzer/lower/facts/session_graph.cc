@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/lower/facts/session_layout.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -16,15 +18,21 @@ constexpr auto kNeverFolded = std::to_array<std::string_view>(
     {"Bernoulli", "DequantizeLinear", "Dropout", "Multinomial", "QuantizeLinear", "RandomNormal", "RandomNormalLike",
      "RandomUniform", "RandomUniformLike"});
 
+// In the order in which the session runs them (graph_transformer_utils.cc): nodes that a pass makes are numbered behind
+// all that were there, and the order of execution hangs on the numbers.
+enum Pass { kOfTheFile, kGeluPass, kBiasGeluPass, kFastGeluPass, kQuickGeluPass, kMatMulScalePass };
+
 constexpr size_t kConvSum = 3;  // the input of a convolution that its result is added to
 
 bool Is(const Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
 
 class SessionOptimizer {
  public:
-  explicit SessionOptimizer(Graph graph)
+  SessionOptimizer(Graph graph, bool on_cpu)
       : graph_(std::move(graph)),
+        on_cpu_(on_cpu),
         gone_(graph_.nodes.size(), false),
+        pass_(graph_.nodes.size(), kOfTheFile),
         constant_(graph_.tensors.size(), false),
         same_as_(graph_.tensors.size()) {
     for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
@@ -45,8 +53,9 @@ class SessionOptimizer {
     LinkTensors(graph_);
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
       if (gone_[id]) continue;
+      if (Is(graph_.nodes[id], "BatchNormalization")) DropStatistics(id);
       if (Is(graph_.nodes[id], "MatMul")) FoldScale(id);
-      if (Is(graph_.nodes[id], "Add")) FuseSum(id);
+      if (!on_cpu_ && Is(graph_.nodes[id], "Add")) FuseSum(id);
       if (Is(graph_.nodes[id], "Erf") || Is(graph_.nodes[id], "Tanh")) FuseGelu(id);
       if (Is(graph_.nodes[id], "Sigmoid")) FuseQuickGelu(id);
     }
@@ -119,6 +128,14 @@ class SessionOptimizer {
     return HasOneOutput(reader) ? &reader : nullptr;
   }
 
+  // Statistics that nobody reads lie where the stored ones do (providers/cpu/nn/batch_norm.cc, Alias(3, 1), (4, 2)).
+  void DropStatistics(NodeId id) {
+    std::vector<TensorId>& outputs = graph_.nodes[id].outputs;
+    for (size_t i = 1; i < outputs.size(); ++i) {
+      if (outputs[i].valid() && !IsRead(outputs[i])) outputs[i] = TensorId();
+    }
+  }
+
   bool IsScalar(TensorId id) const {
     if (!id.valid() || NumElements(graph_.tensors[id].shape).value_or(0) != 1) return false;
     return IsConstant(id) || graph_.tensors[id].value != nullptr;
@@ -159,6 +176,7 @@ class SessionOptimizer {
       if (!operand || graph_.tensors[*operand].shape != graph_.tensors[input].shape) continue;
       Remove(*maker);
       input = *operand;
+      pass_[id] = kMatMulScalePass;
     }
     const Node* reader = OnlyReader(graph_.nodes[id]);
     if (reader == nullptr || !ScaledOperand(*reader)) return;
@@ -166,6 +184,7 @@ class SessionOptimizer {
     Remove(*reader);
     graph_.nodes[id].outputs.front() = result;
     graph_.tensors[result].producer = id;
+    pass_[id] = kMatMulScalePass;
   }
 
   // The sum goes into the convolution, which adds to its other operand where that lies (nchwc_transformer.cc).
@@ -254,6 +273,7 @@ class SessionOptimizer {
       }
     }
     std::string_view op = "Gelu";
+    Pass pass = Is(graph_.nodes[id], "Tanh") ? kFastGeluPass : kGeluPass;
     // A bias that is added first goes in too (bias_gelu_fusion.cc).
     if (Node* sum = x.valid() ? MakerReadBy(x, parts) : nullptr; sum != nullptr && Is(*sum, "Add")) {
       for (size_t i = 0; i < 2; ++i) {
@@ -262,6 +282,7 @@ class SessionOptimizer {
         parts.push_back(sum);
         x = sum->inputs[i];
         op = "BiasGelu";
+        pass = std::max(pass, kBiasGeluPass);
         break;
       }
     }
@@ -272,6 +293,7 @@ class SessionOptimizer {
     graph_.nodes[last].op = std::string(op);
     graph_.nodes[last].domain = "com.microsoft";
     graph_.nodes[last].inputs = {x};
+    pass_[last] = pass;
   }
 
   // x * sigmoid(x), or of x times a number: one node (quick_gelu_fusion.cc).
@@ -291,12 +313,16 @@ class SessionOptimizer {
     product->op = "QuickGelu";
     product->domain = "com.microsoft";
     product->inputs = {x};
+    pass_[graph_.tensors[product->outputs.front()].producer] = kQuickGeluPass;
   }
 
   Graph Compacted() {
     IdVector<NodeId, Node> nodes;
+    IdVector<NodeId, int> pass;
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
-      if (!gone_[id]) nodes.Add(std::move(graph_.nodes[id]));
+      if (gone_[id]) continue;
+      nodes.Add(std::move(graph_.nodes[id]));
+      pass.Add(pass_[id]);
     }
     graph_.nodes = std::move(nodes);
     for (Tensor& tensor : graph_.tensors) {
@@ -309,11 +335,13 @@ class SessionOptimizer {
       const bool stored = tensor.role == TensorRole::kInitializer || tensor.role == TensorRole::kConstant;
       if (stored && tensor.consumers.empty() && !IsOutput(id)) tensor.role = TensorRole::kActivation;
     }
-    return std::move(graph_);
+    return on_cpu_ ? WithBlockedLayout(std::move(graph_), pass) : std::move(graph_);
   }
 
   Graph graph_;
+  bool on_cpu_ = false;
   IdVector<NodeId, bool> gone_;
+  IdVector<NodeId, int> pass_;  // that made the node
   IdVector<TensorId, bool> constant_;
   IdVector<TensorId, TensorId> same_as_;  // what an identity passed on
 };
@@ -327,7 +355,7 @@ Graph SessionGraph(Graph graph, bool on_cpu) {
       if (half) tensor.dtype = DType::kFloat32;
     }
   }
-  return SessionOptimizer(std::move(graph)).Run();
+  return SessionOptimizer(std::move(graph), on_cpu).Run();
 }
 
 }  // namespace onnx_mem
