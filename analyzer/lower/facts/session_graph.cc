@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/lower/facts/planned_runtime.h"
 #include "analyzer/lower/facts/session_layout.h"
 
 namespace onnx_mem {
@@ -20,7 +21,7 @@ constexpr auto kNeverFolded = std::to_array<std::string_view>(
 
 // In the order in which the session runs them (graph_transformer_utils.cc): nodes that a pass makes are numbered behind
 // all that were there, and the order of execution hangs on the numbers.
-enum Pass { kOfTheFile, kGeluPass, kBiasGeluPass, kFastGeluPass, kQuickGeluPass, kMatMulScalePass };
+enum Pass { kOfTheFile, kGeluPass, kGatherPass, kBiasGeluPass, kFastGeluPass, kQuickGeluPass, kMatMulScalePass };
 
 constexpr size_t kConvSum = 3;  // the input of a convolution that its result is added to
 
@@ -28,9 +29,10 @@ bool Is(const Node& node, std::string_view op) { return node.domain.empty() && n
 
 class SessionOptimizer {
  public:
-  SessionOptimizer(Graph graph, bool on_cpu)
+  SessionOptimizer(Graph graph, bool on_cpu, bool free_dims)
       : graph_(std::move(graph)),
         on_cpu_(on_cpu),
+        free_dims_(free_dims),
         gone_(graph_.nodes.size(), false),
         pass_(graph_.nodes.size(), kOfTheFile),
         constant_(graph_.tensors.size(), false),
@@ -51,8 +53,10 @@ class SessionOptimizer {
       if (!FoldConstant(id)) RemoveIdentity(id);
     }
     LinkTensors(graph_);
+    knows_shape_ = free_dims_ ? ShapesKnownToSession(graph_) : IdVector<TensorId, bool>(graph_.tensors.size(), true);
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
       if (gone_[id]) continue;
+      for (TensorId output : graph_.nodes[id].outputs) FuseGathers(output);
       if (Is(graph_.nodes[id], "BatchNormalization")) DropStatistics(id);
       if (Is(graph_.nodes[id], "MatMul")) FoldScale(id);
       if (!on_cpu_ && Is(graph_.nodes[id], "Add")) FuseSum(id);
@@ -134,6 +138,57 @@ class SessionOptimizer {
     for (size_t i = 1; i < outputs.size(); ++i) {
       if (outputs[i].valid() && !IsRead(outputs[i])) outputs[i] = TensorId();
     }
+  }
+
+  // Which slice of how many the node takes alone, as a constant says; -1 for any other node.
+  int64_t GatheredSlice(const Node& node, TensorId from, size_t axis, int64_t slices) const {
+    if (!Is(node, "Gather") || node.inputs.size() != 2 || node.inputs[0] != from || !HasOneOutput(node)) return -1;
+    const Tensor& index = graph_.tensors[node.inputs[1]];
+    if (!IsConstant(node.inputs[1]) || index.value == nullptr || index.value->ints() == nullptr) return -1;
+    const int64_t rank = static_cast<int64_t>(graph_.tensors[from].shape.rank()), at = IntAttribute(node, "axis", 0);
+    if ((at < 0 ? at + rank : at) != static_cast<int64_t>(axis) || index.value->ints()->size() != 1) return -1;
+    if (!index.value->dims.empty()) return -1;
+    const int64_t slice = index.value->ints()->front();
+    return slice < 0 ? slice + slices : slice;
+  }
+
+  // Gathers of all slices of a tensor are one Split and views of what it makes (gather_slice_fusion.cc).
+  void FuseGathers(TensorId from) {
+    if (!from.valid() || IsOutput(from) || !knows_shape_[from] || !graph_.tensors[from].shape.known()) return;
+    const std::vector<NodeId> readers = graph_.tensors[from].consumers;
+    if (readers.size() < 2 || !Is(graph_.nodes[readers.front()], "Gather")) return;
+    const int64_t rank = static_cast<int64_t>(graph_.tensors[from].shape.rank());
+    const int64_t at = IntAttribute(graph_.nodes[readers.front()], "axis", 0);
+    const size_t axis = static_cast<size_t>(at < 0 ? at + rank : at);
+    if (axis >= static_cast<size_t>(rank) || graph_.tensors[from].shape.dims[axis] != static_cast<int64_t>(readers.size())) {
+      return;
+    }
+    std::vector<NodeId> gathers(readers.size());
+    for (NodeId reader : readers) {
+      const int64_t slice = GatheredSlice(graph_.nodes[reader], from, axis, static_cast<int64_t>(readers.size()));
+      if (slice < 0 || slice >= static_cast<int64_t>(readers.size()) || gathers[static_cast<size_t>(slice)].valid()) return;
+      gathers[static_cast<size_t>(slice)] = reader;
+    }
+    Node split;
+    split.op = "Split";
+    split.attributes["axis"] = static_cast<int64_t>(axis);
+    split.inputs = {from};
+    for (NodeId gather : gathers) {
+      Node& view = graph_.nodes[gather];
+      Tensor slice;
+      slice.name = graph_.tensors[view.outputs.front()].name + " split";
+      slice.dtype = graph_.tensors[from].dtype;
+      slice.shape = graph_.tensors[from].shape;
+      slice.shape.dims[axis] = 1;
+      split.outputs.push_back(graph_.tensors.Add(std::move(slice)));
+      constant_.Add(false);
+      same_as_.Add(TensorId());
+      view.op = "Squeeze";
+      view.attributes.clear();
+      view.inputs = {split.outputs.back()};
+      pass_[gather] = kGatherPass;
+    }
+    splits_.emplace_back(gathers, std::move(split));
   }
 
   bool IsScalar(TensorId id) const {
@@ -321,6 +376,11 @@ class SessionOptimizer {
     IdVector<NodeId, int> pass;
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
       if (gone_[id]) continue;
+      for (auto& [views, split] : splits_) {
+        if (split.op.empty() || std::find(views.begin(), views.end(), id) == views.end()) continue;
+        nodes.Add(std::exchange(split, Node()));
+        pass.Add(kGatherPass);
+      }
       nodes.Add(std::move(graph_.nodes[id]));
       pass.Add(pass_[id]);
     }
@@ -340,22 +400,25 @@ class SessionOptimizer {
 
   Graph graph_;
   bool on_cpu_ = false;
+  bool free_dims_ = false;
+  IdVector<TensorId, bool> knows_shape_;  // the session; of the tensors of the file
   IdVector<NodeId, bool> gone_;
   IdVector<NodeId, int> pass_;  // that made the node
+  std::vector<std::pair<std::vector<NodeId>, Node>> splits_;  // before the first of their views
   IdVector<TensorId, bool> constant_;
   IdVector<TensorId, TensorId> same_as_;  // what an identity passed on
 };
 
 }  // namespace
 
-Graph SessionGraph(Graph graph, bool on_cpu) {
+Graph SessionGraph(Graph graph, bool on_cpu, bool free_dims) {
   if (on_cpu) {
     for (Tensor& tensor : graph.tensors) {
       const bool half = tensor.dtype == DType::kFloat16 && tensor.role != TensorRole::kInput;
       if (half) tensor.dtype = DType::kFloat32;
     }
   }
-  return SessionOptimizer(std::move(graph), on_cpu).Run();
+  return SessionOptimizer(std::move(graph), on_cpu, free_dims).Run();
 }
 
 }  // namespace onnx_mem
