@@ -4,54 +4,19 @@
 #include <list>
 #include <utility>
 
+#include "analyzer/graph/execution_order.h"
+
 namespace onnx_mem {
 namespace {
 
 bool IsFolded(const Tensor& tensor) { return tensor.role == TensorRole::kActivation && tensor.value != nullptr; }
-
-// The session's order: depth first from the leaves (nodes that no node reads), the last leaf first, and of a node's
-// inputs the maker that stands last in the file first (graph.cc, ReverseDFSFrom; graph_viewer.cc, NodeCompare).
-std::vector<NodeId> SessionOrder(const Graph& graph) {
-  std::vector<std::pair<NodeId, bool>> stack;  // a node to enter, or to leave
-  for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
-    const std::vector<TensorId>& outputs = graph.nodes[id].outputs;
-    const bool is_read = std::any_of(outputs.begin(), outputs.end(), [&](TensorId output) {
-      return output.valid() && !graph.tensors[output].consumers.empty();
-    });
-    if (!is_read) stack.emplace_back(id, false);
-  }
-  std::vector<NodeId> order;
-  IdVector<NodeId, bool> entered(graph.nodes.size(), false);
-  while (!stack.empty()) {
-    const auto [id, leaves] = stack.back();
-    stack.pop_back();
-    if (leaves) {
-      order.push_back(id);
-      continue;
-    }
-    if (entered[id]) continue;
-    entered[id] = true;
-    stack.emplace_back(id, true);
-    std::vector<NodeId> makers;
-    const auto add = [&](TensorId input) {
-      if (input.valid() && graph.tensors[input].producer.valid()) makers.push_back(graph.tensors[input].producer);
-    };
-    std::for_each(graph.nodes[id].inputs.begin(), graph.nodes[id].inputs.end(), add);
-    std::for_each(graph.nodes[id].captures.begin(), graph.nodes[id].captures.end(), add);
-    std::sort(makers.begin(), makers.end());
-    for (NodeId maker : makers) {
-      if (!entered[maker]) stack.emplace_back(maker, false);
-    }
-  }
-  return order;
-}
 
 class SessionPlanner {
  public:
   SessionPlanner(const Graph& graph, const SessionRules& rules)
       : graph_(graph),
         rules_(rules),
-        order_(SessionOrder(graph)),
+        order_(ExecutionOrder(graph)),
         buffer_of_(graph.tensors.size()),
         uses_(graph.tensors.size(), 0),
         begin_(graph.tensors.size(), 0),

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/graph/execution_order.h"
 #include "analyzer/lower/facts/planned_runtime.h"
 #include "analyzer/lower/facts/session_layout.h"
 
@@ -19,9 +20,12 @@ constexpr auto kNeverFolded = std::to_array<std::string_view>(
     {"Bernoulli", "DequantizeLinear", "Dropout", "Multinomial", "QuantizeLinear", "RandomNormal", "RandomNormalLike",
      "RandomUniform", "RandomUniformLike"});
 
+constexpr auto kFusedActivations =
+    std::to_array<std::string_view>({"Clip", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Tanh"});
+
 // In the order in which the session runs them (graph_transformer_utils.cc): nodes that a pass makes are numbered behind
 // all that were there, and the order of execution hangs on the numbers.
-enum Pass { kOfTheFile, kGeluPass, kGatherPass, kBiasGeluPass, kFastGeluPass, kQuickGeluPass, kMatMulScalePass };
+enum Pass { kOfTheFile, kConvActivationPass, kGeluPass, kGatherPass, kBiasGeluPass, kFastGeluPass, kQuickGeluPass, kMatMulScalePass };
 
 constexpr size_t kConvSum = 3;  // the input of a convolution that its result is added to
 
@@ -58,6 +62,7 @@ class SessionOptimizer {
       if (gone_[id]) continue;
       for (TensorId output : graph_.nodes[id].outputs) FuseGathers(output);
       if (Is(graph_.nodes[id], "BatchNormalization")) DropStatistics(id);
+      if (Is(graph_.nodes[id], "Conv")) FuseActivation(id);
       if (Is(graph_.nodes[id], "MatMul")) FoldScale(id);
       if (!on_cpu_ && Is(graph_.nodes[id], "Add")) FuseSum(id);
       if (Is(graph_.nodes[id], "Erf") || Is(graph_.nodes[id], "Tanh")) FuseGelu(id);
@@ -138,6 +143,16 @@ class SessionOptimizer {
     for (size_t i = 1; i < outputs.size(); ++i) {
       if (outputs[i].valid() && !IsRead(outputs[i])) outputs[i] = TensorId();
     }
+  }
+
+  // The activation that alone reads a convolution is a part of it: another node for both (conv_activation_fusion.cc).
+  // It overwrites the result anyway, so that only the order hangs on it.
+  void FuseActivation(NodeId id) {
+    const Node* reader = OnlyReader(graph_.nodes[id]);
+    if (!on_cpu_ || reader == nullptr || !reader->domain.empty()) return;
+    if (std::find(kFusedActivations.begin(), kFusedActivations.end(), reader->op) == kFusedActivations.end()) return;
+    pass_[id] = kConvActivationPass;
+    pass_[graph_.tensors[reader->outputs.front()].producer] = kConvActivationPass;
   }
 
   // Which slice of how many the node takes alone, as a constant says; -1 for any other node.
@@ -395,7 +410,31 @@ class SessionOptimizer {
       const bool stored = tensor.role == TensorRole::kInitializer || tensor.role == TensorRole::kConstant;
       if (stored && tensor.consumers.empty() && !IsOutput(id)) tensor.role = TensorRole::kActivation;
     }
-    return on_cpu_ ? WithBlockedLayout(std::move(graph_), pass) : std::move(graph_);
+    if (!on_cpu_) return std::move(graph_);
+    SortByPass(pass);
+    return WithBlockedLayout(std::move(graph_));
+  }
+
+  // A pass makes its nodes in the order of execution.
+  void SortByPass(const IdVector<NodeId, int>& pass) {
+    std::vector<NodeId> order;
+    for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
+      if (pass[id] == kOfTheFile) order.push_back(id);
+    }
+    std::vector<NodeId> made;
+    for (NodeId id : ExecutionOrder(graph_)) {
+      if (pass[id] != kOfTheFile) made.push_back(id);
+    }
+    std::stable_sort(made.begin(), made.end(), [&](NodeId a, NodeId b) { return pass[a] < pass[b]; });
+    order.insert(order.end(), made.begin(), made.end());
+    IdVector<NodeId, Node> nodes;
+    for (NodeId id : order) nodes.Add(std::move(graph_.nodes[id]));
+    graph_.nodes = std::move(nodes);
+    for (Tensor& tensor : graph_.tensors) {
+      tensor.producer = NodeId();
+      tensor.consumers.clear();
+    }
+    LinkTensors(graph_);
   }
 
   Graph graph_;

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "analyzer/graph/execution_order.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -28,18 +30,20 @@ bool IsAnyOf(const std::array<std::string_view, N>& names, const Node& node) {
 
 class BlockedLayout {
  public:
-  BlockedLayout(Graph graph, const IdVector<NodeId, int>& pass)
+  explicit BlockedLayout(Graph graph)
       : graph_(std::move(graph)),
-        pass_(pass),
         blocked_(graph_.tensors.size()),
         reordered_(graph_.tensors.size()),
         made_at_(graph_.tensors.size(), 0),
         copied_back_(graph_.tensors.size(), false) {}
 
   Graph Run() {
-    for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
+    plain_.resize(graph_.nodes.size());
+    for (NodeId id : ExecutionOrder(graph_)) {
       Node& node = graph_.nodes[id];
-      if (!Block(node)) KeepPlain(std::move(node), pass_[id]);
+      if (Block(node)) continue;
+      KeepPlain(node);
+      plain_[static_cast<size_t>(id.value())] = std::move(node);
     }
     for (TensorId output : graph_.outputs) CopyBack(output);
     return Numbered();
@@ -193,7 +197,7 @@ class BlockedLayout {
     blocks_.push_back(std::move(node));
   }
 
-  void KeepPlain(Node node, int pass) {
+  void KeepPlain(Node& node) {
     // A transposition to channels last is what the copy back writes.
     const auto perm = node.attributes.find("perm");
     const bool to_channels_last = node.domain.empty() && node.op == "Transpose" && perm != node.attributes.end() &&
@@ -205,7 +209,6 @@ class BlockedLayout {
       for (TensorId input : node.inputs) CopyBack(input);
       for (TensorId capture : node.captures) CopyBack(capture);
     }
-    plain_.emplace_back(pass, std::move(node));
   }
 
   void CopyBack(TensorId id) {
@@ -220,11 +223,11 @@ class BlockedLayout {
   }
 
   Graph Numbered() {
-    std::stable_sort(plain_.begin(), plain_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     IdVector<NodeId, Node> nodes;
-    for (auto& [pass, node] : plain_) nodes.Add(std::move(node));
-    for (std::vector<Node>* some : {&blocks_, &back_}) {
-      for (Node& node : *some) nodes.Add(std::move(node));
+    for (std::vector<Node>* some : {&plain_, &blocks_, &back_}) {
+      for (Node& node : *some) {
+        if (!node.outputs.empty()) nodes.Add(std::move(node));
+      }
     }
     graph_.nodes = std::move(nodes);
     for (Tensor& tensor : graph_.tensors) {
@@ -236,19 +239,15 @@ class BlockedLayout {
   }
 
   Graph graph_;
-  const IdVector<NodeId, int>& pass_;
   IdVector<TensorId, TensorId> blocked_;    // of a tensor of the file, its blocked form as made by a node
   IdVector<TensorId, TensorId> reordered_;  // and as a copy
   IdVector<TensorId, size_t> made_at_;      // of a blocked tensor, its maker in blocks_
   IdVector<TensorId, bool> copied_back_;
-  std::vector<std::pair<int, Node>> plain_;  // with the pass that made it
-  std::vector<Node> blocks_, back_;
+  std::vector<Node> plain_, blocks_, back_;
 };
 
 }  // namespace
 
-Graph WithBlockedLayout(Graph graph, const IdVector<NodeId, int>& pass) {
-  return BlockedLayout(std::move(graph), pass).Run();
-}
+Graph WithBlockedLayout(Graph graph) { return BlockedLayout(std::move(graph)).Run(); }
 
 }  // namespace onnx_mem

@@ -16,10 +16,10 @@
 
 namespace onnx_mem {
 
-// Tensors keep their ids; blocked ones are new. Nodes are in the order in which the session numbers them: those of the
-// file, those that earlier passes of the optimizer made (`pass` says which pass made the node; 0: the file's own), those
-// in blocks, the copies back. What a node reads may so be made by a later one.
-Graph WithBlockedLayout(Graph graph, const IdVector<NodeId, int>& pass);
+// Tensors keep their ids and must be linked; blocked ones are new. Nodes are in the order in which the session numbers
+// them: those that stay plain, those in blocks in the order of execution, the copies back. What a node reads may so be
+// made by a later one.
+Graph WithBlockedLayout(Graph graph);
 
 }  // namespace onnx_mem
 

@@ -63,6 +63,15 @@ TEST(SessionGraph, ASigmoidGateIsOneNode) {
             (Lines{"g = Sigmoid(f)", "y = Mul(g, z)", "d = QuickGelu(x)", "f = QuickGelu(d)"}));
 }
 
+TEST(SessionGraph, GathersOfAllSlicesAreOneSplit) {
+  const char* text = R"(g (float[3,8,4] x) => (float[8,4] y)
+      { i = Constant <value_int=0> ()  j = Constant <value_int=1> ()  k = Constant <value_int=2> ()
+        r = Relu(x)  q = Gather(r, i)  v = Gather(r, k)  w = Gather(r, j)  p = Mul(q, w)  y = Mul(p, v) })";
+  EXPECT_EQ(NodesOf(SessionGraph(ParseGraph(text), false)),
+            (Lines{"r = Relu(x)", "q split, w split, v split = Split(r)", "q = Squeeze(q split)", "v = Squeeze(v split)",
+                   "w = Squeeze(w split)", "p = Mul(q, w)", "y = Mul(p, v)"}));
+}
+
 // Convolutions compute in blocks of 16 channels; the sum goes into the one that made an operand.
 TEST(SessionGraph, AConvolutionAddsToTheShortcut) {
   const Graph graph = SessionGraph(ParseGraph(R"(g (float[1,3,8,8] x) => (float[1,16,8,8] y)
@@ -80,8 +89,8 @@ TEST(SessionGraph, TensorsAreCopiedBetweenLayoutsOnceForAllReaders) {
       { a = Conv(x, v)  e = Elu(a)  f = Elu(a)  b = Conv(e, w)  c = Conv(e, w)  d = Mul(b, c)  y = Add(d, f) })"), true);
   EXPECT_EQ(NodesOf(graph),
             (Lines{"e = Elu(a)", "f = Elu(a)", "y = Add(d, f)", "a in blocks = Conv(x, v)",
-                   "e reordered = ReorderInput(e)", "b in blocks = Conv(e reordered, w)",
-                   "c in blocks = Conv(e reordered, w)", "d in blocks = Mul(b in blocks, c in blocks)",
+                   "e reordered = ReorderInput(e)", "c in blocks = Conv(e reordered, w)",
+                   "b in blocks = Conv(e reordered, w)", "d in blocks = Mul(b in blocks, c in blocks)",
                    "a = ReorderOutput(a in blocks)", "d = ReorderOutput(d in blocks)"}));
   int padded = 0;
   for (const Tensor& tensor : graph.tensors) padded += tensor.shape.dims == Dims{1, 32, 8, 8} ? 1 : 0;
@@ -95,9 +104,9 @@ TEST(SessionGraph, PoolingsOfOddChannelsAndConcatenationsOfPartsOfBlocksStayPlai
         p = MaxPool <kernel_shape=[1,1]> (a)  q = MaxPool <kernel_shape=[1,1]> (b)
         c = Concat <axis=1> (q, b)  y = Concat <axis=1> (c, p) })"), true);
   EXPECT_EQ(NodesOf(graph),
-            (Lines{"p = MaxPool(a)", "y = Concat(c, p)", "a in blocks = Conv(x, v)", "b in blocks = Conv(x, w)",
+            (Lines{"p = MaxPool(a)", "y = Concat(c, p)", "b in blocks = Conv(x, w)",
                    "q in blocks = MaxPool(b in blocks)", "c in blocks = Concat(q in blocks, b in blocks)",
-                   "a = ReorderOutput(a in blocks)", "c = ReorderOutput(c in blocks)"}));
+                   "a in blocks = Conv(x, v)", "a = ReorderOutput(a in blocks)", "c = ReorderOutput(c in blocks)"}));
 }
 
 // On a card the layout stays.
