@@ -10,7 +10,7 @@
 namespace onnx_mem {
 namespace {
 
-// "y = MatMul(x, wt)" per node that is left.
+// "y = MatMul(x, wt)" per node that is left, by its first result.
 std::vector<std::string> NodesOf(const Graph& graph) {
   std::vector<std::string> lines;
   for (const Node& node : graph.nodes) {
@@ -68,7 +68,7 @@ TEST(SessionGraph, GathersOfAllSlicesAreOneSplit) {
       { i = Constant <value_int=0> ()  j = Constant <value_int=1> ()  k = Constant <value_int=2> ()
         r = Relu(x)  q = Gather(r, i)  v = Gather(r, k)  w = Gather(r, j)  p = Mul(q, w)  y = Mul(p, v) })";
   EXPECT_EQ(NodesOf(SessionGraph(ParseGraph(text), false)),
-            (Lines{"r = Relu(x)", "q split, w split, v split = Split(r)", "q = Squeeze(q split)", "v = Squeeze(v split)",
+            (Lines{"r = Relu(x)", "q split = Split(r)", "q = Squeeze(q split)", "v = Squeeze(v split)",
                    "w = Squeeze(w split)", "p = Mul(q, w)", "y = Mul(p, v)"}));
 }
 
