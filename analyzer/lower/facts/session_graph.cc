@@ -23,9 +23,13 @@ constexpr auto kNeverFolded = std::to_array<std::string_view>(
 constexpr auto kFusedActivations =
     std::to_array<std::string_view>({"Clip", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Tanh"});
 
+constexpr auto kGemmActivations =
+    std::to_array<std::string_view>({"Elu", "HardSigmoid", "LeakyRelu", "Relu", "Selu", "Sigmoid", "Softplus",
+                                     "Softsign", "Tanh", "ThresholdedRelu"});
+
 // In the order in which the session runs them (graph_transformer_utils.cc): nodes that a pass makes are numbered behind
 // all that were there, and the order of execution hangs on the numbers.
-enum Pass { kOfTheFile, kConvActivationPass, kGeluPass, kGatherPass, kBiasGeluPass, kFastGeluPass, kQuickGeluPass, kMatMulScalePass };
+enum Pass { kOfTheFile, kGemmActivationPass, kConvActivationPass, kGeluPass, kGatherPass, kBiasGeluPass, kFastGeluPass, kQuickGeluPass, kMatMulScalePass };
 
 constexpr size_t kConvSum = 3;  // the input of a convolution that its result is added to
 
@@ -63,6 +67,7 @@ class SessionOptimizer {
       for (TensorId output : graph_.nodes[id].outputs) FuseGathers(output);
       if (Is(graph_.nodes[id], "BatchNormalization")) DropStatistics(id);
       if (Is(graph_.nodes[id], "Conv")) FuseActivation(id);
+      if (Is(graph_.nodes[id], "Gemm")) FuseGemm(id);
       if (Is(graph_.nodes[id], "MatMul")) FoldScale(id);
       if (!on_cpu_ && Is(graph_.nodes[id], "Add")) FuseSum(id);
       if (Is(graph_.nodes[id], "Erf") || Is(graph_.nodes[id], "Tanh")) FuseGelu(id);
@@ -153,6 +158,18 @@ class SessionOptimizer {
     if (std::find(kFusedActivations.begin(), kFusedActivations.end(), reader->op) == kFusedActivations.end()) return;
     pass_[id] = kConvActivationPass;
     pass_[graph_.tensors[reader->outputs.front()].producer] = kConvActivationPass;
+  }
+
+  // The activation that alone reads a Gemm goes into it, on the CPU (gemm_activation_fusion.cc).
+  void FuseGemm(NodeId id) {
+    const Node* reader = OnlyReader(graph_.nodes[id]);
+    if (!on_cpu_ || reader == nullptr || !reader->domain.empty()) return;
+    if (std::find(kGemmActivations.begin(), kGemmActivations.end(), reader->op) == kGemmActivations.end()) return;
+    const TensorId result = reader->outputs.front();
+    Remove(*reader);
+    graph_.nodes[id].outputs.front() = result;
+    graph_.tensors[result].producer = id;
+    pass_[id] = kGemmActivationPass;
   }
 
   // Which slice of how many the node takes alone, as a constant says; -1 for any other node.

@@ -63,6 +63,13 @@ TEST(SessionGraph, ASigmoidGateIsOneNode) {
             (Lines{"g = Sigmoid(f)", "y = Mul(g, z)", "d = QuickGelu(x)", "f = QuickGelu(d)"}));
 }
 
+TEST(SessionGraph, AGemmTakesItsActivationOnTheCpu) {
+  const char* text = R"(g (float[8,4] x) => (float[8,6] y)
+      <float[4,6] w = ["location": "none"]> { h = Gemm(x, w)  a = Tanh(h)  y = Relu(a) })";
+  EXPECT_EQ(NodesOf(SessionGraph(ParseGraph(text), true)), (Lines{"y = Relu(a)", "a = Gemm(x, w)"}));
+  EXPECT_EQ(NodesOf(SessionGraph(ParseGraph(text), false)), (Lines{"h = Gemm(x, w)", "a = Tanh(h)", "y = Relu(a)"}));
+}
+
 TEST(SessionGraph, GathersOfAllSlicesAreOneSplit) {
   const char* text = R"(g (float[3,8,4] x) => (float[8,4] y)
       { i = Constant <value_int=0> ()  j = Constant <value_int=1> ()  k = Constant <value_int=2> ()
