@@ -65,9 +65,14 @@ bool LoseShapes(const Graph& graph, IdVector<TensorId, bool>& known) {
   return changed;
 }
 
+constexpr int64_t kMostScratchBytes = int64_t{1} << 58;  // sums of two stay in range
+
+int64_t ScratchBytes(const Shape& shape, DType dtype) {
+  return std::min(NumBytes(shape, dtype).value_or(0), kMostScratchBytes);
+}
+
 int64_t BytesOf(const Graph& graph, TensorId id) {
-  const Tensor& tensor = graph.tensors[id];
-  return NumBytes(tensor.shape, tensor.dtype).value_or(0);
+  return ScratchBytes(graph.tensors[id].shape, graph.tensors[id].dtype);
 }
 
 // What a Where takes of each of its two operands, in a tensor of its own that is as large as the condition and the
@@ -87,7 +92,7 @@ int64_t SelectionBytes(const Graph& graph, const Node& node) {
       int64_t& dim = both.dims[both.rank() - other.rank() + k];
       dim = std::max(dim, other.dims[k]);
     }
-    bytes += NumBytes(both, graph.tensors[output].dtype).value_or(0);
+    bytes += ScratchBytes(both, graph.tensors[output].dtype);
   }
   return bytes;
 }

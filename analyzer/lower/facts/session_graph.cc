@@ -29,7 +29,17 @@ constexpr auto kGemmActivations =
 
 // In the order in which the session runs them (graph_transformer_utils.cc): nodes that a pass makes are numbered behind
 // all that were there, and the order of execution hangs on the numbers.
-enum Pass { kOfTheFile, kGemmActivationPass, kConvActivationPass, kGeluPass, kGatherPass, kBiasGeluPass, kFastGeluPass, kQuickGeluPass, kMatMulScalePass };
+enum Pass {
+  kOfTheFile,
+  kGemmActivationPass,
+  kConvActivationPass,
+  kGeluPass,
+  kGatherPass,
+  kBiasGeluPass,
+  kFastGeluPass,
+  kQuickGeluPass,
+  kMatMulScalePass,
+};
 
 constexpr size_t kConvSum = 3;  // the input of a convolution that its result is added to
 
@@ -43,6 +53,7 @@ class SessionOptimizer {
         free_dims_(free_dims),
         gone_(graph_.nodes.size(), false),
         pass_(graph_.nodes.size(), kOfTheFile),
+        split_before_(graph_.nodes.size(), -1),
         constant_(graph_.tensors.size(), false),
         same_as_(graph_.tensors.size()) {
     for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
@@ -192,13 +203,12 @@ class SessionOptimizer {
     const int64_t rank = static_cast<int64_t>(graph_.tensors[from].shape.rank());
     const int64_t at = IntAttribute(graph_.nodes[readers.front()], "axis", 0);
     const size_t axis = static_cast<size_t>(at < 0 ? at + rank : at);
-    if (axis >= static_cast<size_t>(rank) || graph_.tensors[from].shape.dims[axis] != static_cast<int64_t>(readers.size())) {
-      return;
-    }
+    const int64_t slices = static_cast<int64_t>(readers.size());
+    if (axis >= static_cast<size_t>(rank) || graph_.tensors[from].shape.dims[axis] != slices) return;
     std::vector<NodeId> gathers(readers.size());
     for (NodeId reader : readers) {
-      const int64_t slice = GatheredSlice(graph_.nodes[reader], from, axis, static_cast<int64_t>(readers.size()));
-      if (slice < 0 || slice >= static_cast<int64_t>(readers.size()) || gathers[static_cast<size_t>(slice)].valid()) return;
+      const int64_t slice = GatheredSlice(graph_.nodes[reader], from, axis, slices);
+      if (slice < 0 || slice >= slices || gathers[static_cast<size_t>(slice)].valid()) return;
       gathers[static_cast<size_t>(slice)] = reader;
     }
     Node split;
@@ -220,7 +230,9 @@ class SessionOptimizer {
       view.inputs = {split.outputs.back()};
       pass_[gather] = kGatherPass;
     }
-    splits_.emplace_back(gathers, std::move(split));
+    // Before the first of its views.
+    split_before_[*std::min_element(gathers.begin(), gathers.end())] = static_cast<int>(splits_.size());
+    splits_.push_back(std::move(split));
   }
 
   bool IsScalar(TensorId id) const {
@@ -408,9 +420,8 @@ class SessionOptimizer {
     IdVector<NodeId, int> pass;
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
       if (gone_[id]) continue;
-      for (auto& [views, split] : splits_) {
-        if (split.op.empty() || std::find(views.begin(), views.end(), id) == views.end()) continue;
-        nodes.Add(std::exchange(split, Node()));
+      if (split_before_[id] >= 0) {
+        nodes.Add(std::move(splits_[static_cast<size_t>(split_before_[id])]));
         pass.Add(kGatherPass);
       }
       nodes.Add(std::move(graph_.nodes[id]));
@@ -460,7 +471,8 @@ class SessionOptimizer {
   IdVector<TensorId, bool> knows_shape_;  // the session; of the tensors of the file
   IdVector<NodeId, bool> gone_;
   IdVector<NodeId, int> pass_;  // that made the node
-  std::vector<std::pair<std::vector<NodeId>, Node>> splits_;  // before the first of their views
+  std::vector<Node> splits_;          // of FuseGathers
+  IdVector<NodeId, int> split_before_;  // of a node, which of them stands before it; -1: none
   IdVector<TensorId, bool> constant_;
   IdVector<TensorId, TensorId> same_as_;  // what an identity passed on
 };

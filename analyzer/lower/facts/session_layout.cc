@@ -62,7 +62,10 @@ class BlockedLayout {
   bool Block(Node& node) {
     if (node.inputs.empty() || node.outputs.size() != 1 || !node.outputs.front().valid()) return false;
     const TensorId x = node.inputs.front(), y = node.outputs.front();
-    if (!x.valid() || !ShapeOf(y).known() || ShapeOf(y).rank() != 4 || graph_.tensors[y].dtype != DType::kFloat32) {
+    constexpr int64_t kMostChannels = int64_t{1} << 40;
+    if (!ShapeOf(y).known() || ShapeOf(y).rank() < 2 || ShapeOf(y).dims[1] > kMostChannels) return false;
+    if (!x.valid() || !ShapeOf(x).known() || ShapeOf(x).rank() < 2 || ShapeOf(x).dims[1] > kMostChannels) return false;
+    if (ShapeOf(y).rank() != 4 || graph_.tensors[y].dtype != DType::kFloat32) {
       return false;
     }
     if (node.domain.empty() && node.op == "Conv") return BlockConvolution(node);
@@ -88,9 +91,8 @@ class BlockedLayout {
     bool reorders = true;
     if (groups > 1) {
       const bool depthwise = in == 1 && out == groups;
-      if (depthwise ? out % kCopiedChannels != 0 : in % kBlock != 0 || out % groups != 0 || out / groups % kBlock != 0) {
-        return false;
-      }
+      if (depthwise && out % kCopiedChannels != 0) return false;
+      if (!depthwise && (in % kBlock != 0 || out % groups != 0 || out / groups % kBlock != 0)) return false;
     } else if (in < kBlock) {
       reorders = false;
     } else if (in % kCopiedChannels != 0) {

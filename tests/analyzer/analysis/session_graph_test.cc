@@ -93,7 +93,8 @@ TEST(SessionGraph, TensorsAreCopiedBetweenLayoutsOnceForAllReaders) {
   // Elu knows no blocks: a is copied back once for both, e into blocks once for both convolutions.
   const Graph graph = SessionGraph(ParseGraph(R"(g (float[1,3,8,8] x) => (float[1,20,8,8] y)
       <float[20,3,1,1] v = ["location": "none"], float[20,20,1,1] w = ["location": "none"]>
-      { a = Conv(x, v)  e = Elu(a)  f = Elu(a)  b = Conv(e, w)  c = Conv(e, w)  d = Mul(b, c)  y = Add(d, f) })"), true);
+      { a = Conv(x, v)  e = Elu(a)  f = Elu(a)  b = Conv(e, w)  c = Conv(e, w)  d = Mul(b, c)
+        y = Add(d, f) })"), true);
   EXPECT_EQ(NodesOf(graph),
             (Lines{"e = Elu(a)", "f = Elu(a)", "y = Add(d, f)", "a in blocks = Conv(x, v)",
                    "e reordered = ReorderInput(e)", "c in blocks = Conv(e reordered, w)",
