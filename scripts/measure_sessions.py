@@ -75,7 +75,9 @@ def fill(source, target):
 
     model = onnx.load(source, load_external_data=False)
     random = np.random.default_rng(0)
-    for tensor in model.graph.initializer:
+    constants = [made.t for node in model.graph.node if node.op_type == "Constant" for made in node.attribute
+                 if made.type == onnx.AttributeProto.TENSOR]
+    for tensor in list(model.graph.initializer) + constants:
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             continue
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)

@@ -33,6 +33,10 @@ void Place(BufferId id, int64_t bytes, std::vector<Placed>& alive, int64_t& heig
     }
     top = alive[i].end();
   }
+  if (const int64_t rest = height - top; rest >= bytes && least_waste && rest - bytes < *least_waste) {
+    offset = top;
+    at = alive.size();
+  }
   height = std::max(height, offset + bytes);
   alive.insert(alive.begin() + static_cast<std::ptrdiff_t>(at), {id, offset, bytes});
 }

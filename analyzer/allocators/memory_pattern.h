@@ -4,7 +4,11 @@
 //   run 1   a [0, 2)  b [1, 3)  c [2, 4)  out [3, 5)    each from the arena
 //   run 2   pattern [0, 5)  out [3, 5)                  graph outputs are not in the pattern
 //
-// Offsets: at each allocation of the trace, the smallest gap between the blocks alive that fits, else behind the last.
+// Offsets: at each allocation of the trace, the smallest gap that fits, else behind the last block alive. What is left
+// between that last block and the greatest height so far is a gap like any other, and often the smallest:
+//
+//   height 8   a [0, 3)  free [3, 6)  c [6, 7)  free [7, 8)      1 unit goes to 7, not to 3
+//
 // Source: onnxruntime/core/framework/mem_pattern_planner.h (TraceAllocation, TraceFree), execution_frame.cc.
 #ifndef ONNX_MEM_ANALYZER_ALLOCATORS_MEMORY_PATTERN_H_
 #define ONNX_MEM_ANALYZER_ALLOCATORS_MEMORY_PATTERN_H_

@@ -56,7 +56,7 @@ bool LeavesDimsFree(const ModelInfo& info) { return !info.bound_dims.empty() && 
 
 MemoryProgram PlanSessionRun(const Graph& graph, SessionOn on, bool free_dims) {
   if (on == SessionOn::kCpuAsInFile) return PlanAsItStands(graph, /*on_cpu=*/true, free_dims);
-  return PlanAsItStands(SessionGraph(graph, on == SessionOn::kCpu), on == SessionOn::kCpu, free_dims);
+  return PlanAsItStands(SessionGraph(graph, on == SessionOn::kCpu, free_dims), on == SessionOn::kCpu, free_dims);
 }
 
 }  // namespace onnx_mem

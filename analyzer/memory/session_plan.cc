@@ -4,59 +4,25 @@
 #include <list>
 #include <utility>
 
+#include "analyzer/graph/execution_order.h"
+
 namespace onnx_mem {
 namespace {
 
 bool IsFolded(const Tensor& tensor) { return tensor.role == TensorRole::kActivation && tensor.value != nullptr; }
-
-// The session's order: depth first from the leaves (nodes that no node reads), the last leaf first, and of a node's
-// inputs the maker that stands last in the file first (graph.cc, ReverseDFSFrom; graph_viewer.cc, NodeCompare).
-std::vector<NodeId> SessionOrder(const Graph& graph) {
-  std::vector<std::pair<NodeId, bool>> stack;  // a node to enter, or to leave
-  for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
-    const std::vector<TensorId>& outputs = graph.nodes[id].outputs;
-    const bool is_read = std::any_of(outputs.begin(), outputs.end(), [&](TensorId output) {
-      return output.valid() && !graph.tensors[output].consumers.empty();
-    });
-    if (!is_read) stack.emplace_back(id, false);
-  }
-  std::vector<NodeId> order;
-  IdVector<NodeId, bool> entered(graph.nodes.size(), false);
-  while (!stack.empty()) {
-    const auto [id, leaves] = stack.back();
-    stack.pop_back();
-    if (leaves) {
-      order.push_back(id);
-      continue;
-    }
-    if (entered[id]) continue;
-    entered[id] = true;
-    stack.emplace_back(id, true);
-    std::vector<NodeId> makers;
-    const auto add = [&](TensorId input) {
-      if (input.valid() && graph.tensors[input].producer.valid()) makers.push_back(graph.tensors[input].producer);
-    };
-    std::for_each(graph.nodes[id].inputs.begin(), graph.nodes[id].inputs.end(), add);
-    std::for_each(graph.nodes[id].captures.begin(), graph.nodes[id].captures.end(), add);
-    std::sort(makers.begin(), makers.end());
-    for (NodeId maker : makers) {
-      if (!entered[maker]) stack.emplace_back(maker, false);
-    }
-  }
-  return order;
-}
 
 class SessionPlanner {
  public:
   SessionPlanner(const Graph& graph, const SessionRules& rules)
       : graph_(graph),
         rules_(rules),
-        order_(SessionOrder(graph)),
+        order_(ExecutionOrder(graph)),
         buffer_of_(graph.tensors.size()),
         uses_(graph.tensors.size(), 0),
         begin_(graph.tensors.size(), 0),
         end_(graph.tensors.size(), 0),
-        is_output_(graph.tensors.size(), false) {}
+        is_output_(graph.tensors.size(), false),
+        is_read_(graph.tensors.size(), false) {}
 
   MemoryProgram Run() {
     for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) buffer_of_[id] = id;
@@ -153,7 +119,10 @@ class SessionPlanner {
   }
 
   void ReleaseInputsAndUnused(const Node& node) {
-    ForEachInput(node, [&](TensorId id) { Release(id); });
+    ForEachInput(node, [&](TensorId id) {
+      is_read_[buffer_of_[id]] = true;
+      Release(id);
+    });
     for (TensorId id : node.outputs) {
       if (id.valid()) Release(id);
     }
@@ -170,7 +139,8 @@ class SessionPlanner {
     buffer.category = *category;
     buffer.bytes = bytes.value_or(0);
     buffer.begin = StepId(fixed ? 0 : begin_[id]);
-    buffer.end = StepId(fixed || is_output_[id] ? num_steps : end_[id]);
+    // A buffer that no node reads is let go of by no node (GenerateDeallocationPlan goes by the readers).
+    buffer.end = StepId(fixed || is_output_[id] || !is_read_[id] ? num_steps : end_[id]);
     buffer.dims = tensor.shape.dims;
     buffer.dtype = tensor.dtype;
     buffer.assumed = !bytes.has_value() || tensor.upper_bound;
@@ -236,6 +206,7 @@ class SessionPlanner {
   IdVector<TensorId, int> begin_;
   IdVector<TensorId, int> end_;
   IdVector<TensorId, bool> is_output_;
+  IdVector<TensorId, bool> is_read_;  // whether a node reads of the buffer
   std::list<TensorId> freed_;  // buffers that nobody reads any more, the latest first
 };
 

@@ -37,18 +37,9 @@ bool IsOneOf(const std::array<std::string_view, N>& names, const Node& node) {
   return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
 }
 
-}  // namespace
-
-bool SharesItsInput(const Node& node) { return IsOneOf(kSharesInput, node); }
-bool MayOverwriteItsInput(const Node& node) { return IsOneOf(kMayOverwrite, node); }
-
-std::vector<int> SessionOverwrites(const Node& node) {
-  if (node.domain == "com.microsoft.nchwc" && node.op == "Conv") return {3};  // what it adds to (nchwc_ops.cc)
-  return IsOneOf(kSessionOverwrites, node) ? std::vector<int>{0} : std::vector<int>();
-}
-
-IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph) {
-  IdVector<TensorId, bool> known(graph.tensors.size(), true);
+// One pass over the nodes; whether a tensor lost its shape in it.
+bool LoseShapes(const Graph& graph, IdVector<TensorId, bool>& known) {
+  bool changed = false;
   for (const Node& node : graph.nodes) {
     const auto operand = std::find_if(kShapeOperands.begin(), kShapeOperands.end(),
                                       [&](const ShapeOperand& row) {
@@ -66,8 +57,60 @@ IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph) {
     if (node.op == "Shape" || node.op == "Size") told = true;  // as long as the rank
     if (node.op == "NonZero") told = false;
     for (TensorId output : node.outputs) {
-      if (output.valid()) known[output] = told;
+      if (!output.valid() || known[output] == told) continue;
+      known[output] = told;
+      changed = true;
     }
+  }
+  return changed;
+}
+
+constexpr int64_t kMostScratchBytes = int64_t{1} << 58;  // sums of two stay in range
+
+int64_t ScratchBytes(const Shape& shape, DType dtype) {
+  return std::min(NumBytes(shape, dtype).value_or(0), kMostScratchBytes);
+}
+
+int64_t BytesOf(const Graph& graph, TensorId id) {
+  return ScratchBytes(graph.tensors[id].shape, graph.tensors[id].dtype);
+}
+
+// What a Where takes of each of its two operands, in a tensor of its own that is as large as the condition and the
+// operand broadcast (providers/cpu/tensor/where_op.cc).
+int64_t SelectionBytes(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 3 || !node.inputs[0].valid()) return 0;
+  const TensorId output = node.outputs.front();
+  const Shape& condition = graph.tensors[node.inputs[0]].shape;
+  int64_t bytes = 0;
+  for (size_t i = 1; i < 3; ++i) {
+    if (!node.inputs[i].valid()) return 0;
+    const Shape& operand = graph.tensors[node.inputs[i]].shape;
+    if (!condition.known() || !operand.known()) return 0;
+    Shape both = condition.rank() < operand.rank() ? operand : condition;
+    const Shape& other = condition.rank() < operand.rank() ? condition : operand;
+    for (size_t k = 0; k < other.rank(); ++k) {
+      int64_t& dim = both.dims[both.rank() - other.rank() + k];
+      dim = std::max(dim, other.dims[k]);
+    }
+    bytes += ScratchBytes(both, graph.tensors[output].dtype);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+bool SharesItsInput(const Node& node) { return IsOneOf(kSharesInput, node); }
+bool MayOverwriteItsInput(const Node& node) { return IsOneOf(kMayOverwrite, node); }
+
+std::vector<int> SessionOverwrites(const Node& node) {
+  if (node.domain == "com.microsoft.nchwc" && node.op == "Conv") return {3};  // what it adds to (nchwc_ops.cc)
+  return IsOneOf(kSessionOverwrites, node) ? std::vector<int>{0} : std::vector<int>();
+}
+
+IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph) {
+  IdVector<TensorId, bool> known(graph.tensors.size(), true);
+  // Nodes may stand before those that they read (session_layout.h): until nothing changes.
+  while (LoseShapes(graph, known)) {
   }
   return known;
 }
@@ -75,6 +118,15 @@ IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph) {
 int64_t SessionScratchBytes(const Graph& graph, const Node& node) {
   constexpr int64_t kFloatBytes = 4;
   constexpr int64_t kMost = int64_t{1} << 40;
+  const bool has_output = !node.outputs.empty() && node.outputs.front().valid();
+  if (has_output && node.domain == "com.microsoft" && node.op == "BiasGelu") {
+    return BytesOf(graph, node.outputs.front());  // tmp_data, x with its bias (contrib_ops/cpu/bert/bias_gelu.cc)
+  }
+  if (has_output && node.domain.empty() && node.op == "Where") return SelectionBytes(graph, node);
+  if (node.op == "BatchNormalization" && IntAttribute(node, "training_mode", 0) != 0) {
+    // saved_mean and saved_inv_std, which are no outputs of the operator (providers/cpu/nn/batch_norm.h).
+    return node.inputs.size() < 2 || !node.inputs[1].valid() ? 0 : 2 * BytesOf(graph, node.inputs[1]);
+  }
   if (!node.domain.empty() || node.inputs.size() < 2 || !node.inputs[0].valid() || !node.inputs[1].valid()) return 0;
   const Shape& x = graph.tensors[node.inputs[0]].shape;
   const Shape& w = graph.tensors[node.inputs[1]].shape;

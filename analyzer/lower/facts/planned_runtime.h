@@ -23,7 +23,8 @@ std::vector<int> SessionOverwrites(const Node& node);
 IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph);
 
 // What onnxruntime's kernel on the CPU takes from the arena while it runs, in bytes: columns of one image that a
-// transposed convolution gathers from, gates of all steps of a recurrent layer. 0 for all others.
+// transposed convolution gathers from, gates of all steps of a recurrent layer, the operands of a selection, the biased
+// input of a GELU. 0 for all others.
 int64_t SessionScratchBytes(const Graph& graph, const Node& node);
 
 }  // namespace onnx_mem

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "analyzer/graph/execution_order.h"
+#include "analyzer/lower/facts/planned_runtime.h"
+#include "analyzer/lower/facts/session_layout.h"
 
 namespace onnx_mem {
 namespace {
@@ -15,15 +20,40 @@ constexpr auto kNeverFolded = std::to_array<std::string_view>(
     {"Bernoulli", "DequantizeLinear", "Dropout", "Multinomial", "QuantizeLinear", "RandomNormal", "RandomNormalLike",
      "RandomUniform", "RandomUniformLike"});
 
+constexpr auto kFusedActivations =
+    std::to_array<std::string_view>({"Clip", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Tanh"});
+
+constexpr auto kGemmActivations =
+    std::to_array<std::string_view>({"Elu", "HardSigmoid", "LeakyRelu", "Relu", "Selu", "Sigmoid", "Softplus",
+                                     "Softsign", "Tanh", "ThresholdedRelu"});
+
+// In the order in which the session runs them (graph_transformer_utils.cc): nodes that a pass makes are numbered behind
+// all that were there, and the order of execution hangs on the numbers.
+enum Pass {
+  kOfTheFile,
+  kGemmActivationPass,
+  kConvActivationPass,
+  kGeluPass,
+  kGatherPass,
+  kBiasGeluPass,
+  kFastGeluPass,
+  kQuickGeluPass,
+  kMatMulScalePass,
+};
+
 constexpr size_t kConvSum = 3;  // the input of a convolution that its result is added to
 
 bool Is(const Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
 
 class SessionOptimizer {
  public:
-  explicit SessionOptimizer(Graph graph)
+  SessionOptimizer(Graph graph, bool on_cpu, bool free_dims)
       : graph_(std::move(graph)),
+        on_cpu_(on_cpu),
+        free_dims_(free_dims),
         gone_(graph_.nodes.size(), false),
+        pass_(graph_.nodes.size(), kOfTheFile),
+        split_before_(graph_.nodes.size(), -1),
         constant_(graph_.tensors.size(), false),
         same_as_(graph_.tensors.size()) {
     for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
@@ -42,11 +72,17 @@ class SessionOptimizer {
       if (!FoldConstant(id)) RemoveIdentity(id);
     }
     LinkTensors(graph_);
+    knows_shape_ = free_dims_ ? ShapesKnownToSession(graph_) : IdVector<TensorId, bool>(graph_.tensors.size(), true);
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
       if (gone_[id]) continue;
+      for (TensorId output : graph_.nodes[id].outputs) FuseGathers(output);
+      if (Is(graph_.nodes[id], "BatchNormalization")) DropStatistics(id);
+      if (Is(graph_.nodes[id], "Conv")) FuseActivation(id);
+      if (Is(graph_.nodes[id], "Gemm")) FuseGemm(id);
       if (Is(graph_.nodes[id], "MatMul")) FoldScale(id);
-      if (Is(graph_.nodes[id], "Add")) FuseSum(id);
+      if (!on_cpu_ && Is(graph_.nodes[id], "Add")) FuseSum(id);
       if (Is(graph_.nodes[id], "Erf") || Is(graph_.nodes[id], "Tanh")) FuseGelu(id);
+      if (Is(graph_.nodes[id], "Sigmoid")) FuseQuickGelu(id);
     }
     return Compacted();
   }
@@ -117,6 +153,88 @@ class SessionOptimizer {
     return HasOneOutput(reader) ? &reader : nullptr;
   }
 
+  // Statistics that nobody reads lie where the stored ones do (providers/cpu/nn/batch_norm.cc, Alias(3, 1), (4, 2)).
+  void DropStatistics(NodeId id) {
+    std::vector<TensorId>& outputs = graph_.nodes[id].outputs;
+    for (size_t i = 1; i < outputs.size(); ++i) {
+      if (outputs[i].valid() && !IsRead(outputs[i])) outputs[i] = TensorId();
+    }
+  }
+
+  // The activation that alone reads a convolution is a part of it: another node for both (conv_activation_fusion.cc).
+  // It overwrites the result anyway, so that only the order hangs on it.
+  void FuseActivation(NodeId id) {
+    const Node* reader = OnlyReader(graph_.nodes[id]);
+    if (!on_cpu_ || reader == nullptr || !reader->domain.empty()) return;
+    if (std::find(kFusedActivations.begin(), kFusedActivations.end(), reader->op) == kFusedActivations.end()) return;
+    pass_[id] = kConvActivationPass;
+    pass_[graph_.tensors[reader->outputs.front()].producer] = kConvActivationPass;
+  }
+
+  // The activation that alone reads a Gemm goes into it, on the CPU (gemm_activation_fusion.cc).
+  void FuseGemm(NodeId id) {
+    const Node* reader = OnlyReader(graph_.nodes[id]);
+    if (!on_cpu_ || reader == nullptr || !reader->domain.empty()) return;
+    if (std::find(kGemmActivations.begin(), kGemmActivations.end(), reader->op) == kGemmActivations.end()) return;
+    const TensorId result = reader->outputs.front();
+    Remove(*reader);
+    graph_.nodes[id].outputs.front() = result;
+    graph_.tensors[result].producer = id;
+    pass_[id] = kGemmActivationPass;
+  }
+
+  // Which slice of how many the node takes alone, as a constant says; -1 for any other node.
+  int64_t GatheredSlice(const Node& node, TensorId from, size_t axis, int64_t slices) const {
+    if (!Is(node, "Gather") || node.inputs.size() != 2 || node.inputs[0] != from || !HasOneOutput(node)) return -1;
+    const Tensor& index = graph_.tensors[node.inputs[1]];
+    if (!IsConstant(node.inputs[1]) || index.value == nullptr || index.value->ints() == nullptr) return -1;
+    const int64_t rank = static_cast<int64_t>(graph_.tensors[from].shape.rank()), at = IntAttribute(node, "axis", 0);
+    if ((at < 0 ? at + rank : at) != static_cast<int64_t>(axis) || index.value->ints()->size() != 1) return -1;
+    if (!index.value->dims.empty()) return -1;
+    const int64_t slice = index.value->ints()->front();
+    return slice < 0 ? slice + slices : slice;
+  }
+
+  // Gathers of all slices of a tensor are one Split and views of what it makes (gather_slice_fusion.cc).
+  void FuseGathers(TensorId from) {
+    if (!from.valid() || IsOutput(from) || !knows_shape_[from] || !graph_.tensors[from].shape.known()) return;
+    const std::vector<NodeId> readers = graph_.tensors[from].consumers;
+    if (readers.size() < 2 || !Is(graph_.nodes[readers.front()], "Gather")) return;
+    const int64_t rank = static_cast<int64_t>(graph_.tensors[from].shape.rank());
+    const int64_t at = IntAttribute(graph_.nodes[readers.front()], "axis", 0);
+    const size_t axis = static_cast<size_t>(at < 0 ? at + rank : at);
+    const int64_t slices = static_cast<int64_t>(readers.size());
+    if (axis >= static_cast<size_t>(rank) || graph_.tensors[from].shape.dims[axis] != slices) return;
+    std::vector<NodeId> gathers(readers.size());
+    for (NodeId reader : readers) {
+      const int64_t slice = GatheredSlice(graph_.nodes[reader], from, axis, slices);
+      if (slice < 0 || slice >= slices || gathers[static_cast<size_t>(slice)].valid()) return;
+      gathers[static_cast<size_t>(slice)] = reader;
+    }
+    Node split;
+    split.op = "Split";
+    split.attributes["axis"] = static_cast<int64_t>(axis);
+    split.inputs = {from};
+    for (NodeId gather : gathers) {
+      Node& view = graph_.nodes[gather];
+      Tensor slice;
+      slice.name = graph_.tensors[view.outputs.front()].name + " split";
+      slice.dtype = graph_.tensors[from].dtype;
+      slice.shape = graph_.tensors[from].shape;
+      slice.shape.dims[axis] = 1;
+      split.outputs.push_back(graph_.tensors.Add(std::move(slice)));
+      constant_.Add(false);
+      same_as_.Add(TensorId());
+      view.op = "Squeeze";
+      view.attributes.clear();
+      view.inputs = {split.outputs.back()};
+      pass_[gather] = kGatherPass;
+    }
+    // Before the first of its views.
+    split_before_[*std::min_element(gathers.begin(), gathers.end())] = static_cast<int>(splits_.size());
+    splits_.push_back(std::move(split));
+  }
+
   bool IsScalar(TensorId id) const {
     if (!id.valid() || NumElements(graph_.tensors[id].shape).value_or(0) != 1) return false;
     return IsConstant(id) || graph_.tensors[id].value != nullptr;
@@ -157,6 +275,7 @@ class SessionOptimizer {
       if (!operand || graph_.tensors[*operand].shape != graph_.tensors[input].shape) continue;
       Remove(*maker);
       input = *operand;
+      pass_[id] = kMatMulScalePass;
     }
     const Node* reader = OnlyReader(graph_.nodes[id]);
     if (reader == nullptr || !ScaledOperand(*reader)) return;
@@ -164,6 +283,7 @@ class SessionOptimizer {
     Remove(*reader);
     graph_.nodes[id].outputs.front() = result;
     graph_.tensors[result].producer = id;
+    pass_[id] = kMatMulScalePass;
   }
 
   // The sum goes into the convolution, which adds to its other operand where that lies (nchwc_transformer.cc).
@@ -251,6 +371,8 @@ class SessionOptimizer {
         if (std::find(parts.begin(), parts.end(), &graph_.nodes[reader]) == parts.end()) return;
       }
     }
+    std::string_view op = "Gelu";
+    Pass pass = Is(graph_.nodes[id], "Tanh") ? kFastGeluPass : kGeluPass;
     // A bias that is added first goes in too (bias_gelu_fusion.cc).
     if (Node* sum = x.valid() ? MakerReadBy(x, parts) : nullptr; sum != nullptr && Is(*sum, "Add")) {
       for (size_t i = 0; i < 2; ++i) {
@@ -258,6 +380,8 @@ class SessionOptimizer {
         if (!bias.valid() || !IsConstant(bias) || graph_.tensors[bias].shape.rank() != 1) continue;
         parts.push_back(sum);
         x = sum->inputs[i];
+        op = "BiasGelu";
+        pass = std::max(pass, kBiasGeluPass);
         break;
       }
     }
@@ -265,15 +389,43 @@ class SessionOptimizer {
     for (const Node* part : parts) {
       if (part->outputs.front() != result) Remove(*part);
     }
-    graph_.nodes[last].op = "Gelu";
+    graph_.nodes[last].op = std::string(op);
     graph_.nodes[last].domain = "com.microsoft";
     graph_.nodes[last].inputs = {x};
+    pass_[last] = pass;
+  }
+
+  // x * sigmoid(x), or of x times a number: one node (quick_gelu_fusion.cc).
+  void FuseQuickGelu(NodeId id) {
+    Node& sigmoid = graph_.nodes[id];
+    Node* product = OnlyReader(sigmoid);
+    if (product == nullptr || !Is(*product, "Mul") || product->inputs.size() != 2 || sigmoid.inputs.empty()) return;
+    const TensorId made = sigmoid.outputs.front(), argument = sigmoid.inputs.front();
+    const TensorId x = product->inputs[0] == made ? product->inputs[1] : product->inputs[0];
+    if (!x.valid()) return;
+    if (argument != x) {
+      const Node* scaled = OnlyMaker(argument);
+      if (scaled == nullptr || ScaledOperand(*scaled) != x) return;
+      Remove(*scaled);
+    }
+    Remove(sigmoid);
+    product->op = "QuickGelu";
+    product->domain = "com.microsoft";
+    product->inputs = {x};
+    pass_[graph_.tensors[product->outputs.front()].producer] = kQuickGeluPass;
   }
 
   Graph Compacted() {
     IdVector<NodeId, Node> nodes;
+    IdVector<NodeId, int> pass;
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
-      if (!gone_[id]) nodes.Add(std::move(graph_.nodes[id]));
+      if (gone_[id]) continue;
+      if (split_before_[id] >= 0) {
+        nodes.Add(std::move(splits_[static_cast<size_t>(split_before_[id])]));
+        pass.Add(kGatherPass);
+      }
+      nodes.Add(std::move(graph_.nodes[id]));
+      pass.Add(pass_[id]);
     }
     graph_.nodes = std::move(nodes);
     for (Tensor& tensor : graph_.tensors) {
@@ -286,25 +438,55 @@ class SessionOptimizer {
       const bool stored = tensor.role == TensorRole::kInitializer || tensor.role == TensorRole::kConstant;
       if (stored && tensor.consumers.empty() && !IsOutput(id)) tensor.role = TensorRole::kActivation;
     }
-    return std::move(graph_);
+    if (!on_cpu_) return std::move(graph_);
+    SortByPass(pass);
+    return WithBlockedLayout(std::move(graph_));
+  }
+
+  // A pass makes its nodes in the order of execution.
+  void SortByPass(const IdVector<NodeId, int>& pass) {
+    std::vector<NodeId> order;
+    for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
+      if (pass[id] == kOfTheFile) order.push_back(id);
+    }
+    std::vector<NodeId> made;
+    for (NodeId id : ExecutionOrder(graph_)) {
+      if (pass[id] != kOfTheFile) made.push_back(id);
+    }
+    std::stable_sort(made.begin(), made.end(), [&](NodeId a, NodeId b) { return pass[a] < pass[b]; });
+    order.insert(order.end(), made.begin(), made.end());
+    IdVector<NodeId, Node> nodes;
+    for (NodeId id : order) nodes.Add(std::move(graph_.nodes[id]));
+    graph_.nodes = std::move(nodes);
+    for (Tensor& tensor : graph_.tensors) {
+      tensor.producer = NodeId();
+      tensor.consumers.clear();
+    }
+    LinkTensors(graph_);
   }
 
   Graph graph_;
+  bool on_cpu_ = false;
+  bool free_dims_ = false;
+  IdVector<TensorId, bool> knows_shape_;  // the session; of the tensors of the file
   IdVector<NodeId, bool> gone_;
+  IdVector<NodeId, int> pass_;  // that made the node
+  std::vector<Node> splits_;          // of FuseGathers
+  IdVector<NodeId, int> split_before_;  // of a node, which of them stands before it; -1: none
   IdVector<TensorId, bool> constant_;
   IdVector<TensorId, TensorId> same_as_;  // what an identity passed on
 };
 
 }  // namespace
 
-Graph SessionGraph(Graph graph, bool on_cpu) {
+Graph SessionGraph(Graph graph, bool on_cpu, bool free_dims) {
   if (on_cpu) {
     for (Tensor& tensor : graph.tensors) {
       const bool half = tensor.dtype == DType::kFloat16 && tensor.role != TensorRole::kInput;
       if (half) tensor.dtype = DType::kFloat32;
     }
   }
-  return SessionOptimizer(std::move(graph)).Run();
+  return SessionOptimizer(std::move(graph), on_cpu, free_dims).Run();
 }
 
 }  // namespace onnx_mem

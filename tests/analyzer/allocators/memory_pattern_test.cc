@@ -41,6 +41,15 @@ TEST(TracePattern, TakesTheSmallestGapThatFits) {
   EXPECT_EQ(TracePattern(program, All).block_bytes, 1024 + 256 + 512 + 256);
 }
 
+TEST(TracePattern, TakesWhatIsLeftBelowTheHeightForAGap) {
+  // a [0, 1024)  b [1024, 1280)  c [1280, 2048): when a and c are dead, d of 768 bytes goes to where c was, the smaller
+  // of two gaps, and e of 1024 bytes still finds a's.
+  const MemoryProgram program =
+      PatternProgram(4, {Activation("a", 1024, 0, 1), Activation("b", 256, 0, 4 - 1), Activation("c", 768, 0, 1),
+                  Activation("d", 768, 1, 4), Activation("e", 1024, 2, 4)});
+  EXPECT_EQ(TracePattern(program, All).block_bytes, 1024 + 256 + 768);
+}
+
 TEST(TracePattern, RoundsEachTensor) {
   EXPECT_EQ(TracePattern(PatternProgram(3, {Activation("a", 1, 0, 2), Activation("b", 257, 1, 2)}), All).block_bytes,
             256 + 512);

@@ -51,7 +51,7 @@ TEST(SessionResident, ArenaAndResidentGrowthAreWithinFivePercent) {
     EXPECT_LE(row["load_peak"].get<int64_t>(), figures.device_high_bytes + (8 << 20)) << told;
   }
   for (const std::string& model : misses) hits.erase(model);
-  EXPECT_GE(hits.size(), 13u);
+  EXPECT_GE(hits.size(), 18u);
 }
 
 }  // namespace
