@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/graph/call_name.h"
+#include "analyzer/exported/call_name.h"
 #include "analyzer/graph/graph.h"
 
 namespace onnx_mem::names {

@@ -17,7 +17,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/graph/call_name.h"
+#include "analyzer/exported/call_name.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
 

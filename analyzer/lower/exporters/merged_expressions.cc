@@ -28,7 +28,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "analyzer/graph/call_name.h"
+#include "analyzer/exported/call_name.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
 

@@ -1,6 +1,6 @@
 // Names of module calls, as exporters write them: the module's path, and a number behind it from the second call on.
-#ifndef ONNX_MEM_ANALYZER_GRAPH_CALL_NAME_H_
-#define ONNX_MEM_ANALYZER_GRAPH_CALL_NAME_H_
+#ifndef ONNX_MEM_ANALYZER_EXPORTED_CALL_NAME_H_
+#define ONNX_MEM_ANALYZER_EXPORTED_CALL_NAME_H_
 
 #include <string>
 #include <string_view>
@@ -17,4 +17,4 @@ std::string WithoutDigits(std::string_view name);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_GRAPH_CALL_NAME_H_
+#endif  // ONNX_MEM_ANALYZER_EXPORTED_CALL_NAME_H_

@@ -1,4 +1,4 @@
-#include "analyzer/graph/call_name.h"
+#include "analyzer/exported/call_name.h"
 
 #include "absl/strings/ascii.h"
 
