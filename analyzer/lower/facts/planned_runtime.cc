@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "analyzer/graph/execution_order.h"
+
 namespace onnx_mem {
 namespace {
 
@@ -37,32 +39,22 @@ bool IsOneOf(const std::array<std::string_view, N>& names, const Node& node) {
   return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
 }
 
-// One pass over the nodes; whether a tensor lost its shape in it.
-bool LoseShapes(const Graph& graph, IdVector<TensorId, bool>& known) {
-  bool changed = false;
-  for (const Node& node : graph.nodes) {
-    const auto operand = std::find_if(kShapeOperands.begin(), kShapeOperands.end(),
-                                      [&](const ShapeOperand& row) {
-                                        return node.domain.empty() && row.op == node.op;
-                                      });
-    bool told = true;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const TensorId input = node.inputs[i];
-      if (!input.valid()) continue;
-      const bool is_shape = operand != kShapeOperands.end() && i >= operand->first;
-      const Tensor& tensor = graph.tensors[input];
-      const bool computed = tensor.producer.valid() && tensor.role == TensorRole::kActivation;
-      told = told && (is_shape ? !computed : known[input]);
-    }
-    if (node.op == "Shape" || node.op == "Size") told = true;  // as long as the rank
-    if (node.op == "NonZero") told = false;
-    for (TensorId output : node.outputs) {
-      if (!output.valid() || known[output] == told) continue;
-      known[output] = told;
-      changed = true;
-    }
+// Whether a session knows the shapes of what the node makes, by those of what it reads.
+bool TellsItsShapes(const Graph& graph, const Node& node, const IdVector<TensorId, bool>& known) {
+  if (node.op == "Shape" || node.op == "Size") return true;  // as long as the rank
+  if (node.op == "NonZero") return false;
+  const auto operand = std::find_if(kShapeOperands.begin(), kShapeOperands.end(), [&](const ShapeOperand& row) {
+    return node.domain.empty() && row.op == node.op;
+  });
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const TensorId input = node.inputs[i];
+    if (!input.valid()) continue;
+    const bool is_shape = operand != kShapeOperands.end() && i >= operand->first;
+    const Tensor& tensor = graph.tensors[input];
+    const bool computed = tensor.producer.valid() && tensor.role == TensorRole::kActivation;
+    if (is_shape ? computed : !known[input]) return false;
   }
-  return changed;
+  return true;
 }
 
 constexpr int64_t kMostScratchBytes = int64_t{1} << 58;  // sums of two stay in range
@@ -109,8 +101,12 @@ std::vector<int> SessionOverwrites(const Node& node) {
 
 IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph) {
   IdVector<TensorId, bool> known(graph.tensors.size(), true);
-  // Nodes may stand before those that they read (session_layout.h): until nothing changes.
-  while (LoseShapes(graph, known)) {
+  for (NodeId id : ExecutionOrder(graph)) {  // nodes may stand before those that they read (session_layout.h)
+    const Node& node = graph.nodes[id];
+    const bool told = TellsItsShapes(graph, node, known);
+    for (TensorId output : node.outputs) {
+      if (output.valid()) known[output] = told;
+    }
   }
   return known;
 }
