@@ -40,9 +40,10 @@ bool TakeStored(const Draft& draft, int64_t elements, Node& fused) {
 
 bool IsGroupNorm(const Draft& draft, const Match& match, Node& fused) {
   const Shape& shape = draft.tensor(match.tensors.at('x')).shape;
-  const Node& norm = draft.node(match.named.at('N'));
-  if (shape.rank() < 2 || draft.tensor(draft.node(match.named.at('J')).outputs[0]).shape != shape) return false;
-  fused.attributes["groups"] = draft.tensor(norm.inputs[0]).shape.dims[1];
+  const Shape& groups = draft.tensor(draft.node(match.named.at('N')).inputs[0]).shape;
+  const Shape& result = draft.tensor(draft.node(match.named.at('J')).outputs[0]).shape;
+  if (shape.rank() < 2 || groups.rank() < 2 || result != shape) return false;
+  fused.attributes["groups"] = groups.dims[1];
   return TakeStored(draft, shape.dims[1], fused);
 }
 

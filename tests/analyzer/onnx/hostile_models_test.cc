@@ -145,5 +145,15 @@ TEST(HostileModels, AnOperatorThatItsOpsetDoesNotHaveIsAssumed) {
             "ok");
 }
 
+// What is reshaped to sizes that an unknown operator gives has no rank that a group norm's pattern could read.
+TEST(HostileModels, AGroupNormWhoseGroupsNobodyKnows) {
+  EXPECT_EQ(LoweringOf("<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]> "
+                       "g (float[2, 8, 4, 4] x) => (float[2, 8, 4, 4] y) "
+                       "{ scale = Constant <value = float[2] {1, 1}> () shift = Constant <value = float[2] {0, 0}> () "
+                       "s = my.Sizes () r = Reshape (x, s) n = InstanceNormalization (r, scale, shift) "
+                       "h = Shape (x) y = Reshape (n, h) }"),
+            "ok");
+}
+
 }  // namespace
 }  // namespace onnx_mem
