@@ -1,9 +1,9 @@
 #include "cli/heap.h"
 
+#include <cstddef>  // and with it __GLIBC__
+
 #ifdef ONNX_MEM_TCMALLOC
 #include <gperftools/malloc_extension.h>
-
-#include <cstddef>
 #elif defined(__GLIBC__)
 #include <malloc.h>
 #endif
