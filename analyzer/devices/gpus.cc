@@ -85,13 +85,12 @@ absl::StatusOr<std::vector<const ColumnRow*>> ColumnsOf(const std::vector<std::s
   return columns;
 }
 
-constexpr double kMost = 1099511627776.0;  // 2^40, an exbibyte of MiB: bytes of it are still a number
-
 absl::StatusOr<Gpu> ParseRow(const std::vector<const ColumnRow*>& columns, const std::vector<std::string>& fields,
                              const std::string& path, size_t line) {
   if (fields.size() != columns.size()) {
     return BadLine(path, line, absl::StrCat(fields.size(), " fields under ", columns.size(), " columns"));
   }
+  constexpr double kMost = 0x1p40;  // an exbibyte of MiB: bytes of it are still a number
   Gpu gpu;
   for (size_t i = 0; i < fields.size(); ++i) {
     const Holds holds = columns[i]->holds;

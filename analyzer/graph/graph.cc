@@ -162,8 +162,8 @@ std::string DumpGraph(const Graph& graph) {
   }
   for (const Node& node : graph.nodes) {
     if (!node.name.empty()) absl::StrAppend(&out, node.name, " = ");
-    absl::StrAppend(&out, node.domain.empty() ? "" : node.domain + "::", node.op.str(), "(", TensorNames(graph, node.inputs),
-                    ") -> ");
+    absl::StrAppend(&out, node.domain.empty() ? "" : node.domain + "::", node.op.str(), "(",
+                    TensorNames(graph, node.inputs), ") -> ");
     absl::StrAppend(&out,
                     absl::StrJoin(node.outputs, ", ",
                                   [&](std::string* text, TensorId id) {

@@ -87,9 +87,8 @@ void Executor::AllocateStatics(const std::function<bool(TensorId)>& trainable,
 }
 
 // What a Python number stood for in lowering, but an operator's rule wants on the device, is made for the call.
-void Executor::MakeMissingInputs(Call& call) {
-  const auto required = static_cast<size_t>(FindOp(call.node.op)->inputs);
-  for (size_t i = 0; i < required; ++i) {
+void Executor::MakeMissingInputs(const OpRow& row, Call& call) {
+  for (size_t i = 0; i < static_cast<size_t>(row.inputs); ++i) {
     if (call.inputs[i] != nullptr) continue;
     const Tensor& tensor = graph_.tensors[call.node.inputs[i]];
     call.inputs[i] = m_.New("tensor", tensor.shape.dims, tensor.dtype);
@@ -115,12 +114,12 @@ Outputs Executor::RunOperator(const Node& node, const Frame& frame, std::vector<
   Call call{graph_, node, {}};
   call.inputs.reserve(node.inputs.size());
   for (TensorId id : node.inputs) call.inputs.push_back(id.valid() ? frame.read(id) : nullptr);
-  MakeMissingInputs(call);
+  const OpRow& row = *FindOp(node.op);
+  MakeMissingInputs(row, call);
   const bool grad = m_.grad_enabled();
   const bool without = grad && IntAttribute(node, "requires_grad_none", 0) != 0;
   if (without) m_.SetGradEnabled(false);
   const StepId before_call = m_.recorder().current_step();
-  const OpRow& row = *FindOp(node.op);
   (FitsAsMade(row, call) ? row : *FindOp("assumed")).enact(m_, call, outputs);
   m_.SetGradEnabled(grad);
   // What is written over without gradients keeps its history.

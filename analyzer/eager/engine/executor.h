@@ -68,7 +68,7 @@ class Executor {
   Frame OwnFrame();
   // Says of a value that outlives its last reader who keeps it.
   void NoteHolder(TensorId id, const EagerTensor& value);
-  void MakeMissingInputs(Call& call);
+  void MakeMissingInputs(const OpRow& row, Call& call);
   void RunSegment(const NodeRange& range);
   void RunOffloaded(const NodeRange& range);
   void RunReentrant(const NodeRange& range);

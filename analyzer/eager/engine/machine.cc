@@ -148,7 +148,9 @@ void Machine::SetOrigin(const Node* origin) {
 std::string Machine::Saver(int32_t index, const TensorRef& t) {
   const Node* origin = node(index).origin;
   std::string who = "the loss";
-  if (origin != nullptr) who = absl::StrCat(origin->op.str(), " ", origin->module.empty() ? origin->name : origin->module);
+  if (origin != nullptr) {
+    who = absl::StrCat(origin->op.str(), " ", origin->module.empty() ? origin->name : origin->module);
+  }
   const auto is = [&](std::string_view prefix) { return node(index).name.starts_with(prefix); };
   if (is("Convolution") || is("Addmm") || is("MmBackward")) {
     const bool weight = recorder_.category(t->storage->buffer) == Category::kParameters;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analyzer/graph/execution_order.h"
+#include "analyzer/lower/facts/standard_operator.h"
 
 namespace onnx_mem {
 namespace {
@@ -33,11 +34,6 @@ struct ShapeOperand {
 constexpr auto kShapeOperands = std::to_array<ShapeOperand>(
     {{"ConstantOfShape", 0}, {"Expand", 1}, {"Pad", 1}, {"Range", 0}, {"Reshape", 1}, {"Resize", 1}, {"Slice", 1},
      {"Split", 1}, {"Tile", 1}, {"TopK", 1}, {"Unsqueeze", 1}, {"Upsample", 1}});
-
-template <size_t N>
-bool IsOneOf(const std::array<std::string_view, N>& names, const Node& node) {
-  return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
-}
 
 // Whether a session knows the shapes of what the node makes, by those of what it reads.
 bool TellsItsShapes(const Graph& graph, const Node& node, const IdVector<TensorId, bool>& known) {
@@ -91,12 +87,12 @@ int64_t SelectionBytes(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-bool SharesItsInput(const Node& node) { return IsOneOf(kSharesInput, node); }
-bool MayOverwriteItsInput(const Node& node) { return IsOneOf(kMayOverwrite, node); }
+bool SharesItsInput(const Node& node) { return IsStandard(node, kSharesInput); }
+bool MayOverwriteItsInput(const Node& node) { return IsStandard(node, kMayOverwrite); }
 
 std::vector<int> SessionOverwrites(const Node& node) {
   if (node.domain == "com.microsoft.nchwc" && node.op == "Conv") return {3};  // what it adds to (nchwc_ops.cc)
-  return IsOneOf(kSessionOverwrites, node) ? std::vector<int>{0} : std::vector<int>();
+  return IsStandard(node, kSessionOverwrites) ? std::vector<int>{0} : std::vector<int>();
 }
 
 IdVector<TensorId, bool> ShapesKnownToSession(const Graph& graph) {
@@ -118,7 +114,7 @@ int64_t SessionScratchBytes(const Graph& graph, const Node& node) {
   if (has_output && node.domain == "com.microsoft" && node.op == "BiasGelu") {
     return BytesOf(graph, node.outputs.front());  // tmp_data, x with its bias (contrib_ops/cpu/bert/bias_gelu.cc)
   }
-  if (has_output && node.domain.empty() && node.op == "Where") return SelectionBytes(graph, node);
+  if (has_output && IsStandard(node, "Where")) return SelectionBytes(graph, node);
   if (node.op == "BatchNormalization" && IntAttribute(node, "training_mode", 0) != 0) {
     // saved_mean and saved_inv_std, which are no outputs of the operator (providers/cpu/nn/batch_norm.h).
     return node.inputs.size() < 2 || !node.inputs[1].valid() ? 0 : 2 * BytesOf(graph, node.inputs[1]);

@@ -11,6 +11,7 @@
 #include "analyzer/graph/execution_order.h"
 #include "analyzer/lower/facts/planned_runtime.h"
 #include "analyzer/lower/facts/session_layout.h"
+#include "analyzer/lower/facts/standard_operator.h"
 
 namespace onnx_mem {
 namespace {
@@ -40,10 +41,6 @@ enum Pass {
   kQuickGeluPass,
   kMatMulScalePass,
 };
-
-constexpr size_t kConvSum = 3;  // the input of a convolution that its result is added to
-
-bool Is(const Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
 
 class SessionOptimizer {
  public:
@@ -76,13 +73,13 @@ class SessionOptimizer {
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
       if (gone_[id]) continue;
       for (TensorId output : graph_.nodes[id].outputs) FuseGathers(output);
-      if (Is(graph_.nodes[id], "BatchNormalization")) DropStatistics(id);
-      if (Is(graph_.nodes[id], "Conv")) FuseActivation(id);
-      if (Is(graph_.nodes[id], "Gemm")) FuseGemm(id);
-      if (Is(graph_.nodes[id], "MatMul")) FoldScale(id);
-      if (!on_cpu_ && Is(graph_.nodes[id], "Add")) FuseSum(id);
-      if (Is(graph_.nodes[id], "Erf") || Is(graph_.nodes[id], "Tanh")) FuseGelu(id);
-      if (Is(graph_.nodes[id], "Sigmoid")) FuseQuickGelu(id);
+      if (IsStandard(graph_.nodes[id], "BatchNormalization")) DropStatistics(id);
+      if (IsStandard(graph_.nodes[id], "Conv")) FuseActivation(id);
+      if (IsStandard(graph_.nodes[id], "Gemm")) FuseGemm(id);
+      if (IsStandard(graph_.nodes[id], "MatMul")) FoldScale(id);
+      if (!on_cpu_ && IsStandard(graph_.nodes[id], "Add")) FuseSum(id);
+      if (IsStandard(graph_.nodes[id], "Erf") || IsStandard(graph_.nodes[id], "Tanh")) FuseGelu(id);
+      if (IsStandard(graph_.nodes[id], "Sigmoid")) FuseQuickGelu(id);
     }
     return Compacted();
   }
@@ -99,7 +96,7 @@ class SessionOptimizer {
   bool FoldConstant(NodeId id) {
     const Node& node = graph_.nodes[id];
     if (node.inputs.empty() || !node.subgraphs.empty()) return false;
-    if (std::find(kNeverFolded.begin(), kNeverFolded.end(), node.op) != kNeverFolded.end()) return false;
+    if (IsOneOf(kNeverFolded, node.op)) return false;
     if (!std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) { return IsConstant(input); })) {
       return false;
     }
@@ -122,10 +119,10 @@ class SessionOptimizer {
     const Node& node = graph_.nodes[id];
     if (node.inputs.empty() || node.outputs.empty() || !node.inputs.front().valid()) return;
     // Even one exported in training mode: a session for inference has none (measured: 38 of a BERT's 38 are gone).
-    const bool dropout = Is(node, "Dropout") &&
+    const bool dropout = IsStandard(node, "Dropout") &&
                          std::all_of(node.outputs.begin() + 1, node.outputs.end(),
                                      [&](TensorId mask) { return !mask.valid() || !IsRead(mask); });
-    if (!Is(node, "Identity") && !dropout) return;
+    if (!IsStandard(node, "Identity") && !dropout) return;
     const TensorId from = node.inputs.front(), to = node.outputs.front();
     if (!to.valid() || IsOutput(to)) return;
     same_as_[to] = from;
@@ -161,23 +158,28 @@ class SessionOptimizer {
     }
   }
 
+  // On the CPU, the node that alone reads `id` if it is one of `activations`; else null.
+  template <class Names>
+  const Node* ActivationBehind(NodeId id, const Names& activations) {
+    const Node* reader = on_cpu_ ? OnlyReader(graph_.nodes[id]) : nullptr;
+    return reader != nullptr && IsStandard(*reader, activations) ? reader : nullptr;
+  }
+
   // The activation that alone reads a convolution is a part of it: another node for both (conv_activation_fusion.cc).
   // It overwrites the result anyway, so that only the order hangs on it.
   void FuseActivation(NodeId id) {
-    const Node* reader = OnlyReader(graph_.nodes[id]);
-    if (!on_cpu_ || reader == nullptr || !reader->domain.empty()) return;
-    if (std::find(kFusedActivations.begin(), kFusedActivations.end(), reader->op) == kFusedActivations.end()) return;
+    const Node* activation = ActivationBehind(id, kFusedActivations);
+    if (activation == nullptr) return;
     pass_[id] = kConvActivationPass;
-    pass_[graph_.tensors[reader->outputs.front()].producer] = kConvActivationPass;
+    pass_[graph_.tensors[activation->outputs.front()].producer] = kConvActivationPass;
   }
 
-  // The activation that alone reads a Gemm goes into it, on the CPU (gemm_activation_fusion.cc).
+  // The activation that alone reads a Gemm goes into it (gemm_activation_fusion.cc).
   void FuseGemm(NodeId id) {
-    const Node* reader = OnlyReader(graph_.nodes[id]);
-    if (!on_cpu_ || reader == nullptr || !reader->domain.empty()) return;
-    if (std::find(kGemmActivations.begin(), kGemmActivations.end(), reader->op) == kGemmActivations.end()) return;
-    const TensorId result = reader->outputs.front();
-    Remove(*reader);
+    const Node* activation = ActivationBehind(id, kGemmActivations);
+    if (activation == nullptr) return;
+    const TensorId result = activation->outputs.front();
+    Remove(*activation);
     graph_.nodes[id].outputs.front() = result;
     graph_.tensors[result].producer = id;
     pass_[id] = kGemmActivationPass;
@@ -185,7 +187,7 @@ class SessionOptimizer {
 
   // Which slice of how many the node takes alone, as a constant says; -1 for any other node.
   int64_t GatheredSlice(const Node& node, TensorId from, size_t axis, int64_t slices) const {
-    if (!Is(node, "Gather") || node.inputs.size() != 2 || node.inputs[0] != from || !HasOneOutput(node)) return -1;
+    if (!IsStandard(node, "Gather") || node.inputs.size() != 2 || node.inputs[0] != from || !HasOneOutput(node)) return -1;
     const Tensor& index = graph_.tensors[node.inputs[1]];
     if (!IsConstant(node.inputs[1]) || index.value == nullptr || index.value->ints() == nullptr) return -1;
     const int64_t rank = static_cast<int64_t>(graph_.tensors[from].shape.rank()), at = IntAttribute(node, "axis", 0);
@@ -199,7 +201,7 @@ class SessionOptimizer {
   void FuseGathers(TensorId from) {
     if (!from.valid() || IsOutput(from) || !knows_shape_[from] || !graph_.tensors[from].shape.known()) return;
     const std::vector<NodeId> readers = graph_.tensors[from].consumers;
-    if (readers.size() < 2 || !Is(graph_.nodes[readers.front()], "Gather")) return;
+    if (readers.size() < 2 || !IsStandard(graph_.nodes[readers.front()], "Gather")) return;
     const int64_t rank = static_cast<int64_t>(graph_.tensors[from].shape.rank());
     const int64_t at = IntAttribute(graph_.nodes[readers.front()], "axis", 0);
     const size_t axis = static_cast<size_t>(at < 0 ? at + rank : at);
@@ -242,10 +244,10 @@ class SessionOptimizer {
 
   // The operand of an arithmetic node with one constant number; nullopt for others.
   std::optional<TensorId> ScaledOperand(const Node& node) const {
-    if (!(Is(node, "Mul") || Is(node, "Div")) || node.inputs.size() != 2) return std::nullopt;
+    if (!(IsStandard(node, "Mul") || IsStandard(node, "Div")) || node.inputs.size() != 2) return std::nullopt;
     if (!node.inputs[0].valid() || !node.inputs[1].valid()) return std::nullopt;
     if (IsScalar(node.inputs[1])) return node.inputs[0];
-    if (Is(node, "Mul") && IsScalar(node.inputs[0])) return node.inputs[1];
+    if (IsStandard(node, "Mul") && IsScalar(node.inputs[0])) return node.inputs[1];
     return std::nullopt;
   }
 
@@ -293,10 +295,10 @@ class SessionOptimizer {
     for (size_t i = 0; i < 2 && sum.inputs.size() == 2; ++i) {
       const TensorId other = sum.inputs[1 - i], result = sum.outputs.front();
       Node* maker = OnlyMaker(sum.inputs[i]);
-      if (maker == nullptr || !Is(*maker, "Conv") || maker->inputs.size() > kConvSum || IsConstant(other)) continue;
+      if (maker == nullptr || !IsStandard(*maker, "Conv") || maker->inputs.size() > kConvolutionSum || IsConstant(other)) continue;
       const Shape& shape = graph_.tensors[result].shape;
       if (shape.rank() != 4 || graph_.tensors[other].shape != shape) continue;
-      maker->inputs.resize(kConvSum);
+      maker->inputs.resize(kConvolutionSum);
       maker->inputs.push_back(other);
       maker->outputs.front() = result;
       maker->domain = "com.microsoft.nchwc";
@@ -329,8 +331,8 @@ class SessionOptimizer {
     for (Node* next = OnlyReader(*parts.front()); next != nullptr; next = OnlyReader(*parts.back())) {
       if (next->inputs.size() != 2) break;
       const bool sum =
-          Is(*next, "Add") && parts.size() == 1 && (IsScalar(next->inputs[0]) || IsScalar(next->inputs[1]));
-      const bool product = Is(*next, "Mul") && parts.size() > 1;
+          IsStandard(*next, "Add") && parts.size() == 1 && (IsScalar(next->inputs[0]) || IsScalar(next->inputs[1]));
+      const bool product = IsStandard(*next, "Mul") && parts.size() > 1;
       if (!sum && !product) break;
       if (product && !ScaledOperand(*next)) {
         if (x.valid()) break;
@@ -357,7 +359,7 @@ class SessionOptimizer {
       if (!maker.valid() || gone_[maker] || IsOutput(argument)) return;
       Node& node = graph_.nodes[maker];
       if (std::find(parts.begin(), parts.end(), &node) != parts.end()) continue;
-      const bool arithmetic = Is(node, "Mul") || Is(node, "Div") || Is(node, "Add") || Is(node, "Pow");
+      const bool arithmetic = IsStandard(node, "Mul") || IsStandard(node, "Div") || IsStandard(node, "Add") || IsStandard(node, "Pow");
       constexpr size_t kMostParts = 12;
       if (!arithmetic || !HasOneOutput(node) || parts.size() >= kMostParts) return;
       parts.push_back(&node);
@@ -372,9 +374,9 @@ class SessionOptimizer {
       }
     }
     std::string_view op = "Gelu";
-    Pass pass = Is(graph_.nodes[id], "Tanh") ? kFastGeluPass : kGeluPass;
+    Pass pass = IsStandard(graph_.nodes[id], "Tanh") ? kFastGeluPass : kGeluPass;
     // A bias that is added first goes in too (bias_gelu_fusion.cc).
-    if (Node* sum = x.valid() ? MakerReadBy(x, parts) : nullptr; sum != nullptr && Is(*sum, "Add")) {
+    if (Node* sum = x.valid() ? MakerReadBy(x, parts) : nullptr; sum != nullptr && IsStandard(*sum, "Add")) {
       for (size_t i = 0; i < 2; ++i) {
         const TensorId bias = sum->inputs[1 - i];
         if (!bias.valid() || !IsConstant(bias) || graph_.tensors[bias].shape.rank() != 1) continue;
@@ -389,7 +391,7 @@ class SessionOptimizer {
     for (const Node* part : parts) {
       if (part->outputs.front() != result) Remove(*part);
     }
-    graph_.nodes[last].op = std::string(op);
+    graph_.nodes[last].op = op;
     graph_.nodes[last].domain = "com.microsoft";
     graph_.nodes[last].inputs = {x};
     pass_[last] = pass;
@@ -399,7 +401,7 @@ class SessionOptimizer {
   void FuseQuickGelu(NodeId id) {
     Node& sigmoid = graph_.nodes[id];
     Node* product = OnlyReader(sigmoid);
-    if (product == nullptr || !Is(*product, "Mul") || product->inputs.size() != 2 || sigmoid.inputs.empty()) return;
+    if (product == nullptr || !IsStandard(*product, "Mul") || product->inputs.size() != 2 || sigmoid.inputs.empty()) return;
     const TensorId made = sigmoid.outputs.front(), argument = sigmoid.inputs.front();
     const TensorId x = product->inputs[0] == made ? product->inputs[1] : product->inputs[0];
     if (!x.valid()) return;
@@ -417,7 +419,7 @@ class SessionOptimizer {
 
   Graph Compacted() {
     IdVector<NodeId, Node> nodes;
-    IdVector<NodeId, int> pass;
+    IdVector<NodeId, Pass> pass;
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
       if (gone_[id]) continue;
       if (split_before_[id] >= 0) {
@@ -428,10 +430,6 @@ class SessionOptimizer {
       pass.Add(pass_[id]);
     }
     graph_.nodes = std::move(nodes);
-    for (Tensor& tensor : graph_.tensors) {
-      tensor.producer = NodeId();
-      tensor.consumers.clear();
-    }
     LinkTensors(graph_);
     for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
       Tensor& tensor = graph_.tensors[id];
@@ -444,7 +442,7 @@ class SessionOptimizer {
   }
 
   // A pass makes its nodes in the order of execution.
-  void SortByPass(const IdVector<NodeId, int>& pass) {
+  void SortByPass(const IdVector<NodeId, Pass>& pass) {
     std::vector<NodeId> order;
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
       if (pass[id] == kOfTheFile) order.push_back(id);
@@ -458,10 +456,6 @@ class SessionOptimizer {
     IdVector<NodeId, Node> nodes;
     for (NodeId id : order) nodes.Add(std::move(graph_.nodes[id]));
     graph_.nodes = std::move(nodes);
-    for (Tensor& tensor : graph_.tensors) {
-      tensor.producer = NodeId();
-      tensor.consumers.clear();
-    }
     LinkTensors(graph_);
   }
 
@@ -470,8 +464,8 @@ class SessionOptimizer {
   bool free_dims_ = false;
   IdVector<TensorId, bool> knows_shape_;  // the session; of the tensors of the file
   IdVector<NodeId, bool> gone_;
-  IdVector<NodeId, int> pass_;  // that made the node
-  std::vector<Node> splits_;          // of FuseGathers
+  IdVector<NodeId, Pass> pass_;         // that made the node
+  std::vector<Node> splits_;            // of FuseGathers
   IdVector<NodeId, int> split_before_;  // of a node, which of them stands before it; -1: none
   IdVector<TensorId, bool> constant_;
   IdVector<TensorId, TensorId> same_as_;  // what an identity passed on

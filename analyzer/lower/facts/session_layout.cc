@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "analyzer/graph/execution_order.h"
+#include "analyzer/lower/facts/standard_operator.h"
 
 namespace onnx_mem {
 namespace {
 
 constexpr int64_t kBlock = 16;          // MlasNchwcGetBlockSize with AVX-512; 8 with AVX2
 constexpr int64_t kCopiedChannels = 4;  // ReorderInput copies channels in fours
-constexpr size_t kConvolutionSum = 3;   // the input of a convolution that its result is added to
 constexpr std::string_view kBlockedDomain = "com.microsoft.nchwc";
 
 constexpr auto kPoolings =
@@ -22,11 +22,6 @@ constexpr auto kPoolings =
 constexpr auto kBlockedActivations = std::to_array<std::string_view>({"Relu", "Sigmoid", "Tanh"});
 // Only as a part of the convolution before.
 constexpr auto kConvolutionActivations = std::to_array<std::string_view>({"Clip", "HardSigmoid", "LeakyRelu"});
-
-template <size_t N>
-bool IsAnyOf(const std::array<std::string_view, N>& names, const Node& node) {
-  return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
-}
 
 class BlockedLayout {
  public:
@@ -65,18 +60,15 @@ class BlockedLayout {
     constexpr int64_t kMostChannels = int64_t{1} << 40;
     if (!ShapeOf(y).known() || ShapeOf(y).rank() < 2 || ShapeOf(y).dims[1] > kMostChannels) return false;
     if (!x.valid() || !ShapeOf(x).known() || ShapeOf(x).rank() < 2 || ShapeOf(x).dims[1] > kMostChannels) return false;
-    if (ShapeOf(y).rank() != 4 || graph_.tensors[y].dtype != DType::kFloat32) {
-      return false;
-    }
-    if (node.domain.empty() && node.op == "Conv") return BlockConvolution(node);
-    if (IsAnyOf(kPoolings, node)) return BlockPooling(node);
-    if (node.domain.empty() && (node.op == "Add" || node.op == "Mul")) return BlockArithmetic(node);
-    if (node.domain.empty() && node.op == "Concat") return BlockConcatenation(node);
+    if (ShapeOf(y).rank() != 4 || graph_.tensors[y].dtype != DType::kFloat32) return false;
+    if (IsStandard(node, "Conv")) return BlockConvolution(node);
+    if (IsStandard(node, kPoolings)) return BlockPooling(node);
+    if (IsStandard(node, "Add") || IsStandard(node, "Mul")) return BlockArithmetic(node);
+    if (IsStandard(node, "Concat")) return BlockConcatenation(node);
     if (!IsBlocked(x)) return false;
-    const bool normalizes = node.domain.empty() && node.op == "BatchNormalization" &&
-                            IntAttribute(node, "training_mode", 0) == 0;
-    const bool ends_convolution = IsAnyOf(kConvolutionActivations, node) && IsReadOnce(x) && MadeByConvolution(x);
-    if (!normalizes && !ends_convolution && !IsAnyOf(kBlockedActivations, node)) return false;
+    const bool normalizes = IsStandard(node, "BatchNormalization") && IntAttribute(node, "training_mode", 0) == 0;
+    const bool ends_convolution = IsStandard(node, kConvolutionActivations) && IsReadOnce(x) && MadeByConvolution(x);
+    if (!normalizes && !ends_convolution && !IsStandard(node, kBlockedActivations)) return false;
     node.inputs.front() = blocked_[x];
     Emit(std::move(node), y);
     return true;
@@ -111,7 +103,7 @@ class BlockedLayout {
 
   bool BlockPooling(Node& node) {
     const TensorId x = node.inputs.front(), y = node.outputs.front();
-    if (!ShapeOf(x).known() || ShapeOf(x).dims[1] % kBlock != 0) return false;
+    if (ShapeOf(x).dims[1] % kBlock != 0) return false;
     node.inputs.front() = InBlocks(x);
     node.domain = kBlockedDomain;
     Emit(std::move(node), y);
@@ -202,7 +194,7 @@ class BlockedLayout {
   void KeepPlain(Node& node) {
     // A transposition to channels last is what the copy back writes.
     const auto perm = node.attributes.find("perm");
-    const bool to_channels_last = node.domain.empty() && node.op == "Transpose" && perm != node.attributes.end() &&
+    const bool to_channels_last = IsStandard(node, "Transpose") && perm != node.attributes.end() &&
                                   perm->second == Attribute(std::vector<int64_t>{0, 2, 3, 1}) &&
                                   node.inputs.size() == 1 && IsBlocked(node.inputs.front());
     if (to_channels_last) {
@@ -232,10 +224,6 @@ class BlockedLayout {
       }
     }
     graph_.nodes = std::move(nodes);
-    for (Tensor& tensor : graph_.tensors) {
-      tensor.producer = NodeId();
-      tensor.consumers.clear();
-    }
     LinkTensors(graph_);
     return std::move(graph_);
   }

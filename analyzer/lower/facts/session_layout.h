@@ -12,9 +12,13 @@
 #ifndef ONNX_MEM_ANALYZER_LOWER_FACTS_SESSION_LAYOUT_H_
 #define ONNX_MEM_ANALYZER_LOWER_FACTS_SESSION_LAYOUT_H_
 
+#include <cstddef>
+
 #include "analyzer/graph/graph.h"
 
 namespace onnx_mem {
+
+inline constexpr size_t kConvolutionSum = 3;  // the input of a convolution that its result is added to
 
 // Tensors keep their ids and must be linked; blocked ones are new. Nodes are in the order in which the session numbers
 // them: those that stay plain, those in blocks in the order of execution, the copies back. What a node reads may so be

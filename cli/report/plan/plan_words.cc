@@ -233,8 +233,8 @@ std::string ProofText(const PlanPart& part, const Screen& screen) {
     text += in_class ? absl::StrFormat(" (all sets of %d candidates).", answer.class_bound->candidates) : ".";
   } else if (answer.class_bound && answer.class_bound->cost) {
     const bool moves = answer.plans[*answer.chosen].measured.host_bytes > 0;  // which no bound is of
-    text = absl::StrFormat("Proven%s: within %s no set of %s takes less than %s", moves ? " of second runs alone" : "", within,
-                           answer.class_bound->name, AtLeast(part, *answer.class_bound->cost));
+    text = absl::StrFormat("Proven%s: within %s no set of %s takes less than %s", moves ? " of second runs alone" : "",
+                           within, answer.class_bound->name, AtLeast(part, *answer.class_bound->cost));
     text += moves ? "." : absl::StrFormat("; gap %.1f %%.", 100 * answer.class_bound->gap);
   }
   if (!answer.optimal || (answer.class_bound && answer.optimal_class == answer.class_bound->name)) {

@@ -65,6 +65,7 @@ const ModulePlan& LeastOf(const std::vector<ModulePlan>& curve) {
 std::optional<size_t> Choose(const std::vector<ModulePlan>& curve, const PlanRequest& request) {
   std::optional<size_t> best;
   double furthest = 0;
+  const Measured& least = LeastOf(curve).measured;
   const auto none =
       std::find_if(curve.begin(), curve.end(), [](const ModulePlan& plan) { return plan.segments.empty(); });
   for (size_t i = 0; i < curve.size(); ++i) {
@@ -77,7 +78,6 @@ std::optional<size_t> Choose(const std::vector<ModulePlan>& curve, const PlanReq
     } else if (request.max_slowdown) {
       if (!best || bytes < BytesOn(request.budget_line, curve[*best].measured)) best = i;
     } else if (!curve[i].dominated) {
-      const Measured& least = LeastOf(curve).measured;
       const double below = BelowLine(none->measured, least, m, request.budget_line, request.cost_line);
       if (!best || below > furthest) {
         best = i;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "analyzer/devices/gpus.h"
 #include "planner/plans/measure/plan.h"
@@ -16,14 +17,20 @@ struct Asked {
   PlanRequest request;
 };
 
+// On live bytes.
+Asked Of(const std::string& name, const Workload& workload) {
+  Asked asked;
+  asked.workload = workload;
+  asked.model = *OpenModel(name).Import(workload.bindings);
+  asked.request.budget_line = BudgetLine::kLive;
+  return asked;
+}
+
 // GPT-2 of six layers, 256 tokens, live bytes, on a card with 16 lanes of PCI Express 4.
 Asked Transformer() {
-  Asked asked;
-  const ModelFile file = OpenModel("gpt2_sdpa");
-  asked.workload = TrainingAt(8);
-  asked.workload.bindings.dims["seq"] = 256;
-  asked.model = *file.Import(asked.workload.bindings);
-  asked.request.budget_line = BudgetLine::kLive;
+  Workload workload = TrainingAt(8);
+  workload.bindings.dims["seq"] = 256;
+  Asked asked = Of("gpt2_sdpa", workload);
   asked.request.clock.card = *RooflineOf(*FindGpu("A100 PCIe 40GB"));
   asked.request.iteration_limit = 120;
   asked.request.plans_alone = true;
@@ -60,11 +67,7 @@ TEST(FindMixed, IsFasterThanSecondRunsAloneAndTakesWhatTheAnalysisMeasures) {
 
 // Its late modules are large: a module that waits for its own moves waits long, a gate does not.
 TEST(FindMixed, KeepsModulesOfAUNetUntilAGate) {
-  Asked asked;
-  const ModelFile file = OpenModel("unet_seg");
-  asked.workload = TrainingAt(16);
-  asked.model = *file.Import(asked.workload.bindings);
-  asked.request.budget_line = BudgetLine::kLive;
+  Asked asked = Of("unet_seg", TrainingAt(16));
   asked.request.clock.card = *RooflineOf(*FindGpu("RTX 4090"));
   asked.request.plans_alone = true;
   asked.request.budget_bytes = AnswerTo(asked).baseline.peak_bytes / 100 * 90;
@@ -98,11 +101,7 @@ TEST(Offload, HeldModulesHaveUntilTheGateToMove) {
 
 // What is proven of second runs says nothing of moves, but for what any step must have at hand.
 TEST(FindMixed, IsProvenImpossibleBelowTheNeediestStepAlone) {
-  Asked asked;
-  const ModelFile file = OpenModel("resnet18");
-  asked.workload = TrainingAt(8);
-  asked.model = *file.Import(asked.workload.bindings);
-  asked.request.budget_line = BudgetLine::kLive;
+  Asked asked = Of("resnet18", TrainingAt(8));
   asked.request.iteration_limit = 40;
   asked.request.budget_bytes = 1;
   const PlanAnswer again = AnswerTo(asked);
