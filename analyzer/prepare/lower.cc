@@ -22,6 +22,7 @@
 #include "analyzer/lower/operators/residence.h"
 #include "analyzer/lower/operators/site.h"
 #include "analyzer/lower/operators/table.h"
+#include "analyzer/run/limits.h"
 
 namespace onnx_mem {
 namespace {
@@ -43,7 +44,16 @@ absl::Status LacksInput(const Node& node, NodeId id, int input) {
                      absl::StrCat("node ", name, " (", node.op.str(), "): input ", input, " is missing"));
 }
 
+absl::Status TooManyOperators(const Node& node, NodeId id, int64_t most) {
+  const std::string name = node.name.empty() ? absl::StrCat("#", id.value()) : absl::StrCat("'", node.name, "'");
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
+                     absl::StrCat("node ", name, " (", node.op.str(), ") and those before it become more than ", most,
+                                  " operators of the framework"),
+                     {absl::StrCat("why: it has ", node.inputs.size(), " inputs and ", node.outputs.size(), " outputs")});
+}
+
 absl::Status LowerNodes(const IdVector<NodeId, CallScope>& scopes, Lowering& lowering) {
+  const int64_t most = limits::LoweredNodes(static_cast<int64_t>(lowering.source.nodes.size()));
   for (NodeId id(0); lowering.source.nodes.contains(id); id = NodeId(id.value() + 1)) {
     const Node& node = lowering.source.nodes[id];
     if (!lowering.residence.runs[id] || node.op == "Constant") continue;
@@ -59,6 +69,7 @@ absl::Status LowerNodes(const IdVector<NodeId, CallScope>& scopes, Lowering& low
     } else {
       row->lower(site);
     }
+    if (lowering.draft.made() > most) return TooManyOperators(node, id, most);
   }
   for (TensorId id : lowering.residence.read_back) lowering.draft.Keep(lowering.draft.Resolve(id));
   return absl::OkStatus();

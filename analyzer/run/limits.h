@@ -4,6 +4,7 @@
 #ifndef ONNX_MEM_ANALYZER_RUN_LIMITS_H_
 #define ONNX_MEM_ANALYZER_RUN_LIMITS_H_
 
+#include <cstddef>
 #include <cstdint>
 
 namespace onnx_mem::limits {
@@ -17,6 +18,16 @@ constexpr int64_t InlinedBytes(int64_t stored) { return (int64_t{8} << 20) + 20 
 inline constexpr int kDeepestGraphs = 64;
 // Calls within calls.
 inline constexpr int kDeepestCalls = 64;
+// Modules within modules, as names and exporters' stacks tell them.
+inline constexpr int kDeepestModules = 100;
+// Bytes of a name. Python refuses none, but files hold paths and calls.
+inline constexpr size_t kLongestName = 16 << 10;
+
+// Dimensions of a tensor: no framework has more (torch and numpy have 64).
+inline constexpr int kHighestRank = 64;
+
+// Operators that the nodes of a file become: sums of many operands are one each.
+constexpr int64_t LoweredNodes(int64_t stored) { return 20'000 + 20 * stored; }
 
 // Nodes and bytes that loops of known length make when they are written out. Beyond that a loop stays one step.
 inline constexpr int64_t kUnrolledNodes = 20'000;

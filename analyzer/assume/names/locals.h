@@ -89,6 +89,7 @@ class Locals {
   // local_lists.cc
   bool NamesItsParts(int32_t cat, int32_t call, const Home& home) const;
   bool IsSplitPiece(TensorId id) const;
+  bool IsCutUp(TensorId id) const;
   bool IsToken(TensorId id) const;
   bool StandsInList(TensorId id, const Node& cat) const;
   bool IsEncoding(TensorId id) const;
@@ -131,6 +132,7 @@ class Locals {
   std::set<int32_t> naming_frames_;                          // functions that read a value long after it was made
   std::set<Round> collected_;                                // whose results may all be in a list
   std::set<TensorId> popped_;                       // skips that a stack hands out once
+  mutable absl::flat_hash_map<TensorId, bool> cut_up_;  // whose slices are as large as it is
   mutable absl::flat_hash_map<std::pair<int32_t, int32_t>, TensorId> only_results_;  // by first and last node of a call
 };
 

@@ -49,6 +49,7 @@ class Draft {
   const Node& node(NodeId id) const { return slots_[id].node; }
   // For attributes, operator name and scope; inputs and outputs change through the functions below.
   Node& mutable_node(NodeId id) { return slots_[id].node; }
+  int64_t made() const { return static_cast<int64_t>(slots_.size()); }  // nodes, those taken out again too
   Rank rank(NodeId id) const { return slots_[id].rank; }
   void SetRank(NodeId id, Rank rank) {
     slots_[id].rank = rank;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/graph/absl_view.h"
+#include "analyzer/run/limits.h"
 
 namespace onnx_mem {
 namespace {
@@ -51,7 +52,7 @@ std::string AtenName(std::string_view overload) {
 CallScope FromStack(const std::vector<std::string>& names, std::string_view aten) {
   CallScope scope;
   if (names.empty()) return scope;
-  for (size_t i = 0; i + 1 < names.size(); ++i) {
+  for (size_t i = 0; i + 1 < names.size() && scope.calls.size() < limits::kDeepestModules; ++i) {
     if (names[i].empty() || names[i] == kNoModule) continue;
     scope.calls.push_back(names[i]);
   }

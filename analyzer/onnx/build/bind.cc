@@ -17,7 +17,9 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
 #include "analyzer/onnx/build/dim_expression.h"
+#include "analyzer/onnx/infer/scope.h"
 #include "analyzer/onnx/read/tensor_literal.h"
+#include "analyzer/run/limits.h"
 
 namespace onnx_mem {
 namespace {
@@ -65,6 +67,9 @@ bool NamedLikeLength(std::string_view symbol) {
 
 absl::StatusOr<DeclaredInput> Declare(const onnx::ValueInfoProto& info) {
   const auto& type = info.type().tensor_type();
+  if (type.shape().dim_size() > limits::kHighestRank) {
+    return TooManyDimensions(absl::StrCat("input '", info.name(), "'"), type.shape().dim_size());
+  }
   DeclaredInput input{
       .name = info.name(), .dtype = DTypeOf(type.elem_type()), .has_rank = type.has_shape(), .dims = {}};
   for (int i = 0; i < type.shape().dim_size(); ++i) {

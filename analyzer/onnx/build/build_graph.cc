@@ -15,6 +15,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/onnx/build/graph_signature.h"
+#include "analyzer/onnx/build/short_name.h"
 #include "analyzer/onnx/infer/schemas.h"
 #include "analyzer/onnx/read/tensor_literal.h"
 
@@ -130,7 +131,7 @@ class Scope {
 
 Tensor Scope::MakeTensor(const std::string& name, TensorRole role) const {
   Tensor tensor;
-  tensor.name = name;
+  tensor.name = ShortName(name);
   tensor.role = role;
   if (const auto it = facts_.values.find(name); it != facts_.values.end()) {
     tensor.dtype = it->second.dtype;
@@ -215,7 +216,7 @@ void Scope::AddNode(int index) {
     if (taken < bodies.size() && bodies[taken].facts != nullptr) return AddBranch(proto, bodies[taken]);
   }
   Node node;
-  node.name = proto.name();
+  node.name = ShortName(proto.name());
   node.op = proto.op_type();
   node.domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
   node.since_version = versions_.SinceVersion(node.domain, node.op);

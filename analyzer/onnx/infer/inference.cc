@@ -123,6 +123,9 @@ void InferencePass::BindInitializers(const onnx::GraphProto& graph, ValueScope& 
 absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, ValueScope& scope, InferredGraph& facts) {
   scope.Reserve(static_cast<size_t>(graph.node_size() + graph.initializer_size() + graph.input_size()));
   BindInitializers(graph, scope);
+  if (scope.highest_rank() > limits::kHighestRank) {
+    return TooManyDimensions(absl::StrCat("graph '", graph.name(), "'"), scope.highest_rank());
+  }
   NodeHook* hook = scope.depth() == 0 ? hook_ : nullptr;
   if (hook != nullptr) {
     if (absl::Status status = hook->Begin(*this, scope); !status.ok()) return status;
@@ -147,6 +150,9 @@ absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, ValueScope
       if (absl::Status status = hook->Before(i, site); !status.ok()) return status;
     }
     if (absl::Status status = InferNode(site); !status.ok()) return status;
+    if (scope.highest_rank() > limits::kHighestRank) {
+      return TooManyDimensions(Describe(node, graph), scope.highest_rank());
+    }
     if (hook != nullptr) {
       if (absl::Status status = hook->After(i, site); !status.ok()) return status;
     }

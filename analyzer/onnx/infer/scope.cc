@@ -1,7 +1,11 @@
 #include "analyzer/onnx/infer/scope.h"
 
+#include "absl/strings/str_cat.h"
+#include "analyzer/graph/absl_view.h"
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/onnx/fold/fold.h"
 #include "analyzer/onnx/read/tensor_literal.h"
+#include "analyzer/run/limits.h"
 
 namespace onnx_mem {
 
@@ -86,6 +90,12 @@ ValueFact FactOf(Value& value) {
   if (!value.partial && !value.contents_are_bounds) fact.value = value.literal;
   fact.upper_bound = value.upper_bound;
   return fact;
+}
+
+absl::Status TooManyDimensions(std::string_view what, int rank) {
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
+                     absl::StrCat(View(what), ": a tensor with ", rank, " dimensions"),
+                     {absl::StrCat("why: no framework has more than ", limits::kHighestRank)});
 }
 
 }  // namespace onnx_mem

@@ -2,11 +2,13 @@
 #ifndef ONNX_MEM_ANALYZER_ONNX_INFER_SCOPE_H_
 #define ONNX_MEM_ANALYZER_ONNX_INFER_SCOPE_H_
 
+#include <algorithm>
 #include <deque>
 #include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/onnx/infer/shapes.h"
 #include "google/protobuf/arena.h"
@@ -47,6 +49,9 @@ onnx::TypeProto* MakeType(int element_type, const Shape& shape, google::protobuf
 
 ValueFact FactOf(Value& value);
 
+// too-large: `what`, a node or an input in words, has a tensor of more than limits::kHighestRank dimensions.
+absl::Status TooManyDimensions(std::string_view what, int rank);
+
 // Values by name, searched outward. Names and messages outlive the scope; addresses of values are stable.
 class ValueScope {
  public:
@@ -69,15 +74,21 @@ class ValueScope {
   // Binds `name`, which must outlive the scope; an empty name (an omitted output) is ignored.
   void Set(std::string_view name, Value value) {
     if (name.empty()) return;
+    if (value.type != nullptr && value.type->has_tensor_type()) {
+      highest_rank_ = std::max(highest_rank_, value.type->tensor_type().shape().dim_size());
+    }
     values_.push_back(std::move(value));
     by_name_.insert_or_assign(name, &values_.back());
   }
 
   const absl::flat_hash_map<std::string_view, Value*>& own() const { return by_name_; }
+  // The most dimensions that a tensor set so far has.
+  int highest_rank() const { return highest_rank_; }
 
  private:
   ValueScope* outer_;
   int depth_;
+  int highest_rank_ = 0;
   std::deque<Value> values_;
   absl::flat_hash_map<std::string_view, Value*> by_name_;
 };

@@ -71,11 +71,11 @@ Names HeadOf(const Graph& graph, const Names& trained, const FileNames& in_file)
     if (head.empty()) place = Before(node.name, '/');
     head.insert(names.begin(), names.end());
   }
-  const Names read = head;
+  absl::flat_hash_set<std::string> modules;
+  for (const std::string& name : head) modules.insert(std::string(Before(name, '.')));
+  modules.erase("");
   for (const std::string& name : trained) {
-    const std::string_view module = Before(name, '.');
-    const auto beside = [&](const std::string& other) { return !module.empty() && Before(other, '.') == module; };
-    if (std::any_of(read.begin(), read.end(), beside)) head.insert(name);
+    if (modules.contains(std::string(Before(name, '.')))) head.insert(name);
   }
   return head;
 }

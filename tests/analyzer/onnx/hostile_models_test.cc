@@ -1,9 +1,11 @@
 // Models that no exporter writes: each is an error with a code, or the conservative default, and never more work than a
 // model of its size.
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "analyzer/analysis/enact.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/onnx/build/import.h"
@@ -119,6 +121,39 @@ TEST(HostileModels, SizesBeyondAnyMemory) {
   EXPECT_EQ(Read(text, {.batch = int64_t{1} << 53}).substr(0, 29), "too-large: with tensor 'x' [9");
 }
 
+TEST(HostileModels, MoreDimensionsThanAFrameworkHas) {
+  const std::string many = absl::StrJoin(std::vector<int>(65, 1), ",");
+  EXPECT_EQ(Read(absl::StrCat("g (float[", many, "] x) => (y) { y = Relu(x) }")),
+            "too-large: input 'x': a tensor with 65 dimensions");
+  EXPECT_EQ(Read(absl::StrCat("g (float[1] x) => (y) <int64[65] s = {", many, "}> { [n] y = Reshape(x, s) }")),
+            "too-large: node 'n' (Reshape): a tensor with 65 dimensions");
+  EXPECT_EQ(Read(absl::StrCat("g (float[1] x) => (y) <float[", many, "] w> { [n] y = Add(x, w) }")),
+            "too-large: graph 'g': a tensor with 65 dimensions");
+  EXPECT_EQ(Read(absl::StrCat("g (float[", many.substr(2), "] x) => (y) { y = Relu(x) }")), "1 nodes");
+}
+
+// A path of so many modules has as many prefixes, each as long: such a name is no path, and stays apart from others.
+TEST(HostileModels, NamesThatTellOfThousandsOfModules) {
+  onnx::ModelProto model = Model("g (float[2] x) => (z) { [first] y = Relu(x) [second] z = Relu(y) }");
+  std::string deep;
+  for (int k = 0; k < 60'000; ++k) absl::StrAppend(&deep, "/a", k);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  graph.mutable_node(0)->set_name(deep + "/Relu");
+  graph.mutable_node(0)->set_output(0, deep + "/y");
+  graph.mutable_node(1)->set_input(0, deep + "/y");
+  graph.mutable_node(1)->set_name("/layers" + deep + "/Relu");
+  auto file = ModelFile::Parse(model.SerializeAsString(), "m.onnx");
+  ASSERT_TRUE(file.ok());
+  const auto imported = file->Import({});
+  ASSERT_TRUE(imported.ok());
+  const Node& first = imported->graph.nodes[NodeId(0)];
+  const Node& second = imported->graph.nodes[NodeId(1)];
+  EXPECT_EQ(first.name.substr(0, 9), "_a0_a1_a2");
+  EXPECT_LT(first.name.size(), 100u);
+  EXPECT_NE(first.name, second.name);
+  EXPECT_EQ(first.outputs[0], second.inputs[0]);
+}
+
 // What the reader cannot hold against a definition, the table of lowerings does.
 std::string LoweringOf(const std::string& text) {
   auto file = ModelFile::Parse(ModelBytes(text), "m.onnx");
@@ -127,6 +162,16 @@ std::string LoweringOf(const std::string& text) {
   if (!imported.ok()) return std::string(imported.status().message());
   const auto enacted = Enact(imported->graph, {});
   return enacted.ok() ? "ok" : std::string(enacted.status().message());
+}
+
+TEST(HostileModels, ASumThatBecomesMoreAdditionsThanAModelHas) {
+  const auto sum = [](int operands) {
+    return absl::StrCat("g (float[2] x) => (y) { [n] y = Sum(",
+                        absl::StrJoin(std::vector<std::string>(static_cast<size_t>(operands), "x"), ","), ") }");
+  };
+  EXPECT_EQ(LoweringOf(sum(1000)), "ok");
+  EXPECT_EQ(LoweringOf(sum(30'000)),
+            "node 'n' (Sum) and those before it become more than 20020 operators of the framework");
 }
 
 TEST(HostileModels, OperatorsOfAnotherDomainWithoutTheirInputs) {
