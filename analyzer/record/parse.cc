@@ -7,6 +7,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/record/cursor.h"
 #include "analyzer/record/text.h"
+#include "analyzer/run/limits.h"
 
 namespace onnx_mem::record {
 namespace {
@@ -131,7 +132,7 @@ class Reader {
     Line line{.number = c.number()};
     if (c.Take("call ")) {
       line.kind = Line::Kind::kCall;
-      line.name = c.TakeRest();
+      line.name = ReadPath(c, c.TakeRest());
       Open(line.kind);
     } else if (c.rest() == "ret") {
       line.kind = Line::Kind::kReturn;
@@ -145,7 +146,7 @@ class Reader {
       line.values = {Use(c)};
     } else if (c.Take("function ")) {
       line.kind = Line::Kind::kFunction;
-      line.name = c.TakeRest();
+      line.name = ReadPath(c, c.TakeRest());
       Open(line.kind);
     } else if (c.Take("endfunction")) {
       line.kind = Line::Kind::kEndFunction;
@@ -188,6 +189,15 @@ class Reader {
     }
     ends_function_ = line.kind == Line::Kind::kEndFunction;
     if (c.error().ok()) program_->lines.push_back(std::move(line));
+  }
+
+  // A path of thousands of modules would be taken apart again and again.
+  static std::string_view ReadPath(Cursor& c, std::string_view path) {
+    const auto modules = std::count(path.begin(), path.end(), '.');
+    if (modules > limits::kDeepestModules || path.size() > limits::kLongestName) {
+      c.Fail(absl::StrCat("a path of at most ", limits::kDeepestModules, " modules and ", limits::kLongestName, " bytes"));
+    }
+    return path;
   }
 
   void Open(Line::Kind kind) { open_.push_back(kind); }
@@ -234,6 +244,8 @@ class Reader {
       }
     }
     if (!c.done()) c.Fail("a value");
+    const int64_t most = limits::LoweredNodes(static_cast<int64_t>(program_->lines.size()));
+    if (static_cast<int64_t>(program_->returned.size()) > most) c.Fail(absl::StrCat("at most ", most, " results"));
     returned_ = true;
   }
 
@@ -242,7 +254,7 @@ class Reader {
     c.Expect(" ");
     if (!c.error().ok()) return;
     if (program_->values[static_cast<size_t>(value)].kind != Value::Kind::kParameter) c.Fail("a parameter");
-    program_->values[static_cast<size_t>(value)].tied.emplace_back(c.TakeRest());
+    program_->values[static_cast<size_t>(value)].tied.emplace_back(ReadPath(c, c.TakeRest()));
   }
 
   // "%3 param head.bias f32[10] frozen". False, and nothing read, where the line is none.
@@ -268,7 +280,7 @@ class Reader {
     c.Skip(word.size());
     c.Expect(" ");
     if (value.kind != Value::Kind::kConstant) {
-      value.name = c.Word(" ");
+      value.name = ReadPath(c, c.Word(" "));
       c.Expect(" ");
     }
     value.type = ReadType(c);

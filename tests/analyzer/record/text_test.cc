@@ -116,6 +116,21 @@ TEST(Text, RefusesWhatItDoesNotKnow) {
 }
 
 // Whatever is cut off or changed, the reader ends with a record or an error.
+// What would be taken apart again and again, or added up one by one, without end.
+TEST(Text, RefusesPathsAndResultsThatNoModelHas) {
+  std::string deep = "a", many = "return";
+  for (int k = 0; k < 200; ++k) deep += ".a";
+  for (int k = 0; k < 30'000; ++k) many += " %3";
+  const auto said = [](const std::string& text) { return std::string(ParseRecord(text).status().message()); };
+  const std::string path = absl::StrReplaceAll(WithLines(kLinear), {{"call fc", absl::StrCat("call ", deep)}});
+  EXPECT_TRUE(absl::StrContains(said(path), "line 6 of the record")) << said(path);
+  EXPECT_TRUE(absl::StrContains(said(path), "expected a path of at most 100 modules")) << said(path);
+  const std::string parameter = absl::StrReplaceAll(WithLines(kLinear), {{"fc.weight", deep}});
+  EXPECT_TRUE(absl::StrContains(said(parameter), "expected a path of at most 100 modules")) << said(parameter);
+  const std::string results = absl::StrReplaceAll(WithLines(kLinear), {{"return %3", many}});
+  EXPECT_TRUE(absl::StrContains(said(results), "expected at most 20080 results")) << said(results);
+}
+
 TEST(Text, SurvivesDamage) {
   const std::string text = WithLines(
       "%2 f32[8,4]/[1,8] ^%0 = t %0\n%4 f32[B,4]+1 = mm %1 [%2,1.5,\"x\"] key=T drop %2\nfunction f\n%3 f32[B] = relu "
