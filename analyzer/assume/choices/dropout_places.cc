@@ -212,6 +212,16 @@ int64_t SavedBytes(const Draft& draft, const DropoutSpot& spot) {
   return elements * (spot.place == DropoutPlace::kMask ? 1 : 1 + RowOf(result.dtype).bits / 8);
 }
 
+// relu(norm(x)) of the sum or the joined features that a stream of images' blocks goes on as, in front of a block's first
+// convolution: blocks that normalize ahead drop inside or at their end (Zagoruyko and Komodakis 2016, 3.3: between the
+// convolutions; Huang et al. 2017, 3: behind each convolution).
+bool IsPreActivationOfStream(const Draft& draft, NodeId norm) {
+  const Node& node = draft.node(norm);
+  constexpr int kImage = 4;
+  if (!IsOneOf(kNorms, node.op) || draft.tensor(node.inputs[0]).shape.rank() < kImage) return false;
+  return draft.ProducerIf(node.inputs[0], "add").valid() || draft.ProducerIf(node.inputs[0], "cat").valid();
+}
+
 // Activations behind which some model may drop: many drop behind each (MONAI's blocks of convolution, norm, dropout and
 // activation), few behind some. What the next child of an nn.Sequential reads was not dropped.
 bool IsPossible(const Draft& draft, NodeId id) {
@@ -219,6 +229,7 @@ bool IsPossible(const Draft& draft, NodeId id) {
   if (!IsOneOf(kActivations, node.op) || IsFollowedAtOnce(draft, id)) return false;
   const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
   if (!maker.valid()) return false;
+  if (IsPreActivationOfStream(draft, maker)) return false;
   const Node& before = draft.node(maker);
   return IsLinear(before) || before.op == "conv" || IsOneOf(kNorms, before.op);
 }

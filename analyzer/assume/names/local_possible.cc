@@ -1,10 +1,23 @@
 // The part of locals.h about what may be: names that no habit tells of, but that code like this may give.
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "absl/hash/hash.h"
+#include "analyzer/assume/names/contains.h"
 #include "analyzer/assume/names/locals.h"
 
 namespace onnx_mem::names {
+namespace {
+
+constexpr auto kActivationOps = std::to_array<std::string_view>(
+    {"relu", "relu6", "leaky_relu", "prelu", "elu", "selu", "celu", "gelu", "silu", "mish", "hardswish", "hardsigmoid",
+     "tanh", "sigmoid", "softplus"});
+constexpr auto kOneOperandOps =
+    std::to_array<std::string_view>({"mul_scalar", "div_scalar", "add_scalar", "sub_scalar", "rsub_scalar",
+                                     "pow_scalar", "neg", "exp", "sqrt", "rsqrt", "log", "abs"});
+
+}  // namespace
 
 // b1 = self.b1(x); b2 = self.b2(b1); ...; y = self.last(b1 + b7): read again behind more steps than a residual branch
 // in one function has (norm, layer, dropout, scale).
@@ -38,10 +51,13 @@ size_t Locals::RoundSignature(TensorId id) const {
 // code has a list or a dictionary, and that may have all of them.
 void Locals::FindCollected() {
   std::map<Round, std::vector<TensorId>> rounds;
+  std::set<int32_t> calls_with_result;
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph_.tensors[id];
     if (!tensor.producer.valid() || tensor.consumers.empty() || !IsFloating(tensor.dtype)) continue;
     const Home home = HomeOf(id);
+    const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
+    if (call >= 0 && !calls_with_result.insert(call).second) unpacked_.insert(KindOfCall(call, home));
     if (ReadsLate(id, home)) naming_frames_.insert(home.frame);
     if (!popped_.contains(id)) rounds[{home.frame, RoundSignature(id)}].push_back(id);
   }
@@ -55,7 +71,55 @@ void Locals::FindCollected() {
       const int32_t next = calls_.UnitEnd(graph_.tensors[values[i + 1]].producer.value(), home.depth);
       if (!units.empty() && units.back() > next) collected_.insert(round);
     }
+    if (collected_.contains(round)) FindBatches(values);
   }
+}
+
+// for step in steps: ks = [f(x), f(x), f(x)]; x = x + sum(ks): where all of some values have been read before the next is
+// made, several times, each batch has names or a list of its own, which go when the next has them. `values`: of one
+// round, in order.
+void Locals::FindBatches(const std::vector<TensorId>& values) {
+  std::vector<size_t> begins;
+  int32_t last = -1;
+  size_t of_several = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Tensor& tensor = graph_.tensors[values[i]];
+    if (i == 0 || tensor.producer.value() >= last) begins.push_back(i);
+    for (NodeId reader : tensor.consumers) last = std::max(last, reader.value());
+  }
+  begins.push_back(values.size());
+  for (size_t b = 0; b + 1 < begins.size(); ++b) of_several += begins[b + 1] - begins[b] > 1 ? 1 : 0;
+  if (of_several < 2) return;
+  for (size_t b = 0; b + 2 < begins.size(); ++b) {
+    const int32_t next = graph_.tensors[values[begins[b + 2] - 1]].producer.value();
+    for (size_t i = begins[b]; i < begins[b + 1]; ++i) batch_ends_[values[i]] = next;
+  }
+}
+
+// F.relu(self.conv(x)), torch.exp(-0.5 * s): what one function or number takes at once, and nothing else, stands in the
+// same expression, or its name is given anew. A piece of a split has its name from there, and a gate,
+// gate * F.silu(up), often.
+bool Locals::IsWithinExpression(TensorId id, const Home& home) const {
+  const Tensor& tensor = graph_.tensors[id];
+  if (tensor.consumers.size() != 1 || IsSplitPiece(id)) return false;
+  const NodeId reader = tensor.consumers[0];
+  const bool is_own = calls_.of_node(reader.value()).size() == home.depth;
+  if (!is_own || calls_.UnitEnd(tensor.producer.value(), home.depth) + 1 != reader.value()) return false;
+  const Node& node = graph_.nodes[reader];
+  if (Contains(kOneOperandOps, node.op)) return true;
+  if (!Contains(kActivationOps, node.op)) return false;
+  const std::vector<NodeId>& after = graph_.tensors[node.outputs[0]].consumers;
+  return after.size() != 1 || graph_.nodes[after[0]].op != "mul";
+}
+
+// Calls that differ in numbers alone, by the frame in whose code they stand.
+std::pair<int32_t, std::string> Locals::KindOfCall(int32_t call, const Home& home) const {
+  return {home.frame, WithoutDigits(WithoutCallNumber(calls_.span(call).name))};
+}
+
+// residual, skip = layer(x): a call gives several values, or one like it in the same code does.
+bool Locals::IsUnpacked(int32_t call, const Home& home) const {
+  return call >= 0 && unpacked_.contains(KindOfCall(call, home));
 }
 
 // Made anew in each round of a loop.
@@ -84,7 +148,13 @@ bool Locals::AreNumbered(int32_t call, int32_t next) const {
 }
 
 PossibleName Locals::PossibleNameOf(TensorId id) const {
-  constexpr size_t kSeveral = 8;
+  PossibleName name = NameInFrame(id);
+  if (name.until >= 0 && IsWithinExpression(id, HomeOf(id))) name.most = 0;
+  return name;
+}
+
+PossibleName Locals::NameInFrame(TensorId id) const {
+  constexpr size_t kSeveral = 8, kTwo = 2, kOne = 1;
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid() || tensor.consumers.empty()) return {};
   const Home home = HomeOf(id);
@@ -92,19 +162,24 @@ PossibleName Locals::PossibleNameOf(TensorId id) const {
   if (call >= 0 && IsPassedOn(call, home)) return {};
   const int32_t end = calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
   // d1 = self.d1(x); d2 = self.d2(d1); u1 = self.u1(d2, d1): code that needs several names may name all.
-  if (skip_frames_.contains(home.frame) || collected_.contains({home.frame, RoundSignature(id)}))
-    return {end, home.frame, kAllNames};
+  if (skip_frames_.contains(home.frame)) return {end, home.frame, kAllNames};
+  if (collected_.contains({home.frame, RoundSignature(id)})) {
+    const auto batch = batch_ends_.find(id);
+    return {batch == batch_ends_.end() ? end : std::min(end, batch->second), home.frame, kAllNames};
+  }
   if (naming_frames_.contains(home.frame) && call >= 0 && !IsOfLoop(id, home)) return {end, home.frame, kSeveral};
   // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested,
   // x = self.relu(self.bn(self.conv(x))).
   const std::vector<int32_t> units = ReadingUnits(id, home);
+  // x = f(x); x = g(x): of a chain of values that one statement reads each, code that gives no name anew has few.
+  const size_t most = units.size() == 1 && !IsUnpacked(call, home) ? kOne : kTwo;
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
   const bool adjacent = call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1;
-  if (!adjacent) return {UntilRebound(id, home), home.frame};
+  if (!adjacent) return {UntilRebound(id, home), home.frame, most};
   if (AreNumbered(call, reader) && !IsOfLoop(id, home)) return {end, home.frame, kSeveral};
   int32_t nested = EndOfNestedCalls(units[0], home);
   for (int32_t next = NextInStatement(nested, home); next >= 0; next = NextInStatement(nested, home)) nested = next;
-  return {std::max(nested, EndOfOuterCall(units[0], home)), home.frame};  // x = self.conv(x); x = F.relu(self.bn(x))
+  return {std::max(nested, EndOfOuterCall(units[0], home)), home.frame, most};  // x = self.conv(x); x = F.relu(self.bn(x))
 }
 
 // return self.head(self.norm(x)): the end of the call that takes the only result of the norm that ends at `unit`.

@@ -34,9 +34,9 @@ inline constexpr size_t kAllNames = std::numeric_limits<size_t>::max();
 struct PossibleName {
   int32_t until = -1;  // the node after which it goes; -1: none
   int32_t frame = -1;  // the call in whose code it stands
-  // How many values that it has done with the function may name at a time: code gives its few names anew, lists and
-  // encoders with skips have all.
-  size_t most = 2;
+  // How many values of this kind that it has done with the function may name at a time: code gives its few names anew,
+  // lists and encoders with skips have all, and of what stands in an expression code that names everything alone.
+  size_t most = 1;
 };
 
 class Locals {
@@ -112,6 +112,11 @@ class Locals {
   using Round = std::pair<int32_t, size_t>;  // a frame, and what its code does in each round of a loop
   bool ReadsLate(TensorId id, const Home& home) const;
   size_t RoundSignature(TensorId id) const;
+  void FindBatches(const std::vector<TensorId>& values);
+  PossibleName NameInFrame(TensorId id) const;
+  bool IsWithinExpression(TensorId id, const Home& home) const;
+  std::pair<int32_t, std::string> KindOfCall(int32_t call, const Home& home) const;
+  bool IsUnpacked(int32_t call, const Home& home) const;
   bool IsOfLoop(TensorId id, const Home& home) const;
   int32_t EndOfOuterCall(int32_t unit, const Home& home) const;
   void FindCollected();
@@ -131,6 +136,8 @@ class Locals {
   std::set<int32_t> skip_frames_;
   std::set<int32_t> naming_frames_;                          // functions that read a value long after it was made
   std::set<Round> collected_;                                // whose results may all be in a list
+  absl::flat_hash_map<TensorId, int32_t> batch_ends_;        // of such a list, where the next one takes its name
+  std::set<std::pair<int32_t, std::string>> unpacked_;       // calls that give several values, by KindOfCall
   std::set<TensorId> popped_;                       // skips that a stack hands out once
   mutable absl::flat_hash_map<TensorId, bool> cut_up_;  // whose slices are as large as it is
   mutable absl::flat_hash_map<std::pair<int32_t, int32_t>, TensorId> only_results_;  // by first and last node of a call

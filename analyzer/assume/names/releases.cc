@@ -55,8 +55,11 @@ TensorId StorageOf(const Graph& graph, TensorId id) {
   return id;
 }
 
-// Of the values that a function has done with, only so many still have a name at a time: the largest.
+// Of the values that a function has done with, only so many still have a name at a time: the largest. Small ones beside
+// them do not count.
 void NameTheLargest(const Graph& graph, std::vector<IdleName> idle, IdVector<TensorId, int32_t>& release) {
+  constexpr int64_t kSmallIsOnePartIn = 8;
+  constexpr size_t kMostSmall = 8;
   std::stable_sort(idle.begin(), idle.end(), [](const IdleName& a, const IdleName& b) { return a.from < b.from; });
   std::map<std::pair<int32_t, size_t>, std::vector<Named>> named;  // by frame, and how many it may have
   for (const IdleName& value : idle) {
@@ -73,10 +76,16 @@ void NameTheLargest(const Graph& graph, std::vector<IdleName> idle, IdVector<Ten
     own->until = std::max(own->until, value.name.until);
     own->values.push_back(&value);
     if (all.size() <= value.name.most) continue;
-    const auto least =
-        std::min_element(all.begin(), all.end(), [](const Named& a, const Named& b) { return a.bytes < b.bytes; });
-    for (const IdleName* lost : least->values) release[lost->id] = std::max(lost->from, now);
-    all.erase(least);
+    const auto less = [](const Named& a, const Named& b) { return a.bytes < b.bytes; };
+    const int64_t largest = std::max_element(all.begin(), all.end(), less)->bytes;
+    std::stable_sort(all.begin(), all.end(), less);
+    const auto is_small = [&](const Named& one) { return one.bytes * kSmallIsOnePartIn < largest; };
+    const auto least = std::find_if_not(all.begin(), all.end(), is_small);
+    const auto count = static_cast<size_t>(all.end() - least);
+    if (count <= value.name.most && all.size() <= value.name.most + kMostSmall) continue;
+    const auto lost_one = count > value.name.most ? least : all.begin();
+    for (const IdleName* lost : lost_one->values) release[lost->id] = std::max(lost->from, now);
+    all.erase(lost_one);
   }
 }
 
@@ -113,7 +122,7 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules) {
     if (name.until <= last) continue;
     if (rules == NameRules::kEveryName || name.most == kAllNames) {
       release[id] = name.until;
-    } else {
+    } else if (name.most > 0) {
       idle.push_back({id, StorageOf(graph, id), name, last});
     }
   }

@@ -25,7 +25,9 @@ struct LostTensors {
   int64_t biases = 0;          // biases of zeros
   std::vector<std::string> unknown;  // parameters that nothing in the file shows
   // What these take at most if they are as large as others of the model: the largest whose name differs in its numbers
-  // alone ("layers.3.fc.weight"), else the largest of that last name, else the largest of all.
+  // alone ("layers.3.fc.weight"), else the largest of its slot in a layer of that name ("fc.weight"), else the largest
+  // vector where its name says that it is one, else the largest of that last name. What is left of no layer, or of one
+  // that runs, is no larger than what the exporter folds.
   int64_t unknown_bytes = 0;
 };
 

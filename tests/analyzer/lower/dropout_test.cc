@@ -117,6 +117,33 @@ TEST(Dropout, AModelWithoutAttentionMayHaveLostSome) {
   EXPECT_EQ(it->bytes, 2 * 2 * 64 * 5);
 }
 
+// A block of norms ahead of their convolutions drops between these, not the sum that it begins with.
+TEST(Dropout, AStreamIsNotDroppedWhereABlockNormalizesIt) {
+  onnx_mem::Run run;
+  run.dropout = 0.3;
+  run.dropout_everywhere = true;
+  const std::string text = LowerText(R"(
+    input x float32 2x8x4x4
+    input z float32 2x8x4x4
+    weight n.w float32 8
+    weight n.b float32 8
+    weight n.m float32 8
+    weight n.v float32 8
+    weight c.w float32 8x8x1x1
+    weight d.w float32 8x8x1x1
+    /Add = Add(x, z) -> s float32 2x8x4x4
+    /n1/Norm = BatchNormalization(s, n.w, n.b, n.m, n.v) -> a float32 2x8x4x4
+    /Relu = Relu(a) -> b float32 2x8x4x4
+    /c/Conv = Conv(b, c.w) -> c float32 2x8x4x4
+    /n2/Norm = BatchNormalization(c, n.w, n.b, n.m, n.v) -> d float32 2x8x4x4
+    /Relu_1 = Relu(d) -> e float32 2x8x4x4
+    /d/Conv = Conv(e, d.w) -> y float32 2x8x4x4
+    output y
+  )", run);
+  EXPECT_EQ(text.find("b/dropout"), std::string::npos) << text;
+  EXPECT_NE(text.find("e/dropout"), std::string::npos) << text;
+}
+
 // 2 x 4 heads x 16 x 16 weights: a mask of 1 byte and a dropped result of 4 each.
 TEST(Dropout, WhatIsNotCountedIsSaidInBytes) {
   std::string text(kAttention);
