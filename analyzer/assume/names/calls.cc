@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace onnx_mem::names {
 namespace {
@@ -52,6 +53,7 @@ class CallNumbers {
 
 std::string WithoutElementNumbers(std::string_view name) {
   std::string plain;
+  plain.reserve(name.size() + 1);
   for (size_t begin = 0; begin <= name.size();) {
     const size_t end = std::min(name.find('.', begin), name.size());
     const std::string_view part = name.substr(begin, end - begin);
@@ -71,14 +73,23 @@ bool IsElement(std::string_view name) {
 
 Calls::Calls(const Graph& graph) {
   const CallNumbers numbers(graph);
-  std::vector<int32_t> open;
+  of_node_.reserve(graph.nodes.size());
+  Around open;
   std::vector<std::string> open_path;
+  const std::vector<std::string>* before = nullptr;  // of the last node with a path, as the graph has it
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
-    const std::vector<std::string> path = numbers.Corrected(graph.nodes[NodeId(i)].calls);
-    if (path.empty()) {
+    const std::vector<std::string>& calls = graph.nodes[NodeId(i)].calls;
+    if (calls.empty()) {
       of_node_.emplace_back();
       continue;
     }
+    if (before != nullptr && calls == *before) {  // as most: nodes of one call follow each other
+      for (int32_t call : open) spans_[static_cast<size_t>(call)].end = i;
+      of_node_.push_back(open);
+      continue;
+    }
+    before = &calls;
+    std::vector<std::string> path = numbers.Corrected(calls);
     size_t common = 0;
     while (common < path.size() && common < open.size() && path[common] == open_path[common]) ++common;
     open.resize(common);
@@ -87,7 +98,7 @@ Calls::Calls(const Graph& graph) {
       spans_.push_back({path[depth], i, i});
     }
     for (int32_t call : open) spans_[static_cast<size_t>(call)].end = i;
-    open_path = path;
+    open_path = std::move(path);
     of_node_.push_back(open);
   }
   // A node that an optimizer put in says no path; it runs inside the calls that go on around it.

@@ -10,7 +10,7 @@ namespace onnx_mem::names {
 // in one function has (norm, layer, dropout, scale).
 bool Locals::ReadsLate(TensorId id, const Home& home) const {
   constexpr size_t kStepsOfBranch = 5;
-  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const Units units = ReadingUnits(id, home);
   if (units.size() < 2) return false;
   size_t steps = 0;
   for (int32_t at = units.front(); at < units.back() && steps <= kStepsOfBranch; ++steps)
@@ -37,7 +37,7 @@ size_t Locals::RoundSignature(TensorId id) const {
 // for layer in self.layers: x = layer(x); outs.append(x): where one round's result is read behind the next round's, the
 // code has a list or a dictionary, and that may have all of them.
 void Locals::FindCollected() {
-  std::map<Round, std::vector<TensorId>> rounds;
+  absl::flat_hash_map<Round, TensorIds> rounds;
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph_.tensors[id];
     if (!tensor.producer.valid() || tensor.consumers.empty() || !IsFloating(tensor.dtype)) continue;
@@ -51,7 +51,7 @@ void Locals::FindCollected() {
     });
     for (size_t i = 0; i + 1 < values.size(); ++i) {
       const Home home = HomeOf(values[i]);
-      const std::vector<int32_t> units = ReadingUnits(values[i], home);
+      const Units units = ReadingUnits(values[i], home);
       const int32_t next = calls_.UnitEnd(graph_.tensors[values[i + 1]].producer.value(), home.depth);
       if (!units.empty() && units.back() > next) collected_.insert(round);
     }
@@ -97,7 +97,7 @@ PossibleName Locals::PossibleNameOf(TensorId id) const {
   if (naming_frames_.contains(home.frame) && call >= 0 && !IsOfLoop(id, home)) return {end, home.frame, kSeveral};
   // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested,
   // x = self.relu(self.bn(self.conv(x))).
-  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const Units units = ReadingUnits(id, home);
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
   const bool adjacent = call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1;
   if (!adjacent) return {UntilRebound(id, home), home.frame};
@@ -111,7 +111,7 @@ PossibleName Locals::PossibleNameOf(TensorId id) const {
 int32_t Locals::EndOfOuterCall(int32_t unit, const Home& home) const {
   const TensorId result = OnlyResult(unit, home.depth);
   if (!result.valid() || HomeOf(result).frame != home.frame || !IsNormCall(unit, home)) return -1;
-  const std::vector<int32_t> units = ReadingUnits(result, home);
+  const Units units = ReadingUnits(result, home);
   const int32_t call = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
   return call >= 0 && calls_.span(call).begin == unit + 1 ? units[0] : -1;
 }

@@ -173,7 +173,7 @@ class Namer {
   Graph& graph_;
   std::set<std::string> lost_;  // the module's parameters that no tensor is named after
   absl::flat_hash_set<std::string> taken_;
-  std::vector<TensorId> parameters_;
+  TensorIds parameters_;
 };
 
 }  // namespace

@@ -102,7 +102,7 @@ class Scope {
   void UseRewrites(const std::vector<InputRewrite>& rewrites) {
     for (const InputRewrite& rewrite : rewrites) rewrites_[rewrite.node].push_back(&rewrite);
   }
-  const std::vector<TensorId>& captures() const { return captures_; }
+  const TensorIds& captures() const { return captures_; }
 
  private:
   Tensor MakeTensor(const std::string& name, TensorRole role) const;
@@ -124,7 +124,7 @@ class Scope {
   absl::flat_hash_map<absl::string_view, TensorId> ids_;  // keys live in the proto, or in made_names_
   std::deque<std::string> made_names_;
   absl::flat_hash_map<std::string, int64_t> last_;  // name -> the number behind it that was given out last
-  std::vector<TensorId> captures_;  // tensors of outer_ that were asked for
+  TensorIds captures_;  // tensors of outer_ that were asked for
   absl::flat_hash_map<int, std::vector<const InputRewrite*>> rewrites_;
 };
 
