@@ -151,7 +151,8 @@ std::string Machine::Saver(int32_t index, const TensorRef& t) {
   const Node* origin = node(index).origin;
   const auto saver = [&](std::string_view purpose) {
     if (origin == nullptr) return absl::StrCat("the loss", onnx_mem::View(purpose));
-    return absl::StrCat(origin->op.str(), " ", origin->module.empty() ? origin->name : origin->module, onnx_mem::View(purpose));
+    const std::string& place = origin->module.empty() ? origin->name : origin->module;
+    return absl::StrCat(origin->op.str(), " ", place, onnx_mem::View(purpose));
   };
   const auto is = [&](std::string_view prefix) { return node(index).name.starts_with(prefix); };
   if (is("Convolution") || is("Addmm") || is("MmBackward")) {

@@ -1,6 +1,6 @@
 // A sequence indexed by one kind of id whose items stay where they are while it grows: a reference to one of them is
-// good for as long as the sequence is. They stand in blocks of 64, where std::deque allocates each item of more than 256
-// bytes alone.
+// good for as long as the sequence is. They stand in blocks of 64, where std::deque allocates each item of more than
+// 256 bytes alone.
 #ifndef ONNX_MEM_ANALYZER_LOWER_DRAFT_ID_DEQUE_H_
 #define ONNX_MEM_ANALYZER_LOWER_DRAFT_ID_DEQUE_H_
 

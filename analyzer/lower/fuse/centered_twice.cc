@@ -33,8 +33,8 @@ Variance VarianceBehind(const Draft& draft, TensorId id) {
   return square.valid() ? Variance{draft.node(square).inputs[0], mean} : Variance{};
 }
 
-// Of all results, as they are before any normalisation is taken apart; collected when first asked for, which most models
-// never do.
+// Of all results, as they are before any normalisation is taken apart; collected when first asked for, which most
+// models never do.
 class Names {
  public:
   explicit Names(const Draft& draft) : draft_(draft) {}

@@ -106,8 +106,7 @@ std::optional<std::vector<int64_t>> Site::Axes(size_t slot, size_t rank) const {
   return axes;
 }
 
-NodeId Site::Emit(std::string_view op, TensorIds inputs, TensorIds outputs,
-                  Attributes attributes) {
+NodeId Site::Emit(std::string_view op, TensorIds inputs, TensorIds outputs, Attributes attributes) {
   for (TensorId input : inputs) {
     if (!input.valid() || draft().kind(input) != TensorKind::kHost || draft().producer(input).valid()) continue;
     if (IsStored(draft().tensor(input))) draft().SetKind(input, KindOfStored(source(), input));

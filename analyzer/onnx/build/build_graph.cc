@@ -9,11 +9,11 @@
 #include "onnx/onnx_pb.h"
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/build/bind.h"
 #include "analyzer/onnx/build/graph_signature.h"
 #include "analyzer/onnx/infer/schemas.h"
 #include "analyzer/onnx/read/tensor_literal.h"
@@ -184,11 +184,9 @@ TensorId Scope::Find(const std::string& name) {
 }
 
 void Scope::AddInputs() {
-  absl::flat_hash_set<std::string_view> initializers;
-  for (const auto& tensor : proto_.initializer()) initializers.insert(tensor.name());
-  for (const auto& tensor : proto_.sparse_initializer()) initializers.insert(tensor.values().name());
+  const InputNames stored = StoredInputs(proto_);
   for (const auto& input : proto_.input()) {
-    if (initializers.contains(input.name()) || ids_.contains(input.name())) continue;
+    if (stored.contains(input.name()) || ids_.contains(input.name())) continue;
     graph_.inputs.push_back(Define(input.name(), TensorRole::kInput));
   }
 }

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "analyzer/graph/absl_view.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/onnx/infer/shapes.h"
 #include "google/protobuf/arena.h"
@@ -60,7 +62,7 @@ class ValueScope {
   // Null where no graph has a value of that name (yet).
   Value* Find(std::string_view name) {
     for (ValueScope* scope = this; scope != nullptr; scope = scope->outer_) {
-      auto found = scope->by_name_.find(name);
+      auto found = scope->by_name_.find(View(name));
       if (found != scope->by_name_.end()) return found->second;
     }
     return nullptr;
@@ -69,17 +71,22 @@ class ValueScope {
   // Binds `name`, which must outlive the scope; an empty name (an omitted output) is ignored.
   void Set(std::string_view name, Value value) {
     if (name.empty()) return;
-    values_.push_back(std::move(value));
-    by_name_.insert_or_assign(name, &values_.back());
+    values_.push_back({name, std::move(value)});
+    by_name_.insert_or_assign(View(name), &values_.back().value);
   }
 
-  const absl::flat_hash_map<std::string_view, Value*>& own() const { return by_name_; }
+  // In the order in which they were bound, which is that of memory: a name that was bound again comes again.
+  struct Bound {
+    std::string_view name;
+    Value value;
+  };
+  std::deque<Bound>& bound() { return values_; }
 
  private:
   ValueScope* outer_;
   int depth_;
-  std::deque<Value> values_;
-  absl::flat_hash_map<std::string_view, Value*> by_name_;
+  std::deque<Bound> values_;
+  absl::flat_hash_map<absl::string_view, Value*> by_name_;
 };
 
 }  // namespace onnx_mem
