@@ -77,10 +77,13 @@ class BlockHeap {
  private:
   struct Rank {  // of a free block by size, of an unmapped one (bytes = 0) by address
     int64_t bytes;
-    int64_t segment;  // in the order of addresses
     int64_t offset_bytes;
+    int32_t segment;  // in the order of addresses
     BlockId id;
-    friend auto operator<=>(const Rank&, const Rank&) = default;
+    friend bool operator<(const Rank& a, const Rank& b) {  // no two blocks have one address
+      if (a.bytes != b.bytes) return a.bytes < b.bytes;
+      return a.segment != b.segment ? a.segment < b.segment : a.offset_bytes < b.offset_bytes;
+    }
   };
   Rank RankOf(BlockId id) const;
   void Index(BlockId id);

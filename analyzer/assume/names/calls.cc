@@ -1,10 +1,12 @@
 #include "analyzer/assume/names/calls.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "analyzer/graph/absl_view.h"
 
 namespace onnx_mem::names {
 namespace {
@@ -18,7 +20,7 @@ class CallNumbers {
     for (const Node& node : graph.nodes) {
       for (size_t i = 0; i < node.calls.size(); ++i) {
         const auto [plain, number] = SplitCallNumber(node.calls[i]);
-        Module& module = modules_[plain];
+        Module& module = modules_[View(plain)];
         module.numbers.insert(number);
         if (i + 1 < node.calls.size()) module.inside.insert(SplitCallNumber(node.calls[i + 1]).first);
         if (i + 1 == node.calls.size()) module.inside.insert("");
@@ -32,7 +34,7 @@ class CallNumbers {
       const std::string_view outer = SplitCallNumber(path[i - 1]).first;
       const auto [inner, number] = SplitCallNumber(corrected[i]);
       if (inner.size() <= outer.size() || !inner.starts_with(outer) || inner[outer.size()] != '.') continue;
-      const Module &around = modules_.at(outer), &within = modules_.at(inner);
+      const Module &around = modules_.at(View(outer)), &within = modules_.at(View(inner));
       if (!within.numbers.contains("")) continue;  // a name that ends in a number: "layers.layer_0"
       const bool is_numbered = around.numbers.size() > 1 && around.numbers == within.numbers;
       const bool only_passes_on = around.numbers.size() == 1 && around.inside.size() == 1;
@@ -46,7 +48,7 @@ class CallNumbers {
     std::set<std::string_view> numbers;  // of its calls
     std::set<std::string_view> inside;   // modules that it calls, "" where it has operators of its own
   };
-  std::map<std::string_view, Module> modules_;
+  absl::flat_hash_map<absl::string_view, Module> modules_;
 };
 
 }  // namespace

@@ -19,8 +19,8 @@ bool PassesWeight(const Node& node) {
 
 }  // namespace
 
-Site::Site(Lowering& lowering, NodeId id, const TableRow* row, CallScope scope)
-    : lowering_(lowering), id_(id), node_(lowering.source.nodes[id]), row_(row), scope_(std::move(scope)) {}
+Site::Site(Lowering& lowering, NodeId id, const TableRow* row, const CallScope& scope)
+    : lowering_(lowering), id_(id), node_(lowering.source.nodes[id]), row_(row), scope_(scope) {}
 
 TensorId Site::In(size_t i) const {
   if (!Has(i) || lowering_.residence.number[node_.inputs[i]]) return TensorId();

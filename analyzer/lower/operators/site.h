@@ -38,12 +38,13 @@ struct Lowering {
   absl::flat_hash_set<TensorId> frozen = {};    // parameters that the model itself does not train
   absl::flat_hash_set<TensorId> counters = {};  // running means of the BatchNorms whose counter is counted
   std::map<TensorId, TensorIds> sequences = {};  // sequences whose tensors are known
-  int64_t listed = 0;                                        // tensors in all of them
+  int64_t listed = 0;                            // tensors in all of them
 };
 
 class Site {
  public:
-  Site(Lowering& lowering, NodeId id, const TableRow* row, CallScope scope);
+  // `scope` must outlive the site.
+  Site(Lowering& lowering, NodeId id, const TableRow* row, const CallScope& scope);
 
   const Node& node() const { return node_; }
   const CallScope& scope() const { return scope_; }
@@ -121,7 +122,7 @@ class Site {
   NodeId id_;
   const Node& node_;
   const TableRow* row_;
-  CallScope scope_;
+  const CallScope& scope_;
   int32_t place_ = 0;
 };
 
