@@ -7,7 +7,8 @@ namespace onnx_mem {
 
 BlockHeap::Rank BlockHeap::RankOf(BlockId id) const {
   const Block& block = blocks_[id];
-  return {block.state == BlockState::kUnmapped ? 0 : block.bytes, sign_ * block.segment, block.offset_bytes, id};
+  return {block.state == BlockState::kUnmapped ? 0 : block.bytes, block.offset_bytes,
+          static_cast<int32_t>(sign_ * block.segment), id};
 }
 
 void BlockHeap::Index(BlockId id) {
@@ -60,7 +61,7 @@ void BlockHeap::RemoveSegment(BlockId id) {
 }
 
 BlockId BlockHeap::BestFit(int64_t bytes) const {
-  const auto place = by_size_.lower_bound(Rank{bytes, std::numeric_limits<int64_t>::min(), 0, BlockId()});
+  const auto place = by_size_.lower_bound(Rank{bytes, 0, std::numeric_limits<int32_t>::min(), BlockId()});
   return place == by_size_.end() ? BlockId() : place->id;
 }
 

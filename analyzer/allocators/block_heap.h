@@ -11,9 +11,9 @@
 #define ONNX_MEM_ANALYZER_ALLOCATORS_BLOCK_HEAP_H_
 
 #include <cstdint>
-#include <set>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/graph/ids.h"
 
@@ -77,10 +77,13 @@ class BlockHeap {
  private:
   struct Rank {  // of a free block by size, of an unmapped one (bytes = 0) by address
     int64_t bytes;
-    int64_t segment;  // in the order of addresses
     int64_t offset_bytes;
+    int32_t segment;  // in the order of addresses
     BlockId id;
-    friend auto operator<=>(const Rank&, const Rank&) = default;
+    friend bool operator<(const Rank& a, const Rank& b) {  // no two blocks have one address
+      if (a.bytes != b.bytes) return a.bytes < b.bytes;
+      return a.segment != b.segment ? a.segment < b.segment : a.offset_bytes < b.offset_bytes;
+    }
   };
   Rank RankOf(BlockId id) const;
   void Index(BlockId id);
@@ -92,8 +95,8 @@ class BlockHeap {
   int64_t sign_ = 1;  // of a segment's number, in the order of addresses
   IdVector<BlockId, Block> blocks_;
   std::vector<BlockId> unused_;  // ids of blocks that were absorbed or removed
-  std::set<Rank> by_size_;      // free blocks
-  std::set<Rank> unmapped_;
+  absl::btree_set<Rank> by_size_;  // free blocks
+  absl::btree_set<Rank> unmapped_;
   std::vector<int64_t> segment_bytes_;  // of every segment that ever was
   int64_t used_bytes_ = 0;
   int64_t free_bytes_ = 0;

@@ -114,8 +114,8 @@ bool MatchesAny(const std::vector<NamePattern>& patterns, const std::string& tex
 }
 
 // Floating outputs that the loss is computed on.
-std::vector<TensorId> LossOutputs(const Lowered& lowered) {
-  std::vector<TensorId> outputs;
+TensorIds LossOutputs(const Lowered& lowered) {
+  TensorIds outputs;
   for (TensorId id : lowered.graph.outputs) {
     const bool activation = lowered.kinds[id] == TensorKind::kActivation;
     if (activation && IsFloating(lowered.graph.tensors[id].dtype)) outputs.push_back(id);
@@ -124,7 +124,7 @@ std::vector<TensorId> LossOutputs(const Lowered& lowered) {
 }
 
 TensorRef ComputeLoss(Machine& m, LossKind kind, const Graph& graph, const Executor& executor,
-                      const std::vector<TensorId>& outputs) {
+                      const TensorIds& outputs) {
   m.recorder().SetPhase(Phase::kLoss);
   m.SetOrigin(nullptr);
   TensorRef loss;
@@ -176,7 +176,7 @@ struct Setting {
   std::vector<NamePattern> frozen = {};
   std::vector<eager::NodeRange> ranges = {};
   LossKind loss = LossKind::kNone;
-  std::vector<TensorId> loss_outputs = {};
+  TensorIds loss_outputs = {};
 };
 
 // The gradient that a micro-step left to the next one.
@@ -190,7 +190,7 @@ struct KeptGradient {
 
 std::vector<KeptGradient> KeptGradients(Machine& m, const Executor& executor) {
   std::vector<KeptGradient> kept;
-  std::unordered_map<const eager::EagerTensor*, std::vector<TensorId>> ids;
+  std::unordered_map<const eager::EagerTensor*, TensorIds> ids;
   for (TensorId id : executor.parameters()) ids[executor.value(id).get()].push_back(id);
   for (const auto& [parameter, grad] : m.gradients()) {
     for (TensorId id : ids[parameter]) {
@@ -236,6 +236,7 @@ void AllocateStatics(Executor& executor, const Setting& setting) {
 void Parameters(const Machine& m, const Executor& executor, const Graph& graph, Enacted& result) {
   std::unordered_set<const eager::EagerTensor*> with_gradient;
   for (const auto& [parameter, grad] : m.gradients()) with_gradient.insert(parameter);
+  result.parameters.reserve(executor.parameters().size());
   for (TensorId id : executor.parameters()) {
     const Tensor& tensor = graph.tensors[id];
     const TensorRef& t = executor.value(id);

@@ -24,7 +24,7 @@ void SortBySize(std::vector<OperatorGroup>& groups) {
                    [](const OperatorGroup& a, const OperatorGroup& b) { return a.bytes > b.bytes; });
 }
 
-const Tensor* TensorOf(const Graph& graph, const std::vector<TensorId>& ids, size_t i) {
+const Tensor* TensorOf(const Graph& graph, const TensorIds& ids, size_t i) {
   return i < ids.size() && ids[i].valid() ? &graph.tensors[ids[i]] : nullptr;
 }
 

@@ -14,6 +14,7 @@ std::string_view WithoutCallNumber(std::string_view name) { return SplitCallNumb
 
 std::string WithoutDigits(std::string_view name) {
   std::string plain;
+  plain.reserve(name.size());
   for (char c : name) {
     if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) plain.push_back(c);
   }

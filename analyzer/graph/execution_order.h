@@ -17,16 +17,16 @@
 namespace onnx_mem {
 
 // Tensors must be linked (LinkTensors); nodes may stand in any order. Every maker comes before its readers.
-inline std::vector<NodeId> ExecutionOrder(const Graph& graph) {
+inline NodeIds ExecutionOrder(const Graph& graph) {
   std::vector<std::pair<NodeId, bool>> stack;  // a node to enter, or to leave
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
-    const std::vector<TensorId>& outputs = graph.nodes[id].outputs;
+    const TensorIds& outputs = graph.nodes[id].outputs;
     const bool is_read = std::any_of(outputs.begin(), outputs.end(), [&](TensorId output) {
       return output.valid() && !graph.tensors[output].consumers.empty();
     });
     if (!is_read) stack.emplace_back(id, false);
   }
-  std::vector<NodeId> order;
+  NodeIds order;
   IdVector<NodeId, bool> entered(graph.nodes.size(), false);
   while (!stack.empty()) {
     const auto [id, leaves] = stack.back();
@@ -38,7 +38,7 @@ inline std::vector<NodeId> ExecutionOrder(const Graph& graph) {
     if (entered[id]) continue;
     entered[id] = true;
     stack.emplace_back(id, true);
-    std::vector<NodeId> makers;
+    NodeIds makers;
     const auto add = [&](TensorId input) {
       if (input.valid() && graph.tensors[input].producer.valid()) makers.push_back(graph.tensors[input].producer);
     };

@@ -17,7 +17,7 @@ const T* FindAttribute(const Node& node, std::string_view name) {
   return it == node.attributes.end() ? nullptr : std::get_if<T>(&it->second);
 }
 
-absl::Status VerifyReads(const Graph& graph, NodeId id, const std::vector<TensorId>& reads,
+absl::Status VerifyReads(const Graph& graph, NodeId id, const TensorIds& reads,
                          const IdVector<TensorId, bool>& defined) {
   for (TensorId tensor : reads) {
     if (!tensor.valid()) continue;
@@ -56,7 +56,7 @@ absl::Status VerifyLiterals(const Graph& graph) {
   return absl::OkStatus();
 }
 
-std::string TensorNames(const Graph& graph, const std::vector<TensorId>& ids) {
+std::string TensorNames(const Graph& graph, const TensorIds& ids) {
   return absl::StrJoin(ids, ", ", [&](std::string* out, TensorId id) {
     absl::StrAppend(out, id.valid() ? graph.tensors[id].name : std::string("-"));
   });

@@ -9,14 +9,17 @@
 #ifndef ONNX_MEM_ANALYZER_GRAPH_GRAPH_H_
 #define ONNX_MEM_ANALYZER_GRAPH_GRAPH_H_
 
+#include <algorithm>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "absl/container/btree_map.h"
+#include "absl/container/inlined_vector.h"
 #include "analyzer/graph/dtype.h"
 #include "analyzer/graph/ids.h"
 #include "analyzer/graph/op_name.h"
@@ -28,6 +31,16 @@ namespace onnx_mem {
 struct Graph;
 using NodeId = Id<struct NodeTag>;
 using TensorId = Id<struct TensorTag>;
+// Lists of ids. Most are short: up to four lie in the list itself, and nothing is allocated.
+using NodeIds = absl::InlinedVector<NodeId, 4>;
+using TensorIds = absl::InlinedVector<TensorId, 4>;
+
+// As std::erase_if, which knows the standard library's containers alone.
+template <class Ids, class Drops>
+void EraseIf(Ids& ids, const Drops& drops) {
+  ids.erase(std::remove_if(ids.begin(), ids.end(), drops), ids.end());
+}
+
 
 // A tensor whose contents are known without running the model: small constants and folded shape arithmetic.
 // `data` holds as many elements as `dims` say, row-major. Integers and booleans are int64, all floats double.
@@ -64,7 +77,7 @@ struct Tensor {
   Shape shape;
   TensorRole role = TensorRole::kActivation;
   NodeId producer;                // invalid for inputs and initializers
-  std::vector<NodeId> consumers;  // one entry per use, in node order
+  NodeIds consumers;  // one entry per use, in node order
   LiteralPtr value;               // contents where known, else null
   Contents contents = Contents::kUnseen;
   bool upper_bound = false;       // the size depends on data; `shape` is the largest it can be
@@ -72,16 +85,17 @@ struct Tensor {
 
 using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
                                std::vector<std::string>, LiteralPtr>;
+using Attributes = absl::btree_map<std::string, Attribute, std::less<>>;  // half the bytes of a std::map where empty
 
 struct Node {
   std::string name;  // as in the file; may be empty
   OpName op;         // "Conv" after import; a framework op ("conv") after lowering
   std::string domain;  // "" for ai.onnx
   int since_version = 0;  // version of the operator's schema that the model's opset selects; 0: unknown
-  std::vector<TensorId> inputs;   // an invalid id is an omitted optional input
-  std::vector<TensorId> outputs;  // likewise
-  std::map<std::string, Attribute, std::less<>> attributes;
-  std::map<std::string, std::string, std::less<>> metadata;  // exporter's metadata_props
+  TensorIds inputs;   // an invalid id is an omitted optional input
+  TensorIds outputs;  // likewise
+  Attributes attributes;
+  absl::btree_map<std::string, std::string, std::less<>> metadata;  // exporter's metadata_props
   // Where in the framework's program the node ran; filled by analyzer/lower from metadata or names.
   std::string module;              // dotted path of the nn.Module: "layer1.0.conv1"; "" for the root
   std::vector<std::string> calls;  // module calls that enclose the node, outermost first, each naming one call
@@ -90,7 +104,7 @@ struct Node {
   std::string framework_op;        // the framework operator call that it is a part of: "gelu#3"; "" if not known
   // Bodies of If (then, else), Loop and Scan (body). A body's tensors are its own; `captures` names the outer ones.
   std::vector<std::shared_ptr<const Graph>> subgraphs;
-  std::vector<TensorId> captures;  // tensors of this graph that the bodies read
+  TensorIds captures;  // tensors of this graph that the bodies read
   bool shapes_assumed = false;     // outputs come from value_info or are unknown: no schema knew this operator
 };
 
@@ -101,9 +115,9 @@ struct Graph {
   int opset = 0;  // version of the standard operators that the file imports; 0: unknown
   IdVector<NodeId, Node> nodes;
   IdVector<TensorId, Tensor> tensors;
-  std::vector<TensorId> inputs;   // without initializers
-  std::vector<TensorId> outputs;
-  std::vector<TensorId> initializers;
+  TensorIds inputs;   // without initializers
+  TensorIds outputs;
+  TensorIds initializers;
   int64_t batch = 0;           // dim 0 of the inputs, as they are bound; 0: unknown
   ProgramSignature signature;  // of the program that was exported; empty where the file has none
   std::shared_ptr<const BoundRecord> record;  // what the running model was seen to do; null where nobody recorded it

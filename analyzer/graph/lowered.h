@@ -27,18 +27,18 @@ struct NodeSpan {
 struct UserFunction {
   std::string name = {};
   NodeSpan span;
-  std::vector<TensorId> saved = {};  // by save_for_backward
-  std::vector<TensorId> held = {};   // by the context's attributes, until the step ends
+  TensorIds saved = {};  // by save_for_backward
+  TensorIds held = {};   // by the context's attributes, until the step ends
   std::vector<std::pair<TensorId, TensorId>> gradients_of = {};  // (what backward is given, the output that it belongs to)
   std::vector<std::pair<TensorId, TensorId>> gradients_to = {};  // (what backward returns, the input that it belongs to)
   std::vector<Node> backward = {};                    // on tensors of the same graph, none of which a node of it makes
-  std::vector<std::vector<TensorId>> dropped = {};    // by node of `backward`: what Python lets go of behind it
+  std::vector<TensorIds> dropped = {};    // by node of `backward`: what Python lets go of behind it
 };
 
 // A torch.utils.checkpoint call of the model's code.
 struct CheckpointCall {
   NodeSpan span;
-  std::vector<TensorId> arguments = {};  // held for the second run, whether it reads them or not
+  TensorIds arguments = {};  // held for the second run, whether it reads them or not
   bool reentrant = false;                // use_reentrant=True
 };
 

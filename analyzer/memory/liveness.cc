@@ -116,8 +116,8 @@ class Liveness {
     return program;
   }
 
-  std::vector<TensorId> InOrderOfAllocation() const {
-    std::vector<TensorId> order;
+  TensorIds InOrderOfAllocation() const {
+    TensorIds order;
     for (const Storage& storage : storages_) {
       if (storage.end > storage.begin && storage_of_[storage.owner] == storage.owner) order.push_back(storage.owner);
     }

@@ -179,7 +179,7 @@ class SessionPlanner {
       program.steps.Add(std::move(step));
     }
     if (program.steps.empty()) program.steps.Add({});
-    std::vector<TensorId> order;
+    TensorIds order;
     for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
       if (buffer_of_[id] == id) order.push_back(id);
     }
@@ -199,7 +199,7 @@ class SessionPlanner {
 
   const Graph& graph_;
   const SessionRules& rules_;
-  const std::vector<NodeId> order_;
+  const NodeIds order_;
   int step_ = 0;                            // into order_
   IdVector<TensorId, TensorId> buffer_of_;  // the tensor whose buffer it is
   IdVector<TensorId, int> uses_;

@@ -110,7 +110,7 @@ void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostic
   }
 }
 
-int64_t ResultBytes(const Draft& draft, const std::vector<NodeId>& nodes) {
+int64_t ResultBytes(const Draft& draft, const NodeIds& nodes) {
   int64_t bytes = 0;
   for (NodeId id : nodes) {
     const Tensor& result = draft.tensor(draft.node(id).outputs[0]);
@@ -153,8 +153,8 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
 // A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is
 // kept too. No export shows which.
 void ReportInPlace(const Draft& draft, const std::string& at_batch, std::vector<Diagnostic>& diagnostics) {
-  std::vector<NodeId> nodes = draft.InOrder();
-  std::erase_if(nodes, [&](NodeId id) {
+  NodeIds nodes = draft.InOrder();
+  EraseIf(nodes, [&](NodeId id) {
     return draft.node(id).op != "leaky_relu" || IntAttribute(draft.node(id), "inplace", 0) != 1;
   });
   if (nodes.empty()) return;
@@ -172,7 +172,7 @@ void ReportInPlace(const Draft& draft, const std::string& at_batch, std::vector<
 
 // The same of activations that are written either way, which are taken not to.
 void ReportMaybeInPlace(const Draft& draft, const std::string& at_batch, std::vector<Diagnostic>& diagnostics) {
-  const std::vector<NodeId> nodes = PossiblyInPlace(draft);
+  const NodeIds nodes = PossiblyInPlace(draft);
   if (nodes.empty()) return;
   const auto count = static_cast<int64_t>(nodes.size());
   const int64_t bytes = ResultBytes(draft, nodes);

@@ -32,8 +32,8 @@ TensorId AtenCall::Tensor(size_t i, std::string_view name) const {
   return tensor_of_(argument->value);
 }
 
-std::vector<TensorId> AtenCall::Tensors(size_t i, std::string_view name) const {
-  std::vector<TensorId> ids;
+TensorIds AtenCall::Tensors(size_t i, std::string_view name) const {
+  TensorIds ids;
   const Argument* argument = Find(i, name);
   if (argument == nullptr) return ids;
   for (const Argument& item : argument->items) {

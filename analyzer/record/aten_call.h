@@ -42,7 +42,7 @@ class AtenCall {
   const Argument* Find(size_t i, std::string_view name = "") const;
   // Invalid where the argument is missing, None, a number or on the host.
   TensorId Tensor(size_t i, std::string_view name = "") const;
-  std::vector<TensorId> Tensors(size_t i, std::string_view name = "") const;
+  TensorIds Tensors(size_t i, std::string_view name = "") const;
   bool IsTensor(size_t i, std::string_view name = "") const { return Tensor(i, name).valid(); }
   int64_t Int(size_t i, std::string_view name, int64_t fallback) const;
   // Of a list, or of one number.

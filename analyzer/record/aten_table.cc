@@ -272,7 +272,7 @@ bool IsLeftOutOfCat(const AtenCall& c, TensorId id) {
 
 void Cat(AtenCall& c) {
   c.node.inputs = c.Tensors(0, "tensors");
-  std::erase_if(c.node.inputs, [&](TensorId id) { return IsLeftOutOfCat(c, id); });
+  EraseIf(c.node.inputs, [&](TensorId id) { return IsLeftOutOfCat(c, id); });
   if (c.node.inputs.empty()) c.node.inputs = c.Tensors(0, "tensors");
   c.node.attributes["result_type"] = int64_t{1};
   c.node.attributes["axis"] = c.Axis(c.Int(1, "dim", 0), c.rank(c.node.outputs[0]));
@@ -377,9 +377,9 @@ void FlashAttention(AtenCall& c) {
 
 void Recurrent(AtenCall& c) {
   c.TakeInputs({0});
-  std::vector<TensorId> states = c.Tensors(1, "hx");
+  TensorIds states = c.Tensors(1, "hx");
   if (states.empty()) states.push_back(c.Tensor(1, "hx"));
-  const std::vector<TensorId> weights = c.Tensors(2, "params");
+  const TensorIds weights = c.Tensors(2, "params");
   c.node.inputs.insert(c.node.inputs.end(), states.begin(), states.end());
   c.node.inputs.insert(c.node.inputs.end(), weights.begin(), weights.end());
   c.node.attributes["states"] = static_cast<int64_t>(states.size());

@@ -239,7 +239,7 @@ class Lowering {
       }
       if (in_place) node.attributes["inplace"] = int64_t{1};
       JoinLinear(node);
-      const std::vector<TensorId> outputs = node.outputs;
+      const TensorIds outputs = node.outputs;
       const bool of_tensor = !node.inputs.empty() && node.inputs[0].valid();
       if (line.name == "t" && of_tensor && out_.kinds[node.inputs[0]] == TensorKind::kParameter) {
         transposes_[outputs.front()] = node.inputs[0];
@@ -332,8 +332,8 @@ class Lowering {
     written_in_function_.clear();
     for (ValueNumber number : line.values) function_.saved.push_back(tensor_of(number));
     for (ValueNumber number : line.drops) function_.held.push_back(tensor_of(number));
-    for (std::vector<TensorId>* kept : {&function_.saved, &function_.held}) {
-      std::erase_if(*kept, [](TensorId id) { return !id.valid(); });
+    for (TensorIds* kept : {&function_.saved, &function_.held}) {
+      EraseIf(*kept, [](TensorId id) { return !id.valid(); });
       for (TensorId id : *kept) {  // the node takes it at the end, whatever Python's code still has
         int32_t& release = releases_[static_cast<size_t>(id.value())];
         if (release >= function_.span.first && release < function_.span.last) release = function_.span.last;
@@ -406,7 +406,7 @@ class Lowering {
   Place place_;
   const onnx_mem::Run& run_;
   Lowered out_;
-  std::vector<TensorId> tensor_of_;  // by value: what its name stands for now
+  TensorIds tensor_of_;  // by value: what its name stands for now
   std::vector<int32_t> releases_;    // by tensor
   absl::flat_hash_map<ValueNumber, int> versions_;
   absl::flat_hash_set<ValueNumber> kept_;  // by the caller
@@ -421,7 +421,7 @@ class Lowering {
   UserFunction* backward_ = nullptr;  // where lines go while its backward is read
   std::vector<std::pair<ValueNumber, TensorId>> before_backward_;  // what its lines changed, first change first
   bool in_function_ = false;
-  std::vector<TensorId> written_in_function_;  // whose history the node of the function is to lead to
+  TensorIds written_in_function_;  // whose history the node of the function is to lead to
   absl::flat_hash_map<ValueNumber, TensorId> before_function_;  // of values that its forward writes over
 };
 

@@ -254,6 +254,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   answer.report = BuildReport(request, std::move(sweep.runs), sweep.beyond, *sweep.first);
   if (drawn && workload.addresses) std::get<AnalyzePart>(answer.report.part).analysis = sweep.first;
   answer.yes = WithinLimits(answer.report.runs, limits);
+  answer.made_from = std::move(sweep.first);
   return answer;
 }
 

@@ -36,6 +36,7 @@ struct Answered {
   Report report = {};
   std::vector<Diagnostic> warnings = {};
   bool yes = true;  // within every limit that was asked about
+  std::shared_ptr<const void> made_from = nullptr;  // analyze: what was worked out for it, which nobody reads further
   // analyze: what would save most, for AnalyzePart::savings. It takes longer than all the rest; empty: not to be told.
   std::function<Table(Advice)> savings = nullptr;
   std::vector<FitWay> ways = {};  // fit: those of the table "ways"

@@ -40,7 +40,8 @@ constexpr auto kRows = std::to_array<CommandRow>({
 }  // namespace
 
 Answer AnswerOf(const Answered& answered, const Options& options) {
-  return {Present(answered.report, options), answered.warnings, answered.yes ? ExitCode::kYes : ExitCode::kNo};
+  return {Present(answered.report, options), answered.warnings, answered.yes ? ExitCode::kYes : ExitCode::kNo,
+          answered.made_from};
 }
 
 absl::Span<const CommandRow> CommandRows() { return kRows; }

@@ -3,6 +3,7 @@
 #define ONNX_MEM_CLI_COMMANDS_COMMANDS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ struct Answer {
   std::string text;                  // for stdout
   std::vector<Diagnostic> warnings;  // for stderr
   ExitCode exit_code = ExitCode::kYes;
+  std::shared_ptr<const void> made_from = nullptr;  // what Answered::made_from holds
 };
 
 // `answered` as the user wants to see it.

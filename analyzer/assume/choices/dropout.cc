@@ -131,7 +131,7 @@ int64_t RestoreDropout(Lowering& lowering) {
   const Run& run = lowering.run;
   if (!run.training || lowering.training_form || lowering.dropouts > 0) return 0;
   if (run.dropout && *run.dropout <= 0.0) return 0;
-  std::vector<TensorId> outputs;
+  TensorIds outputs;
   for (TensorId id : lowering.source.outputs) outputs.push_back(draft.Resolve(id));
   const DropoutSpots spots = FindDropoutSpots(draft, outputs);
   if (run.dropout) return RestoreAskedFor(lowering, spots);

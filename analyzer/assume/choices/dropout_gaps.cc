@@ -62,10 +62,10 @@ bool IsFollowedAtOnce(const Draft& draft, NodeId id) {
          module.substr(0, module.rfind('.')) == next.substr(0, next.rfind('.'));
 }
 
-std::vector<NodeId> FindSequentialGaps(const Draft& draft) {
+NodeIds FindSequentialGaps(const Draft& draft) {
   std::map<std::string, Children, std::less<>> modules;
   for (NodeId id : draft.InOrder()) Enter(draft.node(id).module, id, modules);
-  std::vector<NodeId> dropped;
+  NodeIds dropped;
   for (const auto& [path, children] : modules) {
     int expected = 0;
     const Child* before = nullptr;

@@ -16,7 +16,7 @@ namespace onnx_mem {
 
 // The nodes whose results were dropped, in running order. What follows a convolution or a linear is left out: a folded
 // BatchNorm leaves the same gap.
-std::vector<NodeId> FindSequentialGaps(const Draft& draft);
+NodeIds FindSequentialGaps(const Draft& draft);
 
 // True if what reads the result of `id`, and nothing else does, is the next child of the same nn.Sequential: nothing
 // ran between the two.

@@ -101,7 +101,7 @@ bool IsNamedFeedForward(const Draft& draft, NodeId id) {
 // The rows of an embedding that nothing is added to before the first block: T5, whose positions are in its scores.
 bool IsPlainStackInput(const Draft& draft, NodeId id) {
   if (draft.node(id).op != "embedding") return false;
-  const std::vector<NodeId>& readers = draft.readers(draft.node(id).outputs[0]);
+  const NodeIds& readers = draft.readers(draft.node(id).outputs[0]);
   return readers.size() > 1 && std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
            return draft.node(reader).op == "add" && !IsEmbeddingSum(draft, reader);
          });
@@ -145,7 +145,7 @@ bool EndsStream(const Draft& draft, NodeId id) {
   if (!normed.valid()) return false;
   const TensorId x = draft.node(normed).inputs[0];
   const NodeId sum = draft.ProducerIf(x, "add");
-  const std::vector<NodeId>& readers = draft.readers(x);
+  const NodeIds& readers = draft.readers(x);
   return sum.valid() && readers.size() == 2 && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
            return reader == normed || draft.node(reader).op == "pow_scalar";
          });
@@ -185,8 +185,8 @@ std::unordered_set<int32_t> NodesOf(const std::vector<DropoutSpot>& spots) {
 }
 
 // Of models without attention.
-void AddOtherSpots(const Draft& draft, const std::vector<TensorId>& outputs, DropoutSpots& spots) {
-  std::vector<NodeId> found = FindSequentialGaps(draft);
+void AddOtherSpots(const Draft& draft, const TensorIds& outputs, DropoutSpots& spots) {
+  NodeIds found = FindSequentialGaps(draft);
   for (TensorId output : outputs) found.push_back(BeforeLastLayer(draft, output));
   const std::unordered_set<int32_t> usual = NodesOf(spots.usual);
   for (NodeId id : draft.InOrder()) {
@@ -238,7 +238,7 @@ bool IsPossible(const Draft& draft, NodeId id) {
 bool LeavesMatch(const Draft& draft, const Node& node, const NamePattern& pattern) {
   if (pattern.FoundIn(node.name)) return true;
   if (node.module.empty() || !pattern.FoundIn(node.module)) return false;
-  const std::vector<NodeId>& readers = draft.readers(node.outputs[0]);
+  const NodeIds& readers = draft.readers(node.outputs[0]);
   return draft.IsOutput(node.outputs[0]) || std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
            return !pattern.FoundIn(draft.node(reader).module);
          });
@@ -246,7 +246,7 @@ bool LeavesMatch(const Draft& draft, const Node& node, const NamePattern& patter
 
 }  // namespace
 
-DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& outputs) {
+DropoutSpots FindDropoutSpots(const Draft& draft, const TensorIds& outputs) {
   DropoutSpots spots;
   for (NodeId id : draft.InOrder()) AddTransformerSpot(draft, id, spots);
   if (spots.attentions == 0) AddOtherSpots(draft, outputs, spots);

@@ -33,7 +33,7 @@ struct DropoutSpots {
 };
 
 // `outputs`: the graph's, resolved.
-DropoutSpots FindDropoutSpots(const Draft& draft, const std::vector<TensorId>& outputs);
+DropoutSpots FindDropoutSpots(const Draft& draft, const TensorIds& outputs);
 
 // Behind the nodes whose name or module's path `pattern` (ECMAScript, anywhere in it) matches, where the result leaves
 // the module that matched. InvalidArgument "usage" if it is no regular expression.

@@ -18,8 +18,8 @@ namespace onnx_mem {
 namespace {
 
 // The linears whose results join the residual stream.
-std::vector<NodeId> ResidualLinears(const Draft& draft, const DropoutSpots& spots) {
-  std::vector<NodeId> linears;
+NodeIds ResidualLinears(const Draft& draft, const DropoutSpots& spots) {
+  NodeIds linears;
   for (const DropoutSpot& spot : spots.usual) {
     if (IsProjection(draft, spot.node)) linears.push_back(spot.node);
   }
@@ -30,7 +30,7 @@ std::vector<NodeId> ResidualLinears(const Draft& draft, const DropoutSpots& spot
 struct Build {
   const Draft& draft;
   const DropoutSpots& spots;
-  const std::vector<NodeId> linears;  // of residual branches
+  const NodeIds linears;  // of residual branches
 };
 
 bool AreFew(const Build& build) { return build.linears.size() < 2; }
@@ -57,7 +57,7 @@ bool AreTorchLayers(const Build& build) {
 }
 
 bool AnyModule(const Draft& draft, std::string_view part) {
-  const std::vector<NodeId> nodes = draft.InOrder();
+  const NodeIds nodes = draft.InOrder();
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
     return std::string_view(draft.node(id).module).find(part) != std::string_view::npos;
   });
@@ -67,7 +67,7 @@ bool AnyModule(const Draft& draft, std::string_view part) {
 // RoBERTa-PreLayerNorm, ESM). Images' transformers of these names (Swin) train without.
 bool AreNamedAsBert(const Build& build) {
   const Draft& draft = build.draft;
-  const std::vector<NodeId> nodes = draft.InOrder();
+  const NodeIds nodes = draft.InOrder();
   const bool tokens =
       std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return draft.node(id).op == "embedding"; });
   return tokens && AnyModule(draft, ".attention.self.") && AnyModule(draft, ".attention.output.dense");
@@ -162,7 +162,7 @@ std::vector<DropoutSpot> BehindCausal(const Build& build) {
   return found.size() < 2 ? std::vector<DropoutSpot>() : found;
 }
 
-std::vector<DropoutSpot> WithResults(const std::vector<NodeId>& nodes) {
+std::vector<DropoutSpot> WithResults(const NodeIds& nodes) {
   std::vector<DropoutSpot> found;
   for (NodeId id : nodes) found.push_back({id, DropoutPlace::kMaskAndResult});
   return found;
@@ -172,8 +172,8 @@ std::vector<DropoutSpot> InGaps(const Build& build) { return WithResults(FindSeq
 
 template <bool (*kHolds)(const Draft&, NodeId)>
 std::vector<DropoutSpot> BehindAll(const Build& build) {
-  std::vector<NodeId> nodes = build.draft.InOrder();
-  std::erase_if(nodes, [&](NodeId id) { return !kHolds(build.draft, id); });
+  NodeIds nodes = build.draft.InOrder();
+  EraseIf(nodes, [&](NodeId id) { return !kHolds(build.draft, id); });
   return WithResults(nodes);
 }
 

@@ -35,14 +35,14 @@ bool IsMadeOfNumbers(const Draft& draft, TensorId id, int depth = 0) {
   if (draft.kind(id) == TensorKind::kInput || depth == kDeepest) return false;
   const NodeId maker = draft.producer(id);
   if (!maker.valid()) return draft.kind(id) != TensorKind::kParameter;
-  const std::vector<TensorId>& inputs = draft.node(maker).inputs;
+  const TensorIds& inputs = draft.node(maker).inputs;
   return std::all_of(inputs.begin(), inputs.end(),
                      [&](TensorId input) { return !input.valid() || IsMadeOfNumbers(draft, input, depth + 1); });
 }
 
 // Rows of the table are looked up by positions.
 bool IsLookedUpByPosition(const Draft& draft, TensorId table) {
-  const std::vector<NodeId>& readers = draft.readers(table);
+  const NodeIds& readers = draft.readers(table);
   return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const Node& node = draft.node(reader);
     if (node.op == "slice") return true;
@@ -54,9 +54,9 @@ bool IsLookedUpByPosition(const Draft& draft, TensorId table) {
 bool IsRotary(const Draft& draft, TensorId table) {
   constexpr size_t kMost = 512;
   if (!IsLookedUpByPosition(draft, table)) return false;
-  std::vector<TensorId> open = {table};
+  TensorIds open = {table};
   absl::flat_hash_set<TensorId> own = {table};
-  std::vector<NodeId> products;
+  NodeIds products;
   bool halved = false;
   while (!open.empty() && own.size() < kMost) {
     const TensorId id = open.back();
@@ -76,7 +76,7 @@ bool IsRotary(const Draft& draft, TensorId table) {
     }
   }
   return halved && !products.empty() && std::all_of(products.begin(), products.end(), [&](NodeId product) {
-    const std::vector<TensorId>& factors = draft.node(product).inputs;
+    const TensorIds& factors = draft.node(product).inputs;
     return std::count_if(factors.begin(), factors.end(), [&](TensorId factor) { return own.contains(factor); }) == 1;
   });
 }

@@ -102,7 +102,7 @@ bool EndsALayer(const Draft& draft, NodeId activation, NodeId norm) {
   if (!conv.valid() || draft.node(conv).op != "conv" || !StartsWith(draft.node(conv).calls, frame)) return false;
   const NodeId before = draft.producer(draft.node(conv).inputs[0]);
   if (before.valid() && StartsWith(draft.node(before).calls, frame)) return false;
-  const std::vector<NodeId>& readers = draft.readers(draft.node(activation).outputs[0]);
+  const NodeIds& readers = draft.readers(draft.node(activation).outputs[0]);
   return std::none_of(readers.begin(), readers.end(),
                       [&](NodeId reader) { return StartsWith(draft.node(reader).calls, frame); });
 }
@@ -190,7 +190,7 @@ bool MarkSum(Draft& draft, SourceInPlace& source, NodeId sum) {
 int64_t MarkByHabit(Draft& draft, const Run& run) {
   int64_t count = 0;
   SourceInPlace source(draft);
-  const std::vector<NodeId> order = draft.InOrder();
+  const NodeIds order = draft.InOrder();
   const bool convolutional =
       std::any_of(order.begin(), order.end(), [&](NodeId id) { return draft.node(id).op == "conv"; });
   for (NodeId id : order) {
@@ -255,9 +255,9 @@ int64_t MarkAllInPlace(Graph& graph) {
   return count;
 }
 
-std::vector<NodeId> PossiblyInPlace(const Draft& draft) {
-  std::vector<NodeId> found = draft.InOrder();
-  std::erase_if(found, [&](NodeId id) { return !KeepsLessInPlace(draft.node(id).op) || !MayWriteOver(draft, id); });
+NodeIds PossiblyInPlace(const Draft& draft) {
+  NodeIds found = draft.InOrder();
+  EraseIf(found, [&](NodeId id) { return !KeepsLessInPlace(draft.node(id).op) || !MayWriteOver(draft, id); });
   return found;
 }
 

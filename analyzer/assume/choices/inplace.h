@@ -26,7 +26,7 @@ absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run);
 
 // Of the activations that `all` adds those that keep less for backward then: what auto takes to make a new tensor and
 // may as well not.
-std::vector<NodeId> PossiblyInPlace(const Draft& draft);
+NodeIds PossiblyInPlace(const Draft& draft);
 
 // Sets "inplace" = 1 on every activation and sum of a lowered graph that can write in place and of which no source line
 // tells that it does not: the least memory that an inference may need.

@@ -62,7 +62,7 @@ bool IsScaledTable(const Draft& draft, const Node& head, TensorId table) {
     const NodeId scale = OnlyReaderIf(draft, node.outputs[0], "mul_scalar");
     return scale.valid() && IsScalarOp(draft.node(scale), "mul_scalar", root);
   };
-  const std::vector<NodeId> readers = draft.readers(table);
+  const NodeIds readers = draft.readers(table);
   return head.inputs.size() == 2 && std::all_of(readers.begin(), readers.end(), is_scaled);
 }
 
@@ -73,7 +73,7 @@ bool HasNamesOfGpt2(const Draft& draft, const Node& head, TensorId table) {
   if (head.inputs.size() != 2 || !absl::EndsWith(name, "wte.weight") || !absl::EndsWith(head.module, "lm_head"))
     return false;
   const std::string positions = name.substr(0, name.size() - std::string_view("wte.weight").size()) + "wpe.weight";
-  const std::vector<NodeId> nodes = draft.InOrder();
+  const NodeIds nodes = draft.InOrder();
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
     const Node& node = draft.node(id);
     return node.op == "embedding" && draft.tensor(node.inputs[0]).name == positions;

@@ -96,7 +96,7 @@ void SayTied(Lowering& lowering, int64_t count, const std::set<std::string>& rea
 
 void Tie(Draft& draft, const Head& head) {
   if (const TensorId row = RowForBias(draft, head.linear); row.valid()) draft.SetKind(row, TensorKind::kBuffer);
-  std::vector<TensorId> inputs = draft.node(head.linear).inputs;
+  TensorIds inputs = draft.node(head.linear).inputs;
   inputs[1] = head.table;
   draft.SetInputs(head.linear, std::move(inputs));
   draft.mutable_node(head.linear).attributes["transposed"] = int64_t{0};

@@ -43,7 +43,7 @@ bool HasUntoldWeight(const Draft& draft, const Node& conv) {
 }
 
 bool MayHaveHadNorm(const Draft& draft, const Node& conv) {
-  const std::vector<NodeId>& readers = draft.readers(conv.outputs[0]);
+  const NodeIds& readers = draft.readers(conv.outputs[0]);
   return HasUntoldWeight(draft, conv) && !readers.empty() &&
          std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
            return IsOneOf(kBehindNorms, draft.node(reader).op);

@@ -25,7 +25,7 @@ constexpr auto kTowardsSoftmax = std::to_array<std::string_view>({"add", "masked
 
 bool BecomesWeights(const Draft& draft, TensorId scores, int depth = 0) {
   constexpr int kDeepest = 4;
-  const std::vector<NodeId>& readers = draft.readers(scores);
+  const NodeIds& readers = draft.readers(scores);
   return depth < kDeepest && std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const Node& node = draft.node(reader);
     return node.op == "softmax" || (IsOneOf(kTowardsSoftmax, node.op) && BecomesWeights(draft, node.outputs[0], depth + 1));
@@ -33,7 +33,7 @@ bool BecomesWeights(const Draft& draft, TensorId scores, int depth = 0) {
 }
 
 struct Scales {
-  std::vector<TensorId> parameters;
+  TensorIds parameters;
   int64_t saved_bytes = 0;  // activations that are saved for their gradients alone
   bool of_scores = false;
 };

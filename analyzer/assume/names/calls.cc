@@ -1,9 +1,12 @@
 #include "analyzer/assume/names/calls.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "analyzer/graph/absl_view.h"
 
 namespace onnx_mem::names {
 namespace {
@@ -17,7 +20,7 @@ class CallNumbers {
     for (const Node& node : graph.nodes) {
       for (size_t i = 0; i < node.calls.size(); ++i) {
         const auto [plain, number] = SplitCallNumber(node.calls[i]);
-        Module& module = modules_[plain];
+        Module& module = modules_[View(plain)];
         module.numbers.insert(number);
         if (i + 1 < node.calls.size()) module.inside.insert(SplitCallNumber(node.calls[i + 1]).first);
         if (i + 1 == node.calls.size()) module.inside.insert("");
@@ -31,7 +34,7 @@ class CallNumbers {
       const std::string_view outer = SplitCallNumber(path[i - 1]).first;
       const auto [inner, number] = SplitCallNumber(corrected[i]);
       if (inner.size() <= outer.size() || !inner.starts_with(outer) || inner[outer.size()] != '.') continue;
-      const Module &around = modules_.at(outer), &within = modules_.at(inner);
+      const Module &around = modules_.at(View(outer)), &within = modules_.at(View(inner));
       if (!within.numbers.contains("")) continue;  // a name that ends in a number: "layers.layer_0"
       const bool is_numbered = around.numbers.size() > 1 && around.numbers == within.numbers;
       const bool only_passes_on = around.numbers.size() == 1 && around.inside.size() == 1;
@@ -45,13 +48,14 @@ class CallNumbers {
     std::set<std::string_view> numbers;  // of its calls
     std::set<std::string_view> inside;   // modules that it calls, "" where it has operators of its own
   };
-  std::map<std::string_view, Module> modules_;
+  absl::flat_hash_map<absl::string_view, Module> modules_;
 };
 
 }  // namespace
 
 std::string WithoutElementNumbers(std::string_view name) {
   std::string plain;
+  plain.reserve(name.size() + 1);
   for (size_t begin = 0; begin <= name.size();) {
     const size_t end = std::min(name.find('.', begin), name.size());
     const std::string_view part = name.substr(begin, end - begin);
@@ -71,14 +75,23 @@ bool IsElement(std::string_view name) {
 
 Calls::Calls(const Graph& graph) {
   const CallNumbers numbers(graph);
-  std::vector<int32_t> open;
+  of_node_.reserve(graph.nodes.size());
+  Around open;
   std::vector<std::string> open_path;
+  const std::vector<std::string>* before = nullptr;  // of the last node with a path, as the graph has it
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
-    const std::vector<std::string> path = numbers.Corrected(graph.nodes[NodeId(i)].calls);
-    if (path.empty()) {
+    const std::vector<std::string>& calls = graph.nodes[NodeId(i)].calls;
+    if (calls.empty()) {
       of_node_.emplace_back();
       continue;
     }
+    if (before != nullptr && calls == *before) {  // as most: nodes of one call follow each other
+      for (int32_t call : open) spans_[static_cast<size_t>(call)].end = i;
+      of_node_.push_back(open);
+      continue;
+    }
+    before = &calls;
+    std::vector<std::string> path = numbers.Corrected(calls);
     size_t common = 0;
     while (common < path.size() && common < open.size() && path[common] == open_path[common]) ++common;
     open.resize(common);
@@ -87,7 +100,7 @@ Calls::Calls(const Graph& graph) {
       spans_.push_back({path[depth], i, i});
     }
     for (int32_t call : open) spans_[static_cast<size_t>(call)].end = i;
-    open_path = path;
+    open_path = std::move(path);
     of_node_.push_back(open);
   }
   // A node that an optimizer put in says no path; it runs inside the calls that go on around it.

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "analyzer/exported/call_name.h"
 #include "analyzer/graph/graph.h"
 
@@ -61,8 +62,10 @@ class Calls {
   int32_t EndOfFrameAt(int32_t node, size_t depth) const;
 
  private:
+  using Around = absl::InlinedVector<int32_t, 4>;  // the calls, outermost first
+
   std::vector<CallSpan> spans_;
-  std::vector<std::vector<int32_t>> of_node_;
+  std::vector<Around> of_node_;
 };
 
 }  // namespace onnx_mem::names

@@ -120,14 +120,14 @@ int32_t Locals::EndOfList(TensorId id, NodeId cat) const {
 // models). Decoders with one skip a level name their skips or keep a list.
 void Locals::FindPoppedSkips() {
   constexpr size_t kFewest = 4;
-  std::map<int32_t, std::vector<TensorId>> stacks;
+  std::map<int32_t, TensorIds> stacks;
   for (int32_t i = 0; i < static_cast<int32_t>(graph_.nodes.size()); ++i) {
     const Node& cat = graph_.nodes[NodeId(i)];
     if (cat.op != "cat" || cat.inputs.size() != 2 || !cat.inputs[0].valid() || !cat.inputs[1].valid()) continue;
     const Tensor &newest = graph_.tensors[cat.inputs[0]], &skip = graph_.tensors[cat.inputs[1]];
     if (!newest.producer.valid() || !skip.producer.valid() || skip.producer > newest.producer) continue;
     if (calls_.CommonDepth(graph_, cat.inputs[1]) != calls_.of_node(i).size()) continue;
-    std::vector<TensorId>& stack = stacks[calls_.FrameOf(i)];
+    TensorIds& stack = stacks[calls_.FrameOf(i)];
     if (stack.empty() || skip.producer < graph_.tensors[stack.back()].producer) stack.push_back(cat.inputs[1]);
   }
   for (const auto& [frame, stack] : stacks) {
@@ -166,7 +166,7 @@ bool Locals::IsRebound(TensorId id, const Node& cat) const {
   const NodeId join = graph_.tensors[cat.outputs[0]].producer;
   if (!graph_.tensors[other].producer.valid()) return false;
   const Home home = HomeOf(id);
-  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const Units units = ReadingUnits(id, home);
   const int32_t maker = calls_.UnitEnd(graph_.tensors[other].producer.value(), home.depth);
   return calls_.of_node(join.value()).size() == home.depth && calls_.UnitCall(maker, home.depth) >= 0 &&
          units.size() == 2 && units[0] == maker && maker + 1 == join.value() && units[1] == join.value();

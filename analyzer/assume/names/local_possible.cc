@@ -23,7 +23,7 @@ constexpr auto kOneOperandOps =
 // in one function has (norm, layer, dropout, scale).
 bool Locals::ReadsLate(TensorId id, const Home& home) const {
   constexpr size_t kStepsOfBranch = 5;
-  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const Units units = ReadingUnits(id, home);
   if (units.size() < 2) return false;
   size_t steps = 0;
   for (int32_t at = units.front(); at < units.back() && steps <= kStepsOfBranch; ++steps)
@@ -50,7 +50,7 @@ size_t Locals::RoundSignature(TensorId id) const {
 // for layer in self.layers: x = layer(x); outs.append(x): where one round's result is read behind the next round's, the
 // code has a list or a dictionary, and that may have all of them.
 void Locals::FindCollected() {
-  std::map<Round, std::vector<TensorId>> rounds;
+  absl::flat_hash_map<Round, TensorIds> rounds;
   std::set<int32_t> calls_with_result;
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph_.tensors[id];
@@ -67,7 +67,7 @@ void Locals::FindCollected() {
     });
     for (size_t i = 0; i + 1 < values.size(); ++i) {
       const Home home = HomeOf(values[i]);
-      const std::vector<int32_t> units = ReadingUnits(values[i], home);
+      const Units units = ReadingUnits(values[i], home);
       const int32_t next = calls_.UnitEnd(graph_.tensors[values[i + 1]].producer.value(), home.depth);
       if (!units.empty() && units.back() > next) collected_.insert(round);
     }
@@ -78,7 +78,7 @@ void Locals::FindCollected() {
 // for step in steps: ks = [f(x), f(x), f(x)]; x = x + sum(ks): where all of some values have been read before the next is
 // made, several times, each batch has names or a list of its own, which go when the next has them. `values`: of one
 // round, in order.
-void Locals::FindBatches(const std::vector<TensorId>& values) {
+void Locals::FindBatches(const TensorIds& values) {
   std::vector<size_t> begins;
   int32_t last = -1;
   size_t of_several = 0;
@@ -108,7 +108,7 @@ bool Locals::IsWithinExpression(TensorId id, const Home& home) const {
   const Node& node = graph_.nodes[reader];
   if (Contains(kOneOperandOps, node.op)) return true;
   if (!Contains(kActivationOps, node.op)) return false;
-  const std::vector<NodeId>& after = graph_.tensors[node.outputs[0]].consumers;
+  const NodeIds& after = graph_.tensors[node.outputs[0]].consumers;
   return after.size() != 1 || graph_.nodes[after[0]].op != "mul";
 }
 
@@ -170,7 +170,7 @@ PossibleName Locals::NameInFrame(TensorId id) const {
   if (naming_frames_.contains(home.frame) && call >= 0 && !IsOfLoop(id, home)) return {end, home.frame, kSeveral};
   // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested,
   // x = self.relu(self.bn(self.conv(x))).
-  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const Units units = ReadingUnits(id, home);
   // x = f(x); x = g(x): of a chain of values that one statement reads each, code that gives no name anew has few.
   const size_t most = units.size() == 1 && !IsUnpacked(call, home) ? kOne : kTwo;
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
@@ -186,7 +186,7 @@ PossibleName Locals::NameInFrame(TensorId id) const {
 int32_t Locals::EndOfOuterCall(int32_t unit, const Home& home) const {
   const TensorId result = OnlyResult(unit, home.depth);
   if (!result.valid() || HomeOf(result).frame != home.frame || !IsNormCall(unit, home)) return -1;
-  const std::vector<int32_t> units = ReadingUnits(result, home);
+  const Units units = ReadingUnits(result, home);
   const int32_t call = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
   return call >= 0 && calls_.span(call).begin == unit + 1 ? units[0] : -1;
 }

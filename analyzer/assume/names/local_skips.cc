@@ -7,7 +7,7 @@
 namespace onnx_mem::names {
 // x1 = self.inc(x); x2 = self.down(x1); ...; x = self.up(x, x1): what a later call takes beside a newer value that ends
 // there, whose name the result takes over.
-bool Locals::IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& units) const {
+bool Locals::IsSkip(TensorId id, const Home& home, const Units& units) const {
   const int32_t call = calls_.UnitCall(units.back(), home.depth);
   if (call < 0) return false;
   // self.up(self.down(x), x) may be one statement, but not where the code names other skips.
@@ -37,7 +37,7 @@ void Locals::FindSkipFrames() {
     if (!graph_.tensors[id].producer.valid() || graph_.tensors[id].consumers.size() < 2) continue;
     if (!IsFloating(graph_.tensors[id].dtype)) continue;
     const Home home = HomeOf(id);
-    const std::vector<int32_t> units = ReadingUnits(id, home);
+    const Units units = ReadingUnits(id, home);
     if (units.size() < 2 || !IsSkip(id, home, units)) continue;
     if (!IsElement(calls_.span(calls_.UnitCall(units.back(), home.depth)).name)) skip_frames_.insert(home.frame);
   }

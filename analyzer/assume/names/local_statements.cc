@@ -58,7 +58,7 @@ int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
   const auto only_reader = [&](int32_t of) {
     const TensorId result = OnlyResult(of, home.depth);
     if (!result.valid() || HomeOf(result).frame != home.frame) return -1;
-    const std::vector<int32_t> readers = ReadingUnits(result, home);
+    const Units readers = ReadingUnits(result, home);
     return readers.size() == 1 ? readers[0] : -1;
   };
   const auto is_call = [&](int32_t of) { return of >= 0 && calls_.UnitCall(of, home.depth) >= 0; };
@@ -104,7 +104,7 @@ bool Locals::IsScaledForSkip(int32_t maker, int32_t reader, const Home& home) co
 // `x = F.relu(self.conv(F.interpolate(x)))`: x has its name until the whole right-hand side is done. What is made on
 // the way has none.
 int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
-  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const Units units = ReadingUnits(id, home);
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
   if (units.empty() || FeedsGaussian(id) || popped_.contains(id)) return -1;
   if (units.size() == 1 && IsScaledForSkip(maker, units[0], home)) return -1;
@@ -128,7 +128,7 @@ int32_t Locals::EndOfPreactivation(TensorId id, const Home& home) const {
   const NodeId maker = graph_.tensors[id].producer;
   if (graph_.nodes[maker].op != "cat" || calls_.UnitCall(maker.value(), home.depth) >= 0) return -1;
   const auto next = [&](TensorId value) {
-    const std::vector<int32_t> units = value.valid() ? ReadingUnits(value, home) : std::vector<int32_t>();
+    const Units units = value.valid() ? ReadingUnits(value, home) : Units();
     return units.size() == 1 && calls_.UnitCall(units[0], home.depth) >= 0 ? units[0] : -1;
   };
   int32_t unit = next(id);
@@ -147,7 +147,7 @@ int32_t Locals::EndOfNestedCalls(int32_t unit, const Home& home) const {
   for (int step = 0; step < kMostCalls; ++step) {
     const TensorId result = OnlyResult(unit, home.depth);
     if (!result.valid() || HomeOf(result).frame != home.frame) break;
-    const std::vector<int32_t> units = ReadingUnits(result, home);
+    const Units units = ReadingUnits(result, home);
     const int32_t call = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
     if (call < 0 || calls_.span(call).begin != unit + 1 || calls_.span(call).begin != calls_.span(call).end) break;
     const OpName op = graph_.nodes[NodeId(units[0])].op;

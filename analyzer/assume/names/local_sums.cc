@@ -22,7 +22,7 @@ bool IsNorm(std::string_view call) {
 }
 
 // x.mean(-1), x - mean: a norm that is written by hand reads it.
-bool IsSpelledOutNorm(const Graph& graph, const std::vector<NodeId>& readers) {
+bool IsSpelledOutNorm(const Graph& graph, const NodeIds& readers) {
   if (readers.size() < 2 || graph.nodes[readers[0]].op != "mean") return false;
   const auto subtracts = [&](NodeId reader) {
     const Node& node = graph.nodes[reader];
@@ -58,7 +58,7 @@ int32_t Locals::HeldBySumInCall(TensorId id) const {
   for (NodeId reader : graph_.tensors[id].consumers) {
     const Node& node = graph_.nodes[reader];
     if (node.op != "add" || !node.outputs[0].valid()) continue;
-    const std::vector<NodeId>& next = graph_.tensors[node.outputs[0]].consumers;
+    const NodeIds& next = graph_.tensors[node.outputs[0]].consumers;
     const bool is_spelled_out = IsSpelledOutNorm(graph_, next);
     if (next.size() != 1 && !is_spelled_out) continue;
     const std::span<const int32_t> outer = calls_.of_node(reader.value()), inner = calls_.of_node(next[0].value());

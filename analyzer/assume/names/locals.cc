@@ -107,8 +107,8 @@ int32_t Locals::EndOfRound(TensorId id, int32_t last, const Home& home) const {
   return next == rounds->second.end() ? end : std::min(end, *next);
 }
 
-std::vector<int32_t> Locals::ReadingUnits(TensorId id, const Home& home) const {
-  std::vector<int32_t> units;
+Locals::Units Locals::ReadingUnits(TensorId id, const Home& home) const {
+  Units units;
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
   for (NodeId reader : graph_.tensors[id].consumers) {
     const int32_t unit = calls_.UnitEnd(reader.value(), home.depth);
@@ -203,7 +203,7 @@ bool Locals::IsLayer(int32_t unit, const Home& home) const {
 
 // Several statements read it, and the last does not assign its name anew.
 bool Locals::IsNamed(TensorId id, const Home& home) const {
-  const std::vector<int32_t> units = ReadingUnits(id, home);
+  const Units units = ReadingUnits(id, home);
   if (units.size() < 2 || FeedsGaussian(id) || IsEncodingArgument(id)) return false;
   if (IsSkip(id, home, units)) return true;
   const TensorId last = OnlyResult(units.back(), home.depth), other = OnlyResult(units[units.size() - 2], home.depth);

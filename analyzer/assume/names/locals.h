@@ -16,13 +16,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "analyzer/assume/names/calls.h"
 #include "analyzer/graph/graph.h"
 
@@ -60,7 +60,8 @@ class Locals {
   size_t StatementSignature(TensorId id, size_t depth) const;
   int32_t EndOfRound(TensorId id, int32_t last, const Home& home) const;
   // The units of `home` that read `id`, each once, in order: nodes of its own code by index, calls by their last node.
-  std::vector<int32_t> ReadingUnits(TensorId id, const Home& home) const;
+  using Units = absl::InlinedVector<int32_t, 4>;
+  Units ReadingUnits(TensorId id, const Home& home) const;
   TensorId OnlyResult(int32_t unit_end, size_t depth) const;
   TensorId OnlyResultFrom(int32_t begin, int32_t unit_end) const;
   bool IsTurnedForProduct(TensorId id, int32_t product) const;
@@ -112,7 +113,7 @@ class Locals {
   using Round = std::pair<int32_t, size_t>;  // a frame, and what its code does in each round of a loop
   bool ReadsLate(TensorId id, const Home& home) const;
   size_t RoundSignature(TensorId id) const;
-  void FindBatches(const std::vector<TensorId>& values);
+  void FindBatches(const TensorIds& values);
   PossibleName NameInFrame(TensorId id) const;
   bool IsWithinExpression(TensorId id, const Home& home) const;
   std::pair<int32_t, std::string> KindOfCall(int32_t call, const Home& home) const;
@@ -121,7 +122,7 @@ class Locals {
   int32_t EndOfOuterCall(int32_t unit, const Home& home) const;
   void FindCollected();
   // local_skips.cc
-  bool IsSkip(TensorId id, const Home& home, const std::vector<int32_t>& units) const;
+  bool IsSkip(TensorId id, const Home& home, const Units& units) const;
   void FindSkipFrames();
 
   const Graph& graph_;
@@ -129,8 +130,9 @@ class Locals {
   IdVector<TensorId, int32_t> output_number_;  // among the results of its maker
   IdVector<NodeId, bool> takes_token_;         // among its operands
   // By frame and signature, the nodes that make such values, in order.
-  std::map<std::pair<int32_t, size_t>, std::vector<int32_t>> makers_;
-  std::map<std::pair<int32_t, size_t>, std::vector<int32_t>> statements_;  // the same by StatementSignature
+  using Makers = absl::flat_hash_map<std::pair<int32_t, size_t>, std::vector<int32_t>>;
+  Makers makers_;
+  Makers statements_;  // the same by StatementSignature
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
   std::set<int32_t> skip_frames_;

@@ -195,7 +195,7 @@ std::optional<SourceNames::Name> SourceNames::NameOf(const Frame& frame, TensorI
   if (targets.size() == 1 || statement.kind == StatementKind::kAugmented) {
     return targets[0].empty() ? std::nullopt : std::optional<Name>(targets[0]);
   }
-  const std::vector<TensorId>& outputs = graph_.nodes[producer].outputs;
+  const TensorIds& outputs = graph_.nodes[producer].outputs;
   if (outputs.size() == targets.size()) {
     const Name& name = targets[static_cast<size_t>(std::find(outputs.begin(), outputs.end(), id) - outputs.begin())];
     return name.empty() ? std::nullopt : std::optional<Name>(name);

@@ -5,14 +5,16 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "analyzer/eager/engine/machine.h"
 #include "analyzer/eager/views/views.h"
+#include "analyzer/graph/absl_view.h"
 
 namespace onnx_mem::eager {
 namespace {
 
 // Gradients that wait for a node, by output of the forward operator.
-using InputBuffer = std::vector<TensorRef>;
+using InputBuffer = absl::InlinedVector<TensorRef, 1>;
 
 class Engine {
  public:
@@ -68,19 +70,19 @@ class Engine {
       return;
     }
     m_.SetOrigin(node.origin);
-    std::vector<TensorRef> results = Evaluate(node, grads);
+    TensorRefs results = Evaluate(node, grads);
     grads.clear();
     m_.Release(node.saved);
     for (size_t i = 0; i < results.size(); ++i) HandOn(node.edges[i], std::move(results[i]));
   }
 
-  std::vector<TensorRef> Evaluate(AutogradNode& node, const InputBuffer& grads) {
+  TensorRefs Evaluate(AutogradNode& node, const InputBuffer& grads) {
     Backward backward(m_, node, grads);
     bool any = false;
     for (const TensorRef& grad : grads) any = any || grad != nullptr;
     if (any && node.formula) {
       // Generated code unpacks what is saved before it computes: under checkpointing the segment is re-run here.
-      std::vector<TensorRef> read = grads;
+      TensorRefs read(grads.begin(), grads.end());
       for (const SavedTensor& saved : node.saved) read.push_back(m_.Unpack(saved));
       const int64_t read_bytes = TotalBytes(read);
       read.clear();  // the formula must see the framework's reference counts
@@ -89,7 +91,7 @@ class Engine {
       if (m_.recorder().current_step() != before) m_.recorder().AddMovedBytes(read_bytes);
       m_.DropRecomputed(node.saved);
     }
-    std::vector<TensorRef> results = std::move(backward.results());
+    TensorRefs results = std::move(backward.results());
     for (size_t i = 0; i < results.size(); ++i) {
       if (results[i] == nullptr || node.edges[i].node < 0) continue;
       Validate(node.edges[i], results[i]);
@@ -101,10 +103,10 @@ class Engine {
   void NameGradient(const Edge& edge, const EagerTensor& grad) {
     const AutogradNode& next = m_.node(edge.node);
     Recorder& recorder = m_.recorder();
-    if (!recorder.program().buffers[grad.storage->buffer].name.empty()) return;
+    if (recorder.IsNamed(grad.storage->buffer)) return;
     std::string_view of = next.origin != nullptr ? std::string_view(next.origin->name) : "the loss";
     if (next.parameter != nullptr) of = recorder.program().buffers[next.parameter->storage->buffer].name;
-    recorder.SetName(grad.storage->buffer, "gradient of " + std::string(of));
+    recorder.SetName(grad.storage->buffer, absl::StrCat("gradient of ", onnx_mem::View(of)));
   }
 
   // validate_outputs in engine.cpp: what leaves a node has the shape and dtype of the forward's tensor.

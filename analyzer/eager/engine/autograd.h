@@ -15,10 +15,12 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "analyzer/eager/engine/tensor.h"
 #include "analyzer/graph/graph.h"
 
@@ -45,12 +47,14 @@ struct TensorMeta {
   DType dtype = DType::kFloat32;
 };
 
+using TensorRefs = absl::InlinedVector<TensorRef, 3>;
+
 struct AutogradNode {
   std::string_view name;           // "ConvolutionBackward0"; empty for the accumulation node of a parameter
   const Node* origin = nullptr;    // the lowered node whose forward made it
-  std::vector<Edge> edges;         // per differentiable argument; node < 0 where no gradient is wanted
+  absl::InlinedVector<Edge, 3> edges;  // per differentiable argument; node < 0 where no gradient is wanted
   std::vector<SavedTensor> saved;
-  std::vector<TensorMeta> outputs;  // of the forward outputs, what incoming gradients must look like
+  absl::InlinedVector<TensorMeta, 1> outputs;  // of the forward outputs, what incoming gradients must look like
   Formula formula;
   TensorRef parameter;             // of an accumulation node
   std::unique_ptr<TensorMeta> view;  // of a CopySlices node: what its operator wrote over (copy_slices.h)
@@ -64,7 +68,7 @@ struct AutogradNode {
 // What a formula sees of its node's turn.
 class Backward {
  public:
-  Backward(Machine& machine, AutogradNode& node, const std::vector<TensorRef>& grads)
+  Backward(Machine& machine, AutogradNode& node, std::span<const TensorRef> grads)
       : m(machine), node_(node), grads_(grads), results_(node.edges.size()) {}
 
   Machine& m;
@@ -78,9 +82,9 @@ class Backward {
   void result(size_t edge, TensorRef grad) {
     if (needs(edge)) results_[edge] = std::move(grad);
   }
-  std::vector<TensorRef>& results() { return results_; }
+  TensorRefs& results() { return results_; }
   // What `formula` makes of `grads` at this node.
-  std::vector<TensorRef> ResultsOf(const Formula& formula, const std::vector<TensorRef>& grads) {
+  TensorRefs ResultsOf(const Formula& formula, std::span<const TensorRef> grads) {
     Backward other(m, node_, grads);
     formula(other);
     return std::move(other.results_);
@@ -88,8 +92,8 @@ class Backward {
 
  private:
   AutogradNode& node_;
-  const std::vector<TensorRef>& grads_;
-  std::vector<TensorRef> results_;
+  std::span<const TensorRef> grads_;
+  TensorRefs results_;
 };
 
 // Runs backward from `loss`, with a gradient of ones that lives until the end.

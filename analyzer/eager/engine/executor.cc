@@ -149,7 +149,8 @@ void Executor::RunNode(int32_t index, const Frame& frame) {
   Outputs outputs = RunOperator(node, frame, observer_ ? &observed : nullptr);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
-    m_.recorder().SetName(outputs[i]->storage->buffer, graph_.tensors[node.outputs[i]].name);
+    const BufferId buffer = outputs[i]->storage->buffer;
+    if (!m_.recorder().IsNamed(buffer)) m_.recorder().SetName(buffer, graph_.tensors[node.outputs[i]].name);
     NoteHolder(node.outputs[i], *outputs[i]);
   }
   if (observer_) observer_(index, observed, outputs, before);

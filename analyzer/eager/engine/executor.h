@@ -20,7 +20,7 @@ namespace onnx_mem::eager {
 // Nodes first..last (inclusive) run inside one checkpoint call.
 struct NodeRange : NodeSpan {
   std::vector<std::string> keep = {};  // operators whose results are kept for the second run
-  std::vector<TensorId> arguments = {};  // held for the second run beside what it reads
+  TensorIds arguments = {};  // held for the second run beside what it reads
   Offload offload = Offload::kNo;        // not kNo: no second run
   bool reentrant = false;
 };
@@ -48,7 +48,7 @@ class Executor {
   const TensorRef& value(TensorId id) const { return values_[id]; }
   // Lets go of every value but the graph's outputs: the model's forward has returned.
   void ReleaseLocals();
-  const std::vector<TensorId>& parameters() const { return parameters_; }
+  const TensorIds& parameters() const { return parameters_; }
 
  private:
   using Values = absl::flat_hash_map<TensorId, TensorRef>;
@@ -72,7 +72,7 @@ class Executor {
   void RunSegment(const NodeRange& range);
   void RunOffloaded(const NodeRange& range);
   void RunReentrant(const NodeRange& range);
-  void RunReentrantBackward(const NodeRange& range, Values values, const std::vector<TensorId>& results, Backward& b);
+  void RunReentrantBackward(const NodeRange& range, Values values, const TensorIds& results, Backward& b);
   void Rerun(const NodeRange& range, Values inputs);
   void DropAfter(int32_t index);
 
@@ -83,9 +83,9 @@ class Executor {
   absl::flat_hash_map<int32_t, const UserFunction*> function_from_, function_to_;  // by first and last node
   bool grad_before_function_ = true;
   IdVector<TensorId, int32_t> release_after_;
-  std::vector<std::vector<TensorId>> dropped_after_;  // by node index
+  std::vector<TensorIds> dropped_after_;  // by node index
   IdVector<TensorId, TensorRef> values_;
-  std::vector<TensorId> parameters_;
+  TensorIds parameters_;
   Observer observer_;
 };
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "absl/strings/str_cat.h"
 #include "analyzer/eager/engine/copy_slices.h"
+#include "analyzer/graph/absl_view.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -95,10 +97,10 @@ bool Machine::NeedsGrad(std::initializer_list<const TensorRef*> inputs) const {
 }
 
 NodeRef Machine::MakeNode(std::string_view name, std::initializer_list<TensorRef> arguments) {
-  return MakeNode(name, std::vector<TensorRef>(arguments));
+  return MakeNode(name, std::span(arguments.begin(), arguments.size()));
 }
 
-NodeRef Machine::MakeNode(std::string_view name, const std::vector<TensorRef>& arguments) {
+NodeRef Machine::MakeNode(std::string_view name, std::span<const TensorRef> arguments) {
   if (!grad_enabled_) return {};
   for (const TensorRef& argument : arguments) {
     if (argument != nullptr) RefreshHistory(*this, argument);
@@ -147,17 +149,18 @@ void Machine::SetOrigin(const Node* origin) {
 // "conv layer1.0.conv2 for its weight gradient".
 std::string Machine::Saver(int32_t index, const TensorRef& t) {
   const Node* origin = node(index).origin;
-  std::string who = "the loss";
-  if (origin != nullptr) {
-    who = absl::StrCat(origin->op.str(), " ", origin->module.empty() ? origin->name : origin->module);
-  }
+  const auto saver = [&](std::string_view purpose) {
+    if (origin == nullptr) return absl::StrCat("the loss", onnx_mem::View(purpose));
+    const std::string& place = origin->module.empty() ? origin->name : origin->module;
+    return absl::StrCat(origin->op.str(), " ", place, onnx_mem::View(purpose));
+  };
   const auto is = [&](std::string_view prefix) { return node(index).name.starts_with(prefix); };
   if (is("Convolution") || is("Addmm") || is("MmBackward")) {
     const bool weight = recorder_.category(t->storage->buffer) == Category::kParameters;
-    return absl::StrCat(who, weight ? " for its input's gradient" : " for its weight gradient");
+    return saver(weight ? " for its input's gradient" : " for its weight gradient");
   }
   const bool product = is("Bmm") || is("ScaledDotProduct");
-  return absl::StrCat(who, product ? " for its operands' gradients" : " for its gradient");
+  return saver(product ? " for its operands' gradients" : " for its gradient");
 }
 
 void Machine::MarkSaved(int32_t index, const TensorRef& t) {

@@ -105,7 +105,7 @@ class Machine {
   bool NeedsGrad(std::initializer_list<const TensorRef*> inputs) const;
   // One edge per argument, in the framework's order of arguments.
   NodeRef MakeNode(std::string_view name, std::initializer_list<TensorRef> arguments);
-  NodeRef MakeNode(std::string_view name, const std::vector<TensorRef>& arguments);
+  NodeRef MakeNode(std::string_view name, std::span<const TensorRef> arguments);
   // Most origins are among these; they must outlive the machine.
   void SetNodes(std::span<const Node> nodes) {
     nodes_of_graph_ = nodes;

@@ -83,14 +83,14 @@ int64_t Vocabulary(const Graph& graph) {
 
 }  // namespace
 
-int64_t TokensOfLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs) {
+int64_t TokensOfLoss(LossKind asked, const Graph& graph, const TensorIds& outputs) {
   if (asked != LossKind::kAuto || outputs.empty()) return 0;
   const Dims& dims = graph.tensors[outputs.front()].shape.dims;
   if (dims.size() != 3 || !IsMadeByLinear(graph, outputs.front())) return 0;
   return Vocabulary(graph) == dims[2] ? dims[2] : 0;
 }
 
-LossKind ResolveLoss(LossKind asked, const Graph& graph, const std::vector<TensorId>& outputs) {
+LossKind ResolveLoss(LossKind asked, const Graph& graph, const TensorIds& outputs) {
   if (asked != LossKind::kAuto) return asked;
   if (outputs.empty()) return LossKind::kNone;
   const bool are_logits =

@@ -1,6 +1,7 @@
 #include "analyzer/eager/engine/recorder.h"
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/absl_view.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -74,11 +75,6 @@ void Recorder::Free(BufferId id) {
   live_bytes_ -= buffer.bytes;
 }
 
-void Recorder::SetName(BufferId id, std::string_view name) {
-  SharedText& current = program_.buffers[id].name;
-  if (current.empty()) current = name;
-}
-
 bool Recorder::IsSaved(BufferId id) const {
   const Buffer& buffer = program_.buffers[id];
   return buffer.category != Category::kTransientActivations && buffer.kept_by.starts_with(kSaved);
@@ -87,7 +83,7 @@ bool Recorder::IsSaved(BufferId id) const {
 void Recorder::MarkSaved(BufferId id, std::string_view by) {
   Buffer& buffer = program_.buffers[id];
   if (buffer.category == Category::kTransientActivations) buffer.category = Category::kSavedActivations;
-  if (!buffer.kept_by.starts_with(kSaved)) buffer.kept_by = absl::StrCat(std::string(kSaved), std::string(by));
+  if (!buffer.kept_by.starts_with(kSaved)) buffer.kept_by = absl::StrCat(onnx_mem::View(kSaved), onnx_mem::View(by));
 }
 
 void Recorder::MarkHeld(BufferId id, std::string_view why) {

@@ -56,7 +56,8 @@ class Recorder {
   void Free(BufferId id);
   void SetCategory(BufferId id, Category category) { program_.buffers[id].category = category; }
   Category category(BufferId id) const { return program_.buffers[id].category; }
-  void SetName(BufferId id, std::string_view name);
+  bool IsNamed(BufferId id) const { return !program_.buffers[id].name.empty(); }
+  void SetName(BufferId id, SharedText name) { program_.buffers[id].name = std::move(name); }
   // An autograd node saved it: a forward buffer becomes a saved activation. `by` says who and what for. The first
   // that saves is the last that lets go, since backward runs the other way.
   void MarkSaved(BufferId id, std::string_view by);

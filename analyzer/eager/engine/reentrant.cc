@@ -13,14 +13,14 @@ namespace onnx_mem::eager {
 namespace {
 
 bool IsReadBehind(const Graph& graph, const Lowered& lowered, TensorId id, int32_t last) {
-  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  const NodeIds& readers = graph.tensors[id].consumers;
   if (std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return reader.value() > last; })) return true;
   return id == lowered.loss || std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end();
 }
 
 // What the checkpointed function returns that can have a gradient.
-std::vector<TensorId> ResultsOf(const Lowered& lowered, const NodeRange& range) {
-  std::vector<TensorId> results;
+TensorIds ResultsOf(const Lowered& lowered, const NodeRange& range) {
+  TensorIds results;
   for (int32_t i = range.first; i <= range.last; ++i) {
     for (TensorId id : lowered.graph.nodes[NodeId(i)].outputs) {
       if (!id.valid() || !IsFloating(lowered.graph.tensors[id].dtype)) continue;
@@ -56,14 +56,14 @@ void Executor::RunReentrant(const NodeRange& range) {
   NodeRef node = m_.MakeNode("CheckpointFunctionBackward", arguments);
   if (!node) return;
   for (const TensorRef& argument : arguments) node.Save(argument);
-  std::vector<TensorId> results = ResultsOf(lowered_, range);
+  TensorIds results = ResultsOf(lowered_, range);
   for (TensorId id : results) node.Output(values_[id]);
   node.Formula([this, range, others = std::move(others), results = std::move(results)](Backward& b) {
     RunReentrantBackward(range, others, results, b);
   });
 }
 
-void Executor::RunReentrantBackward(const NodeRange& range, Values values, const std::vector<TensorId>& results,
+void Executor::RunReentrantBackward(const NodeRange& range, Values values, const TensorIds& results,
                                     Backward& b) {
   std::vector<TensorRef> inputs;
   for (size_t i = 0; i < range.arguments.size(); ++i) {

@@ -125,7 +125,7 @@ class AdapterWriter {
       result = Append("clone", {before}, y_dims, result_dtype, {});
       Release(before);
     }
-    std::vector<TensorId> held;  // by the frame, until it returns
+    TensorIds held;  // by the frame, until it returns
     if (casts.input) {
       x = Append("cast", {x}, x_dims, DType::kFloat32, {});
       held.push_back(x);
@@ -139,7 +139,7 @@ class AdapterWriter {
     t = Pass(t, x, layer.convolution ? Append("conv", {t, a}, narrow, DType::kFloat32, like_.attributes)
                                      : Append("linear", {t, a}, narrow, DType::kFloat32, {}));
     const std::vector<int64_t> ones(a_dims.size() - 2, 1), zeros(a_dims.size() - 2, 0);
-    std::map<std::string, Attribute, std::less<>> pointwise;
+    Attributes pointwise;
     if (layer.convolution) pointwise = {{"stride", ones}, {"pad", zeros}, {"dilation", ones}, {"group", int64_t{1}}};
     t = Pass(t, x, Append(layer.convolution ? "conv" : "linear", {t, b}, wide, DType::kFloat32, pointwise));
     t = Pass(t, x, Append("mul_scalar", {t}, wide, DType::kFloat32, {}));
@@ -185,8 +185,8 @@ class AdapterWriter {
     return AddTensor(std::move(name), dims, dtype, TensorKind::kActivation);
   }
 
-  void AppendTo(TensorId result, std::string_view op, std::vector<TensorId> inputs,
-                std::map<std::string, Attribute, std::less<>> attributes = {}) {
+  void AppendTo(TensorId result, std::string_view op, TensorIds inputs,
+                Attributes attributes = {}) {
     Node node;
     node.op = op;
     node.name = absl::StrCat(like_.name, ".lora.", nodes_.size());
@@ -200,8 +200,8 @@ class AdapterWriter {
     nodes_.push_back(std::move(node));
   }
 
-  TensorId Append(std::string_view op, std::vector<TensorId> inputs, const Dims& dims, DType dtype,
-                  std::map<std::string, Attribute, std::less<>> attributes) {
+  TensorId Append(std::string_view op, TensorIds inputs, const Dims& dims, DType dtype,
+                  Attributes attributes) {
     const TensorId id = AddResult(absl::StrCat(like_.name, ".lora.", nodes_.size()), dims, dtype);
     AppendTo(id, op, std::move(inputs), std::move(attributes));
     return id;

@@ -24,7 +24,7 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // Directly, or as rows that are viewed as what they came from.
 bool GivesOutput(const Lowered& lowered, TensorId result) {
   for (TensorId id = result; id.valid();) {
-    const std::vector<TensorId>& outputs = lowered.graph.outputs;
+    const TensorIds& outputs = lowered.graph.outputs;
     if (std::find(outputs.begin(), outputs.end(), id) != outputs.end()) return true;
     const auto& readers = lowered.graph.tensors[id].consumers;
     id = TensorId();
@@ -37,8 +37,8 @@ bool GivesOutput(const Lowered& lowered, TensorId result) {
 }
 
 // The products that read each parameter; none of a parameter that something else reads too.
-absl::flat_hash_map<TensorId, std::vector<NodeId>> ProductsByWeight(const Lowered& lowered) {
-  absl::flat_hash_map<TensorId, std::vector<NodeId>> products;
+absl::flat_hash_map<TensorId, NodeIds> ProductsByWeight(const Lowered& lowered) {
+  absl::flat_hash_map<TensorId, NodeIds> products;
   absl::flat_hash_set<TensorId> others;
   for (NodeId id(0); lowered.graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     const Node& node = lowered.graph.nodes[id];
@@ -78,7 +78,7 @@ void AddScales(Lowered& lowered, std::string weight, int64_t features, int64_t d
   AddStored(lowered, absl::StrCat(weight, ".nested_offset"), {});
 }
 
-void Pack(Lowered& lowered, TensorId weight, BaseBits bits, const std::vector<NodeId>& products) {
+void Pack(Lowered& lowered, TensorId weight, BaseBits bits, const NodeIds& products) {
   const Dims dims = lowered.graph.tensors[weight].shape.dims;
   const int64_t features = lowered.graph.tensors[lowered.graph.nodes[products[0]].outputs[0]].shape.dims.back();
   const int64_t depth = dims[0] * dims[1] / std::max<int64_t>(features, 1);

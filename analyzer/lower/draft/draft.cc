@@ -58,7 +58,7 @@ NodeId Draft::Add(Node node, Rank rank) {
 }
 
 void Draft::Unread(TensorId id, NodeId reader) {
-  std::vector<NodeId>& readers = uses_[id].readers;
+  NodeIds& readers = uses_[id].readers;
   auto it = std::find(readers.begin(), readers.end(), reader);
   if (it != readers.end()) readers.erase(it);
 }
@@ -76,7 +76,7 @@ void Draft::Remove(NodeId id) {
   }
 }
 
-void Draft::SetInputs(NodeId id, std::vector<TensorId> inputs) {
+void Draft::SetInputs(NodeId id, TensorIds inputs) {
   Node& node = slots_[id].node;
   for (TensorId input : node.inputs) {
     if (input.valid()) Unread(input, id);
@@ -88,7 +88,7 @@ void Draft::SetInputs(NodeId id, std::vector<TensorId> inputs) {
 }
 
 void Draft::ReplaceReaders(TensorId from, TensorId to) {
-  std::vector<NodeId> readers = std::move(uses_[from].readers);
+  NodeIds readers = std::move(uses_[from].readers);
   uses_[from].readers.clear();
   for (NodeId reader : readers) {
     for (TensorId& input : slots_[reader].node.inputs) {
@@ -102,7 +102,7 @@ void Draft::ReplaceReaders(TensorId from, TensorId to) {
   uses_[from].outputs = 0;
 }
 
-std::vector<NodeId> Draft::InOrder() const {
+NodeIds Draft::InOrder() const {
   if (is_ordered_) return order_;
   order_.clear();
   order_.reserve(slots_.size());
@@ -143,7 +143,7 @@ TensorId Draft::Resolve(TensorId id) const {
 }
 
 void Draft::RemoveUnread() {
-  const std::vector<NodeId> order = InOrder();
+  const NodeIds order = InOrder();
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const bool read = std::any_of(slots_[*it].node.outputs.begin(), slots_[*it].node.outputs.end(), [&](TensorId id) {
       return id.valid() && (!uses_[id].readers.empty() || uses_[id].outputs > 0 || uses_[id].kept);
@@ -162,12 +162,14 @@ Draft::Finished Draft::Finish() && {
       kinds_[id] = TensorKind::kHost;
     }
   }
-  const std::vector<NodeId> order = InOrder();
+  const NodeIds order = InOrder();
   graph.nodes.reserve(order.size());
   for (NodeId id : order) graph.nodes.Add(std::move(slots_[id].node));
   graph.name = std::move(name_);
   graph.tensors.reserve(tensors_.size());
-  for (Tensor& tensor : tensors_) graph.tensors.Add(std::move(tensor));
+  for (TensorId id(0); tensors_.contains(id); id = TensorId(id.value() + 1)) {
+    graph.tensors.Add(std::move(tensors_[id]));
+  }
   graph.inputs = std::move(inputs_);
   graph.outputs = std::move(outputs_);
   graph.initializers = std::move(initializers_);

@@ -1,7 +1,7 @@
 // The lowered graph in the making. The imported graph's tensors keep their ids; nodes are framework operators, added in
 // any order, each with a rank that says when it runs. Rewrites take nodes out and put others in; readers and producers
-// are right at every moment, and references to nodes and tensors stay good while others are added. Finish() gives the
-// graph with its nodes in the order in which they ran.
+// are right at every moment, and references to nodes, tensors and readers stay good while others are added. Finish()
+// gives the graph with its nodes in the order in which they ran.
 //
 //   conv (rank 7.0)   relu (rank 9.0)     an inserted batch_norm with the conv's rank runs between them
 #ifndef ONNX_MEM_ANALYZER_LOWER_DRAFT_DRAFT_H_
@@ -55,17 +55,17 @@ class Draft {
     slots_[id].rank = rank;
     is_ordered_ = false;
   }
-  void SetInputs(NodeId id, std::vector<TensorId> inputs);
+  void SetInputs(NodeId id, TensorIds inputs);
   // Every reader of `from`, the graph's outputs included, reads `to` instead.
   void ReplaceReaders(TensorId from, TensorId to);
   // The living nodes in the order in which they run.
-  std::vector<NodeId> InOrder() const;
+  NodeIds InOrder() const;
 
   // Invalid for what no node makes, and for an operand that a node does not have.
   NodeId producer(TensorId id) const { return id.valid() ? uses_[id].producer : NodeId(); }
   // One entry per use.
-  const std::vector<NodeId>& readers(TensorId id) const {
-    static const std::vector<NodeId> kNobody;
+  const NodeIds& readers(TensorId id) const {
+    static const NodeIds kNobody;
     return id.valid() ? uses_[id].readers : kNobody;
   }
   bool IsOutput(TensorId id) const { return id.valid() && uses_[id].outputs > 0; }
@@ -99,20 +99,20 @@ class Draft {
   };
   struct Uses {
     NodeId producer;
-    std::vector<NodeId> readers;
+    NodeIds readers;
     int32_t outputs = 0;
     bool kept = false;
   };
   void Unread(TensorId id, NodeId reader);
 
   std::string name_;
-  std::vector<TensorId> inputs_, outputs_, initializers_;
+  TensorIds inputs_, outputs_, initializers_;
   IdDeque<TensorId, Tensor> tensors_;
   IdVector<TensorId, TensorKind> kinds_;
-  IdVector<TensorId, Uses> uses_;
+  IdDeque<TensorId, Uses> uses_;
   IdVector<TensorId, TensorId> aliases_;
   IdDeque<NodeId, Slot> slots_;
-  mutable std::vector<NodeId> order_;  // of the living nodes, while is_ordered_
+  mutable NodeIds order_;  // of the living nodes, while is_ordered_
   mutable bool is_ordered_ = false;
 };
 

@@ -1,39 +1,48 @@
 // A sequence indexed by one kind of id whose items stay where they are while it grows: a reference to one of them is
-// good for as long as the sequence is.
+// good for as long as the sequence is. They stand in blocks of 64, where std::deque allocates each item of more than
+// 256 bytes alone.
 #ifndef ONNX_MEM_ANALYZER_LOWER_DRAFT_ID_DEQUE_H_
 #define ONNX_MEM_ANALYZER_LOWER_DRAFT_ID_DEQUE_H_
 
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <utility>
+#include <vector>
 
 namespace onnx_mem {
 
 template <class I, class T>
 class IdDeque {
  public:
+  IdDeque() = default;
+  explicit IdDeque(size_t n) {
+    while (size_ < n) Add(T());
+  }
+
   I Add(T item) {
-    items_.push_back(std::move(item));
-    return I(static_cast<int32_t>(items_.size()) - 1);
+    if (size_ % kBlock == 0) blocks_.emplace_back().reserve(kBlock);
+    blocks_.back().push_back(std::move(item));
+    return I(static_cast<int32_t>(size_++));
   }
   T& operator[](I id) {
     assert(contains(id));
-    return items_[static_cast<size_t>(id.value())];
+    return blocks_[Index(id) / kBlock][Index(id) % kBlock];
   }
   const T& operator[](I id) const {
     assert(contains(id));
-    return items_[static_cast<size_t>(id.value())];
+    return blocks_[Index(id) / kBlock][Index(id) % kBlock];
   }
-  bool contains(I id) const { return id.valid() && static_cast<size_t>(id.value()) < items_.size(); }
-  I next_id() const { return I(static_cast<int32_t>(items_.size())); }
-  size_t size() const { return items_.size(); }
-  auto begin() { return items_.begin(); }
-  auto end() { return items_.end(); }
+  bool contains(I id) const { return id.valid() && Index(id) < size_; }
+  I next_id() const { return I(static_cast<int32_t>(size_)); }
+  size_t size() const { return size_; }
 
  private:
-  std::deque<T> items_;
+  static constexpr size_t kBlock = 64;
+  static size_t Index(I id) { return static_cast<size_t>(id.value()); }
+
+  std::vector<std::vector<T>> blocks_;
+  size_t size_ = 0;
 };
 
 }  // namespace onnx_mem

@@ -31,7 +31,7 @@ bool IsScalarOp(const Node& node, const OpLiteral& op, double scalar) {
 
 bool SameCall(const Node& a, const Node& b) { return a.calls == b.calls && a.framework_op == b.framework_op; }
 
-NodeId Replace(Draft& draft, const std::vector<NodeId>& nodes, Node fused, Rank rank) {
+NodeId Replace(Draft& draft, const NodeIds& nodes, Node fused, Rank rank) {
   const Node& last = draft.node(nodes.back());
   if (fused.name.empty()) fused.name = last.name;
   fused.module = last.module;
@@ -58,8 +58,8 @@ Piece ReadPiece(const Draft& draft, NodeId slice) {
   return {node.inputs[0], axes[0], IntsAttribute(node, "starts")[0], IntsAttribute(node, "ends")[0]};
 }
 
-Node MakeNodeInCallOf(const Node& of, std::string_view op, std::vector<TensorId> inputs,
-                      std::vector<TensorId> outputs) {
+Node MakeNodeInCallOf(const Node& of, std::string_view op, TensorIds inputs,
+                      TensorIds outputs) {
   Node node = MakeNode(op, std::move(inputs), std::move(outputs));
   node.name = of.name;
   node.module = of.module;
@@ -68,7 +68,7 @@ Node MakeNodeInCallOf(const Node& of, std::string_view op, std::vector<TensorId>
   return node;
 }
 
-Node MakeNode(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
+Node MakeNode(std::string_view op, TensorIds inputs, TensorIds outputs) {
   Node node;
   node.op = op;
   node.inputs = std::move(inputs);

@@ -33,14 +33,14 @@ bool IsScalarOp(const Node& node, const OpLiteral& op, double scalar);
 bool SameCall(const Node& a, const Node& b);
 
 // Takes `nodes` out and puts `fused` in at `rank`, with the scope of the last of `nodes`. Gives its id.
-NodeId Replace(Draft& draft, const std::vector<NodeId>& nodes, Node fused, Rank rank);
+NodeId Replace(Draft& draft, const NodeIds& nodes, Node fused, Rank rank);
 
 // Gives the readers of the first result of `id` a contiguous copy of it, made right after in the same call. For copies
 // that no export shows.
 void CopyResult(Draft& draft, NodeId id);
 
 // An operator that runs in the same call as `of` and by the same source lines, under its name.
-Node MakeNodeInCallOf(const Node& of, std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs);
+Node MakeNodeInCallOf(const Node& of, std::string_view op, TensorIds inputs, TensorIds outputs);
 
 // What a slice along one axis by steps of 1 takes, [start, end) of `of`; `of` is invalid for any other node, or none.
 struct Piece {
@@ -50,7 +50,7 @@ struct Piece {
 Piece ReadPiece(const Draft& draft, NodeId slice);
 
 // An operator without attributes.
-Node MakeNode(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs);
+Node MakeNode(std::string_view op, TensorIds inputs, TensorIds outputs);
 
 }  // namespace onnx_mem
 

@@ -56,10 +56,10 @@ bool IsClosed(const Draft& draft, const Match& match, std::string_view results) 
     return std::find(match.nodes.begin(), match.nodes.end(), reader) != match.nodes.end();
   };
   return std::all_of(match.nodes.begin(), match.nodes.end(), [&](NodeId id) {
-    const std::vector<TensorId>& outputs = draft.node(id).outputs;
+    const TensorIds& outputs = draft.node(id).outputs;
     return is_result(id) || std::all_of(outputs.begin(), outputs.end(), [&](TensorId made) {
              if (!made.valid()) return true;
-             const std::vector<NodeId>& readers = draft.readers(made);
+             const NodeIds& readers = draft.readers(made);
              return !draft.IsOutput(made) && std::all_of(readers.begin(), readers.end(), is_inside);
            });
   });
@@ -224,7 +224,7 @@ bool Expression::MatchTerm(const Search& search, size_t index, TensorId id, Matc
   }
   const NodeId producer = search.draft.producer(id);
   if (!producer.valid()) return false;
-  const std::vector<TensorId>& outputs = search.draft.node(producer).outputs;
+  const TensorIds& outputs = search.draft.node(producer).outputs;
   if (term.output >= outputs.size() || outputs[term.output] != id) return false;
   if (term.kind == Kind::kAgain) {
     const auto named = match.named.find(term.name);
@@ -328,9 +328,9 @@ NodeId Patterns::FuseAt(Draft& draft, NodeId root) const {
   return NodeId();
 }
 
-std::vector<NodeId> Patterns::Fuse(Draft& draft) const {
-  std::vector<NodeId> made;
-  const std::vector<NodeId> order = draft.InOrder();
+NodeIds Patterns::Fuse(Draft& draft) const {
+  NodeIds made;
+  const NodeIds order = draft.InOrder();
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
     NodeId root = draft.alive(*id) ? FuseAt(draft, *id) : NodeId();
     while (root.valid()) {  // what was fused may be the root of a larger one
@@ -338,7 +338,7 @@ std::vector<NodeId> Patterns::Fuse(Draft& draft) const {
       root = FuseAt(draft, root);
     }
   }
-  std::erase_if(made, [&](NodeId id) { return !draft.alive(id); });
+  EraseIf(made, [&](NodeId id) { return !draft.alive(id); });
   if (!made.empty()) draft.RemoveUnread();
   return made;
 }

@@ -57,7 +57,7 @@ class Expression {
     size_t output = 0;
   };
   struct Match {
-    std::vector<NodeId> nodes;  // operands before operators, the root last
+    NodeIds nodes;  // operands before operators, the root last
     std::map<char, TensorId> tensors;
     std::map<char, NodeId> named;
     std::map<char, std::optional<Attribute>> attributes;
@@ -103,7 +103,7 @@ class Patterns {
 
   bool ok() const;
   // Fuses all, a root before the roots inside it. The operators that it made and that no other took in.
-  std::vector<NodeId> Fuse(Draft& draft) const;
+  NodeIds Fuse(Draft& draft) const;
 
  private:
   struct Row {

@@ -91,7 +91,7 @@ std::optional<bool> SourceInPlace::ReadsArithmetic(const Node& node, const Sourc
   const Statement& statement = line.statement;
   if (FindCall(line.text, std::string(function) + "_") != std::string_view::npos) return true;
   if (statement.kind == StatementKind::kAugmented && statement.augmented_op == sign) {
-    const std::vector<NodeId>& readers = draft_.readers(node.outputs[0]);
+    const NodeIds& readers = draft_.readers(node.outputs[0]);
     const bool is_last = std::none_of(readers.begin(), readers.end(),
                                       [&](NodeId reader) { return IsOnTheSameLine(node, draft_.node(reader)); });
     const NodeId maker = node.inputs[0].valid() ? draft_.producer(node.inputs[0]) : NodeId();
@@ -124,7 +124,7 @@ std::optional<bool> SourceInPlace::Writes(NodeId id) {
   const Node& node = draft_.node(id);
   if (!node.inputs[0].valid() || !draft_.producer(node.inputs[0]).valid()) return false;
   const Tensor &input = draft_.tensor(node.inputs[0]), &output = draft_.tensor(node.outputs[0]);
-  const std::vector<NodeId>& readers = draft_.readers(node.inputs[0]);
+  const NodeIds& readers = draft_.readers(node.inputs[0]);
   const bool read_later = std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
     return reader != id && draft_.rank(reader) > draft_.rank(id);
   });

@@ -11,7 +11,7 @@ TracedMask FindTracedMask(const Draft& draft, TensorId mask) {
   constexpr size_t kMostTensors = 512;
   TracedMask found = TracedMask::kNone;
   absl::flat_hash_set<TensorId> seen = {mask};
-  std::vector<TensorId> open = {mask};
+  TensorIds open = {mask};
   while (!open.empty()) {
     const TensorId id = open.back();
     open.pop_back();

@@ -185,7 +185,7 @@ bool HasPositionBias(const Draft& draft, NodeId attention) {
 
 bool HasPositionsFromTwo(const Draft& draft) {
   constexpr double kFirst = 2.0;
-  const std::vector<NodeId> nodes = draft.InOrder();
+  const NodeIds nodes = draft.InOrder();
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
     const Node& node = draft.node(id);
     if (node.op != "embedding") return false;

@@ -109,9 +109,9 @@ const GroupRow* FindGroupRow(std::string_view framework_op) {
 
 // The nodes of one call, with what crosses its border.
 struct Group {
-  std::vector<NodeId> nodes;
-  std::vector<TensorId> inputs;   // read by the group, made outside
-  std::vector<TensorId> outputs;  // made by the group, read outside
+  NodeIds nodes;
+  TensorIds inputs;   // read by the group, made outside
+  TensorIds outputs;  // made by the group, read outside
 };
 
 void FindBorder(const Draft& draft, Group& group) {
@@ -124,7 +124,7 @@ void FindBorder(const Draft& draft, Group& group) {
     }
     for (TensorId output : draft.node(id).outputs) {
       if (!output.valid()) continue;
-      const std::vector<NodeId>& readers = draft.readers(output);
+      const NodeIds& readers = draft.readers(output);
       const bool outside = std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return !members.contains(r); });
       if (outside || draft.IsOutput(output)) group.outputs.push_back(output);
     }
@@ -139,7 +139,7 @@ bool IsStored(const Draft& draft, TensorId id) {
 // InstanceNormalization that it writes; that operator's own scale and shift are ones and zeros made up for it.
 bool IsReshapedAffine(const Draft& draft, TensorId id) {
   const Dims& dims = draft.tensor(id).shape.dims;
-  const std::vector<NodeId>& readers = draft.readers(id);
+  const NodeIds& readers = draft.readers(id);
   return dims.size() > 1 && dims[0] > 1 &&
          std::all_of(dims.begin() + 1, dims.end(), [](int64_t d) { return d == 1; }) &&
          std::all_of(readers.begin(), readers.end(),
@@ -147,8 +147,8 @@ bool IsReshapedAffine(const Draft& draft, TensorId id) {
 }
 
 // x, then the stored tensors that the module owns; constants that the exporter made up are left out.
-std::vector<TensorId> NormOperands(const Draft& draft, const Group& group) {
-  std::vector<TensorId> operands, affine;
+TensorIds NormOperands(const Draft& draft, const Group& group) {
+  TensorIds operands, affine;
   for (TensorId input : group.inputs) {
     if (!IsStored(draft, input)) {
       operands.push_back(input);
@@ -266,7 +266,7 @@ bool OrderIndexed(const Draft& draft, const GroupRow& row, Group& group) {
   for (NodeId id : group.nodes) {
     const Node& node = draft.node(id);
     if (node.op != row.framework && node.op != "index_select") continue;
-    std::vector<TensorId> ordered = {AtBorder(draft, group, node.inputs[0])};
+    TensorIds ordered = {AtBorder(draft, group, node.inputs[0])};
     if (row.framework == "index_put") ordered.push_back(AtBorder(draft, group, node.inputs[1]));
     for (TensorId input : group.inputs) {
       if (std::find(ordered.begin(), ordered.end(), input) == ordered.end()) ordered.push_back(input);
@@ -324,7 +324,7 @@ bool MakeFused(const Draft& draft, const GroupRow& row, Group& group, Node& fuse
       }
       break;
     case GroupKind::kAddend: {
-      const std::vector<TensorId>& last = draft.node(group.nodes.back()).inputs;
+      const TensorIds& last = draft.node(group.nodes.back()).inputs;
       fused.inputs = group.inputs;
       std::stable_partition(fused.inputs.begin(), fused.inputs.end(),
                             [&](TensorId id) { return std::find(last.begin(), last.end(), id) != last.end(); });

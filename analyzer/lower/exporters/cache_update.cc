@@ -33,9 +33,9 @@ bool ReadsKeysOrValues(const Node& node) {
 }
 
 // What the call reads of keys and values under a name that the program does not use.
-std::vector<TensorId> UnnamedKeysAndValues(const Lowering& lowering, const ProgramCall& call) {
-  std::vector<TensorId> unnamed = UnnamedReads(lowering, call);
-  std::erase_if(unnamed, [&](TensorId id) { return !IsCached(lowering.draft, id); });
+TensorIds UnnamedKeysAndValues(const Lowering& lowering, const ProgramCall& call) {
+  TensorIds unnamed = UnnamedReads(lowering, call);
+  EraseIf(unnamed, [&](TensorId id) { return !IsCached(lowering.draft, id); });
   return unnamed;
 }
 
@@ -86,13 +86,13 @@ int64_t CacheUpdates::Restore(const ProgramCall& call) {
     if (NumberOfResult(name, "cat") >= 0 && !names_.contains(name)) lost.push_back(name);
   }
   if (lost.empty()) return 0;
-  const std::vector<TensorId> unnamed = UnnamedKeysAndValues(lowering_, call);
+  const TensorIds unnamed = UnnamedKeysAndValues(lowering_, call);
   if (unnamed.size() != lost.size()) return 0;
   const size_t before = copies_.size();
   for (size_t i = 0; i < lost.size(); ++i) {
     const TensorId copy = Copy(lost[i], NumberOfResult(lost[i], "cat"), unnamed[i], call);
     for (NodeId id : call.nodes) {
-      std::vector<TensorId> inputs = draft_.node(id).inputs;
+      TensorIds inputs = draft_.node(id).inputs;
       std::replace(inputs.begin(), inputs.end(), unnamed[i], copy);
       if (inputs != draft_.node(id).inputs) draft_.SetInputs(id, std::move(inputs));
     }

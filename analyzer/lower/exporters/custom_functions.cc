@@ -33,7 +33,7 @@ namespace {
 struct Call {
   FunctionCall function;
   std::vector<std::string> calls;  // of modules, around it
-  std::vector<NodeId> nodes;
+  NodeIds nodes;
 };
 
 // The module calls that enclose the call of the function: one for each frame above it but the model's own.
@@ -57,7 +57,7 @@ bool BeginsAnother(const Draft& draft, const Call& call, const Node& node, const
 // between two of its operators.
 std::vector<Call> FindCalls(const Draft& draft) {
   std::vector<Call> calls;
-  std::vector<NodeId> between;
+  NodeIds between;
   bool open = false;
   for (NodeId id : draft.InOrder()) {
     const Node& node = draft.node(id);
@@ -88,7 +88,7 @@ int64_t BytesOf(const Draft& draft, TensorId id) {
 }
 
 // The most that forward() holds at once beside what it is given and what it returns.
-int64_t TemporaryBytes(const Draft& draft, const std::vector<NodeId>& nodes, const std::vector<TensorId>& outputs) {
+int64_t TemporaryBytes(const Draft& draft, const NodeIds& nodes, const TensorIds& outputs) {
   absl::flat_hash_map<TensorId, size_t> last_read;
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (TensorId input : draft.node(nodes[i]).inputs) {
@@ -111,7 +111,7 @@ int64_t TemporaryBytes(const Draft& draft, const std::vector<NodeId>& nodes, con
 
 // True if nothing outside of the call reads what it makes before the call is over.
 bool IsReadAfterwards(const Draft& draft, TensorId id, const absl::flat_hash_set<NodeId>& members, Rank last) {
-  const std::vector<NodeId>& readers = draft.readers(id);
+  const NodeIds& readers = draft.readers(id);
   return std::all_of(readers.begin(), readers.end(),
                      [&](NodeId reader) { return members.contains(reader) || draft.rank(reader) > last; });
 }
@@ -120,7 +120,7 @@ bool IsReadAfterwards(const Draft& draft, TensorId id, const absl::flat_hash_set
 bool MakeOne(Draft& draft, const Call& call, int64_t& saved_bytes) {
   const absl::flat_hash_set<NodeId> members(call.nodes.begin(), call.nodes.end());
   const Rank last = draft.rank(call.nodes.back());
-  std::vector<TensorId> inputs, outputs;
+  TensorIds inputs, outputs;
   for (NodeId id : call.nodes) {
     for (TensorId input : draft.node(id).inputs) {
       const bool inside = !input.valid() || members.contains(draft.producer(input));
@@ -129,7 +129,7 @@ bool MakeOne(Draft& draft, const Call& call, int64_t& saved_bytes) {
     for (TensorId made : draft.node(id).outputs) {
       if (!made.valid()) continue;
       if (!IsReadAfterwards(draft, made, members, last)) return false;
-      const std::vector<NodeId>& readers = draft.readers(made);
+      const NodeIds& readers = draft.readers(made);
       const bool leaves = draft.IsOutput(made) || std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
                             return !members.contains(reader);
                           });

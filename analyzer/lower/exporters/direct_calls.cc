@@ -107,7 +107,7 @@ class DirectCalls {
   }
 
   Draft& draft_;
-  std::vector<NodeId> order_;
+  NodeIds order_;
   std::optional<Stretch> run_;
   int64_t count_ = 0;
 };

@@ -245,7 +245,7 @@ void Report(Lowering& lowering, int64_t count) {
 int64_t UnfoldBatchNorm(Lowering& lowering) {
   if (lowering.run.batch_norm == BatchNormMode::kAsIs) return 0;
   Draft& draft = lowering.draft;
-  const std::vector<NodeId> nodes = draft.InOrder();
+  const NodeIds nodes = draft.InOrder();
   const auto was_folded = [&](NodeId id) { return WasFolded(draft, draft.node(id), lowering.run.batch_norm); };
   if (std::none_of(nodes.begin(), nodes.end(), was_folded)) return 0;
   std::map<TensorId, FoldedNorm> norms;   // by the convolution's weight

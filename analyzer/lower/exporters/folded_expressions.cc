@@ -50,7 +50,7 @@ std::string WithoutNumbers(std::string_view module) {
 struct Expression {
   TensorId stored;
   std::string_view call;
-  std::vector<NodeId> readers;  // in running order
+  NodeIds readers;  // in running order
 };
 
 class Folded {
@@ -97,7 +97,7 @@ class Folded {
 
   bool LostParameter(const Expression& expression) const {
     if (!IsFloating(draft_.tensor(expression.stored).dtype)) return false;
-    const std::vector<NodeId>& readers = lowering_.source.tensors[expression.stored].consumers;
+    const NodeIds& readers = lowering_.source.tensors[expression.stored].consumers;
     return std::any_of(readers.begin(), readers.end(),
                        [&](NodeId id) { return !lowering_.source.nodes[id].lost_parameter.empty(); });
   }
@@ -180,7 +180,7 @@ class Folded {
     draft_.Add(std::move(node), rank);
   }
 
-  TensorId Emit(const Expression& expression, std::string_view op, std::vector<TensorId> inputs, DType dtype,
+  TensorId Emit(const Expression& expression, std::string_view op, TensorIds inputs, DType dtype,
                 Dims dims) {
     const Node& reader = draft_.node(expression.readers.front());
     const std::string& name = draft_.tensor(expression.stored).name;
@@ -229,7 +229,7 @@ class Folded {
 
   Lowering& lowering_;
   Draft& draft_;
-  const std::vector<NodeId> order_;
+  const NodeIds order_;
   std::map<NodeId, size_t> places_;
   std::map<std::string, int> counts_;
 };

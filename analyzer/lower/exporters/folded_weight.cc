@@ -49,7 +49,7 @@ int64_t ComputeFoldedWeights(Lowering& lowering) {
     norm.name = absl::StrCat(conv.name, "/weight");
     Rank rank = draft.rank(id);
     --rank.place;
-    std::vector<TensorId> inputs = conv.inputs;
+    TensorIds inputs = conv.inputs;
     inputs[1] = weight;
     draft.SetInputs(id, std::move(inputs));
     draft.Add(std::move(norm), rank);

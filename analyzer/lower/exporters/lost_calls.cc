@@ -128,13 +128,13 @@ void LostCalls::Restore(const ProgramCall& call) {
     if (!seen && !IsGiven(name) && !known_.contains(name)) lost.push_back(name);
   }
   if (lost.empty()) return;
-  const std::vector<TensorId> unnamed = UnnamedReads(lowering_, call);
+  const TensorIds unnamed = UnnamedReads(lowering_, call);
   if (unnamed.size() != lost.size()) return;
   for (size_t i = 0; i < lost.size(); ++i) {
     const TensorId result = Again(lost[i], unnamed[i], call);
     if (result == unnamed[i] || draft_.tensor(result).shape != draft_.tensor(unnamed[i]).shape) continue;
     for (NodeId id : call.nodes) {
-      std::vector<TensorId> inputs = draft_.node(id).inputs;
+      TensorIds inputs = draft_.node(id).inputs;
       std::replace(inputs.begin(), inputs.end(), unnamed[i], result);
       if (inputs != draft_.node(id).inputs) draft_.SetInputs(id, std::move(inputs));
     }

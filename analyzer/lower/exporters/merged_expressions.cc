@@ -24,6 +24,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -38,7 +40,7 @@ namespace {
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 // "branch1x1" and "branch3x3" are alike, "conv" and "conv" are not: a sibling has a number.
-bool AreAlike(const std::string& a, const std::string& b) {
+bool AreAlike(std::string_view a, std::string_view b) {
   return std::any_of(a.begin(), a.end(), IsDigit) && WithoutDigits(a) == WithoutDigits(b);
 }
 
@@ -79,7 +81,7 @@ class MergedExpressions {
   // Later expressions first: what they read becomes the sibling's own in turn.
   int64_t Split() {
     int64_t count = 0;
-    std::vector<NodeId> nodes = draft_.InOrder();
+    NodeIds nodes = draft_.InOrder();
     std::reverse(nodes.begin(), nodes.end());
     for (NodeId id : nodes) {
       const Node& node = draft_.node(id);
@@ -100,7 +102,7 @@ class MergedExpressions {
   int64_t WriteWhereRead(NodeId id) {
     if (!IsSwapOfAxes(draft_.node(id))) return 0;
     const TensorId swapped = draft_.node(id).outputs[0];
-    const std::vector<NodeId> readers = draft_.readers(swapped);
+    const NodeIds readers = draft_.readers(swapped);
     const auto is_product = [&](NodeId reader) {
       const Node& node = draft_.node(reader);
       return node.op == "matmul" && node.calls == draft_.node(id).calls &&
@@ -132,7 +134,7 @@ class MergedExpressions {
     copy.outputs = {draft_.NewTensor(absl::StrCat(tensor.name, place), tensor.dtype, tensor.shape.dims)};
     absl::StrAppend(&copy.name, place);
     if (!copy.framework_op.empty()) absl::StrAppend(&copy.framework_op, place);
-    std::vector<TensorId> inputs = draft_.node(reader).inputs;
+    TensorIds inputs = draft_.node(reader).inputs;
     std::replace(inputs.begin(), inputs.end(), old, copy.outputs[0]);
     Rank rank = draft_.rank(reader);
     --rank.place;
@@ -140,21 +142,23 @@ class MergedExpressions {
     draft_.SetInputs(reader, std::move(inputs));
   }
 
-  using Readers = std::map<std::pair<std::string, int>, std::pair<Siblings, std::vector<NodeId>>>;
+  using Runs = absl::InlinedVector<int, 4>;
+  using Readers = std::map<std::pair<std::string, int>, std::pair<Siblings, NodeIds>>;
 
   // A call goes on while the operators that follow stand in it; what comes back to its module later is another call.
   void NumberCalls() {
-    std::vector<std::string> open;
-    std::vector<int> runs;
+    static const std::vector<std::string> kNone;
+    const std::vector<std::string>* open = &kNone;
+    Runs runs;
     int next = 0;
     for (NodeId id : draft_.InOrder()) {
       const std::vector<std::string>& calls = draft_.node(id).calls;
       if (calls.empty() && draft_.node(id).module.empty() && draft_.node(id).framework_op.empty()) continue;
       size_t common = 0;
-      while (common < calls.size() && common < open.size() && calls[common] == open[common]) ++common;
+      while (common < calls.size() && common < open->size() && calls[common] == (*open)[common]) ++common;
       runs.resize(common);
       while (runs.size() < calls.size()) runs.push_back(next++);
-      open = calls;
+      open = &calls;
       runs_[id] = runs;
     }
   }
@@ -182,12 +186,13 @@ class MergedExpressions {
   }
 
   std::optional<Siblings> SiblingModules(NodeId id, NodeId reader) const {
-    const std::vector<std::string> a = absl::StrSplit(draft_.node(id).module, '.');
-    const std::vector<std::string> b = absl::StrSplit(draft_.node(reader).module, '.');
+    if (draft_.node(id).module == draft_.node(reader).module) return std::nullopt;
+    const std::vector<absl::string_view> a = absl::StrSplit(draft_.node(id).module, '.');
+    const std::vector<absl::string_view> b = absl::StrSplit(draft_.node(reader).module, '.');
     const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
     if (left == a.end() || right == b.end()) return std::nullopt;
     return Siblings{absl::StrJoin(a.begin(), left + 1, "."), absl::StrJoin(b.begin(), right + 1, "."),
-                    AreAlike(*left, *right)};
+                    AreAlike({left->data(), left->size()}, {right->data(), right->size()})};
   }
 
   bool IsOwn(NodeId id, const Siblings& siblings) const {
@@ -276,7 +281,7 @@ class MergedExpressions {
       if (!siblings) siblings = SiblingModules(id, reader);
       if (!siblings || !IsMadeOfArguments(id, *siblings) || !HasTwin(result, reader, *siblings)) continue;
       const std::pair key(siblings->other, siblings->other_run);
-      found.try_emplace(key, *siblings, std::vector<NodeId>()).first->second.second.push_back(reader);
+      found.try_emplace(key, *siblings, NodeIds()).first->second.second.push_back(reader);
     }
     return found;
   }
@@ -292,7 +297,7 @@ class MergedExpressions {
   }
 
   // Computes the result of `id` once more ahead of the first of `readers`, which read it then.
-  void Repeat(NodeId id, const Siblings& siblings, const std::vector<NodeId>& readers) {
+  void Repeat(NodeId id, const Siblings& siblings, const NodeIds& readers) {
     told_.emplace(siblings.own, siblings.other);
     Node copy = draft_.node(id);
     const Tensor& tensor = draft_.tensor(copy.outputs[0]);
@@ -315,11 +320,11 @@ class MergedExpressions {
     --rank.place;
     const NodeId added = draft_.Add(std::move(copy), rank);
     if (calls) {
-      const std::vector<int>& around = runs_.at(readers[0]);
+      const Runs around = runs_.at(readers[0]);
       runs_[added].assign(around.begin(), around.begin() + static_cast<std::ptrdiff_t>(siblings.depth) + 1);
     }
     for (NodeId reader : readers) {
-      std::vector<TensorId> inputs = draft_.node(reader).inputs;
+      TensorIds inputs = draft_.node(reader).inputs;
       std::replace(inputs.begin(), inputs.end(), old, result);
       draft_.SetInputs(reader, std::move(inputs));
     }
@@ -328,7 +333,7 @@ class MergedExpressions {
   Draft& draft_;
   mutable std::optional<std::set<std::string>> parameters_;  // names; for who asks first
   std::set<std::pair<std::string, std::string>> told_;  // modules that run one expression each
-  std::map<NodeId, std::vector<int>> runs_;  // the calls around a node, outermost first
+  absl::flat_hash_map<NodeId, Runs> runs_;  // the calls around a node, outermost first
 };
 
 }  // namespace

@@ -76,9 +76,9 @@ std::vector<ProgramCall> ProgramCalls(const Lowering& lowering) {
   return calls;
 }
 
-std::vector<TensorId> UnnamedReads(const Lowering& lowering, const ProgramCall& call) {
+TensorIds UnnamedReads(const Lowering& lowering, const ProgramCall& call) {
   const Draft& draft = lowering.draft;
-  std::vector<TensorId> unnamed;
+  TensorIds unnamed;
   for (NodeId id : call.nodes) {
     for (TensorId input : draft.node(id).inputs) {
       if (!input.valid() || (!draft.producer(input).valid() && draft.kind(input) != TensorKind::kInput)) continue;

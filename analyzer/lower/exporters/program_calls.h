@@ -17,7 +17,7 @@ namespace onnx_mem {
 
 // All operators that one node of the program became, and the values that it names, in order.
 struct ProgramCall {
-  std::vector<NodeId> nodes;
+  NodeIds nodes;
   std::vector<std::string> reads;
 };
 
@@ -28,7 +28,7 @@ std::string_view ResultOfProgramCall(const Node& node);
 std::vector<ProgramCall> ProgramCalls(const Lowering& lowering);
 
 // What the call reads of what other calls made, each once, under a name that the call does not use.
-std::vector<TensorId> UnnamedReads(const Lowering& lowering, const ProgramCall& call);
+TensorIds UnnamedReads(const Lowering& lowering, const ProgramCall& call);
 
 // Number of the result of a call of `aten`: "cat_6" -> 6, "cat" -> 0; -1 for any other name.
 int NumberOfResult(std::string_view name, std::string_view aten);

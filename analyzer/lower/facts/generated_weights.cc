@@ -30,7 +30,7 @@ bool IsGeneratedWeight(const Graph& graph, const Node& node) {
 }  // namespace
 
 std::optional<Graph> StoreGeneratedWeights(const Graph& graph) {
-  std::vector<NodeId> generators;
+  NodeIds generators;
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     if (IsGeneratedWeight(graph, graph.nodes[id])) generators.push_back(id);
   }

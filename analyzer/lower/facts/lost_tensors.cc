@@ -26,7 +26,7 @@ bool IsConvolutionLayer(const Node& node) { return node.op == "Conv" || node.op 
 // One call of the framework and the nodes that it became.
 struct CallNodes {
   FxCall call;
-  std::vector<NodeId> nodes;
+  NodeIds nodes;
 };
 
 std::pair<std::string_view, std::string_view> SplitPath(std::string_view target) {
@@ -124,7 +124,7 @@ class Finder {
       graph_.initializers.push_back(it->second);
       present_.insert(entry.target);
     }
-    std::vector<TensorId>& inputs = graph_.nodes[node].inputs;
+    TensorIds& inputs = graph_.nodes[node].inputs;
     if (inputs.size() <= input) inputs.resize(input + 1);
     inputs[input] = it->second;
     return is_new ? 1 : 0;
@@ -149,7 +149,7 @@ class Finder {
     std::vector<std::pair<NodeId, size_t>> slots;
     bool any_named = false;
     for (NodeId id : call.nodes) {
-      const std::vector<TensorId>& inputs = graph_.nodes[id].inputs;
+      const TensorIds& inputs = graph_.nodes[id].inputs;
       for (size_t i = 0; i < inputs.size(); ++i) {
         if (!IsStored(inputs[i])) continue;
         const SignatureEntry* entry = Entry(inputs[i]);

@@ -40,7 +40,7 @@ bool IsMerge(const Graph& graph, const Node& node) {
 }
 
 bool LooksUp(const Graph& graph, TensorId id) {
-  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  const NodeIds& readers = graph.tensors[id].consumers;
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const Node& node = graph.nodes[reader];
     return node.op == "Gather" && node.inputs[0] == id;
@@ -61,7 +61,7 @@ bool IsOneRow(const Shape& shape) {
 bool IsComputedWeight(const Graph& graph, TensorId id) {
   if (!IsFloating(graph.tensors[id].dtype)) return false;
   if (IsLayerWeight(graph, id)) return true;
-  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  const NodeIds& readers = graph.tensors[id].consumers;
   return IsOneRow(graph.tensors[id].shape) && !readers.empty() &&
          std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
            return graph.nodes[reader].op == "Mul" || graph.nodes[reader].op == "Add";

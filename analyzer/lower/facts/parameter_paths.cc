@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -91,9 +92,8 @@ class Namer {
  public:
   Namer(const ProgramSignature& signature, const IdVector<TensorId, TensorKind>& kinds, Graph& graph)
       : signature_(signature), graph_(graph) {
-    for (const Tensor& tensor : graph.tensors) taken_.insert(tensor.name);
     for (const SignatureEntry& entry : signature.entries()) {
-      if (entry.kind == SignatureKind::kParameter && !taken_.contains(entry.target)) lost_.insert(entry.target);
+      if (entry.kind == SignatureKind::kParameter && !Taken().contains(entry.target)) lost_.insert(entry.target);
     }
     for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
       if (kinds[id] == TensorKind::kParameter) parameters_.push_back(id);
@@ -161,19 +161,29 @@ class Namer {
   }
 
   void Take(Tensor& tensor, std::string path) {
-    if (!taken_.insert(path).second) {
+    if (!Taken().insert(path).second) {
       int64_t number = 2;
-      while (!taken_.insert(absl::StrCat(path, "_", number)).second) ++number;
+      while (!Taken().insert(absl::StrCat(path, "_", number)).second) ++number;
       absl::StrAppend(&path, "_", number);
     }
     tensor.path = std::move(path);
   }
 
+  // Names and paths that no parameter can get. Of a graph whose parameters all have names nobody asks.
+  absl::flat_hash_set<std::string>& Taken() {
+    if (!taken_) {
+      taken_.emplace();
+      taken_->reserve(graph_.tensors.size());
+      for (const Tensor& tensor : graph_.tensors) taken_->insert(tensor.name);
+    }
+    return *taken_;
+  }
+
   const ProgramSignature& signature_;
   Graph& graph_;
   std::set<std::string> lost_;  // the module's parameters that no tensor is named after
-  absl::flat_hash_set<std::string> taken_;
-  std::vector<TensorId> parameters_;
+  std::optional<absl::flat_hash_set<std::string>> taken_;
+  TensorIds parameters_;
 };
 
 }  // namespace

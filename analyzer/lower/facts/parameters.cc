@@ -204,7 +204,7 @@ constexpr auto kTowardsSine =
 // True if nothing but sines and cosines is made of the tensor: frequencies, a buffer whatever its name.
 bool MakesOnlySines(const Graph& graph, TensorId id, int depth) {
   constexpr int kDeepest = 8;
-  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  const NodeIds& readers = graph.tensors[id].consumers;
   return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const Node& node = graph.nodes[reader];
     if (node.op == "Shape" || node.op == "Sin" || node.op == "Cos") return true;
@@ -243,7 +243,7 @@ constexpr auto kComparisons =
 // True if the tensor is only compared: it gets no gradient, so nothing trains it.
 bool IsOnlyCompared(const Graph& graph, TensorId id, int depth) {
   constexpr int kDeepest = 8;
-  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  const NodeIds& readers = graph.tensors[id].consumers;
   return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const Node& node = graph.nodes[reader];
     if (node.op == "Shape" || std::find(kComparisons.begin(), kComparisons.end(), node.op) != kComparisons.end())
@@ -282,7 +282,7 @@ bool CallReadsNoParameter(const Graph& graph, const Node& node) {
 
 // Of a dynamo export, whose every node carries its call.
 bool NoReaderNamesParameter(const Graph& graph, TensorId id) {
-  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  const NodeIds& readers = graph.tensors[id].consumers;
   return IsExporterName(graph.tensors[id].name) && !readers.empty() &&
          std::all_of(readers.begin(), readers.end(),
                      [&](NodeId reader) { return CallReadsNoParameter(graph, graph.nodes[reader]); });
@@ -318,7 +318,7 @@ bool IsCentered(const Graph& graph, TensorId id) {
 // (x - mean) / std of what the model is fed: statistics of the data, which nobody trains. Sums are left out: positions
 // that are learned are added to an input of features.
 bool NormalisesInput(const Graph& graph, TensorId id) {
-  const std::vector<NodeId>& readers = graph.tensors[id].consumers;
+  const NodeIds& readers = graph.tensors[id].consumers;
   return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const Node& node = graph.nodes[reader];
     if (node.inputs.size() != 2 || node.inputs[1] != id || !node.inputs[0].valid()) return false;

@@ -152,7 +152,7 @@ class SessionOptimizer {
 
   // Statistics that nobody reads lie where the stored ones do (providers/cpu/nn/batch_norm.cc, Alias(3, 1), (4, 2)).
   void DropStatistics(NodeId id) {
-    std::vector<TensorId>& outputs = graph_.nodes[id].outputs;
+    TensorIds& outputs = graph_.nodes[id].outputs;
     for (size_t i = 1; i < outputs.size(); ++i) {
       if (outputs[i].valid() && !IsRead(outputs[i])) outputs[i] = TensorId();
     }
@@ -200,14 +200,14 @@ class SessionOptimizer {
   // Gathers of all slices of a tensor are one Split and views of what it makes (gather_slice_fusion.cc).
   void FuseGathers(TensorId from) {
     if (!from.valid() || IsOutput(from) || !knows_shape_[from] || !graph_.tensors[from].shape.known()) return;
-    const std::vector<NodeId> readers = graph_.tensors[from].consumers;
+    const NodeIds readers = graph_.tensors[from].consumers;
     if (readers.size() < 2 || !IsStandard(graph_.nodes[readers.front()], "Gather")) return;
     const int64_t rank = static_cast<int64_t>(graph_.tensors[from].shape.rank());
     const int64_t at = IntAttribute(graph_.nodes[readers.front()], "axis", 0);
     const size_t axis = static_cast<size_t>(at < 0 ? at + rank : at);
     const int64_t slices = static_cast<int64_t>(readers.size());
     if (axis >= static_cast<size_t>(rank) || graph_.tensors[from].shape.dims[axis] != slices) return;
-    std::vector<NodeId> gathers(readers.size());
+    NodeIds gathers(readers.size());
     for (NodeId reader : readers) {
       const int64_t slice = GatheredSlice(graph_.nodes[reader], from, axis, slices);
       if (slice < 0 || slice >= slices || gathers[static_cast<size_t>(slice)].valid()) return;
@@ -253,7 +253,7 @@ class SessionOptimizer {
 
   // The node goes, and with it what was made for it alone: a scale that was computed from a shape.
   void Remove(const Node& node) {
-    std::vector<NodeId> going = {graph_.tensors[node.outputs.front()].producer};
+    NodeIds going = {graph_.tensors[node.outputs.front()].producer};
     while (!going.empty()) {
       const NodeId id = going.back();
       going.pop_back();
@@ -305,7 +305,7 @@ class SessionOptimizer {
       gone_[id] = true;
       const NodeId conv = graph_.tensors[sum.inputs[i]].producer;
       graph_.tensors[result].producer = conv;
-      std::vector<NodeId>& readers = graph_.tensors[other].consumers;
+      NodeIds& readers = graph_.tensors[other].consumers;
       std::replace(readers.begin(), readers.end(), id, conv);
       return;
     }
@@ -350,7 +350,7 @@ class SessionOptimizer {
       x = *ScaledOperand(*half);
     }
     // Backward: everything that f's argument was made of, up to x.
-    std::vector<TensorId> open = {parts.front()->inputs.front()};
+    TensorIds open = {parts.front()->inputs.front()};
     while (!open.empty()) {
       const TensorId argument = open.back();
       open.pop_back();
@@ -443,11 +443,11 @@ class SessionOptimizer {
 
   // A pass makes its nodes in the order of execution.
   void SortByPass(const IdVector<NodeId, Pass>& pass) {
-    std::vector<NodeId> order;
+    NodeIds order;
     for (NodeId id(0); graph_.nodes.contains(id); id = NodeId(id.value() + 1)) {
       if (pass[id] == kOfTheFile) order.push_back(id);
     }
-    std::vector<NodeId> made;
+    NodeIds made;
     for (NodeId id : ExecutionOrder(graph_)) {
       if (pass[id] != kOfTheFile) made.push_back(id);
     }

@@ -22,7 +22,7 @@ namespace onnx_mem {
 namespace {
 
 struct AttentionMatch {
-  std::vector<NodeId> nodes;  // the last one makes the result
+  NodeIds nodes;  // the last one makes the result
   TensorId q, scaled_k, v, mask;
   double scale = 1.0, dropout = 0.0;
   bool causal = false;
@@ -45,7 +45,7 @@ bool MatchScores(const Draft& draft, TensorId scores, NodeId near, AttentionMatc
   const NodeId product = draft.ProducerIf(scores, "matmul");
   if (!product.valid() || draft.readers(scores).size() != 1 || !SameModule(draft, product, near)) return false;
   match.nodes.push_back(product);
-  const std::vector<TensorId> operands = draft.node(product).inputs;
+  const TensorIds operands = draft.node(product).inputs;
   match.q = Unscaled(draft, operands[0], near, match);
   match.scaled_k = Unscaled(draft, operands[1], near, match);
   if (match.q.valid() && match.scaled_k.valid()) return true;
@@ -106,7 +106,7 @@ bool MatchMaskedScores(const Draft& draft, TensorId scores, NodeId near, Attenti
 
 // where(isnan(p), 0, p) of p = softmax: rows that are masked away. Gives its result, or p.
 TensorId AfterNanGuard(const Draft& draft, TensorId p, AttentionMatch& match) {
-  const std::vector<NodeId>& readers = draft.readers(p);
+  const NodeIds& readers = draft.readers(p);
   if (readers.size() != 2) return p;
   for (size_t i = 0; i < 2; ++i) {
     const Node& isnan = draft.node(readers[i]);

@@ -6,6 +6,7 @@
 // form is that of BERT's first LayerNorm and of those that follow it: DeBERTa, ConvNeXt's and SAM's LayerNorm2d.
 // The optimizer of dynamo's exporter merges them too (onnxscript's CSE pass), and leaves a gap in the numbers of its
 // results: sub, sub_2, sub_4.
+#include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
@@ -32,7 +33,31 @@ Variance VarianceBehind(const Draft& draft, TensorId id) {
   return square.valid() ? Variance{draft.node(square).inputs[0], mean} : Variance{};
 }
 
-using Names = absl::flat_hash_set<std::string>;
+// Of all results, as they are before any normalisation is taken apart; collected when first asked for, which most
+// models never do.
+class Names {
+ public:
+  explicit Names(const Draft& draft) : draft_(draft) {}
+
+  bool Contain(const std::string& name) {
+    if (!names_) names_ = Collected();
+    return names_->contains(name);
+  }
+
+ private:
+  absl::flat_hash_set<std::string> Collected() const {
+    absl::flat_hash_set<std::string> names;
+    for (NodeId id : draft_.InOrder()) {
+      for (TensorId output : draft_.node(id).outputs) {
+        if (output.valid()) names.insert(draft_.tensor(output).name);
+      }
+    }
+    return names;
+  }
+
+  const Draft& draft_;
+  std::optional<absl::flat_hash_set<std::string>> names_;
+};
 
 // The name that dynamo's exporter gives to the next result of the operator that made `name`: sub -> sub_1 -> sub_2.
 std::string NextName(const std::string& name) {
@@ -45,7 +70,7 @@ std::string NextName(const std::string& name) {
 
 // `id` is (x - mean(x)) / sqrt(mean((x - mean(x)) ** 2) + eps), its two x - mean(x) one: they become two. The second
 // runs before the root: Python computes what stands on the left first.
-bool CenterTwice(Draft& draft, NodeId id, const Names& names) {
+bool CenterTwice(Draft& draft, NodeId id, Names& names) {
   const Node& quotient = draft.node(id);
   if (quotient.op != "div" && quotient.op != "mul") return false;
   const NodeId centered = draft.ProducerIf(quotient.inputs[0], "sub");
@@ -55,13 +80,13 @@ bool CenterTwice(Draft& draft, NodeId id, const Names& names) {
   const NodeId mean = draft.ProducerIf(sub.inputs[1], "mean");
   if (!mean.valid() || draft.node(mean).inputs[0] != sub.inputs[0] || sub.calls != quotient.calls) return false;
   const Tensor& tensor = draft.tensor(sub.outputs[0]);
-  if (!quotient.framework_op.empty() && names.contains(NextName(tensor.name))) return false;
+  if (!quotient.framework_op.empty() && names.Contain(NextName(tensor.name))) return false;
   const TensorId again = draft.NewTensor(absl::StrCat(tensor.name, " again"), tensor.dtype, tensor.shape.dims);
   Node second = sub;
   second.outputs = {again};
   Rank rank = draft.rank(variance.mean);
   ++rank.place;
-  std::vector<TensorId> inputs = quotient.inputs;
+  TensorIds inputs = quotient.inputs;
   inputs[0] = again;
   draft.Add(std::move(second), rank);
   draft.SetInputs(id, std::move(inputs));
@@ -71,12 +96,7 @@ bool CenterTwice(Draft& draft, NodeId id, const Names& names) {
 }  // namespace
 
 int64_t CenterTwice(Lowering& lowering) {
-  Names names;
-  for (NodeId id : lowering.draft.InOrder()) {
-    for (TensorId output : lowering.draft.node(id).outputs) {
-      if (output.valid()) names.insert(lowering.draft.tensor(output).name);
-    }
-  }
+  Names names(lowering.draft);
   int64_t count = 0;
   for (NodeId id : lowering.draft.InOrder()) {
     if (lowering.draft.alive(id) && CenterTwice(lowering.draft, id, names)) ++count;

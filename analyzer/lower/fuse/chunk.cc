@@ -41,7 +41,7 @@ NodeId ChunkSize(const Graph& source, const Node& slice) {
 }
 
 // One split in the place of `slices`, which all read one tensor along one axis.
-void PutSplit(Draft& draft, const std::vector<NodeId>& slices, std::vector<TensorId> pieces,
+void PutSplit(Draft& draft, const NodeIds& slices, TensorIds pieces,
               std::vector<int64_t> sizes) {
   const Node& first = draft.node(slices.front());
   Node split = MakeNode("split", {first.inputs[0]}, std::move(pieces));
@@ -53,7 +53,7 @@ void PutSplit(Draft& draft, const std::vector<NodeId>& slices, std::vector<Tenso
 }
 
 // Puts one split in the place of `slices`, all of one chunk call; pieces that nothing reads are made as well.
-bool Join(Draft& draft, const std::vector<NodeId>& slices) {
+bool Join(Draft& draft, const NodeIds& slices) {
   const Node& first = draft.node(slices.front());
   const TensorId x = first.inputs[0];
   const std::vector<int64_t> axes = IntsAttribute(first, "axes");
@@ -71,7 +71,7 @@ bool Join(Draft& draft, const std::vector<NodeId>& slices) {
   if (size <= 0 || dims[axis] <= 0) return false;
   std::vector<int64_t> sizes;
   for (int64_t start = 0; start < dims[axis]; start += size) sizes.push_back(std::min(size, dims[axis] - start));
-  std::vector<TensorId> pieces(sizes.size());
+  TensorIds pieces(sizes.size());
   for (NodeId id : slices) {
     const int64_t start = IntsAttribute(draft.node(id), "starts")[0];
     const auto piece = static_cast<size_t>(start / size);
@@ -104,21 +104,21 @@ std::string_view InnermostLine(const Node& node) {
 }
 
 // The slices of each call of split that a source line shows, by what they read and the trace of the line.
-std::vector<std::vector<NodeId>> SplitsBySource(const Draft& draft) {
-  std::map<std::pair<TensorId, std::string_view>, std::vector<NodeId>> calls;
+std::vector<NodeIds> SplitsBySource(const Draft& draft) {
+  std::map<std::pair<TensorId, std::string_view>, NodeIds> calls;
   for (NodeId id : draft.InOrder()) {
     const Node& node = draft.node(id);
     if (node.source_trace == nullptr || !IsOfOneAxis(node)) continue;
     const bool splits = InnermostLine(node).find("split(") != std::string_view::npos;
     if (splits) calls[{node.inputs[0], *node.source_trace}].push_back(id);
   }
-  std::vector<std::vector<NodeId>> slices;
+  std::vector<NodeIds> slices;
   for (auto& [key, call] : calls) slices.push_back(std::move(call));
   return slices;
 }
 
 // Puts one split in the place of `slices` where they are all of one axis, each beginning where another ends.
-bool JoinSideBySide(Draft& draft, std::vector<NodeId> slices) {
+bool JoinSideBySide(Draft& draft, NodeIds slices) {
   const auto start_of = [&](NodeId id) { return IntsAttribute(draft.node(id), "starts")[0]; };
   std::sort(slices.begin(), slices.end(), [&](NodeId a, NodeId b) { return start_of(a) < start_of(b); });
   const Node& first = draft.node(slices.front());
@@ -126,7 +126,7 @@ bool JoinSideBySide(Draft& draft, std::vector<NodeId> slices) {
   const Dims& whole = draft.tensor(first.inputs[0]).shape.dims;
   if (axes[0] < 0 || axes[0] >= std::ssize(whole)) return false;
   const auto axis = static_cast<size_t>(axes[0]);
-  std::vector<TensorId> pieces;
+  TensorIds pieces;
   std::vector<int64_t> sizes;
   int64_t end = 0;
   for (NodeId id : slices) {
@@ -148,7 +148,7 @@ bool JoinSideBySide(Draft& draft, std::vector<NodeId> slices) {
 int64_t FuseChunk(Lowering& lowering) {
   Draft& draft = lowering.draft;
   const Graph& source = lowering.source;
-  std::map<NodeId, std::vector<NodeId>> chunks;  // by the division that gives their size
+  std::map<NodeId, NodeIds> chunks;  // by the division that gives their size
   for (const Node& node : source.nodes) {
     const NodeId size = ChunkSize(source, node);
     const NodeId slice = size.valid() ? draft.ProducerIf(node.outputs[0], "slice") : NodeId();
@@ -156,7 +156,7 @@ int64_t FuseChunk(Lowering& lowering) {
   }
   auto count =
       std::count_if(chunks.begin(), chunks.end(), [&](const auto& chunk) { return Join(draft, chunk.second); });
-  for (std::vector<NodeId>& call : SplitsBySource(draft)) count += JoinSideBySide(draft, std::move(call)) ? 1 : 0;
+  for (NodeIds& call : SplitsBySource(draft)) count += JoinSideBySide(draft, std::move(call)) ? 1 : 0;
   return count;
 }
 

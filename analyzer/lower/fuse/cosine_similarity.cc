@@ -18,7 +18,7 @@ constexpr std::string_view kSimilarity =
     "div(S:sum(mul(a,b)),maximum|clamp(sqrt(mul(sum(mul(a,a)),sum(mul(b,b)))),e?))";
 
 // Adds an operator in the place of `like`.
-TensorId AddOp(Draft& draft, NodeId like, std::string_view op, std::vector<TensorId> inputs, const Dims& dims,
+TensorId AddOp(Draft& draft, NodeId like, std::string_view op, TensorIds inputs, const Dims& dims,
                Node attributes = {}) {
   const Node scope = draft.node(like);
   const TensorId result = draft.NewTensor(absl::StrCat(draft.tensor(scope.outputs[0]).name, "/", std::string(op)),

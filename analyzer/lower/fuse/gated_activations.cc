@@ -56,7 +56,7 @@ constexpr Guess kGlu = {Code::kGluAssumed,
 // nn.SiLU's operators are those of F.silu and of code that spells it out: TorchScript exports of all three are alike
 // (torch/onnx symbolic_opset9.py). A module that does nothing else is nearly always the framework's own; in the code of
 // a larger one it is either.
-void ReportGuess(Lowering& lowering, const Guess& guess, const std::vector<NodeId>& fused) {
+void ReportGuess(Lowering& lowering, const Guess& guess, const NodeIds& fused) {
   if (!lowering.run.training || fused.empty()) return;
   const Draft& draft = lowering.draft;
   const absl::flat_hash_set<NodeId> own(fused.begin(), fused.end());
@@ -93,10 +93,10 @@ void ReportGuess(Lowering& lowering, const Guess& guess, const std::vector<NodeI
 template <const Guess& kGuess>
 int64_t FuseGuessed(Lowering& lowering) {
   static const auto& patterns = *new Patterns({&kGuess.pattern, 1});
-  std::vector<NodeId> made = patterns.Fuse(lowering.draft);
+  NodeIds made = patterns.Fuse(lowering.draft);
   const auto count = static_cast<int64_t>(made.size());
   // What the exporter's metadata tells is no guess.
-  std::erase_if(made, [&](NodeId id) { return !lowering.draft.node(id).framework_op.empty(); });
+  EraseIf(made, [&](NodeId id) { return !lowering.draft.node(id).framework_op.empty(); });
   ReportGuess(lowering, kGuess, made);
   return count;
 }

@@ -19,7 +19,7 @@ bool IsPackedProjection(const Draft& draft, NodeId squeeze) {
     return false;
   const NodeId unsqueeze = draft.ProducerIf(draft.node(permute).inputs[0], "unsqueeze");
   if (!unsqueeze.valid() || !draft.ProducerIf(draft.node(unsqueeze).inputs[0], "reshape").valid()) return false;
-  const std::vector<NodeId>& readers = draft.readers(node.outputs[0]);
+  const NodeIds& readers = draft.readers(node.outputs[0]);
   return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
     return draft.node(reader).op == "select" && IntAttribute(draft.node(reader), "axis", -1) == 0;
   });

@@ -87,7 +87,7 @@ class Ahead {
       : draft_(draft), reader_(draft.node(reader)), rank_(draft.rank(reader)), name_(std::move(name)) {
     --rank_.place;
   }
-  TensorId Emit(std::string_view op, std::vector<TensorId> inputs, DType dtype, Dims dims) {
+  TensorId Emit(std::string_view op, TensorIds inputs, DType dtype, Dims dims) {
     const TensorId result =
         draft_.NewTensor(absl::StrCat(name_, "/", absl::string_view(op.data(), op.size())), dtype, dims);
     Node node = MakeNodeInCallOf(reader_, op, std::move(inputs), {result});
@@ -121,7 +121,7 @@ void Compute(Draft& draft, TensorId id, const Bias& bias) {
     result = ahead.Emit("contiguous", {result}, stored.dtype, Dims{heads, n, n});
     if (stored.shape.dims.size() == 4) result = ahead.Emit("unsqueeze", {result}, stored.dtype, Dims{1, heads, n, n});
   }
-  std::vector<TensorId> inputs = draft.node(bias.reader).inputs;
+  TensorIds inputs = draft.node(bias.reader).inputs;
   std::replace(inputs.begin(), inputs.end(), id, result);
   draft.SetInputs(bias.reader, std::move(inputs));
 }

@@ -41,7 +41,7 @@ bool IsViewOf(const Draft& draft, TensorId id, TensorId of) {
 
 // All that `id` is computed from comes from the weight and stored vectors; views of the weight stay out of `nodes`.
 bool IsOwn(const Draft& draft, TensorId id, const Normalised& of, std::set<NodeId>& nodes) {
-  std::vector<TensorId> left = {id};
+  TensorIds left = {id};
   while (!left.empty()) {
     const TensorId next = left.back();
     left.pop_back();
@@ -64,7 +64,7 @@ std::optional<Normalised> ReadNormalised(const Draft& draft, const Node& div) {
   for (size_t i = 0; i < 2; ++i) {
     const NodeId product = draft.producer(draft.node(dot).inputs[i]);
     if (!IsProduct(draft, product, 1)) continue;
-    const std::vector<TensorId>& factors = draft.node(product).inputs;
+    const TensorIds& factors = draft.node(product).inputs;
     if (!IsViewOf(draft, factors[0], div.inputs[0])) continue;
     return Normalised{div.inputs[0], draft.node(dot).inputs[1 - i], factors[1], product};
   }

@@ -6,10 +6,10 @@ namespace onnx_mem {
 namespace {
 
 // The squeezes of all pieces of `split`, in order; empty if some piece is read otherwise.
-std::vector<NodeId> Squeezes(const Draft& draft, NodeId split) {
+NodeIds Squeezes(const Draft& draft, NodeId split) {
   const Node& node = draft.node(split);
   const int64_t axis = IntAttribute(node, "axis", 0);
-  std::vector<NodeId> squeezes;
+  NodeIds squeezes;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const TensorId piece = node.outputs[i];
     if (IntsAttribute(node, "sizes")[i] != 1) return {};
@@ -32,11 +32,11 @@ int64_t FuseUnbind(Lowering& lowering) {
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
     if (draft.node(id).op != "split") continue;
-    std::vector<NodeId> nodes = Squeezes(draft, id);
+    NodeIds nodes = Squeezes(draft, id);
     if (nodes.empty()) continue;
-    std::vector<TensorId> outputs;
+    TensorIds outputs;
     for (NodeId squeeze : nodes) outputs.push_back(squeeze.valid() ? draft.node(squeeze).outputs[0] : TensorId());
-    std::erase(nodes, NodeId());
+    EraseIf(nodes, [](NodeId squeeze) { return !squeeze.valid(); });
     if (nodes.empty()) continue;
     nodes.push_back(id);
     Node unbind = MakeNode("unbind", {draft.node(id).inputs[0]}, std::move(outputs));

@@ -31,7 +31,7 @@ void EmitSdpa(Site& s, const Qkv& a, TensorId mask, bool causal, double scale, i
   Dims out = a.q_dims;
   if (out.size() == 4 && v_dims.size() == 4) out[3] = v_dims[3];
   const TensorId result = heads_first ? s.Out(0) : s.Temp(out, a.dtype);
-  std::vector<TensorId> inputs = {a.q, a.k, a.v};
+  TensorIds inputs = {a.q, a.k, a.v};
   if (mask.valid()) inputs.push_back(mask);
   s.Emit("sdpa", std::move(inputs), {result},
          {{"kernel", ChooseAttentionKernel(s.run(), a.dtype, mask.valid())},
@@ -74,7 +74,7 @@ TensorId WithPast(Site& s, TensorId now, size_t past_slot, size_t present_output
 
 void AddProjectionBias(Site& s, TensorId bias, std::array<TensorId, 3>& projected) {
   std::vector<int64_t> sizes;
-  std::vector<TensorId> parts;
+  TensorIds parts;
   for (TensorId x : projected) {
     const Tensor tensor = s.draft().tensor(x);
     sizes.push_back(tensor.shape.dims[2]);
@@ -127,7 +127,7 @@ void LowerMicrosoftAttention(Site& s) {
   const DType dtype = s.OutType();
   const Dims weight_dims = s.draft().tensor(weight).shape.dims;
   const int64_t total = weight_dims.size() == 2 ? weight_dims[1] : 3 * out.dims[2];
-  std::vector<TensorId> operands = {s.Materialized(0), weight};
+  TensorIds operands = {s.Materialized(0), weight};
   if (const TensorId bias = s.Stored(2); bias.valid()) operands.push_back(bias);
   const TensorId qkv = s.EmitTemp("linear", std::move(operands), {x.dims[0], x.dims[1], total}, dtype,
                                   {{"transposed", int64_t{1}}});

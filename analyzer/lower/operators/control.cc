@@ -70,7 +70,7 @@ void LowerControlFlow(Site& s) {
   if (LowerEmbeddingBag(s)) return;
   int64_t workspace = 0;
   for (const auto& body : s.node().subgraphs) workspace = std::max(workspace, BodyPeakBytes(*body));
-  std::vector<TensorId> inputs;
+  TensorIds inputs;
   for (size_t i = 0; i < s.num_inputs(); ++i) {
     if (const TensorId input = s.In(i); input.valid()) inputs.push_back(input);
   }

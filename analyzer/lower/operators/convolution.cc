@@ -95,7 +95,7 @@ void LowerConv(Site& s) {
   const TensorId stored = s.Stored(1);
   std::vector<int64_t> pads = PerDimension(s, "pads", 2 * spatial, 0);
   const TensorId x = PaddedApart(s, spatial, pads);
-  std::vector<TensorId> inputs = {x, stored.valid() ? stored : s.Materialized(1)};
+  TensorIds inputs = {x, stored.valid() ? stored : s.Materialized(1)};
   if (const TensorId bias = Bias(s, 2); bias.valid()) inputs.push_back(bias);
   s.Emit("conv", std::move(inputs), {s.Out(0)},
          {{"stride", PerDimension(s, "strides", spatial, 1)},
@@ -107,7 +107,7 @@ void LowerConv(Site& s) {
 void LowerConvTranspose(Site& s) {
   const size_t spatial = s.InRank(1) > 2 ? s.InRank(1) - 2 : 0;
   const TensorId stored = s.Stored(1);
-  std::vector<TensorId> inputs = {s.Materialized(0), stored.valid() ? stored : s.Materialized(1)};
+  TensorIds inputs = {s.Materialized(0), stored.valid() ? stored : s.Materialized(1)};
   if (const TensorId bias = Bias(s, 2); bias.valid()) inputs.push_back(bias);
   s.Emit("conv_transpose", std::move(inputs), {s.Out(0)},
          {{"stride", PerDimension(s, "strides", spatial, 1)},
@@ -118,7 +118,7 @@ void LowerConvTranspose(Site& s) {
 // torchvision's deform_conv2d; its columns are workspace.
 void LowerDeformConv(Site& s) {
   const TensorId stored = s.Stored(1);
-  std::vector<TensorId> inputs = {s.Materialized(0), stored.valid() ? stored : s.Materialized(1), s.Materialized(2)};
+  TensorIds inputs = {s.Materialized(0), stored.valid() ? stored : s.Materialized(1), s.Materialized(2)};
   for (size_t slot : {3, 4}) inputs.push_back(s.Has(slot) ? s.Materialized(slot) : TensorId());
   s.Emit("deform_conv", std::move(inputs), {s.Out(0)});
 }
@@ -134,7 +134,7 @@ void LowerCausalConv(Site& s) {
   const TensorId joined =
       s.Has(3) ? s.EmitTemp("cat", {s.Materialized(3), s.Materialized(0)}, joined_dims, dtype, {{"axis", int64_t{2}}})
                : s.EmitTemp("pad", {s.Materialized(0)}, joined_dims, dtype, {{"mode", std::string("constant")}});
-  std::vector<TensorId> inputs = {joined, s.Materialized(1)};
+  TensorIds inputs = {joined, s.Materialized(1)};
   if (s.Has(2)) inputs.push_back(s.Materialized(2));
   const std::vector<int64_t> one = {1};
   const bool gated = s.String("activation", "none") != "none";

@@ -39,10 +39,10 @@ Dims Broadcast(const Dims& a, const Dims& b) {
 bool IsPromotedForComparison(const Site& s) {
   constexpr auto kComparisons =
       std::to_array<std::string_view>({"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"});
-  const std::vector<TensorId>& outputs = s.source().outputs;
+  const TensorIds& outputs = s.source().outputs;
   if (IsFloating(s.InType(0)) || IsFloating(s.OutType())) return false;
   if (std::find(outputs.begin(), outputs.end(), s.Out(0)) != outputs.end()) return false;
-  const std::vector<NodeId>& readers = s.source().tensors[s.Out(0)].consumers;
+  const NodeIds& readers = s.source().tensors[s.Out(0)].consumers;
   return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const Node& node = s.source().nodes[reader];
     if (std::find(kComparisons.begin(), kComparisons.end(), node.op) == kComparisons.end()) return false;

@@ -6,7 +6,7 @@
 namespace onnx_mem {
 
 void LowerConcat(Site& s) {
-  std::vector<TensorId> inputs;
+  TensorIds inputs;
   for (size_t i = 0; i < s.num_inputs(); ++i) {
     if (const TensorId input = s.Materialized(i); input.valid()) inputs.push_back(input);
   }
@@ -41,7 +41,7 @@ void LowerTile(Site& s) {
 }
 
 void LowerGrid(Site& s) {
-  std::vector<TensorId> inputs = {s.Materialized(0)};
+  TensorIds inputs = {s.Materialized(0)};
   if (s.framework() == "grid_sample") inputs.push_back(s.Materialized(1));
   s.Emit(s.framework(), std::move(inputs), {s.Out(0)});
 }

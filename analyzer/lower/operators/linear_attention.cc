@@ -34,7 +34,7 @@ class Recurrence {
     if (delta_) beta_ = Tokens(5, n_.kv_heads);
     const Dims state_dims = {n_.batch, n_.kv_heads, n_.key, n_.value};
     TensorId state = s_.Has(3) ? s_.Materialized(3) : s_.EmitTemp("full", {}, state_dims, type_);
-    std::vector<TensorId> read;
+    TensorIds read;
     for (size_t t = 0; t < q_.size(); ++t) {
       state = Updated(state, state_dims, t);
       read.push_back(Read(state, t));
@@ -46,11 +46,11 @@ class Recurrence {
 
  private:
   // Input `slot` [batch, tokens, heads * size] as one [batch, heads, size] view per token.
-  std::vector<TensorId> Tokens(size_t slot, int64_t heads) {
+  TensorIds Tokens(size_t slot, int64_t heads) {
     const int64_t width = s_.InDim(slot, 2);
     const Dims dims = {n_.batch, n_.tokens, heads, heads > 0 && width % heads == 0 ? width / heads : 1};
     const TensorId by_head = s_.EmitTemp("reshape", {s_.Materialized(slot)}, dims, s_.InType(slot));
-    std::vector<TensorId> pieces;
+    TensorIds pieces;
     for (int64_t t = 0; t < n_.tokens; ++t) pieces.push_back(s_.Temp({dims[0], dims[2], dims[3]}, s_.InType(slot)));
     s_.Emit("unbind", {by_head}, pieces, {{"axis", int64_t{1}}});
     return pieces;
@@ -100,7 +100,7 @@ class Recurrence {
   Sizes n_;
   DType type_;
   bool gated_ = false, delta_ = false;
-  std::vector<TensorId> q_, k_, v_, decay_, beta_;
+  TensorIds q_, k_, v_, decay_, beta_;
 };
 
 }  // namespace

@@ -27,12 +27,12 @@ void LowerGemm(Site& s) {
   const TensorId bias = s.Has(2) ? s.Stored(2) : TensorId();
   const bool folded = weight.valid() && IsExporterName(s.draft().tensor(weight).name);
   if (weight.valid() && plain && (out_in || folded) && (!s.Has(2) || IsBias(s, bias, features))) {
-    std::vector<TensorId> inputs = {s.Materialized(0), weight};
+    TensorIds inputs = {s.Materialized(0), weight};
     if (bias.valid()) inputs.push_back(bias);
     s.Emit("linear", std::move(inputs), {s.Out(0)}, {{"transposed", static_cast<int64_t>(!out_in)}});
     return;
   }
-  std::vector<TensorId> inputs = {s.Materialized(0), out_in && weight.valid() ? weight : s.Materialized(1)};
+  TensorIds inputs = {s.Materialized(0), out_in && weight.valid() ? weight : s.Materialized(1)};
   if (s.Has(2)) inputs.push_back(s.Materialized(2));
   Attributes attributes = {{"trans_a", s.Int("transA", 0)}, {"trans_b", s.Int("transB", 0)}};
   if (out_in && weight.valid()) attributes["trans_b"] = int64_t{1};

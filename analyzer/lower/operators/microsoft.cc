@@ -15,7 +15,7 @@ TensorId AddBias(Site& s, TensorId x, size_t slot) {
 }
 
 void EmitNorm(Site& s, TensorId x, std::initializer_list<size_t> affine, bool rms) {
-  std::vector<TensorId> inputs = {x};
+  TensorIds inputs = {x};
   for (size_t slot : affine) {
     if (s.Has(slot)) inputs.push_back(s.Materialized(slot));
   }
@@ -103,7 +103,7 @@ void LowerEmbedLayerNorm(Site& s) {
 // Conv with an activation on top; input 3 (Z) is added before it.
 void LowerFusedConv(Site& s) {
   const Dims dims = s.OutShape().dims;
-  std::vector<TensorId> inputs = {s.Materialized(0), s.Materialized(1)};
+  TensorIds inputs = {s.Materialized(0), s.Materialized(1)};
   if (s.Has(2)) inputs.push_back(s.Materialized(2));
   TensorId x = s.EmitTemp("conv", std::move(inputs), dims, s.OutType(),
                           {{"stride", s.IntList("strides")},
@@ -131,7 +131,7 @@ void LowerFusedMatMul(Site& s) {
 }
 
 void LowerFusedGemm(Site& s) {
-  std::vector<TensorId> inputs = {s.Materialized(0), s.Materialized(1)};
+  TensorIds inputs = {s.Materialized(0), s.Materialized(1)};
   if (s.Has(2)) inputs.push_back(s.Materialized(2));
   const TensorId x = s.EmitTemp("addmm", std::move(inputs), s.OutShape().dims, s.OutType(),
                                 {{"trans_a", s.Int("transA", 0)}, {"trans_b", s.Int("transB", 0)}});

@@ -21,7 +21,7 @@ TensorId Affine(Site& s, size_t slot) {
   return s.Materialized(slot);
 }
 
-std::vector<TensorId> WithoutTail(std::vector<TensorId> inputs) {
+TensorIds WithoutTail(TensorIds inputs) {
   while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
   return inputs;
 }
@@ -34,7 +34,7 @@ std::vector<TensorId> WithoutTail(std::vector<TensorId> inputs) {
 // because ONNX asks for them.
 void LowerBatchNormalization(Site& s) {
   const bool is_module = s.Stored(3).valid();
-  std::vector<TensorId> inputs = {s.Materialized(0)};
+  TensorIds inputs = {s.Materialized(0)};
   for (size_t slot = 1; slot <= 4; ++slot) {
     if (!is_module && slot >= 2) continue;
     const TensorId stored = s.Stored(slot);

@@ -13,7 +13,7 @@ std::vector<int64_t> SpatialAxes(size_t rank) {
 }  // namespace
 
 void LowerPool(Site& s) {
-  std::vector<TensorId> outputs = {s.Out(0)};
+  TensorIds outputs = {s.Out(0)};
   if (s.OutUsed(1)) outputs.push_back(s.Out(1));
   s.Emit(s.framework(), {s.Materialized(0)}, std::move(outputs),
          {{"kernel", s.IntList("kernel_shape")},

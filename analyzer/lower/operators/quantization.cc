@@ -10,20 +10,20 @@ namespace onnx_mem {
 namespace {
 
 // The nodes that read q, if they only give it back as floats.
-std::vector<NodeId> OnlyDequantized(const Graph& graph, TensorId q) {
-  const std::vector<NodeId>& readers = graph.tensors[q].consumers;
+NodeIds OnlyDequantized(const Graph& graph, TensorId q) {
+  const NodeIds& readers = graph.tensors[q].consumers;
   const bool all = std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
     return graph.nodes[reader].op == "DequantizeLinear" && graph.nodes[reader].inputs[0] == q;
   });
   const bool output = std::find(graph.outputs.begin(), graph.outputs.end(), q) != graph.outputs.end();
-  return all && !output ? readers : std::vector<NodeId>{};
+  return all && !output ? readers : NodeIds{};
 }
 
 }  // namespace
 
 void LowerQuantize(Site& s) {
-  const std::vector<NodeId> readers = s.node().op == "QuantizeLinear" ? OnlyDequantized(s.source(), s.Out(0))
-                                                                      : std::vector<NodeId>{};
+  const NodeIds readers = s.node().op == "QuantizeLinear" ? OnlyDequantized(s.source(), s.Out(0))
+                                                                      : NodeIds{};
   if (readers.empty()) {
     s.Emit("quantize", {s.Materialized(0)}, s.node().outputs);
     return;

@@ -10,7 +10,7 @@ namespace onnx_mem {
 namespace {
 
 // Appends the stored tensors that `id` was put together from, each once, in order.
-void CollectStored(Site& s, TensorId id, int depth, std::vector<TensorId>& stored) {
+void CollectStored(Site& s, TensorId id, int depth, TensorIds& stored) {
   if (!id.valid() || depth > 12) return;
   const Tensor& tensor = s.source().tensors[id];
   if (tensor.role == TensorRole::kInitializer || tensor.role == TensorRole::kConstant) {
@@ -38,10 +38,10 @@ void LowerRecurrent(Site& s) {
   constexpr int64_t kMostSteps = 100'000;
   const int64_t steps = s.InDim(0, s.Int("layout", 0) != 0 ? 1 : 0);
   if (steps == 0 || steps > kMostSteps || s.Int("hidden_size", 0) < 1) return s.Assume();
-  std::vector<TensorId> inputs = {s.Materialized(0)};
+  TensorIds inputs = {s.Materialized(0)};
   for (size_t slot : {1, 2, 3}) {
     if (!s.Has(slot)) continue;
-    std::vector<TensorId> stored;
+    TensorIds stored;
     CollectStored(s, s.node().inputs[slot], 0, stored);
     if (stored.empty()) stored.push_back(s.Materialized(slot));
     inputs.insert(inputs.end(), stored.begin(), stored.end());
@@ -50,7 +50,7 @@ void LowerRecurrent(Site& s) {
   for (size_t slot : {5, 6}) {
     if (s.Has(slot)) inputs.push_back(s.Materialized(slot));
   }
-  std::vector<TensorId> outputs = s.node().outputs;
+  TensorIds outputs = s.node().outputs;
   s.Emit(s.framework(), std::move(inputs), std::move(outputs),
          {{"hidden", s.Int("hidden_size", 0)},
           {"layers", int64_t{1}},

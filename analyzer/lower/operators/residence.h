@@ -18,7 +18,7 @@ struct Residence {
   IdVector<TensorId, bool> on_device;   // some operator reads the tensor there, or it is an output of the graph
   IdVector<TensorId, bool> number;      // one number that the framework passes as a Python scalar
   IdVector<TensorId, bool> from_data;   // computed from inputs or weights, not from shapes and constants alone
-  std::vector<TensorId> read_back;      // device tensors that the host reads: their contents decide a size
+  TensorIds read_back;      // device tensors that the host reads: their contents decide a size
 };
 
 Residence FindResidence(const Graph& graph);

@@ -42,14 +42,14 @@ std::vector<int64_t> PieceSizes(const Site& s, int64_t size) {
   return sizes;
 }
 
-const std::vector<TensorId>* SequenceOf(const Site& s, size_t slot) {
+const TensorIds* SequenceOf(const Site& s, size_t slot) {
   if (!s.Has(slot)) return nullptr;
   const auto it = s.lowering().sequences.find(s.node().inputs[slot]);
   return it == s.lowering().sequences.end() ? nullptr : &it->second;
 }
 
 // The list is the result; a list that the graph hands out keeps its tensors.
-void SetSequence(Site& s, std::vector<TensorId> tensors) {
+void SetSequence(Site& s, TensorIds tensors) {
   const auto& outputs = s.source().outputs;
   if (std::find(outputs.begin(), outputs.end(), s.Out(0)) != outputs.end()) {
     for (TensorId tensor : tensors) s.draft().Keep(tensor);
@@ -69,8 +69,8 @@ std::optional<size_t> PositionOf(const Site& s, size_t slot, size_t size) {
 }
 
 // Tensors for the pieces of a split.
-std::vector<TensorId> AllPieces(Site& s, int64_t axis, const std::vector<int64_t>& sizes, bool squeezed) {
-  std::vector<TensorId> pieces;
+TensorIds AllPieces(Site& s, int64_t axis, const std::vector<int64_t>& sizes, bool squeezed) {
+  TensorIds pieces;
   for (int64_t size : sizes) {
     Dims dims = s.InShape(0).dims;
     dims[static_cast<size_t>(axis)] = size;
@@ -92,7 +92,7 @@ void LowerSplitToSequence(Site& s) {
   if (sizes.empty() || std::ssize(sizes) > kMostPieces) return s.Assume();
   const auto pieces = TakenPieces(s, static_cast<int64_t>(sizes.size()));
   const bool squeezed = !s.Has(1) && s.Int("keepdims", 1) == 0;
-  std::vector<TensorId> outputs = AllPieces(s, axis, sizes, squeezed);  // those that nothing takes are made as well
+  TensorIds outputs = AllPieces(s, axis, sizes, squeezed);  // those that nothing takes are made as well
   if (!pieces) {
     SetSequence(s, outputs);
   } else {
@@ -113,16 +113,16 @@ void LowerSplitToSequence(Site& s) {
 }
 
 void LowerSequenceConstruct(Site& s) {
-  std::vector<TensorId> tensors;
+  TensorIds tensors;
   for (size_t i = 0; i < s.num_inputs(); ++i) tensors.push_back(s.Materialized(i));
   SetSequence(s, std::move(tensors));
 }
 
 // SequenceInsert (sequence, tensor, position?), SequenceErase (sequence, position?): the end unless said otherwise.
 void LowerSequenceEdit(Site& s) {
-  const std::vector<TensorId>* before = SequenceOf(s, 0);
+  const TensorIds* before = SequenceOf(s, 0);
   if (before == nullptr || s.lowering().listed > limits::kListedTensors) return s.Assume();
-  std::vector<TensorId> tensors = *before;
+  TensorIds tensors = *before;
   const bool inserts = s.node().op == "SequenceInsert";
   const size_t slot = inserts ? 2 : 1, last = tensors.size() - (inserts ? 0 : 1);
   const auto position = s.Has(slot) ? PositionOf(s, slot, tensors.size()) : std::optional<size_t>(last);
@@ -138,7 +138,7 @@ void LowerSequenceEdit(Site& s) {
 
 // A piece that a split handed out already, or a tensor of a known list.
 void LowerSequenceAt(Site& s) {
-  const std::vector<TensorId>* tensors = SequenceOf(s, 0);
+  const TensorIds* tensors = SequenceOf(s, 0);
   const auto position = tensors ? PositionOf(s, 1, tensors->size()) : std::nullopt;
   if (position && *position < tensors->size()) return s.Alias(0, (*tensors)[*position]);
   const TensorId piece = s.draft().Resolve(s.Out(0));
@@ -147,7 +147,7 @@ void LowerSequenceAt(Site& s) {
 
 // torch.cat or, along a new axis, torch.stack of a list.
 void LowerConcatFromSequence(Site& s) {
-  const std::vector<TensorId>* tensors = SequenceOf(s, 0);
+  const TensorIds* tensors = SequenceOf(s, 0);
   if (tensors == nullptr || tensors->empty()) return s.Assume();
   const bool stacks = s.Int("new_axis", 0) != 0;
   s.Emit(stacks ? "stack" : "cat", *tensors, {s.Out(0)},
@@ -156,7 +156,7 @@ void LowerConcatFromSequence(Site& s) {
 
 void LowerOptional(Site& s) {
   if (!s.Has(0)) return;
-  if (const std::vector<TensorId>* tensors = SequenceOf(s, 0)) return SetSequence(s, *tensors);
+  if (const TensorIds* tensors = SequenceOf(s, 0)) return SetSequence(s, *tensors);
   s.Alias(0, s.Materialized(0));
 }
 

@@ -19,8 +19,8 @@ bool PassesWeight(const Node& node) {
 
 }  // namespace
 
-Site::Site(Lowering& lowering, NodeId id, const TableRow* row, CallScope scope)
-    : lowering_(lowering), id_(id), node_(lowering.source.nodes[id]), row_(row), scope_(std::move(scope)) {}
+Site::Site(Lowering& lowering, NodeId id, const TableRow* row, const CallScope& scope)
+    : lowering_(lowering), id_(id), node_(lowering.source.nodes[id]), row_(row), scope_(scope) {}
 
 TensorId Site::In(size_t i) const {
   if (!Has(i) || lowering_.residence.number[node_.inputs[i]]) return TensorId();
@@ -33,8 +33,8 @@ TensorId Site::Materialized(size_t i) {
   return EmitTemp("full", {}, InShape(i).dims, InType(i));
 }
 
-std::vector<TensorId> Site::Tensors() {
-  std::vector<TensorId> tensors;
+TensorIds Site::Tensors() {
+  TensorIds tensors;
   for (size_t i = 0; i < num_inputs(); ++i) tensors.push_back(Materialized(i));
   while (!tensors.empty() && !tensors.back().valid()) tensors.pop_back();
   return tensors;
@@ -106,8 +106,7 @@ std::optional<std::vector<int64_t>> Site::Axes(size_t slot, size_t rank) const {
   return axes;
 }
 
-NodeId Site::Emit(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs,
-                  Attributes attributes) {
+NodeId Site::Emit(std::string_view op, TensorIds inputs, TensorIds outputs, Attributes attributes) {
   for (TensorId input : inputs) {
     if (!input.valid() || draft().kind(input) != TensorKind::kHost || draft().producer(input).valid()) continue;
     if (IsStored(draft().tensor(input))) draft().SetKind(input, KindOfStored(source(), input));
@@ -135,7 +134,7 @@ TensorId Site::Temp(const Dims& dims, DType dtype) {
   return draft().NewTensor(absl::StrCat(base, "/", place_), dtype, dims);
 }
 
-TensorId Site::EmitTemp(std::string_view op, std::vector<TensorId> inputs, const Dims& dims, DType dtype,
+TensorId Site::EmitTemp(std::string_view op, TensorIds inputs, const Dims& dims, DType dtype,
                         Attributes attributes) {
   const TensorId result = Temp(dims, dtype);
   Emit(op, std::move(inputs), {result}, std::move(attributes));
@@ -143,7 +142,7 @@ TensorId Site::EmitTemp(std::string_view op, std::vector<TensorId> inputs, const
 }
 
 void Site::Assume() {
-  std::vector<TensorId> inputs;
+  TensorIds inputs;
   for (size_t i = 0; i < num_inputs(); ++i) {
     const bool device = row_ == nullptr || row_->slots.kind(i) == SlotKind::kDevice;
     if (const TensorId input = device ? In(i) : TensorId(); input.valid()) inputs.push_back(input);

@@ -23,8 +23,6 @@
 
 namespace onnx_mem {
 
-using Attributes = std::map<std::string, Attribute, std::less<>>;
-
 // What all nodes of one lowering share.
 struct Lowering {
   const Graph& source;
@@ -39,13 +37,14 @@ struct Lowering {
   std::vector<Diagnostic> diagnostics = {};
   absl::flat_hash_set<TensorId> frozen = {};    // parameters that the model itself does not train
   absl::flat_hash_set<TensorId> counters = {};  // running means of the BatchNorms whose counter is counted
-  std::map<TensorId, std::vector<TensorId>> sequences = {};  // sequences whose tensors are known
-  int64_t listed = 0;                                        // tensors in all of them
+  std::map<TensorId, TensorIds> sequences = {};  // sequences whose tensors are known
+  int64_t listed = 0;                            // tensors in all of them
 };
 
 class Site {
  public:
-  Site(Lowering& lowering, NodeId id, const TableRow* row, CallScope scope);
+  // `scope` must outlive the site.
+  Site(Lowering& lowering, NodeId id, const TableRow* row, const CallScope& scope);
 
   const Node& node() const { return node_; }
   const CallScope& scope() const { return scope_; }
@@ -66,7 +65,7 @@ class Site {
   // The same, but a number becomes a tensor that is made on the spot. Invalid only if omitted.
   TensorId Materialized(size_t i);
   // All inputs as tensors, without omitted ones at the end.
-  std::vector<TensorId> Tensors();
+  TensorIds Tensors();
   // The stored tensor behind slot i, looking through Identity, Transpose, Reshape, Cast; invalid if there is none.
   // `transposed` is set if an odd number of 2-D transposes lies between.
   TensorId Stored(size_t i, bool* transposed = nullptr) const;
@@ -105,10 +104,10 @@ class Site {
   std::optional<std::vector<int64_t>> Axes(size_t slot, size_t rank) const;
 
   // --- what the node becomes
-  NodeId Emit(std::string_view op, std::vector<TensorId> inputs, std::vector<TensorId> outputs,
+  NodeId Emit(std::string_view op, TensorIds inputs, TensorIds outputs,
               Attributes attributes = {});
   // An operator on the way, with a result of this shape.
-  TensorId EmitTemp(std::string_view op, std::vector<TensorId> inputs, const Dims& dims, DType dtype,
+  TensorId EmitTemp(std::string_view op, TensorIds inputs, const Dims& dims, DType dtype,
                     Attributes attributes = {});
   TensorId Temp(const Dims& dims, DType dtype);
   // Output i is the very same tensor as `of`.
@@ -123,7 +122,7 @@ class Site {
   NodeId id_;
   const Node& node_;
   const TableRow* row_;
-  CallScope scope_;
+  const CallScope& scope_;
   int32_t place_ = 0;
 };
 

@@ -41,7 +41,7 @@ void LowerStft(Site& s) {
   if (s.OutShape().rank() != 4) return s.Assume();
   const auto window = s.Has(2) ? s.Floats(2) : std::nullopt;
   const bool ones = window && std::all_of(window->begin(), window->end(), [](double v) { return v == 1.0; });
-  std::vector<TensorId> inputs = {RealSignal(s)};
+  TensorIds inputs = {RealSignal(s)};
   if (s.Has(2) && !ones) inputs.push_back(s.Materialized(2));
   int64_t frame = s.Has(2) ? s.InDim(2, 0) : 2 * (s.OutDim(0, 2) - 1);
   if (s.Has(3)) frame = static_cast<int64_t>(s.Number(3).value_or(static_cast<double>(frame)));

@@ -120,7 +120,7 @@ void LowerSplit(Site& s) {
   const std::vector<int64_t> given = s.Ints(1).value_or(s.IntList("split"));
   const int64_t count = std::ssize(s.node().outputs);
   std::vector<int64_t> sizes;
-  std::vector<TensorId> outputs = s.node().outputs;
+  TensorIds outputs = s.node().outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Shape& shape = s.OutShape(i);
     sizes.push_back(axis >= 0 && axis < std::ssize(shape.dims) ? shape.dims[static_cast<size_t>(axis)] : kUnknownDim);

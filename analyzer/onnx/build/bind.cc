@@ -91,12 +91,10 @@ absl::StatusOr<DeclaredInput> Declare(const onnx::ValueInfoProto& info) {
 }
 
 absl::StatusOr<std::vector<DeclaredInput>> DeclaredInputs(const onnx::GraphProto& graph) {
-  absl::flat_hash_set<std::string_view> initializers;
-  for (const auto& tensor : graph.initializer()) initializers.insert(tensor.name());
-  for (const auto& tensor : graph.sparse_initializer()) initializers.insert(tensor.values().name());
+  const InputNames stored = StoredInputs(graph);
   std::vector<DeclaredInput> inputs;
   for (const auto& info : graph.input()) {
-    if (initializers.contains(info.name())) continue;  // IR 3 lists weights among the inputs
+    if (stored.contains(info.name())) continue;
     if (!info.type().has_tensor_type()) continue;      // a sequence, map or optional has no shape to bind
     ASSIGN_OR_RETURN(DeclaredInput input, Declare(info));
     inputs.push_back(std::move(input));
@@ -381,6 +379,17 @@ absl::Status Binder::FillShapes() {
 }
 
 }  // namespace
+
+InputNames StoredInputs(const onnx::GraphProto& graph) {
+  InputNames names, stored;
+  for (const auto& input : graph.input()) names.insert(input.name());
+  const auto add = [&](const std::string& name) {
+    if (const auto found = names.find(name); found != names.end()) stored.insert(*found);
+  };
+  for (const auto& tensor : graph.initializer()) add(tensor.name());
+  for (const auto& tensor : graph.sparse_initializer()) add(tensor.values().name());
+  return stored;
+}
 
 absl::StatusOr<BoundInputs> BindInputs(const onnx::GraphProto& graph, const Bindings& bindings,
                                        const std::string& path) {

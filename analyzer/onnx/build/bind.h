@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/onnx/build/import.h"
 
@@ -40,6 +42,12 @@ struct BoundInputs {
   int64_t file_batch = 1;  // without --batch: the inputs' fixed dim 0; where it is symbolic, what it is bound to
   std::vector<DimChange> changes;                  // empty: the file can be inferred as it is
 };
+
+// Of inputs of a graph; the names themselves are the graph's.
+using InputNames = absl::flat_hash_set<absl::string_view>;
+// Inputs that have an initializer: IR 3 lists weights among them. The few inputs are held against the many
+// initializers.
+InputNames StoredInputs(const onnx::GraphProto& graph);
 
 // `path` stands in the commands that error texts propose.
 // Errors (InvalidArgument): unbound-dim, unknown-dim, unknown-input, bad-shape, dim-conflict, static-batch.

@@ -9,11 +9,11 @@
 #include "onnx/onnx_pb.h"
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/build/bind.h"
 #include "analyzer/onnx/build/graph_signature.h"
 #include "analyzer/onnx/build/short_name.h"
 #include "analyzer/onnx/infer/schemas.h"
@@ -103,7 +103,7 @@ class Scope {
   void UseRewrites(const std::vector<InputRewrite>& rewrites) {
     for (const InputRewrite& rewrite : rewrites) rewrites_[rewrite.node].push_back(&rewrite);
   }
-  const std::vector<TensorId>& captures() const { return captures_; }
+  const TensorIds& captures() const { return captures_; }
 
  private:
   Tensor MakeTensor(const std::string& name, TensorRole role) const;
@@ -125,7 +125,7 @@ class Scope {
   absl::flat_hash_map<absl::string_view, TensorId> ids_;  // keys live in the proto, or in made_names_
   std::deque<std::string> made_names_;
   absl::flat_hash_map<std::string, int64_t> last_;  // name -> the number behind it that was given out last
-  std::vector<TensorId> captures_;  // tensors of outer_ that were asked for
+  TensorIds captures_;  // tensors of outer_ that were asked for
   absl::flat_hash_map<int, std::vector<const InputRewrite*>> rewrites_;
 };
 
@@ -185,11 +185,9 @@ TensorId Scope::Find(const std::string& name) {
 }
 
 void Scope::AddInputs() {
-  absl::flat_hash_set<std::string_view> initializers;
-  for (const auto& tensor : proto_.initializer()) initializers.insert(tensor.name());
-  for (const auto& tensor : proto_.sparse_initializer()) initializers.insert(tensor.values().name());
+  const InputNames stored = StoredInputs(proto_);
   for (const auto& input : proto_.input()) {
-    if (initializers.contains(input.name()) || ids_.contains(input.name())) continue;
+    if (stored.contains(input.name()) || ids_.contains(input.name())) continue;
     graph_.inputs.push_back(Define(input.name(), TensorRole::kInput));
   }
 }

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
@@ -42,7 +43,8 @@ class OrderedScope {
   bool Knows(Name name) const {
     return given_.contains(name) || maker_.contains(name) || (outer_ != nullptr && outer_->Knows(name));
   }
-  absl::StatusOr<std::vector<int>> Sort(const std::vector<std::vector<int>>& needs) const;
+  using Needs = std::vector<absl::InlinedVector<int, 4>>;  // by node, those that make what it reads
+  absl::StatusOr<std::vector<int>> Sort(const Needs& needs) const;
   void Permute(const std::vector<int>& order);
 
   onnx::GraphProto& graph_;
@@ -90,7 +92,7 @@ void OrderedScope::FreeReads(const onnx::GraphProto& body, Names defined, std::v
 
 absl::StatusOr<bool> OrderedScope::Order() {
   RETURN_IF_ERROR(Define());
-  std::vector<std::vector<int>> needs(static_cast<size_t>(graph_.node_size()));
+  Needs needs(static_cast<size_t>(graph_.node_size()));
   bool sorted = true;
   bool changed = false;
   std::vector<Name> reads;
@@ -135,7 +137,7 @@ absl::StatusOr<bool> OrderedScope::Order() {
 }
 
 // Kahn's algorithm with the smallest ready index first.
-absl::StatusOr<std::vector<int>> OrderedScope::Sort(const std::vector<std::vector<int>>& needs) const {
+absl::StatusOr<std::vector<int>> OrderedScope::Sort(const Needs& needs) const {
   std::vector<int> waiting(needs.size());
   std::vector<std::vector<int>> feeds(needs.size());
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;

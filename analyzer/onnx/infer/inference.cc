@@ -160,9 +160,9 @@ absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, ValueScope
   return absl::OkStatus();
 }
 
-void InferencePass::ReportValues(const ValueScope& scope, InferredGraph& facts) {
-  facts.values.reserve(scope.own().size());
-  for (const auto& [name, value] : scope.own()) facts.values.emplace(name, FactOf(*value));
+void InferencePass::ReportValues(ValueScope& scope, InferredGraph& facts) {
+  facts.values.reserve(scope.bound().size());
+  for (ValueScope::Bound& bound : scope.bound()) facts.values.insert_or_assign(View(bound.name), FactOf(bound.value));
 }
 
 absl::Status InferencePass::InferNode(NodeSite& site) {

@@ -52,7 +52,7 @@ class InferencePass {
   absl::Status InferGraph(const onnx::GraphProto& graph, ValueScope& scope, InferredGraph& facts);
 
   // Adds the values that `scope` holds of its own to `facts`.
-  void ReportValues(const ValueScope& scope, InferredGraph& facts);
+  void ReportValues(ValueScope& scope, InferredGraph& facts);
 
   google::protobuf::Arena& arena() { return arena_; }
 

@@ -9,6 +9,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "analyzer/graph/absl_view.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/onnx/infer/shapes.h"
 #include "google/protobuf/arena.h"
@@ -65,7 +67,7 @@ class ValueScope {
   // Null where no graph has a value of that name (yet).
   Value* Find(std::string_view name) {
     for (ValueScope* scope = this; scope != nullptr; scope = scope->outer_) {
-      auto found = scope->by_name_.find(name);
+      auto found = scope->by_name_.find(View(name));
       if (found != scope->by_name_.end()) return found->second;
     }
     return nullptr;
@@ -77,11 +79,16 @@ class ValueScope {
     if (value.type != nullptr && value.type->has_tensor_type()) {
       highest_rank_ = std::max(highest_rank_, value.type->tensor_type().shape().dim_size());
     }
-    values_.push_back(std::move(value));
-    by_name_.insert_or_assign(name, &values_.back());
+    values_.push_back({name, std::move(value)});
+    by_name_.insert_or_assign(View(name), &values_.back().value);
   }
 
-  const absl::flat_hash_map<std::string_view, Value*>& own() const { return by_name_; }
+  // In the order in which they were bound, which is that of memory: a name that was bound again comes again.
+  struct Bound {
+    std::string_view name;
+    Value value;
+  };
+  std::deque<Bound>& bound() { return values_; }
   // The most dimensions that a tensor set so far has.
   int highest_rank() const { return highest_rank_; }
 
@@ -89,8 +96,8 @@ class ValueScope {
   ValueScope* outer_;
   int depth_;
   int highest_rank_ = 0;
-  std::deque<Value> values_;
-  absl::flat_hash_map<std::string_view, Value*> by_name_;
+  std::deque<Bound> values_;
+  absl::flat_hash_map<absl::string_view, Value*> by_name_;
 };
 
 }  // namespace onnx_mem

@@ -90,6 +90,9 @@ class Slimmer {
   Slimmer(ByteWindow& bytes, const std::string& path) : bytes_(bytes), path_(path) {}
 
   absl::StatusOr<std::string> Run() {
+    // A string that grows lies in memory twice. What is not written takes address space alone.
+    constexpr int64_t kMostReserved = 32 << 20;
+    out_.reserve(static_cast<size_t>(std::min(bytes_.size(), kMostReserved)));
     RETURN_IF_ERROR(CopyMessage(Message::kModel, 0, bytes_.size(), 0));
     if (!saw_graph_) return NotOnnx();
     return std::move(out_);

@@ -107,11 +107,14 @@ ProgramSignature SignatureOf(const onnx::GraphProto& graph) {
 // ("class_token").
 Names WeightsAmongInputs(const onnx::GraphProto& graph) {
   Names stored, weights;
+  const auto may_be = [](const auto& input) {
+    return IsFixed(input) && IsNamedLikeWeight(input.name()) && !IsCache(input.name());
+  };
+  if (std::none_of(graph.input().begin(), graph.input().end(), may_be)) return weights;  // as of most files
   for (const auto& tensor : graph.initializer()) stored.insert(tensor.name());
   const Names read = ReadAsWeight(graph);
   const bool any = std::any_of(graph.input().begin(), graph.input().end(), [&](const auto& input) {
-    return IsFixed(input) && IsNamedLikeWeight(input.name()) && !IsCache(input.name()) &&
-           !stored.contains(input.name()) && read.contains(input.name());
+    return may_be(input) && !stored.contains(input.name()) && read.contains(input.name());
   });
   if (!any) return weights;
   const ProgramSignature signature = SignatureOf(graph);

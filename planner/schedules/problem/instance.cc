@@ -73,7 +73,7 @@ absl::Status CheckId(const Value& value, size_t position) {
   return BadValue(absl::StrCat(value.path(), ".id"), absl::StrCat(position, " (ids are positions)"));
 }
 
-absl::StatusOr<std::vector<StepTensorId>> TensorIds(const Value& value, size_t tensor_count) {
+absl::StatusOr<std::vector<StepTensorId>> IdsOf(const Value& value, size_t tensor_count) {
   ASSIGN_OR_RETURN(const std::vector<Value> elements, value.Elements());
   std::vector<StepTensorId> ids;
   for (const Value& element : elements) {
@@ -124,11 +124,11 @@ absl::StatusOr<StepOp> ParseOp(const Value& value, size_t position, size_t tenso
   ASSIGN_OR_RETURN(const Value inputs, value.Member("in"));
   ASSIGN_OR_RETURN(const std::vector<Value> entries, inputs.Elements());
   for (const Value& entry : entries) {
-    ASSIGN_OR_RETURN(std::vector<StepTensorId> alternatives, TensorIds(entry, tensor_count));
+    ASSIGN_OR_RETURN(std::vector<StepTensorId> alternatives, IdsOf(entry, tensor_count));
     op.inputs.push_back(std::move(alternatives));
   }
   ASSIGN_OR_RETURN(const Value outputs, value.Member("out"));
-  ASSIGN_OR_RETURN(op.outputs, TensorIds(outputs, tensor_count));
+  ASSIGN_OR_RETURN(op.outputs, IdsOf(outputs, tensor_count));
   if (const std::optional<Value> group = value.OptionalMember("group")) {
     ASSIGN_OR_RETURN(op.group, group->Text());
   }

@@ -18,8 +18,6 @@
 
 namespace onnx_mem::eager {
 
-using Attributes = std::map<std::string, Attribute, std::less<>>;
-
 struct Argument {
   Dims dims;
   bool grad = true;

@@ -18,8 +18,8 @@ TensorId AddTensor(Graph& graph, std::string name, Dims dims, TensorRole role = 
   return graph.tensors.Add(std::move(tensor));
 }
 
-NodeId AddNode(Graph& graph, std::string name, std::string op, std::vector<TensorId> inputs,
-               std::vector<TensorId> outputs) {
+NodeId AddNode(Graph& graph, std::string name, std::string op, TensorIds inputs,
+               TensorIds outputs) {
   Node node;
   node.name = std::move(name);
   node.op = std::move(op);
@@ -75,8 +75,8 @@ TEST(LinkTensorsTest, OneConsumerPerUseInNodeOrder) {
   const Graph graph = ConvReluDouble();
   EXPECT_FALSE(graph.tensors[TensorId(0)].producer.valid());
   EXPECT_EQ(graph.tensors[TensorId(2)].producer, NodeId(0));
-  EXPECT_EQ(graph.tensors[TensorId(2)].consumers, std::vector<NodeId>{NodeId(1)});
-  EXPECT_EQ(graph.tensors[TensorId(3)].consumers, (std::vector<NodeId>{NodeId(2), NodeId(2)}));
+  EXPECT_EQ(graph.tensors[TensorId(2)].consumers, NodeIds{NodeId(1)});
+  EXPECT_EQ(graph.tensors[TensorId(3)].consumers, (NodeIds{NodeId(2), NodeId(2)}));
   EXPECT_TRUE(graph.tensors[TensorId(4)].consumers.empty());
 }
 
@@ -84,7 +84,7 @@ TEST(LinkTensorsTest, CapturesCountAsUses) {
   Graph graph = ConvReluDouble();
   graph.nodes[NodeId(2)].captures = {TensorId(0)};
   LinkTensors(graph);
-  EXPECT_EQ(graph.tensors[TensorId(0)].consumers, (std::vector<NodeId>{NodeId(0), NodeId(2)}));
+  EXPECT_EQ(graph.tensors[TensorId(0)].consumers, (NodeIds{NodeId(0), NodeId(2)}));
 }
 
 TEST(LinkTensorsTest, IsIdempotent) {

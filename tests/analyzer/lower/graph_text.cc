@@ -197,7 +197,7 @@ std::string AttributeText(const Attribute& attribute) {
 }
 
 std::string NodeText(const Graph& graph, const Node& node, const std::vector<std::string>& attributes) {
-  auto names = [&](const std::vector<TensorId>& ids) {
+  auto names = [&](const TensorIds& ids) {
     return absl::StrJoin(ids, ", ", [&](std::string* out, TensorId id) {
       absl::StrAppend(out, id.valid() ? graph.tensors[id].name : std::string("-"));
     });

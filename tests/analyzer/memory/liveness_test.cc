@@ -27,7 +27,7 @@ class GraphBuilder {
   }
   TensorId Input(const std::string& name, int64_t elements) { return Add(name, TensorRole::kInput, elements); }
   TensorId Weight(const std::string& name, int64_t elements) { return Add(name, TensorRole::kInitializer, elements); }
-  TensorId Node(const std::string& op, std::vector<TensorId> inputs, const std::string& output, int64_t elements) {
+  TensorId Node(const std::string& op, TensorIds inputs, const std::string& output, int64_t elements) {
     onnx_mem::Node node;
     node.op = op;
     node.inputs = std::move(inputs);
@@ -36,7 +36,7 @@ class GraphBuilder {
     graph.nodes.Add(std::move(node));
     return id;
   }
-  const Graph& Finish(std::vector<TensorId> outputs) {
+  const Graph& Finish(TensorIds outputs) {
     graph.outputs = std::move(outputs);
     LinkTensors(graph);
     EXPECT_TRUE(VerifyGraph(graph).ok()) << VerifyGraph(graph);

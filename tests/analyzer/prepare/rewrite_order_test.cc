@@ -53,7 +53,7 @@ std::string TextOf(const Attribute& attribute) {
 // All that the executor and the reports are given, tensors by name.
 std::string Dump(const Lowered& lowered) {
   const Graph& graph = lowered.graph;
-  const auto names = [&](const std::vector<TensorId>& ids) {
+  const auto names = [&](const TensorIds& ids) {
     return absl::StrJoin(ids, ",", [&](std::string* out, TensorId id) {
       absl::StrAppend(out, id.valid() ? graph.tensors[id].name : std::string("-"));
     });

@@ -102,7 +102,7 @@ TEST(PossibleNames, ViewsOfOneValueCountAsOne) {
 // outs = []; for layer in self.layers: x = x + layer(x); outs.append(x); return outs[0] * outs[-1]
 TEST(PossibleNames, AListMayHaveTheResultsOfAllRounds) {
   LoweredProgram p;
-  std::vector<TensorId> outs = {p.input()};
+  TensorIds outs = {p.input()};
   for (const char* layer : {"layers.0", "layers.1", "layers.2", "layers.3"}) {
     const TensorId y = p.Run("conv", {outs.back()}, layer);
     outs.push_back(p.Run("add", {outs.back(), y}));
@@ -142,7 +142,7 @@ TEST(PossibleNames, WithoutAListEachRoundGivesTheNameAnew) {
 // b1 = self.b1(x); b2 = self.b2(b1); ...; b7 = self.b7(b6); return b1 + b7
 TEST(PossibleNames, CodeThatReadsAnEarlyResultAtTheEndMayNameAllBetween) {
   LoweredProgram p;
-  std::vector<TensorId> b = {p.input()};
+  TensorIds b = {p.input()};
   for (const char* name : {"b1", "b2", "b3", "b4", "b5", "b6", "b7"}) b.push_back(p.Run("conv", {b.back()}, name));
   p.Run("add", {b[1], b[7]});
   p.Run("tanh", {b[7]});
@@ -155,7 +155,7 @@ TEST(PossibleNames, CodeThatReadsAnEarlyResultAtTheEndMayNameAllBetween) {
 TEST(PossibleNames, NumberedModulesMayHaveNumberedResults) {
   const auto build = [](LoweredProgram& p, const std::string& separator) {
     TensorId x = p.input();
-    std::vector<TensorId> results;
+    TensorIds results;
     for (int i = 1; i <= 4; ++i) {
       const std::string block = absl::StrCat("block", separator, i);
       x = p.Run("conv", {x}, absl::StrCat(block, " > ", block, ".conv"));
@@ -167,7 +167,7 @@ TEST(PossibleNames, NumberedModulesMayHaveNumberedResults) {
   };
   LoweredProgram numbered, list;
   for (TensorId result : build(numbered, "")) EXPECT_EQ(numbered.ReleaseWithSomeNames(result), 8);
-  const std::vector<TensorId> of_list = build(list, ".");
+  const TensorIds of_list = build(list, ".");
   EXPECT_EQ(list.ReleaseWithSomeNames(of_list[0]), 3) << "for block in self.block: x = block(x)";
 }
 

@@ -50,7 +50,7 @@ TEST(LocalSkips,
 // hs.append(h); ...; h = self.block(torch.cat([h, hs.pop()], 1)), two skips of each size: diffusion models.
 TEST(LocalSkips, AStackHandsEachSkipOutOnce) {
   Program p;
-  std::vector<TensorId> stack;
+  TensorIds stack;
   TensorId h = p.input();
   const auto size = [](int level) { return Dims{2, 4, 16 >> level, 16 >> level}; };
   for (int i = 0; i < 4; ++i) {  // 0 to 3

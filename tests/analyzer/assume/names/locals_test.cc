@@ -84,7 +84,7 @@ TEST(Locals, AConcatenationInAnArgumentBelongsToTheCall) {  // x = self.u(torch.
 
 TEST(Locals, AListThatIsConcatenatedLivesOn) {  // f = [b(x) for b in self.branches]; x = torch.cat(f); self.project(x)
   Program p;
-  std::vector<TensorId> parts;
+  TensorIds parts;
   for (std::string_view branch : {"m > m.0", "m > m.1", "m > m.2"}) parts.push_back(p.Run("conv", {p.input()}, branch));
   const TensorId cat = p.Run("cat", parts, "m", {6, 4});  // 3
   p.Run("conv", {cat}, "m > m.project");                  // 4
@@ -96,7 +96,7 @@ TEST(Locals, AListThatIsConcatenatedLivesOn) {  // f = [b(x) for b in self.branc
 TEST(Locals, AListOfARoundGoesWhenTheNextRoundBeginsItsOwn) {
   Program p;
   const auto round = [&](TensorId x, const std::string& layer) {
-    std::vector<TensorId> outs;
+    TensorIds outs;
     for (int i = 0; i < 3; ++i) outs.push_back(p.Run("conv", {x}, layer));
     return std::pair(outs, p.Run("cat", outs, "", {6, 8, 4, 4}));
   };
@@ -112,7 +112,7 @@ TEST(Locals, PiecesOfAChunkGoWhenTheLoopAssignsThemAgain) {
   for (const auto& names : {std::array{"f.0", "f.1", "f.2"}, std::array{"f", "f_1", "f_2"}}) {
     Program p;
     TensorId x = p.input();
-    std::vector<TensorId> pieces;
+    TensorIds pieces;
     for (const char* name : names) {
       const TensorId wide = p.Run("conv", {x}, name, {2, 8});  // 0, 4, 8
       pieces.push_back(p.Run("slice", {wide}));                // 1, 5, 9
@@ -283,7 +283,7 @@ TEST(Locals, WhatALaterCallTakesBesideANewerValueHasAName) {  // x1 = self.a(x);
 
 TEST(Locals, WhatIsLookedUpForAJoinedListHasNoName) {  // torch.cat([e(x) for e in self.tables], 1)
   Program p;
-  std::vector<TensorId> parts;
+  TensorIds parts;
   for (std::string_view table : {"t.0", "t.1", "t.2"}) parts.push_back(p.Run("embedding", {p.input()}, table));
   const TensorId cat = p.Run("cat", parts, "", {6, 4});  // 3
   p.Run("linear", {cat}, "head");                        // 4
@@ -373,7 +373,7 @@ TEST(Locals, WhatAWrappedStatementReadsIsJoinedBefore) {  // x = torch.cat([a, b
 TEST(Locals, LongSumsAndListsTakeNoLongerPerPart) {
   constexpr int kParts = 20'000;
   LoweredProgram p;
-  std::vector<TensorId> terms, parts;
+  TensorIds terms, parts;
   for (int i = 0; i < kParts; ++i) terms.push_back(p.Run("relu", {p.input()}));
   for (int i = 0; i < kParts; ++i) parts.push_back(p.Run("relu", {p.input()}));
   TensorId sum = terms[0];

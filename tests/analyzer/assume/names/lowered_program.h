@@ -24,7 +24,7 @@ class LoweredProgram {
   TensorId input() const { return graph_.inputs[0]; }
 
   // `calls` as "a > a.b": the module calls around the operator.
-  TensorId Run(std::string_view op, std::vector<TensorId> inputs, std::string_view calls = "", Dims dims = {2, 4}) {
+  TensorId Run(std::string_view op, TensorIds inputs, std::string_view calls = "", Dims dims = {2, 4}) {
     Node node;
     node.op = std::string(op);
     node.name = op;

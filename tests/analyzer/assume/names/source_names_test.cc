@@ -17,13 +17,13 @@ namespace {
 class TracedCode : public LoweredProgram {
  public:
   // An operator in the code itself.
-  TensorId Op(std::string_view op, std::vector<TensorId> inputs, const std::string& line) {
+  TensorId Op(std::string_view op, TensorIds inputs, const std::string& line) {
     const TensorId id = Run(op, std::move(inputs));
     OnLines(id, {line});
     return id;
   }
   // A module with one operator.
-  TensorId Call(std::string_view module, std::vector<TensorId> inputs, const std::string& line) {
+  TensorId Call(std::string_view module, TensorIds inputs, const std::string& line) {
     const TensorId id = Run("conv", std::move(inputs), module);
     OnLines(id, {line, "return F.conv2d("});
     return id;
