@@ -15,8 +15,8 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/onnx/build/bind.h"
 #include "analyzer/onnx/build/graph_signature.h"
-#include "analyzer/onnx/build/short_name.h"
 #include "analyzer/onnx/infer/schemas.h"
+#include "analyzer/onnx/read/short_name.h"
 #include "analyzer/onnx/read/tensor_literal.h"
 
 namespace onnx_mem {

@@ -80,19 +80,19 @@ TEST(BindInputs, UnboundDimsAreListedWithACommand) {
                                                      "try: onnx-mem m.onnx --batch 16 --dim s77=512"}));
 }
 
-TEST(BindInputs, OfThousandsOfUnboundDimsTheFirstAreListed) {
+TEST(BindInputs, OfManyUnboundDimsTheFirstAreListed) {
   std::string dims = "s0";
-  for (int i = 1; i < 20'000; ++i) absl::StrAppend(&dims, ", s", i);
+  for (int i = 1; i < 60; ++i) absl::StrAppend(&dims, ", s", i);
   const Diagnostic error = DiagnosticOf(Bind(absl::StrCat("float[batch, ", dims, "] x"), {}).status());
   EXPECT_EQ(error.message,
             "input 'x' has unknown dimensions: s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15, "
-            "... (19984 more)");
+            "... (44 more)");
   EXPECT_EQ(error.details,
             (std::vector<std::string>{
-                "x  float32 [batch, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, ... (19985 more)]",
+                "x  float32 [batch, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, ... (45 more)]",
                 "try: onnx-mem m.onnx --batch 16 --dim s0=512 --dim s1=512 --dim s2=512 --dim s3=512 --dim s4=512 "
                 "--dim s5=512 --dim s6=512 --dim s7=512 --dim s8=512 --dim s9=512 --dim s10=512 --dim s11=512 "
-                "--dim s12=512 --dim s13=512 --dim s14=512 ... (19985 more)"}));
+                "--dim s12=512 --dim s13=512 --dim s14=512 ... (45 more)"}));
 }
 
 TEST(BindInputs, UnknownNamesAreAnsweredWithTheNearest) {

@@ -1,4 +1,4 @@
-#include "analyzer/onnx/build/short_name.h"
+#include "analyzer/onnx/read/short_name.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,6 @@
 // Names that no model has, cut short: paths of thousands of modules would be taken apart again and again.
-#ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_SHORT_NAME_H_
-#define ONNX_MEM_ANALYZER_ONNX_BUILD_SHORT_NAME_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_READ_SHORT_NAME_H_
+#define ONNX_MEM_ANALYZER_ONNX_READ_SHORT_NAME_H_
 
 #include <string>
 
@@ -12,4 +12,4 @@ std::string ShortName(const std::string& name);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_BUILD_SHORT_NAME_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_READ_SHORT_NAME_H_
