@@ -38,16 +38,15 @@ bool HasOnlyNumbers(const Site& site, const TableRow& row) {
   return any && site.node().captures.empty() && site.node().subgraphs.empty();
 }
 
-absl::Status LacksInput(const Node& node, NodeId id, int input) {
-  const std::string name = node.name.empty() ? absl::StrCat("#", id.value()) : absl::StrCat("'", node.name, "'");
+absl::Status LacksInput(const Graph& graph, NodeId id, int input) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadModel,
-                     absl::StrCat("node ", name, " (", node.op.str(), "): input ", input, " is missing"));
+                     absl::StrCat(Describe(graph, id), ": input ", input, " is missing"));
 }
 
-absl::Status TooManyOperators(const Node& node, NodeId id, int64_t most) {
-  const std::string name = node.name.empty() ? absl::StrCat("#", id.value()) : absl::StrCat("'", node.name, "'");
+absl::Status TooManyOperators(const Graph& graph, NodeId id, int64_t most) {
+  const Node& node = graph.nodes[id];
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
-                     absl::StrCat("node ", name, " (", node.op.str(), ") and those before it become more than ", most,
+                     absl::StrCat(Describe(graph, id), " and those before it become more than ", most,
                                   " operators of the framework"),
                      {absl::StrCat("why: it has ", node.inputs.size(), " inputs and ", node.outputs.size(), " outputs")});
 }
@@ -60,7 +59,7 @@ absl::Status LowerNodes(const IdVector<NodeId, CallScope>& scopes, Lowering& low
     const TableRow* row = FindRow(node);
     Site site(lowering, id, row, scopes[id]);
     const int missing = row == nullptr ? -1 : MissingInput(*row, node);
-    if (missing >= 0 && lowering.source.opset > 0) return LacksInput(node, id, missing);
+    if (missing >= 0 && lowering.source.opset > 0) return LacksInput(lowering.source, id, missing);
     const bool unknown = row == nullptr || (missing >= 0 && !row->domain.empty());
     if (unknown || !IsInOpset(*row, node, lowering.source)) {
       site.Assume();
@@ -69,7 +68,7 @@ absl::Status LowerNodes(const IdVector<NodeId, CallScope>& scopes, Lowering& low
     } else {
       row->lower(site);
     }
-    if (lowering.draft.made() > most) return TooManyOperators(node, id, most);
+    if (lowering.draft.made() > most) return TooManyOperators(lowering.source, id, most);
   }
   for (TensorId id : lowering.residence.read_back) lowering.draft.Keep(lowering.draft.Resolve(id));
   return absl::OkStatus();

@@ -193,8 +193,7 @@ class Reader {
 
   // A path of thousands of modules would be taken apart again and again.
   static std::string_view ReadPath(Cursor& c, std::string_view path) {
-    const auto modules = std::count(path.begin(), path.end(), '.');
-    if (modules > limits::kDeepestModules || path.size() > limits::kLongestName) {
+    if (limits::IsBeyondNames(path, ".")) {
       c.Fail(absl::StrCat("a path of at most ", limits::kDeepestModules, " modules and ", limits::kLongestName, " bytes"));
     }
     return path;

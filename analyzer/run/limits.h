@@ -4,8 +4,10 @@
 #ifndef ONNX_MEM_ANALYZER_RUN_LIMITS_H_
 #define ONNX_MEM_ANALYZER_RUN_LIMITS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace onnx_mem::limits {
 
@@ -22,6 +24,12 @@ inline constexpr int kDeepestCalls = 64;
 inline constexpr int kDeepestModules = 100;
 // Bytes of a name. Python refuses none, but files hold paths and calls.
 inline constexpr size_t kLongestName = 16 << 10;
+// Whether a name is beyond one of the two; modules end at one of `separators`.
+inline bool IsBeyondNames(std::string_view name, std::string_view separators) {
+  if (name.size() <= kDeepestModules) return false;  // each module takes a byte and more
+  const auto ends = [&](char c) { return separators.find(c) != std::string_view::npos; };
+  return name.size() > kLongestName || std::count_if(name.begin(), name.end(), ends) > kDeepestModules;
+}
 
 // Dimensions of a tensor: no framework has more (torch and numpy have 64).
 inline constexpr int kHighestRank = 64;

@@ -10,9 +10,7 @@ namespace onnx_mem {
 
 std::string ShortName(const std::string& name) {
   constexpr size_t kShort = 64;  // bytes that are kept
-  if (name.size() <= limits::kDeepestModules) return name;  // each takes a byte and more
-  const auto parts = std::count_if(name.begin(), name.end(), [](char c) { return c == '/' || c == '.'; });
-  if (parts <= limits::kDeepestModules && name.size() <= limits::kLongestName) return name;
+  if (!limits::IsBeyondNames(name, "/.")) return name;
   std::string kept = name.substr(0, kShort);
   std::replace_if(kept.begin(), kept.end(), [](char c) { return c == '/' || c == '.'; }, '_');
   return absl::StrCat(kept, "...", absl::Hex(std::hash<std::string>()(name)));

@@ -71,7 +71,7 @@ Names HeadOf(const Graph& graph, const Names& trained, const FileNames& in_file)
     if (head.empty()) place = Before(node.name, '/');
     head.insert(names.begin(), names.end());
   }
-  absl::flat_hash_set<std::string> modules;
+  Names modules;
   for (const std::string& name : head) modules.insert(std::string(Before(name, '.')));
   modules.erase("");
   for (const std::string& name : trained) {
