@@ -231,8 +231,14 @@ int64_t MarkNorms(Draft& draft) {
 }
 
 // What code writes in place where nothing shows it: x += y, and activations whose modules take inplace=True. nn.Sigmoid
-// and nn.Tanh take none (torch/nn/modules/activation.py); torch.sigmoid_ is nearly never written.
-bool IsWrittenInPlace(std::string_view op) { return op != "sigmoid" && op != "tanh"; }
+// and nn.Tanh take none (torch/nn/modules/activation.py); torch.sigmoid_ is nearly never written. Nor does a
+// transformer's feed-forward (IsBeforeActivation).
+bool IsWrittenInPlace(const Graph& graph, const Node& node) {
+  if (node.op == "add") return true;
+  if (node.op == "sigmoid" || node.op == "tanh") return false;
+  const Tensor& input = graph.tensors[node.inputs[0]];
+  return input.shape.rank() <= 2 || graph.nodes[input.producer].op != "linear";
+}
 
 }  // namespace
 
@@ -241,11 +247,11 @@ int64_t MarkAllInPlace(Graph& graph) {
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     Node& node = graph.nodes[id];
     const std::optional<Habit> habit = HabitOf(node.op);
-    if (node.op != "add" && (!habit || *habit == Habit::kIntoZeros || !IsWrittenInPlace(node.op))) continue;
+    if (node.op != "add" && (!habit || *habit == Habit::kIntoZeros)) continue;
     if (node.attributes.contains("inplace") || node.inputs.empty() || !node.inputs[0].valid()) continue;
     const Tensor &input = graph.tensors[node.inputs[0]], &output = graph.tensors[node.outputs[0]];
     if (!input.producer.valid() || input.consumers.size() != 1 ||
-        Contains(kSavesOutput, graph.nodes[input.producer].op))
+        Contains(kSavesOutput, graph.nodes[input.producer].op) || !IsWrittenInPlace(graph, node))
       continue;
     if (std::find(graph.outputs.begin(), graph.outputs.end(), node.inputs[0]) != graph.outputs.end()) continue;
     if (input.shape != output.shape || input.dtype != output.dtype) continue;

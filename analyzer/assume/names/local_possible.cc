@@ -1,21 +1,25 @@
 // The part of locals.h about what may be: names that no habit tells of, but that code like this may give.
 #include <algorithm>
-#include <array>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/hash/hash.h"
-#include "analyzer/assume/names/contains.h"
 #include "analyzer/assume/names/locals.h"
 
 namespace onnx_mem::names {
 namespace {
 
-constexpr auto kActivationOps = std::to_array<std::string_view>(
-    {"relu", "relu6", "leaky_relu", "prelu", "elu", "selu", "celu", "gelu", "silu", "mish", "hardswish", "hardsigmoid",
-     "tanh", "sigmoid", "softplus"});
-constexpr auto kOneOperandOps =
-    std::to_array<std::string_view>({"mul_scalar", "div_scalar", "add_scalar", "sub_scalar", "rsub_scalar",
-                                     "pow_scalar", "neg", "exp", "sqrt", "rsqrt", "log", "abs"});
+using Life = std::pair<int32_t, int32_t>;  // the node that makes a value, and the last unit that reads it
+
+bool AnyTwoOverlap(std::vector<Life> lives) {
+  std::sort(lives.begin(), lives.end());
+  int32_t last = -1;
+  for (const auto& [made, read] : lives) {
+    if (made < last) return true;
+    last = std::max(last, read);
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -47,32 +51,76 @@ size_t Locals::RoundSignature(TensorId id) const {
   return hash;
 }
 
+// total = total + skip: the first of the values that a loop adds up is read with the second, where the code has the sum
+// alone and no list of them. `values`: of one round, in order.
+bool Locals::StartsSum(const TensorIds& values) const {
+  if (values.size() <= 2) return false;
+  const auto &first = graph_.tensors[values[0]].consumers, &second = graph_.tensors[values[1]].consumers;
+  return !first.empty() && graph_.nodes[first.back()].op == "add" &&
+         std::find(second.begin(), second.end(), first.back()) != second.end();
+}
+
+// x1 = self.block1(x); x2 = self.block2(x1); x3 = self.block3(x2): where code numbers a row of modules that have code of
+// their own, it may number what they make. Lists' elements have their numbers from the list. `calls`: of one frame.
+void Locals::FindRow(std::vector<int32_t> calls) {
+  constexpr size_t kShortest = 3;
+  const auto in_row = [&](int32_t call) {
+    const CallSpan& span = calls_.span(call);
+    return span.begin < span.end && !IsElement(span.name);
+  };
+  const auto follows = [&](int32_t call, int32_t next) {
+    const CallSpan &first = calls_.span(call), &second = calls_.span(next);
+    return first.end + 1 == second.begin && WithoutDigits(first.name) == WithoutDigits(second.name);
+  };
+  std::erase_if(calls, [&](int32_t call) { return !in_row(call); });
+  std::sort(calls.begin(), calls.end(),
+            [&](int32_t a, int32_t b) { return calls_.span(a).begin < calls_.span(b).begin; });
+  for (size_t begin = 0, end = 0; begin < calls.size(); begin = end) {
+    for (end = begin + 1; end < calls.size() && follows(calls[end - 1], calls[end]);) ++end;
+    if (end - begin >= kShortest) numbered_.insert(calls.begin() + begin, calls.begin() + end);
+  }
+}
+
 // for layer in self.layers: x = layer(x); outs.append(x): where one round's result is read behind the next round's, the
-// code has a list or a dictionary, and that may have all of them.
-void Locals::FindCollected() {
+// code has a list or a dictionary, and that may have all of them. `values`: of one round.
+void Locals::FindCollected(const Round& round, TensorIds values) {
+  std::sort(values.begin(), values.end(),
+            [&](TensorId a, TensorId b) { return graph_.tensors[a].producer < graph_.tensors[b].producer; });
+  for (size_t i = StartsSum(values) ? 1 : 0; i + 1 < values.size(); ++i) {
+    const Home home = HomeOf(values[i]);
+    const Units units = ReadingUnits(values[i], home);
+    const int32_t next = calls_.UnitEnd(graph_.tensors[values[i + 1]].producer.value(), home.depth);
+    if (!units.empty() && units.back() > next) collected_.insert(round);
+  }
+  if (collected_.contains(round)) FindBatches(values);
+}
+
+// What the code of functions tells of the names that it gives: rows of modules, several values at a time that are read
+// long after they were made, calls that give several values, lists.
+void Locals::FindPossible() {
   absl::flat_hash_map<Round, TensorIds> rounds;
-  std::set<int32_t> calls_with_result;
+  absl::flat_hash_map<int32_t, std::vector<Life>> late;              // by frame
+  absl::flat_hash_map<int32_t, std::vector<int32_t>> calls_in_frame;  // that give a value
+  absl::flat_hash_set<int32_t> calls_with_result;
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph_.tensors[id];
     if (!tensor.producer.valid() || tensor.consumers.empty() || !IsFloating(tensor.dtype)) continue;
     const Home home = HomeOf(id);
     const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
-    if (call >= 0 && !calls_with_result.insert(call).second) unpacked_.insert(KindOfCall(call, home));
-    if (ReadsLate(id, home)) naming_frames_.insert(home.frame);
-    if (!popped_.contains(id)) rounds[{home.frame, RoundSignature(id)}].push_back(id);
-  }
-  for (auto& [round, values] : rounds) {
-    std::sort(values.begin(), values.end(), [&](TensorId a, TensorId b) {
-      return graph_.tensors[a].producer < graph_.tensors[b].producer;
-    });
-    for (size_t i = 0; i + 1 < values.size(); ++i) {
-      const Home home = HomeOf(values[i]);
-      const Units units = ReadingUnits(values[i], home);
-      const int32_t next = calls_.UnitEnd(graph_.tensors[values[i + 1]].producer.value(), home.depth);
-      if (!units.empty() && units.back() > next) collected_.insert(round);
+    if (call >= 0 && calls_with_result.insert(call).second) {
+      calls_in_frame[home.frame].push_back(call);
+    } else if (call >= 0) {
+      unpacked_.insert(KindOfCall(call, home));
     }
-    if (collected_.contains(round)) FindBatches(values);
+    if (popped_.contains(id)) continue;
+    if (ReadsLate(id, home)) late[home.frame].emplace_back(tensor.producer.value(), ReadingUnits(id, home).back());
+    rounds[{home.frame, RoundSignature(id)}].push_back(id);
   }
+  for (const auto& [frame, lives] : late) {
+    if (AnyTwoOverlap(lives)) naming_frames_.insert(frame);
+  }
+  for (auto& [frame, calls] : calls_in_frame) FindRow(std::move(calls));
+  for (auto& [round, values] : rounds) FindCollected(round, std::move(values));
 }
 
 // for step in steps: ks = [f(x), f(x), f(x)]; x = x + sum(ks): where all of some values have been read before the next is
@@ -94,22 +142,6 @@ void Locals::FindBatches(const TensorIds& values) {
     const int32_t next = graph_.tensors[values[begins[b + 2] - 1]].producer.value();
     for (size_t i = begins[b]; i < begins[b + 1]; ++i) batch_ends_[values[i]] = next;
   }
-}
-
-// F.relu(self.conv(x)), torch.exp(-0.5 * s): what one function or number takes at once, and nothing else, stands in the
-// same expression, or its name is given anew. A piece of a split has its name from there, and a gate,
-// gate * F.silu(up), often.
-bool Locals::IsWithinExpression(TensorId id, const Home& home) const {
-  const Tensor& tensor = graph_.tensors[id];
-  if (tensor.consumers.size() != 1 || IsSplitPiece(id)) return false;
-  const NodeId reader = tensor.consumers[0];
-  const bool is_own = calls_.of_node(reader.value()).size() == home.depth;
-  if (!is_own || calls_.UnitEnd(tensor.producer.value(), home.depth) + 1 != reader.value()) return false;
-  const Node& node = graph_.nodes[reader];
-  if (Contains(kOneOperandOps, node.op)) return true;
-  if (!Contains(kActivationOps, node.op)) return false;
-  const NodeIds& after = graph_.tensors[node.outputs[0]].consumers;
-  return after.size() != 1 || graph_.nodes[after[0]].op != "mul";
 }
 
 // Calls that differ in numbers alone, by the frame in whose code they stand.
@@ -139,14 +171,6 @@ bool Locals::IsPassedOn(int32_t call, const Home& home) const {
          WithoutCallNumber(home.frame < 0 ? std::string_view() : calls_.span(home.frame).name);
 }
 
-// x1 = self.block1(x); x2 = self.block2(x1): where code numbers modules that have code of their own, it may number what
-// they make. Lists' elements have their numbers from the list.
-bool Locals::AreNumbered(int32_t call, int32_t next) const {
-  const CallSpan &first = calls_.span(call), &second = calls_.span(next);
-  return first.begin < first.end && second.begin < second.end && !IsElement(first.name) &&
-         WithoutDigits(first.name) == WithoutDigits(second.name);
-}
-
 PossibleName Locals::PossibleNameOf(TensorId id) const {
   PossibleName name = NameInFrame(id);
   if (name.until >= 0 && IsWithinExpression(id, HomeOf(id))) name.most = 0;
@@ -167,16 +191,20 @@ PossibleName Locals::NameInFrame(TensorId id) const {
     const auto batch = batch_ends_.find(id);
     return {batch == batch_ends_.end() ? end : std::min(end, batch->second), home.frame, kAllNames};
   }
-  if (naming_frames_.contains(home.frame) && call >= 0 && !IsOfLoop(id, home)) return {end, home.frame, kSeveral};
+  if (naming_frames_.contains(home.frame) && call >= 0 && !IsOfLoop(id, home) && !IsReduced(id)) {
+    return {end, home.frame, kSeveral};
+  }
   // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested,
   // x = self.relu(self.bn(self.conv(x))).
   const Units units = ReadingUnits(id, home);
-  // x = f(x); x = g(x): of a chain of values that one statement reads each, code that gives no name anew has few.
-  const size_t most = units.size() == 1 && !IsUnpacked(call, home) ? kOne : kTwo;
+  // x = f(x); x = g(x): of a chain of values that one statement reads each, code that gives no name anew has few, but
+  // residual, skip = layer(x) names each.
+  const bool in_chain = units.size() == 1 && !IsJoinedWithOther(id, home);
+  const size_t most = IsUnpacked(call, home) ? kSeveral : in_chain ? kOne : kTwo;
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
   const bool adjacent = call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1;
   if (!adjacent) return {UntilRebound(id, home), home.frame, most};
-  if (AreNumbered(call, reader) && !IsOfLoop(id, home)) return {end, home.frame, kSeveral};
+  if (numbered_.contains(call) && numbered_.contains(reader) && !IsOfLoop(id, home)) return {end, home.frame, kSeveral};
   int32_t nested = EndOfNestedCalls(units[0], home);
   for (int32_t next = NextInStatement(nested, home); next >= 0; next = NextInStatement(nested, home)) nested = next;
   return {std::max(nested, EndOfOuterCall(units[0], home)), home.frame, most};  // x = self.conv(x); x = F.relu(self.bn(x))

@@ -42,7 +42,7 @@ Locals::Locals(const Graph& graph, const Calls& calls)
   FindWrappedNorms();
   FindSkipFrames();
   FindPoppedSkips();
-  FindCollected();
+  FindPossible();
 }
 
 Locals::Home Locals::HomeOf(TensorId id) const {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "analyzer/assume/names/calls.h"
 #include "analyzer/graph/graph.h"
@@ -68,7 +69,6 @@ class Locals {
   bool StandsInProduct(TensorId id, int32_t product) const;
   bool IsExponentiated(TensorId id) const;
   bool FeedsGaussian(TensorId id) const;
-  bool AreNumbered(int32_t call, int32_t next) const;
   bool IsPassedOn(int32_t call, const Home& home) const;
   bool IsLayer(int32_t unit, const Home& home) const;
   bool IsNamed(TensorId id, const Home& home) const;
@@ -113,14 +113,21 @@ class Locals {
   using Round = std::pair<int32_t, size_t>;  // a frame, and what its code does in each round of a loop
   bool ReadsLate(TensorId id, const Home& home) const;
   size_t RoundSignature(TensorId id) const;
+  bool StartsSum(const TensorIds& values) const;
   void FindBatches(const TensorIds& values);
+  void FindRow(std::vector<int32_t> calls);
+  void FindCollected(const Round& round, TensorIds values);
+  void FindPossible();
   PossibleName NameInFrame(TensorId id) const;
-  bool IsWithinExpression(TensorId id, const Home& home) const;
   std::pair<int32_t, std::string> KindOfCall(int32_t call, const Home& home) const;
   bool IsUnpacked(int32_t call, const Home& home) const;
   bool IsOfLoop(TensorId id, const Home& home) const;
   int32_t EndOfOuterCall(int32_t unit, const Home& home) const;
-  void FindCollected();
+  // local_expressions.cc
+  bool IsJoinedWithOther(TensorId id, const Home& home) const;
+  bool IsReduced(TensorId id) const;
+  bool IsJoinedForCall(TensorId id, const Home& home) const;
+  bool IsWithinExpression(TensorId id, const Home& home) const;
   // local_skips.cc
   bool IsSkip(TensorId id, const Home& home, const Units& units) const;
   void FindSkipFrames();
@@ -136,10 +143,11 @@ class Locals {
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
   std::set<int32_t> skip_frames_;
-  std::set<int32_t> naming_frames_;                          // functions that read a value long after it was made
+  std::set<int32_t> naming_frames_;                          // functions that read several values late
   std::set<Round> collected_;                                // whose results may all be in a list
   absl::flat_hash_map<TensorId, int32_t> batch_ends_;        // of such a list, where the next one takes its name
   std::set<std::pair<int32_t, std::string>> unpacked_;       // calls that give several values, by KindOfCall
+  absl::flat_hash_set<int32_t> numbered_;                    // calls in rows
   std::set<TensorId> popped_;                       // skips that a stack hands out once
   mutable absl::flat_hash_map<TensorId, bool> cut_up_;  // whose slices are as large as it is
   mutable absl::flat_hash_map<std::pair<int32_t, int32_t>, TensorId> only_results_;  // by first and last node of a call

@@ -139,15 +139,93 @@ TEST(PossibleNames, WithoutAListEachRoundGivesTheNameAnew) {
   EXPECT_EQ(p.ReleaseWithSomeNames(second), 5) << "the sum of the next round";
 }
 
-// b1 = self.b1(x); b2 = self.b2(b1); ...; b7 = self.b7(b6); return b1 + b7
-TEST(PossibleNames, CodeThatReadsAnEarlyResultAtTheEndMayNameAllBetween) {
+// b1 = self.b1(x); b2 = self.b2(b1); ...; b7 = self.b7(b6); return b1 + b2 + b7: code that has three of its results at
+// once may name all. x = self.b1(x); r = x; x = self.b7(...(self.b2(x))); return r + x has two names, not seven.
+TEST(PossibleNames, CodeThatReadsSeveralEarlyResultsAtTheEndMayNameAllBetween) {
+  const auto build = [](LoweredProgram& p, bool several) {
+    TensorIds b = {p.input()};
+    for (const char* name : {"b1", "b2", "b3", "b4", "b5", "b6", "b7"}) b.push_back(p.Run("conv", {b.back()}, name));
+    const TensorId sum = p.Run("add", {b[1], b[7]});
+    p.Run("maximum", {sum, several ? b[2] : sum});
+    return b;
+  };
+  LoweredProgram naming, stream;
+  const TensorIds b = build(naming, true);
+  EXPECT_EQ(naming.ReleaseWithSomeNames(b[3]), naming.last());
+  EXPECT_EQ(naming.ReleaseWithSomeNames(b[5]), naming.last());
+  EXPECT_EQ(naming.Release(b[3]).first, 3) << "likely: until the next block has run";
+  const TensorIds of_stream = build(stream, false);
+  EXPECT_LT(stream.ReleaseWithSomeNames(of_stream[3]), stream.last());
+}
+
+// x1 = self.conv1(x).max(-1)[0] names what it is read from later, not what it reduces.
+TEST(PossibleNames, WhatIsReducedAtOnceIsNoneOfThem) {
   LoweredProgram p;
-  TensorIds b = {p.input()};
-  for (const char* name : {"b1", "b2", "b3", "b4", "b5", "b6", "b7"}) b.push_back(p.Run("conv", {b.back()}, name));
-  p.Run("add", {b[1], b[7]});
-  p.Run("tanh", {b[7]});
-  EXPECT_EQ(p.ReleaseWithSomeNames(b[3]), p.last());
-  EXPECT_EQ(p.Release(b[3]).first, 3) << "likely: until the next block has run";
+  TensorIds stages;
+  TensorId wide, x = p.input();
+  for (const char* name : {"c1", "c2", "c3", "c4", "c5", "c6", "c7"}) {
+    const TensorId y = p.Run("conv", {x}, name, {4, 16});
+    x = p.Run("amax", {y}, "", {4, 8});
+    if (name == std::string_view("c3")) wide = y;
+    stages.push_back(x);
+  }
+  p.Run("cat", {stages[0], stages[1], stages[6]});
+  p.Run("cos", {p.input()});
+  EXPECT_LT(p.ReleaseWithSomeNames(wide), p.last());
+}
+
+// total = self.skip(a); total = total + self.skip(b); ...: a sum, not a list.
+TEST(PossibleNames, WhatALoopAddsUpIsNoList) {
+  LoweredProgram p;
+  TensorId x = p.input(), total;
+  TensorIds skips;
+  for (const char* layer : {"layers.0", "layers.1", "layers.2", "layers.3"}) {
+    x = p.Run("linear", {x}, layer);
+    skips.push_back(p.Run("conv", {x}, layer));
+    total = total.valid() ? p.Run("add", {total, skips.back()}) : skips.back();
+  }
+  p.Run("mean", {total});
+  p.Run("cos", {p.input()});
+  EXPECT_LT(p.ReleaseWithSomeNames(skips[1]), p.last());
+}
+
+// d * a * d[:, None]; a - b - c: nothing on the way has a name.
+TEST(PossibleNames, TermsOfAnExpressionHaveNone) {
+  LoweredProgram p;
+  const TensorId degree = p.Run("conv", {p.input()}, "m");
+  const TensorId product = p.Run("mul", {degree, p.input()}, "m");
+  const TensorId column = p.Run("unsqueeze", {degree}, "m");
+  const TensorId scaled = p.Run("mul", {product, column}, "m");
+  p.Run("mean", {scaled}, "m");
+  p.Run("cos", {p.input()}, "m");
+  EXPECT_EQ(p.ReleaseWithSomeNames(product), 3) << "where it is read";
+  EXPECT_EQ(p.ReleaseAtMost(product), p.last());
+  EXPECT_EQ(p.ReleaseWithSomeNames(scaled), p.last()) << "what the expression gives may have one";
+}
+
+// x = self.up(torch.cat([F.interpolate(x), skip], 1))
+TEST(PossibleNames, WhatIsJoinedForTheNextCallHasNone) {
+  LoweredProgram p;
+  const TensorId skip = p.Run("conv", {p.input()}, "m > m.down", {2, 8});
+  const TensorId low = p.Run("linear", {skip}, "m > m.middle", {2, 4});
+  const TensorId high = p.Run("upsample", {low}, "m", {2, 8});
+  const TensorId joined = p.Run("cat", {high, skip}, "m", {2, 16});
+  p.Run("conv", {joined}, "m > m.up", {2, 8});
+  p.Run("cos", {p.input()}, "m");
+  EXPECT_EQ(p.ReleaseWithSomeNames(joined), 4) << "until the call returns";
+  EXPECT_EQ(p.ReleaseWithSomeNames(high), p.Release(high).first) << "no longer than likely";
+  EXPECT_EQ(p.ReleaseAtMost(joined), p.last());
+}
+
+// a = self.a(x); b = self.b(a).tile(2); y = torch.cat([a, b], 1); z = y.sort(): two names, beside that of the chain.
+TEST(PossibleNames, TwoValuesMadeToBeJoinedHaveTwo) {
+  LoweredProgram p;
+  const TensorId a = p.Run("conv", {p.input()}, "m > m.a", {2, 8});
+  const TensorId b = p.Run("repeat", {p.input()}, "m", {2, 8});
+  const TensorId joined = p.Run("cat", {a, b}, "m", {2, 16});
+  p.Run("cumsum", {joined}, "m", {2, 16});
+  p.Run("cos", {p.input()}, "m");
+  for (TensorId id : {a, b, joined}) EXPECT_EQ(p.ReleaseWithSomeNames(id), p.last());
 }
 
 // for layer in self.layers: x = layer(x); return self.head(self.norm(x))
@@ -169,6 +247,19 @@ TEST(PossibleNames, NumberedModulesMayHaveNumberedResults) {
   for (TensorId result : build(numbered, "")) EXPECT_EQ(numbered.ReleaseWithSomeNames(result), 8);
   const TensorIds of_list = build(list, ".");
   EXPECT_EQ(list.ReleaseWithSomeNames(of_list[0]), 3) << "for block in self.block: x = block(x)";
+}
+
+// x = self.conv1(x); x = self.conv2(x): two are no row.
+TEST(PossibleNames, TwoNumberedModulesAreNoRow) {
+  LoweredProgram p;
+  TensorId x = p.input(), first;
+  for (const char* block : {"block1", "block2"}) {
+    x = p.Run("conv", {x}, absl::StrCat(block, " > ", block, ".conv"));
+    x = p.Run("relu", {x}, absl::StrCat(block, " > ", block, ".act"));
+    if (!first.valid()) first = x;
+  }
+  p.Run("mean", {x});
+  EXPECT_LT(p.ReleaseWithSomeNames(first), p.last());
 }
 
 TEST(PossibleNames, WhatANestedCallReadsHasItsNameUntilTheOuterOneReturns) {
