@@ -32,9 +32,10 @@ bool Locals::IsJoinedWithOther(TensorId id, const Home& home) const {
   const Tensor& tensor = graph_.tensors[id];
   const Node& node = graph_.nodes[tensor.consumers[0]];
   if (node.op != "cat" || Prepares(calls_.UnitEnd(tensor.producer.value(), home.depth), home.depth)) return false;
-  return std::count_if(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
-           return input.valid() && graph_.tensors[input].producer.valid() && graph_.tensors[input].consumers.size() == 1;
-         }) == 2;
+  const auto is_made_for_it = [&](TensorId input) {
+    return input.valid() && graph_.tensors[input].producer.valid() && graph_.tensors[input].consumers.size() == 1;
+  };
+  return std::count_if(node.inputs.begin(), node.inputs.end(), is_made_for_it) == 2;
 }
 
 // x1 = self.conv1(x).max(dim=-1)[0]: nothing but a reduction reads it.

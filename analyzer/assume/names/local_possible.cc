@@ -60,8 +60,8 @@ bool Locals::StartsSum(const TensorIds& values) const {
          std::find(second.begin(), second.end(), first.back()) != second.end();
 }
 
-// x1 = self.block1(x); x2 = self.block2(x1); x3 = self.block3(x2): where code numbers a row of modules that have code of
-// their own, it may number what they make. Lists' elements have their numbers from the list. `calls`: of one frame.
+// x1 = self.block1(x); x2 = self.block2(x1); x3 = self.block3(x2): where code numbers a row of modules that have code
+// of their own, it may number what they make. Lists' elements have their numbers from the list. `calls`: of one frame.
 void Locals::FindRow(std::vector<int32_t> calls) {
   constexpr size_t kShortest = 3;
   const auto in_row = [&](int32_t call) {
@@ -123,8 +123,8 @@ void Locals::FindPossible() {
   for (auto& [round, values] : rounds) FindCollected(round, std::move(values));
 }
 
-// for step in steps: ks = [f(x), f(x), f(x)]; x = x + sum(ks): where all of some values have been read before the next is
-// made, several times, each batch has names or a list of its own, which go when the next has them. `values`: of one
+// for step in steps: ks = [f(x), f(x), f(x)]; x = x + sum(ks): where all of some values have been read before the next
+// is made, several times, each batch has names or a list of its own, which go when the next has them. `values`: of one
 // round, in order.
 void Locals::FindBatches(const TensorIds& values) {
   std::vector<size_t> begins;
@@ -207,7 +207,8 @@ PossibleName Locals::NameInFrame(TensorId id) const {
   if (numbered_.contains(call) && numbered_.contains(reader) && !IsOfLoop(id, home)) return {end, home.frame, kSeveral};
   int32_t nested = EndOfNestedCalls(units[0], home);
   for (int32_t next = NextInStatement(nested, home); next >= 0; next = NextInStatement(nested, home)) nested = next;
-  return {std::max(nested, EndOfOuterCall(units[0], home)), home.frame, most};  // x = self.conv(x); x = F.relu(self.bn(x))
+  // x = self.conv(x); x = F.relu(self.bn(x))
+  return {std::max(nested, EndOfOuterCall(units[0], home)), home.frame, most};
 }
 
 // return self.head(self.norm(x)): the end of the call that takes the only result of the norm that ends at `unit`.

@@ -67,7 +67,8 @@ TEST(PossibleNames, WhatAnExpressionTakesAtOnceHasNone) {
   EXPECT_TRUE(release("softmax", false));
 }
 
-// residual, skip = layer(x): both have names, whichever is read once; so has what the layer gives alone in its last call.
+// residual, skip = layer(x): both have names, whichever is read once; so has what the layer gives alone in its last
+// call.
 TEST(PossibleNames, WhatACallGivesBesideOthersIsUnpacked) {
   const auto named = [](bool unpacks) {
     LoweredProgram p;
