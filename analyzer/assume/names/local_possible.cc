@@ -101,16 +101,21 @@ void Locals::FindPossible() {
   absl::flat_hash_map<Round, TensorIds> rounds;
   absl::flat_hash_map<int32_t, std::vector<Life>> late;              // by frame
   absl::flat_hash_map<int32_t, std::vector<int32_t>> calls_in_frame;  // that give a value
-  absl::flat_hash_set<int32_t> calls_with_result;
+  absl::flat_hash_map<int32_t, TensorId> first_result;  // of a call
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph_.tensors[id];
     if (!tensor.producer.valid() || tensor.consumers.empty() || !IsFloating(tensor.dtype)) continue;
     const Home home = HomeOf(id);
     const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
-    if (call >= 0 && calls_with_result.insert(call).second) {
+    if (call >= 0 && first_result.emplace(call, id).second) {
       calls_in_frame[home.frame].push_back(call);
     } else if (call >= 0) {
       unpacked_.insert(KindOfCall(call, home));
+      const Shape& first = graph_.tensors[first_result[call]].shape;
+      constexpr size_t kRankOfMaps = 3;  // and more: batch, channels, length
+      if (first.rank() >= kRankOfMaps && tensor.shape.rank() >= kRankOfMaps && first != tensor.shape) {
+        encoders_.insert(call);
+      }
     }
     if (popped_.contains(id)) continue;
     if (ReadsLate(id, home)) late[home.frame].emplace_back(tensor.producer.value(), ReadingUnits(id, home).back());
@@ -171,10 +176,43 @@ bool Locals::IsPassedOn(int32_t call, const Home& home) const {
          WithoutCallNumber(home.frame < 0 ? std::string_view() : calls_.span(home.frame).name);
 }
 
+// outs = [x]; x = self.layers(x, outs): a container whose code joins what its elements make with what it was given may
+// have got the list from its caller.
+bool Locals::IsHandedIn(TensorId id, int32_t call, const Home& home) const {
+  if (call < 0 || !IsPassedOn(call, home)) return false;
+  const NodeIds& readers = graph_.tensors[id].consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    const Node& node = graph_.nodes[reader];
+    if (node.op != "cat" || calls_.FrameOf(reader.value()) != home.frame) return false;
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+      const NodeId maker = input.valid() ? graph_.tensors[input].producer : NodeId();
+      return maker.valid() && maker.value() < calls_.span(home.frame).begin;
+    });
+  });
+}
+
+// x = self.layer1(x); features.append(x); x = self.layer2(x); features.append(x); return features: where an encoder
+// hands out several of its stages, the list may have all.
+bool Locals::IsHandedOut(TensorId id, int32_t call, const Home& home) const {
+  if (call < 0 || !encoders_.contains(home.frame)) return false;
+  const Units units = ReadingUnits(id, home);
+  const TensorId next = units.empty() ? TensorId() : OnlyResult(units.back(), home.depth);
+  return next.valid() && graph_.tensors[next].shape != graph_.tensors[id].shape;
+}
+
 PossibleName Locals::PossibleNameOf(TensorId id) const {
   PossibleName name = NameInFrame(id);
   if (name.until >= 0 && IsWithinExpression(id, HomeOf(id))) name.most = 0;
   return name;
+}
+
+PossibleName Locals::CallersListOf(TensorId id) const {
+  const Tensor& tensor = graph_.tensors[id];
+  if (!tensor.producer.valid() || tensor.consumers.empty()) return {};
+  const Home home = HomeOf(id);
+  const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
+  if (home.depth == 0 || !(IsHandedIn(id, call, home) || IsHandedOut(id, call, home))) return {};
+  return {calls_.EndOfFrameAt(tensor.producer.value(), home.depth - 1), home.frame, kAllNames};
 }
 
 PossibleName Locals::NameInFrame(TensorId id) const {
@@ -182,6 +220,8 @@ PossibleName Locals::NameInFrame(TensorId id) const {
   const Tensor& tensor = graph_.tensors[id];
   if (!tensor.producer.valid() || tensor.consumers.empty()) return {};
   const Home home = HomeOf(id);
+  const PossibleName list = CallersListOf(id);
+  if (list.until >= 0) return list;
   const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
   if (call >= 0 && IsPassedOn(call, home)) return {};
   const int32_t end = calls_.EndOfFrameAt(tensor.producer.value(), home.depth);

@@ -48,6 +48,8 @@ class Locals {
   int32_t HeldUntil(TensorId id) const;
   // What may hold `id` beyond that: a name of its own in the function that hands it around, or a list.
   PossibleName PossibleNameOf(TensorId id) const;
+  // The list of a caller that may hold `id`, which source lines do not tell of: outs.append(x) is no operator.
+  PossibleName CallersListOf(TensorId id) const;
 
  private:
   // The frame in whose code a tensor is a value: the innermost that encloses its maker and all its readers.
@@ -122,6 +124,8 @@ class Locals {
   std::pair<int32_t, std::string> KindOfCall(int32_t call, const Home& home) const;
   bool IsUnpacked(int32_t call, const Home& home) const;
   bool IsOfLoop(TensorId id, const Home& home) const;
+  bool IsHandedIn(TensorId id, int32_t call, const Home& home) const;
+  bool IsHandedOut(TensorId id, int32_t call, const Home& home) const;
   int32_t EndOfOuterCall(int32_t unit, const Home& home) const;
   // local_expressions.cc
   bool IsJoinedWithOther(TensorId id, const Home& home) const;
@@ -147,6 +151,7 @@ class Locals {
   std::set<Round> collected_;                                // whose results may all be in a list
   absl::flat_hash_map<TensorId, int32_t> batch_ends_;        // of such a list, where the next one takes its name
   std::set<std::pair<int32_t, std::string>> unpacked_;       // calls that give several values, by KindOfCall
+  absl::flat_hash_set<int32_t> encoders_;                    // calls that give maps of several sizes
   absl::flat_hash_set<int32_t> numbered_;                    // calls in rows
   std::set<TensorId> popped_;                       // skips that a stack hands out once
   mutable absl::flat_hash_map<TensorId, bool> cut_up_;  // whose slices are as large as it is

@@ -117,8 +117,8 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules) {
     if (locals) last = std::max(last, KeptUntil(graph, calls, id, told.has_value()));
     if (locals && !told) last = std::max(last, locals->HeldUntil(id));
     release[id] = last;
-    if (!names_more || told) continue;
-    const PossibleName name = locals->PossibleNameOf(id);
+    if (!names_more) continue;
+    const PossibleName name = told ? locals->CallersListOf(id) : locals->PossibleNameOf(id);
     if (name.until <= last) continue;
     if (rules == NameRules::kEveryName || name.most == kAllNames) {
       release[id] = name.until;

@@ -263,6 +263,41 @@ TEST(PossibleNames, TwoNumberedModulesAreNoRow) {
   EXPECT_LT(p.ReleaseWithSomeNames(first), p.last());
 }
 
+// outs = [x]; y = self.layers(x, outs), where layers, a container, runs outs.append(layer(outs[-1])) and joins them:
+// the caller has the list. Where the container joins nothing that it was given, there is no such list.
+TEST(PossibleNames, AContainerMayHaveItsListFromTheCaller) {
+  const auto release = [](bool joins_argument) {
+    LoweredProgram p;
+    const TensorId x = p.Run("conv", {p.input()}, "block > block.stem");
+    const TensorId a = p.Run("conv", {x}, "block > block.layers > block.layers.0");
+    const TensorId b = p.Run("conv", {a}, "block > block.layers > block.layers.1");
+    const TensorId y = p.Run("cat", {joins_argument ? x : b, a, b}, "block > block.layers", {2, 12});
+    p.Run("conv", {y}, "block > block.last");  // 4
+    p.Run("cos", {p.input()});
+    EXPECT_EQ(p.Release(a).first, 3) << "likely: as long as it is read";
+    return p.ReleaseWithSomeNames(a);
+  };
+  EXPECT_EQ(release(true), 4);
+  EXPECT_EQ(release(false), 3);
+}
+
+// features = self.encoder(x); return self.head(features[0], features[-1]): the list has the stage between as well,
+// until the caller returns, whatever source lines call it meanwhile.
+TEST(PossibleNames, AnEncoderMayHandOutAllItsStages) {
+  LoweredProgram p;
+  const TensorId first = p.Run("conv", {p.input()}, "encoder > encoder.s1", {2, 4, 8, 8});
+  const TensorId middle = p.Run("conv", {first}, "encoder > encoder.s2", {2, 4, 4, 4});
+  const TensorId last = p.Run("conv", {middle}, "encoder > encoder.s3", {2, 4, 2, 2});
+  const TensorId large = p.Run("upsample", {last}, "head", {2, 4, 8, 8});
+  p.Run("mul", {large, first}, "head", {2, 4, 8, 8});
+  p.Run("cos", {p.input()});
+  EXPECT_EQ(p.ReleaseWithSomeNames(middle), p.last());
+  p.OnLines(first, {"x = self.encoder(x)", "x = self.s1(x)"});
+  p.OnLines(middle, {"x = self.encoder(x)", "x = self.s2(x)"});
+  p.OnLines(last, {"x = self.encoder(x)", "x = self.s3(x)"});
+  EXPECT_EQ(p.ReleaseWithSomeNames(middle), p.last());
+}
+
 TEST(PossibleNames, WhatANestedCallReadsHasItsNameUntilTheOuterOneReturns) {
   LoweredProgram p;
   const TensorId x = p.Run("linear", {p.input()}, "layers.0");
