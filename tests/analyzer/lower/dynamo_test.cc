@@ -286,6 +286,22 @@ TEST(Dynamo, ConcatenationsThatTheFileHasAreNoLostOnes) {
   EXPECT_EQ(text.find("cat(y)"), std::string::npos) << text;
 }
 
+// Memory tokens of an attention, of which the file has a view: torch.cat([tokens[None].expand(batch, ...), keys]).
+TEST(Dynamo, AViewOfALostParameterIsTheParameter) {
+  const std::string text = R"(
+    input q float32 2x4x9
+    const all int64 3 = 2 4 9
+    weight unsqueeze_2 float32 1x4x9
+    node_expand = Expand(unsqueeze_2, all) -> expand float32 2x4x9
+    @ lost_parameter attn.tokens
+    node_add = Add(q, expand) -> y float32 2x4x9
+    output y
+  )";
+  EXPECT_NE(LowerText(text).find("parameter unsqueeze_2\n"), std::string::npos) << LowerText(text);
+  EXPECT_EQ(LowerText(absl::StrReplaceAll(text, {{"    @ lost_parameter attn.tokens\n", ""}})).find("parameter"),
+            std::string::npos);
+}
+
 // dynamo's exporter before its optimizer has run.
 TEST(Dynamo, PiecesOfASequenceAreASplit) {
   const std::string text = LowerText(R"(
