@@ -18,7 +18,7 @@ to stay blind.
 """
 import argparse, collections, concurrent.futures, json, os, re, statistics, subprocess, sys, tarfile, tempfile
 
-LOSS = {"ce": "cross-entropy", "mse": "mse", "mean": "mean"}
+LOSS = {"ce": "cross-entropy", "ce1d": "cross-entropy", "seg": "cross-entropy", "mse": "mse", "mean": "mean", "sum": "sum"}
 OPTIMIZER = {"sgd_momentum": "momentum", "adam": "adam"}
 SLACK = 0.001
 
@@ -36,15 +36,22 @@ def run(binary, words):
         return None, "not JSON: %s" % e
 
 
+def fits(f, m):
+    """Whether a measurement is of what the file holds: not of a chain, another type, autocast or another length."""
+    same_type = f.get("dtype") == m.get("dtype") and not m.get("amp")
+    same_length = m.get("seq") is None or f.get("seq") in (None, "dynamic", m["seq"])
+    return not f.get("chain") and same_type and same_length and "train" in m and "inference" in m
+
+
 def cases(truth, form, model):
     """Every file with every measurement and optimizer: (model, its entry, file, measurement, optimizer)."""
     for name, entry in sorted(truth["models"].items()):
         if model and not re.search(model, name):
             continue
-        for f in entry["files"]:
+        for f in entry.get("files", []):
             if form and not re.search(form, form_of(f)):
                 continue
-            for m in entry["measurements"]:
+            for m in filter(lambda m: fits(f, m), entry["measurements"]):
                 for optimizer in sorted(m["train"]):
                     yield name, entry, f, m, optimizer
 
@@ -54,14 +61,20 @@ def form_of(f):
     return "%s.%s%s" % (f["mode"], f["exporter"], ".noopt" if unoptimised else "")
 
 
-def rows_of(binary, root, case):
+def words_of(root, case):
+    """The words of the command line that describe what runs, for any command."""
+    _, _, f, m, _ = case
+    words = [os.path.join(root, f["file"]), "--batch", str(m["batch"])]
+    if m.get("seq") is not None and f.get("seq") == "dynamic":
+        words += ["--dim", "seq=%d" % m["seq"]]
+    return words + (["--attention", m["attention"]] if m.get("attention") else [])
+
+
+def rows_of(binary, root, case, more=()):
     """The figures of one run: inference and parameters are taken from the first optimizer's run alone."""
     name, entry, f, m, optimizer = case
-    words = [os.path.join(root, f["file"]), "--batch", str(m["batch"]), "--optimizer", OPTIMIZER[optimizer],
-             "--loss", LOSS[m["loss"]]]
-    if m.get("attention"):
-        words += ["--attention", m["attention"]]
-    report, failure = run(binary, words)
+    report, failure = run(binary, [*words_of(root, case), "--optimizer", OPTIMIZER[optimizer], "--loss", LOSS[m["loss"]],
+                                   *more])
     found = report["runs"][0] if report else {}
     diagnostics = report.get("diagnostics", []) if report else []
     base = dict(model=name, file=os.path.basename(f["file"]), form=form_of(f), batch=m["batch"], optimizer=optimizer,

@@ -105,8 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         // The shared ones are operators of the framework.
         Table{"rewrite", "analyzer/prepare/rewrite_table.inc", "ROW\\(\\w+, \"([^\"]+)\"",
-              {"addcmul", "attention", "dropout", "gelu", "glu", "hardswish", "mish", "roll", "rsqrt", "silu",
-               "unbind"}},
+              {"addcmul", "attention", "dropout", "gelu", "glu", "hardswish", "mish", "roll", "rsqrt", "silu"}},
         Table{"allocator", "analyzer/allocators/allocator_table.inc", "ROW\\(\\w+, \"([^\"]+)\""},
         // Which optimizer keeps less is advice: a row for each step down.
         Table{"optimizer", "analyzer/eager/optimizer/optimizer.cc", "\n    \\{\"([a-z0-9-]+)\", \"", {"none"},

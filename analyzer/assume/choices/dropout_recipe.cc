@@ -56,26 +56,6 @@ bool AreTorchLayers(const Build& build) {
   });
 }
 
-bool AnyModule(const Draft& draft, std::string_view part) {
-  const NodeIds nodes = draft.InOrder();
-  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-    return std::string_view(draft.node(id).module).find(part) != std::string_view::npos;
-  });
-}
-
-// Names of BERT's modules in transformers, in a model of tokens: configurations that follow BERT's (Megatron-BERT,
-// RoBERTa-PreLayerNorm, ESM). Images' transformers of these names (Swin) train without.
-bool AreNamedAsBert(const Build& build) {
-  const Draft& draft = build.draft;
-  const NodeIds nodes = draft.InOrder();
-  const bool tokens =
-      std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return draft.node(id).op == "embedding"; });
-  return tokens && AnyModule(draft, ".attention.self.") && AnyModule(draft, ".attention.output.dense");
-}
-
-// ALBERT's projection of small embeddings, which RemBERT took over with its probabilities of 0.
-bool AreNamedAsAlbert(const Build& build) { return AnyModule(build.draft, "embedding_hidden_mapping_in"); }
-
 bool AreConv1D(const Build& build) {
   return std::all_of(build.linears.begin(), build.linears.end(),
                      [&](NodeId id) { return build.draft.node(id).op == "addmm"; });
@@ -88,8 +68,6 @@ bool AreLikeT5(const Build& build) {
          std::any_of(spots.usual.begin(), spots.usual.end(),
                      [&](const DropoutSpot& spot) { return spot.attention && HasPositionBias(draft, spot.node); });
 }
-
-bool ArePositionsFromTwo(const Build& build) { return HasPositionsFromTwo(build.draft); }
 
 // The activation of a convolution over a sequence that was padded on both sides and cut at its end.
 bool IsCausalActivation(const Draft& draft, NodeId id) {
@@ -129,19 +107,6 @@ bool IsPyramidActivation(const Draft& draft, NodeId id) {
   return cat.valid() && JoinsPyramid(draft, draft.node(cat));
 }
 
-// A relu between two linears with biases, of which the first reads stored coordinates, [.., 2]: timm's Mlp, which drops
-// there. The nn.Sequential of swin v2 has no dropout and no second bias.
-bool IsCoordinateActivation(const Draft& draft, NodeId id) {
-  const Node& node = draft.node(id);
-  if (node.op != "relu" || IsFollowedAtOnce(draft, id)) return false;
-  const NodeId before = draft.ProducerIf(node.inputs[0], "linear"),
-               after = OnlyReaderIf(draft, node.outputs[0], "linear");
-  if (!before.valid() || !after.valid() || draft.node(after).inputs.size() < 3) return false;
-  const TensorId x = draft.node(before).inputs[0];
-  const Dims& dims = draft.tensor(x).shape.dims;
-  return !draft.producer(x).valid() && draft.kind(x) == TensorKind::kBuffer && !dims.empty() && dims.back() == 2;
-}
-
 // --- where a build drops
 
 std::vector<DropoutSpot> Usual(const Build& build) { return build.spots.usual; }
@@ -153,9 +118,6 @@ std::vector<DropoutSpot> UsualWhere(const Build& build, Predicate holds) {
                [&](const DropoutSpot& spot) { return holds(build.draft, spot.node); });
   return found;
 }
-
-// Of fairseq's three probabilities, those of attention weights and of activations are 0 unless told otherwise.
-std::vector<DropoutSpot> OnLinears(const Build& build) { return UsualWhere(build, IsProjection); }
 
 std::vector<DropoutSpot> BehindCausal(const Build& build) {
   std::vector<DropoutSpot> found = UsualWhere(build, IsCausalActivation);
@@ -180,7 +142,7 @@ std::vector<DropoutSpot> BehindAll(const Build& build) {
 // --- the builds
 
 // Of the rows of one kind the first that fits is taken; rows of several kinds may fit one model.
-enum class Kind { kBlocks, kCoordinates, kSequence, kGaps, kPyramid };
+enum class Kind { kBlocks, kSequence, kGaps, kPyramid };
 
 struct Row {
   Kind kind;
@@ -194,22 +156,13 @@ constexpr Row kOfTransformers[] = {
     {Kind::kBlocks, AreFew, nullptr},
     // Lan et al. 2020 (4.8): with one set of weights in every layer ALBERT trains better without.
     {Kind::kBlocks, ShareWeights, nullptr},
-    // configuration_albert.py, configuration_rembert.py
-    {Kind::kBlocks, AreNamedAsAlbert, nullptr},
     // Vaswani et al. 2017 (5.4), Devlin et al. 2019 (A.2); nn.TransformerEncoderLayer: a norm behind each residual sum
     {Kind::kBlocks, ArePostNorm, Usual, 0.1, "as post-norm transformers (BERT, nn.TransformerEncoder) train"},
     // Raffel et al. 2020 (3.1.1): T5, mT5
     {Kind::kBlocks, AreLikeT5, Usual, 0.1, "as T5 and its like train"},
-    // ports of fairseq's decoders, whose positions begin at 2: the residual branches alone
-    {Kind::kBlocks, ArePositionsFromTwo, OnLinears, 0.1, "as decoders ported from fairseq (OPT) train"},
     // weights kept as [in, out], Conv1D of transformers: GPT, GPT-2 (resid_pdrop, attn_pdrop, embd_pdrop)
     {Kind::kBlocks, AreConv1D, Usual, 0.1, "as GPT-2 and its like train"},
     {Kind::kBlocks, AreTorchLayers, Usual, 0.1, "as layers of nn.Transformer train"},
-    // configurations that follow BERT's, with norms ahead of their layers: Megatron-BERT, ESM
-    {Kind::kBlocks, AreNamedAsBert, Usual, 0.1, "as BERT and its like train"},
-    // timm/layers/pos_embed_rel.py (RelPosMlp), swin_transformer_v2_cr.py
-    {Kind::kCoordinates, nullptr, BehindAll<IsCoordinateActivation>, 0.125,
-     "as timm's networks over relative coordinates train"},
 };
 
 // Sequential gaps are not looked for in transformers, many of which have theirs with probability 0.

@@ -99,7 +99,6 @@ std::string_view WhyTied(const Draft& draft, NodeId head, TensorId table) {
   if (IsScaledTable(draft, node, table)) return "as models do that scale what they look up by sqrt(width) (Gemma)";
   if (RowForBias(draft, head).valid()) return "as BART and its like do, whose head adds a row to the logits";
   if (HasNamesOfGpt2(draft, node, table)) return "as GPT-2 does, whose names these are";
-  if (HasPositionsFromTwo(draft)) return "as models ported from fairseq (OPT) do, whose positions begin at 2";
   return "";
 }
 

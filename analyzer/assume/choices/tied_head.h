@@ -7,7 +7,6 @@
 //                                    (modeling_t5.py, `if self.config.tie_word_embeddings`)
 //   sum with a stored row [1, V]     BART, mBART, Pegasus, Marian: final_logits_bias, a buffer
 //   rows scaled by sqrt(width)       what they are read from is shared with a head without a bias: Gemma, M2M100, XGLM
-//   positions that begin at 2        models ported from fairseq, whose decoders share: OPT, BART, XGLM
 //   named wte, wpe and lm_head       GPT-2, and nanoGPT after it
 //
 // None is a proof; whoever counts on one says so. The size of a vocabulary tells nothing: Llama and Qwen of 128,000 and

@@ -183,17 +183,6 @@ bool HasPositionBias(const Draft& draft, NodeId attention) {
   return IsPositionBias(draft, node.inputs[0]);
 }
 
-bool HasPositionsFromTwo(const Draft& draft) {
-  constexpr double kFirst = 2.0;
-  const NodeIds nodes = draft.InOrder();
-  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-    const Node& node = draft.node(id);
-    if (node.op != "embedding") return false;
-    const NodeId maker = MakerBeforeViews(draft, node.inputs[1]);
-    return maker.valid() && IsScalarOp(draft.node(maker), "add_scalar", kFirst);
-  });
-}
-
 bool IsTorchFeedForward(const Draft& draft, NodeId activation) {
   const Node& node = draft.node(activation);
   if (node.inputs.empty() || node.outputs.empty()) return false;

@@ -40,10 +40,6 @@ bool IsCrossAttention(const Draft& draft, NodeId attention);
 // positions), or what such rows gave where the sequence is fixed: a stored number per head and pair of positions.
 bool HasPositionBias(const Draft& draft, NodeId attention);
 
-// True if positions are looked up from 2 on, behind the padding's index 1, as models ported from fairseq do (OPT,
-// BART).
-bool HasPositionsFromTwo(const Draft& draft);
-
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_LOWER_DRAFT_TRANSFORMER_PARTS_H_

@@ -1,5 +1,5 @@
 // Calls that dynamo's optimizer takes out because they change no value, or because an equal one has run before. The
-// framework ran them, and the calls that read their results still name those (program_calls.h):
+// framework ran them, and the program's nodes that read their results still name those:
 //
 //   Conv(permute_1, w)     %conv2d_1 = aten.conv2d(args = (%clone, %p_w))    clone(permute_1) -> clone, right behind it
 //   Add(mul, mul_1)        %add_1 = aten.add(args = (%add, %mul_1))          0 + mul, a sum that began with 0
@@ -18,15 +18,96 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/match.h"
-#include "analyzer/lower/exporters/program_calls.h"
+#include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"
 
 namespace onnx_mem {
 namespace {
+
+// All operators that one node of the program became, and the values that it names, in order.
+struct ProgramCall {
+  NodeIds nodes;
+  std::vector<std::string> reads;
+};
+
+// The value that the node's call gave, by the program's name for it: "matmul_1"; empty where the file does not tell.
+std::string_view ResultOfProgramCall(const Node& node) {
+  const std::string& text = FxTextOf(node);
+  return text.empty() ? std::string_view() : std::string_view(text).substr(1, text.find(' ') - 1);
+}
+
+// "scaled_dot_product_attention#..." -> "scaled_dot_product_attention".
+std::string_view AtenOperatorOf(const Node& node) {
+  return std::string_view(node.framework_op).substr(0, node.framework_op.find('#'));
+}
+
+// `... (args = (%softmax, %cat_6, 1), kwargs = {})` -> softmax, cat_6.
+std::vector<std::string> NamesRead(absl::string_view text) {
+  std::vector<std::string> names;
+  const size_t args = text.find("args = ");
+  if (args == absl::string_view::npos) return names;
+  for (size_t at = text.find('%', args); at != absl::string_view::npos; at = text.find('%', at + 1)) {
+    size_t end = at + 1;
+    while (end < text.size() && (absl::ascii_isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
+    names.emplace_back(text.substr(at + 1, end - at - 1));
+  }
+  return names;
+}
+
+// Whether the call's node of the program names `id`, or what made it; or a layer before computed it for all of them.
+bool IsNamed(const Lowering& lowering, const ProgramCall& call, TensorId id) {
+  const Draft& draft = lowering.draft;
+  const auto reads = [&](absl::string_view name) {
+    return std::find(call.reads.begin(), call.reads.end(), name) != call.reads.end();
+  };
+  if (reads(draft.tensor(id).name)) return true;
+  const NodeId maker = draft.producer(id);
+  if (!maker.valid()) return false;
+  const Node& node = draft.node(maker);
+  const bool within = IsExporterName(draft.tensor(id).name) && !node.framework_op.empty();
+  if (within && AtenOperatorOf(node) == AtenOperatorOf(draft.node(call.nodes.front()))) return true;
+  const std::string_view result = ResultOfProgramCall(lowering.source.nodes[NodeId(draft.rank(maker).source)]);
+  return !result.empty() && reads(absl::string_view(result.data(), result.size()));
+}
+
+// The calls, first run first; none where the file does not tell.
+std::vector<ProgramCall> ProgramCalls(const Lowering& lowering) {
+  std::vector<ProgramCall> calls;
+  std::map<std::string, size_t> known;
+  for (NodeId id : lowering.draft.InOrder()) {
+    const Node& source = lowering.source.nodes[NodeId(lowering.draft.rank(id).source)];
+    const std::string& text = FxTextOf(source);
+    if (text.empty()) continue;
+    const auto [it, fresh] = known.emplace(text, calls.size());
+    if (fresh) calls.push_back({.nodes = {}, .reads = NamesRead(text)});
+    calls[it->second].nodes.push_back(id);
+  }
+  return calls;
+}
+
+// What the call reads of what other calls made, each once, under a name that the call does not use.
+TensorIds UnnamedReads(const Lowering& lowering, const ProgramCall& call) {
+  const Draft& draft = lowering.draft;
+  TensorIds unnamed;
+  for (NodeId id : call.nodes) {
+    for (TensorId input : draft.node(id).inputs) {
+      if (!input.valid() || (!draft.producer(input).valid() && draft.kind(input) != TensorKind::kInput)) continue;
+      const NodeId maker = draft.producer(input);
+      const bool own = maker.valid() && std::find(call.nodes.begin(), call.nodes.end(), maker) != call.nodes.end();
+      if (own || IsNamed(lowering, call, input) || std::find(unnamed.begin(), unnamed.end(), input) != unnamed.end())
+        continue;
+      unnamed.push_back(input);
+    }
+  }
+  return unnamed;
+}
 
 // Calls that gave their operand's values in a new tensor, and the operator that does so.
 struct Copying {

@@ -92,56 +92,10 @@ class MergedExpressions {
         ++count;
       }
     }
-    for (NodeId id : draft_.InOrder()) count += WriteWhereRead(id);
     return count;
   }
 
  private:
-  // x = s.transpose(1, 2) @ z; a = s.transpose(1, 2) @ adj @ s: a swap of two axes stands where a product reads it, in
-  // each of them, and its gradients meet at s. Gives how many were added.
-  int64_t WriteWhereRead(NodeId id) {
-    if (!IsSwapOfAxes(draft_.node(id))) return 0;
-    const TensorId swapped = draft_.node(id).outputs[0];
-    const NodeIds readers = draft_.readers(swapped);
-    const auto is_product = [&](NodeId reader) {
-      const Node& node = draft_.node(reader);
-      return node.op == "matmul" && node.calls == draft_.node(id).calls &&
-             std::count(node.inputs.begin(), node.inputs.end(), swapped) == 1;
-    };
-    if (readers.size() < 2 || draft_.IsOutput(swapped) || !std::all_of(readers.begin(), readers.end(), is_product))
-      return 0;
-    const NodeId first = *std::min_element(readers.begin(), readers.end(), [&](NodeId a, NodeId b) {
-      return draft_.rank(a) < draft_.rank(b);
-    });
-    for (NodeId reader : readers) {
-      if (reader != first) RepeatAhead(id, absl::StrCat(" for ", draft_.node(reader).name), reader);
-    }
-    return static_cast<int64_t>(readers.size()) - 1;
-  }
-
-  bool IsSwapOfAxes(const Node& node) const {
-    if (node.op != "permute" || draft_.kind(node.inputs[0]) != TensorKind::kActivation) return false;
-    const std::vector<int64_t> perm = IntsAttribute(node, "perm");
-    int64_t moved = 0;
-    for (size_t i = 0; i < perm.size(); ++i) moved += perm[i] != static_cast<int64_t>(i);
-    return moved == 2;
-  }
-
-  void RepeatAhead(NodeId id, const std::string& place, NodeId reader) {
-    Node copy = draft_.node(id);
-    const Tensor& tensor = draft_.tensor(copy.outputs[0]);
-    const TensorId old = copy.outputs[0];
-    copy.outputs = {draft_.NewTensor(absl::StrCat(tensor.name, place), tensor.dtype, tensor.shape.dims)};
-    absl::StrAppend(&copy.name, place);
-    if (!copy.framework_op.empty()) absl::StrAppend(&copy.framework_op, place);
-    TensorIds inputs = draft_.node(reader).inputs;
-    std::replace(inputs.begin(), inputs.end(), old, copy.outputs[0]);
-    Rank rank = draft_.rank(reader);
-    --rank.place;
-    draft_.Add(std::move(copy), rank);
-    draft_.SetInputs(reader, std::move(inputs));
-  }
-
   using Runs = absl::InlinedVector<int, 4>;
   using Readers = std::map<std::pair<std::string, int>, std::pair<Siblings, NodeIds>>;
 

@@ -195,6 +195,22 @@ bool IsFoldedTable(const Graph& graph, TensorId id) {
   });
 }
 
+// Calls that give all or a part of what they are given, as it is.
+constexpr auto kViewCalls = std::to_array<std::string_view>(
+    {"expand", "reshape", "select", "slice", "squeeze", "t", "transpose", "unsqueeze", "view"});
+
+// A view that the exporter computed, read in a module with a parameter that no tensor of the file is: it is that one.
+// Not a bias for each head, [1, H, N, N], which was picked from a table (fuse/relative_bias.cc).
+bool IsViewOfLostParameter(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  const Dims& dims = tensor.shape.dims;
+  if (std::find(kViewCalls.begin(), kViewCalls.end(), CallOf(tensor.name)) == kViewCalls.end()) return false;
+  const bool by_head = dims.size() == 4 && dims[1] > 1 && dims[2] == dims[3];
+  return !by_head && IsFloating(tensor.dtype) && !IsVector(tensor.shape) &&
+         std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
+                     [&](NodeId reader) { return !graph.nodes[reader].lost_parameter.empty(); });
+}
+
 // Operators between the frequencies of a rotary or sinusoidal embedding and their sine: products with positions,
 // layout.
 constexpr auto kTowardsSine =
@@ -374,7 +390,7 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
     if (told->kind == SignatureKind::kBuffer) return TensorKind::kBuffer;
     if (told->kind == SignatureKind::kParameter && IsFloating(tensor.dtype)) return TensorKind::kParameter;
   }
-  if (IsFoldedTable(graph, id)) return TensorKind::kParameter;
+  if (IsFoldedTable(graph, id) || IsViewOfLostParameter(graph, id)) return TensorKind::kParameter;
   if (!IsFloating(tensor.dtype) || IsInBufferSlot(graph, id) || IsQuantizationScale(graph, id)) {
     return TensorKind::kBuffer;
   }

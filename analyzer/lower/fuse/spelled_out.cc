@@ -1,7 +1,7 @@
 // Operators of the framework that have no ONNX operator, or none in the file's opset, and that exporters spell out.
 // Sources: torch/onnx/_internal/torchscript_exporter/symbolic_opset9.py to 16, onnxscript's torch_lib, and
-// torch/_decomp/decompositions.py, which dynamo's exporter applies first. Not here: unbind, whose pieces are as many as
-// there are, and chunk, which only the bounds' arithmetic tells.
+// torch/_decomp/decompositions.py, which dynamo's exporter applies first. Not here: chunk, which only the bounds'
+// arithmetic tells.
 #include <algorithm>
 #include <array>
 #include <vector>

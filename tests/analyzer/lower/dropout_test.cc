@@ -281,19 +281,6 @@ TEST(DropoutRecipe, TwoLinearsCalledAsTheFrameworksAreNoProof) {
   EXPECT_EQ(Dropouts(other_attention, Eager()), 0) << "nn.MultiheadAttention calls no modules";
 }
 
-// Megatron-BERT: BERT's names and probabilities, norms ahead of the layers. A model of images has those names too.
-TEST(DropoutRecipe, NamesOfBertInAModelOfTokensTell) {
-  const std::string image = absl::StrReplaceAll(
-      Transformer(false, "Gelu"), {{"/l0.q/", "/l0.attention.self.query/"}, {"/l0.o/", "/l0.attention.output.dense/"}});
-  const std::string tokens = absl::StrReplaceAll(
-      image, {{"input i float32 2x4x8\n/Relu = Relu(i) -> x0",
-               "input i int64 2x4\nweight words float32 10x8\n/words/Gather = Gather(words, i) -> x0"}});
-  EXPECT_EQ(Dropouts(image, Eager()), 0);
-  EXPECT_GE(Dropouts(tokens, Eager()), 6) << "and behind the embedding";
-  const std::string albert = absl::StrReplaceAll(tokens, {{"/l0.f/", "/l0.embedding_hidden_mapping_in/"}});
-  EXPECT_EQ(Dropouts(albert, Eager()), 0);
-}
-
 TEST(DropoutRecipe, OneSetOfWeightsInEveryLayerTrainsWithout) {
   EXPECT_EQ(Dropouts(Transformer(true, "Gelu", true), Eager()), 0);
 }
@@ -357,19 +344,6 @@ TEST(DropoutRecipe, NeighboursInASequentialHaveNoneBetweenThem) {
   }
   EXPECT_EQ(Dropouts(text, Eager()), 6) << LowerText(text, Eager());
   EXPECT_EQ(Dropouts(absl::StrReplaceAll(text, {{"ff.2", "ff.3"}}), Eager()), 8);
-}
-
-// Pre-norm, with positions that are looked up from 2 on: what attention and feed-forward layer add to the stream.
-TEST(DropoutRecipe, PortsOfFairseqDropWhatJoinsTheStream) {
-  const std::string text = absl::StrReplaceAll(Transformer(false, "Relu"), {{"/Relu = Relu(i) -> x0 float32 2x4x8", R"(
-    input positions int64 2x4
-    const two int64 scalar = 2
-    weight positions.weight float32 32x8
-    /positions/Add = Add(positions, two) -> j int64 2x4
-    /positions/Gather = Gather(positions.weight, j) -> p float32 2x4x8
-    /Add = Add(i, p) -> x0 float32 2x4x8)"}});
-  EXPECT_EQ(Dropouts(text, Eager()), 4) << LowerText(text, Eager());
-  EXPECT_EQ(Dropouts(absl::StrReplaceAll(text, {{"scalar = 2", "scalar = 0"}}), Eager()), 0);
 }
 
 // A softmax over what a linear gives makes the kernels of a dynamic convolution.
@@ -494,26 +468,6 @@ TEST(DropoutRecipe, APyramidOfDilatedConvolutionsDropsItsProjection) {
   const std::string alike =
       LowerText(absl::StrReplaceAll(text, {{"[2 2], pads: [2 2 2 2]", "[1 1], pads: [1 1 1 1]"}}));
   EXPECT_EQ(alike.find("dropout("), std::string::npos) << alike;
-}
-
-// Beside an attention, fc1 and fc2 over stored coordinates: timm's network for relative positions.
-TEST(DropoutRecipe, ANetworkOverCoordinatesDrops) {
-  const std::string text = absl::StrCat(absl::StrReplaceAll(std::string(kAttention), {{"    output y\n", ""}}), R"(
-    weight coords int64 16x2
-    weight coordinates_mask float32 16x2
-    weight m.fc1.weight float32 8x2
-    weight m.fc1.bias float32 8
-    weight m.fc2.weight float32 4x8
-    weight m.fc2.bias float32 4
-    /m/fc1/Gemm = Gemm(coordinates_mask, m.fc1.weight, m.fc1.bias) -> f float32 16x8 {transB: 1}
-    /m/act/Relu = Relu(f) -> g float32 16x8
-    /m/fc2/Gemm = Gemm(g, m.fc2.weight, m.fc2.bias) -> z float32 16x4 {transB: 1}
-    output y
-    output z
-)");
-  EXPECT_NE(LowerText(text, Eager()).find("dropout(g) -> g/dropout"), std::string::npos) << LowerText(text, Eager());
-  const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), Eager());
-  EXPECT_NE(Find(*lowered, Code::kEvalDropout), nullptr) << "of the attention nothing is known";
 }
 
 // DeBERTa's scores: a number where they are masked, the scores in the last place.

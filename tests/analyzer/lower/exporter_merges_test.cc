@@ -83,24 +83,6 @@ TEST(MergedExpressions, TheStateOfACellIsHandedOn) {
   EXPECT_EQ(text.find(" in cell_1"), std::string::npos) << text;
 }
 
-// z = s.transpose(1, 2) @ x; a = s.transpose(1, 2) @ adj
-TEST(MergedExpressions, ASwapOfAxesStandsInEachProduct) {
-  const std::string text = LowerText(R"(
-    input in float32 2x4x3
-    input x float32 2x4x8
-    input adj float32 2x4x4
-    /Softmax = Softmax(in) -> s float32 2x4x3 {axis: -1}
-    /Transpose = Transpose(s) -> t float32 2x3x4 {perm: [0 2 1]}
-    /MatMul = MatMul(t, x) -> z float32 2x3x8
-    /MatMul_1 = MatMul(t, adj) -> a float32 2x3x4
-    output z
-    output a
-  )");
-  EXPECT_NE(text.find("matmul(t, x) -> z\npermute(s) -> t for /MatMul_1\nmatmul(t for /MatMul_1, adj) -> a\n"),
-            std::string::npos)
-      << text;
-}
-
 // x.chunk(2, -1) as the exporter writes it, its size computed by (Shape(x)[axis] + 1) / 2.
 std::string Chunk(std::string_view size_of) {
   return absl::StrCat(R"(

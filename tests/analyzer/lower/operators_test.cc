@@ -97,45 +97,14 @@ TEST(Operators, TransformsByWhatIsRealAndWhatIsComplex) {
 TEST(Operators, ComplexCallsOfADynamoExport) {
   EXPECT_EQ(LowerText(R"(
     input x float32 2x16
-    weight w float32 9x2
-    const zero int64 1 = 0
-    const one int64 1 = 1
-    const two int64 1 = 2
     const last int64 1 = -1
     node_Unsqueeze = Unsqueeze(x, last) -> u float32 2x16x1
     @ namespace : Net/_fft_r2c: aten._fft_r2c.default
     node_DFT = DFT(u) -> h float32 2x9x2 {axis: 1, onesided: 1}
     @ namespace : Net/_fft_r2c: aten._fft_r2c.default
-    node_Slice = Slice(h, zero, one, last) -> a float32 2x9x1
-    @ namespace : Net/mul: aten.mul.Tensor
-    node_Slice_1 = Slice(h, one, two, last) -> b float32 2x9x1
-    @ namespace : Net/mul: aten.mul.Tensor
-    node_Slice_2 = Slice(w, zero, one, last) -> c float32 9x1
-    @ namespace : Net/mul: aten.mul.Tensor
-    node_Slice_3 = Slice(w, one, two, last) -> d float32 9x1
-    @ namespace : Net/mul: aten.mul.Tensor
-    node_Mul = Mul(a, c) -> ac float32 2x9x1
-    @ namespace : Net/mul: aten.mul.Tensor
-    node_Mul_1 = Mul(b, d) -> bd float32 2x9x1
-    @ namespace : Net/mul: aten.mul.Tensor
-    node_Mul_2 = Mul(a, d) -> ad float32 2x9x1
-    @ namespace : Net/mul: aten.mul.Tensor
-    node_Mul_3 = Mul(b, c) -> bc float32 2x9x1
-    @ namespace : Net/mul: aten.mul.Tensor
-    node_Sub = Sub(ac, bd) -> re float32 2x9x1
-    @ namespace : Net/mul: aten.mul.Tensor
-    node_Add = Add(ad, bc) -> im float32 2x9x1
-    @ namespace : Net/mul: aten.mul.Tensor
-    node_Concat = Concat(re, im) -> m float32 2x9x2 {axis: -1}
-    @ namespace : Net/mul: aten.mul.Tensor
-    node_ReduceL2 = ReduceL2(m, last) -> y float32 2x9 {keepdims: 0}
-    @ namespace : Net/abs: aten.abs.default
-    output y
+    output h
   )"),
-            "fft_r2c(x) -> h\n"
-            "complex_mul(h, w) -> m\n"
-            "complex_abs(m) -> y\n"
-            "parameter w\n");
+            "fft_r2c(x) -> h\n");
 }
 
 TEST(Operators, GatedActivationAndCausalConvolution) {

@@ -117,19 +117,6 @@ TEST(TiedWeights, AHeadThatAddsARowShares) {
   EXPECT_NE(LowerText(text).find("buffer onnx::Add_10"), std::string::npos);
 }
 
-TEST(TiedWeights, PositionsFromTwoAreOfModelsThatShare) {
-  const std::string text = Model(R"(
-    input positions int64 2x8
-    const two int64 scalar = 2
-    weight positions.weight float32 32x16
-    /positions/Add = Add(positions, two) -> i int64 2x8
-    /positions/Gather = Gather(positions.weight, i) -> p float32 2x8x16
-    /Add = Add(e, p) -> h float32 2x8x16
-)");
-  EXPECT_TRUE(IsTied(text)) << LowerText(text);
-  EXPECT_FALSE(IsTied(absl::StrReplaceAll(text, {{"scalar = 2", "scalar = 1"}})));
-}
-
 // GPT-2's names, of which transformers and nanoGPT tie the head's; without its table of positions they are GPT-J's.
 TEST(TiedWeights, NamesOfGpt2Share) {
   const std::string text = absl::StrReplaceAll(Model(R"(
