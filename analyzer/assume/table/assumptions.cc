@@ -71,6 +71,7 @@ bool NameEverything(Lowered& lowered) { return Release(lowered, names::NameRules
 int64_t BytesOfComputed(const Lowered& lowered) { return lowered.computed_bytes; }
 
 int64_t BytesOfUnread(const Lowered& lowered) { return -lowered.unread_parameter_bytes; }
+int64_t BytesOfUnreadBuffers(const Lowered& lowered) { return -lowered.unread_buffer_bytes; }
 
 bool IsInPlaceOpen(const Run& run, const Lowered&) { return run.inplace.empty() || run.inplace == "auto"; }
 bool IsNothingFrozen(const Run& run, const Lowered&) { return run.freeze.empty(); }  // else the user has said it
@@ -117,6 +118,7 @@ constexpr Alternative kNotInPlace[] = {{.words = "with --inplace none", .run = W
 constexpr Alternative kInPlace[] = {{.words = "with --inplace all", .run = WriteOverAll}};
 constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = FreezeLooseTables}};
 constexpr Alternative kUnread[] = {{.towards = Towards::kMore, .bytes = BytesOfUnread}};
+constexpr Alternative kUnreadBuffers[] = {{.towards = Towards::kMore, .bytes = BytesOfUnreadBuffers}};
 constexpr Alternative kDetached[] = {{.towards = Towards::kLess, .bytes = BytesWithoutDetach}};
 constexpr Alternative kSilu[] = {{.words = "with --no-rewrite silu", .usual = false, .run = SpellOutSilu}};
 constexpr Alternative kHardswish[] = {
@@ -138,6 +140,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "trained or not", .code = Code::kTrainedUndecided, .inference = false, .alternatives = kFrozen},
     {.fact = "trained or not", .inference = false, .alternatives = kLooseFrozen, .open = IsNothingFrozen},
     {.fact = "parameters that are not in the file", .code = Code::kParameterUnread, .alternatives = kUnread},
+    {.fact = "buffers that are not in the file", .alternatives = kUnreadBuffers, .open = IsAlwaysOpen},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},
     {.fact = "in-place activations", .code = Code::kInplaceAssumed, .inference = false, .alternatives = kNotInPlace},
     {.fact = "in-place activations", .code = Code::kInplacePossible, .inference = false, .alternatives = kInPlace},
