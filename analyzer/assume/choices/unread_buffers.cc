@@ -17,21 +17,29 @@ constexpr int64_t kMostFoldedElements = 8192;
 // Where the index of a table comes from.
 enum class IndexSource : uint8_t { kInput, kStored, kComputed };
 
-IndexSource SourceOfIndex(const Lowered& lowered, TensorId id) {
+// By views and arithmetic alone: what offsets are added to is still an input. What is compared or counted is computed.
+IndexSource SourceOfIndex(const Lowered& lowered, TensorId id, int depth = 0) {
   constexpr auto kViewing = std::to_array<std::string_view>(
-      {"reshape", "permute", "slice", "select", "expand", "unsqueeze", "squeeze", "identity", "clone", "cast"});
-  constexpr int kMostViews = 8;
+      {"reshape", "permute", "slice", "select", "expand", "unsqueeze", "squeeze", "identity", "clone", "contiguous",
+       "cast", "split", "unbind", "add", "sub", "mul", "add_scalar", "sub_scalar", "mul_scalar", "clamp",
+       "remainder_scalar", "cat", "stack"});
+  constexpr int kDeepest = 12;
   const Graph& graph = lowered.graph;
-  for (int i = 0; i < kMostViews; ++i) {
-    const Tensor& tensor = graph.tensors[id];
-    if (!tensor.producer.valid()) break;
-    const Node& maker = graph.nodes[tensor.producer];
-    if (std::find(kViewing.begin(), kViewing.end(), maker.op) == kViewing.end()) return IndexSource::kComputed;
-    if (maker.inputs.empty() || !maker.inputs[0].valid()) return IndexSource::kComputed;
-    id = maker.inputs[0];
+  const Tensor& tensor = graph.tensors[id];
+  if (tensor.role == TensorRole::kInput) return IndexSource::kInput;
+  if (!tensor.producer.valid())
+    return lowered.kinds[id] == TensorKind::kBuffer ? IndexSource::kStored : IndexSource::kComputed;
+  const Node& maker = graph.nodes[tensor.producer];
+  if (depth == kDeepest || std::find(kViewing.begin(), kViewing.end(), maker.op) == kViewing.end())
+    return IndexSource::kComputed;
+  IndexSource source = IndexSource::kComputed;
+  for (TensorId operand : maker.inputs) {
+    if (!operand.valid()) continue;
+    const IndexSource one = SourceOfIndex(lowered, operand, depth + 1);
+    if (one == IndexSource::kInput) return one;
+    if (one == IndexSource::kStored) source = one;
   }
-  if (graph.tensors[id].role == TensorRole::kInput) return IndexSource::kInput;
-  return lowered.kinds[id] == TensorKind::kBuffer ? IndexSource::kStored : IndexSource::kComputed;
+  return source;
 }
 
 // Rows of the table that `node` picks from by what is no input of the model; 0 where it is none.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/assume/choices/copies.h"
 #include "analyzer/assume/choices/detached.h"
 #include "analyzer/assume/choices/inplace.h"
 #include "analyzer/assume/choices/loose_parameters.h"
@@ -119,6 +120,7 @@ constexpr Alternative kInPlace[] = {{.words = "with --inplace all", .run = Write
 constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = FreezeLooseTables}};
 constexpr Alternative kUnread[] = {{.towards = Towards::kMore, .bytes = BytesOfUnread}};
 constexpr Alternative kUnreadBuffers[] = {{.towards = Towards::kMore, .bytes = BytesOfUnreadBuffers}};
+constexpr Alternative kNoCopies[] = {{.towards = Towards::kLess, .lowered = LeaveOutCopies}};
 constexpr Alternative kDetached[] = {{.towards = Towards::kLess, .bytes = BytesWithoutDetach}};
 constexpr Alternative kSilu[] = {{.words = "with --no-rewrite silu", .usual = false, .run = SpellOutSilu}};
 constexpr Alternative kHardswish[] = {
@@ -141,6 +143,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "trained or not", .inference = false, .alternatives = kLooseFrozen, .open = IsNothingFrozen},
     {.fact = "parameters that are not in the file", .code = Code::kParameterUnread, .alternatives = kUnread},
     {.fact = "buffers that are not in the file", .alternatives = kUnreadBuffers, .open = IsAlwaysOpen},
+    {.fact = "contiguous copies", .alternatives = kNoCopies, .open = IsAlwaysOpen},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},
     {.fact = "in-place activations", .code = Code::kInplaceAssumed, .inference = false, .alternatives = kNotInPlace},
     {.fact = "in-place activations", .code = Code::kInplacePossible, .inference = false, .alternatives = kInPlace},

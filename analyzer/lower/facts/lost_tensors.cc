@@ -209,14 +209,13 @@ class Finder {
       const Node& node = graph_.nodes[id];
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (!IsStored(node.inputs[i]) || Entry(node.inputs[i]) != nullptr || !IsFoldedTensor(node.inputs[i])) continue;
-        if (IsArgumentOfCall(node, graph_.tensors[node.inputs[i]].name)) continue;  // a value, which has its own call
         const SignatureEntry* read = nullptr;
         if (is_linear) {
           read = IsLinearLayer(node) && i == 1 ? parameter(1) : nullptr;
         } else if (is_group_norm) {  // torch_lib/ops/core.py, aten_group_norm: a norm without scale, then scale and shift
           read = node.op == "Mul" ? parameter(2) : node.op == "Add" ? parameter(3) : nullptr;
-        } else if (parameters.size() == 1) {
-          read = parameters[0];
+        } else if (parameters.size() == 1) {  // but for what another call gave
+          read = IsArgumentOfCall(node, graph_.tensors[node.inputs[i]].name) ? nullptr : parameters[0];
         } else if (parameters.empty() && i == 1 && (IsConvolutionLayer(node) || IsLinearLayer(node))) {
           read = ParametrizationOf(node);
         }
