@@ -78,7 +78,6 @@ class LostCalls {
  private:
   TensorId Again(const std::string& name, TensorId result, const ProgramCall& reader);
   TensorId Add(const std::string& name, TensorId like, Node node, const Node& place, Rank rank);
-  TensorIds OwnOperands(const Node& made, const std::string& name, const Node& place, Rank rank);
 
   Lowering& lowering_;
   Draft& draft_;
@@ -98,21 +97,6 @@ TensorId LostCalls::Add(const std::string& name, TensorId like, Node node, const
   return restored_[name] = result;
 }
 
-// What `made` reads, for another call of the operator that it is a part of: what an earlier part of the same call gave is
-// made anew, the sigmoid of a SiLU.
-TensorIds LostCalls::OwnOperands(const Node& made, const std::string& name, const Node& place, Rank rank) {
-  TensorIds operands = made.inputs;
-  for (TensorId& operand : operands) {
-    const NodeId part = operand.valid() ? draft_.producer(operand) : NodeId();
-    if (made.framework_op.empty() || !part.valid()) continue;
-    Node copy = draft_.node(part);
-    if (copy.framework_op != made.framework_op || copy.outputs.size() != 1) continue;
-    copy.inputs = OwnOperands(copy, name, place, rank);
-    operand = Add(absl::StrCat(name, " ", draft_.tensor(operand).name), operand, std::move(copy), place, rank);
-  }
-  return operands;
-}
-
 // The result of the lost call `name`, in whose place the file has `result`; `result` where that is no other tensor.
 TensorId LostCalls::Again(const std::string& name, TensorId result, const ProgramCall& reader) {
   if (const auto known = restored_.find(name); known != restored_.end()) return known->second;
@@ -126,10 +110,7 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
     if (row != kCopying.end() && row->framework != "contiguous") return result;
     const Rank rank = draft_.rank(reader.nodes.front());
     if (made.outputs.size() != 1) return result;
-    const Node place = draft_.node(reader.nodes.front());
-    Node again = made;
-    again.inputs = OwnOperands(made, name, place, {rank.source, rank.place - 1});
-    return Add(name, result, std::move(again), place, {rank.source, rank.place - 1});
+    return Add(name, result, made, draft_.node(reader.nodes.front()), {rank.source, rank.place - 1});
   }
   if (row == kCopying.end()) return result;
   Node node = MakeNode(row->framework, {result}, {});
