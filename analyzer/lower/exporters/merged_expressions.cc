@@ -206,7 +206,7 @@ class MergedExpressions {
 
   // True if what `id` is made of came into its module: the same for the sibling.
   bool IsMadeOfArguments(NodeId id, const Siblings& siblings, int steps = 0) const {
-    constexpr int kMostSteps = 6;
+    constexpr int kMostSteps = 12;
     const Node& node = draft_.node(id);
     if (IsRandom(node) || steps == kMostSteps) return false;
     if (node.inputs.empty()) return node.op == "full" && siblings.alike;  // made of sizes alone, by each
