@@ -20,22 +20,18 @@ struct Row {
   size_t begin = 0;  // in the trace
   int64_t line = 0;
   absl::string_view text;
-  absl::string_view caller;  // the line of the frame above, whatever function that is
 };
 
 std::vector<Row> ReadRows(absl::string_view trace) {
   constexpr absl::string_view kLine = "\", line ", kForward = ", in forward";
   std::vector<Row> rows;
-  absl::string_view above, text;
   for (size_t at = trace.find(kFile); at != absl::string_view::npos; at = trace.find(kFile, at + 1)) {
     const absl::string_view frame = trace.substr(at, trace.find(kFile, at + 1) - at);
     const std::pair<absl::string_view, absl::string_view> lines = absl::StrSplit(frame, absl::MaxSplits('\n', 1));
     absl::string_view head = absl::StripAsciiWhitespace(lines.first);
-    above = text;
-    text = lines.second;
     const size_t line = head.rfind(kLine);
     if (!absl::ConsumeSuffix(&head, kForward) || line == absl::string_view::npos) continue;
-    Row row{at, 0, lines.second, above};
+    Row row{at, 0, lines.second};
     if (absl::SimpleAtoi(head.substr(line + kLine.size()), &row.line)) rows.push_back(row);
   }
   return rows;
@@ -52,28 +48,10 @@ std::string AppliedName(absl::string_view text) {
   return std::string(text.substr(begin, end - begin));
 }
 
-// The function that the line calls for what it returns or names, as `sparsemax = SparsemaxFunction.apply` is called:
-// "M = ops.sparsemax(x, self.dim)" gives "ops.sparsemax"; "" for other lines and for what self has.
-std::string CalledName(absl::string_view text) {
-  text = absl::StripAsciiWhitespace(text.substr(0, text.find('\n')));
-  const size_t open = text.find('(');
-  if (open == absl::string_view::npos) return "";
-  absl::string_view name = text.substr(0, open);
-  if (!absl::ConsumePrefix(&name, "return ")) {
-    const size_t equals = name.rfind(" = ");
-    if (equals == absl::string_view::npos) return "";
-    name.remove_prefix(equals + 3);
-  }
-  const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
-  });
-  return plain && !absl::StartsWith(name, "self.") && !absl::StartsWith(name, "super") ? std::string(name) : "";
-}
-
 }  // namespace
 
 std::optional<FunctionCall> CalledFunction(const Node& node) {
-  if (!TraceHas(node, ", in forward")) return std::nullopt;
+  if (!TraceHas(node, ".apply(")) return std::nullopt;
   const absl::string_view trace = *node.source_trace;
   const std::vector<Row> rows = ReadRows(trace);
   // Frames without a call: of Functions, and of modules whose forward() was called directly.
@@ -85,13 +63,9 @@ std::optional<FunctionCall> CalledFunction(const Node& node) {
     if (is_function || absl::StrContains(caller, ".forward(")) --without_call;
     if (is_function) called = i;
   }
-  std::string name = called > 0 ? AppliedName(rows[called - 1].text) : std::string();
-  if (called == 0 && without_call == 1 && rows.size() > 1) {
-    name = CalledName(rows.back().caller);
-    if (!name.empty()) called = rows.size() - 1;
-  }
   if (called == 0) return std::nullopt;
-  return FunctionCall{std::move(name), std::string(trace.substr(0, rows[called].begin)), rows[called].line};
+  return FunctionCall{AppliedName(rows[called - 1].text), std::string(trace.substr(0, rows[called].begin)),
+                      rows[called].line};
 }
 
 }  // namespace onnx_mem

@@ -18,8 +18,7 @@ namespace onnx_mem {
 //     return x * torch.sigmoid(x)
 //
 // A Function is no module, so its forward() is a frame for which `node.calls` has no call. That frame is what tells:
-// `self.fc(F.apply(x))` stands above the fc's own operators too, and `model.apply(f)` runs no forward(). Code that names
-// the call once, `swish = SwishFunction.apply`, has `return swish(x)` there: the name is "swish".
+// `self.fc(F.apply(x))` stands above the fc's own operators too, and `model.apply(f)` runs no forward().
 struct FunctionCall {
   std::string name;   // as the source line has it, "ops.SwishFunction" too
   std::string trace;  // down to the line that calls it

@@ -81,13 +81,5 @@ TEST(CustomFunction, AModuleCalledOnTheSameLineIsNone) {
             std::string::npos);
 }
 
-// swish = SwishFunction.apply
-TEST(CustomFunction, ACallUnderAnotherNameIsOneToo) {
-  for (const char* line : {"return swish(x)", "y = ops.swish(x, self.beta)"}) {
-    EXPECT_TRUE(Has(LowerText(Module(line, kBody)), "custom_function(i) -> y [act]")) << line;
-  }
-  EXPECT_FALSE(Has(LowerText(Module("return self.swish(x)", kBody)), "custom_function")) << "a module, or a method";
-}
-
 }  // namespace
 }  // namespace onnx_mem
