@@ -165,10 +165,10 @@ TEST(StoredKinds, WhatACallGaveIsNoParameter) {
     input x float32 2x9x4
     weight linear float32 9x4
     weight type_as float32 1x1x4
-    @ pkg.torch.onnx.fx_node %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%x, %linear), kwargs = {})
     /Mul = Mul(x, linear) -> a float32 2x9x4
-    @ pkg.torch.onnx.fx_node %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%mul, %type_as), kwargs = {})
+    @ pkg.torch.onnx.fx_node %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%x, %linear), kwargs = {})
     /Add = Add(a, type_as) -> y float32 2x9x4
+    @ pkg.torch.onnx.fx_node %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%mul, %type_as), kwargs = {})
     output y
   )");
   const auto dump = [&](const std::string& signature) {
