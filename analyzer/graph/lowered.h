@@ -50,6 +50,7 @@ struct Lowered {
   int64_t hidden_buffer_bytes = 0;
   int64_t computed_bytes = 0;  // of buffers that the exporter computed: a mask, a rotary table, position biases
   int64_t unread_parameter_bytes = 0;  // at most, of parameters that the file has not, and that are not counted
+  int64_t unread_buffer_bytes = 0;  // the same of buffers
   absl::flat_hash_set<TensorId> frozen;  // parameters that the model itself does not train
   // For each tensor the index of the node after which the last Python reference to it goes: -1 where no node reads or
   // makes it, the number of nodes where the caller holds it (an output of the model).

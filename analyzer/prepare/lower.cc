@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/assume/choices/inplace.h"
+#include "analyzer/assume/choices/unread_buffers.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/assumed_operators.h"
 #include "analyzer/graph/bytes.h"
@@ -118,6 +119,14 @@ int64_t ResultBytes(const Draft& draft, const NodeIds& nodes) {
   return bytes;
 }
 
+// The first of `names`.
+std::string Named(const std::vector<std::string>& names) {
+  constexpr size_t kNamed = 5;
+  std::vector<std::string> named(names.begin(), names.begin() + static_cast<int64_t>(std::min(kNamed, names.size())));
+  if (names.size() > kNamed) named.emplace_back("...");
+  return absl::StrJoin(named, ", ");
+}
+
 // Parameters that nothing reads have no gradient, but lie in memory.
 void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
   if (lost.merged > 0) {
@@ -134,19 +143,32 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
   }
   if (lost.unknown.empty()) return;
   lowered.unread_parameter_bytes = lost.unknown_bytes;
-  constexpr size_t kNamed = 5;
   const auto count = static_cast<int64_t>(lost.unknown.size());
-  std::vector<std::string> named(lost.unknown.begin(),
-                                 lost.unknown.begin() + static_cast<int64_t>(std::min(kNamed, lost.unknown.size())));
-  if (lost.unknown.size() > kNamed) named.emplace_back("...");
   lowered.diagnostics.push_back(
       {Code::kParameterUnread, Severity::kWarning, count,
        absl::StrCat(count, " parameters of the module are not in the file, and are not counted"),
-       {absl::StrCat("what: ", absl::StrJoin(named, ", ")),
+       {absl::StrCat("what: ", Named(lost.unknown)),
         absl::StrCat("why: no operator reads them, and nothing tells how large they are; they have no gradient. As large "
                      "as others of the model they take ",
                      FormatBytes(lost.unknown_bytes), ", which the range has")},
        lost.unknown_bytes});
+}
+
+void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signature, Lowered& lowered) {
+  if (signature.empty()) {
+    lowered.unread_buffer_bytes = MostBytesOfPositions(lowered);
+    return;
+  }
+  if (lost.unread_buffers.empty()) return;
+  lowered.unread_buffer_bytes = MostBytesOfBuffers(lost.unread_buffers, signature, lowered);
+  const auto count = static_cast<int64_t>(lost.unread_buffers.size());
+  lowered.diagnostics.push_back(
+      {Code::kBufferUnread, Severity::kNote, count,
+       absl::StrCat(count, " buffers of the module are not in the file, and are not counted"),
+       {absl::StrCat("what: ", Named(lost.unread_buffers)),
+        absl::StrCat("why: the exporter computed on them and kept what came out. They take at most about ",
+                     FormatBytes(lowered.unread_buffer_bytes), ", which the range has")},
+       lowered.unread_buffer_bytes});
 }
 
 // A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is
@@ -258,6 +280,7 @@ absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<co
   lowered.hidden_buffer_bytes = lowering.hidden_buffer_bytes;
   lowered.training_form = lowering.training_form;
   lowered.computed_bytes = ComputedBytes(graph.signature, lowered);
+  ReportUnreadBuffers(source.lost, graph.signature, lowered);
   return lowered;
 }
 

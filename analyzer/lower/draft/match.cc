@@ -42,12 +42,12 @@ NodeId Replace(Draft& draft, const NodeIds& nodes, Node fused, Rank rank) {
   return draft.Add(std::move(fused), rank);
 }
 
-void CopyResult(Draft& draft, NodeId id) {
+NodeId CopyResult(Draft& draft, NodeId id) {
   const TensorId result = draft.node(id).outputs[0];
   const Tensor& tensor = draft.tensor(result);
   const TensorId copy = draft.NewTensor(absl::StrCat(tensor.name, "/contiguous"), tensor.dtype, tensor.shape.dims);
   draft.ReplaceReaders(result, copy);
-  draft.Add(MakeNodeInCallOf(draft.node(id), "contiguous", {result}, {copy}), draft.rank(id));
+  return draft.Add(MakeNodeInCallOf(draft.node(id), "contiguous", {result}, {copy}), draft.rank(id));
 }
 
 Piece ReadPiece(const Draft& draft, NodeId slice) {

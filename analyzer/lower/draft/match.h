@@ -36,8 +36,11 @@ bool SameCall(const Node& a, const Node& b);
 NodeId Replace(Draft& draft, const NodeIds& nodes, Node fused, Rank rank);
 
 // Gives the readers of the first result of `id` a contiguous copy of it, made right after in the same call. For copies
-// that no export shows.
-void CopyResult(Draft& draft, NodeId id);
+// that no export shows. Gives the copy's node.
+NodeId CopyResult(Draft& draft, NodeId id);
+
+// Attribute of copies that code may leave out, 1 (assume/choices/copies.h).
+inline constexpr std::string_view kMaybeCopied = "maybe";
 
 // An operator that runs in the same call as `of` and by the same source lines, under its name.
 Node MakeNodeInCallOf(const Node& of, std::string_view op, TensorIds inputs, TensorIds outputs);

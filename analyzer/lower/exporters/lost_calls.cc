@@ -196,6 +196,10 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
   if (row == kCopying.end()) return result;
   Node node = MakeNode(row->framework, {result}, {});
   if (node.op == "clone") node.attributes["contiguous"] = int64_t{1};
+  // What an operator just made is copied for its layout, of which code may take care in training alone.
+  const bool is_view = given || made.op == "permute" || made.op == "reshape" || made.op == "expand" || made.op == "slice";
+  if (node.op == "contiguous" && !is_view && !lowering_.run.training)
+    node.attributes[std::string(kMaybeCopied)] = int64_t{1};
   Rank rank = draft_.rank(maker);
   if (given) --rank.place;
   return Add(name, result, std::move(node), made, rank);

@@ -160,9 +160,10 @@ class MergedExpressions {
 
   // True if what `id` is made of came into its module: the same for the sibling.
   bool IsMadeOfArguments(NodeId id, const Siblings& siblings, int steps = 0) const {
-    constexpr int kMostSteps = 6;
+    constexpr int kMostSteps = 12;
     const Node& node = draft_.node(id);
-    if (IsRandom(node) || node.inputs.empty() || steps == kMostSteps) return false;
+    if (IsRandom(node) || steps == kMostSteps) return false;
+    if (node.inputs.empty()) return node.op == "full" && siblings.alike;  // made of sizes alone, by each
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
       if (!input.valid()) return false;
       if (draft_.kind(input) == TensorKind::kParameter) return siblings.own_run >= 0;

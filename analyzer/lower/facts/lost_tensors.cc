@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/exported/exporter_metadata.h"
+#include "analyzer/lower/facts/parameters.h"
 
 namespace onnx_mem {
 namespace {
@@ -85,7 +86,9 @@ class Finder {
     }
     for (const CallNodes& call : calls_) lost.merged += SettleFolded(call);
     if (!calls_.empty()) {  // without calls, what is folded looks like what is not there
-      lost.unknown = Unknown();
+      lost.unknown = Unknown(SignatureKind::kParameter);
+      lost.unread_buffers = Unknown(SignatureKind::kBuffer);
+      std::erase_if(lost.unread_buffers, IsStatistic);
       lost.unknown_bytes = MostBytesOf(lost.unknown);
     }
     if (lost.merged + lost.biases > 0 || joins_) {
@@ -211,8 +214,8 @@ class Finder {
           read = IsLinearLayer(node) && i == 1 ? parameter(1) : nullptr;
         } else if (is_group_norm) {  // torch_lib/ops/core.py, aten_group_norm: a norm without scale, then scale and shift
           read = node.op == "Mul" ? parameter(2) : node.op == "Add" ? parameter(3) : nullptr;
-        } else if (parameters.size() == 1) {
-          read = parameters[0];
+        } else if (parameters.size() == 1) {  // but for what another call gave
+          read = IsArgumentOfCall(node, graph_.tensors[node.inputs[i]].name) ? nullptr : parameters[0];
         } else if (parameters.empty() && i == 1 && (IsConvolutionLayer(node) || IsLinearLayer(node))) {
           read = ParametrizationOf(node);
         }
@@ -302,7 +305,12 @@ class Finder {
     return shared;
   }
 
-  std::vector<std::string> Unknown() const {
+  // Of a norm that was folded, or that never runs: counted with the norm, or as small as its vectors.
+  static bool IsStatistic(std::string_view target) {
+    return target.ends_with("running_mean") || target.ends_with("running_var") || target.ends_with("num_batches_tracked");
+  }
+
+  std::vector<std::string> Unknown(SignatureKind kind) const {
     absl::flat_hash_set<std::string> known = Shared();
     for (const CallNodes& call : calls_) {
       for (const SignatureEntry* entry : ArgumentsOf(call.call)) known.insert(entry->target);
@@ -311,7 +319,7 @@ class Finder {
     for (const SignatureEntry& entry : graph_.signature.entries()) {
       const bool is_known =
           present_.contains(entry.target) || known.contains(entry.target) || copies_.contains(entry.target);
-      if (entry.kind == SignatureKind::kParameter && !is_known) unknown.push_back(entry.target);
+      if (entry.kind == kind && !is_known) unknown.push_back(entry.target);
     }
     return unknown;
   }

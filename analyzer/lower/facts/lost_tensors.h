@@ -29,6 +29,7 @@ struct LostTensors {
   // vector where its name says that it is one, else the largest of that last name. What is left of no layer, or of one
   // that runs, is no larger than what the exporter folds.
   int64_t unknown_bytes = 0;
+  std::vector<std::string> unread_buffers;  // that neither the file nor a call has, but for statistics of norms
 };
 
 // `graph` needs its links.

@@ -125,6 +125,33 @@ bool IsFoldedExpression(const Tensor& tensor) {
          IsFoldedOperand(tensor.name, "Where");
 }
 
+// Where the file has the signature of the exported program: true if a call that reads the tensor names it as its
+// argument, not a parameter. It is what a call gave that read stored tensors alone, whatever the name of that call:
+// "linear_8" of distances. "embedding_1" stands for its table, of which it has rows.
+bool IsResultOfCall(const Graph& graph, TensorId id) {
+  const std::string& name = graph.tensors[id].name;
+  if (CallOf(name) == "embedding" || graph.signature.empty() || graph.signature.FindTarget(name) != nullptr) return false;
+  const NodeIds& readers = graph.tensors[id].consumers;
+  return std::any_of(readers.begin(), readers.end(),
+                     [&](NodeId reader) { return IsArgumentOfCall(graph.nodes[reader], name); });
+}
+
+// What a change of type gave, in a program that has a tensor of the code which is not in the file: made of that. "type_as"
+// of the mean of the data, which SwinIR takes off its input and adds to its output.
+bool IsConvertedConstant(const Graph& graph, TensorId id) {
+  constexpr auto kConversions = std::to_array<std::string_view>({"_to_copy", "clone", "lift_fresh_copy", "to", "type_as"});
+  const std::string_view call = CallOf(graph.tensors[id].name);
+  if (std::find(kConversions.begin(), kConversions.end(), call) == kConversions.end()) return false;
+  const auto is_stored = [&](const std::string& name) {
+    return std::any_of(graph.initializers.begin(), graph.initializers.end(),
+                       [&](TensorId stored) { return graph.tensors[stored].name == name; });
+  };
+  const std::vector<SignatureEntry>& entries = graph.signature.entries();
+  return std::any_of(entries.begin(), entries.end(), [&](const SignatureEntry& entry) {
+    return entry.kind == SignatureKind::kConstant && !is_stored(entry.target);
+  });
+}
+
 // Calls that parameters do not go through: frequencies, positions, tensors filled with a number.
 constexpr auto kTableCalls =
     std::to_array<std::string_view>({"arange", "cos", "cumsum", "full", "full_like", "linspace", "new_ones",
@@ -380,6 +407,11 @@ std::string_view FoldedCall(std::string_view name) {
   return row != kFoldedCalls.end() ? *row : std::string_view();
 }
 
+bool IsArgumentOfCall(const Node& node, std::string_view name) {
+  const std::vector<std::string> args = FxCallOf(node).args;
+  return std::find(args.begin(), args.end(), name) != args.end();
+}
+
 bool IsFoldedBias(const Draft& draft, TensorId id) {
   return IsFoldedOperand(draft.tensor(id).name, "Conv") || draft.ProducerIf(id, "full").valid();
 }
@@ -401,6 +433,7 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
   if (IsLayerWeight(graph, id)) return TensorKind::kParameter;
   if (tensor.role != TensorRole::kInitializer || NormalisesInput(graph, id)) return TensorKind::kBuffer;
   if (IsResultName(tensor.name) && IsRelativeTable(graph, id)) return TensorKind::kParameter;
+  if (IsResultOfCall(graph, id) && (!IsVector(tensor.shape) || IsConvertedConstant(graph, id))) return TensorKind::kBuffer;
   if (std::find(kTableCalls.begin(), kTableCalls.end(), CallOf(tensor.name)) != kTableCalls.end())
     return TensorKind::kBuffer;
   if (HasBufferName(tensor.name) || IsFoldedExpression(tensor) || IsNumberOfCode(graph, id)) return TensorKind::kBuffer;

@@ -21,6 +21,9 @@ bool IsFoldedOperand(std::string_view name, std::string_view op);
 // for other names.
 std::string_view FoldedCall(std::string_view name);
 
+// True if the call of the framework that `node` became of was given the value `name` of the exported program.
+bool IsArgumentOfCall(const Node& node, std::string_view name);
+
 // True for the bias of a convolution that an exporter made up with the weight. Of one channel it is a number of the
 // code by now, filled into a tensor.
 bool IsFoldedBias(const Draft& draft, TensorId id);

@@ -95,4 +95,9 @@ bool IsTrainingForm(const Graph& graph) {
   });
 }
 
+bool IsScaledNoise(const Graph& graph, TensorId id) {
+  const Node* maker = MakerOf(graph, id);
+  return maker != nullptr && ScalesNoise(graph, *maker);
+}
+
 }  // namespace onnx_mem

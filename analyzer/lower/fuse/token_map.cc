@@ -33,7 +33,7 @@ int64_t InsertTokenMapCopy(Lowering& lowering) {
   int64_t count = 0;
   for (NodeId id : draft.InOrder()) {
     if (!IsTokenMap(draft, id) || OnlyReaderIf(draft, draft.node(id).outputs[0], "contiguous").valid()) continue;
-    CopyResult(draft, id);
+    draft.mutable_node(CopyResult(draft, id)).attributes[std::string(kMaybeCopied)] = int64_t{1};
     ++count;
   }
   return count;

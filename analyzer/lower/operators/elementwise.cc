@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "analyzer/lower/draft/match.h"
+#include "analyzer/lower/facts/training_form.h"
 #include "analyzer/lower/operators/ops.h"
 
 namespace onnx_mem {
@@ -93,6 +94,10 @@ void LowerSub(Site& s) {
 }
 
 void LowerMul(Site& s) {
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    if (s.run().training || s.num_inputs() != 2 || !IsScaledNoise(s.lowering().source, s.node().inputs[i])) continue;
+    return s.Alias(0, s.Materialized(1 - i));
+  }
   if (IsScalarOperation(s, 0, 1)) return EmitScalar(s, "mul_scalar", 0, 1);
   if (IsScalarOperation(s, 1, 0)) return EmitScalar(s, "mul_scalar", 1, 0);
   EmitBinary(s, "mul");

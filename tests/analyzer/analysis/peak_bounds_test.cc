@@ -202,5 +202,19 @@ TEST(InferenceBounds, ASiluOfTheUsersOwnHasAGate) {
   EXPECT_GE(BoundsOfInference(kGated, "", "").second, 64 * 128 * 4);
 }
 
+// Beside a table of positions, which are counted, may lie an integer for each; token ids with offsets are no positions.
+TEST(PeakBounds, ABufferOfPositionsMayLieBesideTheirTable) {
+  const auto width = [](const std::string& index) {
+    const Bounded bounded = BoundsIn(ParseGraph(R"(g (int64[2,8] ids) => (float[2,8,16] y)
+        <float[512,16] table = ["location": "none"], int64 axis = {1}, int64 one = {1}>
+        { )" + index + R"(
+          e = Gather(table, i)
+          y = Tanh(e) })"));
+    return bounded.bounds.high_bytes - bounded.peak_bytes;
+  };
+  EXPECT_EQ(width("i = CumSum(ids, axis)"), 512 * 8);
+  EXPECT_EQ(width("i = Add(ids, one)"), 0);
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -261,5 +261,22 @@ TEST(SpectralNorm, ADivisionByWhatTheInputGivesStays) {
   EXPECT_EQ(text.find("requires_grad_none=1"), std::string::npos) << text;
 }
 
+// x.new_empty(...) in each layer: it is made of sizes alone.
+TEST(MergedExpressions, ATensorOfSizesAloneIsMadeByEachLayer) {
+  const std::string text = LowerText(R"(
+    input x float32 2x8
+    const shape int64 2 = 2 8
+    weight layers.0.weight float32 8x8
+    weight layers.1.weight float32 8x8
+    /layers.0/ConstantOfShape = ConstantOfShape(shape) -> e float32 2x8
+    /layers.0/MatMul = MatMul(x, layers.0.weight) -> a float32 2x8
+    /layers.0/Concat = Concat(a, e) -> b float32 4x8 {axis: 0}
+    /layers.1/MatMul = MatMul(b, layers.1.weight) -> c float32 4x8
+    /layers.1/Concat = Concat(c, e) -> y float32 6x8 {axis: 0}
+    output y
+  )");
+  EXPECT_TRUE(Has(text, "-> e in layers.1")) << text;
+}
+
 }  // namespace
 }  // namespace onnx_mem

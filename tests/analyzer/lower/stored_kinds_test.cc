@@ -159,5 +159,30 @@ TEST(FoldedCopies, OfTwoParametersStayTwo) {
   EXPECT_EQ(CountOf(text, "parameter "), 2) << text;
 }
 
+// norm(linear(positions)): the exporter computed the linear layer, and stored what it gave under the name of its call.
+TEST(StoredKinds, WhatACallGaveIsNoParameter) {
+  Graph graph = ParseGraph(R"(
+    input x float32 2x9x4
+    weight linear float32 9x4
+    weight type_as float32 1x1x4
+    /Mul = Mul(x, linear) -> a float32 2x9x4
+    @ pkg.torch.onnx.fx_node %mul : [num_users=1] = call_function[target=torch.ops.aten.mul.Tensor](args = (%x, %linear), kwargs = {})
+    /Add = Add(a, type_as) -> y float32 2x9x4
+    @ pkg.torch.onnx.fx_node %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%mul, %type_as), kwargs = {})
+    output y
+  )");
+  const auto dump = [&](const std::string& signature) {
+    graph.signature = ProgramSignature::Parse(signature);
+    const absl::StatusOr<Lowered> lowered = Lower(graph, onnx_mem::Run());
+    EXPECT_TRUE(lowered.ok()) << lowered.status();
+    return DumpLowered(*lowered);
+  };
+  const std::string parameters = "# inputs\np_w: PARAMETER target='w'\n";
+  EXPECT_TRUE(Has(dump(parameters), "buffer linear")) << dump(parameters);
+  EXPECT_TRUE(Has(dump(parameters), "parameter type_as")) << "of a scale, for all we know";
+  const std::string with_mean = parameters + "c_mean: CONSTANT_TENSOR target='mean'\n";
+  EXPECT_TRUE(Has(dump(with_mean), "buffer type_as")) << dump(with_mean);
+}
+
 }  // namespace
 }  // namespace onnx_mem

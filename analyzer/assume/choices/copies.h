@@ -1,0 +1,20 @@
+// Copies into the order of memory that code may leave out: a view goes on in their place.
+//
+//   x.reshape(B, H, W, -1).permute(0, 3, 1, 2)           the next stage's image, with .contiguous() or without
+//   if self.training: x = x.contiguous()                 of a training export, in an inference
+//
+// Sources: transformers/models/pvt_v2/modeling_pvt_v2.py, diffusers/models/resnet.py (ResnetBlock2D.forward).
+#ifndef ONNX_MEM_ANALYZER_ASSUME_CHOICES_COPIES_H_
+#define ONNX_MEM_ANALYZER_ASSUME_CHOICES_COPIES_H_
+
+#include "analyzer/graph/lowered.h"
+
+namespace onnx_mem {
+
+// Makes views of the copies that are no certain part of the code (lower/draft/match.h, kMaybeCopied). False if there is
+// none.
+bool LeaveOutCopies(Lowered& lowered);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ASSUME_CHOICES_COPIES_H_

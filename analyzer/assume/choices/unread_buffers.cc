@@ -1,0 +1,117 @@
+#include "analyzer/assume/choices/unread_buffers.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "analyzer/graph/shape.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr int64_t kIndexBytes = 8;
+constexpr int64_t kNumberBytes = 4;
+// onnxscript/optimizer/_constant_folding.py, DEFAULT_CONSTANT_FOLD_INPUT_SIZE_LIMIT: what reads more stays in the file.
+constexpr int64_t kMostFoldedElements = 8192;
+
+// Where the index of a table comes from.
+enum class IndexSource : uint8_t { kInput, kStored, kComputed };
+
+// By views and arithmetic alone: what offsets are added to is still an input. What is compared or counted is computed.
+IndexSource SourceOfIndex(const Lowered& lowered, TensorId id, int depth = 0) {
+  constexpr auto kViewing = std::to_array<std::string_view>(
+      {"reshape", "permute", "slice", "select", "expand", "unsqueeze", "squeeze", "identity", "clone", "contiguous",
+       "cast", "split", "unbind", "add", "sub", "mul", "add_scalar", "sub_scalar", "mul_scalar", "clamp",
+       "remainder_scalar", "cat", "stack"});
+  constexpr int kDeepest = 12;
+  const Graph& graph = lowered.graph;
+  const Tensor& tensor = graph.tensors[id];
+  if (tensor.role == TensorRole::kInput) return IndexSource::kInput;
+  if (!tensor.producer.valid())
+    return lowered.kinds[id] == TensorKind::kBuffer ? IndexSource::kStored : IndexSource::kComputed;
+  const Node& maker = graph.nodes[tensor.producer];
+  if (depth == kDeepest || std::find(kViewing.begin(), kViewing.end(), maker.op) == kViewing.end())
+    return IndexSource::kComputed;
+  IndexSource source = IndexSource::kComputed;
+  for (TensorId operand : maker.inputs) {
+    if (!operand.valid()) continue;
+    const IndexSource one = SourceOfIndex(lowered, operand, depth + 1);
+    if (one == IndexSource::kInput) return one;
+    if (one == IndexSource::kStored) source = one;
+  }
+  return source;
+}
+
+// Rows of the table that `node` picks from by what is no input of the model; 0 where it is none.
+int64_t RowsOfPositions(const Lowered& lowered, const Node& node, bool stored_too) {
+  if (node.op != "embedding" || node.inputs.size() < 2 || !node.inputs[1].valid()) return 0;
+  const Shape& table = lowered.graph.tensors[node.inputs[0]].shape;
+  if (lowered.kinds[node.inputs[0]] != TensorKind::kParameter || table.rank() != 2) return 0;
+  const IndexSource source = SourceOfIndex(lowered, node.inputs[1]);
+  if (source == IndexSource::kInput || (source == IndexSource::kStored && !stored_too)) return 0;
+  return table.dims[0];
+}
+
+// What the exporter computed.
+struct Computed {
+  bool integers = false;  // which stand for the index that they were computed of
+  int64_t longest_row = 1;
+  int64_t largest_square = 0;  // of the last two dimensions
+  int64_t rows = 0;  // at most, of a table of positions of which it took some
+};
+
+Computed FindComputed(const ProgramSignature& signature, const Lowered& lowered) {
+  Computed computed;
+  const Graph& graph = lowered.graph;
+  for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    const Tensor& tensor = graph.tensors[id];
+    const bool is_stored = lowered.kinds[id] == TensorKind::kBuffer || lowered.kinds[id] == TensorKind::kParameter;
+    if (!is_stored || tensor.producer.valid() || tensor.shape.dims.empty()) continue;
+    if (signature.FindTarget(tensor.name) != nullptr) continue;
+    const int64_t row = std::max<int64_t>(1, tensor.shape.dims.back());
+    if (tensor.name.starts_with("embedding")) computed.rows = std::max(computed.rows, kMostFoldedElements / row);
+    if (lowered.kinds[id] == TensorKind::kParameter) continue;
+    computed.longest_row = std::max(computed.longest_row, row);
+    const size_t rank = tensor.shape.dims.size();
+    if (rank > 1) computed.largest_square = std::max(computed.largest_square, row * tensor.shape.dims[rank - 2]);
+    computed.integers |= tensor.dtype == DType::kInt64 && NumElements(tensor.shape).value_or(0) > 1;
+  }
+  computed.longest_row = std::min(computed.longest_row, kMostFoldedElements);
+  computed.largest_square = std::min(computed.largest_square, kMostFoldedElements);
+  return computed;
+}
+
+bool EndsWithAny(std::string_view name, std::initializer_list<std::string_view> ends) {
+  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return name.ends_with(end); });
+}
+
+}  // namespace
+
+int64_t MostBytesOfBuffers(const std::vector<std::string>& names, const ProgramSignature& signature,
+                           const Lowered& lowered) {
+  const Computed computed = FindComputed(signature, lowered);
+  int64_t table = 0;
+  for (const Node& node : lowered.graph.nodes) table = std::max(table, RowsOfPositions(lowered, node, true));
+  const int64_t rows = std::max(table, computed.rows);
+  int64_t bytes = 0;
+  for (const std::string& name : names) {
+    if (EndsWithAny(name, {"ids", "positions"})) {
+      bytes += kIndexBytes * std::max(rows, computed.longest_row);
+    } else if (EndsWithAny(name, {"index", "indices"})) {
+      if (!computed.integers) bytes += kIndexBytes * computed.largest_square;
+    } else if (EndsWithAny(name, {"mask", "bias", "tril", "triu"})) {
+      bytes += kNumberBytes * (table > 0 ? table * table : kMostFoldedElements);
+    } else {
+      bytes += kNumberBytes * computed.longest_row;
+    }
+  }
+  return bytes;
+}
+
+int64_t MostBytesOfPositions(const Lowered& lowered) {
+  int64_t rows = 0;
+  for (const Node& node : lowered.graph.nodes) rows += RowsOfPositions(lowered, node, false);
+  return kIndexBytes * rows;
+}
+
+}  // namespace onnx_mem
