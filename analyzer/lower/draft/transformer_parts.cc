@@ -151,9 +151,7 @@ NodeId ResidualSum(const Draft& draft, TensorId id) {
 
 bool IsAttentionWeight(const Draft& draft, NodeId id) {
   const Node& node = draft.node(id);
-  if (node.op != "softmax") return false;
-  const auto read_by = [&](const OpLiteral& op) { return OnlyReaderIf(draft, node.outputs[0], op).valid(); };
-  if (!read_by("matmul") && !read_by("einsum")) return false;
+  if (node.op != "softmax" || !OnlyReaderIf(draft, node.outputs[0], "matmul").valid()) return false;
   const NodeId maker = MakerBeforeViews(draft, node.inputs[0]);
   return !maker.valid() || !IsLinear(draft.node(maker));
 }
