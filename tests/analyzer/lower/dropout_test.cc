@@ -548,21 +548,5 @@ TEST(TrainingForm, AnInferenceMultipliesWithNoNoise) {
   EXPECT_TRUE(Has(LowerText(text), "relu(z) -> y")) << LowerText(text);
 }
 
-// einsum("bhij,bhjd->bhid", attention, values)
-TEST(Dropout, AttentionWeightsOfAnEinsumAreDroppedToo) {
-  onnx_mem::Run run;
-  run.dropout = 0.1;
-  const std::string text = LowerText(R"(
-    input q float32 2x4x16x8
-    input k float32 2x4x16x8
-    input v float32 2x4x16x8
-    /Einsum = Einsum(q, k) -> s float32 2x4x16x16 {equation: "bhid,bhjd->bhij"}
-    /Softmax = Softmax(s) -> p float32 2x4x16x16 {axis: -1}
-    /Einsum_1 = Einsum(p, v) -> y float32 2x4x16x8 {equation: "bhij,bhjd->bhid"}
-    output y
-  )", run);
-  EXPECT_TRUE(Has(text, "dropout(p) -> p/dropout")) << text;
-}
-
 }  // namespace
 }  // namespace onnx_mem
