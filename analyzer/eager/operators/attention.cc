@@ -170,6 +170,13 @@ TensorRef Composite(Machine& m, const Attention& a) {
   return ToCopy(m, Matmul(m, scores, v), original);
 }
 
+// Fused kernels read rows of neighbouring elements (check_last_dim_stride_equals_1_dense in sdp_utils_cpp.h).
+bool AreRowsDense(const Attention& a) {
+  const auto is_dense = [](const TensorRef& t) { return t->strides.back() == 1; };
+  const bool operands = (is_dense(a.q) && is_dense(a.k) && is_dense(a.v)) || a.q->dims.back() == 1;
+  return operands && (a.mask == nullptr || a.mask->dims.empty() || is_dense(a.mask));
+}
+
 // Inputs: q, k, v, mask.
 void EnactAttention(Machine& m, const Call& call, Outputs& out) {
   Attention a;
@@ -182,7 +189,7 @@ void EnactAttention(Machine& m, const Call& call, Outputs& out) {
   a.groups = IntAttribute(call.node, "gqa_groups", 1);
   a.mask = FloatMask(m, a.mask, a.q->dtype);
   const std::string kernel = StringAttribute(call.node, "kernel", "math");
-  const bool fused = a.q->dims.size() == 4 && a.k->dims.size() == 4 && a.v->dims.size() == 4;
+  const bool fused = a.q->dims.size() == 4 && a.k->dims.size() == 4 && a.v->dims.size() == 4 && AreRowsDense(a);
   if (fused && kernel == "flash") {
     out[0] = Flash(m, a, out);
   } else if (fused && kernel == "efficient") {

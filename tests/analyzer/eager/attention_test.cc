@@ -95,6 +95,20 @@ TEST(MathAttentionTest, PermutedHeadsAreCopied) {
   EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScoreBytes);
 }
 
+// qkv.reshape(b, heads, 3 * d, t).transpose(2, 3).chunk(3, 3): rows of a fused kernel have to be dense.
+TEST(MathAttentionTest, RunsWhereFusedKernelsFindNoDenseRows) {
+  for (const std::string kernel : {"efficient", "flash"}) {
+    OperatorRun run;
+    std::vector<TensorRef> qkv;
+    for (int i = 0; i < 3; ++i) {
+      const TensorRef channels = run.Static({{2, 4, 64, 100}});
+      qkv.push_back(run.One("permute", {channels}, kPerHead, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}}));
+    }
+    run.One("sdpa", qkv, kPerHead, Kernel(kernel));
+    EXPECT_EQ(run.SavedBytes(true), 3 * kQ + kScoreBytes) << kernel;
+  }
+}
+
 TEST(MathAttentionTest, HalvesAreComputedInFloat32) {
   OperatorRun run;
   std::vector<TensorRef> qkv;
