@@ -1,0 +1,68 @@
+// What a lowered model leaves open for a range: copies that code may not make, buffers that no operator reads.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "analyzer/assume/choices/copies.h"
+#include "analyzer/assume/choices/unread_buffers.h"
+#include "tests/analyzer/lower/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+Lowered LoweredOf(std::string_view text, std::string_view signature = "") {
+  Graph graph = ParseGraph(text);
+  graph.signature = ProgramSignature::Parse(signature);
+  absl::StatusOr<Lowered> lowered = Lower(graph, Run());
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  return *std::move(lowered);
+}
+
+// x.reshape(B, H, W, -1).permute(0, 3, 1, 2), with .contiguous() or without.
+TEST(Undecided, TheCopyOfATokenMapMayBeLeftOut) {
+  Lowered lowered = LoweredOf(R"(
+    input x float32 2x16x8
+    const shape int64 4 = 2 4 4 8
+    /Reshape = Reshape(x, shape) -> m float32 2x4x4x8
+    /Transpose = Transpose(m) -> y float32 2x8x4x4 {perm: [0 3 1 2]}
+    /Relu = Relu(y) -> z float32 2x8x4x4
+    output z
+  )");
+  EXPECT_TRUE(Has(DumpLowered(lowered), "contiguous(")) << DumpLowered(lowered);
+  EXPECT_TRUE(LeaveOutCopies(lowered));
+  EXPECT_FALSE(Has(DumpLowered(lowered), "contiguous(")) << DumpLowered(lowered);
+  EXPECT_TRUE(Has(DumpLowered(lowered), "identity(")) << DumpLowered(lowered);
+}
+
+TEST(Undecided, NoOtherCopyMay) {
+  Lowered lowered = LoweredOf(R"(
+    input x float32 2x8
+    /Relu = Relu(x) -> y float32 2x8
+    output y
+  )");
+  EXPECT_FALSE(LeaveOutCopies(lowered));
+}
+
+constexpr std::string_view kPositions = R"(
+    input x float32 2x4x8
+    weight table.weight float32 32x8
+    const ids int64 1x4 = 0 1 2 3
+    /Gather = Gather(table.weight, ids) -> p float32 1x4x8 {axis: 0}
+    /Add = Add(x, p) -> y float32 2x4x8
+    output y
+)";
+
+// A table of 32 positions: register_buffer("position_ids", torch.arange(32)), and a mask of 32 by 32.
+TEST(Undecided, BuffersThatNobodyReadsAreAsLongAsTheTableOfPositions) {
+  const std::string signature = "# inputs\np_table_weight: PARAMETER target='table.weight'\n";
+  const Lowered lowered = LoweredOf(kPositions, signature);
+  const ProgramSignature parsed = ProgramSignature::Parse(signature);
+  EXPECT_EQ(MostBytesOfBuffers({"position_ids"}, parsed, lowered), 32 * 8);
+  EXPECT_EQ(MostBytesOfBuffers({"causal_mask"}, parsed, lowered), 32 * 32 * 4);
+  EXPECT_EQ(MostBytesOfBuffers({"position_ids", "scale"}, parsed, lowered), 32 * 8 + 4 * 4) << "a row of the indices";
+  EXPECT_EQ(MostBytesOfBuffers({}, parsed, lowered), 0);
+}
+
+}  // namespace
+}  // namespace onnx_mem
