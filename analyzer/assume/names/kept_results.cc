@@ -135,13 +135,6 @@ int32_t KeptAsWeights(const Graph& graph, const Calls& calls, TensorId id) {
   return weighs ? EndOfWeights(graph, calls, graph.tensors[id].producer.value()) : -1;
 }
 
-// torch.cat([keys so far, key], dim=-2), where there are none so far: the file is left with one operand.
-bool IsFirstCacheUpdate(const Graph& graph, TensorId id) {
-  const Node& node = *Producer(graph, id);
-  return node.op == "cat" && node.inputs.size() == 1 && graph.tensors[id].shape.rank() == 4 &&
-         IntAttribute(node, "axis", 0) == 2;
-}
-
 // The first layer of a stack, "layers.0", with layers inside and one after it.
 bool IsFirstLayer(const Calls& calls, int32_t call, size_t depth) {
   const CallSpan& span = calls.span(call);
@@ -183,22 +176,11 @@ bool IsPositionedInput(const Graph& graph, const Calls& calls, const Node& sum, 
          });
 }
 
-// hidden = frames + self.positions(ids), where the other term is no embedding: looked up in the expression.
-bool IsLookedUpInSum(const Graph& graph, TensorId id) {
-  const Tensor& tensor = graph.tensors[id];
-  if (graph.nodes[tensor.producer].op != "embedding" || tensor.consumers.size() != 1) return false;
-  const Node& sum = graph.nodes[tensor.consumers[0]];
-  if (sum.op != "add" || sum.inputs[1] != id || tensor.producer.value() + 1 != tensor.consumers[0].value())
-    return false;
-  const Node* other = Producer(graph, sum.inputs[0]);
-  return other != nullptr && other->op == "permute";
-}
-
 // In the forward of a base model, which a head calls: names of what its embeddings make last until it returns.
 int32_t KeptAsEmbedding(const Graph& graph, const Calls& calls, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   const int32_t maker = tensor.producer.value();
-  if (tensor.consumers.empty() || IsLookedUpInSum(graph, id)) return -1;
+  if (tensor.consumers.empty()) return -1;
   const size_t depth = DepthAround(graph, calls, id);
   if (depth == 0 || IsElement(calls.span(calls.of_node(maker)[depth - 1]).name)) return -1;  // a stage is no base model
   const bool is_term = std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
@@ -274,7 +256,7 @@ bool HandsWeightsBack(const Graph& graph, const Node& node) {
 
 int32_t KeptUntil(const Graph& graph, const Calls& calls, TensorId id, bool names_known) {
   if (!graph.tensors[id].producer.valid()) return -1;
-  if (IsFirstCacheUpdate(graph, id) || IsKeptByHook(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
+  if (IsKeptByHook(graph, id)) return static_cast<int32_t>(graph.nodes.size()) - 1;
   const int32_t handed_on = std::max(KeptAsWeights(graph, calls, id), KeptAsMemory(graph, calls, id));
   if (names_known) return handed_on;
   return std::max({handed_on, KeptAsEmbedding(graph, calls, id), KeptAsModelOutput(graph, calls, id)});

@@ -1,7 +1,5 @@
 // The part of locals.h about attention that is written out: which of its values have names.
 //
-//   F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(-2, -1)      the normalized ones have none
-//   (q * self.scale) @ k ... q                                             nor has the scaled one
 //   x = windows(x); qkv = self.qkv(x); ...; x = attn @ v                   x has, until attention's result takes it
 //                                                                          over
 #include <algorithm>
@@ -22,20 +20,6 @@ const Node* Locals::Maker(TensorId id) const {
   return producer.valid() ? &graph_.nodes[producer] : nullptr;
 }
 
-// Divided by its own norm, for cosine attention.
-bool Locals::IsNormalized(TensorId id) const {
-  const Node* quotient = Maker(id);
-  if (quotient != nullptr && quotient->op == "permute") quotient = Maker(quotient->inputs[0]);
-  if (quotient == nullptr || quotient->op != "div") return false;
-  constexpr int kMostSteps = 3;  // expand, clamp, norm
-  const Node* divisor = Maker(quotient->inputs[1]);
-  for (int step = 0; step < kMostSteps && divisor != nullptr && !divisor->inputs.empty(); ++step) {
-    if (divisor->op == "norm") return divisor->inputs[0] == quotient->inputs[0];
-    divisor = Maker(divisor->inputs[0]);
-  }
-  return false;
-}
-
 // attn = attn + bias; attn = self.softmax(attn); x = attn @ v: one name for all, where dots = q @ k * self.scale is
 // another than that of self.attend(dots).
 bool Locals::IsSoftmaxOfSum(TensorId id) const {
@@ -44,15 +28,6 @@ bool Locals::IsSoftmaxOfSum(TensorId id) const {
   maker = Maker(maker->inputs[0]);
   if (maker != nullptr && maker->op == "reshape") maker = Maker(maker->inputs[0]);
   return maker != nullptr && maker->op == "add";
-}
-
-// q = q * self.scale would have taken the name of a value that is read again later.
-bool Locals::IsScaledInProduct(TensorId id) const {
-  const NodeId producer = graph_.tensors[id].producer;
-  const Node& scaled = graph_.nodes[producer];
-  if (scaled.op != "mul_scalar" && scaled.op != "div_scalar") return false;
-  const auto& readers = graph_.tensors[scaled.inputs[0]].consumers;
-  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) { return reader > producer; });
 }
 
 // x = self.activation(self.fc1(x)): where a layer has both beside its attention, as in fairseq and what descends from

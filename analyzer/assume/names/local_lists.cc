@@ -42,7 +42,7 @@ bool Locals::IsCutUp(TensorId id) const {
 // the other parts, torch.cat([x0, x1, self.up(x2)], 1).
 bool Locals::StandsInList(TensorId id, const Node& cat) const {
   if (cat.op != "cat" || graph_.tensors[id].consumers.size() != 1) return false;
-  if (IsLookedUp(id) || IsEncoding(id) || ComparesParts(id, cat)) return true;
+  if (IsLookedUp(id) || IsEncoding(id)) return true;
   if (cat.inputs.size() < 3 || id != cat.inputs.back()) return false;
   if (graph_.nodes[graph_.tensors[id].producer].op != "upsample") return false;
   return std::any_of(cat.inputs.begin(), cat.inputs.end(), [&](TensorId part) {
@@ -64,18 +64,6 @@ bool Locals::IsEncodingArgument(TensorId id) const {
     const TensorId part = graph_.nodes[wave].outputs[0];
     if (!part.valid() || !IsEncoding(part) || graph_.tensors[part].consumers.size() != 1) return false;
     return graph_.nodes[graph_.tensors[part].consumers[0]].op == "cat";
-  });
-}
-
-// torch.cat([a, b, a - b, a * b], -1): what compares other parts of the list.
-bool Locals::ComparesParts(TensorId id, const Node& cat) const {
-  constexpr auto kComparing = std::to_array<std::string_view>({"sub", "mul", "abs"});
-  const Node& maker = graph_.nodes[graph_.tensors[id].producer];
-  if (std::find(kComparing.begin(), kComparing.end(), maker.op) == kComparing.end()) return false;
-  return std::all_of(maker.inputs.begin(), maker.inputs.end(), [&](TensorId operand) {
-    if (!operand.valid()) return false;
-    if (std::find(cat.inputs.begin(), cat.inputs.end(), operand) != cat.inputs.end()) return true;
-    return maker.op == "abs" && graph_.tensors[operand].producer.valid() && ComparesParts(operand, cat);
   });
 }
 

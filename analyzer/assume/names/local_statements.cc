@@ -82,14 +82,6 @@ int32_t Locals::NextInStatement(int32_t unit, const Home& home) const {
   return (is_product(unit) || Wraps(unit, home.depth)) && Wraps(next, home.depth) ? next : -1;
 }
 
-// x = torch.cat(parts, 1); x = F.relu(self.bn(self.conv(x))): a statement that wraps so much already joins nothing.
-bool Locals::IsJoinedApart(TensorId id, int32_t reader, const Home& home) const {
-  const NodeId maker = graph_.tensors[id].producer;
-  if (graph_.nodes[maker].op != "cat" || calls_.UnitCall(maker.value(), home.depth) >= 0) return false;
-  const int32_t next = NextInStatement(reader, home);
-  return next >= 0 && calls_.UnitCall(next, home.depth) >= 0;
-}
-
 // x = F.interpolate(x); x = torch.cat([skip, x], 1), or one inside the other: no name of the scaled value is left
 // beside a value of the encoder. What was made for the occasion is named: x = F.interpolate(x);
 // self.f(torch.cat([x, low], 1)).
@@ -108,7 +100,7 @@ int32_t Locals::EndOfStatement(TensorId id, const Home& home) const {
   const int32_t maker = calls_.UnitEnd(graph_.tensors[id].producer.value(), home.depth);
   if (units.empty() || FeedsGaussian(id) || popped_.contains(id)) return -1;
   if (units.size() == 1 && IsScaledForSkip(maker, units[0], home)) return -1;
-  if (units.size() == 1 && NextInStatement(maker, home) == units[0] && !IsJoinedApart(id, units[0], home)) return -1;
+  if (units.size() == 1 && NextInStatement(maker, home) == units[0]) return -1;
   if (StandsInList(id, graph_.nodes[NodeId(units[0])]) || IsRebound(id, graph_.nodes[NodeId(units.back())]) ||
       TakesInSkip(id, graph_.nodes[NodeId(units[0])])) {
     return -1;

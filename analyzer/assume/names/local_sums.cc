@@ -13,22 +13,11 @@
 namespace onnx_mem::names {
 namespace {
 
-
 // "output.LayerNorm", "input_layernorm", "norm2": a norm by its name, whatever operators it runs.
 bool IsNorm(std::string_view call) {
   const size_t dot = call.rfind('.');
   const std::string name = absl::AsciiStrToLower(absl::string_view(call.data(), call.size()));
   return name.find("norm", dot == std::string_view::npos ? 0 : dot) != std::string::npos;
-}
-
-// x.mean(-1), x - mean: a norm that is written by hand reads it.
-bool IsSpelledOutNorm(const Graph& graph, const NodeIds& readers) {
-  if (readers.size() < 2 || graph.nodes[readers[0]].op != "mean") return false;
-  const auto subtracts = [&](NodeId reader) {
-    const Node& node = graph.nodes[reader];
-    return node.op == "sub" && node.inputs[1] == graph.nodes[readers[0]].outputs[0];
-  };
-  return std::all_of(readers.begin() + 1, readers.end(), subtracts);
 }
 
 }  // namespace
@@ -59,13 +48,12 @@ int32_t Locals::HeldBySumInCall(TensorId id) const {
     const Node& node = graph_.nodes[reader];
     if (node.op != "add" || !node.outputs[0].valid()) continue;
     const NodeIds& next = graph_.tensors[node.outputs[0]].consumers;
-    const bool is_spelled_out = IsSpelledOutNorm(graph_, next);
-    if (next.size() != 1 && !is_spelled_out) continue;
+    if (next.size() != 1) continue;
     const std::span<const int32_t> outer = calls_.of_node(reader.value()), inner = calls_.of_node(next[0].value());
     if (inner.size() < outer.size() || !std::equal(outer.begin(), outer.end(), inner.begin())) continue;
     const int32_t call = calls_.UnitCall(next[0].value(), outer.size());
-    const bool is_norm = is_spelled_out || Contains(kNorms, graph_.nodes[next[0]].op) ||
-                         (call >= 0 && IsNorm(calls_.span(call).name));
+    const bool is_norm =
+        Contains(kNorms, graph_.nodes[next[0]].op) || (call >= 0 && IsNorm(calls_.span(call).name));
     if (IsResidual(reader) && !is_norm) continue;
     last = std::max(last, calls_.EndOfCallEntered(reader.value(), next[0].value()).value_or(-1));
   }

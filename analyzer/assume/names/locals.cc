@@ -156,7 +156,7 @@ bool Locals::IsTurnedForProduct(TensorId id, int32_t product) const {
 
 // adjacency @ self.linear(x): what a call hands straight to the product needs no name.
 bool Locals::StandsInProduct(TensorId id, int32_t product) const {
-  if (IsNormalized(id) || IsScaledInProduct(id) || IsTurnedForProduct(id, product)) return true;
+  if (IsTurnedForProduct(id, product)) return true;
   if (IsSoftmaxOfSum(id)) return false;
   const int32_t maker = graph_.tensors[id].producer.value();
   const size_t depth = calls_.of_node(product).size();
@@ -184,23 +184,6 @@ bool Locals::FeedsGaussian(TensorId id) const {
          (IsExponentiated(mean) || IsExponentiated(spread));
 }
 
-// A call that reads one value of the frame alone.
-bool Locals::IsLayer(int32_t unit, const Home& home) const {
-  const int32_t call = calls_.UnitCall(unit, home.depth);
-  if (call < 0) return false;
-  const CallSpan& span = calls_.span(call);
-  TensorId argument;
-  for (int32_t i = span.begin; i <= span.end; ++i) {
-    for (TensorId input : graph_.nodes[NodeId(i)].inputs) {
-      const NodeId maker = input.valid() ? graph_.tensors[input].producer : NodeId();
-      if (!maker.valid() || maker.value() >= span.begin || input == argument) continue;
-      if (argument.valid()) return false;
-      argument = input;
-    }
-  }
-  return true;
-}
-
 // Several statements read it, and the last does not assign its name anew.
 bool Locals::IsNamed(TensorId id, const Home& home) const {
   const Units units = ReadingUnits(id, home);
@@ -209,9 +192,9 @@ bool Locals::IsNamed(TensorId id, const Home& home) const {
   const TensorId last = OnlyResult(units.back(), home.depth), other = OnlyResult(units[units.size() - 2], home.depth);
   if (!last.valid() || !other.valid()) return false;
   if (Contains(kRebinding, graph_.nodes[NodeId(units.back())].op)) return false;
-  // x = self.conv(x), the last of several: a layer's result takes the name over. What makes something of another shape
-  // of it, and is no layer, does not.
-  if (graph_.tensors[last].shape != graph_.tensors[id].shape && !IsLayer(units.back(), home)) return true;
+  // x = self.conv(x), the last of several: a result of its shape takes the name over, one of another shape
+  // does not.
+  if (graph_.tensors[last].shape != graph_.tensors[id].shape) return true;
   return graph_.tensors[last].shape == graph_.tensors[other].shape;
 }
 

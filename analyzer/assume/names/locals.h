@@ -72,7 +72,6 @@ class Locals {
   bool IsExponentiated(TensorId id) const;
   bool FeedsGaussian(TensorId id) const;
   bool IsPassedOn(int32_t call, const Home& home) const;
-  bool IsLayer(int32_t unit, const Home& home) const;
   bool IsNamed(TensorId id, const Home& home) const;
   // local_statements.cc
   void FindWrappedNorms();
@@ -80,7 +79,6 @@ class Locals {
   bool Prepares(int32_t unit, size_t depth) const;
   int32_t NextInStatement(int32_t unit, const Home& home) const;
   bool IsScaledForSkip(int32_t maker, int32_t reader, const Home& home) const;
-  bool IsJoinedApart(TensorId id, int32_t reader, const Home& home) const;
   int32_t EndOfStatement(TensorId id, const Home& home) const;
   int32_t EndOfPreactivation(TensorId id, const Home& home) const;
   int32_t EndOfNestedCalls(int32_t unit, const Home& home) const;
@@ -97,7 +95,6 @@ class Locals {
   bool StandsInList(TensorId id, const Node& cat) const;
   bool IsEncoding(TensorId id) const;
   bool IsEncodingArgument(TensorId id) const;
-  bool ComparesParts(TensorId id, const Node& cat) const;
   bool IsNamedPart(TensorId id, const Node& cat) const;
   int32_t EndOfList(TensorId id, NodeId cat) const;
   bool IsLookedUp(TensorId id) const;
@@ -107,9 +104,7 @@ class Locals {
   // local_attention.cc
   static bool IsProduct(const Node& node);
   const Node* Maker(TensorId id) const;
-  bool IsNormalized(TensorId id) const;
   bool IsSoftmaxOfSum(TensorId id) const;
-  bool IsScaledInProduct(TensorId id) const;
   bool ActivatesBesideAttention(int32_t linear, int32_t activation, const Home& home) const;
   // local_possible.cc
   using Round = std::pair<int32_t, size_t>;  // a frame, and what its code does in each round of a loop

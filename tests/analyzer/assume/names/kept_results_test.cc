@@ -123,26 +123,6 @@ TEST(KeptResults, CodeThatScalesTheQueryHandsNoWeightsBack) {  // q = q * self.s
   EXPECT_EQ(p.Release(attention.weights).first, attention.product);
 }
 
-TEST(KeptResults, ACacheKeepsKeysUntilTheModelReturns) {  // key, value = cache.update(key, value)
-  LoweredProgram p;
-  const TensorId key = p.Run("linear", {p.input()}, "layers.0 > layers.0.k", {2, 3, 8, 4});
-  const TensorId cached = p.Run("cat", {key}, "layers.0", {2, 3, 8, 4});
-  p.Say(cached, "axis", int64_t{2});
-  p.Run("bmm", {cached, cached}, "layers.0");
-  p.Run("linear", {p.input()}, "head");
-  EXPECT_EQ(p.Release(cached), std::make_pair(3, 2));
-}
-
-TEST(KeptResults, ACopyAlongChannelsIsNoCache) {  // DenseNet's first layer: torch.cat([x], 1)
-  LoweredProgram p;
-  const TensorId x = p.Run("conv", {p.input()}, "conv", {2, 3, 8, 4});
-  const TensorId joined = p.Run("cat", {x}, "", {2, 3, 8, 4});
-  p.Say(joined, "axis", int64_t{1});
-  p.Run("conv", {joined}, "next");
-  p.Run("conv", {p.input()}, "last");
-  EXPECT_EQ(p.Release(joined).first, 2);
-}
-
 TEST(KeptResults, WhatEntersTheFirstLayerHasANameOfItsOwn) {  // h = e = self.embed(x); for l in self.layers: h = l(h)
   LoweredProgram p;
   const TensorId embedded = p.Run("conv", {p.input()}, "vit > vit.embed");
