@@ -281,3 +281,57 @@ def test_refused_with_a_reason(make, words):
     assert e.value.code == "cannot-record"
     for word in words:
         assert word in str(e.value)
+
+
+class PacksOrNot(nn.Module):
+    """Masks the samples that are packed in one row, as the positions tell: most rows are one sample."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, x):
+        positions = torch.arange(x.shape[1], device=x.device).expand(x.shape[0], -1)
+        if (positions.diff(dim=-1) != 1).any():
+            x = x * (positions > 0)[..., None]
+        ones = torch.ones(x.shape[:2], device=x.device)
+        if not ones.all():
+            x = x * ones[..., None]
+        return self.layer(x)
+
+
+def test_values_that_follow_from_sizes_are_known():
+    program = onnx_mem.record(PacksOrNot(), torch.zeros(4, 6, 8)).text()
+    assert " = diff" in program or " = sub" in program
+    assert " = mul" not in program, "neither branch runs"
+
+
+def test_values_that_were_written_over_are_not():
+    class Written(nn.Module):
+        def forward(self, x):
+            mask = torch.ones(3, device=x.device)
+            mask[:2].copy_(x[0, :2])
+            return x * 2 if mask.all() else x
+
+    with pytest.raises(onnx_mem.Error, match="data|value"):
+        onnx_mem.record(Written(), torch.zeros(4, 6))
+
+
+def test_a_mask_that_nobody_gave_is_none():
+    """transformers keeps a mask for fake tensors, which a running model leaves out: the call is causal and grouped."""
+    transformers = pytest.importorskip("transformers")
+    config = transformers.LlamaConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2,
+                                      intermediate_size=64, vocab_size=50, use_cache=False)
+    model, ids = transformers.LlamaForCausalLM(config), torch.zeros(2, 16, dtype=torch.int64)
+    asked = []
+    real = torch.nn.functional.scaled_dot_product_attention
+    try:
+        torch.nn.functional.scaled_dot_product_attention = (
+            lambda *args, **kwargs: asked.append(kwargs) or real(*args, **kwargs))
+        model(ids)
+    finally:
+        torch.nn.functional.scaled_dot_product_attention = real
+    assert asked[0].get("attn_mask") is None and asked[0].get("is_causal")
+    program = onnx_mem.record(model, ids).text()
+    assert " = tril " in program, "of a causal call without a fused kernel"
+    assert " = bitwise_and" not in program

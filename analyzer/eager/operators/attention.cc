@@ -192,9 +192,7 @@ void EnactAttention(Machine& m, const Call& call, Outputs& out) {
   const bool fused = a.q->dims.size() == 4 && a.k->dims.size() == 4 && a.v->dims.size() == 4 && AreRowsDense(a);
   if (fused && kernel == "flash") {
     out[0] = Flash(m, a, out);
-  } else if (fused && kernel == "efficient") {
-    a.k = RepeatHeads(m, a.k, a.groups);
-    a.v = RepeatHeads(m, a.v, a.groups);
+  } else if (fused && kernel == "efficient" && a.groups == 1) {  // supports_gqa is false in sdp_utils.cpp
     out[0] = Efficient(m, a, call, out);
   } else {
     out[0] = Composite(m, a);

@@ -154,6 +154,8 @@ class LostCalls {
   }
   // Runs the calls again whose results `call` reads.
   void Restore(const ProgramCall& call);
+  // Runs the last call again, where the program's result has its name: `return logits / 1.0`.
+  void RestoreResult(TensorId output);
   int64_t count() const { return static_cast<int64_t>(restored_.size()); }
 
  private:
@@ -226,6 +228,24 @@ void LostCalls::Restore(const ProgramCall& call) {
   }
 }
 
+void LostCalls::RestoreResult(TensorId output) {
+  const NodeId maker = draft_.producer(output);
+  const std::string name = draft_.tensor(output).name;
+  const std::string_view aten = AtenOf(name);
+  const auto row = std::find_if(kCopying.begin(), kCopying.end(), [&](const Copying& c) { return c.aten == aten; });
+  if (!maker.valid() || !draft_.readers(output).empty() || row == kCopying.end() || !row->framework.ends_with("_scalar")) return;
+  const std::string_view made_by = ResultOfProgramCall(lowering_.source.nodes[NodeId(draft_.rank(maker).source)]);
+  if (made_by.empty() || made_by == name) return;
+  draft_.mutable_tensor(output).name = std::string(made_by);
+  const Tensor tensor = draft_.tensor(output);
+  const TensorId result = draft_.NewTensor(name, tensor.dtype, tensor.shape.dims);
+  draft_.ReplaceReaders(output, result);
+  Node node = MakeNodeInCallOf(draft_.node(maker), row->framework, {output}, {result});
+  node.name = absl::StrCat(node.name, "/", name);
+  draft_.Add(std::move(node), draft_.rank(maker));
+  restored_[name] = result;
+}
+
 }  // namespace
 
 int64_t RestoreLostCalls(Lowering& lowering) {
@@ -233,6 +253,7 @@ int64_t RestoreLostCalls(Lowering& lowering) {
   if (calls.empty()) return 0;
   LostCalls lost(lowering);
   for (const ProgramCall& call : calls) lost.Restore(call);
+  for (TensorId output : lowering.source.outputs) lost.RestoreResult(output);
   return lost.count();
 }
 

@@ -26,6 +26,7 @@ struct AttentionMatch {
   TensorId q, scaled_k, v, mask;
   double scale = 1.0, dropout = 0.0;
   bool causal = false;
+  bool lost_mask = false;  // there is none where nobody traces
 };
 
 bool SameModule(const Draft& draft, NodeId a, NodeId b) { return SameCall(draft.node(a), draft.node(b)); }
@@ -95,6 +96,7 @@ bool MatchMaskedScores(const Draft& draft, TensorId scores, NodeId near, Attenti
     if (const TracedMask traced = mask.valid() ? FindTracedMask(draft, mask) : TracedMask::kNone;
         traced != TracedMask::kNone) {
       with_mask.causal = traced == TracedMask::kCausal;
+      with_mask.lost_mask = true;
       mask = TensorId();
     }
     with_mask.mask = mask;
@@ -217,6 +219,27 @@ TensorId BeforeOwnViews(const Draft& draft, TensorId id, NodeId near) {
   return id;
 }
 
+// The heads that k[:, :, None].expand(b, heads, groups, t, d).reshape(b, heads * groups, t, d) repeats, or `id`.
+TensorId BeforeRepeatedHeads(const Draft& draft, TensorId id) {
+  const NodeId reshape = draft.ProducerIf(id, "reshape");
+  const NodeId expand = reshape.valid() ? draft.ProducerIf(draft.node(reshape).inputs[0], "expand") : NodeId();
+  const NodeId unsqueeze = expand.valid() ? draft.ProducerIf(draft.node(expand).inputs[0], "unsqueeze") : NodeId();
+  if (!unsqueeze.valid()) return id;
+  const TensorId from = draft.node(unsqueeze).inputs[0];
+  const Dims &heads = draft.tensor(from).shape.dims, &repeated = draft.tensor(id).shape.dims;
+  const bool repeats = heads.size() == 4 && repeated.size() == 4 && heads[1] > 0 && repeated[1] % heads[1] == 0 &&
+                       heads[0] == repeated[0] && heads[2] == repeated[2] && heads[3] == repeated[3];
+  return repeats ? from : id;
+}
+
+// Code that repeats the heads of keys and values for a mask hands them on as they are where there is none, and the mask
+// is there while it is traced alone (transformers/integrations/sdpa_attention.py, use_gqa_in_sdpa).
+bool TakesGroups(const Draft& draft, const AttentionMatch& match, TensorId k, TensorId v) {
+  constexpr int64_t kWidestHead = 256;
+  const Dims &k_dims = draft.tensor(k).shape.dims, &v_dims = draft.tensor(v).shape.dims;
+  return match.lost_mask && k_dims == v_dims && k_dims.size() == 4 && k_dims[3] <= kWidestHead;
+}
+
 int64_t QueryGroups(const Draft& draft, TensorId q, TensorId k) {
   const Dims& q_dims = draft.tensor(q).shape.dims;
   const Dims& k_dims = draft.tensor(k).shape.dims;
@@ -236,9 +259,14 @@ int64_t FuseAttention(Lowering& lowering) {
     if (!MatchAttention(draft, id, match)) continue;
     const NodeId last = match.nodes.back();
     const Rank rank = draft.rank(last);
-    const TensorId k = WithHeads(draft, Untransposed(draft, match.scaled_k, last, rank), match.scaled_k, last, rank);
+    TensorId k = WithHeads(draft, Untransposed(draft, match.scaled_k, last, rank), match.scaled_k, last, rank);
     TensorId v = BeforeOwnViews(draft, match.v, last);
     if (draft.tensor(v).shape.rank() != draft.tensor(match.v).shape.rank()) v = match.v;
+    if (const TensorId k_heads = BeforeRepeatedHeads(draft, k), v_heads = BeforeRepeatedHeads(draft, v);
+        TakesGroups(draft, match, k_heads, v_heads)) {
+      k = k_heads;
+      v = v_heads;
+    }
     Node sdpa = MakeNode("sdpa", {match.q, k, v}, draft.node(last).outputs);
     if (match.mask.valid()) sdpa.inputs.push_back(match.mask);
     const DType dtype = draft.tensor(match.q).dtype;

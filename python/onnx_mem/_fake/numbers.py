@@ -1,25 +1,65 @@
-"""Numbers that forward makes on the host and asks for again: torch.arange(1, x.dim()).tolist()."""
+"""Values of tensors without data that follow from sizes alone, for code that asks: torch.arange(1, x.dim()).tolist(),
+`if (position_ids.diff() != 1).any()`."""
 from __future__ import annotations
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._mode_utils import no_dispatch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 aten = torch.ops.aten
 _FACTORIES = {aten.arange.default, aten.arange.start, aten.arange.start_step, aten.linspace.default, aten.eye.default,
               aten.full.default, aten.ones.default, aten.zeros.default, aten.scalar_tensor.default}
 _MOST = 1024                            # elements of a tensor that is a list of numbers
+_MOST_KNOWN = 1 << 20                   # of one whose values are worked out: positions of a batch, no masks
+_KINDS = (torch.bool, torch.int32, torch.int64, torch.float32)
+
+
+def known(t: torch.Tensor) -> torch.Tensor | None:
+    """The values of a fake tensor, on the host; None where they depend on data."""
+    value, version = getattr(t, "_onnx_mem_known", (None, None))
+    return value if value is not None and not t.is_inference() and t._version == version else None
+
+
+def _worked_out(func, args, kwargs) -> torch.Tensor | None:
+    """What `func` gives on the host; None where it draws numbers, writes, or reads what is not known."""
+    leaves = tree_leaves((args, kwargs))
+    if func._schema.is_mutable or torch.Tag.nondeterministic_seeded in func.tags:
+        return None
+    tensors = [a for a in leaves if isinstance(a, torch.Tensor)]
+    if any(known(t) is None for t in tensors) or any(isinstance(a, (torch.SymInt, torch.SymBool)) for a in leaves):
+        return None
+    if not tensors and func not in _FACTORIES:
+        return None
+
+    def on_host(a):
+        if isinstance(a, torch.Tensor):
+            return known(a)
+        return torch.device("cpu") if isinstance(a, torch.device) else a
+    host_args, host_kwargs = tree_map(on_host, (args, kwargs))
+    try:
+        with no_dispatch():
+            return func(*host_args, **host_kwargs)
+    except (RuntimeError, NotImplementedError):      # no kernel of this kind on the host
+        return None
 
 
 class FakeMode(FakeTensorMode):
-    """Tensors without data, except small ones on the host whose values follow from their arguments alone."""
+    """Tensors without data, except where the values follow from arguments alone: positions, masks of ones, numbers."""
 
     def dispatch(self, func, types, args=(), kwargs=None):
+        if func is aten._local_scalar_dense.default and known(args[0]) is not None:
+            return known(args[0]).item()
         out = super().dispatch(func, types, args, kwargs)
-        if (func in _FACTORIES and isinstance(out, FakeTensor) and out.device.type == "cpu" and out.numel() <= _MOST
+        if not isinstance(out, FakeTensor) or not isinstance(func, torch._ops.OpOverload):
+            return out
+        if (func in _FACTORIES and out.device.type == "cpu" and out.numel() <= _MOST
                 and not any(isinstance(a, torch.Tensor) for a in tree_leaves((args, kwargs)))):
             with no_dispatch():
                 out.constant = func(*args, **(kwargs or {}))
             self.fake_tensor_converter.add_constant_storage_mapping(out)   # forgotten once it is written over
+        elif out.dtype in _KINDS and out.numel() <= _MOST_KNOWN and not out.is_inference():
+            value = _worked_out(func, args, kwargs or {})
+            if isinstance(value, torch.Tensor):
+                out._onnx_mem_known = (value, out._version)
         return out

@@ -5,6 +5,7 @@ import contextlib
 import copy
 import functools
 import logging
+import sys
 from collections.abc import Iterator
 
 import torch
@@ -16,7 +17,7 @@ from ..errors import CannotRecord
 from .attention import GpuAttention, attention
 from .inputs import FreeDims
 from .kernels import register
-from .numbers import FakeMode
+from .numbers import FakeMode, known
 from .recurrent import RECURRENT, recurrent
 
 DEVICE = "cuda"
@@ -53,6 +54,9 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         patch(stack, torch.cuda.amp.common, "amp_definitely_not_available", lambda: False)
         patch(stack, torch.cuda, "is_bf16_supported", lambda *a, **k: True)
         patch(stack, torch.cuda, "get_device_capability", lambda *a, **k: CAPABILITY)
+        # transformers asks no fake tensor for its values: it would keep masks that a running model leaves out.
+        if hasattr(asking := sys.modules.get("transformers.utils.import_utils"), "is_fake_tensor"):
+            patch(stack, asking, "is_fake_tensor", lambda x: isinstance(x, FakeTensor) and known(x) is None)
         # A GPU would have the generator's state: none here, and no memory of the model's.
         patch(stack, torch, "get_rng_state", lambda: None)
         patch(stack, torch, "set_rng_state", lambda state: None)
