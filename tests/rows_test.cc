@@ -110,9 +110,9 @@ INSTANTIATE_TEST_SUITE_P(
         // Which optimizer keeps less is advice: a row for each step down.
         Table{"optimizer", "analyzer/eager/optimizer/optimizer.cc", "\n    \\{\"([a-z0-9-]+)\", \"", {"none"},
               {"planner/plans/advice/optimizer_ways.cc"}},
-        // The same methods plan step graphs, and --method takes words beside them.
+        // The same methods plan step graphs.
         Table{"proposal", "planner/plans/search/proposals.cc", "\n    \\{\"([a-z0-9-]+)\", P", {},
-              {"planner/schedules/methods/methods.cc", "cli/options/option_table.cc"}},
+              {"planner/schedules/methods/methods.cc"}},
         Table{"method", "planner/schedules/methods/methods.cc", "\n    \\{\"([a-z0-9-]+)\", \"",
               {"none", "sqrt", "chen", "chain"}},
         Table{"way", "planner/plans/advice/ways.cc", "\n    \\{\"([a-z0-9-]+)\", P"},

@@ -14,6 +14,7 @@
 #include "analyzer/graph/suggest.h"
 #include "cli/options/option_values.h"
 #include "cli/report/parts/formats.h"
+#include "planner/plans/measure/plan.h"
 
 namespace onnx_mem {
 namespace {
@@ -65,12 +66,6 @@ constexpr auto kBaseBits = std::to_array<Choice<BaseBits>>({{"4", BaseBits::kFou
                                                             {"8", BaseBits::kEight, "int8"}});
 constexpr auto kEmitted =
     std::to_array<Choice<std::string_view>>({{"pytorch", "pytorch", "torch python"}, {"json", "json"}});
-constexpr auto kMethods = std::to_array<Choice<std::string_view>>({{"auto", "auto"},
-                                                                   {"none", "none"},
-                                                                   {"sqrt", "sqrt"},
-                                                                   {"chen", "chen"},
-                                                                   {"chain", "chain"},
-                                                                   {"dag", "dag"}});
 constexpr auto kBudgetLines = std::to_array<Choice<BudgetLine>>(
     {{"device", BudgetLine::kDevice, "gpu card"}, {"live", BudgetLine::kLive, "alive"}});
 constexpr auto kGranularities = std::to_array<Choice<Granularity>>(
@@ -298,6 +293,15 @@ absl::Status ApplyAllocator(std::string_view text, Options& options) {
   return UnknownChoice(text, AllocatorNames(), others);
 }
 
+absl::Status ApplyMethod(std::string_view text, Options& options) {
+  for (std::string& name : MethodNames()) {
+    if (!SameWord(text, name)) continue;
+    options.method = std::move(name);
+    return absl::OkStatus();
+  }
+  return UnknownChoice(text, MethodNames());
+}
+
 absl::Status ApplyRuntime(std::string_view text, Options& options) { return Choose(text, kRuntimes, options.runtime); }
 
 absl::Status ApplyFormat(std::string_view text, Options& options) {
@@ -351,9 +355,9 @@ constexpr auto kRows = std::to_array<OptionRow>({
        options.instance_file = std::string(text);
        return absl::OkStatus();
      }},
-    {"", "--method", "auto|none|sqrt|chen|chain|dag", OptionGroup::kPlan, kPlanCommand,
-     "how to look for a plan; auto: every way, until the plan is proven best or time is up (auto)",
-     [](std::string_view text, Options& options) { return ChooseName(text, kMethods, options.method); }},
+    {"", "--method", "NAME", OptionGroup::kPlan, kPlanCommand,
+     "how to look for a plan; auto: every way, until the plan is proven best or time is up (auto)", ApplyMethod, false,
+     MethodNames},
     {"", "--granularity", "module|op", OptionGroup::kPlan, kPlanCommand,
      "op: a module may also keep the results of its convolutions and matrix products (selective checkpointing) "
      "(module)",

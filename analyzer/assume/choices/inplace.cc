@@ -40,7 +40,8 @@ constexpr auto kSavesOutput = std::to_array<std::string_view>({
     "sigmoid", "tanh", "exp",  "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax", "relu",      "leaky_relu",
     "elu",     "selu", "celu", "tan",  "prod",  "amax",       "amin",    "norm",        "logsumexp", "pow",
     "cumprod", "sdpa", "lstm", "gru",  "rnn",   "std",        "cumsum",  "max_pool",    "assumed",   "opaque",
-    "exp2",    "expm1", "logcumsumexp", "inverse", "det", "custom_function",
+    "exp2",    "expm1", "logcumsumexp", "inverse", "det", "custom_function", "rpow_scalar", "pairwise_distance",
+    "max_all", "std_mean", "scatter_reduce", "polar",
 });
 
 // Producers after which model zoos write `inplace=True`.
@@ -266,6 +267,8 @@ NodeIds PossiblyInPlace(const Draft& draft) {
   EraseIf(found, [&](NodeId id) { return !KeepsLessInPlace(draft.node(id).op) || !MayWriteOver(draft, id); });
   return found;
 }
+
+bool KeepsResult(std::string_view op) { return Contains(kSavesOutput, op); }
 
 absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run) {
   if (run.inplace == "none") return 0;

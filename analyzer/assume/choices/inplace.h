@@ -3,6 +3,7 @@
 #define ONNX_MEM_ANALYZER_ASSUME_CHOICES_INPLACE_H_
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,6 +28,9 @@ absl::StatusOr<int64_t> MarkInPlace(Draft& draft, const Run& run);
 // Of the activations that `all` adds those that keep less for backward then: what auto takes to make a new tensor and
 // may as well not.
 NodeIds PossiblyInPlace(const Draft& draft);
+
+// Whether backward of `op` may read its result, over which nobody may write then.
+bool KeepsResult(std::string_view op);
 
 // Sets "inplace" = 1 on every activation and sum of a lowered graph that can write in place and of which no source line
 // tells that it does not: the least memory that an inference may need.

@@ -23,13 +23,16 @@ namespace onnx_mem {
 enum class BudgetLine { kDevice, kLive };  // what the budget limits: Measured::device_bytes or peak_bytes
 enum class CostLine { kFlops, kTime };     // what recomputation costs: Measured::recompute_flops or recompute_ns
 
+// What PlanRequest::method may be: auto, none, the rows of search/proposals.h, and dag, the search from all of them.
+std::vector<std::string> MethodNames();
+
 struct PlanRequest {
   std::optional<int64_t> budget_bytes;   // none: the knee of the curve is chosen
   BudgetLine budget_line = BudgetLine::kDevice;
   CostLine cost_line = CostLine::kTime;
   Clock clock = {DefaultRoofline(), false, "", {}};  // what times are told by
   std::optional<double> max_slowdown;    // 0.1: recompute at most a tenth of the step, by the cost line
-  std::string method = "auto";           // auto, sqrt, chen, chain, dag
+  std::string method = "auto";           // one of MethodNames()
   Granularity granularity = Granularity::kModule;
   bool crumbs = false;                   // true: also segments that free less than 0.1 % of the peak
   bool plans_alone = false;              // true: no proof, no plan of other granularity or for another allocator

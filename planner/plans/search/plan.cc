@@ -442,13 +442,8 @@ class ModelPlanner {
 };
 
 absl::Status CheckMethod(const std::string& method) {
-  if (method == "auto" || method == "none" || method == "dag") return absl::OkStatus();
-  std::vector<std::string> known = {"auto", "none"};
-  for (const ProposalRow& row : ProposalRows()) {
-    if (row.name == method) return absl::OkStatus();
-    known.emplace_back(row.name);
-  }
-  known.emplace_back("dag");
+  const std::vector<std::string> known = MethodNames();
+  if (std::find(known.begin(), known.end(), method) != known.end()) return absl::OkStatus();
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnknownMethod,
                      absl::StrCat("'", method, "' is not a planning method"),
                      {absl::StrCat("known: ", absl::StrJoin(known, ", "))});
@@ -512,6 +507,13 @@ class Searches {
 };
 
 }  // namespace
+
+std::vector<std::string> MethodNames() {
+  std::vector<std::string> names = {"auto", "none"};
+  for (const ProposalRow& row : ProposalRows()) names.emplace_back(row.name);
+  names.emplace_back("dag");
+  return names;
+}
 
 absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
                                      KnownStep known) {
