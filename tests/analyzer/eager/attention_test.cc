@@ -139,20 +139,23 @@ TEST(MathAttentionTest, CausalMaskIsMadeOnTheWay) {
             "_safe_softmax:320000 bmm:204800");
 }
 
+// The memory-efficient kernel takes no groups (sdp_utils.cpp, check_batch_size_and_num_heads_dense<false>).
 TEST(MathAttentionTest, GroupedHeadsAreRepeated) {
-  OperatorRun run;
-  const TensorRef q = run.Static({kPerHead});
-  const TensorRef k = run.Static({{2, 2, 100, 64}}), v = run.Static({{2, 2, 100, 64}});
-  Attributes attributes = Kernel("math");
-  attributes["gqa_groups"] = int64_t{2};
-  const size_t before = run.buffers();
-  const TensorRef out = run.One("sdpa", {q, k, v}, kPerHead, attributes);
-  EXPECT_EQ(run.Allocations(before),
-            "mul:204800 clone:204800 clone:204800 mul:204800 bmm:320000 "
-            "_safe_softmax:320000 bmm:204800");
-  EXPECT_EQ(run.Backward(out),
-            "bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 bmm:204800 "
-            "mul:204800 sum:102400 sum:102400 mul:204800");
+  for (const std::string kernel : {"math", "efficient"}) {
+    OperatorRun run;
+    const TensorRef q = run.Static({kPerHead});
+    const TensorRef k = run.Static({{2, 2, 100, 64}}), v = run.Static({{2, 2, 100, 64}});
+    Attributes attributes = Kernel(kernel);
+    attributes["gqa_groups"] = int64_t{2};
+    const size_t before = run.buffers();
+    const TensorRef out = run.One("sdpa", {q, k, v}, kPerHead, attributes);
+    EXPECT_EQ(run.Allocations(before),
+              "mul:204800 clone:204800 clone:204800 mul:204800 bmm:320000 "
+              "_safe_softmax:320000 bmm:204800");
+    EXPECT_EQ(run.Backward(out),
+              "bmm:204800 bmm:320000 _softmax_backward_data:320000 bmm:204800 bmm:204800 "
+              "mul:204800 sum:102400 sum:102400 mul:204800");
+  }
 }
 
 TEST(AttentionFlopsTest, TwoProductsForwardFiveBackward) {

@@ -259,11 +259,28 @@ TEST(Dynamo, ASequenceOfMorePiecesThanAProgramTakesIsAssumed) {
 }
 
 // transformers spells a causal mask out only while it is traced.
-std::string MaskedBy(const std::string& function) {
+constexpr std::string_view kHeads = R"(
+    input k float32 2x4x16x8
+    input v float32 2x4x16x8)";
+
+// k[:, :, None].expand(2, 2, 2, 16, 8).reshape(2, 4, 16, 8)
+constexpr std::string_view kRepeatedHeads = R"(
+    input k_heads float32 2x2x16x8
+    input v_heads float32 2x2x16x8
+    const axis int64 1 = 2
+    const groups int64 5 = 2 2 2 16 8
+    const shape int64 4 = 2 4 16 8
+    node_u = Unsqueeze(k_heads, axis) -> ku float32 2x2x1x16x8
+    node_e = Expand(ku, groups) -> ke float32 2x2x2x16x8
+    node_r = Reshape(ke, shape) -> k float32 2x4x16x8
+    node_u1 = Unsqueeze(v_heads, axis) -> vu float32 2x2x1x16x8
+    node_e1 = Expand(vu, groups) -> ve float32 2x2x2x16x8
+    node_r1 = Reshape(ve, shape) -> v float32 2x4x16x8)";
+
+std::string MaskedBy(const std::string& function, std::string_view heads = kHeads) {
   constexpr char kText[] = R"(
     input q float32 2x4x16x8
-    input k float32 2x4x16x8
-    input v float32 2x4x16x8
+    HEADS
     weight positions float32 1x1x1x16
     weight others float32 1x1x16x1
     node_Cos = Cos(positions) -> moving float32 1x1x1x16
@@ -291,7 +308,8 @@ std::string MaskedBy(const std::string& function) {
     @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
     output y
   )";
-  return LowerText(absl::StrReplaceAll(kText, {{"FUNCTION", function}}));
+  const std::string text = absl::StrReplaceAll(kText, {{"FUNCTION", function}, {"HEADS", std::string(heads)}});
+  return LowerText(text, {}, "causal gqa_groups");
 }
 
 TEST(Dynamo, MasksThatOnlyTracingMakesAreLeftOut) {
@@ -299,6 +317,14 @@ TEST(Dynamo, MasksThatOnlyTracingMakesAreLeftOut) {
   EXPECT_NE(traced.find("sdpa(q, k, v) -> y"), std::string::npos) << traced;
   const std::string own = MaskedBy("causal_mask = positions <= others");
   EXPECT_NE(own.find("sdpa(q, k, v, mask) -> y"), std::string::npos) << own;
+}
+
+// Code that repeats heads for a mask hands them on ungrouped where there is none.
+TEST(Dynamo, HeadsThatOnlyTracingRepeatsAreGroups) {
+  const std::string traced = MaskedBy("causal_mask = create_causal_mask(", kRepeatedHeads);
+  EXPECT_TRUE(Has(traced, "sdpa(q, k_heads, v_heads) -> y causal=1 gqa_groups=2")) << traced;
+  const std::string own = MaskedBy("causal_mask = positions <= others", kRepeatedHeads);
+  EXPECT_TRUE(Has(own, "sdpa(q, k, v, mask) -> y causal=0 gqa_groups=1")) << own;
 }
 
 // table[index]: the index goes through a view first, and is no parameter; LeViT's 9 distances in a window of 3 x 3.

@@ -47,6 +47,23 @@ TEST(LostCalls, CallsThatChangeNoValueMakeATensor) {
   EXPECT_TRUE(Has(text, "add_scalar(mul) -> add\n")) << text;
 }
 
+// return logits / 1.0: the result has its name, what is left another call's.
+TEST(LostCalls, TheProgramsResultHasTheNameOfTheLastCall) {
+  constexpr char kText[] = R"(
+    input x float32 2x8x4
+    node_tanh = Tanh(x) -> RESULT float32 2x8x4
+    @ namespace : Net/tanh: aten.tanh.default
+    @ pkg.torch.onnx.fx_node %tanh : [num_users=1] = call_function[target=aten.tanh.default](args = (%x,), kwargs = {})
+    output RESULT
+  )";
+  const auto with_result = [&](const std::string& name) {
+    return LowerText(absl::StrReplaceAll(kText, {{"RESULT", name}}));
+  };
+  EXPECT_TRUE(Has(with_result("div_1"), "tanh(x) -> tanh\nmul_scalar(tanh) -> div_1\n")) << with_result("div_1");
+  EXPECT_TRUE(Has(with_result("tanh"), "tanh(x) -> tanh\n")) << with_result("tanh");
+  EXPECT_TRUE(Has(with_result("logits"), "tanh(x) -> logits\n")) << "a name that its owner gave";
+}
+
 TEST(LostCalls, AnEqualCallRunsAgain) {
   const std::string text = LowerText(R"(
     input x float32 2x8
