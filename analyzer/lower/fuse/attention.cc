@@ -11,7 +11,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/draft/traced_mask.h"
@@ -240,6 +242,22 @@ bool TakesGroups(const Draft& draft, const AttentionMatch& match, TensorId k, Te
   return match.lost_mask && k_dims == v_dims && k_dims.size() == 4 && k_dims[3] <= kWidestHead;
 }
 
+// F.scaled_dot_product_attention(q, k, v, mask, 0.1): exporters write no Dropout, of which the program's call tells.
+double DropoutOfCall(const Lowering& lowering, Rank rank) {
+  constexpr size_t kPlace = 4;
+  constexpr std::string_view kKeyword = "dropout_p";
+  const FxCall call = FxCallOf(lowering.source.nodes[NodeId(rank.source)]);
+  if (!absl::StartsWith(call.target, "aten.scaled_dot_product_attention")) return 0.0;
+  std::string_view text;
+  if (call.args.size() > kPlace) text = call.args[kPlace];
+  for (const std::string& keyword : call.kwargs) {
+    const size_t equals = keyword.find_first_of(":=");
+    if (keyword.starts_with(kKeyword) && equals != std::string::npos) text = std::string_view(keyword).substr(equals + 1);
+  }
+  double p = 0.0;
+  return absl::SimpleAtod(absl::string_view(text.data(), text.size()), &p) && p > 0.0 && p < 1.0 ? p : 0.0;
+}
+
 int64_t QueryGroups(const Draft& draft, TensorId q, TensorId k) {
   const Dims& q_dims = draft.tensor(q).shape.dims;
   const Dims& k_dims = draft.tensor(k).shape.dims;
@@ -273,7 +291,7 @@ int64_t FuseAttention(Lowering& lowering) {
     sdpa.attributes["kernel"] = ChooseAttentionKernel(lowering.run, dtype, match.mask.valid());
     sdpa.attributes["causal"] = static_cast<int64_t>(match.causal);
     sdpa.attributes["scale"] = match.scale;
-    sdpa.attributes["dropout"] = match.dropout;
+    sdpa.attributes["dropout"] = match.dropout > 0.0 ? match.dropout : DropoutOfCall(lowering, rank);
     sdpa.attributes["gqa_groups"] = QueryGroups(draft, match.q, k);
     Replace(draft, match.nodes, std::move(sdpa), rank);
     ++count;

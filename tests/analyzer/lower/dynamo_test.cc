@@ -319,6 +319,39 @@ TEST(Dynamo, MasksThatOnlyTracingMakesAreLeftOut) {
   EXPECT_NE(own.find("sdpa(q, k, v, mask) -> y"), std::string::npos) << own;
 }
 
+// F.scaled_dot_product_attention(q, k, v, mask, 0.1) of a training export: the file has no Dropout, the call's text has.
+TEST(Dynamo, TheCallTellsOfAnAttentionsDropout) {
+  constexpr char kText[] = R"(
+    input q float32 2x4x16x8
+    input k float32 2x4x16x8
+    input v float32 2x4x16x8
+    const s float32 scalar = 0.6
+    node_Transpose = Transpose(k) -> kt float32 2x4x8x16 {perm: [0 1 3 2]}
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Mul = Mul(q, s) -> qs float32 2x4x16x8
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Mul_1 = Mul(kt, s) -> kts float32 2x4x8x16
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_MatMul = MatMul(qs, kts) -> scores float32 2x4x16x16
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_Softmax = Softmax(scores) -> p float32 2x4x16x16
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    node_MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
+    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    @ pkg.torch.onnx.fx_node %a : [num_users=1] = call_function[target=aten.scaled_dot_product_attention.default]CALL
+    output y
+  )";
+  const auto called = [&](const std::string& call) {
+    return LowerText(absl::StrReplaceAll(kText, {{"CALL", call}}), {}, "dropout");
+  };
+  const std::string third = called("(args = (%q, %k, %v, None, 0.1), kwargs = {})");
+  EXPECT_TRUE(Has(third, "sdpa(q, k, v) -> y dropout=0.1\n")) << third;
+  const std::string named = called("(args = (%q, %k, %v), kwargs = {dropout_p: 0.25})");
+  EXPECT_TRUE(Has(named, "sdpa(q, k, v) -> y dropout=0.25\n")) << named;
+  const std::string none = called("(args = (%q, %k, %v), kwargs = {scale: 0.25})");
+  EXPECT_TRUE(Has(none, "sdpa(q, k, v) -> y dropout=0\n")) << none;
+}
+
 // Code that repeats heads for a mask hands them on ungrouped where there is none.
 TEST(Dynamo, HeadsThatOnlyTracingRepeatsAreGroups) {
   const std::string traced = MaskedBy("causal_mask = create_causal_mask(", kRepeatedHeads);
