@@ -6,7 +6,10 @@
 //   attention_mask = create_bidirectional_mask(config=self.config)   the call runs without a mask
 //   attention_mask, _ = self._create_attention_masks(...)            of BERT and its relatives: the same
 //
-// Source: transformers/masking_utils.py (_ignore_causal_mask_sdpa, allow_is_causal_skip).
+// A TorchScript file has no source lines: there it is the mask's own beginning that tells, new_ones(()) & ... A mask of
+// a window that is shorter than the sequence is one of every run.
+//
+// Source: transformers/masking_utils.py (and_masks, _ignore_causal_mask_sdpa, allow_is_causal_skip).
 #ifndef ONNX_MEM_ANALYZER_LOWER_DRAFT_TRACED_MASK_H_
 #define ONNX_MEM_ANALYZER_LOWER_DRAFT_TRACED_MASK_H_
 
@@ -16,8 +19,8 @@ namespace onnx_mem {
 
 enum class TracedMask {
   kNone,    // a mask that a run outside of tracing has too, as far as the file tells
-  kCausal,  // made by create_causal_mask from positions alone
-  kFull,    // made by create_bidirectional_mask from positions alone
+  kCausal,  // a causal one, made from positions alone
+  kFull,    // one that hides nothing, made from sizes alone
 };
 
 TracedMask FindTracedMask(const Draft& draft, TensorId mask);

@@ -1,0 +1,67 @@
+// Masks that only tracing makes, in files without source lines: their beginning tells, and a window keeps them.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "tests/analyzer/lower/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+// scaled_dot_product_attention(q, k, v, mask) of a TorchScript file; `mask` makes "mask" of "le".
+std::string MaskedBy(const std::string& mask) {
+  constexpr char kText[] = R"(
+    input q float32 2x4x16x8
+    input k float32 2x4x16x8
+    input v float32 2x4x16x8
+    weight rows float32 1x1x16x1
+    weight columns float32 1x1x1x16
+    const one bool scalar = 1
+    const near float32 scalar = 4
+    const far float32 scalar = 4096
+    const zero float32 scalar = 0
+    const low float32 scalar = -10000
+    const s float32 scalar = 0.6
+    /Cos = Cos(rows) -> queries float32 1x1x16x1
+    /Cos_1 = Cos(columns) -> keys float32 1x1x1x16
+    /LessOrEqual = LessOrEqual(keys, queries) -> le bool 1x1x16x16
+    MASK
+    /attn/Transpose = Transpose(k) -> kt float32 2x4x8x16 {perm: [0 1 3 2]}
+    /attn/Mul = Mul(q, s) -> qs float32 2x4x16x8
+    /attn/Mul_1 = Mul(kt, s) -> kts float32 2x4x8x16
+    /attn/Where = Where(mask, zero, low) -> bias float32 1x1x16x16
+    /attn/MatMul = MatMul(qs, kts) -> scores float32 2x4x16x16
+    /attn/Add = Add(scores, bias) -> masked float32 2x4x16x16
+    /attn/Softmax = Softmax(masked) -> p float32 2x4x16x16
+    /attn/MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
+    output y
+  )";
+  return LowerText(absl::StrReplaceAll(kText, {{"MASK", mask}}), {}, "causal");
+}
+
+// result = q_idx.new_ones(()); result = result & (kv_idx <= q_idx)
+TEST(TracedMask, OneNumberAtItsBeginningTells) {
+  const std::string text = MaskedBy("/And = And(one, le) -> mask bool 1x1x16x16");
+  EXPECT_TRUE(Has(text, "sdpa(q, k, v) -> y [attn] causal=1")) << text;
+}
+
+TEST(TracedMask, AMaskOfTwoTensorsIsTheModels) {
+  const std::string text = MaskedBy("/And = And(le, le) -> mask bool 1x1x16x16");
+  EXPECT_TRUE(Has(text, "sdpa(q, k, v, mask) -> y [attn] causal=0")) << text;
+}
+
+// ... & (kv_idx > q_idx - window): 4 of 16 positions, or all of them.
+TEST(TracedMask, AWindowWithinTheSequenceIsThereInEveryRun) {
+  const auto windowed = [](const std::string& window) {
+    return MaskedBy("/Sub = Sub(queries, " + window + R"() -> first float32 1x1x16x1
+    /Greater = Greater(keys, first) -> within bool 1x1x16x16
+    /And = And(one, within) -> begun bool 1x1x16x16
+    /And_1 = And(begun, le) -> mask bool 1x1x16x16)");
+  };
+  EXPECT_TRUE(Has(windowed("near"), "sdpa(q, k, v, mask) -> y [attn] causal=0")) << windowed("near");
+  EXPECT_TRUE(Has(windowed("far"), "sdpa(q, k, v) -> y [attn] causal=1")) << windowed("far");
+}
+
+}  // namespace
+}  // namespace onnx_mem
