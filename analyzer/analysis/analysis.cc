@@ -66,8 +66,9 @@ absl::Status FillFigures(const Workload& workload, const ReplayScript* first_ste
   return absl::OkStatus();
 }
 
-// What the file leaves open moves what the card holds as it moves the peak.
+// What the file leaves open moves what the card holds as it moves the peak, where that is known.
 void SetBounds(const PeakBounds& bounds, PeakFigures& figures) {
+  if (bounds.high_bytes == 0) return;
   figures.peak_low_bytes = bounds.low_bytes;
   figures.peak_high_bytes = bounds.high_bytes;
   figures.device_low_bytes -= figures.peak_bytes - bounds.low_bytes;
@@ -225,7 +226,7 @@ absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowe
                                          Peak peak, std::vector<Diagnostic>& diagnostics,
                                          std::optional<Source>* source) {
   constexpr size_t kMostNodes = 20'000;  // a second's work
-  if (graph.nodes.size() > kMostNodes) return PeakBounds{0, 0};  // not known
+  if (lowered.graph.nodes.size() > kMostNodes) return PeakBounds{0, 0};  // not known
   Run asked = workload.run;
   asked.training = true;
   const auto peak_of = [&](const Lowered& other, const Run& run) -> absl::StatusOr<int64_t> {

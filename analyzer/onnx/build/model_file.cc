@@ -28,6 +28,7 @@
 #include "analyzer/onnx/infer/shapes.h"
 #include "analyzer/onnx/read/annotated_model.h"
 #include "analyzer/onnx/read/byte_window.h"
+#include "analyzer/onnx/read/kept_logits.h"
 #include "analyzer/onnx/read/sinusoid_tables.h"
 #include "analyzer/onnx/read/slim_model.h"
 #include "analyzer/onnx/read/sniff.h"
@@ -286,6 +287,7 @@ absl::Status ModelFile::Impl::Prepare() {
          .message = absl::StrCat("functions written for another opset than the model's are read with the model's: ",
                                  absl::StrJoin(inlined.other_opset, ", "))});
   }
+  if (std::optional<Diagnostic> note = KeepAllLogits(*model)) diagnostics.push_back(*std::move(note));
   RETURN_IF_ERROR(CheckTensors(model->graph(), info.path));
   RETURN_IF_ERROR(CheckNodes(*model));
   ASSIGN_OR_RETURN(const bool sorted, OrderNodes(*model->mutable_graph()));
