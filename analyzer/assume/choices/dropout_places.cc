@@ -184,6 +184,16 @@ std::unordered_set<int32_t> NodesOf(const std::vector<DropoutSpot>& spots) {
   return nodes;
 }
 
+// Word embeddings that a recurrent layer reads, and each of its layers but the last (Zaremba et al. 2014, 3;
+// torch/nn/modules/rnn.py, nn.LSTM(dropout=...)): the next layer saves the dropped result in place of the other.
+bool IsReadByRecurrent(const Draft& draft, NodeId id) {
+  constexpr auto kRecurrent = std::to_array<std::string_view>({"lstm", "gru", "rnn"});
+  const Node& node = draft.node(id);
+  if (node.op != "embedding" && !IsOneOf(kRecurrent, node.op)) return false;
+  const NodeId reader = ReaderAfterViews(draft, node.outputs[0]);
+  return reader.valid() && IsOneOf(kRecurrent, draft.node(reader).op);
+}
+
 // Of models without attention.
 void AddOtherSpots(const Draft& draft, const TensorIds& outputs, DropoutSpots& spots) {
   NodeIds found = FindSequentialGaps(draft);
@@ -192,7 +202,9 @@ void AddOtherSpots(const Draft& draft, const TensorIds& outputs, DropoutSpots& s
   for (NodeId id : draft.InOrder()) {
     const bool known = usual.contains(id.value());
     const bool last = std::find(found.begin(), found.end(), id) != found.end();
-    if (!known && (last || IsHiddenActivation(draft, id))) spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
+    if (known) continue;
+    if (last || IsHiddenActivation(draft, id)) spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
+    if (!last && IsReadByRecurrent(draft, id)) spots.usual.push_back({id, DropoutPlace::kMask});
   }
 }
 

@@ -27,6 +27,22 @@ void CollectStored(Site& s, TensorId id, int depth, TensorIds& stored) {
   }
 }
 
+// What the state of one layer is a piece of.
+TensorId WholeState(const Graph& source, TensorId id) {
+  for (NodeId maker = source.tensors[id].producer; maker.valid(); maker = source.tensors[id].producer) {
+    if (source.nodes[maker].op != "Slice" && source.nodes[maker].op != "Split") break;
+    id = source.nodes[maker].inputs[0];
+  }
+  return id;
+}
+
+// h_zeros and c_zeros of LSTM.forward (torch/nn/modules/rnn.py), which exporters make one of.
+bool SharesState(Site& s) {
+  if (!s.Has(5)) return false;
+  const TensorId hidden = WholeState(s.source(), s.node().inputs[5]);
+  return hidden == WholeState(s.source(), s.node().inputs[6]) && s.source().tensors[hidden].producer.valid();
+}
+
 }  // namespace
 
 // Every step is enacted: a length beyond any sequence (or none at all) and features that no shape gave are not.
@@ -48,7 +64,9 @@ void LowerRecurrent(Site& s) {
   }
   const auto weights = static_cast<int64_t>(inputs.size()) - 1;
   for (size_t slot : {5, 6}) {
-    if (s.Has(slot)) inputs.push_back(s.Materialized(slot));
+    if (!s.Has(slot)) continue;
+    inputs.push_back(slot == 6 && SharesState(s) ? s.EmitTemp("full", {}, s.InShape(slot).dims, s.InType(slot))
+                                                 : s.Materialized(slot));
   }
   TensorIds outputs = s.node().outputs;
   s.Emit(s.framework(), std::move(inputs), std::move(outputs),
