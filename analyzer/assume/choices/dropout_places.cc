@@ -194,6 +194,17 @@ bool IsReadByRecurrent(const Draft& draft, NodeId id) {
   return reader.valid() && IsOneOf(kRecurrent, draft.node(reader).op);
 }
 
+// Rows of several tables side by side, as models of tables of data drop them before their first layer (fastai's
+// TabularModel, emb_drop; Gorishniy et al. 2021).
+bool JoinsEmbeddings(const Draft& draft, NodeId id) {
+  const Node& node = draft.node(id);
+  return node.op == "cat" && node.inputs.size() > 1 &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+           const NodeId maker = input.valid() ? MakerBeforeViews(draft, input) : NodeId();
+           return maker.valid() && draft.node(maker).op == "embedding";
+         });
+}
+
 // Of models without attention.
 void AddOtherSpots(const Draft& draft, const TensorIds& outputs, DropoutSpots& spots) {
   NodeIds found = FindSequentialGaps(draft);
@@ -204,7 +215,8 @@ void AddOtherSpots(const Draft& draft, const TensorIds& outputs, DropoutSpots& s
     const bool last = std::find(found.begin(), found.end(), id) != found.end();
     if (known) continue;
     if (last || IsHiddenActivation(draft, id)) spots.usual.push_back({id, DropoutPlace::kMaskAndResult});
-    if (!last && IsReadByRecurrent(draft, id)) spots.usual.push_back({id, DropoutPlace::kMask});
+    const bool embeds = IsReadByRecurrent(draft, id) || JoinsEmbeddings(draft, id);
+    if (!last && embeds) spots.usual.push_back({id, DropoutPlace::kMask});
   }
 }
 
