@@ -3,6 +3,7 @@
 //
 //   inputs of the lowered node: x, the weights (attribute "weights" says how many), then the initial states
 #include <algorithm>
+#include <vector>
 
 #include "analyzer/lower/operators/ops.h"
 
@@ -43,6 +44,20 @@ bool SharesState(Site& s) {
   return hidden == WholeState(s.source(), s.node().inputs[6]) && s.source().tensors[hidden].producer.valid();
 }
 
+// The state in `slot`. Zeros are made for all layers at once, and each reads its piece.
+TensorId State(Site& s, size_t slot) {
+  const bool is_own = slot == 6 && SharesState(s);
+  if (!is_own && s.In(slot).valid()) return s.In(slot);
+  const TensorId whole = WholeState(s.source(), s.node().inputs[slot]);
+  const Dims& dims = s.InShape(slot).dims;
+  if (whole == s.node().inputs[slot]) return s.EmitTemp("full", {}, dims, s.InType(slot));
+  TensorId& made = s.lowering().states[{whole, slot == 6}];
+  if (!made.valid()) made = s.EmitTemp("full", {}, s.source().tensors[whole].shape.dims, s.InType(slot));
+  const std::vector<int64_t> zero = {0}, one = {1}, end = {dims[0]};
+  return s.EmitTemp("slice", {made}, dims, s.InType(slot),
+                    {{"axes", zero}, {"starts", zero}, {"ends", end}, {"steps", one}});
+}
+
 }  // namespace
 
 // Every step is enacted: a length beyond any sequence (or none at all) and features that no shape gave are not.
@@ -64,9 +79,7 @@ void LowerRecurrent(Site& s) {
   }
   const auto weights = static_cast<int64_t>(inputs.size()) - 1;
   for (size_t slot : {5, 6}) {
-    if (!s.Has(slot)) continue;
-    inputs.push_back(slot == 6 && SharesState(s) ? s.EmitTemp("full", {}, s.InShape(slot).dims, s.InType(slot))
-                                                 : s.Materialized(slot));
+    if (s.Has(slot)) inputs.push_back(State(s, slot));
   }
   TensorIds outputs = s.node().outputs;
   s.Emit(s.framework(), std::move(inputs), std::move(outputs),

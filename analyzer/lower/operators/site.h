@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -39,6 +40,8 @@ struct Lowering {
   absl::flat_hash_set<TensorId> counters = {};  // running means of the BatchNorms whose counter is counted
   std::map<TensorId, TensorIds> sequences = {};  // sequences whose tensors are known
   int64_t listed = 0;                            // tensors in all of them
+  // The states of recurrent layers, by what the file slices them from, and whether they are the cells'.
+  std::map<std::pair<TensorId, bool>, TensorId> states = {};
 };
 
 class Site {

@@ -49,8 +49,9 @@ int Count(const std::string& text, const std::string& part) {
 
 TEST(Recurrent, CellsHaveStatesOfTheirOwn) {
   const std::string merged = TwoLayers(kOneForBoth);
-  EXPECT_EQ(Count(merged, "lstm("), 2) << merged;
-  EXPECT_GE(Count(merged, "full("), 3) << "one of the cell beside that of the hidden state, for each layer\n" << merged;
+  EXPECT_EQ(Count(merged, "full("), 2) << "one of the cells beside that of the hidden states\n" << merged;
+  EXPECT_EQ(Count(merged, "slice("), 4) << merged;
+  EXPECT_EQ(Count(merged, "slice(zeros)"), 2) << merged;
   const std::string given = TwoLayers("/rnn/A = Identity(start) -> h1 float32 1x2x4\n"
                                       "    /rnn/B = Identity(start) -> c1 float32 1x2x4\n"
                                       "    /rnn/C = Identity(start) -> h2 float32 1x2x4\n"
