@@ -31,15 +31,16 @@ void CollectStored(Site& s, TensorId id, int depth, TensorIds& stored) {
 // What the state of one layer is a piece of.
 TensorId WholeState(const Graph& source, TensorId id) {
   for (NodeId maker = source.tensors[id].producer; maker.valid(); maker = source.tensors[id].producer) {
-    if (source.nodes[maker].op != "Slice" && source.nodes[maker].op != "Split") break;
-    id = source.nodes[maker].inputs[0];
+    const Node& node = source.nodes[maker];
+    if ((node.op != "Slice" && node.op != "Split") || node.inputs.empty() || !node.inputs[0].valid()) break;
+    id = node.inputs[0];
   }
   return id;
 }
 
 // h_zeros and c_zeros of LSTM.forward (torch/nn/modules/rnn.py), which exporters make one of.
 bool SharesState(Site& s) {
-  if (!s.Has(5)) return false;
+  if (!s.Has(5) || !s.Has(6)) return false;
   const TensorId hidden = WholeState(s.source(), s.node().inputs[5]);
   return hidden == WholeState(s.source(), s.node().inputs[6]) && s.source().tensors[hidden].producer.valid();
 }
@@ -50,9 +51,11 @@ TensorId State(Site& s, size_t slot) {
   if (!is_own && s.In(slot).valid()) return s.In(slot);
   const TensorId whole = WholeState(s.source(), s.node().inputs[slot]);
   const Dims& dims = s.InShape(slot).dims;
-  if (whole == s.node().inputs[slot]) return s.EmitTemp("full", {}, dims, s.InType(slot));
+  const Shape& all = s.source().tensors[whole].shape;
+  const bool is_piece = whole != s.node().inputs[slot] && all.rank() == dims.size() && NumElements(all).has_value();
+  if (!is_piece) return s.EmitTemp("full", {}, dims, s.InType(slot));
   TensorId& made = s.lowering().states[{whole, slot == 6}];
-  if (!made.valid()) made = s.EmitTemp("full", {}, s.source().tensors[whole].shape.dims, s.InType(slot));
+  if (!made.valid()) made = s.EmitTemp("full", {}, all.dims, s.InType(slot));
   const std::vector<int64_t> zero = {0}, one = {1}, end = {dims[0]};
   return s.EmitTemp("slice", {made}, dims, s.InType(slot),
                     {{"axes", zero}, {"starts", zero}, {"ends", end}, {"steps", one}});
