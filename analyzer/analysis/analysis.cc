@@ -66,9 +66,8 @@ absl::Status FillFigures(const Workload& workload, const ReplayScript* first_ste
   return absl::OkStatus();
 }
 
-// What the file leaves open moves what the card holds as it moves the peak, where that is known.
+// What the file leaves open moves what the card holds as it moves the peak.
 void SetBounds(const PeakBounds& bounds, PeakFigures& figures) {
-  if (bounds.high_bytes == 0) return;
   figures.peak_low_bytes = bounds.low_bytes;
   figures.peak_high_bytes = bounds.high_bytes;
   figures.device_low_bytes -= figures.peak_bytes - bounds.low_bytes;
@@ -133,7 +132,8 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, std::
   MemoryProgram program = workload.keep_parts ? enacted.program : std::move(enacted.program);
   ASSIGN_OR_RETURN(RunFigures figures, StepFigures(std::move(program), Trained(enacted.parameters), workload));
   figures.at_least = IsLowerBound(analysis.diagnostics) || HasOpaqueBodies(analysis.diagnostics);
-  if (workload.training_bounds && workload.intervals) {
+  constexpr size_t kMostNodes = 20'000;  // a second's work; of more the interval is not known
+  if (workload.training_bounds && workload.intervals && lowered.graph.nodes.size() <= kMostNodes) {
     ASSIGN_OR_RETURN(const PeakBounds bounds,
                      BoundTraining(graph, lowered, workload, PeakOf(figures), analysis.diagnostics, &source));
     SetBounds(bounds, figures);
@@ -225,8 +225,6 @@ int64_t TrainingPeak(const Enacted& enacted, const Workload& workload) {
 absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowered, const Workload& workload,
                                          Peak peak, std::vector<Diagnostic>& diagnostics,
                                          std::optional<Source>* source) {
-  constexpr size_t kMostNodes = 20'000;  // a second's work
-  if (lowered.graph.nodes.size() > kMostNodes) return PeakBounds{0, 0};  // not known
   Run asked = workload.run;
   asked.training = true;
   const auto peak_of = [&](const Lowered& other, const Run& run) -> absl::StatusOr<int64_t> {

@@ -65,7 +65,7 @@ NodeId Overwritable(const Draft& draft, NodeId id) {
   const Node& node = draft.node(id);
   if (node.inputs.empty() || !node.inputs[0].valid() || draft.OnlyReader(node.inputs[0]) != id) return NodeId();
   const NodeId producer = draft.producer(node.inputs[0]);
-  if (!producer.valid() || Contains(kSavesOutput, draft.node(producer).op)) return NodeId();
+  if (!producer.valid() || KeepsResult(draft.node(producer).op)) return NodeId();
   const Tensor& input = draft.tensor(node.inputs[0]);
   const Tensor& output = draft.tensor(node.outputs[0]);
   return input.shape == output.shape && input.dtype == output.dtype ? producer : NodeId();
@@ -146,7 +146,7 @@ bool IsFreeBelowViews(const Draft& draft, NodeId id) {
     if (draft.OnlyReader(base) != maker) return false;
     maker = draft.producer(base);
   }
-  return maker.valid() && !Contains(kSavesOutput, draft.node(maker).op) && !Contains(kPieces, draft.node(maker).op);
+  return maker.valid() && !KeepsResult(draft.node(maker).op) && !Contains(kPieces, draft.node(maker).op);
 }
 
 // True for an activation that may legally write over what it read, of which no source line tells. ReLU and its like
@@ -252,7 +252,7 @@ int64_t MarkAllInPlace(Graph& graph) {
     if (node.attributes.contains("inplace") || node.inputs.empty() || !node.inputs[0].valid()) continue;
     const Tensor &input = graph.tensors[node.inputs[0]], &output = graph.tensors[node.outputs[0]];
     if (!input.producer.valid() || input.consumers.size() != 1 ||
-        Contains(kSavesOutput, graph.nodes[input.producer].op) || !IsWrittenInPlace(graph, node))
+        KeepsResult(graph.nodes[input.producer].op) || !IsWrittenInPlace(graph, node))
       continue;
     if (std::find(graph.outputs.begin(), graph.outputs.end(), node.inputs[0]) != graph.outputs.end()) continue;
     if (input.shape != output.shape || input.dtype != output.dtype) continue;

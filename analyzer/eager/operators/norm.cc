@@ -142,7 +142,8 @@ TensorRef BatchNorm(Machine& m, const TensorRef& input, const TensorRef& weight,
   TensorRef y =
       in_place ? InPlace(m, "inplace_abn", x) : m.NewLike(cudnn ? "cudnn_batch_norm" : "native_batch_norm", *x);
   if (in_place) node.Save(y);
-  // cuDNN has none in evaluation; the framework's own kernel gives its running ones (batch_norm_cuda, Normalization.cu).
+  // cuDNN has none in evaluation; the framework's own kernel copies the running ones (batch_norm_cuda in
+  // Normalization.cu).
   if (training || !cudnn) {
     const Dims channels{x->dims[1]};
     for (int i = 0; i < 2; ++i) {  // mean, 1 / std

@@ -123,6 +123,12 @@ constexpr auto kCopying = std::to_array<Copying>({{"add", "add_scalar"},
                                                   {"repeat", "clone"},
                                                   {"sub", "add_scalar"}});
 
+// Null for other operators.
+const Copying* CopyingOf(std::string_view aten) {
+  const auto* row = std::find_if(kCopying.begin(), kCopying.end(), [&](const Copying& c) { return c.aten == aten; });
+  return row != kCopying.end() ? row : nullptr;
+}
+
 // Calls that a BatchNorm behind them was folded into: their nodes have its name, and nothing is lost.
 constexpr auto kFoldedInto =
     std::to_array<std::string_view>({"addmm", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
@@ -188,18 +194,19 @@ TensorId LostCalls::Again(const std::string& name, TensorId result, const Progra
   const bool given = !draft_.producer(result).valid();
   const NodeId maker = given ? reader.nodes.front() : draft_.producer(result);
   const Node made = draft_.node(maker);
-  const auto row = std::find_if(kCopying.begin(), kCopying.end(), [&](const Copying& c) { return c.aten == aten; });
+  const Copying* row = CopyingOf(aten);
   if (!given && AtenOperatorOf(made) == aten) {  // an equal call had run
-    if (row != kCopying.end() && row->framework != "contiguous") return result;
+    if (row != nullptr && row->framework != "contiguous") return result;
     const Rank rank = draft_.rank(reader.nodes.front());
     if (made.outputs.size() != 1) return result;
     return Add(name, result, made, draft_.node(reader.nodes.front()), {rank.source, rank.place - 1});
   }
-  if (row == kCopying.end()) return result;
+  if (row == nullptr) return result;
   Node node = MakeNode(row->framework, {result}, {});
   if (node.op == "clone") node.attributes["contiguous"] = int64_t{1};
   // What an operator just made is copied for its layout, of which code may take care in training alone.
-  const bool is_view = given || made.op == "permute" || made.op == "reshape" || made.op == "expand" || made.op == "slice";
+  const bool is_view =
+      given || made.op == "permute" || made.op == "reshape" || made.op == "expand" || made.op == "slice";
   if (node.op == "contiguous" && !is_view && !lowering_.run.training)
     node.attributes[std::string(kMaybeCopied)] = int64_t{1};
   Rank rank = draft_.rank(maker);
@@ -231,19 +238,15 @@ void LostCalls::Restore(const ProgramCall& call) {
 void LostCalls::RestoreResult(TensorId output) {
   const NodeId maker = draft_.producer(output);
   const std::string name = draft_.tensor(output).name;
-  const std::string_view aten = AtenOf(name);
-  const auto row = std::find_if(kCopying.begin(), kCopying.end(), [&](const Copying& c) { return c.aten == aten; });
-  if (!maker.valid() || !draft_.readers(output).empty() || row == kCopying.end() || !row->framework.ends_with("_scalar")) return;
+  const Copying* row = CopyingOf(AtenOf(name));
+  if (!maker.valid() || !draft_.readers(output).empty() || row == nullptr || !row->framework.ends_with("_scalar")) return;
   const std::string_view made_by = ResultOfProgramCall(lowering_.source.nodes[NodeId(draft_.rank(maker).source)]);
   if (made_by.empty() || made_by == name) return;
   draft_.mutable_tensor(output).name = std::string(made_by);
-  const Tensor tensor = draft_.tensor(output);
-  const TensorId result = draft_.NewTensor(name, tensor.dtype, tensor.shape.dims);
+  const Node made = draft_.node(maker);
+  const TensorId result = Add(name, output, MakeNode(row->framework, {}, {}), made, draft_.rank(maker));
   draft_.ReplaceReaders(output, result);
-  Node node = MakeNodeInCallOf(draft_.node(maker), row->framework, {output}, {result});
-  node.name = absl::StrCat(node.name, "/", name);
-  draft_.Add(std::move(node), draft_.rank(maker));
-  restored_[name] = result;
+  draft_.SetInputs(draft_.producer(result), {output});
 }
 
 }  // namespace

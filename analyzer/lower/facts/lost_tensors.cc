@@ -307,7 +307,8 @@ class Finder {
 
   // Of a norm that was folded, or that never runs: counted with the norm, or as small as its vectors.
   static bool IsStatistic(std::string_view target) {
-    return target.ends_with("running_mean") || target.ends_with("running_var") || target.ends_with("num_batches_tracked");
+    return target.ends_with("running_mean") || target.ends_with("running_var") ||
+           target.ends_with("num_batches_tracked");
   }
 
   std::vector<std::string> Unknown(SignatureKind kind) const {

@@ -130,16 +130,18 @@ bool IsFoldedExpression(const Tensor& tensor) {
 // "linear_8" of distances. "embedding_1" stands for its table, of which it has rows.
 bool IsResultOfCall(const Graph& graph, TensorId id) {
   const std::string& name = graph.tensors[id].name;
-  if (CallOf(name) == "embedding" || graph.signature.empty() || graph.signature.FindTarget(name) != nullptr) return false;
+  if (CallOf(name) == "embedding" || graph.signature.empty()) return false;
+  if (graph.signature.FindTarget(name) != nullptr) return false;
   const NodeIds& readers = graph.tensors[id].consumers;
   return std::any_of(readers.begin(), readers.end(),
                      [&](NodeId reader) { return IsArgumentOfCall(graph.nodes[reader], name); });
 }
 
-// What a change of type gave, in a program that has a tensor of the code which is not in the file: made of that. "type_as"
-// of the mean of the data, which SwinIR takes off its input and adds to its output.
+// What a change of type gave, in a program that has a tensor of the code which is not in the file: made of that.
+// "type_as" of the mean of the data, which SwinIR takes off its input and adds to its output.
 bool IsConvertedConstant(const Graph& graph, TensorId id) {
-  constexpr auto kConversions = std::to_array<std::string_view>({"_to_copy", "clone", "lift_fresh_copy", "to", "type_as"});
+  constexpr auto kConversions =
+      std::to_array<std::string_view>({"_to_copy", "clone", "lift_fresh_copy", "to", "type_as"});
   const std::string_view call = CallOf(graph.tensors[id].name);
   if (std::find(kConversions.begin(), kConversions.end(), call) == kConversions.end()) return false;
   const auto is_stored = [&](const std::string& name) {
@@ -433,7 +435,8 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
   if (IsLayerWeight(graph, id)) return TensorKind::kParameter;
   if (tensor.role != TensorRole::kInitializer || NormalisesInput(graph, id)) return TensorKind::kBuffer;
   if (IsResultName(tensor.name) && IsRelativeTable(graph, id)) return TensorKind::kParameter;
-  if (IsResultOfCall(graph, id) && (!IsVector(tensor.shape) || IsConvertedConstant(graph, id))) return TensorKind::kBuffer;
+  if (IsResultOfCall(graph, id) && (!IsVector(tensor.shape) || IsConvertedConstant(graph, id)))
+    return TensorKind::kBuffer;
   if (std::find(kTableCalls.begin(), kTableCalls.end(), CallOf(tensor.name)) != kTableCalls.end())
     return TensorKind::kBuffer;
   if (HasBufferName(tensor.name) || IsFoldedExpression(tensor) || IsNumberOfCode(graph, id)) return TensorKind::kBuffer;

@@ -8,8 +8,8 @@ namespace onnx_mem {
 
 bool IsTrainingForm(const Graph& graph);
 
-// True for noise of zeros and ones that is divided by its probability: in inference nobody draws it, and what it would be
-// multiplied with stays as it is.
+// True for noise of zeros and ones that is divided by its probability: in inference nobody draws it, and what it would
+// be multiplied with stays as it is.
 bool IsScaledNoise(const Graph& graph, TensorId id);
 
 }  // namespace onnx_mem

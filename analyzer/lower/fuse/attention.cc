@@ -252,7 +252,8 @@ double DropoutOfCall(const Lowering& lowering, Rank rank) {
   if (call.args.size() > kPlace) text = call.args[kPlace];
   for (const std::string& keyword : call.kwargs) {
     const size_t equals = keyword.find_first_of(":=");
-    if (keyword.starts_with(kKeyword) && equals != std::string::npos) text = std::string_view(keyword).substr(equals + 1);
+    if (!keyword.starts_with(kKeyword) || equals == std::string::npos) continue;
+    text = std::string_view(keyword).substr(equals + 1);
   }
   double p = 0.0;
   return absl::SimpleAtod(absl::string_view(text.data(), text.size()), &p) && p > 0.0 && p < 1.0 ? p : 0.0;

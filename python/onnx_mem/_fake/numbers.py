@@ -10,9 +10,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 aten = torch.ops.aten
 _FACTORIES = {aten.arange.default, aten.arange.start, aten.arange.start_step, aten.linspace.default, aten.eye.default,
               aten.full.default, aten.ones.default, aten.zeros.default, aten.scalar_tensor.default}
-_MOST = 1024                            # elements of a tensor that is a list of numbers
-_MOST_KNOWN = 1 << 20                   # of one whose values are worked out: positions of a batch, no masks
-_KINDS = (torch.bool, torch.int32, torch.int64, torch.float32)
+_MOST = 1 << 20                         # elements of a tensor whose values are worked out: positions, no masks
 
 
 def known(t: torch.Tensor) -> torch.Tensor | None:
@@ -51,15 +49,9 @@ class FakeMode(FakeTensorMode):
         if func is aten._local_scalar_dense.default and known(args[0]) is not None:
             return known(args[0]).item()
         out = super().dispatch(func, types, args, kwargs)
-        if not isinstance(out, FakeTensor) or not isinstance(func, torch._ops.OpOverload):
-            return out
-        if (func in _FACTORIES and out.device.type == "cpu" and out.numel() <= _MOST
-                and not any(isinstance(a, torch.Tensor) for a in tree_leaves((args, kwargs)))):
-            with no_dispatch():
-                out.constant = func(*args, **(kwargs or {}))
-            self.fake_tensor_converter.add_constant_storage_mapping(out)   # forgotten once it is written over
-        elif out.dtype in _KINDS and out.numel() <= _MOST_KNOWN and not out.is_inference():
-            value = _worked_out(func, args, kwargs or {})
-            if isinstance(value, torch.Tensor):
-                out._onnx_mem_known = (value, out._version)
+        worth = (isinstance(out, FakeTensor) and isinstance(func, torch._ops.OpOverload)
+                 and out.numel() <= _MOST and not out.is_inference())
+        value = _worked_out(func, args, kwargs or {}) if worth else None
+        if isinstance(value, torch.Tensor):
+            out._onnx_mem_known = (value, out._version)
         return out

@@ -19,12 +19,7 @@ const Diagnostic* Find(const Lowered& lowered, Code code) {
   return it == lowered.diagnostics.end() ? nullptr : &*it;
 }
 
-int Dropouts(const std::string& text, const Run& run = Run()) {
-  const std::string lowered = LowerText(text, run);
-  int count = 0;
-  for (size_t at = lowered.find("dropout("); at != std::string::npos; at = lowered.find("dropout(", at + 1)) ++count;
-  return count;
-}
+int Dropouts(const std::string& text, const Run& run = Run()) { return Count(LowerText(text, run), "dropout("); }
 
 constexpr std::string_view kResidualLinear = R"(
     input x float32 2x8
@@ -478,14 +473,8 @@ TEST(DropoutRecipe, ScoresMaskedByANumberAreLookedThrough) {
                                               "/l0.Where = Where(hidden, low, l0.s) -> l0.m float32 2x4x4\n"
                                               "/l0.Softmax = Softmax(l0.m)"}});
   ASSERT_NE(masked, plain);
-  const auto dropouts = [](const std::string& text) {
-    const std::string lowered = LowerText(text, Eager());
-    int count = 0;
-    for (size_t at = lowered.find("dropout("); at != std::string::npos; at = lowered.find("dropout(", at + 1)) ++count;
-    return count;
-  };
-  EXPECT_GT(dropouts(plain), 0);
-  EXPECT_EQ(dropouts(masked), dropouts(plain));
+  EXPECT_GT(Dropouts(plain, Eager()), 0);
+  EXPECT_EQ(Dropouts(masked, Eager()), Dropouts(plain, Eager()));
 }
 
 // An attention, whose dropout would be missed, beside something that tells the mode of the export.

@@ -277,7 +277,9 @@ constexpr std::string_view kRepeatedHeads = R"(
     node_e1 = Expand(vu, groups) -> ve float32 2x2x2x16x8
     node_r1 = Reshape(ve, shape) -> v float32 2x4x16x8)";
 
-std::string MaskedBy(const std::string& function, std::string_view heads = kHeads) {
+// scaled_dot_product_attention(`call`) with a mask that a line of source makes; what it is lowered to.
+std::string MaskedBy(const std::string& function, std::string_view heads = kHeads, const std::string& call = "",
+                     std::string_view attributes = "causal gqa_groups") {
   constexpr char kText[] = R"(
     input q float32 2x4x16x8
     HEADS
@@ -306,10 +308,12 @@ std::string MaskedBy(const std::string& function, std::string_view heads = kHead
     @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
     node_MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
     @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
+    @ pkg.torch.onnx.fx_node %a : [num_users=1] = call_function[target=aten.scaled_dot_product_attention.default]CALL
     output y
   )";
-  const std::string text = absl::StrReplaceAll(kText, {{"FUNCTION", function}, {"HEADS", std::string(heads)}});
-  return LowerText(text, {}, "causal gqa_groups");
+  const std::string text =
+      absl::StrReplaceAll(kText, {{"FUNCTION", function}, {"HEADS", std::string(heads)}, {"CALL", call}});
+  return LowerText(text, {}, attributes);
 }
 
 TEST(Dynamo, MasksThatOnlyTracingMakesAreLeftOut) {
@@ -321,28 +325,8 @@ TEST(Dynamo, MasksThatOnlyTracingMakesAreLeftOut) {
 
 // F.scaled_dot_product_attention(q, k, v, mask, 0.1) of a training export: the file has no Dropout, the call's text has.
 TEST(Dynamo, TheCallTellsOfAnAttentionsDropout) {
-  constexpr char kText[] = R"(
-    input q float32 2x4x16x8
-    input k float32 2x4x16x8
-    input v float32 2x4x16x8
-    const s float32 scalar = 0.6
-    node_Transpose = Transpose(k) -> kt float32 2x4x8x16 {perm: [0 1 3 2]}
-    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
-    node_Mul = Mul(q, s) -> qs float32 2x4x16x8
-    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
-    node_Mul_1 = Mul(kt, s) -> kts float32 2x4x8x16
-    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
-    node_MatMul = MatMul(qs, kts) -> scores float32 2x4x16x16
-    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
-    node_Softmax = Softmax(scores) -> p float32 2x4x16x16
-    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
-    node_MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
-    @ namespace : Net/scaled_dot_product_attention: aten.scaled_dot_product_attention.default
-    @ pkg.torch.onnx.fx_node %a : [num_users=1] = call_function[target=aten.scaled_dot_product_attention.default]CALL
-    output y
-  )";
   const auto called = [&](const std::string& call) {
-    return LowerText(absl::StrReplaceAll(kText, {{"CALL", call}}), {}, "dropout");
+    return MaskedBy("causal_mask = create_causal_mask(", kHeads, call, "dropout");
   };
   const std::string third = called("(args = (%q, %k, %v, None, 0.1), kwargs = {})");
   EXPECT_TRUE(Has(third, "sdpa(q, k, v) -> y dropout=0.1\n")) << third;

@@ -247,4 +247,10 @@ Run Without(const std::string& rewrite) {
 
 bool Has(std::string_view dump, std::string_view part) { return dump.find(part) != std::string_view::npos; }
 
+int Count(std::string_view dump, std::string_view part) {
+  int count = 0;
+  for (size_t at = dump.find(part); at != std::string_view::npos; at = dump.find(part, at + 1)) ++count;
+  return count;
+}
+
 }  // namespace onnx_mem

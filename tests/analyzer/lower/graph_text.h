@@ -49,8 +49,9 @@ std::string LowerText(std::string_view text, const Run& run = {}, std::string_vi
 // A run that leaves out one rewrite.
 Run Without(const std::string& rewrite);
 
-// Whether a dump has this line, or this part of one.
+// Whether a dump has this line, or this part of one; and how often.
 bool Has(std::string_view dump, std::string_view part);
+int Count(std::string_view dump, std::string_view part);
 
 }  // namespace onnx_mem
 

@@ -139,16 +139,11 @@ TEST(Operators, LinearAttentionTokenByToken) {
     output y
     output s
   )");
-  const auto count = [&](std::string_view op) {
-    int n = 0;
-    for (size_t at = text.find(op); at != std::string::npos; at = text.find(op, at + 1)) ++n;
-    return n;
-  };
-  EXPECT_EQ(count("matmul("), 9) << text;  // of each token: what the state holds, what is written, what is read
-  EXPECT_EQ(count("unbind("), 5) << text;
-  EXPECT_EQ(count("exp("), 3) << text;
-  EXPECT_EQ(count("stack("), 1) << text;
-  EXPECT_EQ(count("assumed("), 0) << text;
+  EXPECT_EQ(Count(text, "matmul("), 9) << text;  // of each token: what the state holds, what is written, what is read
+  EXPECT_EQ(Count(text, "unbind("), 5) << text;
+  EXPECT_EQ(Count(text, "exp("), 3) << text;
+  EXPECT_EQ(Count(text, "stack("), 1) << text;
+  EXPECT_EQ(Count(text, "assumed("), 0) << text;
 }
 
 TEST(Operators, TheHostsAndOtherTrainersWorkHasNoGradient) {

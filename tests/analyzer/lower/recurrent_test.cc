@@ -41,12 +41,6 @@ constexpr char kOneForBoth[] = R"(/rnn/ConstantOfShape = ConstantOfShape(both) -
     /rnn/Slice_2 = Slice(zeros, one, two, zero) -> h2 float32 1x2x4
     /rnn/Slice_3 = Slice(zeros, one, two, zero) -> c2 float32 1x2x4)";
 
-int Count(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
 TEST(Recurrent, CellsHaveStatesOfTheirOwn) {
   const std::string merged = TwoLayers(kOneForBoth);
   EXPECT_EQ(Count(merged, "full("), 2) << "one of the cells beside that of the hidden states\n" << merged;

@@ -138,25 +138,19 @@ std::string TwoLinears(std::string_view first, std::string_view second, std::str
                       std::string(second_parameter), "), kwargs = {})\noutput y\n");
 }
 
-int CountOf(const std::string& text, std::string_view what) {
-  int count = 0;
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
-  return count;
-}
-
 TEST(FoldedCopies, OneForEachRunOfAModuleAreOneParameter) {
   const std::string text = ParametersOf(TwoLinears("val_1", "val_2", "p_a_weight"), kTwoSignature);
-  EXPECT_EQ(CountOf(text, "parameter "), 1) << text;
+  EXPECT_EQ(Count(text, "parameter "), 1) << text;
 }
 
 TEST(FoldedCopies, OneOfTwoEqualParametersIsTwo) {
   const std::string text = ParametersOf(TwoLinears("val_1", "val_1", "p_b_weight"), kTwoSignature);
-  EXPECT_EQ(CountOf(text, "parameter "), 2) << text;
+  EXPECT_EQ(Count(text, "parameter "), 2) << text;
 }
 
 TEST(FoldedCopies, OfTwoParametersStayTwo) {
   const std::string text = ParametersOf(TwoLinears("val_1", "val_2", "p_b_weight"), kTwoSignature);
-  EXPECT_EQ(CountOf(text, "parameter "), 2) << text;
+  EXPECT_EQ(Count(text, "parameter "), 2) << text;
 }
 
 // norm(linear(positions)): the exporter computed the linear layer, and stored what it gave under the name of its call.
