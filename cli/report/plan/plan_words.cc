@@ -125,6 +125,7 @@ std::string Limits(const PlanPart& part, const Screen& screen) {
   std::vector<std::string> limits;
   if (part.request.budget_bytes) {
     limits.push_back(absl::StrFormat("budget %s", FormatBytesIn(*part.request.budget_bytes, screen.units)));
+    if (!part.budget_words.empty()) limits.back() += ", " + part.budget_words;
   }
   if (part.request.max_slowdown)
     limits.push_back(absl::StrFormat("at most %s", MoreOf(part, *part.request.max_slowdown)));
