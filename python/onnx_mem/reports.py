@@ -125,8 +125,13 @@ class Plan(Answer):
 
     @property
     def chosen_plan(self) -> dict | None:
-        """The entry of `plans` that was chosen: segments, peak_bytes, slowdown ..."""
+        """The entry of `plans` that was chosen: segments, settings, peak_bytes, slowdown ..."""
         return next((p for p in self.plans if p.get("id") == self.chosen), None)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What the chosen plan needs of the environment: {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}, or {}."""
+        return (self.chosen_plan or {}).get("settings") or {}
 
     def __str__(self) -> str:
         return Answer.__str__(self) + (f"\n  {self.beside}\n" if self.beside else "")

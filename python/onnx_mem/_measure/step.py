@@ -63,7 +63,7 @@ class Measured:
 
 def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimizer="adam", training: bool = True,
             batch: int | None = None, batch_dim=0, loss="auto", precision: str | None = None,
-            accumulate: int = 1) -> Measured:
+            accumulate: int = 1, plan=None) -> Measured:
     """Runs the model's own code on tensors without data and counts every storage from its birth to its death.
 
     The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before
@@ -84,9 +84,10 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
       precision: "bf16", "fp16": the model and its floating inputs converted; "amp-bf16", "amp-fp16": forward and loss
         under autocast.
       accumulate: batches per optimizer step; output and loss of one are gone when the next begins.
+      plan: what checkpoint() takes, but for a budget: the step with these segments. The model itself stays as it is.
 
     Raises:
-      Error: code "cannot-measure", where the model does not run on tensors without data.
+      Error: those of checkpoint(); code "cannot-measure", where the model does not run on tensors without data.
     """
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     kwargs = dict(kwargs or {})
@@ -104,14 +105,29 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
     for default_device in (False, True):
         with fake_cuda(default_device):
             try:
-                return run_step(weightless(model, dtype=type_of(precision)), inputs, batch or was, optimizer, training,
-                                loss, vocabulary, precision=precision, accumulate=accumulate)
+                with _planned(weightless(model, dtype=type_of(precision)), plan) as made:
+                    return run_step(made, inputs, batch or was, optimizer, training, loss, vocabulary,
+                                    precision=precision, accumulate=accumulate)
             except Error:
                 raise
             except Exception as e:
                 first = first or e
     raise Error(f"the model does not run on tensors without data: {type(first).__name__}: {first}",
                 "cannot-measure") from first
+
+
+@contextlib.contextmanager
+def _planned(model, plan):
+    """`model` with the plan on it; without it again behind, as it may be the caller's own."""
+    if plan is None:
+        yield model
+        return
+    from .._checkpoint.planned import checkpoint, restore
+    checkpoint(model, plan)
+    try:
+        yield model
+    finally:
+        restore(model)
 
 
 def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto", vocabulary=frozenset(),
