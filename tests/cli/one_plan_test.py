@@ -43,6 +43,8 @@ def on_screen(text):
     for row in table[1].splitlines()[1:] if table else []:
         what = re.match(r"\s+(?:\d+ x\s+)?(\S+(?: (?:to|\.\.) \S+)?)", row)[1]
         first, _, last = re.sub(" (to|[.][.]) ", " ", what).rstrip(",").partition(" ")
+        if last and "." in first and "." not in last:    # "layer1.0 to 2"
+            last = f"{first.rpartition('.')[0]}.{last}"
         segments += [(first, last)] if last else [(name, name) for name in names_of(first)]
     needs = re.search(r"Needs (\w+)=(\S+) in the environment", " ".join(text.split()))
     return sorted(segments), {needs[1]: needs[2]} if needs else {}

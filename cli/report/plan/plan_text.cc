@@ -72,8 +72,14 @@ std::string RangeName(const PlannedSegment& segment) {
   if (segment.segment.modules.empty()) {
     return absl::StrFormat("%s .. %s", segment.nodes.front(), segment.nodes.back());
   }
-  if (segment.segment.modules.size() == 1) return segment.segment.modules.front();
-  return absl::StrFormat("%s to %s, as one", segment.segment.modules.front(), segment.segment.modules.back());
+  const std::vector<std::string>& modules = segment.segment.modules;
+  if (modules.size() == 1) return modules.front();
+  // Of neighbours in one parent the last one's own name says enough: "layer1.0 to 2".
+  const std::string& last = modules.back();
+  const size_t dot = last.rfind('.');
+  const bool together = dot == modules.front().rfind('.') && dot != std::string::npos &&
+                        last.compare(0, dot, modules.front(), 0, dot) == 0;
+  return absl::StrFormat("%s to %s, as one", modules.front(), together ? last.substr(dot + 1) : last);
 }
 
 std::string KindOf(const PlannedSegment& segment) {
