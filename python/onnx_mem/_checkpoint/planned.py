@@ -6,11 +6,11 @@ import os
 import pathlib
 import warnings
 
-from .._program import run_screen
-from ..errors import Error
+from ..errors import Error, reported
 from ..reports import Plan
 
 
+@reported
 def checkpoint(model, plan, *args, kwargs: dict | None = None, batch_dim=0, **options):
     """Puts the segments of a plan in torch.utils.checkpoint, in place.
 
@@ -71,7 +71,7 @@ def _entries_of(plan) -> tuple[list[dict], str]:
     if isinstance(plan, Plan):
         return _entries_of_answer(plan)
     if isinstance(plan, (str, os.PathLike)):
-        plan = json.loads(pathlib.Path(plan).read_text())
+        plan = _document(pathlib.Path(plan))
     if isinstance(plan, dict):
         plan = _segments_of(plan)
     segments = [s if isinstance(s, dict) else {"modules": [s] if isinstance(s, str) else list(s)} for s in plan]
@@ -80,6 +80,16 @@ def _entries_of(plan) -> tuple[list[dict], str]:
             raise Error(f"a segment of the plan names operators ({', '.join(segment.get('nodes', [])[:2])} ...), not "
                         "modules; edit forward to put them in torch.utils.checkpoint.checkpoint", "cannot-apply")
     return segments, ""
+
+
+def _document(path: pathlib.Path) -> dict:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as e:
+        raise Error(f"'{path}' is not JSON: {e}", "bad-plan") from None
+    if not isinstance(found, dict) or not ("plans" in found or "segments" in found):
+        raise Error(f"'{path}' holds no plan; onnx-mem plan MODEL -o {path.name} writes one", "bad-plan")
+    return found
 
 
 def _allocator_settings() -> str:
@@ -98,10 +108,10 @@ def _entries_of_answer(answer: Plan) -> tuple[list[dict], str]:
     chosen = answer.json.get("with_expandable_segments") if answer.code else None
     if chosen is not None and "expandable_segments:True" not in _allocator_settings():
         warnings.warn("the plan fits its budget with PYTORCH_ALLOC_CONF=expandable_segments:True in the environment, "
-                      "which is not set", stacklevel=4)
+                      "which is not set", stacklevel=5)
     chosen = chosen or answer.chosen_plan
     if chosen is None:
-        raise Error(f"no plan meets the budget:\n{run_screen(answer.arguments)}", "no-plan")
+        raise Error(f"no plan meets the budget:\n{answer}", "no-plan")
     if not answer.code:
         return _entries_of(chosen["segments"])
     told: dict = {}
