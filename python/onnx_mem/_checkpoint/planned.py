@@ -5,11 +5,11 @@ import json
 import os
 import pathlib
 
-from .._program import run_screen
-from ..errors import Error
+from ..errors import Error, reported
 from ..reports import Plan
 
 
+@reported
 def checkpoint(model, plan, *args, kwargs: dict | None = None, batch_dim=0, **options):
     """Puts the segments of a plan in torch.utils.checkpoint, in place.
 
@@ -70,7 +70,7 @@ def _entries_of(plan) -> tuple[list[dict], str, dict[str, str]]:
     if isinstance(plan, Plan):
         return _entries_of_answer(plan)
     if isinstance(plan, (str, os.PathLike)):
-        plan = json.loads(pathlib.Path(plan).read_text())
+        plan = _document(pathlib.Path(plan))
     settings: dict[str, str] = {}
     if isinstance(plan, dict):
         chosen = _chosen_of(plan)
@@ -81,6 +81,16 @@ def _entries_of(plan) -> tuple[list[dict], str, dict[str, str]]:
             raise Error(f"a segment of the plan names operators ({', '.join(segment.get('nodes', [])[:2])} ...), not "
                         "modules; edit forward to put them in torch.utils.checkpoint.checkpoint", "cannot-apply")
     return segments, "", settings
+
+
+def _document(path: pathlib.Path) -> dict:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as e:
+        raise Error(f"'{path}' is not JSON: {e}", "bad-plan") from None
+    if not isinstance(found, dict) or not ("plans" in found or "segments" in found):
+        raise Error(f"'{path}' holds no plan; onnx-mem plan MODEL -o {path.name} writes one", "bad-plan")
+    return found
 
 
 def _chosen_of(document: dict) -> dict:
@@ -94,7 +104,7 @@ def _chosen_of(document: dict) -> dict:
 def _entries_of_answer(answer: Plan) -> tuple[list[dict], str, dict[str, str]]:
     chosen = answer.chosen_plan
     if chosen is None:
-        raise Error(f"no plan meets the budget:\n{run_screen(answer.arguments)}", "no-plan")
+        raise Error(f"no plan meets the budget:\n{answer}", "no-plan")
     if not answer.code:
         return _entries_of(chosen)
     told: dict = {}

@@ -9,10 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves
 
+from .._examples import examples
 from .._fake.inputs import input_names
 from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
-from ..errors import Error
+from ..errors import Error, reported
 from .engine import Engine
 from .storages import StorageTracker
 
@@ -61,9 +62,10 @@ class Measured:
         return "\n".join(rows)
 
 
-def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimizer="adam", training: bool = True,
-            batch: int | None = None, batch_dim=0, loss="auto", precision: str | None = None,
-            accumulate: int = 1, plan=None) -> Measured:
+@reported
+def measure(model: torch.nn.Module, args=(), *rest, kwargs: dict | None = None, optimizer="adam",
+            training: bool = True, batch: int | None = None, batch_dim=0, loss="auto", precision: str | None = None,
+            accumulate: int = 1, plan=None, **inputs) -> Measured:
     """Runs the model's own code on tensors without data and counts every storage from its birth to its death.
 
     The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before
@@ -71,8 +73,7 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
 
     Args:
       model: on any device; it is not changed.
-      args: example inputs, a tuple (a single tensor is taken as one argument).
-      kwargs: keyword inputs.
+      args, kwargs, inputs: example inputs, as a tuple, one after the other or by name.
       optimizer: "none", "sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad", or a callable that makes one of a
         list of parameters.
       training: False for inference.
@@ -89,8 +90,7 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
     Raises:
       Error: those of checkpoint(); code "cannot-measure", where the model does not run on tensors without data.
     """
-    args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
-    kwargs = dict(kwargs or {})
+    args, kwargs = examples(args, rest, kwargs, inputs)
     refuse_what_is_not_plain(model, (args, kwargs))
     if precision is not None:
         checked(precision)
