@@ -36,8 +36,8 @@ class Holding {
  public:
   Holding(const ImportedModel& model, const Workload& workload, const PlanPart& part)
       : model_(model), workload_(workload), part_(part) {
-    const PlanAnswer& answer = part.answer;
-    if (!answer.plans.empty()) plan_ = answer.chosen ? &answer.plans[*answer.chosen] : &LeastOf(answer.plans);
+    plan_ = Chosen(part.answer);
+    if (plan_ == nullptr && !part.answer.plans.empty()) plan_ = &LeastOf(part.answer.plans);
   }
 
   // On `card`, or as the plan was made where it is nullptr.

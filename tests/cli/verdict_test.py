@@ -96,11 +96,8 @@ def check_share(program: Program, faults: list[str]) -> None:
 
 def check_cards(program: Program, faults: list[str]) -> None:
     """Several cards are as each alone, and the exit status is 1 if any is a no."""
-    _, at_one = program.json(program.model, "-b", "1", "-m", "train")
-    least = at_one["runs"][0]["training"]["device_bytes"]
-    _, at_two = program.json(program.model, "-b", "2", "-m", "train")
-    sample = max(1, at_two["runs"][0]["training"]["device_bytes"] - least)
-    batch = str(max(2, (16 << 30) // sample))  # beyond the smallest card
+    _, smallest = program.json("fit", program.model, "-b", "4", "-m", "train", "--gpu", CARDS[0])
+    batch = str(smallest["largest_batch"] + 1)
     code, several = program.json(program.model, "-b", batch, "--gpu", ",".join(CARDS))
     verdicts = [gpu["verdict"] for gpu in several["gpus"]]
     if code != int("does-not-fit" in verdicts) or len(set(verdicts)) == 1:

@@ -30,7 +30,6 @@ struct PlanPart {
     Verdict verdict = Verdict::kDoesNotFit;  // of the plan; without a chosen one its budget is none that it fits
   };
   std::vector<Held> held;
-  std::string budget_words;  // of a budget that is a share: "50 % of 6.53 GiB without a plan"
   // For formats that draw every step: the run without any plan, and with each plan of `answer`.
   struct Drawn {
     std::shared_ptr<const Analysis> analysis = nullptr;  // null for a plan without segments, which is the baseline

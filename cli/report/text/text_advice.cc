@@ -51,7 +51,7 @@ std::string RowsWithFlags(const Table& table, const Screen& screen) {
   const ByteUnit unit = UnitOf(table, screen);
   const bool batches = std::any_of(table.columns.begin(), table.columns.end(),
                                    [](const Column& column) { return column.key == "largest_batch"; });
-  TextTable text{{{}, {.right = true}, {.right = true}, {.shrinks = true, .prose = true}}, {}};
+  TextTable text{{{.shrinks = true}, {.right = true}, {.right = true}, {.shrinks = true, .prose = true}}, {}};
   text.rows.push_back({"", "on the GPU", batches ? "max batch" : "saves", "costs"});
   for (const Row& row : table.rows) {
     const std::string third = batches

@@ -105,12 +105,13 @@ std::string PlanHeldLine(const PlanPart& plan, const Screen& screen) {
   if (plan.held.empty()) return "";
   std::vector<Named> all;
   for (const PlanPart::Held& held : plan.held) {
-    all.emplace_back(held.verdict, plan.held.size() == 1 ? LimitText(held.limit, screen.units) : NameOfLimit(held.limit));
+    all.emplace_back(held.verdict, NameOfLimit(held.limit));
   }
   if (plan.held.size() > 1) return absl::StrCat("The plan ", GroupedVerdicts(all, screen));
-  const PlanPart::Held& held = plan.held.front();
-  if (!plan.answer.chosen) return absl::StrCat("No plan fits ", all.front().second);
-  return absl::StrFormat("The plan %s", VerdictText(held.planned, held.limit, screen.units));
+  Limit limit = plan.held.front().limit;
+  limit.percent.reset();  // one line
+  if (!plan.answer.chosen) return absl::StrCat("No plan fits ", LimitText(limit, screen.units));
+  return absl::StrFormat("The plan %s", VerdictText(plan.held.front().planned, limit, screen.units));
 }
 
 std::string CompareLine(const Comparison& comparison, const Screen& screen) {
@@ -233,7 +234,10 @@ std::string PlanHeldText(const PlanPart& plan, const Screen& screen) {
   if (plan.held.empty()) return "";
   if (plan.held.size() == 1) {
     const PlanPart::Held& held = plan.held.front();
-    if (!plan.answer.chosen) return "";  // which has been said
+    if (!plan.answer.chosen) {  // which has been said
+      const std::string share = ShareText(held.limit, screen.units);
+      return share.empty() ? "" : std::string(kIndent, ' ') + "The budget is " + share + "\n";
+    }
     const std::string size = FormatBytesIn(held.planned.expected_bytes, screen.units);
     const std::string interval = IntervalText(held.planned, size);
     return Painted(Wrapped(absl::StrFormat("%s%s", Capitalized(VerdictText(held.planned, held.limit, screen.units)),
