@@ -256,8 +256,7 @@ void Executor::RunSegment(const NodeRange& range) {
     RunNode(i, frame);
     DropAfter(i);
   }
-  m_.EndSegment();
-  if (m_.segment(segment).slots == 0) return;
+  if (!m_.EndSegment()) return;
   m_.segment(segment).rerun = [this, range, inputs = std::move(inputs)] { Rerun(range, inputs); };
 }
 

@@ -13,7 +13,7 @@ import torch.cuda.amp.common
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
-from ..errors import CannotRecord
+from ..errors import CannotRecord, Error
 from .attention import GpuAttention, attention
 from .inputs import FreeDims
 from .kernels import register
@@ -64,9 +64,28 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         yield
 
 
-def keeps_nothing():
-    """Autograd saves nothing inside: what a first call leaves behind must not hold that call's graph."""
-    return torch.autograd.graph.saved_tensors_hooks(lambda t: None, lambda _: None)
+@contextlib.contextmanager
+def keeps_nothing() -> Iterator[None]:
+    """Autograd saves nothing inside, whatever hooks the model sets: what a first call leaves behind must not hold that
+    call's graph."""
+    inside = True
+
+    def unpack(_):
+        if inside:
+            raise Error("forward runs autograd itself (torch.autograd.grad or backward)", "cannot-measure")
+        raise Error("a tensor kept from an earlier call still has its graph; a training loop would fail there "
+                    "(\"backward through the graph a second time\"): detach it where the model keeps it",
+                    "cannot-measure")
+
+    def enter(_):
+        torch._C._autograd._push_saved_tensors_default_hooks(lambda t: None, unpack)
+    try:
+        with contextlib.ExitStack() as stack:
+            patch(stack, torch.autograd.graph.saved_tensors_hooks, "__enter__", enter)
+            stack.enter_context(torch.autograd.graph.saved_tensors_hooks(None, None))
+            yield
+    finally:
+        inside = False
 
 
 def patch(stack: contextlib.ExitStack, owner, name: str, value) -> None:
