@@ -53,6 +53,7 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
   }
   if (!graph_.nodes.empty()) m_.SetNodes({&*graph_.nodes.begin(), graph_.nodes.size()});
   m_.SetCountsNumbers(!lowered.recorded);
+  m_.SetDropsNodes(lowered.recorded);
   for (const UserFunction& function : lowered.functions) {
     function_from_[function.span.first] = &function;
     function_to_[function.span.last] = &function;

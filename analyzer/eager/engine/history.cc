@@ -29,7 +29,7 @@ Edge Machine::EdgeToLeaf(const TensorRef& leaf) {
 
 // One by one, and not one within the other: a chain of nodes may be longer than the stack is deep.
 void Machine::DropNode(int32_t index) {
-  if (closing_) return;
+  if (closing_ || !drops_nodes_) return;
   dropped_nodes_.push_back(index);
   if (std::exchange(dropping_, true)) return;
   while (!dropped_nodes_.empty()) {

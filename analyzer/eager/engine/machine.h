@@ -105,6 +105,10 @@ class Machine {
   void SetCountsNumbers(bool counts) { counts_numbers_ = counts; }
   bool counts_numbers() const { return counts_numbers_; }
 
+  // Whether a node goes with the last that holds it. Where nobody knows when Python lets go of a name, a branch that
+  // leads nowhere keeps what it saved.
+  void SetDropsNodes(bool drops) { drops_nodes_ = drops; }
+
   // --- autograd
   void SetGradEnabled(bool enabled) { grad_enabled_ = enabled; }
   bool grad_enabled() const { return grad_enabled_; }
@@ -218,6 +222,7 @@ class Machine {
   bool closing_ = false;                // what goes now goes with the machine
   std::vector<int32_t> dropped_nodes_;  // whose turn to go has not come
   bool dropping_ = false;
+  bool drops_nodes_ = true;
   Run run_;
   Recorder recorder_;
   std::deque<AutogradNode> nodes_;

@@ -42,6 +42,8 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         patch(stack, torch.nn.functional, "scaled_dot_product_attention", attention)
         patch(stack, torch.nn.init, "trunc_normal_", lambda t, *a, **k: t)   # reads data: impossible on fake tensors
         stack.enter_context(torch.compiler.set_stance("force_eager"))        # compiled modules: as if not compiled
+        stack.enter_context(torch.jit.optimized_execution(False))            # scripted functions: as if not fused
+        patch(stack, torch.nn.Module, "_apply", functools.partialmethod(_apply, torch.nn.Module._apply))
         # The fused inference path of nn.TransformerEncoderLayer is no eager program and is not taken in training.
         stack.callback(torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled())
         torch.backends.mha.set_fastpath_enabled(False)
@@ -86,6 +88,24 @@ def keeps_nothing() -> Iterator[None]:
             yield
     finally:
         inside = False
+
+
+def _apply(module, own, fn, recurse=True):
+    """module.to() in forward: parameters without data cannot be swapped in place, so new ones take their names."""
+    if not any(isinstance(t, FakeTensor) for t in [*module.parameters(), *module.buffers()]):
+        return own(module, fn, recurse)
+    made: dict[int, torch.Tensor] = {}
+    with torch.no_grad():
+        for m in module.modules() if recurse else [module]:
+            for name, p in m._parameters.items():
+                if p is None:
+                    continue
+                t = made.setdefault(id(p), fn(p))
+                m._parameters[name] = p if t is p else made.setdefault(-id(p), torch.nn.Parameter(t, p.requires_grad))
+            for name, b in m._buffers.items():
+                if b is not None:
+                    m._buffers[name] = made.setdefault(id(b), fn(b))
+    return module
 
 
 def patch(stack: contextlib.ExitStack, owner, name: str, value) -> None:

@@ -46,7 +46,7 @@ class _Holder:
 class Engine:
     """Use hooks() around forward, then backward(loss)."""
 
-    def __init__(self, start_node=lambda: None):
+    def __init__(self, start_node=lambda name: None):
         self._start_node = start_node              # called before each node
         self._holders: list[weakref.ref[_Holder]] = []     # a node that nothing leads to any more has let go of its own
         self._no_zeros: set[int] = set()
@@ -156,7 +156,7 @@ class Engine:
                     _accumulate(n.variable, gradients, shared)
                 continue
             args = [gradients.pop(i, None) for i in range(len(n._input_metadata))]
-            self._start_node()
+            self._start_node(n.name())
             outs = self._call(n, args) if any(a is not None for a in args) else None
             python = isinstance(n, BackwardCFunction)
             outs = list(outs) if outs is not None else [None] * len(n.needs_input_grad if python else n.next_functions)
