@@ -185,6 +185,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   workload.keep_parts = WantsAdvice(options);
   workload.addresses = options.batches.size() <= 1 && DrawsSteps(options);
   if (options.plan) workload.run.segments = *options.plan;
+  ASSIGN_OR_RETURN(workload.platform.card, CardKindOf(options.gpu));
   ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(options.gpu));
   ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsWith(options, local));
   Clock clock;

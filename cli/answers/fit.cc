@@ -10,6 +10,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
+#include "cli/answers/arena.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/answers/local_card.h"
 #include "cli/answers/unmatched.h"
@@ -39,6 +40,10 @@ absl::StatusOr<Target> TargetNamed(const std::string& name) {
   }
   RETURN_IF_ERROR(gpu.status());
   return Target{gpu->name, *gpu, gpu->memory_bytes(), UsableBytes(*gpu)};
+}
+
+void SetCard(const Target& target, Workload& workload) {
+  workload.platform.card = target.gpu ? std::optional(KindOf(*target.gpu)) : std::nullopt;
 }
 
 absl::StatusOr<std::vector<Target>> TargetsOf(const Options& options) {
@@ -79,6 +84,7 @@ absl::StatusOr<CardFit> FitCard(Meter& meter, Workload workload, const Target& t
   card.name = target.name;
   card.memory_bytes = target.memory_bytes;
   card.usable_bytes = target.usable_bytes;
+  SetCard(target, workload);
   for (Mode mode : PartsOf(workload.mode)) {
     workload.mode = mode;
     ASSIGN_OR_RETURN(CardFit::Part part, MeasurePart(meter, workload, target.usable_bytes));
@@ -136,6 +142,12 @@ absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& ope
     answer.yes = answer.yes && card.parts.front().fits;
     cards.push_back(std::move(card));
   }
+  workload.mode = PartsOf(workload.mode).back();
+  SetCard(targets.front(), workload);
+  ASSIGN_OR_RETURN(std::optional<Diagnostic> arena,
+                   BetterArena(meter, workload, targets.front().usable_bytes, options.units));
+  if (arena) report.notes.push_back(*std::move(arena));
+  workload.mode = options.workload.mode;
   // Ways for the first card that is too small.
   size_t small = 0;
   while (small < targets.size() && cards[small].parts.front().fits) ++small;
@@ -143,6 +155,7 @@ absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& ope
   if (small < targets.size()) {
     const Target& target = targets[small];
     workload.mode = PartsOf(workload.mode).front();
+    SetCard(target, workload);
     const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
     ASSIGN_OR_RETURN(ways, WaysToFit(meter, workload, target.usable_bytes, request));
   }

@@ -134,6 +134,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   ASSIGN_OR_RETURN(Workload workload, WorkloadOf(options));
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
   workload.bindings = WithBatchOption(*file, workload.bindings);
+  ASSIGN_OR_RETURN(workload.platform.card, CardKindOf(options.gpu));
   PlanPart part;
   part.request = request;
   if (options.max_batch) {
