@@ -8,6 +8,7 @@
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
@@ -65,6 +66,7 @@ absl::StatusOr<CardFit::Part> MeasurePart(Meter& meter, const Workload& workload
   part.device_bytes = asked.device_bytes;
   part.fits = asked.device_bytes <= usable_bytes;
   const absl::StatusOr<FittingBatch> largest = FindLargestBatch(meter, workload, usable_bytes);
+  if (!largest.ok() && !work::HasLeft()) return largest.status();
   if (!largest.ok()) return part;  // the file's batch is fixed
   part.batch_known = true;
   part.largest_batch = largest->batch;
@@ -146,7 +148,7 @@ absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& ope
     const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
     ASSIGN_OR_RETURN(ways, WaysToFit(meter, workload, target.usable_bytes, request));
   }
-  if (small < targets.size() && workload.mode == Mode::kTraining) {
+  if (small < targets.size() && workload.mode == Mode::kTraining && work::HasLeft(work::kAdviceShare)) {
     ASSIGN_OR_RETURN(Table together, Together(meter, workload, targets[small]));
     report.tables.push_back(std::move(together));
   }

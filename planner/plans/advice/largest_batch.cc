@@ -5,6 +5,7 @@
 
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 #include "planner/plans/advice/fit.h"
 
 namespace onnx_mem {
@@ -41,7 +42,7 @@ class Search {
     int64_t bytes = std::numeric_limits<int64_t>::max();
     if (footprint.ok()) {
       bytes = footprint->device_bytes;
-    } else if (DiagnosticOf(footprint.status()).code != Code::kTooLarge) {
+    } else if (DiagnosticOf(footprint.status()).code != Code::kTooLarge || !work::HasLeft()) {
       return footprint.status();
     }
     if (bytes <= limit_bytes_) {
