@@ -2,7 +2,7 @@
 
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/whole_file.h"
-#include "analyzer/onnx/build/onnx_checker.h"
+#include "analyzer/onnx/strict/onnx_checker.h"
 #include "cli/answers/answers.h"
 
 namespace onnx_mem {

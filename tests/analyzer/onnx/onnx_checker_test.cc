@@ -1,4 +1,4 @@
-#include "analyzer/onnx/build/onnx_checker.h"
+#include "analyzer/onnx/strict/onnx_checker.h"
 
 #include <filesystem>
 #include <string>

@@ -1,6 +1,6 @@
 // What onnx.checker says of a file, for --strict.
-#ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_ONNX_CHECKER_H_
-#define ONNX_MEM_ANALYZER_ONNX_BUILD_ONNX_CHECKER_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_STRICT_ONNX_CHECKER_H_
+#define ONNX_MEM_ANALYZER_ONNX_STRICT_ONNX_CHECKER_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ absl::Status CheckAsOnnxDoes(const std::string& slim, const std::string& path);
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_BUILD_ONNX_CHECKER_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_STRICT_ONNX_CHECKER_H_
