@@ -81,6 +81,7 @@ Plan PlanFrom(const onnx_mem::ModulePlan& plan) {
   told.method = plan.method;
   told.label = plan.label;
   for (const onnx_mem::PlannedSegment& segment : plan.segments) told.segments.push_back(SegmentFrom(segment));
+  told.settings = plan.settings;
   told.peak_bytes = plan.measured.peak_bytes;
   told.first_step_peak_bytes = plan.measured.first_step_peak_bytes;
   told.allocated_peak_bytes = plan.measured.allocated_peak_bytes;

@@ -1,5 +1,6 @@
 // Checkpoint segments with which training of a model fits a budget.
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -108,22 +109,19 @@ absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(const ImportedModel& mode
   return drawn;
 }
 
-// The plan that --plan gives, else the chosen one, as something to run rather than to read.
+// The chosen plan as something to run rather than to read.
 absl::StatusOr<EmittedCode> EmitChosen(const ImportedModel& model, const Workload& workload, const PlanAnswer& plans,
                                        std::string_view card, std::string_view form) {
-  const auto given =
-      std::find_if(plans.plans.begin(), plans.plans.end(), [](const auto& p) { return p.method == "given"; });
-  const bool with_setting = given == plans.plans.end() && plans.with_expandable_segments.has_value();
-  const ModulePlan& plan = given != plans.plans.end() ? *given
-                           : with_setting             ? *plans.with_expandable_segments
-                                                      : plans.plans[*plans.chosen];
-  if (form == "json") return EmittedCode{EmitPlanJson(model.info, plan), {}};
-  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
-  ASSIGN_OR_RETURN(EmittedCode code, EmitPytorch(lowered, model.info, plans.baseline, plan, card));
-  if (with_setting) {
-    code.text.insert(0, "# Run it with PYTORCH_ALLOC_CONF=expandable_segments:True in the environment: the plan fits\n"
-                        "# its budget with that setting of PyTorch's allocator.\n");
+  const ModulePlan& plan = *Chosen(plans);
+  EmittedCode code;
+  if (form == "json") {
+    code.text = EmitPlanJson(model.info, plan);
+  } else {
+    ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
+    ASSIGN_OR_RETURN(code, EmitPytorch(lowered, model.info, plans.baseline, plan, card));
   }
+  std::copy_if(plans.diagnostics.begin(), plans.diagnostics.end(), std::back_inserter(code.diagnostics),
+               [](const Diagnostic& note) { return note.code == Code::kPlanOverLimit; });
   return code;
 }
 
@@ -153,14 +151,15 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   ASSIGN_OR_RETURN(part.answer, PlanModel(*model, workload, request,
                                            {parts->lowered.get(), parts->enacted.get(), &*baseline.training}));
   Answered answer;
-  if (part.answer.chosen || part.answer.with_expandable_segments) {
+  const ModulePlan* const chosen = Chosen(part.answer);
+  if (chosen != nullptr) {
     answer.emit = [model, workload, plans = part.answer, card = request.clock.card.name](std::string_view form) {
       return EmitChosen(*model, workload, plans, card, form);
     };
     if (!options.emit.empty() && options.exports.empty()) return answer;
   }
-  if (part.answer.chosen && !part.answer.plans[*part.answer.chosen].segments.empty()) {
-    ASSIGN_OR_RETURN(part.live_bytes, CourseWith(*parts, workload, part.answer.plans[*part.answer.chosen]));
+  if (chosen != nullptr && !chosen->segments.empty()) {
+    ASSIGN_OR_RETURN(part.live_bytes, CourseWith(*parts, workload, *chosen));
   }
   if (!part.answer.chosen && request.budget_bytes && !options.max_batch) {
     part.smaller_batch = FindSmallerBatch(*file, workload, request, baseline.batch);

@@ -343,7 +343,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
        return ChooseDType(text, kAutocastChoices, options.workload.run.autocast);
      }},
     {"", "--plan", "FILE", OptionGroup::kWorkload, kAnalyzeCommand | kPlanCommand,
-     "apply the checkpoint segments of a plan report and measure again",
+     "apply segments and settings of a plan report and measure again",
      [](std::string_view text, Options& options) {
        options.plan_file = std::string(text);
        return absl::OkStatus();

@@ -205,7 +205,7 @@ struct Plan {
   int64_t id = 0;
   std::string method, label;      // none, sqrt, chen, chain, dag, habit, given; "layer1", "7 blocks"
   std::vector<Segment> segments;  // what Workload::segments takes
-  // Measured on the whole step.
+  std::map<std::string, std::string> settings;  // of the process's environment; what follows is measured with them
   int64_t peak_bytes = 0, first_step_peak_bytes = 0, allocated_peak_bytes = 0, device_bytes = 0;
   int64_t recompute_flops = 0;
   double slowdown = 0;           // more work of the step, as a fraction

@@ -6,8 +6,6 @@ import dataclasses
 import html
 from typing import Any
 
-from ._program import run_screen
-
 
 @dataclasses.dataclass
 class Training:
@@ -52,7 +50,7 @@ class Run:
 
 @dataclasses.dataclass
 class Answer:
-    """What every command answers with. str() is the command's own screen; notebooks show it too.
+    """What every command answers with. str() is the command's own screen of this answer; notebooks show it too.
 
     Attributes:
       command: "analyze", "plan", "fit" or "compare".
@@ -68,13 +66,12 @@ class Answer:
     diagnostics: list[dict] = dataclasses.field(default_factory=list)
     json: dict = dataclasses.field(default_factory=dict, repr=False)
     arguments: list[str] = dataclasses.field(default_factory=list, repr=False)
+    screen: str = dataclasses.field(default="", repr=False)
     # Keeps what was written for the answer.
     files: Any = dataclasses.field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
-        if not hasattr(self, "_screen"):
-            self._screen = run_screen(self.arguments)
-        return self._screen
+        return self.screen
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
@@ -125,8 +122,13 @@ class Plan(Answer):
 
     @property
     def chosen_plan(self) -> dict | None:
-        """The entry of `plans` that was chosen: segments, peak_bytes, slowdown ..."""
+        """The entry of `plans` that was chosen: segments, settings, peak_bytes, slowdown ..."""
         return next((p for p in self.plans if p.get("id") == self.chosen), None)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What the chosen plan needs of the environment: {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}, or {}."""
+        return (self.chosen_plan or {}).get("settings") or {}
 
     def __str__(self) -> str:
         return Answer.__str__(self) + (f"\n  {self.beside}\n" if self.beside else "")
@@ -164,11 +166,11 @@ class Comparison(Answer):
 _OF_COMMAND = {"analyze": Report, "plan": Plan, "fit": Fit, "compare": Comparison}
 
 
-def answer_of(answer: dict, arguments: list[str], files=None) -> Answer:
-    """The dataclass of one JSON answer."""
+def answer_of(answer: dict, screen: str, arguments: list[str], files=None) -> Answer:
+    """The dataclass of one JSON answer and of the screen that shows it."""
     cls = _OF_COMMAND[answer["command"]]
     made = _filled(cls, answer)
-    made.arguments, made.files = arguments, files
+    made.screen, made.arguments, made.files = screen, arguments, files
     if isinstance(made, Report):
         made.runs = [_run_of(r) for r in answer.get("runs") or []]
     if isinstance(made, Comparison):
@@ -177,7 +179,7 @@ def answer_of(answer: dict, arguments: list[str], files=None) -> Answer:
 
 
 def _filled(cls, source: dict):
-    names = {f.name for f in dataclasses.fields(cls)} - {"json", "arguments", "files"}
+    names = {f.name for f in dataclasses.fields(cls)} - {"json", "screen", "arguments", "files"}
     return cls(**{k: v for k, v in source.items() if k in names and v is not None}, json=source)
 
 

@@ -36,6 +36,14 @@ def test_a_plan_is_within_its_budget(program):
     assert plan.fits
 
 
+def test_a_plan_has_its_settings(program):
+    plan = onnx_mem.plan(RECORD, batch=64)
+    assert plan.settings == plan.chosen_plan["settings"] == {} and "SETTINGS = {}" in plan.code
+    plan = onnx_mem.plan(RECORD, batch=64, allocator="expandable")
+    assert plan.settings == {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}
+    assert 'SETTINGS = {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}' in plan.code
+
+
 def test_two_batches_compared(program):
     one, other = (onnx_mem.analyze(LENET, batch=b).training.peak_bytes for b in (8, 16))
     assert other > one

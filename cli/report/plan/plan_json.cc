@@ -50,6 +50,9 @@ void WriteOnePlan(JsonWriter& json, const ModulePlan& plan, Granularity granular
   json.Key("host_bytes").Int(plan.measured.host_bytes);
   json.Key("time_slowdown").Number(plan.measured.time_slowdown);
   json.Key("dominated").Bool(plan.dominated);
+  json.Key("settings").BeginObject(Layout::kOneLine);
+  for (const auto& [variable, value] : plan.settings) json.Key(variable).String(value);
+  json.EndObject();
   json.Key("segments").BeginArray();
   for (const PlannedSegment& segment : plan.segments) WriteSegment(json, segment);
   json.EndArray();
