@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -49,6 +50,8 @@ class Reader {
       record_.torch_version = c.TakeRest();
     } else if (c.Take("free S ")) {
       ReadFree(c);
+    } else if (c.Take("batches ")) {
+      ReadBatches(c);
     } else if (c.Take("program ")) {
       StartProgram(c);
     } else if (program_ == nullptr) {
@@ -77,6 +80,14 @@ class Reader {
     free.last = ReadLength(c);
     if (!c.done()) c.Fail("the end of the line");
     record_.free = std::move(free);
+  }
+
+  // "batches 1 16", or "batches 17" for all from there on, before the programs.
+  void ReadBatches(Cursor& c) {
+    if (program_ != nullptr || std::exchange(has_batches_, true)) c.Fail("one range of batches, before the programs");
+    record_.batches.first = ReadLength(c);
+    if (c.Take(" ")) record_.batches.last = ReadLength(c);
+    if (!c.done() || record_.batches.last < record_.batches.first) c.Fail("the first batch and the last");
   }
 
   static int64_t ReadLength(Cursor& c) {
@@ -381,6 +392,7 @@ class Reader {
   Record record_;
   Program* program_ = nullptr;
   bool returned_ = false;
+  bool has_batches_ = false;
   bool ends_function_ = false;  // the last line was an endfunction
   size_t defined_ = 0;
   std::vector<Line::Kind> open_;

@@ -64,8 +64,8 @@ absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels&
 bool AsksForMeasured(const Options& options);
 absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels& open = {});
 
-// What --gpu, --gpu-memory and --budget hold a run against.
-absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options);
+// What --gpu, --gpu-memory and --budget hold `run` against, whose figures are the same on every card.
+absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options, const RunSummary& run);
 
 }  // namespace onnx_mem
 

@@ -42,7 +42,7 @@ def plan(x, *args, budget: str | None = None, kwargs: dict | None = None, batch_
 
 @reported
 def fit(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None = None, **options) -> Fit:
-    """The largest batch that fits gpu="..." or gpu_memory="24GiB". Arguments as of analyze."""
+    """The batches that fit gpu="..." or gpu_memory="24GiB": safe, expected, impossible. Arguments as of analyze."""
     return _asked(["fit"], [x], args, kwargs, batch_dim, free, options)
 
 

@@ -17,6 +17,7 @@ class Training:
     reserved_peak_bytes: int | None = None
     device_bytes: int | None = None
     device_interval_bytes: list[int] | None = None
+    verdict: str | None = None  # "fits", "may-fit", "does-not-fit": the worst of all that was asked about; None: nothing
     end_of_forward_bytes: int | None = None
     saved_activation_bytes: int | None = None
     peak: dict = dataclasses.field(default_factory=dict)
@@ -33,6 +34,7 @@ class Inference:
     reserved_peak_bytes: int | None = None
     device_bytes: int | None = None
     device_interval_bytes: list[int] | None = None
+    verdict: str | None = None
     peak: dict = dataclasses.field(default_factory=dict)
     breakdown: dict[str, int] = dataclasses.field(default_factory=dict)
     json: dict = dataclasses.field(default_factory=dict, repr=False)
@@ -79,8 +81,15 @@ class Answer:
 
 @dataclasses.dataclass
 class Report(Answer):
-    """Of analyze. `training` and `inference` are those of the first batch."""
+    """Of analyze. `training` and `inference` are those of the first batch, on the first of several cards.
+
+    Attributes:
+      verdict: of all batches on all cards, and of the budget: the worst; None where nothing was asked about.
+      gpus: a card each: {"name", "memory_bytes", "usable_bytes", "verdict", "training", "inference"}.
+    """
     runs: list[Run] = dataclasses.field(default_factory=list)
+    verdict: str | None = None
+    gpus: list[dict] = dataclasses.field(default_factory=list)
     scaling: dict | None = None
 
     @property
@@ -103,6 +112,8 @@ class Plan(Answer):
       beside: for a model of transformers with a budget, what its own switch takes.
     """
     status: str | None = None
+    verdict: str | None = None  # of the chosen plan: the worst of its budget and of all cards
+    gpus: list[dict] = dataclasses.field(default_factory=list)  # each with the step "as_it_is" and "planned"
     budget_bytes: int | None = None
     minimum_bytes: int | None = None
     baseline: dict = dataclasses.field(default_factory=dict)
@@ -136,10 +147,22 @@ class Plan(Answer):
 
 @dataclasses.dataclass
 class Fit(Answer):
-    """Of fit. `largest_batch` is of training where that was asked for; `training` and `inference` have each."""
+    """Of fit. Batches are those of training where that was asked for; `training` and `inference` have each.
+
+    Attributes:
+      safe_batch: the largest that fits at the high end of its range.
+      largest_batch: the largest whose expected figure fits.
+      impossible_from: from it on not even the low end fits; None where there is no such batch.
+    """
     fits: bool | None = None
+    verdict: str | None = None  # of the batch that was asked about
     device_bytes: int | None = None
+    device_interval_bytes: list[int] | None = None
+    safe_batch: int | None = None
     largest_batch: int | None = None
+    impossible_from: int | None = None
+    over: str | None = None  # what is varied: "batch"
+    gpus: list[dict] = dataclasses.field(default_factory=list)
     largest_batch_device_bytes: int | None = None
     next_batch_device_bytes: int | None = None
     gpu: dict = dataclasses.field(default_factory=dict)
@@ -159,6 +182,8 @@ class Comparison(Answer):
     layers: list[dict] = dataclasses.field(default_factory=list)
     operators: list[dict] = dataclasses.field(default_factory=list)
     measured: list[dict] = dataclasses.field(default_factory=list)  # figures predicted and measured
+    verdict: str | None = None  # the worst of every head
+    gpus: list[dict] = dataclasses.field(default_factory=list)
 
     __str__ = Answer.__str__
 

@@ -53,6 +53,7 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
   }
   if (!graph_.nodes.empty()) m_.SetNodes({&*graph_.nodes.begin(), graph_.nodes.size()});
   m_.SetCountsNumbers(!lowered.recorded);
+  m_.SetDropsNodes(lowered.recorded);
   for (const UserFunction& function : lowered.functions) {
     function_from_[function.span.first] = &function;
     function_to_[function.span.last] = &function;
@@ -256,8 +257,7 @@ void Executor::RunSegment(const NodeRange& range) {
     RunNode(i, frame);
     DropAfter(i);
   }
-  m_.EndSegment();
-  if (m_.segment(segment).slots == 0) return;
+  if (!m_.EndSegment()) return;
   m_.segment(segment).rerun = [this, range, inputs = std::move(inputs)] { Rerun(range, inputs); };
 }
 

@@ -36,7 +36,7 @@ void NodeRef::Output(const TensorRef& t) {
   if (m_ == nullptr) return;
   if (t->rebases) return RebaseHistory(*m_, index_, t);
   AutogradNode& node = m_->node(index_);
-  t->grad_edge = Edge{index_, static_cast<int32_t>(node.outputs.size())};
+  t->grad_edge = m_->EdgeTo(index_, static_cast<int32_t>(node.outputs.size()));
   t->requires_grad = true;
   node.outputs.push_back({t->dims, t->dtype});
 }
@@ -117,17 +117,10 @@ NodeRef Machine::MakeNode(std::string_view name, std::span<const TensorRef> argu
       node.edges.push_back({});
       continue;
     }
-    if (argument->is_leaf_parameter && argument->grad_edge.node < 0) {
-      AutogradNode accumulate;
-      accumulate.parameter = argument;
-      accumulate.outputs.push_back({argument->dims, argument->dtype});
-      argument->grad_edge = Edge{static_cast<int32_t>(nodes_.size()), 0};
-      nodes_.push_back(std::move(accumulate));
-    }
-    node.edges.push_back(argument->grad_edge);
+    node.edges.push_back(argument->is_leaf_parameter ? EdgeToLeaf(argument) : argument->grad_edge);
   }
-  nodes_.push_back(std::move(node));
-  return NodeRef(this, static_cast<int32_t>(nodes_.size()) - 1);
+  auto [index, share] = AddNode(std::move(node));
+  return NodeRef(this, index, std::move(share));
 }
 
 Machine::OriginTexts& Machine::TextsOf(const Node& origin) {
@@ -175,8 +168,9 @@ void Machine::Save(int32_t index, const TensorRef& t) {
   }
   if (recomputing_ >= 0) {
     Segment& seg = segment(recomputing_);
-    seg.tensors.push_back(Alias(t, t->dims, t->strides, t->is_view));
-    MarkSaved(index, t);
+    const bool wanted = !seg.dead_slots.contains(static_cast<int32_t>(seg.tensors.size()));
+    seg.tensors.push_back(wanted ? Alias(t, t->dims, t->strides, t->is_view) : nullptr);
+    if (wanted) MarkSaved(index, t);
     if (static_cast<int32_t>(seg.tensors.size()) == seg.slots) throw StopRecomputation{};
     return;
   }

@@ -31,10 +31,13 @@ struct Storage {
   int32_t version = 0;  // how often an operator has written over it
 };
 
-// Where a tensor's gradient goes: output `output_nr` of autograd node `node`; node < 0: it has none.
+// Where a tensor's gradient goes: output `output_nr` of autograd node `node`; node < 0: it has none. A tensor that an
+// operator made and a node behind it each hold a share in the node (grad_fn and next_functions are counted references);
+// with the last share the node goes, and what it saved. A leaf has none: its node lives as long as others lead to it.
 struct Edge {
   int32_t node = -1;
   int32_t output_nr = 0;
+  std::shared_ptr<const void> share = nullptr;
 };
 
 struct EagerTensor {

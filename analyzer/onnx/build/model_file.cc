@@ -232,7 +232,7 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   }
   if (model->opset_import().empty()) model->add_opset_import()->set_version(1);  // IR 1 and 2 had no other
   info = InfoOf(*model, path, bytes.size());
-  record = RecordOf(*model, diagnostics);
+  ASSIGN_OR_RETURN(record, RecordOf(*model, diagnostics));
   if (record != nullptr && IsRecordAlone()) return absl::OkStatus();
   RETURN_IF_ERROR(RestoreWeights(*model, path, diagnostics));
   if (const int64_t joined = JoinTiedWeights(*model, bytes, path, contents); joined > 0) {

@@ -316,7 +316,7 @@ std::string PlanText(const Report& report, const Screen& screen) {
   const PlanPart& part = std::get<PlanPart>(report.part);
   std::string text;
   for (const std::string& piece :
-       {LargestBatchText(part, screen), AnswerText(part, screen),
+       {LargestBatchText(part, screen), AnswerText(part, screen) + PlanHeldText(part, screen),
         SegmentsText(report, screen), CurveText(report, screen) + HabitsText(part, screen),
         ProofText(part, screen) + NotSearchedText(part, screen), CourseText(report, screen)}) {
     if (piece.empty()) continue;
