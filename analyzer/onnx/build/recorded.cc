@@ -30,6 +30,12 @@ std::string MetadataOf(const onnx::ModelProto& model, std::string_view key) {
   return "";
 }
 
+// How a record is made that follows a size beside the batch.
+std::string FreeSizeRecipe(const std::string& name) {
+  return absl::StrCat("in Python: onnx_mem.export(model, args, \"model.onnx\", free={\"", name,
+                      "\": 1}), where it is dimension 1 of the inputs");
+}
+
 record::FaceTensor FaceOf(const onnx::ValueInfoProto& value) {
   record::FaceTensor tensor{.name = value.name()};
   const auto& type = value.type().tensor_type();
@@ -191,8 +197,8 @@ void BindRecord(std::shared_ptr<const record::Record> record, int64_t batch, Imp
   }
   Diagnostic other{.code = Code::kRecordSizes, .severity = Severity::kWarning};
   other.message = "the file's record of the running model is of inputs of other sizes: the graph is what is analyzed";
-  other.details = {"why: a record follows the batch, and no other size",
-                   "try: a record made with inputs of these sizes"};
+  other.details = {"why: a record follows the batch, and no other size but one that free= names",
+                   FreeSizeRecipe("seq")};
   if (!lowered.ok()) other.details[0] = absl::StrCat("why: ", DiagnosticOf(lowered.status()).message);
   model.diagnostics.push_back(std::move(other));
 }
@@ -201,18 +207,18 @@ namespace {
 
 absl::Status OtherSize(const std::string& path, const record::Record& record, const Bindings& bindings) {
   const std::string free = record.free ? absl::StrCat(" and ", record.free->name) : "";
-  std::string asked;
+  std::string other;  // the first dimension that the record does not follow
   for (const auto& [name, size] : bindings.dims) {
-    if (!record.free || name != record.free->name) asked = absl::StrCat("--dim ", name);
+    if (!record.free || name != record.free->name) other = name;
   }
-  const bool dim = !asked.empty();
-  if (!dim) asked = absl::StrCat("--input ", bindings.inputs.begin()->first);
+  const bool dim = !other.empty();
+  const std::string option = dim ? absl::StrCat("--dim ", other) : absl::StrCat("--input ", bindings.inputs.begin()->first);
   return ErrorStatus(absl::StatusCode::kInvalidArgument, dim ? Code::kUnknownDim : Code::kUnknownInput,
                      absl::StrCat("'", path, "' is a record, whose sizes but the batch", free,
-                                  " are those that it was made with: ", asked),
-                     {record.free ? absl::StrCat("try: --batch N, --dim ", record.free->name,
-                                                 "=N, or a record made with other inputs")
-                                  : "try: --batch N, or a record made with other inputs"});
+                                  " are those that it was made with: ", option),
+                     {record.free ? absl::StrCat("it follows: --batch N, --dim ", record.free->name, "=N")
+                                  : "it follows: --batch N",
+                      dim && !record.free ? FreeSizeRecipe(other) : "in Python: record it with inputs of this size"});
 }
 
 // The record's free size: what is asked for, else that of the example inputs.

@@ -1,6 +1,7 @@
 // A comparison as CSV, and as the line of -q.
 #include "absl/strings/str_format.h"
 #include "cli/report/analyze/answer.h"
+#include "cli/report/analyze/run_table.h"
 #include "cli/report/compare/compare_forms.h"
 #include "cli/report/parts/csv_field.h"
 
@@ -38,6 +39,11 @@ std::string CompareQuiet(const Comparison& comparison) {
     absl::StrAppendFormat(&text, "%s -> %s", names[0], names[h + 1]);
     if (delta.training) absl::StrAppendFormat(&text, " train=%+d", delta.training->device_bytes);
     if (delta.inference) absl::StrAppendFormat(&text, " infer=%+d", delta.inference->device_bytes);
+    for (const Limit& limit : comparison.limits) {
+      const Verdict verdict = *VerdictOf({RunOfSide(comparison, limit, h + 1)}, {{limit.kind, limit.name, limit.bytes}});
+      const std::string on = comparison.limits.size() > 1 ? OneWord(NameOfLimit(limit)) + ":" : "";
+      absl::StrAppendFormat(&text, " verdict=%s%s", on, NameOf(verdict));
+    }
     text += '\n';
   }
   return text;

@@ -13,11 +13,12 @@ from collections.abc import Iterator
 import torch
 from torch.utils._pytree import tree_leaves
 
+from .._examples import examples
 from .._fake.compiled import compiled_calls
 from .._fake.inputs import FreeDims, free_dims, input_names
 from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
-from ..errors import CannotRecord
+from ..errors import CannotRecord, reported
 from . import chance
 from .observe import observe
 from .record import MODES, Free, Record
@@ -32,8 +33,9 @@ _FAR, _KNOWN = 1031, 1 << 19         # a batch that branches on the batch have b
 _AHEAD = {1: (1, 33, 67, 131), 8: (8, 40, 72, 136), 32: (32, 64, 128, 224), 64: (64, 128, 256, 448)}
 
 
-def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_dim=0, free: dict | None = None,
-           modes=MODES, precisions=()) -> Record:
+@reported
+def record(model: torch.nn.Module, args=(), *rest, kwargs: dict | None = None, batch_dim=0, free: dict | None = None,
+           modes=MODES, precisions=(), **inputs) -> Record:
     """Records what one forward of `model` runs, in evaluation and in training mode.
 
     Nothing is computed, no weight is read and no GPU is needed: the forward runs on tensors without data, at three
@@ -41,8 +43,7 @@ def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_di
 
     Args:
       model: on any device. It is not changed.
-      args: example inputs, a tuple (a single tensor is taken as one argument). Only shapes and types matter.
-      kwargs: keyword inputs.
+      args, kwargs, inputs: example inputs, as a tuple, one after the other or by name. Only shapes and types matter.
       batch_dim: the dimension of every tensor input that is the batch, where it has the size that the first tensor has
         there; or a dict from input names (as in the signature of forward) to dimensions, for the inputs that have one.
       free: one more size that stays free, by a name of yours: {"seq": 1} for dimension 1 of every tensor input,
@@ -59,8 +60,8 @@ def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_di
     Raises:
       CannotRecord: with mode, reason, and where known the module and the source line.
     """
-    args = args if isinstance(args, (tuple, list)) else (args,)
-    args, kwargs, precisions = tuple(args), dict(kwargs or {}), checked(precisions)
+    args, kwargs = examples(args, rest, kwargs, inputs)
+    precisions = checked(precisions)
     notes = refuse_what_is_not_plain(model, (args, kwargs))
     names = input_names(model, args, kwargs)
     batch = batch_of((args, kwargs), batch_dim, names)
@@ -78,7 +79,7 @@ def record(model: torch.nn.Module, args, kwargs: dict | None = None, *, batch_di
     if made.batches != (1, None):
         notes.append(_said_of_range(*made.batches))
     for note in notes:
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(note, stacklevel=3)
     return made
 
 

@@ -149,6 +149,7 @@ TEST(Recorded, IsAFileOfItsOwn) {
   const absl::StatusOr<ImportedModel> other = file->Import({.batch = {}, .dims = {{"height", 3}}, .inputs = {}});
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(DiagnosticOf(other.status()).code, Code::kUnknownDim);
+  EXPECT_NE(DiagnosticOf(other.status()).details.back().find("free={\"height\": 1}"), std::string::npos);
   const absl::StatusOr<ModelFile> newer = ModelFile::Parse("eager 9\n", "model.eager");
   ASSERT_FALSE(newer.ok());
   EXPECT_EQ(DiagnosticOf(newer.status()).code, Code::kBadRecord);
