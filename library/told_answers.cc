@@ -21,8 +21,15 @@ Breakdown TrainingBreakdown(const onnx_mem::PartSummary& part) {
   return breakdown;
 }
 
-Figures FiguresFrom(const onnx_mem::PartSummary& part, Breakdown breakdown) {
+std::string VerdictFrom(const std::optional<onnx_mem::Verdict>& verdict) {
+  return verdict ? std::string(onnx_mem::NameOf(*verdict)) : "";
+}
+
+Figures FiguresFrom(const onnx_mem::RunSummary& run, onnx_mem::RunPart which, const std::vector<onnx_mem::Limit>& limits,
+                    Breakdown breakdown) {
+  const onnx_mem::PartSummary& part = *(run.*which);
   Figures figures;
+  figures.verdict = VerdictFrom(onnx_mem::VerdictOf(run, which, limits));
   figures.peak_bytes = part.peak_bytes;
   if (part.peak_high_bytes > 0) figures.peak_interval = Interval{part.peak_low_bytes, part.peak_high_bytes};
   figures.first_step_peak_bytes = part.first_step_peak_bytes;
@@ -41,14 +48,16 @@ Figures FiguresFrom(const onnx_mem::PartSummary& part, Breakdown breakdown) {
   return figures;
 }
 
-Run RunFrom(const onnx_mem::RunSummary& summary) {
+Run RunFrom(const onnx_mem::RunSummary& summary, const std::vector<onnx_mem::Limit>& limits = {}) {
   Run run;
   run.batch = summary.batch;
-  if (summary.training) run.training = FiguresFrom(*summary.training, TrainingBreakdown(*summary.training));
+  if (summary.training) {
+    run.training = FiguresFrom(summary, &onnx_mem::RunSummary::training, limits, TrainingBreakdown(*summary.training));
+  }
   if (summary.inference) {
     Breakdown breakdown;
     for (const auto& [name, bytes] : InferenceBreakdown(*summary.inference)) breakdown.emplace_back(name, bytes);
-    run.inference = FiguresFrom(*summary.inference, std::move(breakdown));
+    run.inference = FiguresFrom(summary, &onnx_mem::RunSummary::inference, limits, std::move(breakdown));
   }
   run.end_of_forward_bytes = summary.end_of_forward_bytes;
   run.saved_activation_bytes = summary.saved_activation_bytes;
@@ -82,6 +91,7 @@ Plan PlanFrom(const onnx_mem::ModulePlan& plan) {
   told.method = plan.method;
   told.label = plan.label;
   for (const onnx_mem::PlannedSegment& segment : plan.segments) told.segments.push_back(SegmentFrom(segment));
+  told.settings = plan.settings;
   told.peak_bytes = plan.measured.peak_bytes;
   told.first_step_peak_bytes = plan.measured.first_step_peak_bytes;
   told.allocated_peak_bytes = plan.measured.allocated_peak_bytes;
@@ -95,8 +105,17 @@ Plan PlanFrom(const onnx_mem::ModulePlan& plan) {
 Fitting::Card CardFrom(const onnx_mem::CardFit& card) {
   Fitting::Card told{card.name, card.usable_bytes, {}};
   for (const onnx_mem::CardFit::Part& part : card.parts) {
-    told.parts.push_back({part.name, part.device_bytes, part.fits,
-                          part.batch_known ? std::optional(part.largest_batch) : std::nullopt, part.at_least});
+    Fitting::Part& made = told.parts.emplace_back();
+    made.name = part.name;
+    made.device_bytes = part.need.expected_bytes;
+    made.device_interval = {part.need.low_bytes, part.need.high_bytes};
+    made.verdict = onnx_mem::NameOf(part.verdict);
+    made.fits = part.verdict != onnx_mem::Verdict::kDoesNotFit;
+    if (!part.batches) continue;
+    made.safe_batch = part.batches->safe.batch;
+    made.largest_batch = part.batches->expected.batch;
+    made.impossible_from = part.batches->impossible_from;
+    made.at_least = part.batches->expected.at_least;
   }
   return told;
 }
@@ -133,7 +152,14 @@ Analysis AnalysisFrom(onnx_mem::Answered answered) {
   analysis.assumptions = report.assumptions;
   analysis.notes = NotesFrom(report.notes);
   analysis.model = ModelFrom(report.model);
-  for (const onnx_mem::RunSummary& run : report.runs) analysis.runs.push_back(RunFrom(run));
+  const std::vector<onnx_mem::Limit>& limits = onnx_mem::LimitsOf(report);
+  for (const onnx_mem::RunSummary& run : report.runs) analysis.runs.push_back(RunFrom(run, limits));
+  for (const onnx_mem::Limit& limit : limits) {
+    Held& held = analysis.held.emplace_back();
+    held.name = limit.name;
+    held.limit_bytes = limit.bytes;
+    held.verdict = VerdictFrom(onnx_mem::VerdictOf(report.runs, {limit}));
+  }
   analysis.fits = answered.yes;
   analysis.report = ReportOf(std::move(answered));
   return analysis;
@@ -151,6 +177,9 @@ Plans PlansFrom(onnx_mem::Answered answered) {
   plans.lower_bound_recompute_flops = part.answer.lower_bound_recompute_flops;
   plans.optimal = part.answer.optimal;
   plans.gap = part.answer.gap;
+  for (const onnx_mem::PlanPart::Held& held : part.held) {
+    plans.held.push_back({held.limit.name, held.limit.bytes, std::string(onnx_mem::NameOf(held.verdict))});
+  }
   if (part.largest_batch) plans.largest_batch = part.largest_batch->batch;
   plans.report = ReportOf(std::move(answered));
   return plans;

@@ -89,6 +89,7 @@ export function readData(raw) {
     plans: raw.plans || [],
     budgetBytes: raw.budget_bytes ?? null,
     budgetOn: raw.budget_on ?? "device",
+    costIn: raw.cost_in ?? "time",
   };
 }
 

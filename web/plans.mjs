@@ -9,6 +9,11 @@ export function percentText(ratio) {
   return "+" + (100 * ratio).toFixed(1) + " %";
 }
 
+// What a slowdown is a share of: --cost-in of the plans.
+export function priceName(costIn) {
+  return costIn === "flops" ? "compute" : "time";
+}
+
 // Marks of an axis of slowdowns from 0 to `most`: 1, 2 or 5 times a power of ten apart, at most six.
 export function ratioTicks(most) {
   let apart = 0.001;
@@ -24,6 +29,8 @@ export function makePlans(view, data) {
   if (data.plans.length === 0) return;
   section.hidden = false;
   const onDevice = data.budgetOn === "device";
+  const price = priceName(data.costIn);
+  section.querySelector("h2").textContent = "Plans: memory against " + price;
   const bytesOf = (plan) => (onDevice ? plan.device_bytes : plan.peak_bytes);
   const [left, right, top, bottom] = [70, 16, 14, 44];
   const mostBytes = 1.06 * Math.max(...data.plans.map(bytesOf), data.budgetBytes || 0);
@@ -31,7 +38,7 @@ export function makePlans(view, data) {
   const x = (slowdown) => left + (PLAN_WIDTH - left - right) * slowdown / mostSlow;
   const y = (bytes) => PLAN_HEIGHT - bottom - (PLAN_HEIGHT - top - bottom) * bytes / mostBytes;
   const svg = svgElement("svg", {viewBox: "0 0 " + PLAN_WIDTH + " " + PLAN_HEIGHT, class: "curve", role: "group",
-                                 "aria-label": "Plans: memory against extra compute"});
+                                 "aria-label": "Plans: memory against extra " + price});
   const text = (at, to, anchor, words) => {
     const made = svgElement("text", {x: at, y: to, "text-anchor": anchor});
     made.textContent = words;
@@ -44,7 +51,7 @@ export function makePlans(view, data) {
   for (const tick of ratioTicks(mostSlow)) {
     text(x(tick), PLAN_HEIGHT - bottom + 18, "middle", percentText(tick).replace(".0", ""));
   }
-  text((left + PLAN_WIDTH) / 2, PLAN_HEIGHT - 6, "middle", "extra compute of a training step");
+  text((left + PLAN_WIDTH) / 2, PLAN_HEIGHT - 6, "middle", "extra " + price + " of a training step");
   if (data.budgetBytes !== null) {
     svg.append(svgElement("line", {class: "limit", x1: left, x2: PLAN_WIDTH - right, y1: y(data.budgetBytes),
                                    y2: y(data.budgetBytes)}));
@@ -54,7 +61,7 @@ export function makePlans(view, data) {
   svg.append(svgElement("polyline", {class: "front",
     points: kept.map((plan) => x(plan.slowdown) + "," + y(bytesOf(plan))).join(" ")}));
   const points = data.plans.map((plan) => {
-    const label = (plan.label || plan.method) + ": " + formatBytes(bytesOf(plan)) + ", " + percentText(plan.slowdown) +
+    const label = (plan.label || plan.method) + ": " + formatBytes(bytesOf(plan)) + ", " + percentText(plan.slowdown) + " " + price +
                   (plan.dominated ? ", worse than another" : "");
     const point = svgElement("circle", {class: "point" + (plan.dominated ? " hollow" : ""), cx: x(plan.slowdown),
       cy: y(bytesOf(plan)), r: 6, tabindex: "0", role: "button", "aria-label": label});
@@ -85,8 +92,9 @@ export function makePlans(view, data) {
     view.setRun(data.runs[plan.run], data.runs[0].peakBytes);
     const none = plan.segments.length === 0;
     const title = (none ? "No checkpoints" : plan.label || "plan " + plan.id) + ": " + formatBytes(plan.device_bytes) +
-                  " on the GPU, " + percentText(plan.slowdown) + " compute" + (plan.chosen ? " (chosen)" : "");
+                  " on the GPU, " + percentText(plan.slowdown) + " " + price + (plan.chosen ? " (chosen)" : "");
     const parts = [element("h3", {}, title)];
+    if (plan.settings) parts.push(element("p", {}, "Needs " + plan.settings + " in the environment"));
     if (!none) {
       const rows = plan.segments.map((segment, i) => element("tr", {}, element("td", {class: "n"}, String(i + 1)),
           element("td", {}, element("code", {}, segment.modules.join(", ") || segment.nodes + " nodes")),

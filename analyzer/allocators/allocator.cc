@@ -4,12 +4,14 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
 
 namespace onnx_mem {
 namespace {
 
-#define ROW(make, name, description, asked_by, also) AllocatorRow{name, description, make, asked_by, also},
+#define ROW(make, name, description, asked_by, also, setting) \
+  AllocatorRow{name, description, make, asked_by, also, setting},
 constexpr AllocatorRow kAllocators[] = {
 #include "analyzer/allocators/allocator_table.inc"
 };
@@ -23,15 +25,38 @@ constexpr bool RowsAreSorted() {
 }
 static_assert(RowsAreSorted());
 
+// Where PyTorch reads its allocator's settings (c10/core/AllocatorConfig.h).
+constexpr std::string_view kVariable = "PYTORCH_ALLOC_CONF";
+
+const AllocatorRow* RowOf(std::string_view name) {
+  const auto* row = std::find_if(std::begin(kAllocators), std::end(kAllocators),
+                                 [&](const AllocatorRow& r) { return r.name == name; });
+  return row == std::end(kAllocators) ? nullptr : row;
+}
+
 }  // namespace
 
 std::span<const AllocatorRow> Allocators() { return kAllocators; }
 
 bool RunsSessions(std::string_view allocator) {
-  const auto* row = std::find_if(std::begin(kAllocators), std::end(kAllocators),
-                                 [&](const AllocatorRow& r) { return r.name == allocator; });
-  return row != std::end(kAllocators) && row->asked_by == AskedBy::kSession;
+  const AllocatorRow* row = RowOf(allocator);
+  return row != nullptr && row->asked_by == AskedBy::kSession;
 }
+
+Settings SettingsOf(std::string_view allocator) {
+  const AllocatorRow* row = RowOf(allocator);
+  if (row == nullptr || row->setting.empty()) return {};
+  return {{std::string(kVariable), std::string(row->setting)}};
+}
+
+std::optional<std::string> AllocatorWith(const Settings& settings) {
+  for (const AllocatorRow& row : kAllocators) {
+    if (!row.setting.empty() && SettingsOf(row.name) == settings) return std::string(row.name);
+  }
+  return std::nullopt;
+}
+
+std::string TextOf(const Settings& settings) { return absl::StrJoin(settings, " ", absl::PairFormatter("=")); }
 
 absl::StatusOr<const AllocatorRow*> FindAllocator(std::string_view name) {
   std::string known;

@@ -12,9 +12,11 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -104,8 +106,21 @@ struct AllocatorRow {
   std::string_view description;
   std::unique_ptr<Allocator> (*make)(const AllocatorOptions& options);
   AskedBy asked_by = AskedBy::kFramework;
-  std::string_view also = {};  // what others call it, separated by spaces
+  std::string_view also = {};     // what others call it, separated by spaces
+  std::string_view setting = {};  // of PYTORCH_ALLOC_CONF, for PyTorch to hand out memory so; "": none
 };
+
+// What a process's environment has to say, {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}; empty: nothing.
+using Settings = std::map<std::string, std::string>;
+
+// What PyTorch needs to hand out memory as the allocator of that name does.
+Settings SettingsOf(std::string_view allocator);
+
+// The framework's allocator that needs these settings, which are not empty; nullopt: none does.
+std::optional<std::string> AllocatorWith(const Settings& settings);
+
+// "PYTORCH_ALLOC_CONF=expandable_segments:True", as a shell takes it before a command.
+std::string TextOf(const Settings& settings);
 
 // All allocators, sorted by name.
 std::span<const AllocatorRow> Allocators();
@@ -117,7 +132,8 @@ bool RunsSessions(std::string_view allocator);
 absl::StatusOr<const AllocatorRow*> FindAllocator(std::string_view name);
 
 // What makes each: MakeExactAllocator(options) and so on.
-#define ROW(make, name, description, asked_by, also) std::unique_ptr<Allocator> make(const AllocatorOptions& options);
+#define ROW(make, name, description, asked_by, also, setting) \
+  std::unique_ptr<Allocator> make(const AllocatorOptions& options);
 #include "analyzer/allocators/allocator_table.inc"
 #undef ROW
 

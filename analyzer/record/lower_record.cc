@@ -11,7 +11,6 @@
 #include "analyzer/graph/assumed_operators.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/record/aten_table.h"
-#include "analyzer/record/unread_history.h"
 
 namespace onnx_mem {
 namespace record {
@@ -398,7 +397,6 @@ class Lowering {
     for (TensorId id : graph().outputs) releases_[static_cast<size_t>(id.value())] = count;
     if (out_.loss.valid()) releases_[static_cast<size_t>(out_.loss.value())] = count;
     for (int32_t release : releases_) out_.releases.Add(release);
-    if (run_.training) DetachUnread(out_);
     if (!assumed_.empty()) out_.diagnostics.push_back(AssumedOperators(assumed_, "operators"));
   }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/gpus.h"
@@ -13,8 +12,10 @@
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
+#include "cli/answers/cards.h"
 #include "cli/answers/clock.h"
 #include "cli/answers/local_card.h"
+#include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/report/analyze/answer.h"
 #include "cli/report/analyze/present.h"
@@ -23,38 +24,6 @@
 
 namespace onnx_mem {
 namespace {
-
-absl::StatusOr<std::vector<Limit>> LimitsWith(const Options& options, const std::optional<LocalCard>& local) {
-  std::vector<Limit> limits;
-  if (local) {
-    limits.push_back({Limit::Kind::kGpu, local->gpu.name, local->gpu.free_bytes, StateText(*local, options.units)});
-  } else if (!options.gpu.empty()) {
-    ASSIGN_OR_RETURN(const Gpu gpu, FindGpu(options.gpu));
-    limits.push_back({Limit::Kind::kGpu, gpu.name, UsableBytes(gpu)});
-  }
-  if (options.gpu_memory_bytes) limits.push_back({Limit::Kind::kGpu, "", *options.gpu_memory_bytes});
-  if (options.budget_bytes) limits.push_back({Limit::Kind::kBudget, "", *options.budget_bytes});
-  return limits;
-}
-
-// With --strict, what would be told as a warning ends the run.
-absl::Status CheckStrict(const std::vector<Diagnostic>& warnings) {
-  if (warnings.empty()) return absl::OkStatus();
-  std::vector<std::string> codes;
-  for (const Diagnostic& warning : warnings) codes.emplace_back(NameOf(warning.code));
-  const Diagnostic& first = warnings.front();
-  std::vector<std::string> details = first.details;
-  details.push_back(absl::StrFormat("why: --strict takes warnings for errors: %s", absl::StrJoin(codes, ", ")));
-  return ErrorStatus(absl::StatusCode::kFailedPrecondition, first.code, first.message, std::move(details));
-}
-
-std::vector<Diagnostic> WarningsOf(const Analysis& analysis) {
-  std::vector<Diagnostic> warnings;
-  for (const Diagnostic& diagnostic : analysis.diagnostics) {
-    if (diagnostic.severity == Severity::kWarning) warnings.push_back(diagnostic);
-  }
-  return warnings;
-}
 
 // Runs at one batch after another; the first analysis is kept whole.
 struct Sweep {
@@ -95,13 +64,46 @@ absl::StatusOr<Sweep> AnalyzeBatches(std::shared_ptr<const ModelFile>& file, boo
   return sweep;
 }
 
-bool WantsAdvice(const Options& options) {
-  return options.batches.size() <= 1 && !options.quiet && options.by == By::kNone &&
-         !FormatNamed(options.format)->one_run && !RunsSessions(options.workload.allocator);
+// The same batches on another card: its figures alone.
+absl::StatusOr<std::vector<RunSummary>> RunsOnCard(const ModelFile& file, const Workload& workload,
+                                                   const Options& options, const Card& card) {
+  Workload there = OnCard(workload, card);
+  there.keep_parts = false;
+  there.addresses = false;
+  std::vector<RunSummary> runs;
+  std::vector<std::optional<int64_t>> batches(options.batches.begin(), options.batches.end());
+  if (batches.empty()) batches.push_back(std::nullopt);
+  for (const std::optional<int64_t>& batch : batches) {
+    there.bindings.batch = batch;
+    ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, there));
+    runs.push_back(Summarize(analysis));
+  }
+  return runs;
 }
 
-// Nothing of the run is shown or judged but the bytes on the device.
-bool WantsBytesAlone(const Options& options) {
+// What the run takes now, of which --budget asks for a share: of a run with --plan, without it.
+absl::StatusOr<Limit> BudgetOf(const ModelFile& file, Workload workload, const Options& options, const RunSummary& run) {
+  if (!options.budget_percent || !options.plan) return BudgetLimit(options, MainPart(run).device_bytes, "");
+  workload.run.segments.clear();
+  workload.mode = Mode::kTraining;
+  workload.intervals = false;
+  workload.keep_parts = false;
+  workload.addresses = false;
+  if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
+  ASSIGN_OR_RETURN(const Analysis without, Analyze(file, workload));
+  return BudgetLimit(options, without.training->device_bytes, "without the plan");
+}
+
+bool IsAdvised(const Export& written) { return FormatNamed(written.format)->advises; }
+
+bool WantsAdvice(const Options& options) {
+  const bool shown = !options.quiet || std::any_of(options.exports.begin(), options.exports.end(), IsAdvised);
+  return options.batches.size() <= 1 && shown && options.by == By::kNone && !FormatNamed(options.format)->one_run &&
+         !RunsSessions(options.workload.allocator);
+}
+
+// Nothing of the run is shown but the bytes on the device, and the verdict.
+bool WantsFiguresAlone(const Options& options) {
   return options.quiet && !options.strict && options.exports.empty() && options.cost_file.empty();
 }
 
@@ -170,32 +172,42 @@ Table SavingsOf(const ModelFile& file, Workload workload, const Options& options
 
 }  // namespace
 
-absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options) {
-  ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(options.gpu));
-  return LimitsWith(options, local);
+absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options, const RunSummary& run) {
+  std::vector<Limit> limits;
+  ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
+  for (const Card& card : cards) limits.push_back(LimitOf(card, options.units));
+  if (HasBudget(options)) limits.push_back(BudgetLimit(options, MainPart(run).device_bytes, ""));
+  return limits;
 }
 
 absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& open) {
   ASSIGN_OR_RETURN(std::shared_ptr<const ModelFile> file, ModelOf(asked, open, 0));
   const Options options = WithRuntimeOfFile(asked, *file);
-  Workload workload = options.workload;
-  const bool bytes_alone = WantsBytesAlone(options);
+  ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
+  Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
+  const bool figures_alone = WantsFiguresAlone(options);
+  const bool bytes_alone = figures_alone && cards.empty() && !HasBudget(options);
   workload.training_bounds = !bytes_alone;
   workload.intervals = !bytes_alone;
   workload.keep_parts = WantsAdvice(options);
   workload.addresses = options.batches.size() <= 1 && DrawsSteps(options);
   if (options.plan) workload.run.segments = *options.plan;
-  ASSIGN_OR_RETURN(workload.platform.card, CardKindOf(options.gpu));
-  ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(options.gpu));
-  ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsWith(options, local));
+  const std::optional<LocalCard> local = cards.empty() ? std::nullopt : cards.front().local;
   Clock clock;
-  if (!bytes_alone || !options.gpu.empty()) {
+  if (!figures_alone || !options.gpu.empty()) {
     ASSIGN_OR_RETURN(clock, ClockOf(options, local ? &local->gpu : nullptr));
     RETURN_IF_ERROR(CheckHostLink(clock, false, options.plan));
   }
   const bool asked_no_more = bytes_alone && !RunsSessions(workload.allocator);  // sessions: ArenaNote
   ASSIGN_OR_RETURN(Sweep sweep,
-                   AnalyzeBatches(file, asked_no_more, workload, options, bytes_alone ? nullptr : &clock));
+                   AnalyzeBatches(file, asked_no_more, workload, options, figures_alone ? nullptr : &clock));
+  ASSIGN_OR_RETURN(std::vector<Limit> limits, LimitsOnCards(cards, sweep.runs, options.units, [&](const Card& card) {
+                     return RunsOnCard(*file, workload, options, card);
+                   }));
+  if (HasBudget(options)) {
+    ASSIGN_OR_RETURN(Limit budget, BudgetOf(*file, workload, options, sweep.runs.front()));
+    limits.push_back(std::move(budget));
+  }
 
   RETURN_IF_ERROR(CheckNames(options.workload.run, sweep.first->graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, *sweep.first));
@@ -219,14 +231,14 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   if (local && options.verbose) sweep.first->diagnostics.push_back(UseNote(local->gpu, options.units));
 
   Answered answer;
-  answer.warnings = WarningsOf(*sweep.first);
+  answer.warnings = WarningsAmong(sweep.first->diagnostics);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
   ReportRequest request;
   request.by = options.by;
   request.verbose = options.verbose;
   request.limits = limits;
   request.clock = &clock;
-  request.figures_alone = bytes_alone;
+  request.figures_alone = figures_alone;
   request.file = file;
   if (advise) {
     answer.savings = [file, workload, options, card = FindGpu(local ? local->gpu.name : options.gpu),
@@ -242,9 +254,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
     request.every_table = true;
     request.top = 0;
     Report report = BuildReport(request, sweep.runs, sweep.beyond, *sweep.first);
-    const bool advised = std::any_of(options.exports.begin(), options.exports.end(), [](const Export& written) {
-      return FormatNamed(written.format)->advises;
-    });
+    const bool advised = std::any_of(options.exports.begin(), options.exports.end(), IsAdvised);
     if (advised && answer.savings) std::get<AnalyzePart>(report.part).savings = answer.savings(Advice::kWhole);
     if (workload.addresses) std::get<AnalyzePart>(report.part).analysis = sweep.first;
     RETURN_IF_ERROR(WriteExports(report, options));
@@ -254,7 +264,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   request.top = options.top;
   answer.report = BuildReport(request, std::move(sweep.runs), sweep.beyond, *sweep.first);
   if (drawn && workload.addresses) std::get<AnalyzePart>(answer.report.part).analysis = sweep.first;
-  answer.yes = WithinLimits(answer.report.runs, limits);
+  answer.yes = IsYes(VerdictOf(answer.report.runs, limits), options.strict);
   answer.made_from = std::move(sweep.first);
   return answer;
 }

@@ -40,7 +40,7 @@ struct Answered {
   // analyze: what would save most, for AnalyzePart::savings. It takes longer than all the rest; empty: not to be told.
   std::function<Table(Advice)> savings = nullptr;
   std::vector<FitWay> ways = {};  // fit: those of the table "ways"
-  // plan: the plan that was given, else the chosen one, as "pytorch" or "json"; empty without a chosen plan.
+  // plan: the chosen one, as "pytorch" or "json"; empty without one.
   std::function<absl::StatusOr<EmittedCode>(std::string_view form)> emit = nullptr;
 };
 
@@ -64,8 +64,8 @@ absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels&
 bool AsksForMeasured(const Options& options);
 absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels& open = {});
 
-// What --gpu, --gpu-memory and --budget hold a run against.
-absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options);
+// What --gpu, --gpu-memory and --budget hold `run` against, whose figures are the same on every card.
+absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options, const RunSummary& run);
 
 }  // namespace onnx_mem
 

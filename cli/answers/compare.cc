@@ -11,7 +11,9 @@
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/answers.h"
+#include "cli/answers/cards.h"
 #include "cli/answers/like_base.h"
+#include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/files/saved_report.h"
 #include "cli/options/option_values.h"
@@ -108,6 +110,27 @@ std::vector<Diagnostic> WarningsOf(const std::vector<ComparedSide>& sides) {
   return warnings;
 }
 
+// What each side is held against: figures of reports that were saved are the same on every card.
+absl::StatusOr<std::vector<Limit>> LimitsOfSides(const Comparison& comparison, const std::vector<SideRequest>& requests,
+                                                 const std::vector<std::shared_ptr<const ModelFile>>& files,
+                                                 const Workload& workload, const Options& options) {
+  ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
+  std::vector<RunSummary> runs = {comparison.base.report.runs.front()};
+  for (const ComparedSide& head : comparison.heads) runs.push_back(head.report.runs.front());
+  const auto runs_on = [&](const Card& card) -> absl::StatusOr<std::vector<RunSummary>> {
+    std::vector<RunSummary> there = runs;
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (files[i] == nullptr) continue;
+      ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeSide(*files[i], requests[i], OnCard(workload, card)));
+      there[i] = Summarize(analysis);
+    }
+    return there;
+  };
+  ASSIGN_OR_RETURN(std::vector<Limit> limits, LimitsOnCards(cards, runs, options.units, runs_on));
+  if (HasBudget(options)) limits.push_back(BudgetLimit(options, 0, ""));
+  return limits;
+}
+
 // A warning for each head that needs more than --budget.
 std::vector<Diagnostic> OverBudget(const Comparison& comparison, const Options& options) {
   std::vector<Diagnostic> warnings;
@@ -131,9 +154,10 @@ absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels&
   RETURN_IF_ERROR(CheckCompare(options));
   ASSIGN_OR_RETURN(std::vector<SideRequest> requests, RequestsOf(options));
   std::vector<ComparedSide> sides;
-  std::shared_ptr<const ModelFile> base_file;
+  std::vector<std::shared_ptr<const ModelFile>> files;  // of the sides; null for a saved report
   Answered answer;
-  Workload workload = options.workload;
+  ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
+  Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
   std::vector<std::vector<Parameter>> models;
   std::optional<int64_t> saved_batch;  // a model without a batch of its own takes that of a report before it
   for (SideRequest& request : requests) {
@@ -143,33 +167,37 @@ absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels&
       if (sides.empty() && options.like_base) {
         Options like = options;
         RETURN_IF_ERROR(TakeOver(side, like));
-        workload = like.workload;
+        workload = cards.empty() ? like.workload : OnCard(like.workload, cards.front());
       }
+      files.push_back(nullptr);
       sides.push_back(std::move(side));
       continue;
     }
     if (!request.batch) request.batch = saved_batch;
     ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, request.operand));
     workload.addresses = DrawsSteps(options);
+    workload.training_bounds = !cards.empty() || HasBudget(options);
+    files.push_back(file);
     ASSIGN_OR_RETURN(Analysis analysis, AnalyzeSide(*file, request, workload));
     sides.push_back(ComparedOf(analysis));
     models.push_back(analysis.parameters);
     if (DrawsSteps(options)) sides.back().analysis = std::make_shared<const Analysis>(std::move(analysis));
-    if (sides.size() == 1) base_file = file;
   }
   for (size_t i = 1; i < sides.size(); ++i) RETURN_IF_ERROR(CheckSameAssumptions(sides.front(), sides[i]));
   if (!models.empty()) RETURN_IF_ERROR(CheckFreeze(options.workload.run, models));
   answer.warnings = WarningsOf(sides);
+  if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
   ComparedSide base = std::move(sides.front());
   sides.erase(sides.begin());
   auto comparison = std::make_shared<Comparison>(Compare(std::move(base), std::move(sides)));
   comparison->amp_dtype = HalfTypeOfHeads(*comparison);
-  if (comparison->amp_dtype != DType::kUnknown && base_file && !Asks(options.workload)) {
+  if (comparison->amp_dtype != DType::kUnknown && files.front() && !Asks(options.workload)) {
     Workload autocast = options.workload;
     autocast.run.autocast = comparison->amp_dtype;
-    ASSIGN_OR_RETURN(const Analysis amp, AnalyzeSide(*base_file, requests.front(), std::move(autocast)));
+    ASSIGN_OR_RETURN(const Analysis amp, AnalyzeSide(*files.front(), requests.front(), std::move(autocast)));
     comparison->base_amp = Summarize(amp);
   }
+  ASSIGN_OR_RETURN(comparison->limits, LimitsOfSides(*comparison, requests, files, workload, options));
   if (options.max_increase_percent) comparison->gate = CheckGate(*comparison, *options.max_increase_percent);
   Report& report = answer.report;
   report.command = options.command;
@@ -181,10 +209,10 @@ absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels&
   if (options.budget_bytes) {
     for (Diagnostic& warning : OverBudget(*comparison, options)) answer.warnings.push_back(std::move(warning));
   }
-  const bool over = std::any_of(answer.warnings.begin(), answer.warnings.end(),
-                                [](const Diagnostic& warning) { return warning.code == Code::kOverBudget; });
-  const bool grew = comparison->gate && !comparison->gate->exceeded.empty();
-  answer.yes = !over && !grew;
+  answer.yes = !comparison->gate || comparison->gate->exceeded.empty();
+  for (size_t i = 0; i < comparison->limits.size(); ++i) {
+    answer.yes = answer.yes && IsYes(VerdictOfHeads(*comparison, i), options.strict);
+  }
   return answer;
 }
 

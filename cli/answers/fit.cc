@@ -1,4 +1,5 @@
-// The largest batch that fits a card, and what makes a batch fit that does not.
+// The batches that fit a card, and what makes a batch fit that does not.
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,11 +9,13 @@
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/arena.h"
 #include "cli/answers/batch_dim.h"
-#include "cli/answers/local_card.h"
+#include "cli/answers/cards.h"
+#include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
 #include "cli/report/analyze/present.h"
@@ -24,36 +27,12 @@ namespace {
 
 constexpr int64_t kPlanIterations = 120;
 
-struct Target {
-  std::string name;            // "" for a size
-  std::optional<Gpu> gpu;      // unset where the table does not have it
-  std::optional<int64_t> memory_bytes;
-  int64_t usable_bytes = 0;
-};
-
-absl::StatusOr<Target> TargetNamed(const std::string& name) {
-  ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(name));
-  const absl::StatusOr<Gpu> gpu = FindGpu(local ? local->gpu.name : name);
-  if (local) {
-    return Target{local->gpu.name, gpu.ok() ? std::optional(*gpu) : std::nullopt, local->gpu.total_bytes,
-                  local->gpu.free_bytes};
+// The cards, and --budget as one without a name.
+absl::StatusOr<std::vector<Card>> TargetsOf(const Options& options) {
+  ASSIGN_OR_RETURN(std::vector<Card> targets, CardsOf(options));
+  if (options.budget_bytes) {
+    targets.push_back({"the budget", std::nullopt, std::nullopt, std::nullopt, *options.budget_bytes});
   }
-  RETURN_IF_ERROR(gpu.status());
-  return Target{gpu->name, *gpu, gpu->memory_bytes(), UsableBytes(*gpu)};
-}
-
-void SetCard(const Target& target, Workload& workload) {
-  workload.platform.card = target.gpu ? std::optional(KindOf(*target.gpu)) : std::nullopt;
-}
-
-absl::StatusOr<std::vector<Target>> TargetsOf(const Options& options) {
-  std::vector<Target> targets;
-  for (const std::string& name : options.gpus) {
-    ASSIGN_OR_RETURN(Target target, TargetNamed(name));
-    targets.push_back(std::move(target));
-  }
-  if (options.gpu_memory_bytes) targets.push_back({"", std::nullopt, std::nullopt, *options.gpu_memory_bytes});
-  if (options.budget_bytes) targets.push_back({"the budget", std::nullopt, std::nullopt, *options.budget_bytes});
   if (!targets.empty()) return targets;
   return UsageError("fit needs a card", {"try: --gpu \"RTX 4090\", or --gpu-memory 24GiB   (list: onnx-mem gpus)"});
 }
@@ -63,38 +42,62 @@ std::vector<Mode> PartsOf(Mode mode) {
   return {mode};
 }
 
-absl::StatusOr<CardFit::Part> MeasurePart(Meter& meter, const Workload& workload, int64_t usable_bytes) {
-  CardFit::Part part;
-  part.name = workload.mode == Mode::kInference ? "inference" : "training";
-  ASSIGN_OR_RETURN(const Footprint asked, meter.Measure(workload));
-  part.device_bytes = asked.device_bytes;
-  part.fits = asked.device_bytes <= usable_bytes;
-  const absl::StatusOr<FittingBatch> largest = FindLargestBatch(meter, workload, usable_bytes);
-  if (!largest.ok()) return part;  // the file's batch is fixed
-  part.batch_known = true;
-  part.largest_batch = largest->batch;
-  part.at_least = largest->at_least;
-  part.largest_bytes = largest->device_bytes;
-  part.beyond_bytes = largest->device_bytes_beyond;
-  return part;
-}
+// What was measured of one mode, for all cards on which a run needs the same.
+struct MeasuredCard {
+  Card card;
+  Mode mode;
+  Need asked;
+  std::optional<BatchNeeds> batches;  // unset: the file's batch is fixed
+};
 
-absl::StatusOr<CardFit> FitCard(Meter& meter, Workload workload, const Target& target) {
+class CardNeeds {
+ public:
+  explicit CardNeeds(Meter& meter) : meter_(meter) {}
+
+  absl::StatusOr<MeasuredCard*> Of(const Card& card, const Workload& workload) {
+    for (MeasuredCard& measured : measured_) {
+      if (measured.mode == workload.mode && RunsAlike(measured.card, card)) return &measured;
+    }
+    MeasuredCard measured{card, workload.mode, {}, std::nullopt};
+    ASSIGN_OR_RETURN(BatchNeeds batches, BatchNeeds::Create(meter_, workload));
+    if (const absl::StatusOr<Need> asked = batches.At(batches.start()); asked.ok()) {
+      measured.asked = *asked;
+      measured.batches = std::move(batches);
+    } else {
+      ASSIGN_OR_RETURN(measured.asked, meter_.MeasureNeed(workload));
+    }
+    measured_.push_back(std::move(measured));
+    return &measured_.back();
+  }
+
+ private:
+  Meter& meter_;
+  std::deque<MeasuredCard> measured_;
+};
+
+absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& asked, const Card& target) {
   CardFit card;
   card.name = target.name;
   card.memory_bytes = target.memory_bytes;
   card.usable_bytes = target.usable_bytes;
-  SetCard(target, workload);
-  for (Mode mode : PartsOf(workload.mode)) {
+  for (Mode mode : PartsOf(asked.mode)) {
+    Workload workload = OnCard(asked, target);
     workload.mode = mode;
-    ASSIGN_OR_RETURN(CardFit::Part part, MeasurePart(meter, workload, target.usable_bytes));
-    card.parts.push_back(std::move(part));
+    ASSIGN_OR_RETURN(MeasuredCard* const measured, needs.Of(target, workload));
+    CardFit::Part& part = card.parts.emplace_back();
+    part.name = mode == Mode::kInference ? "inference" : "training";
+    part.need = measured->asked;
+    part.verdict = VerdictOf(part.need, target.usable_bytes);
+    if (!measured->batches) continue;
+    absl::StatusOr<BatchEdges> edges = FindBatchEdges(*measured->batches, target.usable_bytes);
+    if (!edges.ok() && !work::HasLeft()) return edges.status();
+    if (edges.ok()) part.batches = *std::move(edges);
   }
   return card;
 }
 
 // The fastest ways to train on as many samples per step.
-absl::StatusOr<Table> Together(Meter& meter, const Workload& workload, const Target& target) {
+absl::StatusOr<Table> Together(Meter& meter, const Workload& workload, const Card& target) {
   const absl::StatusOr<RooflineCard> rates =
       target.gpu ? RooflineOf(*target.gpu) : absl::StatusOr<RooflineCard>(DefaultRoofline());
   if (!rates.ok()) return JointTable({}, "", 0);
@@ -128,46 +131,43 @@ absl::StatusOr<Report> StartReport(const ModelFile& file, const Options& options
 
 absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& open) {
   if (options.batches.size() > 1) return UsageError("fit takes one --batch: it looks for the largest by itself");
-  ASSIGN_OR_RETURN(const std::vector<Target> targets, TargetsOf(options));
+  ASSIGN_OR_RETURN(const std::vector<Card> targets, TargetsOf(options));
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
   Workload workload = options.workload;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   workload.bindings = WithBatchOption(*file, workload.bindings);
   ASSIGN_OR_RETURN(Report report, StartReport(*file, options, workload));
-  Meter meter(*file);
   Answered answer;
+  answer.warnings = WarningsAmong(report.notes);
+  if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
+  Meter meter(*file);
+  CardNeeds needs(meter);
   std::vector<CardFit>& cards = std::get<FitPart>(report.part).cards;
-  for (const Target& target : targets) {
-    ASSIGN_OR_RETURN(CardFit card, FitCard(meter, workload, target));
-    answer.yes = answer.yes && card.parts.front().fits;
+  for (const Card& target : targets) {
+    ASSIGN_OR_RETURN(CardFit card, FitCard(needs, workload, target));
+    answer.yes = answer.yes && IsYes(card.parts.front().verdict, options.strict);
     cards.push_back(std::move(card));
   }
-  workload.mode = PartsOf(workload.mode).back();
-  SetCard(targets.front(), workload);
-  ASSIGN_OR_RETURN(std::optional<Diagnostic> arena,
-                   BetterArena(meter, workload, targets.front().usable_bytes, options.units));
+  ASSIGN_OR_RETURN(std::optional<Diagnostic> arena, BetterArena(meter, OnCard(workload, targets.front()),
+                                                                targets.front().usable_bytes, options.units));
   if (arena) report.notes.push_back(*std::move(arena));
-  workload.mode = options.workload.mode;
   // Ways for the first card that is too small.
   size_t small = 0;
-  while (small < targets.size() && cards[small].parts.front().fits) ++small;
+  while (small < targets.size() && cards[small].parts.front().verdict != Verdict::kDoesNotFit) ++small;
   std::vector<FitWay> ways;
   if (small < targets.size()) {
-    const Target& target = targets[small];
+    const Card& target = targets[small];
+    workload = OnCard(std::move(workload), target);
     workload.mode = PartsOf(workload.mode).front();
-    SetCard(target, workload);
     const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
     ASSIGN_OR_RETURN(ways, WaysToFit(meter, workload, target.usable_bytes, request));
   }
-  if (small < targets.size() && workload.mode == Mode::kTraining) {
+  if (small < targets.size() && workload.mode == Mode::kTraining && work::HasLeft(work::kAdviceShare)) {
     ASSIGN_OR_RETURN(Table together, Together(meter, workload, targets[small]));
     report.tables.push_back(std::move(together));
   }
   report.tables.push_back(WaysTable(ways, targets.size() > 1 && small < targets.size() ? targets[small].name : ""));
   RETURN_IF_ERROR(WriteExports(report, options));
-  for (const Diagnostic& note : report.notes) {
-    if (note.severity == Severity::kWarning) answer.warnings.push_back(note);
-  }
   answer.report = std::move(report);
   answer.ways = std::move(ways);
   return answer;

@@ -6,7 +6,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
-#include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
 
 namespace onnx_mem {
@@ -21,15 +20,6 @@ std::string ProgramOf(const GpuProcess& process) { return process.name.substr(pr
 
 bool IsLocal(std::string_view gpu) {
   return absl::EqualsIgnoreCase(absl::string_view(gpu.data(), gpu.size()), "local");
-}
-
-absl::StatusOr<std::optional<CardKind>> CardKindOf(const std::string& gpu) {
-  if (gpu.empty()) return std::nullopt;
-  ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(gpu));
-  const absl::StatusOr<Gpu> card = FindGpu(local ? local->gpu.name : gpu);
-  if (local && !card.ok()) return std::nullopt;
-  RETURN_IF_ERROR(card.status());
-  return KindOf(*card);
 }
 
 absl::StatusOr<std::optional<LocalCard>> LocalCardOf(std::string_view gpu) {

@@ -9,7 +9,6 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/devices/local_gpus.h"
-#include "analyzer/devices/overhead.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/bytes.h"
 
@@ -22,10 +21,6 @@ struct LocalCard {
 
 // "local", in either case.
 bool IsLocal(std::string_view gpu);
-
-// What is known of the card that --gpu names, the local one too; nothing for "" and for a card that the table does not
-// have. Errors: those of ReadLocalGpus and FindGpu.
-absl::StatusOr<std::optional<CardKind>> CardKindOf(const std::string& gpu);
 
 // Nothing where `gpu`, the value of --gpu, is not "local". Errors: those of ReadLocalGpus.
 absl::StatusOr<std::optional<LocalCard>> LocalCardOf(std::string_view gpu);

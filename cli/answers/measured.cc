@@ -152,6 +152,10 @@ absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels
                       {"try: onnx-mem compare MODEL snapshot.pickle -b N",
                        "try: onnx-mem compare MODEL --measured SIZE -b N"});
   }
+  if (!options.gpu.empty() || options.gpu_memory_bytes) {
+    return UsageError("a measurement is held against the prediction, not against a card",
+                      {"try: onnx-mem MODEL --gpu NAME"});
+  }
   std::optional<Snapshot> snapshot;
   if (!options.measured_bytes) {
     ASSIGN_OR_RETURN(snapshot, ReadSnapshot(options.operands[1]));

@@ -1,5 +1,6 @@
 // Checkpoint segments with which training of a model fits a budget.
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -10,8 +11,10 @@
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
+#include "cli/answers/cards.h"
 #include "cli/answers/clock.h"
-#include "cli/answers/local_card.h"
+#include "cli/answers/plan_verdicts.h"
+#include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
 #include "cli/report/analyze/present.h"
@@ -23,20 +26,21 @@
 namespace onnx_mem {
 namespace {
 
-// --budget, else what the card offers.
-absl::StatusOr<std::optional<int64_t>> BudgetOf(const Options& options, const std::optional<LocalCard>& local) {
-  if (options.budget_bytes) return options.budget_bytes;
-  if (options.gpu_memory_bytes) return options.gpu_memory_bytes;
-  if (local) return local->gpu.free_bytes;
-  if (options.gpu.empty()) return std::nullopt;
-  ASSIGN_OR_RETURN(const Gpu gpu, FindGpu(options.gpu));
-  return UsableBytes(gpu);
+// The card with the least memory: a plan that fits it fits all. nullptr without a card.
+const Card* SmallestOf(const std::vector<Card>& cards) {
+  const auto smallest = std::min_element(cards.begin(), cards.end(), [](const Card& a, const Card& b) {
+    return a.usable_bytes < b.usable_bytes;
+  });
+  return smallest == cards.end() ? nullptr : &*smallest;
 }
 
-absl::StatusOr<PlanRequest> RequestOf(const Options& options) {
+// The budget is --budget, else what the smallest card has; a share of what the step takes is known later.
+absl::StatusOr<PlanRequest> RequestOf(Options options, const Card* card) {
   PlanRequest request;
-  ASSIGN_OR_RETURN(const std::optional<LocalCard> local, LocalCardOf(options.gpu));
-  ASSIGN_OR_RETURN(request.budget_bytes, BudgetOf(options, local));
+  const std::optional<LocalCard> local = card != nullptr ? card->local : std::nullopt;
+  if (card != nullptr && !card->name.empty()) options.gpu = card->name;  // by whose times costs are told
+  request.budget_bytes = options.budget_bytes;
+  if (!HasBudget(options) && card != nullptr) request.budget_bytes = card->usable_bytes;
   request.budget_line = options.budget_line;
   request.cost_line = options.cost_line;
   ASSIGN_OR_RETURN(request.clock, ClockOf(options, local ? &local->gpu : nullptr));
@@ -108,35 +112,33 @@ absl::StatusOr<std::vector<PlanPart::Drawn>> DrawPlans(const ImportedModel& mode
   return drawn;
 }
 
-// The plan that --plan gives, else the chosen one, as something to run rather than to read.
+// The chosen plan as something to run rather than to read.
 absl::StatusOr<EmittedCode> EmitChosen(const ImportedModel& model, const Workload& workload, const PlanAnswer& plans,
                                        std::string_view card, std::string_view form) {
-  const auto given =
-      std::find_if(plans.plans.begin(), plans.plans.end(), [](const auto& p) { return p.method == "given"; });
-  const bool with_setting = given == plans.plans.end() && plans.with_expandable_segments.has_value();
-  const ModulePlan& plan = given != plans.plans.end() ? *given
-                           : with_setting             ? *plans.with_expandable_segments
-                                                      : plans.plans[*plans.chosen];
-  if (form == "json") return EmittedCode{EmitPlanJson(model.info, plan), {}};
-  ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
-  ASSIGN_OR_RETURN(EmittedCode code, EmitPytorch(lowered, model.info, plans.baseline, plan, card));
-  if (with_setting) {
-    code.text.insert(0, "# Run it with PYTORCH_ALLOC_CONF=expandable_segments:True in the environment: the plan fits\n"
-                        "# its budget with that setting of PyTorch's allocator.\n");
+  const ModulePlan& plan = *Chosen(plans);
+  EmittedCode code;
+  if (form == "json") {
+    code.text = EmitPlanJson(model.info, plan);
+  } else {
+    ASSIGN_OR_RETURN(const Lowered lowered, Prepare(model.graph, workload.run));
+    ASSIGN_OR_RETURN(code, EmitPytorch(lowered, model.info, plans.baseline, plan, card));
   }
+  std::copy_if(plans.diagnostics.begin(), plans.diagnostics.end(), std::back_inserter(code.diagnostics),
+               [](const Diagnostic& note) { return note.code == Code::kPlanOverLimit; });
   return code;
 }
 
 }  // namespace
 
 absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& open) {
-  ASSIGN_OR_RETURN(const PlanRequest request, RequestOf(options));
+  ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
+  const Card* const smallest = SmallestOf(cards);
+  ASSIGN_OR_RETURN(PlanRequest request, RequestOf(options, smallest));
   ASSIGN_OR_RETURN(Workload workload, WorkloadOf(options));
+  if (smallest != nullptr) workload = OnCard(std::move(workload), *smallest);
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
   workload.bindings = WithBatchOption(*file, workload.bindings);
-  ASSIGN_OR_RETURN(workload.platform.card, CardKindOf(options.gpu));
   PlanPart part;
-  part.request = request;
   if (options.max_batch) {
     ASSIGN_OR_RETURN(part.largest_batch, LargestOf(*file, workload, request));
     workload.bindings.batch = std::max<int64_t>(1, part.largest_batch->batch);
@@ -150,19 +152,28 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   workload.keep_parts = false;
   RETURN_IF_ERROR(CheckNames(options.workload.run, baseline.graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
+  const bool on_device = request.budget_line == BudgetLine::kDevice;
+  const int64_t present_bytes = on_device ? baseline.training->device_bytes : baseline.training->peak_bytes;
+  const Limit budget = BudgetLimit(options, present_bytes, "without a plan");
+  if (HasBudget(options)) request.budget_bytes = budget.bytes;
+  part.request = request;
 
   ASSIGN_OR_RETURN(part.answer, PlanModel(*model, workload, request,
                                            {parts->lowered.get(), parts->enacted.get(), &*baseline.training}));
   Answered answer;
-  if (part.answer.chosen || part.answer.with_expandable_segments) {
+  const ModulePlan* const chosen = Chosen(part.answer);
+  if (chosen != nullptr) {
     answer.emit = [model, workload, plans = part.answer, card = request.clock.card.name](std::string_view form) {
       return EmitChosen(*model, workload, plans, card, form);
     };
     if (!options.emit.empty() && options.exports.empty()) return answer;
   }
-  if (part.answer.chosen && !part.answer.plans[*part.answer.chosen].segments.empty()) {
-    ASSIGN_OR_RETURN(part.live_bytes, CourseWith(*parts, workload, part.answer.plans[*part.answer.chosen]));
+  if (chosen != nullptr && !chosen->segments.empty()) {
+    ASSIGN_OR_RETURN(part.live_bytes, CourseWith(*parts, workload, *chosen));
   }
+  std::vector<Limit> limits;
+  if (HasBudget(options)) limits.push_back(budget);
+  ASSIGN_OR_RETURN(part.held, VerdictsOfPlan(*model, workload, part, limits, cards, options.units));
   if (!part.answer.chosen && request.budget_bytes && !options.max_batch) {
     part.smaller_batch = FindSmallerBatch(*file, workload, request, baseline.batch);
   }
@@ -193,6 +204,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   report.top_given = options.top.has_value();
   if (report.top_given) report.top = *options.top;
   answer.yes = part.answer.chosen.has_value();
+  for (const PlanPart::Held& held : part.held) answer.yes = answer.yes && IsYes(held.verdict, options.strict);
   report.part = std::move(part);
   if (!options.exports.empty()) RETURN_IF_ERROR(WriteExports(report, options));
 

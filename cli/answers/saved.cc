@@ -2,6 +2,7 @@
 #include "absl/strings/match.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/answers/answers.h"
+#include "cli/answers/strict.h"
 #include "cli/files/saved_report.h"
 #include "cli/report/analyze/present.h"
 #include "cli/report/analyze/report.h"
@@ -21,7 +22,7 @@ absl::StatusOr<Answered> AnswerSaved(const Options& options) {
   std::optional<int64_t> batch;
   if (!options.batches.empty()) batch = options.batches.front();
   ASSIGN_OR_RETURN(ComparedSide side, ReadSavedReport(options.operands.front(), batch));
-  ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOf(options));
+  ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOf(options, side.report.runs.front()));
   Answered answer;
   answer.report = std::move(side.report);
   AnalyzePart part;
@@ -29,7 +30,7 @@ absl::StatusOr<Answered> AnswerSaved(const Options& options) {
   answer.report.part = std::move(part);
   answer.report.verbose = options.verbose;
   RETURN_IF_ERROR(WriteExports(answer.report, options));
-  answer.yes = WithinLimits(answer.report.runs, limits);
+  answer.yes = IsYes(VerdictOf(answer.report.runs, limits), options.strict);
   return answer;
 }
 

@@ -13,15 +13,14 @@ namespace onnx_mem {
 absl::StatusOr<Answer> RunAnalyze(const Options& given) {
   ASSIGN_OR_RETURN(const Options options, WithPlanFile(given));
   if (options.operands.size() > 1) {
-    ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOf(options));
-    return AnalyzeModels(options, limits);
+    return AnalyzeModels(options);
   }
   if (AsksForSaved(options)) {
     ASSIGN_OR_RETURN(const Answered saved, AnswerSaved(options));
     return AnswerOf(saved, options);
   }
   ASSIGN_OR_RETURN(Answered answered, AnswerAnalyze(options));
-  if (answered.savings) {
+  if (answered.savings && !options.quiet) {
     const bool first_screen = options.format == "table" && !options.verbose && !options.top;
     std::get<AnalyzePart>(answered.report.part).savings =
         answered.savings(first_screen ? Advice::kFirstScreen : Advice::kWhole);

@@ -1,5 +1,6 @@
 // onnx-mem check MODEL: what was understood of a file and what had to be assumed, before any number is believed.
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -10,8 +11,10 @@
 #include "analyzer/graph/bytes.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
+#include "cli/answers/cards.h"
 #include "cli/commands/commands.h"
 #include "cli/options/option_values.h"
+#include "cli/report/analyze/answer.h"
 #include "cli/report/analyze/present.h"
 #include "cli/report/analyze/report.h"
 
@@ -76,18 +79,30 @@ Table CoverageTable(const Analysis& analysis) {
   return table;
 }
 
-// Yes or no to --budget.
-Diagnostic BudgetFinding(const Analysis& analysis, const Options& options) {
-  const int64_t device_bytes = MainFigures(analysis)->device_bytes, budget_bytes = *options.budget_bytes;
-  const bool over = device_bytes > budget_bytes;
-  Diagnostic finding{.code = over ? Code::kOverBudget : Code::kWithinBudget,
-                     .severity = over ? Severity::kError : Severity::kNote};
-  finding.bytes = over ? device_bytes - budget_bytes : budget_bytes - device_bytes;
-  finding.message = absl::StrFormat(
-      "%s needs %s on the GPU, %s %s than the budget of %s", analysis.training ? "training" : "inference",
-      FormatBytesIn(device_bytes, options.units), FormatBytesIn(*finding.bytes, options.units), over ? "more" : "less",
-      FormatBytesIn(budget_bytes, options.units));
+// The verdict on a card or --budget.
+Diagnostic VerdictFinding(const RunSummary& run, const Limit& limit, const Options& options) {
+  const RunPart part = run.training ? &RunSummary::training : &RunSummary::inference;
+  const Need need = NeedOn(limit, run, part);
+  const Verdict verdict = VerdictOf(need, limit.bytes);
+  Diagnostic finding{.code = Code::kWithinBudget, .severity = Severity::kNote};
+  if (verdict == Verdict::kMayFit) finding.severity = Severity::kWarning;
+  if (verdict == Verdict::kDoesNotFit) finding = {.code = Code::kOverBudget, .severity = Severity::kError};
+  finding.bytes = std::abs(need.expected_bytes - limit.bytes);
+  const std::string size = FormatBytesIn(need.expected_bytes, options.units);
+  finding.message = absl::StrFormat("%s needs %s (%s) on the GPU: %s", run.training ? "training" : "inference", size,
+                                    IntervalText(need, size), VerdictText(need, limit, options.units));
   return finding;
+}
+
+absl::StatusOr<std::vector<Diagnostic>> Verdicts(const ModelFile& file, Workload workload,
+                                                 const std::vector<Card>& cards, const Options& options) {
+  workload.training_bounds = true;
+  ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
+  const RunSummary run = Summarize(analysis);
+  ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(file, run, workload, cards, options));
+  std::vector<Diagnostic> verdicts;
+  for (const Limit& limit : limits) verdicts.push_back(VerdictFinding(run, limit, options));
+  return verdicts;
 }
 
 // The batch at which effects are told, and where it comes from.
@@ -106,7 +121,8 @@ Diagnostic BatchNote(const ModelFile& file, const Bindings& bindings, const Anal
 
 absl::StatusOr<Answer> RunCheck(const Options& options) {
   if (options.batches.size() > 1) return UsageError("check tells effects at one batch", {"try: a single --batch"});
-  Workload workload = options.workload;
+  ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
+  Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> opened, OpenModel(options.operands.front()));
   const ModelFile& file = *opened;
@@ -119,9 +135,13 @@ absl::StatusOr<Answer> RunCheck(const Options& options) {
   report.shown_table = "coverage";
   report.notes = CheckExport(file, workload, analysis);
   report.notes.push_back(BatchNote(file, workload.bindings, analysis));
-  if (options.budget_bytes) report.notes.insert(report.notes.begin(), BudgetFinding(analysis, options));
+  if (!cards.empty() || HasBudget(options)) {
+    ASSIGN_OR_RETURN(const std::vector<Diagnostic> verdicts, Verdicts(file, workload, cards, options));
+    report.notes.insert(report.notes.begin(), verdicts.begin(), verdicts.end());
+  }
+  const Severity wrong = options.strict ? Severity::kWarning : Severity::kError;  // of which one is a no
   const bool errors = std::any_of(report.notes.begin(), report.notes.end(),
-                                  [](const Diagnostic& d) { return d.severity == Severity::kError; });
+                                  [&](const Diagnostic& d) { return d.severity >= wrong; });
   RETURN_IF_ERROR(WriteExports(report, options));
   return Answer{Present(report, options), {}, errors ? ExitCode::kNo : ExitCode::kYes};
 }

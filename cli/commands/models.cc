@@ -1,16 +1,20 @@
 #include "cli/commands/models.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/status_macros.h"
+#include "cli/answers/cards.h"
+#include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
 #include "cli/report/analyze/answer.h"
 #include "cli/report/analyze/present.h"
+#include "cli/report/analyze/run_table.h"
 #include "cli/report/analyze/tables.h"
 #include "cli/report/parts/formats.h"
 
@@ -30,11 +34,25 @@ Table ModelsTable() {
                {"training_device_bytes", "training", ColumnKind::kBytes},
                {"inference_peak_bytes", "inference peak", ColumnKind::kBytes},
                {"inference_device_bytes", "inference", ColumnKind::kBytes},
-               {"fits", "fits"}},
+               {"fits", "fits"},
+               {"verdict", "verdict"}},
               {},
               5};
   table.has_total = false;
   return table;
+}
+
+// A row for each model and limit, where there are several limits.
+void AddGpuRows(const std::string& model, const RunSummary& run, const std::vector<Limit>& limits, Table& table) {
+  if (limits.size() < 2) return;
+  Table own = GpusTable({run}, limits);
+  own.columns.insert(own.columns.begin(), {"model", "model"});
+  if (table.rows.empty()) table = Table{own.key, own.title, own.columns, {}, 2};
+  table.has_total = false;
+  for (Row& row : own.rows) {
+    row.insert(row.begin(), BaseName(model));
+    table.rows.push_back(std::move(row));
+  }
 }
 
 Table LayersTable() {
@@ -55,19 +73,13 @@ Table LayersTable() {
 Cell PeakCell(const std::optional<PartSummary>& part) { return part ? Cell(part->peak_bytes) : Cell(); }
 Cell DeviceCell(const std::optional<PartSummary>& part) { return part ? Cell(part->device_bytes) : Cell(); }
 
-std::string FitsText(const RunSummary& run, const std::vector<Limit>& limits) {
-  if (limits.empty()) return "";
-  const bool fits = std::all_of(limits.begin(), limits.end(),
-                                [&](const Limit& limit) { return MainPart(run).device_bytes <= limit.bytes; });
-  return fits ? "yes" : "no";
-}
-
-void AddRows(const Analysis& analysis, const std::vector<Limit>& limits, Table& models, Table& layers) {
-  const RunSummary run = Summarize(analysis);
+void AddRows(const Analysis& analysis, const RunSummary& run, const std::optional<Verdict>& verdict, Table& models,
+             Table& layers) {
   models.rows.push_back({analysis.info.path, run.batch, analysis.parameter_count, analysis.parameter_bytes,
                          run.forward_flops, run.saved_activation_bytes, PeakCell(run.training),
                          DeviceCell(run.training), PeakCell(run.inference), DeviceCell(run.inference),
-                         FitsText(run, limits)});
+                         !verdict ? "" : *verdict == Verdict::kDoesNotFit ? "no" : "yes",
+                         verdict ? Cell(std::string(NameOf(*verdict))) : Cell(std::string())});
   const Table own = LayerTable(analysis, nullptr);
   for (const Row& row : own.rows) {
     layers.rows.push_back({analysis.info.path, CellAt(own, row, "module"), CellAt(own, row, "parameters"),
@@ -85,17 +97,20 @@ void TellOfAll(const std::vector<std::string>& trained, std::vector<std::pair<st
 
 }  // namespace
 
-absl::StatusOr<Answer> AnalyzeModels(const Options& options, const std::vector<Limit>& limits) {
+absl::StatusOr<Answer> AnalyzeModels(const Options& options) {
   if (options.batches.size() > 1)
     return UsageError("several models take one batch", {"try: one --batch, or one model"});
   if (options.by != By::kNone && options.by != By::kLayer) {
     return UsageError("several models are told by layer", {"try: --by layer, or one model"});
   }
-  Workload workload = options.workload;
+  ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
+  Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
+  workload.training_bounds = !cards.empty() || HasBudget(options);
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   Report report;
   report.command = options.command;
-  Table models = ModelsTable(), layers = LayersTable();
+  Table models = ModelsTable(), layers = LayersTable(), gpus;
+  std::optional<Verdict> worst;
   Answer answer;
   std::string lines;
   std::vector<std::vector<Parameter>> parameters;
@@ -103,8 +118,13 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& options, const std::vector<L
   for (const std::string& path : options.operands) {
     ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(path));
     ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
-    AddRows(analysis, limits, models, layers);
-    if (options.quiet) lines += RenderQuiet(BuildReport({}, {Summarize(analysis)}, {}, analysis));
+    const RunSummary run = Summarize(analysis);
+    ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(file, run, workload, cards, options));
+    const std::optional<Verdict> verdict = VerdictOf({run}, limits);
+    if (verdict) worst = std::max(worst.value_or(*verdict), *verdict);
+    AddRows(analysis, run, verdict, models, layers);
+    AddGpuRows(path, run, limits, gpus);
+    if (options.quiet) lines += RenderQuiet(BuildReport({.limits = limits}, {run}, {}, analysis));
     for (const Diagnostic& diagnostic : analysis.diagnostics) {
       if (diagnostic.severity != Severity::kWarning) continue;
       answer.warnings.push_back(diagnostic);
@@ -118,16 +138,15 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& options, const std::vector<L
   }
   RETURN_IF_ERROR(CheckFreeze(workload.run, parameters));
   TellOfAll(trained, report.assumptions);
-  const bool over = std::any_of(models.rows.begin(), models.rows.end(), [&](const Row& row) {
-    return std::get<std::string>(CellAt(models, row, "fits")) == "no";
-  });
+  if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
   report.shown_table = options.by == By::kLayer ? "layers" : "models";
   report.tables = {std::move(models), std::move(layers)};
+  if (!gpus.rows.empty()) report.tables.push_back(std::move(gpus));
   report.top = options.top.value_or(0);
   report.top_given = options.top.has_value();
   RETURN_IF_ERROR(WriteExports(report, options));
   answer.text = options.quiet ? lines : Present(report, options);
-  answer.exit_code = over ? ExitCode::kNo : ExitCode::kYes;
+  answer.exit_code = IsYes(worst, options.strict) ? ExitCode::kYes : ExitCode::kNo;
   return answer;
 }
 

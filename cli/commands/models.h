@@ -2,17 +2,14 @@
 #ifndef ONNX_MEM_CLI_COMMANDS_MODELS_H_
 #define ONNX_MEM_CLI_COMMANDS_MODELS_H_
 
-#include <vector>
-
 #include "absl/status/statusor.h"
 #include "cli/commands/commands.h"
 #include "cli/options/options.h"
-#include "cli/report/analyze/report.h"
 
 namespace onnx_mem {
 
-// `limits`: what each is held against; the answer is no where one of them needs more.
-absl::StatusOr<Answer> AnalyzeModels(const Options& options, const std::vector<Limit>& limits);
+// The answer is no where one of them does not fit a card or the budget.
+absl::StatusOr<Answer> AnalyzeModels(const Options& options);
 
 }  // namespace onnx_mem
 

@@ -1,8 +1,10 @@
 #include "cli/files/plan_file.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_format.h"
+#include "analyzer/allocators/allocator.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/whole_file.h"
@@ -39,6 +41,24 @@ absl::StatusOr<std::vector<std::string>> Names(const Json& segment, const char* 
   return names;
 }
 
+// "settings" of a plan: null, {} or those that an allocator needs.
+absl::StatusOr<std::optional<std::string>> AllocatorOf(const Json& plan, const std::string& path) {
+  const auto list = plan.find("settings");
+  if (list == plan.end() || list->is_null()) return std::nullopt;
+  if (!list->is_object()) return BadPlan(path, "\"settings\" is not a JSON object");
+  Settings settings;
+  for (const auto& [variable, value] : list->items()) {
+    if (!value.is_string()) return BadPlan(path, "a value of \"settings\" is not a string");
+    settings.emplace(variable, value.get<std::string>());
+  }
+  if (settings.empty()) return std::nullopt;
+  std::optional<std::string> allocator = AllocatorWith(settings);
+  if (!allocator) {
+    return BadPlan(path, absl::StrFormat("it needs %s, whose memory this program does not know", TextOf(settings)));
+  }
+  return allocator;
+}
+
 // The plan that the report chose, out of its trade-off curve.
 absl::StatusOr<const Json*> ChosenPlan(const Json& report, const std::string& path) {
   const auto chosen = report.find("chosen");
@@ -51,7 +71,7 @@ absl::StatusOr<const Json*> ChosenPlan(const Json& report, const std::string& pa
 
 }  // namespace
 
-absl::StatusOr<std::vector<Segment>> ParsePlan(std::string_view text, const std::string& path) {
+absl::StatusOr<GivenPlan> ParsePlan(std::string_view text, const std::string& path) {
   const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) return BadPlan(path, "not JSON");
   if (!document.is_object()) return BadPlan(path, "not a JSON object");
@@ -61,7 +81,8 @@ absl::StatusOr<std::vector<Segment>> ParsePlan(std::string_view text, const std:
   }
   const auto list = plan->find("segments");
   if (list == plan->end() || !list->is_array()) return BadPlan(path, "it has no list \"segments\"");
-  std::vector<Segment> segments;
+  GivenPlan given;
+  ASSIGN_OR_RETURN(given.allocator, AllocatorOf(*plan, path));
   for (const Json& item : *list) {
     if (!item.is_object()) return BadPlan(path, "a segment is not a JSON object");
     Segment segment;
@@ -73,19 +94,21 @@ absl::StatusOr<std::vector<Segment>> ParsePlan(std::string_view text, const std:
       ASSIGN_OR_RETURN(segment.nodes, Names(item, "nodes", path));
     }
     if (segment.modules.empty() && segment.nodes.empty()) return BadPlan(path, "a segment names no modules or nodes");
-    segments.push_back(std::move(segment));
+    given.segments.push_back(std::move(segment));
   }
-  return segments;
+  return given;
 }
 
-absl::StatusOr<std::vector<Segment>> ReadPlanFile(const std::string& path) {
+absl::StatusOr<GivenPlan> ReadPlanFile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
   return ParsePlan(text, path);
 }
 
 absl::StatusOr<Options> WithPlanFile(Options options) {
   if (!options.plan_file.empty()) {
-    ASSIGN_OR_RETURN(options.plan, ReadPlanFile(options.plan_file));
+    ASSIGN_OR_RETURN(GivenPlan given, ReadPlanFile(options.plan_file));
+    options.plan = std::move(given.segments);
+    if (given.allocator && !options.allocator_given) options.workload.allocator = *given.allocator;
   }
   return options;
 }

@@ -1,10 +1,12 @@
 // --plan FILE: a plan report, or segments written by hand, -> the checkpoint segments of a run.
 //
 //   {"segments": [{"modules": ["layer1", "layer2.0"]}, {"nodes": ["/Relu_3", "/Conv_4"]}]}
+//   {"settings": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}, "segments": [...]}
 //   {"schema": "onnx-mem/1", "command": "plan", "chosen": 3, "plans": [{"id": 3, "segments": [...]}, ...]}
 #ifndef ONNX_MEM_CLI_FILES_PLAN_FILE_H_
 #define ONNX_MEM_CLI_FILES_PLAN_FILE_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,13 +17,19 @@
 
 namespace onnx_mem {
 
+struct GivenPlan {
+  std::vector<Segment> segments;
+  std::optional<std::string> allocator;  // that its "settings" turn on; nullopt: they name none
+};
+
 // Errors: NotFound (not-found), InvalidArgument (bad-plan) naming `path`.
-absl::StatusOr<std::vector<Segment>> ReadPlanFile(const std::string& path);
+absl::StatusOr<GivenPlan> ReadPlanFile(const std::string& path);
 
 // The same from text; `path` is for messages.
-absl::StatusOr<std::vector<Segment>> ParsePlan(std::string_view text, const std::string& path);
+absl::StatusOr<GivenPlan> ParsePlan(std::string_view text, const std::string& path);
 
-// `options` with the segments of its plan file, if it names one.
+// `options` with the segments of its plan file, if it names one, and with the allocator that the file's settings turn
+// on, unless the user named another.
 absl::StatusOr<Options> WithPlanFile(Options options);
 
 }  // namespace onnx_mem

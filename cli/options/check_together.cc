@@ -24,6 +24,23 @@ absl::Status CheckOneRun(const Options& options) {
   return absl::OkStatus();
 }
 
+// A share of what is taken now: of one run, which the command knows before its answer.
+absl::Status CheckBudgetShare(const Options& options) {
+  if (!options.budget_percent) return absl::OkStatus();
+  const std::vector<std::string> help = {"try: --budget SIZE, as in --budget 4GiB"};
+  if (!options.instance_file.empty()) {
+    return UsageError("--budget: a step graph's budget is a number in its own units", {"try: --budget N"});
+  }
+  if (options.command != "analyze" && options.command != "plan") {
+    return UsageError(absl::StrFormat("--budget: %s takes a size; a share is of the present peak of one run, "
+                                      "which analyze and plan take", options.command), help);
+  }
+  if (options.operands.size() > 1 || options.batches.size() > 1 || options.max_batch) {
+    return UsageError("--budget: a share of which run? It is of one model at one batch", help);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckRuntime(const Options& options) {
   const Workload& workload = options.workload;
   const bool sessions = RunsSessions(workload.allocator);
@@ -63,6 +80,7 @@ void SettleRuntime(Options& options) {
 absl::Status CheckTogether(const Options& options) {
   const Workload& workload = options.workload;
   RETURN_IF_ERROR(CheckRuntime(options));
+  RETURN_IF_ERROR(CheckBudgetShare(options));
   const bool planned = options.plan || !options.plan_file.empty();
   if (options.instance_file.empty() && !options.budget_status.ok()) {
     const Diagnostic diagnostic = DiagnosticOf(options.budget_status);

@@ -152,10 +152,10 @@ absl::Status ApplySegment(std::string_view text, Options& options) {
   return absl::OkStatus();
 }
 
-// One card for most commands, the last one; several for fit.
+// Times are told of the first card.
 absl::Status ApplyGpu(std::string_view text, Options& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseNames(text));
-  options.gpu = names.back();
+  if (options.gpu.empty()) options.gpu = names.front();
   options.gpus.insert(options.gpus.end(), names.begin(), names.end());
   return absl::OkStatus();
 }
@@ -262,8 +262,16 @@ absl::Status ApplyHostMemory(std::string_view text, Options& options) {
   return ApplyBytes(text, options.host_bytes);
 }
 
-// A size; of a step graph it is a number in the graph's own units. Which of the two is known when all options are.
+// A size, or a share of what is taken now; of a step graph it is a number in the graph's own units. Which of them is
+// known when all options are.
 absl::Status ApplyBudget(std::string_view text, Options& options) {
+  options.budget_bytes.reset();
+  options.budget_percent.reset();
+  if (text.find('%') != std::string_view::npos) {
+    ASSIGN_OR_RETURN(options.budget_percent, ParseShare(text));
+    options.budget_status = absl::OkStatus();
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(options.budget_bytes, ParseBytes(text));
   options.budget_status = ParseSize(text).status();
   return absl::OkStatus();
@@ -349,7 +357,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
        return ChooseDType(text, kAutocastChoices, options.workload.run.autocast);
      }},
     {"", "--plan", "FILE", OptionGroup::kWorkload, kAnalyzeCommand | kPlanCommand,
-     "apply the checkpoint segments of a plan report and measure again",
+     "apply segments and settings of a plan report and measure again",
      [](std::string_view text, Options& options) {
        options.plan_file = std::string(text);
        return absl::OkStatus();
@@ -475,10 +483,10 @@ constexpr auto kRows = std::to_array<OptionRow>({
      "take these operators as the file spells them: gelu, attention ... (check lists those that ran)",
      ApplyNoRewrite, true},
 
-    {"", "--gpu", "NAME", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand,
-     "a card, \"RTX 4090\", or local: does it fit? (onnx-mem gpus)",
+    {"", "--gpu", "NAME[,NAME...]", OptionGroup::kDevice, kSteps | kCheckCommand,
+     "a card, \"RTX 4090\", or local, or several, each with its own verdict: does it fit? (onnx-mem gpus)",
      ApplyGpu, true, nullptr, CardWords},
-    {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand | kFitCommand,
+    {"", "--gpu-memory", "SIZE", OptionGroup::kDevice, kSteps | kCheckCommand,
      "memory of a card that is not in the table",
      [](std::string_view text, Options& options) { return ApplyBytes(text, options.gpu_memory_bytes); }},
     {"", "--cost", "FILE", OptionGroup::kDevice, kAnalyzeCommand | kPlanCommand,
@@ -487,8 +495,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
        options.cost_file = std::string(text);
        return absl::OkStatus();
      }},
-    {"", "--budget", "SIZE", OptionGroup::kDevice, kSteps | kCheckCommand,
-     "exit with 1 when more than this is needed, for what --mode analyzes",
+    {"", "--budget", "SIZE|P%", OptionGroup::kDevice, kSteps | kCheckCommand,
+     "exit with 1 when more than this is needed, for what --mode analyzes; P%: of what is needed without a plan",
      ApplyBudget},
     {"", "--measured", "SIZE", OptionGroup::kDevice, kCompareCommand,
      "what torch.cuda.max_memory_allocated() told of the run: how far is the prediction from it?",
@@ -551,8 +559,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
        options.verbose = true;
        return absl::OkStatus();
      }},
-    {"", "--strict", "", OptionGroup::kOutput, kAnalyzeCommand,
-     "a warning about what the file does not tell becomes an error",
+    {"", "--strict", "", OptionGroup::kOutput, kSteps | kCheckCommand,
+     "a warning about what the file does not tell becomes an error, and \"may fit\" exits with 1",
      [](std::string_view, Options& options) {
        options.strict = true;
        return absl::OkStatus();
@@ -615,7 +623,8 @@ std::vector<std::string> ChoicesOf(const OptionRow& row) {
     const size_t end = std::min(row.value.find('|', begin), row.value.size());
     const std::string_view word = row.value.substr(begin, end - begin);
     // A word all in capitals stands for anything; "MiB" and "B" are words to type.
-    const bool placeholder = word == "P" || word == "P[:REGEX]" || word == "REGEX";
+    const bool placeholder =
+        word == "P" || word == "P[:REGEX]" || word == "REGEX" || word == "SIZE" || word == "P%";
     if (!placeholder) choices.emplace_back(word);
     begin = end + 1;
   }

@@ -184,6 +184,20 @@ absl::StatusOr<double> ParsePercent(std::string_view text) {
   return number;
 }
 
+absl::StatusOr<double> ParseShare(std::string_view text) {
+  const auto not_a_share = [&](std::string_view why) {
+    return UsageError(absl::StrFormat("'%s' is not a share: %s", text, why), {"for example: --budget 50%, or a size: 4GiB"});
+  };
+  const size_t mark = text.find('%');
+  if (mark == std::string_view::npos || text.substr(mark + 1).find_first_not_of(' ') != std::string_view::npos) {
+    return not_a_share("it does not end with its %");
+  }
+  const absl::StatusOr<double> percent = ParsePercent(text.substr(0, text.find_last_not_of(' ') + 1));
+  if (!percent.ok()) return not_a_share("it has no number");
+  if (*percent <= 0) return not_a_share("nothing fits into it");
+  return *percent;
+}
+
 absl::StatusOr<Export> ParseExport(std::string_view text) {
   const size_t at = text.find('=');
   if (at != std::string_view::npos && at > 0 && text.substr(0, at).find_first_of("./") == std::string_view::npos) {

@@ -56,6 +56,9 @@ absl::StatusOr<double> ParseSeconds(std::string_view text);
 // A percentage, not negative: "2%", "0.5 %", "2".
 absl::StatusOr<double> ParsePercent(std::string_view text);
 
+// "50%", "12.5 %": more than nothing. Error: no number, no sign at its end, or 0.
+absl::StatusOr<double> ParseShare(std::string_view text);
+
 // "report.md" (the format from the extension) or "csv=layers.txt".
 absl::StatusOr<Export> ParseExport(std::string_view text);
 

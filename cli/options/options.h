@@ -58,11 +58,12 @@ struct Options {
   bool max_batch = false;        // --max-batch: the largest batch within the budget
   std::string emit;              // --emit: "pytorch" or "json"; empty: the report
 
-  std::string gpu;                // the last one of
+  std::string gpu;                // the first one of
   std::vector<std::string> gpus;
   std::optional<int64_t> gpu_memory_bytes;
   std::string cost_file;  // --cost: measured times
   std::optional<int64_t> budget_bytes;
+  std::optional<double> budget_percent;        // --budget 50%, in place of bytes: of what is taken now
   absl::Status budget_status;                  // an error where the text is no size: "4"
   std::optional<int64_t> measured_bytes;       // compare: torch.cuda.max_memory_allocated() of the run that is predicted
   bool like_base = false;                      // compare: what the base's report assumes holds for all

@@ -28,6 +28,6 @@ int main(int argc, char** argv) {
   const mem::Figures& training = *analysis->runs.front().training;
   std::printf("peak %lld bytes in %s, %lld on the GPU: %s %s\n", static_cast<long long>(training.peak_bytes),
               training.peak_phase.c_str(), static_cast<long long>(training.device_bytes),
-              analysis->fits ? "fits" : "too large for", argv[3]);
+              analysis->fits ? "fits" : "does not fit", argv[3]);
   return analysis->fits ? 0 : 1;
 }

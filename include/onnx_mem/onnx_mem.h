@@ -6,12 +6,10 @@
 //   const mem::Result<mem::Model> model = mem::Model::Open("resnet50.onnx");
 //   if (!model) return Fail(model.error());  // .code is "not-found"
 //   mem::Workload workload;
-//   workload.batches = {64};
-//   workload.gpu = "RTX 4090";
+//   workload.batches = {64}, workload.gpu = "RTX 4090";
 //   const auto analysis = model->Analyze(workload);
-//   if (analysis) std::cout << analysis->runs[0].training->peak_bytes << (analysis->fits ? " fits\n" : " too large\n")
+//   if (analysis) std::cout << (analysis->fits ? "fits\n" : "does not fit\n")
 //                           << *analysis->report.Render();  // the screen that the command onnx-mem prints
-//
 // A question here is a command there: the same options with the same defaults, the same figures, errors and texts.
 // Sizes are bytes, work is FLOPs (a multiply-add counts as 2), ratios are fractions. Names of choices ("bf16", "adamw")
 // are those of the command line and of the JSON, and `onnx-mem --help` lists them. What is not known is empty.
@@ -34,7 +32,6 @@
 #include <vector>
 
 #define ONNX_MEM_EXPORT __attribute__((visibility("default")))  // GCC and Clang, which build onnx-mem
-
 namespace onnx_mem::api {
 
 // Why there is no answer. Codes are stable, those of the command's "[not-found]":
@@ -112,7 +109,7 @@ struct Workload {
   std::string allocator = "pytorch";          // pytorch, pytorch-expandable, ort, exact
   std::string torch;                          // the version of PyTorch that runs it, "2.4"; "": the exporter's
   bool cudnn_benchmark = false;               // torch.backends.cudnn.benchmark is on
-  std::string gpu;                            // a card of `onnx-mem gpus`, or local; Fit: several, with commas
+  std::string gpu;                            // a card of `onnx-mem gpus`, or local; several with commas
   std::optional<int64_t> gpu_memory_bytes, budget_bytes;  // of a card without a name; of what is needed on any
   std::string cost_file;                      // csv of measured times, in place of estimates
 };
@@ -138,8 +135,7 @@ struct PlanOptions {
 
 // What was found besides the answer.
 struct Note {
-  std::string code, severity;  // "bn-folded"; note, warning or error
-  std::string message;
+  std::string code, severity, message;  // "bn-folded"; note, warning or error
   std::vector<std::string> details;
   int64_t count = 1;              // nodes or tensors that it is about
   std::optional<int64_t> bytes;   // at stake
@@ -163,7 +159,6 @@ class ONNX_MEM_EXPORT Report {
 };
 
 struct Interval { int64_t low_bytes = 0, high_bytes = 0; };
-
 // Of one training step (its steady state) or one inference.
 struct Figures {
   int64_t peak_bytes = 0;             // alive at once, exact sizes, each storage once
@@ -173,8 +168,9 @@ struct Figures {
   Interval allocated_interval;        // with what the file leaves open and what libraries may take
   int64_t reserved_peak_bytes = 0;    // torch.cuda.max_memory_reserved
   int64_t device_bytes = 0;           // nvidia-smi: with the CUDA context
-  Interval device_interval;
-  std::vector<std::pair<std::string, int64_t>> breakdown;  // sums to peak_bytes; categories of the JSON, in its order
+  Interval device_interval;           // low and high; device_bytes is what is expected
+  std::string verdict;  // fits: high is within every limit; may-fit: device_bytes is; does-not-fit; "": no limit
+  std::vector<std::pair<std::string, int64_t>> breakdown;  // sums to peak_bytes; categories and order of the JSON
   std::string peak_phase, peak_op, peak_node, peak_module;  // when: "backward", "convolution_backward"
   bool lower_bound = false;           // something could not be known: the figures are the least
 };
@@ -191,24 +187,25 @@ struct ModelSummary {
   std::string path, producer;
   int64_t nodes = 0, parameters = 0, parameter_bytes = 0, buffer_bytes = 0;
 };
-
 struct Answer {
   std::vector<std::pair<std::string, std::string>> assumptions;  // ("optimizer", "adam")
   std::vector<Note> notes;
   Report report;
 };
+struct Held { std::string name; int64_t limit_bytes = 0; std::string verdict; };  // on a card, or "" a size; the worst
 
 struct Analysis : Answer {
   ModelSummary model;
-  std::vector<Run> runs;  // one per batch
-  bool fits = true;       // every run the card, the memory and the budget that were asked about
+  std::vector<Run> runs;   // one per batch; of several cards as on the first
+  bool fits = true;        // every run every card, the memory and the budget that were asked about
+  std::vector<Held> held;  // those, in that order
 };
 
 struct Plan {
   int64_t id = 0;
   std::string method, label;      // none, sqrt, chen, chain, dag, habit, given; "layer1", "7 blocks"
   std::vector<Segment> segments;  // what Workload::segments takes
-  // Measured on the whole step.
+  std::map<std::string, std::string> settings;  // of the process's environment; what follows is measured with them
   int64_t peak_bytes = 0, first_step_peak_bytes = 0, allocated_peak_bytes = 0, device_bytes = 0;
   int64_t recompute_flops = 0;
   double slowdown = 0;           // more work of the step, as a fraction
@@ -224,15 +221,18 @@ struct Plans : Answer {
   bool optimal = false;          // the chosen plan meets a proven bound of its class
   double gap = 0;                // to that bound, as a fraction of the step's work
   std::optional<int64_t> largest_batch;  // with PlanOptions::max_batch; 0: none
+  std::vector<Held> held;        // the chosen plan on the budget, then on each card
 };
 
 struct Fitting : Answer {
   struct Part {
-    std::string name;                      // training, inference
-    int64_t device_bytes = 0;              // at `batch`
-    bool fits = false;
-    std::optional<int64_t> largest_batch;  // 0: not one sample; empty: the file's batch is fixed
-    bool at_least = false;                 // nothing larger was looked at
+    std::string name, verdict;  // training, inference; as Figures::verdict
+    int64_t device_bytes = 0;   // at `batch`
+    Interval device_interval;
+    bool fits = false;          // verdict is not does-not-fit
+    // High fits, expected fits, low does not. 0: not one sample; empty: the file's batch is fixed, none is impossible.
+    std::optional<int64_t> safe_batch, largest_batch, impossible_from;
+    bool at_least = false;      // nothing larger was looked at
   };
   struct Card {
     std::string name;  // "" for a size
@@ -284,8 +284,8 @@ class ONNX_MEM_EXPORT Model {
   // Wants a card, a memory or a budget. At most one batch: the one that is to fit.
   Result<Fitting> Fit(const Workload& workload, const Listing& listing = {}) const;
 
-  // The first model is the base. One batch for all or one for each; of one model, two batches or more. Takes no card;
-  // lists by layer alone. Where a peak grew by more than `max_increase` (0.02), `within` is false.
+  // The first model is the base. One batch for all or one for each; of one model, two batches or more. Lists by
+  // layer alone. Where a peak grew by more than `max_increase` (0.02), `within` is false.
   static Result<Comparison> Compare(const std::vector<Model>& models, const Workload& workload = {},
                                     std::optional<double> max_increase = {}, const Listing& listing = {});
 

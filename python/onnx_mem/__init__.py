@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import importlib
 
-from .errors import CannotRecord, Error
+from .errors import CannotRecord, Error, reported
 
 __version__ = "0.1.0"
 _HOME = {
@@ -31,9 +31,14 @@ def __getattr__(name: str):
     """torch is imported by what needs it only."""
     if name not in _HOME:
         raise AttributeError(f"module 'onnx_mem' has no attribute '{name}'")
-    value = getattr(importlib.import_module(_HOME[name], __name__), name)
+    value = getattr(_imported(_HOME[name]), name)
     globals()[name] = value
     return value
+
+
+@reported
+def _imported(home: str):
+    return importlib.import_module(home, __name__)
 
 
 def __dir__() -> list[str]:

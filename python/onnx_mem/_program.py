@@ -11,6 +11,7 @@ from .errors import Error
 
 NAME = "onnx-mem.exe" if os.name == "nt" else "onnx-mem"
 VARIABLE = "ONNX_MEM_PROGRAM"
+_SCREEN = "screen.txt"
 _DONE, _NO = 0, 1                  # exit codes of an answer: yes or neutral, and no
 
 
@@ -81,25 +82,31 @@ def run_json(arguments: list[str]) -> dict:
     return answer
 
 
-def run_emitted(arguments: list[str], folder: str) -> tuple[dict, str]:
-    """(the answer of plan, the code that applies it; "" without a chosen plan), from one run.
+def run_answer(arguments: list[str], folder: str) -> tuple[dict, str]:
+    """(the answer, the screen that shows it), from one run.
 
     Raises:
       Error: as run_json.
     """
-    report = os.path.join(folder, "report.json")
-    done = subprocess.run([find_program(), *arguments, "--emit", "pytorch", "-o", report], capture_output=True,
-                          text=True, check=False)
+    screen = os.path.join(folder, _SCREEN)
+    return run_json([*arguments, "-o", screen]), _text_of(screen)
+
+
+def _text_of(path: str) -> str:
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def run_emitted(arguments: list[str], folder: str) -> tuple[dict, str, str]:
+    """(the answer of plan, the screen that shows it, the code that applies it; "" without a chosen plan), from one run.
+
+    Raises:
+      Error: as run_json.
+    """
+    report, screen = os.path.join(folder, "report.json"), os.path.join(folder, _SCREEN)
+    done = subprocess.run([find_program(), *arguments, "--emit", "pytorch", "-o", report, "-o", screen],
+                          capture_output=True, text=True, check=False)
     if done.returncode not in (_DONE, _NO) or not os.path.exists(report):
-        return run_json(arguments), ""
-    with open(report, encoding="utf-8") as f:
-        answer = json.load(f)
-    return answer, done.stdout if answer.get("chosen") is not None else ""
-
-
-def run_screen(arguments: list[str]) -> str:
-    """What the command prints."""
-    done = subprocess.run([find_program(), *arguments, "--color", "never"], capture_output=True, text=True, check=False)
-    if done.returncode not in (_DONE, _NO):
-        raise Error(done.stderr.strip(), "program-failed", done.returncode)
-    return done.stdout
+        return *run_answer(arguments, folder), ""
+    answer = json.loads(_text_of(report))
+    return answer, _text_of(screen), done.stdout if answer.get("chosen") is not None else ""

@@ -7,18 +7,22 @@ import pathlib
 import sys
 import tempfile
 
-from ._program import options_of, run_emitted, run_json
-from .errors import Error
+from . import _examples
+from ._program import options_of, run_answer, run_emitted
+from ._progress import doing
+from .errors import Error, reported
 from .reports import Comparison, Fit, Plan, Report, answer_of
 
 
+@reported
 def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None = None, **options) -> Report:
     """What a training step and an inference take.
 
     Args:
       x: path of an .onnx or .eager file, an onnx.ModelProto, a Record, or a torch.nn.Module, which is recorded first.
       args, kwargs, batch_dim, free: example inputs of a module, as in record(); their batch is asked about unless
-        `batch` is another. dim="seq=2048" then asks for a length.
+        `batch` is another. With free={"seq": 1}, dim="seq=2048" asks for a length. Tensors by name are inputs too:
+        analyze(model, input_ids=ids, attention_mask=mask); other keyword inputs are in kwargs.
       options: those of the command line with underscores: batch=64, optimizer="adam", gpu="a100", amp="bf16" ...;
         a name that is Python's own takes one at its end: for_="onnxruntime", device="cpu", sessions=2
 
@@ -28,6 +32,7 @@ def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None
     return _asked([], [x], args, kwargs, batch_dim, free, options)
 
 
+@reported
 def plan(x, *args, budget: str | None = None, kwargs: dict | None = None, batch_dim=0,
          free: dict | None = None, **options) -> Plan:
     """A checkpoint plan within `budget` ("4GiB"), the trade-off curve, and the code to apply; plan(...).apply(model)
@@ -35,11 +40,13 @@ def plan(x, *args, budget: str | None = None, kwargs: dict | None = None, batch_
     return _asked(["plan"], [x], args, kwargs, batch_dim, free, {"budget": budget, **options})
 
 
+@reported
 def fit(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None = None, **options) -> Fit:
-    """The largest batch that fits gpu="..." or gpu_memory="24GiB". Arguments as of analyze."""
+    """The batches that fit gpu="..." or gpu_memory="24GiB": safe, expected, impossible. Arguments as of analyze."""
     return _asked(["fit"], [x], args, kwargs, batch_dim, free, options)
 
 
+@reported
 def compare(a, b=None, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None = None,
             **options) -> Comparison:
     """What b takes more or less than a; where both are modules, the same example inputs serve both.
@@ -51,6 +58,8 @@ def compare(a, b=None, *args, kwargs: dict | None = None, batch_dim=0, free: dic
 
 def _asked(command, models, args, kwargs, batch_dim, free, options):
     files = tempfile.TemporaryDirectory(prefix="onnx-mem-")
+    inputs, options = _examples.split(options)
+    args, kwargs = _examples.positional(args), _examples.joined(kwargs, inputs)
     if command != ["fit"] and not {"batch", "max_batch"} & options.keys():
         options = {**options, "batch": _batch_of_examples(models, args, kwargs, batch_dim)}
     precisions = _precisions(options)
@@ -58,14 +67,14 @@ def _asked(command, models, args, kwargs, batch_dim, free, options):
                       command == ["plan"]) for i, x in enumerate(models)]
     arguments = [*command, *paths, *options_of(options)]
     if command == ["plan"]:
-        answer, code = run_emitted(arguments, files.name)
-        made = answer_of(answer, arguments, files)
+        answer, screen, code = run_emitted(arguments, files.name)
+        made = answer_of(answer, screen, arguments, files)
         made.code = code
         if hasattr(models[0], "gradient_checkpointing_enable"):
             from ._checkpoint.hugging_face import beside
             made.beside = beside(models[0], arguments, made, files.name)
         return made
-    return answer_of(run_json(arguments), arguments, files)
+    return answer_of(*run_answer(arguments, files.name), arguments, files)
 
 
 def _is_module(x) -> bool:
@@ -80,7 +89,6 @@ def _batch_of_examples(models, args, kwargs, batch_dim) -> int | None:
         return None
     from ._fake.inputs import input_names
     from ._fake.tensors import batch_of
-    kwargs = dict(kwargs or {})
     return batch_of((args, kwargs), batch_dim, input_names(module, args, kwargs))
 
 
@@ -90,11 +98,17 @@ def _precisions(options) -> tuple[str, ...]:
     return tuple(prefix + name for prefix, name in asked if name in ("bf16", "fp16"))
 
 
+def _as_word(path: str) -> str:
+    """The path as a word that the command line takes for nothing else: a file may be called "plan" or "-v.onnx"."""
+    is_word = path.startswith("-") or not os.path.dirname(path) and "." not in path
+    return os.path.join(os.curdir, path) if is_word else path
+
+
 def _file_of(x, args, kwargs, batch_dim, free, folder: pathlib.Path, precisions=(), planned=False) -> str:
     if isinstance(x, (str, os.PathLike)):
         if args or kwargs:
             raise Error("example inputs are for a module; a file has its own", "bad-argument")
-        return os.fspath(x)
+        return _as_word(os.fspath(x))
     folder.mkdir()
     if hasattr(x, "SerializeToString") and hasattr(x, "graph"):
         path = folder / "model.onnx"
@@ -108,7 +122,8 @@ def _file_of(x, args, kwargs, batch_dim, free, folder: pathlib.Path, precisions=
             raise Error("a module wants example inputs: analyze(model, x, ...)", "bad-argument")
         from ._record.recorder import record
         from ._checkpoint.hugging_face import without_cache
-        with without_cache(x) if planned else contextlib.nullcontext():    # as apply() leaves it
+        with (without_cache(x) if planned else contextlib.nullcontext(),    # as apply() leaves it
+              doing(f"recording {type(x).__name__}")):
             made = record(x, args, kwargs, batch_dim=batch_dim, free=free, precisions=precisions)
         return str(made.save(folder / f"{type(x).__name__}.eager"))
     raise Error(f"a path, a ModelProto, a Record or a torch.nn.Module is wanted, not {type(x).__name__}",

@@ -1,6 +1,8 @@
 """What can go wrong, as exceptions with the codes of the command line."""
 from __future__ import annotations
 
+import functools
+
 
 class Error(Exception):
     """Something could not be done. `code` is stable (the command's codes, such as "bad-model"); the message is for
@@ -34,3 +36,34 @@ class CannotRecord(Error):
             text += f" at {where}"
         super().__init__(text, "cannot-record")
         self.reason, self.mode, self.module, self.where = reason, mode, module, where
+
+
+INSTALL = {"torch": "pip install torch", "onnx": "pip install onnx", "onnxscript": "pip install onnxscript",
+           "onnx_ir": "pip install onnxscript"}
+
+
+def missing(error: ModuleNotFoundError) -> Error | None:
+    """The Error for a package that is not installed, with the line that installs it; None for one that is not ours to
+    name (a package that the model's own code imports)."""
+    package = (error.name or "").split(".")[0]
+    if package not in INSTALL:
+        return None
+    return Error(f"this needs {package}, which is not installed\n  try: {INSTALL[package]}", "not-installed")
+
+
+def reported(function):
+    """The function with what the system refuses, and packages that are not there, as Error."""
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except ModuleNotFoundError as e:
+            error = missing(e)
+            if error is None:
+                raise
+            raise error from e
+        except OSError as e:
+            where = f"'{e.filename}': " if e.filename else ""
+            code = "not-found" if isinstance(e, FileNotFoundError) else "cannot-access"
+            raise Error(f"{where}{e.strerror or e}", code) from e
+    return call

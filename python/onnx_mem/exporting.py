@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import pathlib
+import re
 import warnings
 
 import torch
@@ -14,17 +15,21 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
+from ._examples import examples
 from ._fake.inputs import free_dims, input_names
 from ._fake.tensors import batch_dim_of, batch_of, weightless
 from ._measure.step import Measured, measure
+from ._progress import doing, say
 from ._record.check import replayed
 from ._record.record import Record
 from ._record.recorder import record
 from ._record.text import number
-from .errors import Error
+from .errors import Error, reported
 from .metadata import attach, read_record
 
 WEIGHTS_FILE = "weights-not-written.bin"
+_NO_WEIGHTS = "It holds no weights; for a file that a runtime loads: onnx_mem.export(..., weights=True)"
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ALIGNED = 4096
 _ONNX_TYPES = {"float32": "FLOAT", "float16": "FLOAT16", "bfloat16": "BFLOAT16", "float64": "DOUBLE", "int64": "INT64",
                "int32": "INT32", "int16": "INT16", "int8": "INT8", "uint8": "UINT8", "bool": "BOOL",
@@ -43,18 +48,22 @@ class _WithLoss(torch.nn.Module):
         return {"loss": self.loss(out, *targets), "output": out}
 
 
-def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, batch_dim=0, free: dict | None = None,
-           loss=None, weights: bool = False, precisions=()) -> pathlib.Path:
+@reported
+def export(model: torch.nn.Module, args=(), *rest, path=None, kwargs: dict | None = None, batch_dim=0,
+           free: dict | None = None, loss=None, weights: bool = False, precisions=(), **inputs) -> pathlib.Path:
     """Writes a file that onnx-mem predicts from exactly: the model's graph, and the record of what the framework runs.
 
+        export(model, (x, y), "model.onnx")
+        export(model, x, y, "model.onnx")
+        export(model, path="model.onnx", input_ids=ids, attention_mask=mask)
+
     The record needs no exporter. Where none can write the graph, the file holds the record, the inputs and the outputs,
-    and a warning says so.
+    and a warning says so. The file holds no weights, and a runtime cannot load it: weights=True writes them.
 
     Args:
       model: on any device, also on meta. It is not changed.
-      args: example inputs, a tuple (a single tensor is taken as one argument). Only shapes and types matter.
-      path: ends in .onnx; or in .eager, for the bare text of the record without a graph.
-      kwargs: keyword inputs.
+      args, kwargs, inputs: example inputs, as a tuple, one after the other or by name. Only shapes and types matter.
+      path: ends in .onnx; or in .eager, for the bare text of the record without a graph. The last argument, or by name.
       batch_dim: as in record().
       free: as in record(): {"seq": 1} has --dim seq=2048 ask for another length.
       loss: a callable of the model's output that gives the scalar that is trained on, or (callable, target, ...): it is
@@ -69,35 +78,46 @@ def export(model: torch.nn.Module, args, path, *, kwargs: dict | None = None, ba
     Raises:
       CannotRecord: where the model has no record; nothing is written.
     """
-    path = pathlib.Path(path)
-    args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
-    kwargs = dict(kwargs or {})
-    if path.suffix not in (".onnx", ".eager"):
-        raise Error(f"'{path}': the name of what is written ends in .onnx or .eager", "bad-argument")
-    if loss is None:
-        made = record(model, args, kwargs, batch_dim=batch_dim, free=free, precisions=precisions)
-    else:
-        made = _record_with_loss(model, args, kwargs, batch_dim, free, loss, precisions)
+    path, args, rest = _path_of(path, args, rest)
+    args, kwargs = examples(args, rest, kwargs, inputs)
+    with doing(f"recording {type(model).__name__}"):
+        if loss is None:
+            made = record(model, args, kwargs, batch_dim=batch_dim, free=free, precisions=precisions)
+        else:
+            made = _record_with_loss(model, args, kwargs, batch_dim, free, loss, precisions)
     if path.suffix == ".eager":
         return made.save(path)
-    import onnx
-    if weights:
-        proto, reason = None, ""
-        try:
-            _quietly(lambda: torch.onnx.export(model, args, os.fspath(path), kwargs=kwargs, dynamo=True,
-                                               optimize=False))
-            proto = onnx.load(os.fspath(path), load_external_data=False)
-        except Exception as e:
-            reason = _first_line(e)
-    else:
-        proto, reason = _graph_without_weights(model, args, kwargs, batch_dim, free if made.free else None)
+    with doing("writing the graph"):
+        proto, reason = (_graph_with_weights(model, args, kwargs, path) if weights else
+                         _graph_without_weights(model, args, kwargs, batch_dim, free if made.free else None))
     if proto is None:
         warnings.warn(f"the exporter could not write the graph ({reason}); '{path.name}' holds the record, and inputs "
-                      "and outputs without nodes", stacklevel=2)
+                      "and outputs without nodes", stacklevel=3)
         proto = _graph_without_nodes(made, type(model).__name__)
     attach(proto, made)
+    if not weights:
+        proto.doc_string = _NO_WEIGHTS
     path.write_bytes(proto.SerializeToString())
+    say(f"wrote {path.name}" + ("" if weights else f". {_NO_WEIGHTS}"))
     return path
+
+
+def _path_of(path, args, rest: tuple) -> tuple[pathlib.Path, object, tuple]:
+    """(path, args, rest) with the path taken from where export() was given it.
+
+    Raises Error with code "bad-argument"; "not-found" where its folder is not there."""
+    if path is None and rest:
+        *rest, path = rest
+    elif path is None and isinstance(args, (str, os.PathLike)):
+        args, path = (), args
+    if not isinstance(path, (str, os.PathLike)):
+        raise Error("export wants the path of what is written: export(model, (x,), \"model.onnx\")", "bad-argument")
+    path = pathlib.Path(path)
+    if path.suffix not in (".onnx", ".eager"):
+        raise Error(f"'{path}': the name of what is written ends in .onnx or .eager", "bad-argument")
+    if not path.parent.is_dir():
+        raise Error(f"'{path.parent}': no such folder", "not-found")
+    return path, args, tuple(rest)
 
 
 def _record_with_loss(model, args, kwargs, batch_dim, free, loss, precisions) -> Record:
@@ -145,6 +165,16 @@ def _without_wrapper(lines):
 
 
 # -- graphs ------------------------------------------------------------------------------------------------------------
+def _graph_with_weights(model, args, kwargs, path):
+    """(ModelProto of the file that was written, "") or (None, why not)."""
+    import onnx
+    try:
+        _quietly(lambda: torch.onnx.export(model, args, os.fspath(path), kwargs=kwargs, dynamo=True, optimize=False))
+        return onnx.load(os.fspath(path), load_external_data=False), ""
+    except Exception as e:
+        return None, _first_line(e)
+
+
 def _graph_without_weights(model, args, kwargs, batch_dim, free):
     """(ModelProto with weights as external data that is never written, "") or (None, why not)."""
     reason = ""
@@ -217,7 +247,8 @@ def _quietly(call):
 
 
 def _first_line(e: Exception) -> str:
-    lines = [line.strip() for line in str(e).splitlines() if line.strip()]
+    """Plain text: exporters colour their messages for a terminal."""
+    lines = [line.strip() for line in _ESCAPE.sub("", str(e)).splitlines() if line.strip()]
     return f"{type(e).__name__}: {lines[0][:200]}" if lines else type(e).__name__
 
 
@@ -256,13 +287,15 @@ class Verified:
         return "\n".join(rows)
 
 
-def verify(x, model: torch.nn.Module | None = None, args=(), *, kwargs: dict | None = None, batch: int | None = None,
-           optimizer="adam", training: bool = True, batch_dim=0, length: int | None = None) -> Verified:
+@reported
+def verify(x, model: torch.nn.Module | None = None, args=(), *rest, kwargs: dict | None = None,
+           batch: int | None = None, optimizer="adam", training: bool = True, batch_dim=0, length: int | None = None,
+           **inputs) -> Verified:
     """Replays a record in PyTorch and counts it as measure() counts; with a model, counts that as well.
 
     Args:
       x: a Record, or the path of a file that holds one.
-      model, args, kwargs, batch_dim: what it was made of.
+      model, args, kwargs, inputs, batch_dim: what it was made of.
       batch: default: that of args, else 2.
       length: of the record's free size; default: that of the inputs it was made with. Those of args are to have it.
 
@@ -272,6 +305,7 @@ def verify(x, model: torch.nn.Module | None = None, args=(), *, kwargs: dict | N
     made = x if isinstance(x, Record) else read_record(x)[0]
     if made is None:
         raise Error(f"'{x}' has no record", "no-record")
+    args, kwargs = examples(args, rest, kwargs, inputs)
     own = None
     if model is not None:
         own = measure(model, args, kwargs=kwargs, optimizer=optimizer, training=training, batch=batch,

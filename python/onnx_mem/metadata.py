@@ -8,7 +8,7 @@ import pathlib
 import zlib
 
 from ._record.record import Record
-from .errors import Error
+from .errors import Error, reported
 
 VERSION, GRAPH_HASH, PROGRAM = "onnx_mem.version", "onnx_mem.graph_hash", "onnx_mem.program"
 FORMAT = "1"
@@ -42,6 +42,16 @@ def attach(model, record: Record) -> None:
         model.metadata_props.add(key=key, value=value)
 
 
+def _model_of(path: pathlib.Path):
+    import onnx
+    from google.protobuf.message import DecodeError
+    try:
+        return onnx.load(os.fspath(path), load_external_data=False)
+    except DecodeError as e:
+        raise Error(f"'{path}' is not an ONNX model: {e}", "bad-model") from e
+
+
+@reported
 def read_record(path) -> tuple[Record | None, bool]:
     """The record of a file, None where it has none; and whether it was written beside the graph that is there now.
 
@@ -54,8 +64,7 @@ def read_record(path) -> tuple[Record | None, bool]:
     path = pathlib.Path(path)
     if path.suffix == ".eager":
         return Record.from_text(path.read_text(encoding="utf-8")), True
-    import onnx
-    model = onnx.load(os.fspath(path), load_external_data=False)
+    model = _model_of(path)
     found = {p.key: p.value for p in model.metadata_props}
     if PROGRAM not in found:
         return None, False

@@ -6,8 +6,6 @@ import dataclasses
 import html
 from typing import Any
 
-from ._program import run_screen
-
 
 @dataclasses.dataclass
 class Training:
@@ -20,6 +18,7 @@ class Training:
     reserved_peak_bytes: int | None = None
     device_bytes: int | None = None
     device_interval_bytes: list[int] | None = None
+    verdict: str | None = None  # "fits", "may-fit", "does-not-fit": the worst of all that was asked about; None: nothing
     end_of_forward_bytes: int | None = None
     saved_activation_bytes: int | None = None
     peak: dict = dataclasses.field(default_factory=dict)
@@ -37,6 +36,7 @@ class Inference:
     reserved_peak_bytes: int | None = None
     device_bytes: int | None = None
     device_interval_bytes: list[int] | None = None
+    verdict: str | None = None
     peak: dict = dataclasses.field(default_factory=dict)
     breakdown: dict[str, int] = dataclasses.field(default_factory=dict)
     json: dict = dataclasses.field(default_factory=dict, repr=False)
@@ -54,7 +54,7 @@ class Run:
 
 @dataclasses.dataclass
 class Answer:
-    """What every command answers with. str() is the command's own screen; notebooks show it too.
+    """What every command answers with. str() is the command's own screen of this answer; notebooks show it too.
 
     Attributes:
       command: "analyze", "plan", "fit" or "compare".
@@ -70,13 +70,12 @@ class Answer:
     diagnostics: list[dict] = dataclasses.field(default_factory=list)
     json: dict = dataclasses.field(default_factory=dict, repr=False)
     arguments: list[str] = dataclasses.field(default_factory=list, repr=False)
+    screen: str = dataclasses.field(default="", repr=False)
     # Keeps what was written for the answer.
     files: Any = dataclasses.field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
-        if not hasattr(self, "_screen"):
-            self._screen = run_screen(self.arguments)
-        return self._screen
+        return self.screen
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
@@ -84,8 +83,15 @@ class Answer:
 
 @dataclasses.dataclass
 class Report(Answer):
-    """Of analyze. `training` and `inference` are those of the first batch."""
+    """Of analyze. `training` and `inference` are those of the first batch, on the first of several cards.
+
+    Attributes:
+      verdict: of all batches on all cards, and of the budget: the worst; None where nothing was asked about.
+      gpus: a card each: {"name", "memory_bytes", "usable_bytes", "verdict", "training", "inference"}.
+    """
     runs: list[Run] = dataclasses.field(default_factory=list)
+    verdict: str | None = None
+    gpus: list[dict] = dataclasses.field(default_factory=list)
     scaling: dict | None = None
 
     @property
@@ -108,6 +114,8 @@ class Plan(Answer):
       beside: for a model of transformers with a budget, what its own switch takes.
     """
     status: str | None = None
+    verdict: str | None = None  # of the chosen plan: the worst of its budget and of all cards
+    gpus: list[dict] = dataclasses.field(default_factory=list)  # each with the step "as_it_is" and "planned"
     budget_bytes: int | None = None
     minimum_bytes: int | None = None
     baseline: dict = dataclasses.field(default_factory=dict)
@@ -127,8 +135,13 @@ class Plan(Answer):
 
     @property
     def chosen_plan(self) -> dict | None:
-        """The entry of `plans` that was chosen: segments, peak_bytes, slowdown ..."""
+        """The entry of `plans` that was chosen: segments, settings, peak_bytes, slowdown ..."""
         return next((p for p in self.plans if p.get("id") == self.chosen), None)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What the chosen plan needs of the environment: {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}, or {}."""
+        return (self.chosen_plan or {}).get("settings") or {}
 
     def __str__(self) -> str:
         return Answer.__str__(self) + (f"\n  {self.beside}\n" if self.beside else "")
@@ -136,10 +149,22 @@ class Plan(Answer):
 
 @dataclasses.dataclass
 class Fit(Answer):
-    """Of fit. `largest_batch` is of training where that was asked for; `training` and `inference` have each."""
+    """Of fit. Batches are those of training where that was asked for; `training` and `inference` have each.
+
+    Attributes:
+      safe_batch: the largest that fits at the high end of its range.
+      largest_batch: the largest whose expected figure fits.
+      impossible_from: from it on not even the low end fits; None where there is no such batch.
+    """
     fits: bool | None = None
+    verdict: str | None = None  # of the batch that was asked about
     device_bytes: int | None = None
+    device_interval_bytes: list[int] | None = None
+    safe_batch: int | None = None
     largest_batch: int | None = None
+    impossible_from: int | None = None
+    over: str | None = None  # what is varied: "batch"
+    gpus: list[dict] = dataclasses.field(default_factory=list)
     largest_batch_device_bytes: int | None = None
     next_batch_device_bytes: int | None = None
     gpu: dict = dataclasses.field(default_factory=dict)
@@ -159,6 +184,8 @@ class Comparison(Answer):
     layers: list[dict] = dataclasses.field(default_factory=list)
     operators: list[dict] = dataclasses.field(default_factory=list)
     measured: list[dict] = dataclasses.field(default_factory=list)  # figures predicted and measured
+    verdict: str | None = None  # the worst of every head
+    gpus: list[dict] = dataclasses.field(default_factory=list)
 
     __str__ = Answer.__str__
 
@@ -166,11 +193,11 @@ class Comparison(Answer):
 _OF_COMMAND = {"analyze": Report, "plan": Plan, "fit": Fit, "compare": Comparison}
 
 
-def answer_of(answer: dict, arguments: list[str], files=None) -> Answer:
-    """The dataclass of one JSON answer."""
+def answer_of(answer: dict, screen: str, arguments: list[str], files=None) -> Answer:
+    """The dataclass of one JSON answer and of the screen that shows it."""
     cls = _OF_COMMAND[answer["command"]]
     made = _filled(cls, answer)
-    made.arguments, made.files = arguments, files
+    made.screen, made.arguments, made.files = screen, arguments, files
     if isinstance(made, Report):
         made.runs = [_run_of(r) for r in answer.get("runs") or []]
     if isinstance(made, Comparison):
@@ -179,7 +206,7 @@ def answer_of(answer: dict, arguments: list[str], files=None) -> Answer:
 
 
 def _filled(cls, source: dict):
-    names = {f.name for f in dataclasses.fields(cls)} - {"json", "arguments", "files"}
+    names = {f.name for f in dataclasses.fields(cls)} - {"json", "screen", "arguments", "files"}
     return cls(**{k: v for k, v in source.items() if k in names and v is not None}, json=source)
 
 

@@ -126,7 +126,6 @@ def test_applying_twice_is_refused():
 @pytest.mark.parametrize("plan, why", [
     ([["stem.9"]], "no module 'stem.9'; 'stem' holds 0, 1, 2, 3, 4, 5"),
     ([["blocks"]], "'blocks' is a ModuleList, which is not called itself"),
-    ([["stem.0", "stem.2"]], "not neighbours"),
     ([["head"], ["head"]], "in two segments"),
     ([{"modules": ["head"], "parameters": [99]}], "'head' has 36 parameters, in the analysed model 99"),
     ([{"nodes": ["/Relu"]}], "names operators"),
@@ -135,6 +134,86 @@ def test_what_does_not_fit_the_model_is_named(plan, why):
     with pytest.raises(onnx_mem.Error, match=why):
         onnx_mem.checkpoint(net(), plan)
     assert same(step(net()), step(net()))
+
+
+def test_children_between_the_ends_of_a_run_are_in_it():
+    """The file shows none that has nothing to run: mlp.2 of torchvision's ViT is Dropout(0.0)."""
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Dropout(0.0), nn.Linear(8, 4), nn.Dropout(0.5))
+    model, x = copy.deepcopy(plain), torch.randn(2, 4)
+    calls = []
+    onnx_mem.checkpoint(model, [["1", "3"]])
+    for child in model:
+        child.register_forward_hook(lambda m, *a: calls.append(type(m).__name__))
+    for m in (plain, model):
+        torch.manual_seed(1)
+        m(x).sum().backward()
+    assert calls == ["Linear", "GELU", "Dropout", "Linear", "Dropout", "GELU", "Dropout"]    # early stop
+    assert same([p.grad for p in plain.parameters()], [p.grad for p in model.parameters()])
+
+
+class Module(nn.Module):
+    """As a LightningModule: the network is an attribute, and training has things of its own beside it."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model, self.criterion = model, nn.CrossEntropyLoss()
+
+    def forward(self, x):
+        return self.model(x)
+
+
+def test_a_plan_of_the_network_serves_the_module_that_holds_it():
+    module = onnx_mem.checkpoint(Module(net()), PLAN)
+    assert "_onnx_mem_segment" in module.model.blocks[1].__dict__
+    assert same(step(module), step(net()))
+    assert same(step(onnx_mem.checkpoint(nn.DataParallel(Module(net())), PLAN).module), step(net()))
+
+
+def test_a_plan_of_the_module_serves_the_network_in_it():
+    plan = [["model." + name for name in segment] for segment in PLAN]
+    assert same(step(onnx_mem.checkpoint(Module(net()), plan)), step(net()))
+    model = onnx_mem.checkpoint(net(), plan)
+    assert "_onnx_mem_segment" in model.blocks[1].__dict__
+    assert same(step(model), step(net()))
+
+
+def test_a_number_alone_is_no_name_to_look_for():
+    """"stem.0" without its first part is "0", which every nn.Sequential has."""
+    with pytest.raises(onnx_mem.Error, match="no module 'stem.0'"):
+        onnx_mem.checkpoint(nn.Sequential(nn.Linear(4, 4)), [["stem.0"]])
+
+
+def test_two_copies_of_the_network_are_no_place_for_a_plan():
+    module = Module(net())
+    module.ema = copy.deepcopy(module.model)
+    with pytest.raises(onnx_mem.Error, match="more than once .*model.stem.0, ema.stem.0.*; apply it to the part"):
+        onnx_mem.checkpoint(module, PLAN)
+    onnx_mem.checkpoint(module.model, PLAN)
+    module.ema = module.model
+    onnx_mem.checkpoint(onnx_mem.restore(module), PLAN)    # one network under two names
+
+
+def test_settings_that_the_environment_lacks_are_said(monkeypatch):
+    plan = {"settings": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}, "segments": [{"modules": ["blocks.1"]}]}
+    for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.warns(UserWarning, match="needs PYTORCH_ALLOC_CONF=expandable_segments:True in the environment, and exp.* is missing"):
+        onnx_mem.checkpoint(net(), plan)
+    for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
+        with monkeypatch.context() as there, warnings.catch_warnings():
+            there.setenv(name, "max_split_size_mb:128, expandable_segments:True")
+            warnings.simplefilter("error")
+            onnx_mem.checkpoint(net(), plan)
+            onnx_mem.checkpoint(net(), {**plan, "settings": {}})
+
+
+def test_a_step_with_a_plan_is_measured():
+    model = net()
+    with_plan = onnx_mem.measure(model, (X,), plan=PLAN, batch=64)
+    assert with_plan.peak_bytes < onnx_mem.measure(model, (X,), batch=64).peak_bytes
+    assert with_plan == onnx_mem.measure(onnx_mem.checkpoint(net(), PLAN), (X,), batch=64)
+    assert [type(m) for m in model.modules()] == [type(m) for m in net().modules()]
 
 
 def test_a_segment_that_begins_in_place_keeps_its_input():
@@ -246,3 +325,45 @@ def test_distributed(one_process):
         if planned_first:
             with pytest.raises(onnx_mem.Error, match="changed after the plan was applied"):
                 onnx_mem.restore(model)
+
+
+def test_a_segment_across_units_of_fsdp_is_refused(one_process):
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    mesh = init_device_mesh("cpu", (1,))
+    torch.manual_seed(0)
+    x = torch.randn(2, 6)
+
+    def sharded(*units):
+        torch.manual_seed(1)
+        model = Loop()
+        for unit in units:
+            fully_shard(model.layers[unit], mesh=mesh)
+        return fully_shard(model, mesh=mesh)
+    for units in ((1, 2), (1,), (2,)):
+        with pytest.raises(onnx_mem.Error, match="layers.1, layers.2 are in several units of FSDP") as e:
+            onnx_mem.checkpoint(sharded(*units), [["layers.1", "layers.2"]])
+        assert e.value.code == "cannot-apply"
+    plain = sharded(0, 3)
+    model = onnx_mem.checkpoint(sharded(0, 3), [["layers.1", "layers.2"]])    # both of the root's unit
+    for m in (plain, model):
+        m(x).sum().backward()
+    assert same([p.grad.full_tensor() for p in plain.parameters()], [p.grad.full_tensor() for p in model.parameters()])
+
+
+def test_names_within_units_of_fsdp1(one_process):
+    from torch.distributed.fsdp import FullyShardedDataParallel
+
+    def sharded(*units):
+        torch.manual_seed(1)
+        model = Loop()
+        for unit in units:
+            model.layers[unit] = FullyShardedDataParallel(model.layers[unit], use_orig_params=True,
+                                                          device_id=torch.device("cpu"))
+        return FullyShardedDataParallel(model, use_orig_params=True, device_id=torch.device("cpu"))
+    x = torch.randn(2, 6)
+    expected = sharded(1, 2)(x)
+    assert torch.equal(onnx_mem.checkpoint(sharded(1, 2), [["layers.1"], ["layers.3"]])(x), expected)
+    assert torch.equal(onnx_mem.checkpoint(sharded(3), [["layers.1", "layers.2"]])(x), expected)
+    with pytest.raises(onnx_mem.Error, match="several units of FSDP"):
+        onnx_mem.checkpoint(sharded(1, 2), [["layers.1", "layers.2"]])

@@ -18,8 +18,9 @@ if "missing.onnx" in a:
     print(json.dumps({{"schema": "onnx-mem/1", "error": error}}))
     sys.exit(2)
 command = a[0] if a[0] in ("plan", "fit", "compare") else "analyze"
-if "json" not in a:
-    print("a screen of", command); sys.exit(0)
+for name in (a[i + 1] for i, word in enumerate(a) if word == "-o" and a[i + 1].endswith(".txt")):
+    with open(name, "w") as f:
+        print("the screen of", command, "in run", len(sys.argv), file=f)
 answer = {{"schema": "onnx-mem/1", "command": command, "asked": a, "model": {{"nodes": 3}}, "source": "record",
           "bindings": {{"batch": 8}}, "new_field": 1}}
 if command == "analyze":
@@ -44,13 +45,44 @@ def program(tmp_path, monkeypatch):
 
 def test_report_has_the_names_of_the_contract():
     report = onnx_mem.analyze("m.onnx", batch=[8, 16], optimizer="adam", gpu=None, no_rewrite=["a", "b"], strict=True)
-    assert report.json["asked"] == ["m.onnx", "--batch", "8,16", "--optimizer", "adam", "--no-rewrite", "a",
-                                    "--no-rewrite", "b", "--strict", "--format", "json"]
+    assert report.json["asked"][:10] == ["m.onnx", "--batch", "8,16", "--optimizer", "adam", "--no-rewrite", "a",
+                                         "--no-rewrite", "b", "--strict"]
     assert report.training.peak_bytes == 10 and report.training.peak_interval_bytes == [10, 10]
     assert report.inference.peak_bytes == 4 and report.runs[0].flops == {"macs": 2}
     assert report.source == "record" and report.model == {"nodes": 3} and report.json["new_field"] == 1
     assert report.training.json["steps"] == 5
-    assert str(report) == "a screen of analyze\n" and "a screen of analyze" in report._repr_html_()
+    assert str(report).startswith("the screen of analyze") and "the screen of analyze" in report._repr_html_()
+
+
+def test_what_is_printed_is_the_answer_that_is_held(program):
+    report = onnx_mem.analyze("m.onnx")
+    program.unlink()                                # no second run can answer
+    assert str(report).startswith("the screen of analyze")
+
+
+@pytest.mark.parametrize("name", ["plan", "-v.onnx", "fit", "-"])
+def test_a_file_may_be_called_as_a_word_of_the_command_line(name):
+    assert onnx_mem.analyze(name).json["asked"][0] == "./" + name
+    assert onnx_mem.analyze(name).json["command"] == "analyze"
+
+
+def test_inputs_come_as_a_tuple_one_by_one_or_by_name():
+    torch = pytest.importorskip("torch")
+    x, y = torch.zeros(7, 3), torch.ones(7, 3)
+
+    class Sum(torch.nn.Linear):
+        def forward(self, a, b):
+            return super().forward(a + b)
+    model = Sum(3, 2)
+    for args, inputs in [((x, y), {}), (((x, y),), {}), (([x, y],), {}), ((x,), {"b": y}), ((), {"a": x, "b": y}),
+                         ((), {"kwargs": {"a": x}, "b": y})]:
+        assert onnx_mem.analyze(model, *args, **inputs, optimizer="sgd").json["asked"][1:5] == [
+            "--optimizer", "sgd", "--batch", "7"]
+        assert onnx_mem.measure(model, *args, **inputs).batch == 7
+        assert onnx_mem.record(model, *args, **inputs) == onnx_mem.record(model, (x, y))
+    with pytest.raises(onnx_mem.Error) as e:
+        onnx_mem.measure(model, x, kwargs={"b": y}, b=y)
+    assert e.value.code == "bad-argument"
 
 
 def test_a_plan_that_is_infeasible_is_an_answer():
@@ -138,6 +170,18 @@ def test_torch_is_not_needed_for_files(program):
     import pathlib
     env = {**os.environ, "PYTHONPATH": str(pathlib.Path(onnx_mem.__file__).parents[1])}
     assert subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True).stdout == "10\n"
+
+
+def test_without_torch_the_error_says_what_installs_it(program):
+    import os
+    import pathlib
+    import subprocess
+    code = ("import sys; sys.modules['torch'] = None; import onnx_mem\n"
+            "try: onnx_mem.measure\n"
+            "except onnx_mem.Error as e: print(e.code, e)")
+    env = {**os.environ, "PYTHONPATH": str(pathlib.Path(onnx_mem.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.stdout == "not-installed this needs torch, which is not installed\n  try: pip install torch\n", done.stderr
 
 
 def test_the_module_is_the_program():

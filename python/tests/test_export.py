@@ -88,3 +88,52 @@ def test_nothing_is_written_where_there_is_no_record(tmp_path):
     with pytest.raises(onnx_mem.CannotRecord):
         onnx_mem.export(Item(), torch.zeros(2, 3), tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_path_comes_last_or_by_name(tmp_path):
+    model, x = torch.nn.Linear(3, 2), torch.zeros(2, 3)
+    made = [onnx_mem.export(model, (x,), tmp_path / "a.onnx"), onnx_mem.export(model, x, tmp_path / "b.onnx"),
+            onnx_mem.export(model, path=tmp_path / "c.onnx", input=x), onnx_mem.export(model, tmp_path / "d.onnx", input=x)]
+    assert len({onnx_mem.read_record(p)[0].text() for p in made}) == 1
+    for wrong in [lambda: onnx_mem.export(model, x), lambda: onnx_mem.export(model, x, tmp_path / "no" / "a.onnx")]:
+        with pytest.raises(onnx_mem.Error):
+            wrong()
+
+
+def test_the_file_says_that_it_holds_no_weights(tmp_path):
+    model, x = torch.nn.Linear(3, 2).eval(), torch.zeros(2, 3)
+    without = onnx.load(str(onnx_mem.export(model, x, tmp_path / "a.onnx")), load_external_data=False)
+    assert "no weights" in without.doc_string and "weights=True" in without.doc_string
+    assert not onnx.load(str(onnx_mem.export(model, x, tmp_path / "b.onnx", weights=True))).doc_string
+
+
+def test_a_reason_of_the_exporter_is_plain_text(tmp_path, monkeypatch):
+    def fails(*args, **kwargs):
+        raise RuntimeError("\x1b[96mThis is step 1/3\x1b[0m of exporting")
+    monkeypatch.setattr(torch.onnx, "export", fails)
+    with pytest.warns(UserWarning, match="RuntimeError: This is step 1/3 of exporting"):
+        onnx_mem.export(torch.nn.Linear(3, 2), torch.zeros(2, 3), tmp_path / "m.onnx")
+
+
+def test_a_terminal_sees_what_is_done(tmp_path, monkeypatch, capsys):
+    import sys
+    onnx_mem.export(torch.nn.Linear(3, 2), torch.zeros(2, 3), tmp_path / "m.onnx")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    onnx_mem.export(torch.nn.Linear(3, 2), torch.zeros(2, 3), tmp_path / "m.onnx", free={"n": 1})
+    shown = capsys.readouterr().err
+    assert "recording Linear" in shown and shown.rstrip().endswith("onnx_mem.export(..., weights=True)")
+
+
+@pytest.mark.parametrize("text, code", [("", "bad-plan"), ("[1]", "bad-plan"), (None, "not-found")])
+def test_what_holds_no_plan_is_an_error_of_the_package(tmp_path, text, code):
+    path = tmp_path / "plan.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(onnx_mem.Error) as e:
+        onnx_mem.checkpoint(torch.nn.Linear(3, 2), str(path))
+    assert e.value.code == code
+    (tmp_path / "no.onnx").write_bytes(b"no model")
+    with pytest.raises(onnx_mem.Error) as e:
+        onnx_mem.read_record(tmp_path / "no.onnx")
+    assert e.value.code == "bad-model"

@@ -30,10 +30,34 @@ def test_the_largest_batch_fits_and_one_more_does_not(program):
     assert onnx_mem.analyze(LENET, batch=largest + 1).training.device_bytes > 1 << 30
 
 
+def test_three_batches_and_three_verdicts(program):
+    fit = onnx_mem.fit(LENET, batch=64, gpu_memory="1GiB", mode="train")
+    assert 0 < fit.safe_batch <= fit.largest_batch < fit.impossible_from and fit.over == "batch"
+    verdicts = {fit.safe_batch: "fits", fit.safe_batch + 1: "may-fit", fit.largest_batch: "may-fit",
+                fit.largest_batch + 1: "does-not-fit"}
+    for batch, verdict in verdicts.items():
+        assert onnx_mem.analyze(LENET, batch=batch, gpu_memory="1GiB", mode="train").training.verdict == verdict
+
+
+def test_each_of_several_cards_has_its_verdict(program):
+    report = onnx_mem.analyze(LENET, batch=1 << 17, gpu=["T4", "H100 PCIe"])
+    assert [gpu["verdict"] for gpu in report.gpus] == ["does-not-fit", "fits"]
+    assert report.verdict == report.training.verdict == "does-not-fit"
+    assert onnx_mem.analyze(LENET, batch=64).verdict is None
+
+
 def test_a_plan_is_within_its_budget(program):
     without = onnx_mem.analyze(RECORD, batch=64).training.device_bytes
     plan = onnx_mem.plan(RECORD, batch=64, budget=f"{without}B")
     assert plan.fits
+
+
+def test_a_plan_has_its_settings(program):
+    plan = onnx_mem.plan(RECORD, batch=64)
+    assert plan.settings == plan.chosen_plan["settings"] == {} and "SETTINGS = {}" in plan.code
+    plan = onnx_mem.plan(RECORD, batch=64, allocator="expandable")
+    assert plan.settings == {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}
+    assert 'SETTINGS = {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}' in plan.code
 
 
 def test_two_batches_compared(program):

@@ -74,6 +74,10 @@ void ExpectFits(const fs::path& folder, size_t least_models) {
     ExpectScreenHolds(*report, entry.path());
     std::get<AnalyzePart>(report->part).limits = {{Limit::Kind::kGpu, "GeForce RTX 4090", int64_t{23} << 30}};
     ExpectScreenHolds(*report, entry.path());
+    std::get<AnalyzePart>(report->part).limits = {{Limit::Kind::kGpu, "Tesla T4", int64_t{14} << 30},
+                                                  {Limit::Kind::kGpu, "GeForce RTX 4090", int64_t{23} << 30},
+                                                  {Limit::Kind::kGpu, "H100 PCIe", int64_t{79} << 30}};
+    ExpectScreenHolds(*report, entry.path());
   }
   EXPECT_GE(models, least_models);
 }
@@ -113,17 +117,20 @@ TEST(FirstScreen, TellsTheStepThatFilesCountFromZero) {
   EXPECT_NE(RenderJson(*report, Screen()).find(absl::StrFormat("\"step\": %d,", step)), std::string::npos);
 }
 
-TEST(FirstScreen, IsTightWhereTheRangeEndsBeyondTheLimit) {
+TEST(FirstScreen, MayFitWhereTheRangeEndsBeyondTheLimit) {
   absl::StatusOr<Report> report = ReportOn(fs::path(ONNX_MEM_SOURCE_DIR) / "testdata/models/resnet18.train.ts.op17.onnx");
   ASSERT_TRUE(report.ok()) << report.status();
-  const PartSummary& part = *report->runs.front().training;
-  const auto verdict_at = [&](int64_t bytes) { return VerdictOf(part, {{Limit::Kind::kBudget, "", bytes}}); };
+  const RunSummary& run = report->runs.front();
+  const PartSummary& part = *run.training;
+  const auto verdict_at = [&](int64_t bytes) {
+    return VerdictOf(run, &RunSummary::training, {{Limit::Kind::kBudget, "", bytes}});
+  };
   ASSERT_LT(part.device_bytes, part.device_high_bytes);
-  EXPECT_EQ(verdict_at(part.device_bytes - 1), Verdict::kTooLarge);
-  EXPECT_EQ(verdict_at(part.device_bytes), Verdict::kTight);
-  EXPECT_EQ(verdict_at(part.device_high_bytes - 1), Verdict::kTight);
+  EXPECT_EQ(verdict_at(part.device_bytes - 1), Verdict::kDoesNotFit);
+  EXPECT_EQ(verdict_at(part.device_bytes), Verdict::kMayFit);
+  EXPECT_EQ(verdict_at(part.device_high_bytes - 1), Verdict::kMayFit);
   EXPECT_EQ(verdict_at(part.device_high_bytes), Verdict::kFits);
-  EXPECT_EQ(VerdictOf(part, {}), std::nullopt);
+  EXPECT_EQ(VerdictOf(run, &RunSummary::training, {}), std::nullopt);
 }
 
 }  // namespace

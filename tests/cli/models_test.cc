@@ -22,7 +22,7 @@ Json SideBySide(const std::vector<std::string>& names) {
   options.batches = {8};
   options.by = By::kLayer;
   options.format = "json";
-  const absl::StatusOr<Answer> answer = AnalyzeModels(options, {});
+  const absl::StatusOr<Answer> answer = AnalyzeModels(options);
   EXPECT_TRUE(answer.ok()) << answer.status();
   return Json::parse(answer->text);
 }
@@ -57,7 +57,8 @@ TEST(AnalyzeModels, ABudgetThatOneModelBreaksIsBroken) {
   Options options;
   options.operands = {Model("lenet5"), Model("resnet18")};
   const auto exit_code = [&](int64_t budget_bytes) {
-    const absl::StatusOr<Answer> answer = AnalyzeModels(options, {{Limit::Kind::kBudget, "", budget_bytes}});
+    options.budget_bytes = budget_bytes;
+    const absl::StatusOr<Answer> answer = AnalyzeModels(options);
     EXPECT_TRUE(answer.ok()) << answer.status();
     return answer->exit_code;
   };

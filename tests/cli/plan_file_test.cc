@@ -2,15 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "analyzer/graph/diagnostic.h"
 
 namespace onnx_mem {
 namespace {
 
 TEST(ParsePlan, SegmentsWrittenByHand) {
-  EXPECT_EQ(*ParsePlan(R"({"segments": [{"modules": ["layer1", "layer2.0"]}, {"nodes": ["/Relu_3"]}]})", "p.json"),
+  EXPECT_EQ(ParsePlan(R"({"segments": [{"modules": ["layer1", "layer2.0"]}, {"nodes": ["/Relu_3"]}]})", "p.json")
+                ->segments,
             (std::vector<Segment>{{{"layer1", "layer2.0"}, {}}, {{}, {"/Relu_3"}}}));
-  EXPECT_TRUE(ParsePlan(R"({"segments": []})", "p.json")->empty());
+  EXPECT_TRUE(ParsePlan(R"({"segments": []})", "p.json")->segments.empty());
 }
 
 TEST(ParsePlan, TheChosenPlanOfAReport) {
@@ -18,7 +25,32 @@ TEST(ParsePlan, TheChosenPlanOfAReport) {
       {"id": 0, "segments": []},
       {"id": 2, "segments": [{"modules": ["layer1"], "nodes": ["/Conv_1", "/Relu_2"], "saves_bytes": 12}]}]})";
   // The modules say what to wrap; the nodes beside them are for readers.
-  EXPECT_EQ(*ParsePlan(report, "p.json"), (std::vector<Segment>{{{"layer1"}, {}}}));
+  EXPECT_EQ(ParsePlan(report, "p.json")->segments, (std::vector<Segment>{{{"layer1"}, {}}}));
+}
+
+TEST(ParsePlan, SettingsNameAnAllocator) {
+  const auto allocator = [](const std::string& settings) {
+    const auto plan = ParsePlan(R"({"segments": [], "settings": )" + settings + "}", "p.json");
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return plan->allocator;
+  };
+  EXPECT_EQ(allocator(R"({"PYTORCH_ALLOC_CONF": "expandable_segments:True"})"), "pytorch-expandable");
+  EXPECT_EQ(allocator("{}"), std::nullopt);
+  EXPECT_EQ(allocator("null"), std::nullopt);
+  // Those of the chosen plan, as its segments.
+  EXPECT_EQ(ParsePlan(R"({"chosen": 1, "plans": [{"id": 0, "settings": {"A": "b"}, "segments": []},
+      {"id": 1, "settings": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}, "segments": []}]})", "p.json")->allocator,
+            "pytorch-expandable");
+}
+
+TEST(WithPlanFile, AnAllocatorOfTheUsersOwnStays) {
+  const std::string path = testing::TempDir() + "/with_settings.json";
+  std::ofstream(path) << R"({"settings": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}, "segments": []})";
+  Options options;
+  options.plan_file = path;
+  EXPECT_EQ(WithPlanFile(options)->workload.allocator, "pytorch-expandable");
+  options.allocator_given = true;
+  EXPECT_EQ(WithPlanFile(options)->workload.allocator, "pytorch");
 }
 
 TEST(ParsePlan, SaysWhatIsWrong) {
@@ -32,6 +64,9 @@ TEST(ParsePlan, SaysWhatIsWrong) {
       {R"({"segments": [{}]})", "a segment names no modules or nodes"},
       {R"({"segments": [{"modules": "layer1"}]})", "\"modules\" of a segment is not a list"},
       {R"({"segments": [{"modules": [1]}]})", "\"modules\" of a segment holds something other than names"},
+      {R"({"segments": [], "settings": 1})", "\"settings\" is not a JSON object"},
+      {R"({"segments": [], "settings": {"A": 1}})", "a value of \"settings\" is not a string"},
+      {R"({"segments": [], "settings": {"A": "b"}})", "it needs A=b, whose memory this program does not know"},
       {R"({"plans": []})", "the report chose no plan"},
       {R"({"plans": [], "chosen": null})", "the report chose no plan"},
       {R"({"plans": [{"id": 1}], "chosen": 2})", "the chosen plan is not among the report's plans"},

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import {readData} from "../../web/data.mjs";
 import {bufferAt, findBuffers, placeBuffers, stackExactly} from "../../web/lifetimes_layout.mjs";
-import {percentText, ratioTicks} from "../../web/plans.mjs";
+import {percentText, priceName, ratioTicks} from "../../web/plans.mjs";
 import {bytesPerStep, columnSteps, phaseSpans, zoomed} from "../../web/series.mjs";
 import {moduleTree, squarify} from "../../web/squarify.mjs";
 import {compareKeys, sortKey} from "../../web/tables.mjs";
@@ -24,6 +24,11 @@ test("no peak is lost where many steps share a pixel", () => {
   const total = Float64Array.from({length: 1000}, (_, i) => (i === 777 ? 9 : 1));
   assert.ok([...columnSteps(total, 0, 1000, 10)].includes(777));
   assert.deepEqual([...columnSteps(total, 5, 8, 6)], [5, 5, 6, 6, 7, 7]);
+});
+
+test("what plans cost is called what it was counted in", () => {
+  assert.equal(priceName("time"), "time");
+  assert.equal(priceName("flops"), "compute");
 });
 
 test("phases and zoom", () => {

@@ -192,6 +192,8 @@ try {
     const [steps, words] = await page.evaluate(shown);
     assert.match(words, /Checkpoint these/);
     assert.match(words, /PyTorch code/);
+    assert.match(words, /on the GPU, \+[\d.]+ % time \(chosen\)/);
+    assert.match(await page.evaluate("document.querySelector('#plans').innerText"), /extra time of a training step/);
     assert.match(await page.evaluate("document.querySelector('#plan-detail pre').textContent"), /checkpoint/);
     const [x, y] = await middleOf(page, ".point");  // the first: no checkpoints
     await page.mouse("mousePressed", x, y, 1);

@@ -10,115 +10,128 @@
 namespace onnx_mem {
 namespace {
 
-// "5.70 - 6.30 GiB": both ends in the unit of `size`, beside which they stand.
-std::string IntervalText(int64_t low, int64_t high, std::string_view size) {
-  const std::string_view unit_name = size.substr(size.rfind(' ') + 1);
-  const ByteUnit unit = ParseByteUnit(unit_name).value_or(ByteUnit::kB);
-  const std::string from = FormatBytesIn(low, unit);
-  return absl::StrFormat("%s - %s", from.substr(0, from.rfind(' ')), FormatBytesIn(high, unit));
-}
-
-AnswerLine AnswerOf(std::string part_name, const PartSummary& part, const std::vector<Limit>& limits, ByteUnit units) {
+AnswerLine AnswerOf(std::string part_name, const RunSummary& run, RunPart which, const std::vector<Limit>& limits,
+                    ByteUnit units) {
+  const PartSummary& part = *(run.*which);
   AnswerLine line;
   line.part = std::move(part_name);
   line.at_least = part.at_least;
   line.size = FormatBytesIn(part.device_bytes, units);
-  if (part.device_low_bytes < part.device_high_bytes) {
-    line.interval = IntervalText(part.device_low_bytes, part.device_high_bytes, line.size);
-  }
+  line.interval = IntervalText(NeedOf(part), line.size);
   for (const Limit& limit : limits) {
     if (!line.verdict.empty()) line.verdict += "; ";
-    line.verdict += VerdictText(part.device_bytes, part.device_high_bytes, limit, units);
-    line.answer = std::max(line.answer, VerdictOf(part.device_bytes, part.device_high_bytes, limit));
+    line.verdict += VerdictText(NeedOn(limit, run, which), limit, units);
   }
+  line.answer = VerdictOf(run, which, limits).value_or(Verdict::kFits);
   return line;
 }
 
-// "RTX 4090 (23.6 GiB)", or the size alone.
-std::string CardText(const Limit& limit, const std::string& size) {
-  if (limit.name.empty()) return size;
-  return absl::StrFormat("%s (%s)", limit.name, limit.state.empty() ? size : limit.state);
+// "Safe up to batch 148: at most 14.7 GiB (batch 149: 14.8 GiB)".
+std::string EdgeLine(std::string_view what, std::string_view none, std::string_view end, const FittingBatch& edge,
+                     ByteUnit units) {
+  if (edge.batch == 0) {
+    return absl::StrFormat("No batch is %s: one sample takes %s%s", none, end,
+                           edge.device_bytes_beyond ? FormatBytesIn(*edge.device_bytes_beyond, units) : "too much");
+  }
+  std::string line = absl::StrFormat("%s up to batch %d: %s%s", what, edge.batch, end,
+                                     FormatBytesIn(edge.device_bytes.value_or(0), units));
+  if (edge.at_least) return line + ", and no larger one was looked at";
+  return line + absl::StrFormat(" (batch %d: %s)", edge.batch + 1, FormatBytesIn(*edge.device_bytes_beyond, units));
 }
 
 }  // namespace
 
+Need NeedOn(const Limit& limit, const RunSummary& run, RunPart part) {
+  const std::optional<PartSummary>& there = RunOn(limit, run).*part;
+  return NeedOf(there ? *there : *(run.*part));
+}
+
 std::vector<AnswerLine> AnswerLines(const RunSummary& run, const std::vector<Limit>& limits, ByteUnit units) {
   std::vector<AnswerLine> lines;
-  if (run.training) lines.push_back(AnswerOf("training", *run.training, limits, units));
-  if (run.inference) lines.push_back(AnswerOf("inference", *run.inference, limits, units));
+  if (run.training) lines.push_back(AnswerOf("training", run, &RunSummary::training, limits, units));
+  if (run.inference) lines.push_back(AnswerOf("inference", run, &RunSummary::inference, limits, units));
   return lines;
-}
-
-Verdict VerdictOf(int64_t bytes, int64_t high_bytes, const Limit& limit) {
-  if (bytes > limit.bytes) return Verdict::kTooLarge;
-  return high_bytes > limit.bytes ? Verdict::kTight : Verdict::kFits;
-}
-
-std::optional<Verdict> VerdictOf(const PartSummary& part, const std::vector<Limit>& limits) {
-  std::optional<Verdict> verdict;
-  for (const Limit& limit : limits) {
-    const Verdict of_limit = VerdictOf(part.device_bytes, part.device_high_bytes, limit);
-    verdict = std::max(verdict.value_or(of_limit), of_limit);
-  }
-  return verdict;
-}
-
-std::string_view NameOf(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kFits: return "fits";
-    case Verdict::kTight: return "tight";
-    case Verdict::kTooLarge: return "too_large";
-  }
-  return "";
 }
 
 Paint PaintOf(Verdict verdict) {
   switch (verdict) {
     case Verdict::kFits: return Paint::kGreen;
-    case Verdict::kTight: return Paint::kYellow;
-    case Verdict::kTooLarge: break;
+    case Verdict::kMayFit: return Paint::kYellow;
+    case Verdict::kDoesNotFit: break;
   }
   return Paint::kRed;
 }
 
-std::string VerdictText(int64_t bytes, int64_t high_bytes, const Limit& limit, ByteUnit units) {
+std::string IntervalText(const Need& need, std::string_view size) {
+  if (need.low_bytes >= need.high_bytes) return "";
+  const std::string_view unit_name = size.substr(size.rfind(' ') + 1);
+  const ByteUnit unit = ParseByteUnit(unit_name).value_or(ByteUnit::kB);
+  const std::string from = FormatBytesIn(need.low_bytes, unit);
+  return absl::StrFormat("%s - %s", from.substr(0, from.rfind(' ')), FormatBytesIn(need.high_bytes, unit));
+}
+
+std::string ShareText(const Limit& limit, ByteUnit units) {
+  if (!limit.percent) return "";
+  return absl::StrFormat("%g %% of %s%s%s", *limit.percent, FormatBytesIn(limit.of_bytes, units),
+                         limit.of_what.empty() ? "" : " ", limit.of_what);
+}
+
+std::string LimitText(const Limit& limit, ByteUnit units) {
   const std::string size = FormatBytesIn(limit.bytes, units);
-  const std::string share = Percent(bytes, limit.bytes);
-  const std::string over = FormatBytesIn(bytes - limit.bytes, units);
-  const bool budget = limit.kind == Limit::Kind::kBudget;
-  const std::string what = budget ? "the budget of " + size : CardText(limit, size);
-  switch (VerdictOf(bytes, high_bytes, limit)) {
-    case Verdict::kFits: return absl::StrFormat("%s %s, %s", budget ? "within" : "fits", what, share);
-    case Verdict::kTight: return absl::StrFormat("tight %s %s, %s", budget ? "in" : "on", what, share);
-    case Verdict::kTooLarge: break;
+  if (limit.kind == Limit::Kind::kBudget) {
+    return absl::StrFormat("the budget of %s%s", size,
+                           limit.percent ? absl::StrFormat(" (%s)", ShareText(limit, units)) : "");
   }
-  return absl::StrFormat("%s %s by %s", budget ? "over" : "too large for", what, over);
+  if (limit.name.empty()) return size;
+  return absl::StrFormat("%s (%s)", limit.name, limit.state.empty() ? size : limit.state);
 }
 
-std::string LimitTitle(const Limit& limit, ByteUnit units) {
-  const std::string size = FormatBytesIn(limit.bytes, units);
-  if (limit.kind == Limit::Kind::kBudget) return absl::StrFormat("of a budget of %s", size);
-  return absl::StrFormat("of %s", CardText(limit, size));
+std::string VerdictText(const Need& need, const Limit& limit, ByteUnit units) {
+  const Verdict verdict = VerdictOf(need, limit.bytes);
+  const std::string rest = verdict == Verdict::kDoesNotFit
+                               ? FormatBytesIn(need.expected_bytes - limit.bytes, units) + " over"
+                               : Percent(need.expected_bytes, limit.bytes);
+  return absl::StrFormat("%s %s, %s", WordsOf(verdict), LimitText(limit, units), rest);
 }
 
-std::string ShortVerdict(const PartSummary& part, const Limit& limit, ByteUnit units) {
-  const int64_t bytes = part.device_bytes;
-  const Verdict verdict = VerdictOf(bytes, part.device_high_bytes, limit);
-  if (verdict == Verdict::kTooLarge) {
-    return absl::StrFormat("too large by %s", FormatBytesIn(bytes - limit.bytes, units));
+std::string ShortVerdict(const Need& need, const Limit& limit, ByteUnit units) {
+  const Verdict verdict = VerdictOf(need, limit.bytes);
+  if (verdict == Verdict::kDoesNotFit) {
+    return absl::StrFormat("%s, %s over", WordsOf(verdict), FormatBytesIn(need.expected_bytes - limit.bytes, units));
   }
-  return absl::StrFormat("%s, %s", NameOf(verdict), Percent(bytes, limit.bytes));
+  return absl::StrFormat("%s, %s", WordsOf(verdict), Percent(need.expected_bytes, limit.bytes));
 }
 
-std::string LargestText(const CardFit::Part& part) {
-  if (!part.batch_known) return "the file's batch alone";
-  return absl::StrFormat("%s%d", part.at_least ? "at least " : "", part.largest_batch);
+std::vector<std::string> BatchLines(const CardFit::Part& part, ByteUnit units) {
+  if (!part.batches) return {"The file's batch is fixed: no other one can be looked at"};
+  const BatchEdges& batches = *part.batches;
+  std::vector<std::string> lines = {
+      EdgeLine("Safe", "safe", "at most ", batches.safe, units),
+      EdgeLine("Expected to fit", "expected to fit", "", batches.expected, units)};
+  if (!batches.impossible_from) {
+    lines.push_back(absl::StrFormat("No batch up to %d is impossible", kLargestBatch));
+    return lines;
+  }
+  std::string line = absl::StrFormat("Impossible from batch %d", *batches.impossible_from);
+  if (batches.impossible_low_bytes) {
+    absl::StrAppendFormat(&line, ": at least %s", FormatBytesIn(*batches.impossible_low_bytes, units));
+  }
+  if (batches.possible_low_bytes) {
+    absl::StrAppendFormat(&line, " (batch %d: %s)", *batches.impossible_from - 1,
+                          FormatBytesIn(*batches.possible_low_bytes, units));
+  }
+  lines.push_back(std::move(line));
+  return lines;
 }
 
-std::string LargestProofText(const CardFit::Part& part, ByteUnit units) {
-  if (!part.largest_bytes || !part.beyond_bytes) return "";
-  return absl::StrFormat("(%s; one more %s)", FormatBytesIn(*part.largest_bytes, units),
-                         FormatBytesIn(*part.beyond_bytes, units));
+std::string EdgeText(const std::optional<BatchEdges>& batches, FittingBatch BatchEdges::*edge) {
+  if (!batches) return "-";
+  const FittingBatch& at = (*batches).*edge;
+  return absl::StrFormat("%s%d", at.at_least ? "at least " : "", at.batch);
+}
+
+std::string ImpossibleText(const std::optional<BatchEdges>& batches) {
+  return batches && batches->impossible_from ? absl::StrFormat("%d", *batches->impossible_from) : "-";
 }
 
 std::string TrainsText(const Report& report) {

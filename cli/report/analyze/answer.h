@@ -14,13 +14,7 @@
 
 namespace onnx_mem {
 
-// Whether what is needed has room: kTight where the figure has, and the upper end of its range has not.
-enum class Verdict : uint8_t { kFits, kTight, kTooLarge };
-Verdict VerdictOf(int64_t bytes, int64_t high_bytes, const Limit& limit);
-std::string_view NameOf(Verdict verdict);  // "fits", "tight", "too_large"
 Paint PaintOf(Verdict verdict);
-// The worst of all limits; none without a limit.
-std::optional<Verdict> VerdictOf(const PartSummary& part, const std::vector<Limit>& limits);
 
 struct AnswerLine {
   std::string part;       // "training"
@@ -32,19 +26,32 @@ struct AnswerLine {
 };
 std::vector<AnswerLine> AnswerLines(const RunSummary& run, const std::vector<Limit>& limits, ByteUnit units);
 
-// "fits 24.0 GiB, 25 %", "tight on 24.0 GiB, 98 %", "over the budget of 4.00 GiB by 1.98 GiB".
-std::string VerdictText(int64_t bytes, int64_t high_bytes, const Limit& limit, ByteUnit units);
+// What a part of `run` needs on the card of `limit`.
+Need NeedOn(const Limit& limit, const RunSummary& run, RunPart part);
 
-// The same in two parts, for a column of verdicts: its title "of RTX 4090 (23.6 GiB)" or "of a budget of 4.00 GiB",
-// and "fits, 28 %", "tight, 98 %" or "too large by 1.98 GiB".
-std::string LimitTitle(const Limit& limit, ByteUnit units);
-std::string ShortVerdict(const PartSummary& part, const Limit& limit, ByteUnit units);
+// "5.70 - 6.30 GiB": both ends in the unit of `size`, beside which they stand; "" where they are one.
+std::string IntervalText(const Need& need, std::string_view size);
 
-// "154", "at least 1024", "the file's batch alone".
-std::string LargestText(const CardFit::Part& part);
+// "fits RTX 4090 (23.6 GiB), 25 %", "may fit 24.0 GiB, 98 %", "does not fit the budget of 4.00 GiB, 1.98 GiB over".
+std::string VerdictText(const Need& need, const Limit& limit, ByteUnit units);
 
-// What LargestText stands on: "(14.7 GiB; one more 14.8 GiB)", or "".
-std::string LargestProofText(const CardFit::Part& part, ByteUnit units);
+// Of a budget that is a share what it is of, "50 % of 6.53 GiB without the plan"; "" of any other limit.
+std::string ShareText(const Limit& limit, ByteUnit units);
+
+// What a limit is called in a row or a title: "RTX 4090 (23.6 GiB)", "24.0 GiB", "the budget of 4.00 GiB".
+std::string LimitText(const Limit& limit, ByteUnit units);
+
+// The verdict alone, for a column: "fits, 28 %", "may fit, 98 %" or "does not fit, 1.98 GiB over".
+std::string ShortVerdict(const Need& need, const Limit& limit, ByteUnit units);
+
+// The three batches of a part in words, a line each: "safe up to batch 148: even its high end fits (14.7 GiB; of 149
+// 14.8 GiB)". One line where the file's batch is fixed.
+std::vector<std::string> BatchLines(const CardFit::Part& part, ByteUnit units);
+
+// "154", "at least 1073741824", "-" where none is known.
+std::string EdgeText(const std::optional<BatchEdges>& batches, FittingBatch BatchEdges::*edge);
+std::string ImpossibleText(const std::optional<BatchEdges>& batches);
+
 // "0.2 of 44.6 M parameters" of a step that --freeze leaves in part; "" of any other.
 std::string TrainsText(const Report& report);
 

@@ -15,7 +15,7 @@ std::string YesOrNo(bool yes) { return yes ? "yes" : "no"; }
 // The card that the ways are for: the first one that is too small.
 const CardFit* SmallCard(const FitPart& fit) {
   for (const CardFit& card : fit.cards) {
-    if (!card.parts.front().fits) return &card;
+    if (card.parts.front().verdict == Verdict::kDoesNotFit) return &card;
   }
   return nullptr;
 }
@@ -37,6 +37,11 @@ Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
                {"largest_batch", "largest batch", ColumnKind::kStep},
                {"largest_batch_device_bytes", "at the largest batch", ColumnKind::kBytes},
                {"next_batch_device_bytes", "one more", ColumnKind::kBytes},
+               {"verdict", "verdict", ColumnKind::kWord},
+               {"device_low_bytes", "low", ColumnKind::kBytes},
+               {"device_high_bytes", "high", ColumnKind::kBytes},
+               {"safe_batch", "safe batch", ColumnKind::kStep},
+               {"impossible_from", "impossible from", ColumnKind::kStep},
                {"ns_per_sample", "a sample", ColumnKind::kTime},
                {"numbers", "numbers", ColumnKind::kWord}},
               {},
@@ -44,10 +49,14 @@ Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
   table.has_total = false;
   for (const CardFit& card : fit.cards) {
     for (const CardFit::Part& part : card.parts) {
+      const BatchEdges batches = part.batches.value_or(BatchEdges());
+      const auto batch = [&](const FittingBatch& edge) { return part.batches ? Cell(edge.batch) : Cell(); };
       table.rows.push_back({card.name, card.usable_bytes, fit.asked_batch, part.name, std::string(), std::string(),
-                            std::string(), part.device_bytes, YesOrNo(part.fits),
-                            part.batch_known ? Cell(part.largest_batch) : Cell(), NumberOrUnknown(part.largest_bytes),
-                            NumberOrUnknown(part.beyond_bytes), Cell(), Cell()});
+                            std::string(), part.need.expected_bytes, YesOrNo(part.verdict != Verdict::kDoesNotFit),
+                            batch(batches.expected), NumberOrUnknown(batches.expected.device_bytes),
+                            NumberOrUnknown(batches.expected.device_bytes_beyond), std::string(NameOf(part.verdict)),
+                            part.need.low_bytes, part.need.high_bytes, batch(batches.safe),
+                            NumberOrUnknown(batches.impossible_from), Cell(), Cell()});
     }
   }
   const CardFit* card = SmallCard(fit);
@@ -56,14 +65,15 @@ Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
     table.rows.push_back({card->name, card->usable_bytes, fit.asked_batch, card->parts.front().name,
                           CellAt(*together, run, "change"), CellAt(*together, run, "flags"),
                           CellAt(*together, run, "cost"), CellAt(*together, run, "device_bytes"), YesOrNo(true), Cell(),
-                          Cell(), Cell(), CellAt(*together, run, "ns_per_sample"), CellAt(*together, run, "numbers")});
+                          Cell(), Cell(), Cell(), Cell(), Cell(), Cell(), Cell(),
+                          CellAt(*together, run, "ns_per_sample"), CellAt(*together, run, "numbers")});
   }
   if (ways == nullptr) return table;
   for (const Row& way : ways->rows) {
     table.rows.push_back({card->name, card->usable_bytes, fit.asked_batch, card->parts.front().name,
                           CellAt(*ways, way, "change"), CellAt(*ways, way, "flags"), CellAt(*ways, way, "cost"),
                           CellAt(*ways, way, "device_bytes"), YesOrNo(true), CellAt(*ways, way, "largest_batch"),
-                          Cell(), Cell(), Cell(), Cell()});
+                          Cell(), Cell(), Cell(), Cell(), Cell(), Cell(), Cell(), Cell(), Cell()});
   }
   return table;
 }
@@ -75,15 +85,19 @@ Table CardsTable(const FitPart& fit) {
                {"usable_bytes", "usable", ColumnKind::kBytes},
                {"part", "part", ColumnKind::kWord},
                {"device_bytes", "needs", ColumnKind::kBytes},
-               {"fits", "verdict"},
-               {"largest_batch", "largest batch"}},
+               {"verdict", "verdict"},
+               {"safe_batch", "safe batch"},
+               {"largest_batch", "expected to fit"},
+               {"impossible_from", "impossible from"}},
               {},
               3};
   table.has_total = false;
   for (const CardFit& card : fit.cards) {
     for (const CardFit::Part& part : card.parts) {
       table.rows.push_back({card.name.empty() ? Cell() : Cell(card.name), card.usable_bytes, part.name,
-                            part.device_bytes, std::string(part.fits ? "fits" : "too large"), LargestText(part)});
+                            part.need.expected_bytes, std::string(WordsOf(part.verdict)),
+                            EdgeText(part.batches, &BatchEdges::safe), EdgeText(part.batches, &BatchEdges::expected),
+                            ImpossibleText(part.batches)});
     }
   }
   return table;

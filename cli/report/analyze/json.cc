@@ -87,8 +87,8 @@ void WriteAllocated(JsonWriter& json, const PartSummary& part) {
   WriteRange(json, "context_interval_bytes", part.context_low_bytes, part.context_high_bytes);
 }
 
-void WriteVerdict(JsonWriter& json, const PartSummary& part, const std::vector<Limit>& limits) {
-  if (const auto verdict = VerdictOf(part, limits)) json.Key("verdict").String(NameOf(*verdict));
+void WriteVerdict(JsonWriter& json, const RunSummary& run, RunPart part, const std::vector<Limit>& limits) {
+  if (const auto verdict = VerdictOf(run, part, limits)) json.Key("verdict").String(NameOf(*verdict));
 }
 
 void WriteInterval(JsonWriter& json, const PartSummary& part) {
@@ -112,7 +112,7 @@ void WriteTraining(JsonWriter& json, const RunSummary& run, const std::vector<Li
   json.Key("first_step_peak_bytes").Int(part.first_step_peak_bytes);
   WriteAllocated(json, part);
   WriteInterval(json, part);
-  WriteVerdict(json, part, limits);
+  WriteVerdict(json, run, &RunSummary::training, limits);
   json.Key("end_of_forward_bytes").Int(run.end_of_forward_bytes);
   json.Key("saved_activation_bytes").Int(run.saved_activation_bytes);
   if (run.recompute_flops) json.Key("recompute_flops").Int(*run.recompute_flops);
@@ -135,7 +135,7 @@ void WriteInference(JsonWriter& json, const RunSummary& run, const std::vector<L
   json.Key("peak_bytes").Int(part.peak_bytes);
   WriteAllocated(json, part);
   WriteInterval(json, part);
-  WriteVerdict(json, part, limits);
+  WriteVerdict(json, run, &RunSummary::inference, limits);
   json.Key("planned_peak_bytes");
   part.ideal_peak_bytes > 0 ? json.Int(part.ideal_peak_bytes) : json.Null();
   json.Key("planned_arena_bytes");
@@ -236,15 +236,6 @@ void WriteScaling(JsonWriter& json, const std::optional<Scaling>& scaling) {
   json.EndObject();
 }
 
-void WriteLimits(JsonWriter& json, const Report& report, const std::vector<Limit>& limits) {
-  if (limits.empty()) return;
-  for (const Limit& limit : limits) {
-    if (!limit.name.empty()) json.Key("gpu").String(limit.name);
-    json.Key(limit.kind == Limit::Kind::kBudget ? "budget_bytes" : "gpu_memory_bytes").Int(limit.bytes);
-  }
-  json.Key("fits").Bool(WithinLimits(report.runs, limits));
-}
-
 void WriteShape(JsonWriter& json, const Shape& shape) {
   if (!shape.has_rank) {
     json.Null();
@@ -318,62 +309,6 @@ void WriteAnalyses(JsonWriter& json, const Report& report, const AnalyzePart& an
   WriteRuns(json, report, analyzed.card_named);
   WriteScaling(json, analyzed.scaling);
 }
-
-namespace {
-
-void WriteIntOrNull(JsonWriter& json, const std::optional<int64_t>& number) {
-  number ? json.Int(*number) : json.Null();
-}
-
-void WriteCardPart(JsonWriter& json, const CardFit::Part& part) {
-  json.Key("fits").Bool(part.fits);
-  json.Key("device_bytes").Int(part.device_bytes);
-  json.Key("largest_batch");
-  part.batch_known ? json.Int(part.largest_batch) : json.Null();
-  json.Key("at_least").Bool(part.at_least);
-  json.Key("largest_batch_device_bytes");
-  WriteIntOrNull(json, part.largest_bytes);
-  json.Key("next_batch_device_bytes");
-  WriteIntOrNull(json, part.beyond_bytes);
-}
-
-void WriteCard(JsonWriter& json, const CardFit& card) {
-  json.Key("gpu").BeginObject(Layout::kOneLine);
-  json.Key("name");
-  StringOrNull(json, card.name);
-  json.Key("memory_bytes");
-  WriteIntOrNull(json, card.memory_bytes);
-  json.Key("usable_bytes").Int(card.usable_bytes);
-  json.EndObject();
-  WriteCardPart(json, card.parts.front());
-  for (const CardFit::Part& part : card.parts) {
-    json.Key(part.name).BeginObject(Layout::kOneLine);
-    WriteCardPart(json, part);
-    json.EndObject();
-  }
-}
-
-void WriteFit(JsonWriter& json, const Report& report, const FitPart& fit) {
-  json.Key("bindings").BeginObject(Layout::kOneLine);
-  json.Key("batch").Int(fit.asked_batch);
-  for (const auto& [name, size] : report.bound_dims) {
-    if (name != "batch") json.Key(name).Int(size);
-  }
-  json.EndObject();
-  json.Key("assumptions").BeginObject();
-  for (const auto& [name, value] : report.assumptions) json.Key(name).String(value);
-  json.EndObject();
-  WriteCard(json, fit.cards.front());
-  json.Key("cards").BeginArray();
-  for (const CardFit& card : fit.cards) {
-    json.BeginObject();
-    WriteCard(json, card);
-    json.EndObject();
-  }
-  json.EndArray();
-}
-
-}  // namespace
 
 std::string RenderJson(const Report& report, const Screen&) {
   JsonWriter json;

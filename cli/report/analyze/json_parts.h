@@ -20,6 +20,22 @@ void WriteAnalyses(JsonWriter& json, const Report& report, const AnalyzePart& an
 // The member "runs".
 void WriteRuns(JsonWriter& json, const Report& report, bool card_named);
 
+// "verdict", "device_bytes", "device_interval_bytes"; the same as an object under `key`, on a limit.
+void WriteNeedMembers(JsonWriter& json, const Need& need, Verdict verdict);
+void WriteNeed(JsonWriter& json, std::string_view key, const Need& need, int64_t limit_bytes);
+
+// What entries of "gpus" begin with: "name", "memory_bytes", "usable_bytes", "verdict".
+void WriteCardName(JsonWriter& json, const Limit& limit, Verdict verdict);
+
+// "budget_bytes", and "budget_of" where it was given as a share.
+void WriteBudget(JsonWriter& json, const Limit& limit);
+
+// What the runs were held against, "fits", "verdict" and "gpus"; nothing without limits.
+void WriteLimits(JsonWriter& json, const Report& report, const std::vector<Limit>& limits);
+
+// The members of fit behind "source", but for its tables.
+void WriteFit(JsonWriter& json, const Report& report, const FitPart& fit);
+
 // The categories of an inference, whose activations are one.
 std::vector<std::pair<std::string_view, int64_t>> InferenceBreakdown(const PartSummary& part);
 

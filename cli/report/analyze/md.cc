@@ -53,7 +53,7 @@ std::string AssumedMarkdown(const Report& report) {
   return report.assumptions.empty() ? "" : absl::StrFormat("\n%s\n", AssumptionsText(report));
 }
 
-// Does it fit, the largest batch that does, and what makes it fit: of several cards a table in place of the sentences.
+// Does it fit, the batches that do, and what makes it fit: of several cards a table in place of the sentences.
 std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& screen) {
   std::string text;
   const std::string model = MarkdownText(BaseName(report.model.path));
@@ -63,13 +63,14 @@ std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& 
   } else {
     const CardFit& card = fit.cards.front();
     for (const CardFit::Part& part : card.parts) {
-      const std::string proof = LargestProofText(part, screen.units);
-      absl::StrAppendFormat(&text, "%s**%s, batch %d: %s needs %s** - %s\n\nLargest batch that fits: %s%s%s\n",
-                            text.empty() ? "" : "\n", model, fit.asked_batch, part.name,
-                            FormatBytesIn(part.device_bytes, screen.units),
-                            MarkdownText(VerdictText(part.device_bytes, part.device_bytes,
-                                                     {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units)),
-                            LargestText(part), proof.empty() ? "" : " ", proof);
+      const std::string size = FormatBytesIn(part.need.expected_bytes, screen.units);
+      const std::string interval = IntervalText(part.need, size);
+      absl::StrAppendFormat(&text, "%s**%s, batch %d: %s needs %s%s** - %s\n\n", text.empty() ? "" : "\n", model,
+                            fit.asked_batch, part.name, size,
+                            interval.empty() ? "" : absl::StrFormat(" (%s)", interval),
+                            MarkdownText(VerdictText(part.need, {Limit::Kind::kGpu, card.name, card.usable_bytes},
+                                                     screen.units)));
+      for (const std::string& line : BatchLines(part, screen.units)) absl::StrAppendFormat(&text, "- %s\n", line);
     }
   }
   for (const Table& table : report.tables) {
@@ -121,6 +122,7 @@ std::string RenderMarkdown(const Report& report, const Screen& screen) {
   }
   const Table* shown = TableNamed(report, report.shown_table);
   if (shown == nullptr) shown = TableNamed(report, "categories");
+  if (limits.size() > 1) text += MarkdownTable(GpusTable(report.runs, limits), 0, screen) + '\n';
   if (!report.runs.empty()) text += MarkdownTable(RunTable(report), 0, screen);
   if (shown != nullptr) {
     if (!report.runs.empty()) text += '\n';

@@ -53,7 +53,7 @@ std::string RangeWords(const Report& report, const PartSummary& part) {
   if (causes.empty()) return "";
   constexpr int64_t kWorthAWord = 4;  // a cause of less than one part in so many of the range is not named
   const int64_t width = part.device_high_bytes - part.device_low_bytes;
-  std::string words = absl::StrFormat("certain and at worst, %sby %s", causes.size() > 1 ? "mostly " : "",
+  std::string words = absl::StrFormat("low and high, %sby %s", causes.size() > 1 ? "mostly " : "",
                                       causes.front().words);
   if (causes.size() > 1 && WidthOf(causes[1]) * kWorthAWord > width) {
     absl::StrAppendFormat(&words, " and %s", causes[1].words);
@@ -66,8 +66,8 @@ Table RangeTable(const Report& report) {
               "How sure the figures are",
               {{"part", "of"},
                {"cause", "cause", ColumnKind::kWord},
-               {"less_bytes", "certain: less by", ColumnKind::kBytes},
-               {"more_bytes", "at worst: more by", ColumnKind::kBytes},
+               {"less_bytes", "low: less by", ColumnKind::kBytes},
+               {"more_bytes", "high: more by", ColumnKind::kBytes},
                {"told_by", "what tells it"}},
               {},
               3};

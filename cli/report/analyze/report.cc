@@ -165,15 +165,41 @@ std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const
   return law;
 }
 
-bool WithinLimits(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits) {
+Need NeedOf(const PeakFigures& part) {
+  Need need{part.device_bytes, part.device_bytes, part.device_bytes};
+  if (part.device_high_bytes <= 0) return need;
+  need.low_bytes = std::min(part.device_low_bytes, part.device_bytes);
+  need.high_bytes = std::max(part.device_high_bytes, part.device_bytes);
+  return need;
+}
+
+const RunSummary& RunOn(const Limit& limit, const RunSummary& run) {
+  if (limit.runs == nullptr) return run;
+  const auto found = std::find_if(limit.runs->begin(), limit.runs->end(),
+                                  [&](const RunSummary& other) { return other.batch == run.batch; });
+  return found != limit.runs->end() ? *found : run;
+}
+
+std::optional<Verdict> VerdictOf(const RunSummary& run, RunPart part, const std::vector<Limit>& limits) {
+  std::optional<Verdict> worst;
+  if (!(run.*part)) return worst;
   for (const Limit& limit : limits) {
-    for (const RunSummary& run : runs) {
-      for (const std::optional<PartSummary>* part : {&run.training, &run.inference}) {
-        if (*part && (*part)->device_bytes > limit.bytes) return false;
-      }
+    const std::optional<PartSummary>& there = RunOn(limit, run).*part;
+    const Verdict verdict = VerdictOf(NeedOf(there ? *there : *(run.*part)), limit.bytes);
+    worst = std::max(worst.value_or(verdict), verdict);
+  }
+  return worst;
+}
+
+std::optional<Verdict> VerdictOf(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits) {
+  std::optional<Verdict> worst;
+  for (const RunSummary& run : runs) {
+    for (RunPart part : {&RunSummary::training, &RunSummary::inference}) {
+      const std::optional<Verdict> verdict = VerdictOf(run, part, limits);
+      if (verdict) worst = std::max(worst.value_or(*verdict), *verdict);
     }
   }
-  return true;
+  return worst;
 }
 
 const std::vector<Limit>& LimitsOf(const Report& report) {

@@ -15,13 +15,16 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/roofline.h"
+#include "analyzer/devices/verdict.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/program.h"
 #include "analyzer/onnx/build/import.h"
 #include "cli/options/options.h"
+#include "cli/report/analyze/limit.h"
 #include "cli/report/parts/layers.h"
 #include "cli/report/parts/table.h"
 #include "cli/report/plan/plan_part.h"
+#include "planner/plans/advice/fit.h"
 
 namespace onnx_mem {
 
@@ -81,25 +84,13 @@ struct Scaling {
   int64_t from_batch = 1;  // smaller batches peak at another place of the step
 };
 
-// A limit that was asked about.
-struct Limit {
-  enum class Kind { kBudget, kGpu } kind = Kind::kBudget;
-  std::string name;  // of the GPU, or ""
-  int64_t bytes = 0;
-  std::string state = {};  // of the GPU in this machine, told in place of the size: "local, 20 GiB free of 24 GiB"
-};
-
 // What onnx-mem fit answers for one card.
 struct CardFit {
   struct Part {
-    std::string name;               // "training"
-    int64_t device_bytes = 0;       // at the batch that was asked about
-    bool fits = false;
-    bool batch_known = false;       // the batch can be changed: the following are set
-    int64_t largest_batch = 0;      // 0: not one sample fits
-    bool at_least = false;          // nothing larger was looked at
-    std::optional<int64_t> largest_bytes;  // at largest_batch, and one beyond it
-    std::optional<int64_t> beyond_bytes;
+    std::string name;            // "training"
+    Need need;                   // at the batch that was asked about
+    Verdict verdict = Verdict::kDoesNotFit;
+    std::optional<BatchEdges> batches;  // unset: the file's batch is fixed
   };
   std::string name;  // "" for a size
   std::optional<int64_t> memory_bytes;
@@ -192,8 +183,18 @@ std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const
 // The part that answers: training where there is one.
 const PartSummary& MainPart(const RunSummary& run);
 
-// Does every run and part need no more than each limit?
-bool WithinLimits(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits);
+// What a part needs on the device; without a range all three figures are one.
+Need NeedOf(const PeakFigures& part);
+
+// `run` as it is on the card of `limit`.
+const RunSummary& RunOn(const Limit& limit, const RunSummary& run);
+
+// Training or inference of a run: &RunSummary::training.
+using RunPart = std::optional<PartSummary> RunSummary::*;
+
+// The worst over all limits, of one part or of every run and part; none without a limit.
+std::optional<Verdict> VerdictOf(const RunSummary& run, RunPart part, const std::vector<Limit>& limits);
+std::optional<Verdict> VerdictOf(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits);
 
 // nullptr when the report has no such table.
 const Table* TableNamed(const Report& report, std::string_view key);

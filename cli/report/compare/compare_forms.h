@@ -30,6 +30,8 @@ std::string_view NameOf(Presence presence);  // "both", "new", "deleted"
 std::string ChangeInWords(const Comparison& comparison, size_t head, const Screen& screen);
 // "Too much: training peak grew by 12.0 % (5.59 GiB to 6.26 GiB), 2 % are allowed"; "" without a gate.
 std::vector<std::string> GateInWords(const Comparison& comparison, const Screen& screen);
+// "The head fits Tesla T4 (14.7 GiB)", a line for each limit.
+std::vector<std::string> HeldInWords(const Comparison& comparison, const Screen& screen);
 // "Kept in fp32 by the exporter: 3 Resize, 1 Softmax (12.0 MiB)"; what an export in half precision is and is not.
 std::vector<std::string> PrecisionInWords(const Comparison& comparison, const Screen& screen);
 // The word for --amp: "fp16".

@@ -1,4 +1,6 @@
 // A comparison as JSON: the members of the envelope between "command" and the end.
+#include <algorithm>
+
 #include "cli/report/analyze/json_parts.h"
 #include "cli/report/compare/compare_forms.h"
 
@@ -138,10 +140,44 @@ void WriteGate(JsonWriter& json, const Comparison& comparison) {
   json.EndArray();
 }
 
+void WriteSideNeeds(JsonWriter& json, const RunSummary& run, int64_t limit_bytes) {
+  json.BeginObject();
+  if (run.training) WriteNeed(json, "training", NeedOf(*run.training), limit_bytes);
+  if (run.inference) WriteNeed(json, "inference", NeedOf(*run.inference), limit_bytes);
+  json.EndObject();
+}
+
+// Verdicts are those of the heads.
+void WriteHeld(JsonWriter& json, const Comparison& comparison) {
+  if (comparison.limits.empty()) return;
+  Verdict worst = Verdict::kFits;
+  for (size_t i = 0; i < comparison.limits.size(); ++i) {
+    worst = std::max(worst, VerdictOfHeads(comparison, i));
+    if (comparison.limits[i].kind == Limit::Kind::kBudget) WriteBudget(json, comparison.limits[i]);
+  }
+  json.Key("verdict").String(onnx_mem::NameOf(worst));
+  json.Key("gpus").BeginArray();
+  for (size_t i = 0; i < comparison.limits.size(); ++i) {
+    const Limit& limit = comparison.limits[i];
+    if (limit.kind == Limit::Kind::kBudget) continue;
+    json.BeginObject();
+    WriteCardName(json, limit, VerdictOfHeads(comparison, i));
+    json.Key("base");
+    WriteSideNeeds(json, RunOfSide(comparison, limit, 0), limit.bytes);
+    json.Key("heads").BeginArray();
+    for (size_t side = 1; side <= comparison.heads.size(); ++side) {
+      WriteSideNeeds(json, RunOfSide(comparison, limit, side), limit.bytes);
+    }
+    json.EndArray().EndObject();
+  }
+  json.EndArray();
+}
+
 }  // namespace
 
 void WriteComparison(JsonWriter& json, const Comparison& comparison) {
   WriteGate(json, comparison);
+  WriteHeld(json, comparison);
   WriteSide(json, "base", comparison.base);
   WriteHead(json, comparison.heads.front(), comparison.changes.front());
   WriteAmp(json, comparison);

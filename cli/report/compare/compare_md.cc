@@ -45,6 +45,9 @@ std::string CompareMarkdown(const Comparison& comparison, const Report& report, 
   for (const std::string& line : GateInWords(comparison, screen)) {
     absl::StrAppendFormat(&text, "**%s**\n\n", MarkdownText(line));
   }
+  for (const std::string& line : HeldInWords(comparison, screen)) {
+    absl::StrAppendFormat(&text, "**%s**\n\n", MarkdownText(line));
+  }
   for (size_t h = 0; h < comparison.heads.size(); ++h) {
     absl::StrAppendFormat(&text, "%s\n\n", MarkdownText(ChangeInWords(comparison, h, screen)));
   }

@@ -257,6 +257,7 @@ std::string CompareText(const Comparison& comparison, const Report& report, cons
   }
   parts.push_back(HeadingOf(comparison, screen));
   parts.push_back(verdict);
+  parts.push_back(HeldText(comparison, screen));
   const auto lines = [&](TextTable table) {
     std::vector<std::string> aligned = Aligned(std::move(table), kIndent, kGap, screen);
     return absl::StrJoin(aligned, "\n") + '\n';

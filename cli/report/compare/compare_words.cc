@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/report/analyze/answer.h"
 #include "cli/report/compare/compare_forms.h"
+#include "cli/report/parts/figures.h"
 
 namespace onnx_mem {
 namespace {
@@ -90,6 +91,16 @@ std::vector<std::string> GateInWords(const Comparison& comparison, const Screen&
                                     SignedPercent(excess.base_bytes, excess.head_bytes),
                                     FormatBytesIn(excess.base_bytes, screen.units),
                                     FormatBytesIn(excess.head_bytes, screen.units), gate.most_percent));
+  }
+  return lines;
+}
+
+std::vector<std::string> HeldInWords(const Comparison& comparison, const Screen& screen) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < comparison.limits.size(); ++i) {
+    lines.push_back(absl::StrFormat("%s %s %s", comparison.heads.size() == 1 ? "The head" : "Every head",
+                                    WordsOf(VerdictOfHeads(comparison, i)),
+                                    LimitText(comparison.limits[i], screen.units)));
   }
   return lines;
 }

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/compare/match.h"
 #include "cli/report/analyze/answer.h"
@@ -333,6 +334,26 @@ std::vector<std::string> SideNames(const Comparison& comparison) {
   }
   for (size_t i = 0; i < names.size(); ++i) names[i] += ", " + batches[i];
   return names;
+}
+
+std::string SideTitle(const Comparison& comparison, size_t side) {
+  if (side == 0) return "base";
+  return comparison.heads.size() == 1 ? "head" : absl::StrFormat("head %d", side);
+}
+
+const RunSummary& RunOfSide(const Comparison& comparison, const Limit& limit, size_t side) {
+  if (limit.runs != nullptr) return (*limit.runs)[side];
+  return (side == 0 ? comparison.base : comparison.heads[side - 1]).report.runs.front();
+}
+
+Verdict VerdictOfHeads(const Comparison& comparison, size_t limit) {
+  const Limit& held = comparison.limits[limit];
+  const Limit alone{held.kind, held.name, held.bytes};
+  Verdict worst = Verdict::kFits;
+  for (size_t side = 1; side <= comparison.heads.size(); ++side) {
+    worst = std::max(worst, VerdictOf({RunOfSide(comparison, held, side)}, {alone}).value_or(Verdict::kFits));
+  }
+  return worst;
 }
 
 }  // namespace onnx_mem

@@ -92,7 +92,14 @@ struct Comparison {
   std::optional<RunSummary> base_amp;      // the base under autocast, where a head is an export in half precision
   DType amp_dtype = DType::kUnknown;
   std::optional<Gate> gate;
+  std::vector<Limit> limits = {};  // what every side is held against; `runs` of a card: those of the sides, base first
 };
+
+// A side, 0 for the base, on the card of `limit`.
+const RunSummary& RunOfSide(const Comparison& comparison, const Limit& limit, size_t side);
+
+// The worst verdict of all heads on one limit.
+Verdict VerdictOfHeads(const Comparison& comparison, size_t limit);
 
 ComparedSide ComparedOf(const Analysis& analysis);
 
@@ -121,6 +128,9 @@ std::vector<LayerChange> Coarse(const std::vector<LayerChange>& layers);
 
 // What tells the sides apart, base first: file names, else paths, else "batch 32".
 std::vector<std::string> SideNames(const Comparison& comparison);
+
+// "base", "head", of several "head 2".
+std::string SideTitle(const Comparison& comparison, size_t side);
 
 }  // namespace onnx_mem
 

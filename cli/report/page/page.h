@@ -6,6 +6,7 @@
 #ifndef ONNX_MEM_CLI_REPORT_PAGE_PAGE_H_
 #define ONNX_MEM_CLI_REPORT_PAGE_PAGE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,12 +18,15 @@
 
 namespace onnx_mem {
 
-// What is not UTF-8, control characters and marks that turn the direction of text become U+FFFD; names of more than
-// 400 bytes lose their middle.
-std::string CleanText(std::string_view text);
+inline constexpr size_t kLongestName = 400;
+inline constexpr size_t kLongestFlags = 16'384;  // of a change: they are there to be copied, so whole
+
+// What is not UTF-8, control characters and marks that turn the direction of text become U+FFFD; texts of more than
+// `longest` bytes lose their middle.
+std::string CleanText(std::string_view text, size_t longest = kLongestName);
 
 // CleanText, with what HTML reads as markup written as entities.
-std::string HtmlText(std::string_view text);
+std::string HtmlText(std::string_view text, size_t longest = kLongestName);
 
 // `template_text` with each {{name}} replaced by what `fill` gives for the name.
 struct Filling {

@@ -214,6 +214,7 @@ void WritePlans(JsonWriter& json, const PlanPart& part) {
     json.Key("peak_bytes").Int(plan.measured.peak_bytes).Key("device_bytes").Int(plan.measured.device_bytes);
     json.Key("slowdown").Number(plan.measured.slowdown).Key("dominated").Bool(plan.dominated);
     json.Key("chosen").Bool(part.answer.chosen == i);
+    json.Key("settings").String(TextOf(plan.settings));
     json.Key("segments").BeginArray();
     for (const PlannedSegment& segment : plan.segments) {
       json.BeginObject();
@@ -232,6 +233,7 @@ void WritePlans(JsonWriter& json, const PlanPart& part) {
   json.Key("budget_bytes");
   part.request.budget_bytes ? json.Int(*part.request.budget_bytes) : json.Null();
   json.Key("budget_on").String(part.request.budget_line == BudgetLine::kDevice ? "device" : "live");
+  json.Key("cost_in").String(part.request.cost_line == CostLine::kFlops ? "flops" : "time");
 }
 
 std::vector<DrawnRun> RunsOf(const Report& report) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/report/analyze/answer.h"
 #include "cli/report/analyze/range.h"
+#include "cli/report/analyze/run_table.h"
 #include "cli/report/compare/comparison.h"
 #include "cli/report/page/page.h"
 #include "cli/report/parts/figures.h"
@@ -36,7 +37,15 @@ ByteUnit UnitOfColumn(const Table& table, size_t column, ByteUnit chosen) {
   return ColumnUnit(largest, chosen);
 }
 
-std::string TableHtml(const Table& table, const Screen& screen) {
+// Words of a command line are there to be copied.
+std::string CellHtml(const Cell& cell, ColumnKind kind, ByteUnit unit) {
+  const bool flags = std::holds_alternative<CommandWords>(cell);
+  const std::string text = HtmlText(CellText(cell, kind, unit), flags ? kLongestFlags : kLongestName);
+  return flags ? absl::StrFormat("<code>%s</code>", text) : text;
+}
+
+// With `stacks` each row becomes a block on a narrow screen, its cells one below the other with their titles.
+std::string TableHtml(const Table& table, const Screen& screen, bool stacks = false) {
   std::vector<size_t> columns;
   std::vector<ByteUnit> units;
   for (size_t c = 0; c < table.columns.size(); ++c) {
@@ -44,8 +53,8 @@ std::string TableHtml(const Table& table, const Screen& screen) {
     const Column& column = table.columns[c];
     if (column.show == Show::kAlways || (column.show == Show::kDetail && !column.title.empty())) columns.push_back(c);
   }
-  std::string html = absl::StrFormat("<table class=\"data\" id=\"table-%s\"><caption>%s</caption><thead><tr>",
-                                     HtmlText(table.key), HtmlText(table.title));
+  std::string html = absl::StrFormat("<table class=\"data%s\" id=\"table-%s\"><caption>%s</caption><thead><tr>",
+                                     stacks ? " stacks" : "", HtmlText(table.key), HtmlText(table.title));
   for (size_t c : columns) {
     absl::StrAppendFormat(&html, "<th scope=\"col\"%s>%s</th>",
                           IsRightAligned(table.columns[c].kind) ? " class=\"n\"" : "",
@@ -59,8 +68,9 @@ std::string TableHtml(const Table& table, const Screen& screen) {
     for (size_t c : columns) {
       const Column& column = table.columns[c];
       const Cell& cell = table.rows[r][c];
-      absl::StrAppendFormat(&html, "<td%s%s>%s</td>", IsRightAligned(column.kind) ? " class=\"n\"" : "",
-                            SortValue(cell), HtmlText(CellText(cell, column.kind, units[c])));
+      absl::StrAppendFormat(&html, "<td%s%s%s>%s</td>", IsRightAligned(column.kind) ? " class=\"n\"" : "",
+                            SortValue(cell), stacks ? absl::StrFormat(" data-l=\"%s\"", HtmlText(column.title)) : "",
+                            CellHtml(cell, column.kind, units[c]));
     }
     html += "</tr>\n";
   }
@@ -145,7 +155,7 @@ std::string CardsHtml(const Report& report, const std::vector<Limit>& limits, co
     absl::StrAppendFormat(&html, "<div class=\"card\"><h2>%s needs%s</h2><p class=\"size\">%s</p>",
                           line.part == "training" ? "Training" : "Inference", line.at_least ? " at least" : "",
                           line.size);
-    if (!line.verdict.empty()) {
+    if (limits.size() == 1) {  // several have a table
       absl::StrAppendFormat(&html, "<p class=\"verdict %s\">%s</p>", NameOf(line.answer), HtmlText(line.verdict));
     }
     if (!line.interval.empty()) {
@@ -172,7 +182,9 @@ bool IsOneRun(const Report& report) { return !report.model.path.empty() && repor
 
 // Line by line, as a page may hold many more than the 400 bytes to which names are cut.
 std::string ScreenHtml(const Report& report, const Screen& screen) {
-  const std::string text = RenderText(report, screen);
+  Screen page = screen;
+  page.rows = 0;  // nothing scrolls away
+  const std::string text = RenderText(report, page);
   std::string html = "<pre>";
   for (size_t from = 0; from < text.size();) {
     const size_t end = std::min(text.find('\n', from), text.size());
@@ -220,6 +232,18 @@ std::vector<Table> ChangeTables(const Comparison& comparison) {
   return tables;
 }
 
+// What a change costs stands before its flags, which are long.
+Table WithFlagsLast(Table table) {
+  const auto flags = std::find_if(table.columns.begin(), table.columns.end(),
+                                  [](const Column& column) { return column.key == "flags"; });
+  if (flags == table.columns.end()) return table;
+  const auto at = flags - table.columns.begin();
+  std::rotate(flags, flags + 1, table.columns.end());
+  for (Row& row : table.rows) std::rotate(row.begin() + at, row.begin() + at + 1, row.end());
+  if (table.rank_column > static_cast<size_t>(at)) --table.rank_column;
+  return table;
+}
+
 }  // namespace
 
 std::string AnswerHtml(const Report& report, const Screen& screen) {
@@ -234,10 +258,16 @@ std::string AnswerHtml(const Report& report, const Screen& screen) {
     for (size_t i = 0; i < lines.size(); ++i) {
       absl::StrAppendFormat(&html, "<p%s>%s</p>", i == 0 ? " class=\"size small\"" : "", HtmlText(lines[i]));
     }
+    for (const PlanPart::Held& held : std::get<PlanPart>(report.part).held) {
+      absl::StrAppendFormat(&html, "<p class=\"verdict %s\">%s</p>", NameOf(held.verdict),
+                            HtmlText(VerdictText(held.planned, held.limit, screen.units)));
+    }
     html += "</div>\n";
   }
   const RunSummary& run = report.runs.front();
-  html += CardsHtml(report, analyzed != nullptr ? analyzed->limits : std::vector<Limit>(), screen);
+  const std::vector<Limit>& limits = LimitsOf(report);
+  html += CardsHtml(report, limits, screen);
+  if (limits.size() > 1) html += TableHtml(GpusTable(report.runs, limits), screen, /*stacks=*/true);
   html += PartsHtml(report, run, screen);
   if (analyzed == nullptr || analyzed->savings.rows.empty()) return html;
   Table ways = analyzed->savings;
@@ -245,7 +275,7 @@ std::string AnswerHtml(const Report& report, const Screen& screen) {
   ways.rows.clear();
   for (size_t way : CheapestWays(analyzed->savings)) ways.rows.push_back(analyzed->savings.rows[way]);
   return html + "<div class=\"scroll less\" tabindex=\"0\" role=\"region\" aria-label=\"How to need less\">" +
-         TableHtml(ways, screen) + "</div>\n";
+         TableHtml(WithFlagsLast(std::move(ways)), screen, /*stacks=*/true) + "</div>\n";
 }
 
 std::string TablesHtml(const Report& report, const Screen& screen) {

@@ -7,7 +7,6 @@ namespace onnx_mem {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-constexpr size_t kLongestName = 400;
 
 struct CodePoint {
   uint32_t value = 0;
@@ -39,14 +38,14 @@ bool IsHarmful(uint32_t value) {
 
 }  // namespace
 
-std::string CleanText(std::string_view text) {
+std::string CleanText(std::string_view text, size_t longest) {
   std::string clean;
   clean.reserve(std::min(text.size(), 2 * kLongestName));
-  const bool cut = text.size() > kLongestName;
+  const bool cut = text.size() > longest;
   for (size_t at = 0; at < text.size();) {
-    if (cut && at >= kLongestName / 2 && at + kLongestName / 2 < text.size()) {
+    if (cut && at >= longest / 2 && at + longest / 2 < text.size()) {
       clean += "…";
-      at = text.size() - kLongestName / 2;
+      at = text.size() - longest / 2;
       while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0u) == 0x80u) ++at;
       continue;
     }
@@ -57,9 +56,9 @@ std::string CleanText(std::string_view text) {
   return clean;
 }
 
-std::string HtmlText(std::string_view text) {
+std::string HtmlText(std::string_view text, size_t longest) {
   std::string html;
-  for (char byte : CleanText(text)) {
+  for (char byte : CleanText(text, longest)) {
     switch (byte) {
       case '&': html += "&amp;"; break;
       case '<': html += "&lt;"; break;

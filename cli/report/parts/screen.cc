@@ -46,6 +46,16 @@ size_t Width(bool terminal) {
   return width == 0 ? kWidest : std::clamp(width, kNarrowest, kWidest);
 }
 
+size_t Rows(bool terminal) {
+  size_t rows = 0;
+  if (winsize size = {}; terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) rows = size.ws_row;
+  if (rows == 0) {
+    const std::string_view lines = Environment("LINES");
+    std::from_chars(lines.data(), lines.data() + lines.size(), rows);
+  }
+  return rows;
+}
+
 bool UseColor(ColorChoice choice, bool terminal) {
   if (choice != ColorChoice::kAuto) return choice == ColorChoice::kAlways;
   if (IsSet("CLICOLOR_FORCE") || IsSet("FORCE_COLOR")) return true;
@@ -56,7 +66,7 @@ bool UseColor(ColorChoice choice, bool terminal) {
 
 Screen ScreenOfStandardOutput(ColorChoice color, ByteUnit units) {
   const bool terminal = isatty(STDOUT_FILENO) != 0;
-  return {Width(terminal), UseColor(color, terminal), LocaleIsUtf8(), units};
+  return {Width(terminal), UseColor(color, terminal), LocaleIsUtf8(), units, Rows(terminal)};
 }
 
 std::string Painted(std::string_view text, Paint paint, const Screen& screen) {

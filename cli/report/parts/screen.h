@@ -16,12 +16,13 @@ struct Screen {
   bool color = false;
   bool utf8 = false;
   ByteUnit units = ByteUnit::kAuto;
+  size_t rows = 0;  // of a terminal; 0: none, nothing scrolls away
 };
 
 inline constexpr size_t kWidest = 100;  // a screen of figures is not read across more columns than this
 inline constexpr size_t kNarrowest = 60;
 
-// Standard output as it is: a terminal's own width, COLUMNS (else kWidest) for a pipe or file; colour on a terminal
+// Standard output as it is: a terminal's own width and rows, COLUMNS (else kWidest) and LINES (else 0) for a pipe or file; colour on a terminal
 // unless NO_COLOR is set or TERM is dumb, or as `color` says; glyphs beyond ASCII in a UTF-8 locale.
 Screen ScreenOfStandardOutput(ColorChoice color, ByteUnit units);
 

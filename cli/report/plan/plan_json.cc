@@ -1,4 +1,7 @@
 // The part of a report on checkpoint plans in JSON, as the contract has it.
+#include <algorithm>
+
+#include "cli/report/analyze/json_parts.h"
 #include "cli/report/plan/plan_report.h"
 
 namespace onnx_mem {
@@ -50,6 +53,9 @@ void WriteOnePlan(JsonWriter& json, const ModulePlan& plan, Granularity granular
   json.Key("host_bytes").Int(plan.measured.host_bytes);
   json.Key("time_slowdown").Number(plan.measured.time_slowdown);
   json.Key("dominated").Bool(plan.dominated);
+  json.Key("settings").BeginObject(Layout::kOneLine);
+  for (const auto& [variable, value] : plan.settings) json.Key(variable).String(value);
+  json.EndObject();
   json.Key("segments").BeginArray();
   for (const PlannedSegment& segment : plan.segments) WriteSegment(json, segment);
   json.EndArray();
@@ -109,13 +115,43 @@ void WriteLargestBatch(JsonWriter& json, const LargestBatch& largest) {
   json.EndObject();
 }
 
+// The verdict on the budget (or the smallest card), and what the step needs on each card.
+void WriteHeldPlan(JsonWriter& json, const PlanPart& part) {
+  json.Key("verdict");
+  if (part.held.empty()) {
+    json.Null();
+    return;
+  }
+  Verdict worst = Verdict::kFits;
+  for (const PlanPart::Held& held : part.held) worst = std::max(worst, held.verdict);
+  json.String(onnx_mem::NameOf(worst));
+  const Need& planned = part.held.front().planned;
+  json.Key("planned_interval_bytes").BeginArray(Layout::kOneLine);
+  json.Int(planned.low_bytes).Int(planned.high_bytes).EndArray();
+  json.Key("gpus").BeginArray();
+  for (const PlanPart::Held& held : part.held) {
+    if (held.limit.kind == Limit::Kind::kBudget) continue;
+    json.BeginObject();
+    WriteCardName(json, held.limit, held.verdict);
+    WriteNeed(json, "as_it_is", held.as_it_is, held.limit.bytes);
+    WriteNeed(json, "planned", held.planned, held.limit.bytes);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 }  // namespace
 
 void WritePlan(JsonWriter& json, const PlanPart& part) {
   const PlanAnswer& answer = part.answer;
   WriteBaseline(json, answer);
-  json.Key("budget_bytes");
-  part.request.budget_bytes ? json.Int(*part.request.budget_bytes) : json.Null();
+  const bool share = !part.held.empty() && part.held.front().limit.percent;
+  if (share) {
+    WriteBudget(json, part.held.front().limit);
+  } else {
+    json.Key("budget_bytes");
+    part.request.budget_bytes ? json.Int(*part.request.budget_bytes) : json.Null();
+  }
   json.Key("budget_on").String(part.request.budget_line == BudgetLine::kDevice ? "device" : "live");
   json.Key("cost_in").String(part.request.cost_line == CostLine::kFlops ? "flops" : "time");
   json.Key("card").String(part.request.clock.card.name);
@@ -149,6 +185,7 @@ void WritePlan(JsonWriter& json, const PlanPart& part) {
   json.Key("not_searched").BeginArray();
   for (const std::string& what : answer.not_searched) json.String(what);
   json.EndArray();
+  WriteHeldPlan(json, part);
   json.Key("chosen");
   answer.chosen ? json.Int(answer.plans[*answer.chosen].id) : json.Null();
   if (answer.with_expandable_segments) {

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/devices/verdict.h"
+#include "cli/report/analyze/limit.h"
 #include "planner/plans/measure/plan.h"
 #include "planner/plans/search/largest_batch.h"
 
@@ -20,6 +22,14 @@ struct PlanPart {
   std::vector<int64_t> live_bytes;  // per step of the whole training step, with the chosen plan; empty without one
   std::optional<LargestBatch> largest_batch;
   std::optional<SmallerBatch> smaller_batch;  // without a plan for the one asked for
+  // What the plan was held against, its budget first: what the step needs there as it is, and with the chosen plan (where
+  // there is none: with the one that needs least).
+  struct Held {
+    Limit limit;
+    Need as_it_is, planned;
+    Verdict verdict = Verdict::kDoesNotFit;  // of the plan; without a chosen one its budget is none that it fits
+  };
+  std::vector<Held> held;
   // For formats that draw every step: the run without any plan, and with each plan of `answer`.
   struct Drawn {
     std::shared_ptr<const Analysis> analysis = nullptr;  // null for a plan without segments, which is the baseline

@@ -48,10 +48,7 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
            Painted(absl::StrFormat("%s %s", FormatBytesIn(now, screen.units), LineName(part)), Paint::kBold, screen) +
            ": " + why + '\n';
   }
-  // What the first line says of another setting, or of a card of that size, is not so here.
-  const std::string name = part.answer.with_expandable_segments ? "Without that setting: "
-                           : part.answer.on_such_a_card          ? "On a larger card: "
-                                                                 : "Chosen plan: ";
+  const std::string name = "Chosen plan: ";
   const std::string size = absl::StrFormat("%s %s", FormatBytesIn(then, screen.units), LineName(part));
   const double change = now > 0 ? 100 * (1 - static_cast<double>(then) / static_cast<double>(now)) : 0;
   const std::string more =
@@ -66,19 +63,23 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
                       less, !two_lines ? "   " : first > screen.width ? " " : to_second, price, "\n");
 }
 
-// The cheapest way first: with the allocator's other setting, else on a card of the budget's size.
-std::string CheapestText(const PlanPart& part, const Screen& screen) {
-  if (part.answer.with_expandable_segments)
-    return SettingText(part, screen) + ChosenText(part, screen) + CardText(part, screen);
-  return CardText(part, screen) + ChosenText(part, screen);
+// The chosen plan, and below it what would be cheaper: with another setting, on a card of the budget's size.
+std::string AnswerText(const PlanPart& part, const Screen& screen) {
+  return ChosenText(part, screen) + NeedsText(part, screen) + SettingText(part, screen) + CardText(part, screen);
 }
 
 std::string RangeName(const PlannedSegment& segment) {
   if (segment.segment.modules.empty()) {
     return absl::StrFormat("%s .. %s", segment.nodes.front(), segment.nodes.back());
   }
-  if (segment.segment.modules.size() == 1) return segment.segment.modules.front();
-  return absl::StrFormat("%s to %s, as one", segment.segment.modules.front(), segment.segment.modules.back());
+  const std::vector<std::string>& modules = segment.segment.modules;
+  if (modules.size() == 1) return modules.front();
+  // Of neighbours in one parent the last one's own name says enough: "layer1.0 to 2".
+  const std::string& last = modules.back();
+  const size_t dot = last.rfind('.');
+  const bool together = dot == modules.front().rfind('.') && dot != std::string::npos &&
+                        last.compare(0, dot, modules.front(), 0, dot) == 0;
+  return absl::StrFormat("%s to %s, as one", modules.front(), together ? last.substr(dot + 1) : last);
 }
 
 std::string KindOf(const PlannedSegment& segment) {
@@ -101,7 +102,7 @@ struct SegmentsRow {
 std::vector<SegmentsRow> SegmentRows(const ModulePlan& plan) {
   std::vector<std::string> names, kinds;
   for (const PlannedSegment& segment : plan.segments) {
-    names.push_back(segment.segment.modules.size() == 1 ? segment.segment.modules.front() : "");
+    names.push_back(segment.segment.modules.empty() ? "" : RangeName(segment));
     kinds.push_back(KindOf(segment));
   }
   std::vector<SegmentsRow> rows;
@@ -287,7 +288,7 @@ std::vector<std::string> PlanAnswerLines(const Report& report, const Screen& scr
   plain.width = std::numeric_limits<size_t>::max() / 2;  // a sentence is a line
   std::vector<std::string> lines;
   for (const std::string& line : std::vector<std::string>(
-           absl::StrSplit(ChosenText(std::get<PlanPart>(report.part), plain), '\n', absl::SkipWhitespace()))) {
+           absl::StrSplit(AnswerText(std::get<PlanPart>(report.part), plain), '\n', absl::SkipWhitespace()))) {
     lines.emplace_back(absl::StripAsciiWhitespace(line));
   }
   return lines;
@@ -315,7 +316,7 @@ std::string PlanText(const Report& report, const Screen& screen) {
   const PlanPart& part = std::get<PlanPart>(report.part);
   std::string text;
   for (const std::string& piece :
-       {LargestBatchText(part, screen), CheapestText(part, screen),
+       {LargestBatchText(part, screen), AnswerText(part, screen) + PlanHeldText(part, screen),
         SegmentsText(report, screen), CurveText(report, screen) + HabitsText(part, screen),
         ProofText(part, screen) + NotSearchedText(part, screen), CourseText(report, screen)}) {
     if (piece.empty()) continue;

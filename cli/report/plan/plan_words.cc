@@ -174,13 +174,24 @@ std::string NotSearchedText(const PlanPart& part, const Screen& screen) {
          '\n';
 }
 
-// "With PYTORCH_ALLOC_CONF=expandable_segments:True: 3.90 GiB on GPU for +5.5 % time, by "layer1"".
+std::string NeedsText(const PlanPart& part, const Screen& screen) {
+  const ModulePlan* plan = Chosen(part.answer);
+  if (plan == nullptr || plan->settings.empty()) return "";
+  return Wrapped(absl::StrFormat("Needs %s in the environment", TextOf(plan->settings)), screen.width, kIndent,
+                 2 * kIndent) +
+         '\n';
+}
+
+// "Try --allocator pytorch-expandable: 3.90 GiB on the GPU for +5.5 % time, by "layer1", with
+// PYTORCH_ALLOC_CONF=expandable_segments:True in the environment".
 std::string SettingText(const PlanPart& part, const Screen& screen) {
   const std::optional<ModulePlan>& plan = part.answer.with_expandable_segments;
   if (!plan) return "";
-  return Wrapped(absl::StrFormat("With PYTORCH_ALLOC_CONF=expandable_segments:True: %s on the GPU%s, %s",
+  const std::string allocator = AllocatorWith(plan->settings).value_or("");
+  return Wrapped(absl::StrFormat("Try --allocator %s: %s on the GPU%s, %s, with %s in the environment", allocator,
                                  FormatBytesIn(plan->measured.device_bytes, screen.units), ForMore(part, *plan),
-                                 plan->segments.empty() ? Quoted(*plan) : absl::StrCat("by ", Quoted(*plan))),
+                                 plan->segments.empty() ? Quoted(*plan) : absl::StrCat("by ", Quoted(*plan)),
+                                 TextOf(plan->settings)),
                  screen.width, kIndent, 2 * kIndent) +
          '\n';
 }
@@ -193,7 +204,8 @@ std::string CardText(const PlanPart& part, const Screen& screen) {
                                 ? "once a step, which takes time"
                                 : absl::StrFormat("%d times a step, which takes time", run.retries_per_step);
   return Wrapped(absl::StrFormat(
-                     "On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s",
+                     "On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s "
+                     "(-f json has its segments)",
                      FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan), ForMore(part, plan), often),
                  screen.width, kIndent, kIndent) +
          '\n';

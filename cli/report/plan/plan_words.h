@@ -17,7 +17,9 @@ std::string Limits(const PlanPart& part, const Screen& screen);   // "budget 4.0
 
 // Paragraphs, each with its last newline; "" where there is nothing to say.
 std::string NoPlanText(const PlanPart& part, const Screen& screen);
-// The plan that the caching allocator's other setting allows, with that setting.
+// What the chosen plan needs of the environment.
+std::string NeedsText(const PlanPart& part, const Screen& screen);
+// The plan that the caching allocator's other setting allows, and the option that chooses it.
 std::string SettingText(const PlanPart& part, const Screen& screen);
 // The plan for a card with no more than the budget.
 std::string CardText(const PlanPart& part, const Screen& screen);

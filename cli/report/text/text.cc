@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/report/analyze/answer.h"
+#include "cli/report/analyze/run_table.h"
 #include "cli/report/compare/compare_forms.h"
 #include "cli/report/parts/figures.h"
 #include "cli/report/parts/formats.h"
@@ -20,6 +21,16 @@ constexpr size_t kMostNotes = 3;
 
 std::string QuietPart(std::string_view name, const PartSummary& part) {
   return absl::StrFormat(" %s%s%d", name, part.at_least ? ">=" : "=", part.device_bytes);
+}
+
+// "resnet50.onnx batch=64 train=7006584832 infer=1407188992", and with a limit its verdict.
+std::string QuietRun(const Report& report, const RunSummary& run, const std::vector<Limit>& limits) {
+  std::string text = absl::StrFormat("%s batch=%d", BaseName(report.model.path), run.batch);
+  if (run.training) text += QuietPart("train", *run.training);
+  if (run.inference) text += QuietPart("infer", *run.inference);
+  if (const auto verdict = VerdictOf({run}, limits)) absl::StrAppendFormat(&text, " verdict=%s", NameOf(*verdict));
+  if (!limits.empty() && LimitsOf(report).size() > 1) absl::StrAppendFormat(&text, " on=%s", OneWord(NameOfLimit(limits.front())));
+  return text + '\n';
 }
 
 }  // namespace
@@ -59,14 +70,14 @@ std::string AnswerText(const RunSummary& run, const std::vector<Limit>& limits, 
       text += interval;
       column += interval.size();
     }
-    if (!line.verdict.empty()) {
-      const bool fits_line = column + 4 + line.verdict.size() <= screen.width;
+    if (!line.verdict.empty() && limits.size() == 1) {
+      const bool fits_line = column + 4 + DisplayWidth(line.verdict) <= screen.width;
       text += fits_line ? std::string(4, ' ') : "\n" + std::string(kIndent + 16, ' ');
       text += Painted(line.verdict, PaintOf(line.answer), screen);
     }
     text += '\n';
   }
-  return text;
+  return limits.size() > 1 ? text + CardsText(run, limits, screen) : text;
 }
 
 std::string AssumedText(const Report& report, const Screen& screen) {
@@ -167,17 +178,17 @@ std::string RenderText(const Report& report, const Screen& screen) {
     return TablesText(report, report.model.path.empty() ? "" : HeadingText(report, screen), screen) +
            TrainsLine(report, screen);
   };
-  return std::visit(ForPart{analyzed, planned, fitted, compared, tables}, report.part);
+  return WithVerdictLast(std::visit(ForPart{analyzed, planned, fitted, compared, tables}, report.part), report, screen);
 }
 
 std::string RenderQuiet(const Report& report) {
-  const auto analyzed = [&](const AnalyzePart&) {
+  const auto analyzed = [&](const AnalyzePart& part) {
     std::string text;
     for (const RunSummary& run : report.runs) {
-      absl::StrAppendFormat(&text, "%s batch=%d", BaseName(report.model.path), run.batch);
-      if (run.training) text += QuietPart("train", *run.training);
-      if (run.inference) text += QuietPart("infer", *run.inference);
-      text += '\n';
+      if (part.limits.size() < 2) text += QuietRun(report, run, part.limits);
+      for (size_t i = 0; part.limits.size() > 1 && i < part.limits.size(); ++i) {
+        text += QuietRun(report, RunOn(part.limits[i], run), {part.limits[i]});
+      }
     }
     return text;
   };
@@ -185,8 +196,12 @@ std::string RenderQuiet(const Report& report) {
     std::string text;
     for (const CardFit& card : fit.cards) {
       const CardFit::Part& part = card.parts.front();
-      absl::StrAppendFormat(&text, "%s batch=%d %s=%d fits=%d largest=%d\n", BaseName(report.model.path),
-                            fit.asked_batch, part.name, part.device_bytes, part.fits ? 1 : 0, part.largest_batch);
+      const BatchEdges batches = part.batches.value_or(BatchEdges());
+      absl::StrAppendFormat(&text, "%s batch=%d %s=%d fits=%d largest=%d verdict=%s safe=%d impossible-from=%s%s\n",
+                            BaseName(report.model.path), fit.asked_batch, part.name, part.need.expected_bytes,
+                            part.verdict == Verdict::kDoesNotFit ? 0 : 1, batches.expected.batch, NameOf(part.verdict),
+                            batches.safe.batch, ImpossibleText(part.batches),
+                            fit.cards.size() > 1 ? " on=" + OneWord(card.name) : "");
     }
     return text;
   };

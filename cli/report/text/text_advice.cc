@@ -1,4 +1,4 @@
-// What would save most, and what fits a card, as text.
+// What would save most, and what makes a batch fit, as text.
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
@@ -51,7 +51,7 @@ std::string RowsWithFlags(const Table& table, const Screen& screen) {
   const ByteUnit unit = UnitOf(table, screen);
   const bool batches = std::any_of(table.columns.begin(), table.columns.end(),
                                    [](const Column& column) { return column.key == "largest_batch"; });
-  TextTable text{{{}, {.right = true}, {.right = true}, {.shrinks = true, .prose = true}}, {}};
+  TextTable text{{{.shrinks = true}, {.right = true}, {.right = true}, {.shrinks = true, .prose = true}}, {}};
   text.rows.push_back({"", "on the GPU", batches ? "max batch" : "saves", "costs"});
   for (const Row& row : table.rows) {
     const std::string third = batches
@@ -66,20 +66,6 @@ std::string RowsWithFlags(const Table& table, const Screen& screen) {
     result += lines[i + 1] + "\n" + PastedText(TextOf(table, table.rows[i], "flags"), screen);
   }
   return result;
-}
-
-// "Batch 256 of training needs 21.6 GiB: too large for Tesla T4 (14.7 GiB) by 6.86 GiB."
-std::string PartText(const CardFit& card, const CardFit::Part& part, int64_t batch, const Screen& screen) {
-  const std::string verdict =
-      VerdictText(part.device_bytes, part.device_bytes, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units);
-  std::string text = absl::StrFormat("%sBatch %d of %s needs %s:", std::string(kIndent, ' '), batch, part.name,
-                                     FormatBytesIn(part.device_bytes, screen.units));
-  const bool beside = DisplayWidth(text) + 1 + DisplayWidth(verdict) <= screen.width;
-  text += beside ? " " : "\n" + std::string(2 * kIndent, ' ');
-  text += Painted(verdict, part.fits ? Paint::kGreen : Paint::kRed, screen);
-  text += absl::StrFormat("\n%sLargest batch that fits: %s", std::string(2 * kIndent, ' '), LargestText(part));
-  if (const std::string proof = LargestProofText(part, screen.units); !proof.empty()) text += "  " + proof;
-  return text + "\n";
 }
 
 }  // namespace
@@ -104,17 +90,31 @@ std::string WaysText(const Table& table, bool verbose, const Screen& screen) {
   if (verbose) return RowsWithFlags(table, screen);
   const size_t shown = std::min(table.rows.size(), kMostWays);
   const ByteUnit unit = UnitOf(table, screen);
-  TextTable text{{{.shrinks = true}, {.right = true}, {.right = true}, {.shrinks = true, .prose = true}, {}}, {}};
-  text.rows.push_back({"", "on the GPU", "max batch", "costs", "flags"});
+  std::vector<std::string> flags;
   for (size_t i = 0; i < shown; ++i) {
-    const Row& row = table.rows[i];
-    const std::string flags = TextOf(table, row, "flags");
-    text.rows.push_back({"  " + TextOf(table, row, "change"), SizeOf(table, row, "device_bytes", unit),
-                         CellText(CellAt(table, row, "largest_batch"), ColumnKind::kStep, ByteUnit::kAuto),
-                         TextOf(table, row, "cost"), DisplayWidth(flags) > kLongestWayFlags ? "(-v)" : flags});
+    flags.push_back(TextOf(table, table.rows[i], "flags"));
+    if (DisplayWidth(flags.back()) > kLongestWayFlags) flags.back() = "(-v)";
   }
-  return std::string(kIndent, ' ') + table.title + "\n" + Lines(Aligned(std::move(text), kIndent, 2, screen)) +
-         MoreLine(table.rows.size() - shown);
+  const auto lines_of = [&](bool with_flags) {
+    TextTable text{{{.shrinks = true}, {.right = true}, {.right = true}, {.shrinks = true, .prose = true}, {}}, {}};
+    text.rows.push_back({"", "on the GPU", "max batch", "costs", with_flags ? "flags" : ""});
+    for (size_t i = 0; i < shown; ++i) {
+      const Row& row = table.rows[i];
+      text.rows.push_back({"  " + TextOf(table, row, "change"), SizeOf(table, row, "device_bytes", unit),
+                           CellText(CellAt(table, row, "largest_batch"), ColumnKind::kStep, ByteUnit::kAuto),
+                           TextOf(table, row, "cost"), with_flags ? flags[i] : ""});
+    }
+    return Aligned(std::move(text), kIndent, 2, screen);
+  };
+  const std::string title = std::string(kIndent, ' ') + table.title + "\n";
+  std::vector<std::string> lines = lines_of(true);
+  const bool beside = std::all_of(lines.begin(), lines.end(),
+                                  [&](const std::string& line) { return DisplayWidth(line) <= screen.width; });
+  if (beside) return title + Lines(lines) + MoreLine(table.rows.size() - shown);
+  // Each way's flags below it.
+  lines = lines_of(false);
+  for (size_t i = 0; i < shown; ++i) lines[i + 1] += "\n" + std::string(4 * kIndent, ' ') + flags[i];
+  return title + Lines(lines) + MoreLine(table.rows.size() - shown);
 }
 
 std::string TogetherText(const Table& table, const Report& report, const Screen& screen) {
@@ -133,33 +133,6 @@ std::string TogetherText(const Table& table, const Report& report, const Screen&
     return ++(is_same ? same : other) > kMostOfKind && !report.verbose;
   });
   return ListText(shown, report, screen) + MoreLine(table.rows.size() - shown.rows.size());
-}
-
-std::string FitText(const FitPart& fit, const Screen& screen) {
-  if (fit.cards.size() == 1) {
-    std::string text;
-    const CardFit& card = fit.cards.front();
-    for (const CardFit::Part& part : card.parts) text += PartText(card, part, fit.asked_batch, screen);
-    return text;
-  }
-  TextTable table;
-  table.columns = {{.shrinks = true}, {.right = true}};
-  std::vector<std::string> head = {absl::StrFormat("batch %d", fit.asked_batch), "usable"};
-  for (const CardFit::Part& part : fit.cards.front().parts) {
-    head.insert(head.end(), {part.name, "", "largest batch"});
-    table.columns.insert(table.columns.end(), {{.right = true}, {}, {.right = true}});
-  }
-  table.rows.push_back(std::move(head));
-  for (const CardFit& card : fit.cards) {
-    std::vector<std::string> row = {card.name, FormatBytesIn(card.usable_bytes, screen.units)};
-    for (const CardFit::Part& part : card.parts) {
-      row.push_back(FormatBytesIn(part.device_bytes, screen.units));
-      row.push_back(part.fits ? "fits" : "too large");
-      row.push_back(LargestText(part));
-    }
-    table.rows.push_back(std::move(row));
-  }
-  return Lines(Aligned(std::move(table), kIndent, 2, screen));
 }
 
 }  // namespace onnx_mem

@@ -39,7 +39,7 @@ std::string AnswerRow(const AnswerLine& line, std::string_view verdict, size_t s
   return text + Painted(verdict, PaintOf(line.answer), screen) + '\n';
 }
 
-// The limit is named once, beside the part that answers.
+// One limit is named once, beside the part that answers; several have a row each.
 std::string AnswerRows(const RunSummary& run, const std::vector<Limit>& limits, const Screen& screen) {
   const std::vector<AnswerLine> lines = AnswerLines(run, limits, screen.units);
   size_t size_width = 0;
@@ -48,11 +48,11 @@ std::string AnswerRows(const RunSummary& run, const std::vector<Limit>& limits, 
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string verdict = lines[i].verdict;
     if (i > 0 && limits.size() == 1) {
-      verdict = ShortVerdict(*run.inference, limits.front(), screen.units);
+      verdict = ShortVerdict(NeedOf(*run.inference), limits.front(), screen.units);
     }
-    text += AnswerRow(lines[i], verdict, size_width, screen);
+    text += AnswerRow(lines[i], limits.size() > 1 ? "" : verdict, size_width, screen);
   }
-  return text;
+  return limits.size() > 1 ? text + CardsText(run, limits, screen) : text;
 }
 
 struct Share {
@@ -189,7 +189,7 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   std::string text = AssumptionsText(told);
   const PartSummary& main = MainPart(report.runs.front());
   if (const std::string words = RangeWords(report, main); !words.empty()) {
-    text += absl::StrFormat("%sIn brackets: %s.", text.empty() ? "" : " ", brief ? "certain and at worst" : words);
+    text += absl::StrFormat("%sIn brackets: %s.", text.empty() ? "" : " ", brief ? "low and high" : words);
   }
   text += absl::StrFormat("%sMore%s: -v", text.empty() ? "" : " ",
                           notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out,
@@ -243,7 +243,10 @@ std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, c
     text = Paragraphs(parts);
   }
   move_together(1);
-  return text;
+  if (LinesOf(text) <= kMostLines || analyzed.limits.size() < 2 || analyzed.savings.rows.empty()) return text;
+  AnalyzePart without_ways = analyzed;  // what needs less gives way to the cards: -v has it
+  without_ways.savings.rows.clear();
+  return FirstScreenText(report, without_ways, screen);
 }
 
 }  // namespace onnx_mem

@@ -143,20 +143,21 @@ std::string SweepText(const std::vector<RunSummary>& runs, const AnalyzePart& sw
     table.rows.front().push_back(std::move(title));
   };
   if (both) add_column({.right = true, .optional = true}, "inference");
-  for (const Limit& limit : sweep.limits) add_column({}, LimitTitle(limit, screen.units));
-  if (sweep.limits.empty()) add_column({.optional = true}, "");
+  const Limit* const limit = sweep.limits.size() == 1 ? &sweep.limits.front() : nullptr;
+  add_column({.optional = limit == nullptr}, limit != nullptr ? "of " + LimitText(*limit, screen.units) : "");
   for (const RunSummary& run : runs) {
     const PartSummary& part = MainPart(run);
     auto& row = table.rows.emplace_back();
     row = {absl::StrFormat("%d", run.batch), SizeIn(part.peak_bytes, unit), SizeIn(part.allocated_peak_bytes, unit),
            (part.at_least ? ">= " : "") + SizeIn(part.device_bytes, unit)};
     if (both) row.push_back(SizeIn(run.inference->device_bytes, unit));
-    for (const Limit& limit : sweep.limits) row.push_back(ShortVerdict(part, limit, screen.units));
     const double share = largest > 0 ? static_cast<double>(part.device_bytes) / static_cast<double>(largest) : 0;
-    if (sweep.limits.empty()) row.push_back(Bar(share, kSweepBar, screen.utf8));
+    row.push_back(limit != nullptr ? ShortVerdict(NeedOf(part), *limit, screen.units)
+                                   : Bar(share, kSweepBar, screen.utf8));
   }
   std::string text = absl::StrFormat("%s%s needs\n", std::string(kIndent, ' '), training ? "TRAINING" : "INFERENCE");
   for (const std::string& line : Aligned(std::move(table), 2 * kIndent, kGap, screen)) text += line + '\n';
+  if (sweep.limits.size() > 1) text += SweepCardsText(runs, sweep.limits, screen);
   if (sweep.scaling) text += LawText(*sweep.scaling, runs.front(), screen);
   return text;
 }

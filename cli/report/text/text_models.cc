@@ -190,11 +190,13 @@ std::string ModelsText(const Report& report, const Screen& screen) {
     std::vector<std::string> cells = {"  " + BaseName(std::get<std::string>(CellAt(models, row, "model")))};
     AddFigures(figures_of(row), most, units, screen.utf8, cells);
     const int64_t device_bytes = NumberAt(models, row, "training_device_bytes");
-    const std::string fits = std::get<std::string>(CellAt(models, row, "fits"));
-    cells.push_back((device_bytes > 0 ? SizeIn(device_bytes, device_unit) : "-") + (fits == "no" ? " too large" : ""));
+    std::string verdict = std::get<std::string>(CellAt(models, row, "verdict"));
+    std::replace(verdict.begin(), verdict.end(), '-', ' ');
+    cells.push_back((device_bytes > 0 ? SizeIn(device_bytes, device_unit) : "-") + (verdict.empty() ? "" : " " + verdict));
     text.rows.push_back(std::move(cells));
   }
   std::string result = Lines(std::move(text), kIndent, screen);
+  if (const Table* gpus = TableNamed(report, "gpus")) result += "\n" + ListText(*gpus, report, screen);
   if (report.shown_table != "layers") return result;
   const size_t rows = report.top_given ? static_cast<size_t>(std::max<int64_t>(report.top, 0)) : kMostLayers;
   for (const Row& row : models.rows) {

@@ -18,6 +18,17 @@ std::string HeadingText(const Report& report, const Screen& screen);
 // "TRAINING needs   5.98 GiB   fits RTX 4090 (24.0 GiB), 25 %", a line for each part.
 std::string AnswerText(const RunSummary& run, const std::vector<Limit>& limits, const Screen& screen);
 
+// What a run needs on each card, a row each: its verdicts, and of several batches which have them.
+std::string CardsText(const RunSummary& run, const std::vector<Limit>& limits, const Screen& screen);
+std::string SweepCardsText(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits, const Screen& screen);
+
+// What a plan, or the sides of a comparison, were held against.
+std::string PlanHeldText(const PlanPart& plan, const Screen& screen);
+std::string HeldText(const Comparison& comparison, const Screen& screen);
+
+// `text` with the verdict again as its last line, where a terminal would have scrolled it away.
+std::string WithVerdictLast(std::string text, const Report& report, const Screen& screen);
+
 // The first screen, at most 23 lines: a terminal opens with 24, of which the prompt takes one.
 std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, const Screen& screen);
 
@@ -27,7 +38,7 @@ std::string PeakText(const PartSummary& part, const Screen& screen);
 // Bytes by category, then what the framework, the allocator and nvidia-smi show.
 std::string BreakdownText(const Report& report, const Screen& screen);
 
-// What is certain, usual and at worst, and what moves it.
+// The range of a run: low, expected and high, and what moves each end.
 std::string RangeText(const Report& report, const Screen& screen);
 
 // PeakText, then FLOPs and times.
@@ -60,7 +71,7 @@ std::string TogetherText(const Table& table, const Report& report, const Screen&
 // Models side by side, and with --by layer where each has its parameters, its FLOPs and what backward needs.
 std::string ModelsText(const Report& report, const Screen& screen);
 
-// Does it fit, and what is the largest batch that does: a few lines for one card, a row each for several.
+// Does it fit, and which batches do: a few lines for one card, a row each for several.
 std::string FitText(const FitPart& fit, const Screen& screen);
 
 // What was assumed, and notes.

@@ -1,4 +1,4 @@
-// The range of each figure taken apart, with -v: what is certain, what is usual, what it is at worst, and why.
+// The range of each figure taken apart, with -v: low, expected and high, and why.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -19,9 +19,9 @@ std::string Moved(std::string_view sign, int64_t bytes, ByteUnit unit) {
   return bytes == 0 ? "-" : absl::StrFormat("%s%s", sign, SizeIn(bytes, unit));
 }
 
-std::string RowOfRange(std::string label, std::string certain, std::string usual, std::string worst) {
-  std::string line = std::string(kIndent, ' ') + PadRight(std::move(label), kCause) + PadLeft(certain, kEnd) +
-                     PadLeft(usual, kEnd) + PadLeft(worst, kEnd);
+std::string RowOfRange(std::string label, std::string low, std::string expected, std::string high) {
+  std::string line = std::string(kIndent, ' ') + PadRight(std::move(label), kCause) + PadLeft(low, kEnd) +
+                     PadLeft(expected, kEnd) + PadLeft(high, kEnd);
   line.erase(line.find_last_not_of(' ') + 1);
   return line + '\n';
 }
@@ -40,7 +40,7 @@ std::string RangeText(const Report& report, const Screen& screen) {
     if (!*part) continue;
     const std::vector<RangeCause> causes = RangeCauses(report, **part);
     if (causes.empty()) continue;
-    if (text.empty()) text = RowOfRange("How sure that is", "certain", "usual", "at worst");
+    if (text.empty()) text = RowOfRange("How sure that is", "low", "expected", "high");
     text += RowOfRange(absl::StrFormat("  %s", name), SizeIn((*part)->device_low_bytes, unit),
                        SizeIn((*part)->device_bytes, unit), SizeIn((*part)->device_high_bytes, unit));
     for (const RangeCause& cause : causes) {

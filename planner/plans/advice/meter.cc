@@ -102,11 +102,23 @@ absl::StatusOr<Footprint> Meter::Measure(const Workload& workload) {
   if (IsKnown(workload)) return known_->footprint;
   ASSIGN_OR_RETURN(const Enacted* enacted, Enact(workload));
   ASSIGN_OR_RETURN(const ImportedModel* model, Model(workload.bindings));
-  const Workload own = WithTorchOf(model->info, workload);
+  Workload own = WithTorchOf(model->info, workload);
+  own.intervals = false;  // a footprint has no range
   ASSIGN_OR_RETURN(const RunFigures figures, own.mode == Mode::kInference
                                                  ? InferenceFigures(*model, enacted->program, own)
                                                  : TrainingFigures(*enacted, own));
   return FootprintOf(figures, *enacted);
+}
+
+absl::StatusOr<Need> Meter::MeasureNeed(const Workload& workload) {
+  Workload ranged = workload;
+  if (ranged.mode != Mode::kInference) ranged.mode = Mode::kTraining;
+  ranged.training_bounds = true;
+  ranged.intervals = true;
+  ASSIGN_OR_RETURN(const ImportedModel* model, Model(workload.bindings));
+  ASSIGN_OR_RETURN(const Analysis analysis, AnalyzeImported(*model, ranged));
+  const PeakFigures& figures = analysis.training ? *analysis.training : *analysis.inference;
+  return Need{figures.device_low_bytes, figures.device_bytes, figures.device_high_bytes};
 }
 
 }  // namespace onnx_mem

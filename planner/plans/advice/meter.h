@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/analysis/enact.h"
+#include "analyzer/devices/verdict.h"
 #include "analyzer/onnx/build/import.h"
 
 namespace onnx_mem {
@@ -36,6 +37,9 @@ class Meter {
 
   // The training step of `workload`, or the inference where its mode is kInference. Errors: those of Analyze.
   absl::StatusOr<Footprint> Measure(const Workload& workload);
+
+  // What the same run needs on the device, low, expected and high.
+  absl::StatusOr<Need> MeasureNeed(const Workload& workload);
 
   // The model with its dimensions bound, and the enacted run. Valid until the next call of either or of Measure.
   absl::StatusOr<const ImportedModel*> Model(const Bindings& bindings);

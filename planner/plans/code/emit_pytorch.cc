@@ -27,7 +27,7 @@ constexpr std::string_view kUsage = R"py(#
 
 constexpr std::string_view kApplyPlan = R"py(def apply_plan(model):
     """Wraps the plan's modules in place and returns the model."""
-    return apply(model, PLAN, EXPORT_WRAPPER)
+    return apply(model, PLAN, EXPORT_WRAPPER, SETTINGS)
 
 
 )py";
@@ -44,6 +44,12 @@ std::string QuotedList(const std::vector<std::string>& names) {
   return absl::StrCat("[", absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) {
                         absl::StrAppend(out, Quoted(name));
                       }), "]");
+}
+
+std::string DictOf(const Settings& settings) {
+  return absl::StrCat("{", absl::StrJoin(settings, ", ", [](std::string* out, const auto& setting) {
+                        absl::StrAppend(out, Quoted(setting.first), ": ", Quoted(setting.second));
+                      }), "}");
 }
 
 // Text of the file or the user in a comment: one line.
@@ -74,7 +80,12 @@ std::string Header(const ModelInfo& info, const Measured& baseline, const Module
                           : absl::StrFormat("# On the host: %s bytes.\n", Thousands(plan.measured.host_bytes)),
                       absl::StrFormat("# Computed twice: %s FLOPs, %.1f %% of the step's; estimated %.1f %% more time "
                                       "on %s.\n", Thousands(plan.measured.recompute_flops),
-                                      100 * plan.measured.flops_slowdown, 100 * plan.measured.time_slowdown, card));
+                                      100 * plan.measured.flops_slowdown, 100 * plan.measured.time_slowdown, card),
+                      plan.settings.empty()
+                          ? ""
+                          : absl::StrFormat("# Run it with %s in the environment: the plan was measured with\n"
+                                            "# that setting of PyTorch's allocator. apply_plan warns where it is missing.\n",
+                                            TextOf(plan.settings)));
 }
 
 // Numbers of parameters of the segment's modules, as the framework counts them; empty where a name does not tell whose
@@ -197,6 +208,7 @@ absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo&
   Append(code.text, kUsage);
   const std::string wrapper = WrapperOf(lowered);
   absl::StrAppend(&code.text, "EXPORT_WRAPPER = ", Quoted(wrapper.empty() ? "" : wrapper + "."), "\n");
+  absl::StrAppend(&code.text, "SETTINGS = ", DictOf(plan.settings), "\n");
   absl::StrAppend(&code.text, "PLAN = [\n", EntriesText(parts.entries), "]\n\n\n");
   Append(code.text, kApplyPlan);
   Append(code.text, kAppliedCode);
@@ -215,7 +227,9 @@ std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan) {
   document["model"] = FileName(info.path);
   document["label"] = plan.label;
   document["peak_bytes"] = plan.measured.peak_bytes;
+  document["device_bytes"] = plan.measured.device_bytes;
   document["recompute_flops"] = plan.measured.recompute_flops;
+  document["settings"] = plan.settings;  // an object, empty too
   document["segments"] = nlohmann::ordered_json::array();
   for (const PlannedSegment& segment : plan.segments) {
     nlohmann::ordered_json entry;

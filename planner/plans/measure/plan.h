@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analyzer/allocators/allocator.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/roofline.h"
 #include "analyzer/onnx/build/import.h"
@@ -42,7 +43,7 @@ struct PlanRequest {
   int64_t iteration_limit =
       0;  // enactments; the same limit gives the same plans on any machine; 0: by the model's size
   const std::atomic<bool>* stop = nullptr;  // set by who wants what has been found so far; outlives the request
-  std::vector<Segment> given;    // a plan to measure and to show on the curve beside what was found; empty: none
+  std::vector<Segment> given;    // a plan to choose where it keeps the limits, and to show on the curve; empty: none
 };
 
 // What the accountant measures of one choice of segments. Bytes; FLOPs of multiply-adds counted as 2.
@@ -73,6 +74,7 @@ struct ModulePlan {
   std::string method;               // "none", "sqrt", "chen", "chain", "dag", "habit", "given"
   std::string label;                // for people: "layer1", "7 blocks", "all stages"
   std::vector<PlannedSegment> segments;
+  Settings settings = {};           // that the process needs for `measured` to hold
   Measured measured;
   bool dominated = false;           // another plan has no more of either; shown because people choose it by habit
 };
@@ -129,8 +131,8 @@ struct PlanAnswer {
     double gap = 0;                 // of that plan, to the bound of its class
   };
   std::vector<Rung> rungs;
-  // With a budget on the device: what costs less than the chosen plan and fits once the caching allocator has
-  // expandable segments (PYTORCH_ALLOC_CONF=expandable_segments:True). Its figures are with them.
+  // With a budget on the device: what costs less than the chosen plan and fits with the caching allocator's expandable
+  // segments, which its settings turn on. Its figures are with them. An offer: a request for that allocator chooses it.
   std::optional<ModulePlan> with_expandable_segments;
   // The same for a card that has no more than the budget, where the allocator gives back its cache before it runs out.
   struct OnSuchACard {
@@ -145,6 +147,11 @@ struct PlanAnswer {
   std::optional<ModulePlan> with_op;
   std::vector<Diagnostic> diagnostics;
 };
+
+// THE plan of an answer: what every form of a report, emitted code and Python mean. nullptr where none was chosen.
+inline const ModulePlan* Chosen(const PlanAnswer& answer) {
+  return answer.chosen ? &answer.plans[*answer.chosen] : nullptr;
+}
 
 // Plans for `model`, whose dimensions are bound, under `workload` (training). Where nothing can be wrapped the curve is
 // "none" alone. Errors: those of Analyze; unknown-method; those of `given`.

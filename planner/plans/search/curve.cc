@@ -21,6 +21,11 @@ double BelowLine(const Measured& first, const Measured& last, const Measured& po
   return freed - share(CostOn(cost, point), CostOn(cost, last));
 }
 
+bool KeepsLimits(const ModulePlan& plan, const PlanRequest& request) {
+  return (!request.max_slowdown || plan.measured.slowdown <= *request.max_slowdown) &&
+         (!request.budget_bytes || BytesOn(request.budget_line, plan.measured) <= *request.budget_bytes);
+}
+
 }  // namespace
 
 int64_t BytesOn(BudgetLine line, const Measured& measured) {
@@ -63,6 +68,9 @@ const ModulePlan& LeastOf(const std::vector<ModulePlan>& curve) {
 }
 
 std::optional<size_t> Choose(const std::vector<ModulePlan>& curve, const PlanRequest& request) {
+  for (size_t i = 0; i < curve.size(); ++i) {
+    if (curve[i].method == "given" && KeepsLimits(curve[i], request)) return i;
+  }
   std::optional<size_t> best;
   double furthest = 0;
   const Measured& least = LeastOf(curve).measured;

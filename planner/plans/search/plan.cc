@@ -42,6 +42,8 @@ constexpr int64_t kMixedTargets = 4;
 constexpr double kMixedShare = 3.0;
 // Until when, in shares of the effort, the best sets by the other price are tried.
 constexpr double kOtherPrice = 1.3;
+// The allocator that a plan is offered with where its fragments stand in the way of a cheaper one.
+constexpr char kExpandable[] = "pytorch-expandable";
 
 class ModelPlanner {
  public:
@@ -73,11 +75,13 @@ class ModelPlanner {
     Note(candidates);
     PlanAnswer answer = Answer();
     if (request_.plans_alone) {
+      NameSettings(answer);
       answer.status = answer.chosen ? PlanStatus::kFeasible : PlanStatus::kNotFound;
       return answer;
     }
     RETURN_IF_ERROR(Prove(exact, answer));
     RETURN_IF_ERROR(AddNearPlans(front, answer));
+    NameSettings(answer);
     return answer;
   }
 
@@ -360,12 +364,21 @@ class ModelPlanner {
                      LabelOf(profile_, judged.choice));
   }
 
+  // Plans were measured with the request's allocator, but for the one that is offered with another.
+  void NameSettings(PlanAnswer& answer) const {
+    const Settings settings = SettingsOf(accountant_.workload().allocator);
+    for (ModulePlan& plan : answer.plans) plan.settings = settings;
+    if (answer.fits_but_fragments) answer.fits_but_fragments->settings = settings;
+    if (answer.on_such_a_card) answer.on_such_a_card->plan.settings = settings;
+    if (answer.with_expandable_segments) answer.with_expandable_segments->settings = SettingsOf(kExpandable);
+  }
+
   bool TooDear(const Measured& measured) const {
     return request_.max_slowdown && measured.slowdown > *request_.max_slowdown;
   }
 
   absl::Status TryExpandable(const JudgedPlan& judged, const Enacted& enacted, PlanAnswer& answer) {
-    ASSIGN_OR_RETURN(const Measured measured, accountant_.MeasureWith("pytorch-expandable", enacted));
+    ASSIGN_OR_RETURN(const Measured measured, accountant_.MeasureWith(kExpandable, enacted));
     if (measured.device_bytes > *request_.budget_bytes || TooDear(measured)) return absl::OkStatus();
     answer.with_expandable_segments = AsPlan(judged);
     answer.with_expandable_segments->measured = measured;
@@ -390,6 +403,17 @@ class ModelPlanner {
     }
     if (run) answer.on_such_a_card = PlanAnswer::OnSuchACard{std::move(plan), *run};
     return absl::OkStatus();
+  }
+
+  // What was asked for is not what the answer means then.
+  void NoteGiven(PlanAnswer& answer) const {
+    const ModulePlan* chosen = Chosen(answer);
+    if (request_.given.empty() || (chosen != nullptr && chosen->method == "given")) return;
+    answer.diagnostics.push_back({.code = Code::kPlanOverLimit,
+                                  .severity = Severity::kWarning,
+                                  .message = chosen == nullptr
+                                                 ? "the given plan does not keep the limits"
+                                                 : "the given plan does not keep the limits: another one is chosen"});
   }
 
   void Note(const CandidateSet& candidates) {
@@ -426,6 +450,7 @@ class ModelPlanner {
     answer.left_crumbs = profile_.left_crumbs;
     answer.diagnostics = baseline.diagnostics;
     answer.diagnostics.insert(answer.diagnostics.end(), notes_.begin(), notes_.end());
+    NoteGiven(answer);
     return answer;
   }
 

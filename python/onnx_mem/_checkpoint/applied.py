@@ -7,6 +7,7 @@
 import contextlib
 import copyreg
 import functools
+import os
 import pickle
 import warnings
 import weakref
@@ -21,15 +22,18 @@ _WAS_INPLACE = "_onnx_mem_inplace"
 _USED_CACHE = "_onnx_mem_use_cache"
 
 
-def apply(model, plan, export_wrapper=""):
+def apply(model, plan, export_wrapper="", settings=None):
     """Puts the segments of `plan` in torch.utils.checkpoint, or what they save on the host, and returns the model.
-    `export_wrapper`: "m." where the plan's names begin with a class made for the export."""
+    `export_wrapper`: "m." where the plan's names begin with a class made for the export. `settings`: what the plan
+    needs of the environment."""
     if any(_SEGMENT in module.__dict__ for module in model.modules()):
         raise ValueError("a plan has been applied to this model already; restore(model) takes it off")
     known, entries = _resolved(model, plan, export_wrapper)
     planned = _assigned(known, entries)
     for module, (kind, value) in planned.items():
         _check_can_be_planned(module, value)
+    _check_units(model, planned)
+    _check_settings(settings or {})
     for entry, names in entries:
         if not entry.get("offload"):
             _keep_input(names[0], known[names[0]])
@@ -67,17 +71,14 @@ def restore(model):
 # ---------------------------------------------------------------------------------------------- the plan on the model
 
 def _resolved(model, plan, export_wrapper):
-    """({name: module}, [(entry, its modules' names in this model)]). A wrapper may stand around the model, or the
-    export's be missing here."""
-    known = dict(model.named_modules(remove_duplicate=False))
+    """({name: module}, [(entry, its modules' names in this model)])."""
+    known = _known(model)
     names = [name for entry in plan for name in entry["modules"]]
-    for wrapper in ("", "module.", "_orig_mod.", "_orig_mod.module.", "module._orig_mod."):
-        for before in ("", export_wrapper):
-            own = {name: wrapper + name.removeprefix(before) for name in names}
-            if all(name in known for name in own.values()):
-                found = [(entry, [own[name] for name in entry["modules"]]) for entry in plan]
-                _check_sizes(known, found)
-                return known, found
+    for own in _renamings(known, names, export_wrapper):
+        if all(name in known for name in own.values()):
+            found = [(entry, [own[name] for name in entry["modules"]]) for entry in plan]
+            _check_sizes(known, found)
+            return known, found
     missing = next(name for name in names if name not in known)
     there = missing.removeprefix(export_wrapper)
     while there and there not in known:
@@ -87,8 +88,44 @@ def _resolved(model, plan, export_wrapper):
                      f"{repr(there) if there else 'the model'} holds {children}")
 
 
+_WRAPPERS = ("_orig_mod", "_fsdp_wrapped_module")    # of torch.compile, and of FSDP1 around each unit
+
+
+def _known(model):
+    """Modules by their paths, without the parts that wrappers within the model add to them."""
+    known = {}
+    for name, module in model.named_modules(remove_duplicate=False):
+        known[".".join(part for part in name.split(".") if part not in _WRAPPERS)] = module    # the innermost
+    return known
+
+
+def _renamings(known, names, export_wrapper):
+    """Ways from the plan's names to this model's: as they are; within a wrapper (DistributedDataParallel's "module."),
+    or without the first part of the export's names, which may be a class made for it; within an attribute that holds
+    the model ("model." of a LightningModule); or without such an attribute that the analysed one had."""
+    for wrapper in ("", "module."):
+        for before in ("", export_wrapper):
+            yield {name: wrapper + name.removeprefix(before) for name in names}
+    holders = [name + "." for name in known
+               if name and "." not in name.removeprefix("module.") and not name.rpartition(".")[2].isdigit()]
+    within = [{name: holder + name for name in names} for holder in holders]
+    within = [own for own in within if all(name in known for name in own.values())]
+    modules = {tuple(map(known.get, own.values())) for own in within}
+    if len(modules) > 1:
+        places = ", ".join(next(iter(own.values())) for own in within)
+        raise ValueError(f"the plan's modules are there more than once ({places}); apply it to the part that is trained")
+    yield from within[:1]
+    first = names[0].partition(".")[0] + "." if names else ""
+    rest = {name: name.removeprefix(first) for name in names}
+    if all(name.startswith(first) and not rest[name].partition(".")[0].isdigit() for name in names):
+        for wrapper in ("", "module."):
+            yield {name: wrapper + short for name, short in rest.items()}
+
+
 def _check_sizes(known, entries):
     """The first module whose parameters are not those of the analysed one is named."""
+    if any(_is_a(module, "FullyShardedDataParallel") for module in known.values()):
+        return    # their parameters are slices of flat ones
     for entry, names in entries:
         for name, told in zip(names, entry.get("parameters", [])):
             own = sum(p.numel() for p in known[name].parameters())
@@ -121,11 +158,13 @@ def _assigned(known, entries):
         value["preserve_rng_state"] |= any(_draws(m) for module in modules for m in module.modules())
         parent = _parent_of_run(known, names) if len(names) > 1 else None
         if parent is not None:
+            # With what lies between them: the file shows no child that has nothing to run, such as Dropout(0.0).
             order = list(parent._modules)
-            at = sorted(order.index(name.rpartition(".")[2]) for name in names)
-            if at != list(range(at[0], at[-1] + 1)):
-                raise ValueError(f"{', '.join(names)} are not neighbours")
-            runs.setdefault(parent, []).append({**value, "first": order[at[0]], "last": order[at[-1]]})
+            at = [order.index(name.rpartition(".")[2]) for name in names]
+            children = order[min(at):max(at) + 1]
+            value["preserve_rng_state"] |= any(_draws(m) for child in children
+                                               for m in parent._modules[child].modules())
+            runs.setdefault(parent, []).append({**value, "first": children[0], "last": children[-1]})
         elif len(names) == 1:
             put(names[0], modules[0], "module", value)
         else:
@@ -159,6 +198,46 @@ def _check_can_be_planned(module, value):
     if type(module).forward is torch.nn.Module.forward:
         raise ValueError(f"{name!r} is a {type(module).__name__}, which is not called itself; edit the forward around "
                          "it")
+
+
+def _check_units(model, planned):
+    """FSDP gathers a unit's parameters where the unit is called. Of modules that are computed as one, all but the first
+    are not called."""
+    for module, (kind, value) in planned.items():
+        if kind != "head":
+            continue
+        units = {_unit_of(model, m) for m in value["chain"]}
+        if len(units) > 1 or any(unit in value["chain"] for unit in units):
+            raise ValueError(f"{', '.join(value['modules'])} are in several units of FSDP, whose parameters are gathered "
+                             "one unit at a time: they cannot run as one segment; use a plan of single modules, or make "
+                             "them one unit")
+
+
+def _unit_of(model, module):
+    """The innermost module that FSDP shards as one and that holds `module`, maybe itself; None without one."""
+    unit, held = None, sum(1 for _ in model.modules()) + 1
+    for m in model.modules():
+        if _is_a(m, "FSDPModule", "FullyShardedDataParallel"):
+            inside = list(m.modules())
+            if len(inside) < held and any(other is module for other in inside):
+                unit, held = m, len(inside)
+    return unit
+
+
+def _is_a(module, *names):
+    """By name: the classes of FSDP2 and FSDP1 are in packages that need not be there."""
+    return any(c.__name__ in names for c in type(module).__mro__)
+
+
+def _check_settings(settings):
+    """A plan's figures hold with its settings alone, which are read before anything runs on the device."""
+    for variable, value in settings.items():
+        names = (variable, "PYTORCH_CUDA_ALLOC_CONF") if variable == "PYTORCH_ALLOC_CONF" else (variable,)
+        there = {part.strip() for name in names for part in os.environ.get(name, "").split(",")}
+        missing = [part for part in value.split(",") if part not in there]
+        if missing:
+            warnings.warn(f"the plan needs {variable}={value} in the environment, and {', '.join(missing)} is missing "
+                          "there: set it before the process starts, or the step may take more memory", stacklevel=4)
 
 
 def _keep_input(name, module):

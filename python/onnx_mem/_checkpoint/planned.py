@@ -4,13 +4,12 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import warnings
 
-from .._program import run_screen
-from ..errors import Error
+from ..errors import Error, reported
 from ..reports import Plan
 
 
+@reported
 def checkpoint(model, plan, *args, kwargs: dict | None = None, batch_dim=0, **options):
     """Puts the segments of a plan in torch.utils.checkpoint, in place.
 
@@ -54,10 +53,10 @@ def restore(model):
         raise Error(str(e), "cannot-restore") from None
 
 
-def apply_entries(model, entries: list[dict], export_wrapper: str):
+def apply_entries(model, entries: list[dict], export_wrapper: str, settings: dict[str, str]):
     from . import applied
     try:
-        return applied.apply(model, entries, export_wrapper)
+        return applied.apply(model, entries, export_wrapper, settings)
     except ValueError as e:
         raise Error(str(e), "cannot-apply") from None
 
@@ -66,47 +65,51 @@ def _is_budget(plan) -> bool:
     return isinstance(plan, int) or isinstance(plan, str) and not plan.endswith(".json") and not os.path.exists(plan)
 
 
-def _entries_of(plan) -> tuple[list[dict], str]:
-    """(entries as apply() takes them, prefix of the export)."""
+def _entries_of(plan) -> tuple[list[dict], str, dict[str, str]]:
+    """(entries as apply() takes them, prefix of the export, settings of the environment)."""
     if isinstance(plan, Plan):
         return _entries_of_answer(plan)
     if isinstance(plan, (str, os.PathLike)):
-        plan = json.loads(pathlib.Path(plan).read_text())
+        plan = _document(pathlib.Path(plan))
+    settings: dict[str, str] = {}
     if isinstance(plan, dict):
-        plan = _segments_of(plan)
+        chosen = _chosen_of(plan)
+        plan, settings = chosen["segments"], chosen.get("settings") or {}
     segments = [s if isinstance(s, dict) else {"modules": [s] if isinstance(s, str) else list(s)} for s in plan]
     for segment in segments:
         if not segment.get("modules"):
             raise Error(f"a segment of the plan names operators ({', '.join(segment.get('nodes', [])[:2])} ...), not "
                         "modules; edit forward to put them in torch.utils.checkpoint.checkpoint", "cannot-apply")
-    return segments, ""
+    return segments, "", settings
 
 
-def _allocator_settings() -> str:
-    return ",".join(os.environ.get(name, "") for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"))
+def _document(path: pathlib.Path) -> dict:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as e:
+        raise Error(f"'{path}' is not JSON: {e}", "bad-plan") from None
+    if not isinstance(found, dict) or not ("plans" in found or "segments" in found):
+        raise Error(f"'{path}' holds no plan; onnx-mem plan MODEL -o {path.name} writes one", "bad-plan")
+    return found
 
 
-def _segments_of(document: dict) -> list[dict]:
+def _chosen_of(document: dict) -> dict:
     if "plans" not in document:
-        return document["segments"]
+        return document
     if document.get("chosen") is None:
         raise Error("the report chose no plan", "no-plan")
-    return next(p for p in document["plans"] if p["id"] == document["chosen"])["segments"]
+    return next(p for p in document["plans"] if p["id"] == document["chosen"])
 
 
-def _entries_of_answer(answer: Plan) -> tuple[list[dict], str]:
-    chosen = answer.json.get("with_expandable_segments") if answer.code else None
-    if chosen is not None and "expandable_segments:True" not in _allocator_settings():
-        warnings.warn("the plan fits its budget with PYTORCH_ALLOC_CONF=expandable_segments:True in the environment, "
-                      "which is not set", stacklevel=4)
-    chosen = chosen or answer.chosen_plan
+def _entries_of_answer(answer: Plan) -> tuple[list[dict], str, dict[str, str]]:
+    chosen = answer.chosen_plan
     if chosen is None:
-        raise Error(f"no plan meets the budget:\n{run_screen(answer.arguments)}", "no-plan")
+        raise Error(f"no plan meets the budget:\n{answer}", "no-plan")
     if not answer.code:
-        return _entries_of(chosen["segments"])
+        return _entries_of(chosen)
     told: dict = {}
     exec(compile(answer.code, "<plan>", "exec"), told)    # the program's own output
     if len(told["PLAN"]) != len(chosen["segments"]):
         why = [line for line in answer.code.splitlines() if line.startswith("# Not applied")]
         raise Error("\n".join(why), "cannot-apply")
-    return told["PLAN"], told["EXPORT_WRAPPER"]
+    return told["PLAN"], told["EXPORT_WRAPPER"], told["SETTINGS"]

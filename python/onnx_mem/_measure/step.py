@@ -9,10 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves
 
+from .._examples import examples
 from .._fake.inputs import input_names
 from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
-from ..errors import Error
+from ..errors import Error, reported
 from .engine import Engine
 from .storages import StorageTracker
 
@@ -61,9 +62,10 @@ class Measured:
         return "\n".join(rows)
 
 
-def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimizer="adam", training: bool = True,
-            batch: int | None = None, batch_dim=0, loss="auto", precision: str | None = None,
-            accumulate: int = 1) -> Measured:
+@reported
+def measure(model: torch.nn.Module, args=(), *rest, kwargs: dict | None = None, optimizer="adam",
+            training: bool = True, batch: int | None = None, batch_dim=0, loss="auto", precision: str | None = None,
+            accumulate: int = 1, plan=None, **inputs) -> Measured:
     """Runs the model's own code on tensors without data and counts every storage from its birth to its death.
 
     The step is the one that onnx-mem predicts: output and loss are held to its end, gradients are released right before
@@ -71,8 +73,7 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
 
     Args:
       model: on any device; it is not changed.
-      args: example inputs, a tuple (a single tensor is taken as one argument).
-      kwargs: keyword inputs.
+      args, kwargs, inputs: example inputs, as a tuple, one after the other or by name.
       optimizer: "none", "sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad", or a callable that makes one of a
         list of parameters.
       training: False for inference.
@@ -84,12 +85,12 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
       precision: "bf16", "fp16": the model and its floating inputs converted; "amp-bf16", "amp-fp16": forward and loss
         under autocast.
       accumulate: batches per optimizer step; output and loss of one are gone when the next begins.
+      plan: what checkpoint() takes, but for a budget: the step with these segments. The model itself stays as it is.
 
     Raises:
-      Error: code "cannot-measure", where the model does not run on tensors without data.
+      Error: those of checkpoint(); code "cannot-measure", where the model does not run on tensors without data.
     """
-    args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
-    kwargs = dict(kwargs or {})
+    args, kwargs = examples(args, rest, kwargs, inputs)
     refuse_what_is_not_plain(model, (args, kwargs))
     if precision is not None:
         checked(precision)
@@ -104,14 +105,29 @@ def measure(model: torch.nn.Module, args, *, kwargs: dict | None = None, optimiz
     for default_device in (False, True):
         with fake_cuda(default_device):
             try:
-                return run_step(weightless(model, dtype=type_of(precision)), inputs, batch or was, optimizer, training,
-                                loss, vocabulary, precision=precision, accumulate=accumulate)
+                with _planned(weightless(model, dtype=type_of(precision)), plan) as made:
+                    return run_step(made, inputs, batch or was, optimizer, training, loss, vocabulary,
+                                    precision=precision, accumulate=accumulate)
             except Error:
                 raise
             except Exception as e:
                 first = first or e
     raise Error(f"the model does not run on tensors without data: {type(first).__name__}: {first}",
                 "cannot-measure") from first
+
+
+@contextlib.contextmanager
+def _planned(model, plan):
+    """`model` with the plan on it; without it again behind, as it may be the caller's own."""
+    if plan is None:
+        yield model
+        return
+    from .._checkpoint.planned import checkpoint, restore
+    checkpoint(model, plan)
+    try:
+        yield model
+    finally:
+        restore(model)
 
 
 def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto", vocabulary=frozenset(),

@@ -52,6 +52,22 @@ TEST(NoPlanText, WhatIsProvenImpossibleIsNotCalledPossible) {
   EXPECT_FALSE(Says(text, "Not proven impossible")) << text;
 }
 
+TEST(SettingText, OffersWhatAnOptionChooses) {
+  PlanPart part = NothingFits(1);
+  part.answer.chosen = 1;
+  EXPECT_EQ(SettingText(part, Screen{}), "");
+  part.answer.with_expandable_segments = PlanOf("six", 1900, 1800, 0.05);
+  part.answer.with_expandable_segments->settings = SettingsOf("pytorch-expandable");
+  Screen wide;
+  wide.width = 1000;
+  EXPECT_EQ(SettingText(part, wide),
+            "  Try --allocator pytorch-expandable: 1.86 GiB on the GPU for +5.0 % time, by \"six\", with "
+            "PYTORCH_ALLOC_CONF=expandable_segments:True in the environment\n");
+  EXPECT_EQ(NeedsText(part, wide), "") << "the offer's settings are not those of the chosen plan";
+  part.answer.plans[1].settings = SettingsOf("pytorch-expandable");
+  EXPECT_EQ(NeedsText(part, wide), "  Needs PYTORCH_ALLOC_CONF=expandable_segments:True in the environment\n");
+}
+
 TEST(NoPlanText, WhatIsOpenIsCalledSo) {
   const std::string text = NoPlanText(NothingFits(1), Screen{});
   EXPECT_TRUE(Says(text, "No plan found")) << text;

@@ -70,11 +70,20 @@ TEST(BatchesBeyond, DoNotOverflow) {
   EXPECT_TRUE(BatchesBeyond(std::numeric_limits<int64_t>::max()).empty());
 }
 
-TEST(WithinLimits, EveryRunMustFit) {
+TEST(VerdictOfRuns, IsTheWorstOfEveryRunAndLimit) {
   const std::vector<RunSummary> runs = {RunOf(1, 100), RunOf(2, 200)};
-  EXPECT_TRUE(WithinLimits(runs, {}));
-  EXPECT_TRUE(WithinLimits(runs, {{Limit::Kind::kBudget, "", 1200}}));
-  EXPECT_FALSE(WithinLimits(runs, {{Limit::Kind::kBudget, "", 1200}, {Limit::Kind::kGpu, "", 1199}}));
+  EXPECT_EQ(VerdictOf(runs, {}), std::nullopt);
+  EXPECT_EQ(VerdictOf(runs, {{Limit::Kind::kBudget, "", 1200}}), Verdict::kFits);
+  EXPECT_EQ(VerdictOf(runs, {{Limit::Kind::kBudget, "", 1200}, {Limit::Kind::kGpu, "", 1199}}), Verdict::kDoesNotFit);
+}
+
+TEST(VerdictOfRuns, IsOfTheRunOnTheCardThatALimitIs) {
+  const std::vector<RunSummary> runs = {RunOf(1, 100), RunOf(2, 200)};
+  Limit card{Limit::Kind::kGpu, "H100", 1200};
+  EXPECT_EQ(VerdictOf(runs, {card}), Verdict::kFits);
+  card.runs = std::make_shared<const std::vector<RunSummary>>(std::vector{RunOf(1, 100), RunOf(2, 300)});
+  EXPECT_EQ(VerdictOf(runs, {card}), Verdict::kDoesNotFit);
+  EXPECT_EQ(VerdictOf({runs.front()}, {card}), Verdict::kFits);
 }
 
 TEST(RenderJson, HasTheFieldsOfTheContractInOrder) {
@@ -139,6 +148,20 @@ TEST(RenderJson, HasTheVerdictWhereALimitWasGiven) {
   const Json json = Json::parse(RenderJson(SampleReport({.limits = {{Limit::Kind::kBudget, "", 8191}}}), Screen()));
   EXPECT_EQ(json["budget_bytes"], 8191);
   EXPECT_EQ(json["fits"], false);
+  EXPECT_EQ(json["verdict"], "does-not-fit");
+  EXPECT_EQ(json["runs"][0]["training"]["verdict"], "does-not-fit");
+}
+
+TEST(RenderJson, HasARowForEachCard) {
+  const std::vector<Limit> cards = {{Limit::Kind::kGpu, "small", 8191}, {Limit::Kind::kGpu, "large", 1 << 20}};
+  const Json json = Json::parse(RenderJson(SampleReport({.limits = cards}), Screen()));
+  EXPECT_FALSE(json.contains("gpu"));
+  ASSERT_EQ(json["gpus"].size(), 2u);
+  EXPECT_EQ(json["gpus"][0]["verdict"], "does-not-fit");
+  EXPECT_EQ(json["gpus"][1]["verdict"], "fits");
+  EXPECT_EQ(json["gpus"][1]["usable_bytes"], 1 << 20);
+  EXPECT_EQ(json["gpus"][1]["training"]["device_bytes"], json["runs"][0]["training"]["device_bytes"]);
+  EXPECT_EQ(json["verdict"], "does-not-fit");
 }
 
 TEST(RenderCsv, HasARowPerBatchOrTheListAskedFor) {
@@ -162,7 +185,8 @@ TEST(RenderCsv, QuotesWhatNeedsIt) {
 TEST(RenderMarkdown, BeginsWithTheAnswer) {
   const std::string text = RenderMarkdown(SampleReport({.limits = {{Limit::Kind::kBudget, "", 4096}}}), Screen());
   EXPECT_EQ(text.substr(0, text.find('\n')),
-            "**net.onnx, batch 4: training needs 8.00 KiB** (7.81 - 8.20 KiB) - over the budget of 4.00 KiB by 4.00 KiB");
+            "**net.onnx, batch 4: training needs 8.00 KiB** (7.81 - 8.20 KiB) - does not fit the budget of 4.00 KiB, 4.00 "
+            "KiB over");
 }
 
 TEST(RenderQuiet, IsOneLinePerRun) {

@@ -41,6 +41,13 @@ TEST(FindCandidates, ChildrenOfASequentialAndTheirRuns) {
   EXPECT_EQ(Labels(set), (Names{"s", "s.0", "s.0-1", "s.1", "s.1-2", "s.2"}));
 }
 
+// s.2 is a Dropout(0.0), which leaves no node: the run holds it, as the model does (applied.py).
+TEST(FindCandidates, AChildWithoutOperatorsLiesWithinARun) {
+  const CandidateSet set = Find(kChain, {"/s/s.0/w/MatMul", "/s/s.0/act/Relu", "/s/s.1/w/MatMul", "/s/s.1/act/Relu",
+                                         "/s/s.3/w/MatMul", "/s/s.3/act/Relu"});
+  EXPECT_EQ(Labels(set), (Names{"s", "s.0", "s.0-1", "s.1", "s.1-3", "s.3"}));
+}
+
 TEST(FindCandidates, ItemsOfAListAreWrappedOneByOne) {
   const CandidateSet set = Find(kChain, {"/l.0/w/MatMul", "/l.0/act/Relu", "/l.1/w/MatMul", "/l.1/act/Relu",
                                          "/l.2/w/MatMul", "/l.2/act/Relu"});

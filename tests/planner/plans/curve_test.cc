@@ -76,6 +76,21 @@ TEST(Choose, TheCheapestWithinTheBudget) {
   EXPECT_EQ(Choose(curve, request), 1);
 }
 
+TEST(Choose, TheGivenPlanWhereItKeepsTheLimits) {
+  const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("a", 80, 180, 10), Plan("mine", 85, 185, 30, "given"),
+                                Plan("b", 60, 160, 20)}, BudgetLine::kDevice, CostLine::kFlops);
+  ASSERT_EQ(LabelsOf(curve), (Names{"none", "mine!", "a", "b"}));
+  PlanRequest request;
+  EXPECT_EQ(Choose(curve, request), 1);
+  request.budget_bytes = 185;
+  EXPECT_EQ(Choose(curve, request), 1);
+  request.budget_bytes = 184;
+  EXPECT_EQ(Choose(curve, request), 2);
+  request.budget_bytes = 185;
+  request.max_slowdown = 0.2;
+  EXPECT_EQ(Choose(curve, request), 2);
+}
+
 TEST(Choose, TheLeastWithinTheSlowdown) {
   const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("a", 80, 180, 10), Plan("b", 60, 160, 20)},
                                BudgetLine::kDevice, CostLine::kFlops);

@@ -55,6 +55,17 @@ TEST(EmitPytorch, SaysWhatThePlanIsFor) {
   EXPECT_FALSE(absl::StrContains(code.text, "folder"));
 }
 
+TEST(EmitPytorch, SettingsAreSaidAndChecked) {
+  const Lowered lowered = LowerChain({"/0/MatMul", "/1/MatMul", "/2/MatMul"});
+  EXPECT_TRUE(absl::StrContains(Emit(lowered, PlanOf({{"0"}})).text, "\nSETTINGS = {}\n"));
+  ModulePlan plan = PlanOf({{"0"}});
+  plan.settings = SettingsOf("pytorch-expandable");
+  const std::string text = Emit(lowered, plan).text;
+  EXPECT_TRUE(absl::StrContains(text, "# Run it with PYTORCH_ALLOC_CONF=expandable_segments:True in the environment"));
+  EXPECT_TRUE(absl::StrContains(text, "SETTINGS = {\"PYTORCH_ALLOC_CONF\": \"expandable_segments:True\"}\n"));
+  EXPECT_TRUE(absl::StrContains(text, "return apply(model, PLAN, EXPORT_WRAPPER, SETTINGS)\n"));
+}
+
 TEST(EmitPytorch, SegmentsAreEntries) {
   const EmittedCode code = Emit(LowerChain({"/0/MatMul", "/1/MatMul", "/2/MatMul"}), PlanOf({{"0"}, {"2"}}));
   EXPECT_TRUE(
@@ -110,7 +121,7 @@ TEST(EmitPlanJson, IsWhatPlanFilesLookLike) {
   EXPECT_EQ(
       EmitPlanJson(info, PlanOf({{"0", "1"}})),
       "{\n  \"model\": \"chain.onnx\",\n  \"label\": \"by hand\\nos.remove('x')\",\n  \"peak_bytes\": 3552260915,\n"
-      "  \"recompute_flops\": 1024,\n  \"segments\": [\n    {\n      \"modules\": [\n        \"0\",\n        \"1\"\n"
+      "  \"device_bytes\": 0,\n  \"recompute_flops\": 1024,\n  \"settings\": {},\n  \"segments\": [\n    {\n      \"modules\": [\n        \"0\",\n        \"1\"\n"
       "      ]\n    }\n  ]\n}\n");
 }
 

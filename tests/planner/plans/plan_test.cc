@@ -239,6 +239,59 @@ TEST(PlanModel, AnUnknownMethodIsAnError) {
 }
 
 // A card of the budget's size: the allocator gives back its cache, so more fits than stays below the budget by itself.
+// What the screen offers, "Try --allocator pytorch-expandable", is what that option chooses, or dearer.
+TEST(PlanModel, TheOptionOfAnOfferChoosesNoDearerPlan) {
+  int offers = 0;
+  for (const auto& [name, batch] :
+       {std::pair("resnet50.train.ts.op17.onnx", 64), std::pair("unet_seg.train.ts.op17.onnx", 8)}) {
+    SCOPED_TRACE(name);
+    Loaded loaded = Load(name, batch);
+    PlanRequest request = Request();
+    const PlanAnswer curve = Answer(loaded, request);
+    const int64_t most = curve.baseline.device_bytes, least = curve.plans.back().measured.device_bytes;
+    for (int64_t share : {6, 4, 2}) {
+      request.budget_bytes = least + (most - least) * share / 10;
+      loaded.workload.allocator = "pytorch";
+      const PlanAnswer answer = Answer(loaded, request);
+      ASSERT_NE(Chosen(answer), nullptr);
+      EXPECT_EQ(Chosen(answer)->settings, Settings());
+      if (!answer.with_expandable_segments) continue;
+      ++offers;
+      const ModulePlan& offer = *answer.with_expandable_segments;
+      loaded.workload.allocator = *AllocatorWith(offer.settings);
+      const PlanAnswer chosen = Answer(loaded, request);
+      ASSERT_NE(Chosen(chosen), nullptr);
+      EXPECT_LE(Chosen(chosen)->measured.slowdown, offer.measured.slowdown);
+      EXPECT_EQ(Chosen(chosen)->settings, offer.settings);
+      EXPECT_FALSE(chosen.with_expandable_segments.has_value());
+    }
+  }
+  EXPECT_GT(offers, 2);
+}
+
+// A plan that the user names is the one that is meant, unless it does not keep the limits, which is told.
+TEST(PlanModel, AGivenPlanIsChosenWithinTheLimits) {
+  const Loaded loaded = Load("resnet18.train.ts.op17.onnx", 32);
+  PlanRequest request = Request(20);
+  request.given = {{.modules = {"layer1"}, .nodes = {}}, {.modules = {"layer2"}, .nodes = {}}};
+  const PlanAnswer free = Answer(loaded, request);
+  ASSERT_NE(Chosen(free), nullptr);
+  EXPECT_EQ(Chosen(free)->method, "given");
+  const auto told = [](const PlanAnswer& answer) {
+    return std::any_of(answer.diagnostics.begin(), answer.diagnostics.end(),
+                       [](const Diagnostic& note) { return note.code == Code::kPlanOverLimit; });
+  };
+  EXPECT_FALSE(told(free));
+  request.budget_bytes = Chosen(free)->measured.device_bytes;
+  EXPECT_EQ(Chosen(Answer(loaded, request))->method, "given");
+  --*request.budget_bytes;
+  const PlanAnswer below = Answer(loaded, request);
+  EXPECT_TRUE(told(below));
+  ASSERT_NE(Chosen(below), nullptr);
+  EXPECT_NE(Chosen(below)->method, "given");
+  EXPECT_LE(Chosen(below)->measured.device_bytes, *request.budget_bytes);
+}
+
 TEST(PlanModel, ACardOfTheBudgetsSizeHoldsMoreThanTheAllocatorKeeps) {
   const Loaded loaded = Load("resnet18.train.ts.op17.onnx", 8);
   const PlanAnswer all = Answer(loaded, Request());

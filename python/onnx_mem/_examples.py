@@ -1,0 +1,40 @@
+"""Example inputs as users hand them in: one tuple, one after the other, or by name. No torch is imported here."""
+from __future__ import annotations
+
+import sys
+
+from .errors import Error
+
+
+def positional(args: tuple) -> tuple:
+    """(x, y) of f(model, x, y) and of f(model, (x, y)): one tuple or list alone stands for the arguments."""
+    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else tuple(args)
+
+
+def examples(args, rest: tuple, kwargs: dict | None, inputs: dict) -> tuple[tuple, dict]:
+    """(args, kwargs) of a call f(model, args, *rest, kwargs=kwargs, **inputs).
+
+    A dict behind a tuple stands for kwargs, as in f(model, (x,), {"mask": mask})."""
+    if isinstance(args, (tuple, list)) and len(rest) == 1 and isinstance(rest[0], dict) and not kwargs:
+        rest, kwargs = (), rest[0]
+    return positional((args, *rest)), joined(kwargs, inputs)
+
+
+def joined(kwargs: dict | None, inputs: dict) -> dict:
+    """Keyword inputs from `kwargs` and from the call itself.
+
+    Raises Error with code "bad-argument" where a name is in both."""
+    twice = sorted(set(kwargs or {}) & set(inputs))
+    if twice:
+        raise Error(f"input '{twice[0]}' is given twice, by name and in kwargs", "bad-argument")
+    return {**(kwargs or {}), **inputs}
+
+
+def split(words: dict) -> tuple[dict, dict]:
+    """(inputs, options) of the keywords of analyze(), plan(), fit() and compare(): what holds a tensor is an input."""
+    torch = sys.modules.get("torch")       # who has a tensor has imported it
+    if torch is None:
+        return {}, words
+    from torch.utils._pytree import tree_leaves
+    held = {k: v for k, v in words.items() if any(isinstance(t, torch.Tensor) for t in tree_leaves(v))}
+    return held, {k: v for k, v in words.items() if k not in held}
