@@ -16,6 +16,7 @@
 #include "analyzer/eager/engine/workspace.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/verify_program.h"
+#include "analyzer/run/work.h"
 
 namespace onnx_mem {
 namespace {
@@ -45,6 +46,7 @@ ReplayScript ScriptOf(const MemoryProgram& program, const Workload& workload) {
 // The peak of figures.program, and what the allocator makes of it again and again after `first_step`, whose segments
 // stay cached (nullptr: there is none).
 absl::Status FillFigures(const Workload& workload, const ReplayScript* first_step, RunFigures& figures) {
+  work::Spend(work::kOfFigures * static_cast<int64_t>(figures.program.steps.size()));
   figures.timeline = ComputeTimeline(figures.program);
   figures.peak_bytes = figures.timeline.peak_bytes;
   ReplayOptions options;
