@@ -132,6 +132,7 @@ class Bounds {
     }
     for (const Alternative* one : taken) {
       if (one->bytes != nullptr) peak -= one->bytes(lowered_);
+      peak -= peak_bytes_ / 100 * one->percent;
     }
     return peak;
   }

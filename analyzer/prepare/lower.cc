@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/assume/choices/inplace.h"
 #include "analyzer/assume/choices/unread_buffers.h"
+#include "analyzer/assume/choices/unread_layers.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/assumed_operators.h"
 #include "analyzer/graph/bytes.h"
@@ -157,6 +158,7 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
 void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signature, Lowered& lowered) {
   if (signature.empty()) {
     lowered.unread_buffer_bytes = MostBytesOfPositions(lowered);
+    lowered.unread_parameter_bytes = MostBytesOfUnreadLayers(lowered);
     return;
   }
   if (lost.unread_buffers.empty()) return;

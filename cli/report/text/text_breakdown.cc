@@ -51,9 +51,10 @@ PartLine TotalLine(const RunSummary& run, std::string label, int64_t PartSummary
   return line;
 }
 
-// True if what the file does not show moves the peak by more than 1 %.
+// True if what the file does not show moves the peak by more than the small things that no file shows.
 bool HasWideInterval(const std::optional<PartSummary>& part) {
-  return part && part->peak_high_bytes - part->peak_low_bytes > part->peak_bytes / 100;
+  constexpr int64_t kPercentOfEveryFile = 3;
+  return part && part->peak_high_bytes - part->peak_low_bytes > part->peak_bytes / 100 * kPercentOfEveryFile;
 }
 
 int64_t Largest(const RunSummary& run, int64_t PartSummary::*field) {
