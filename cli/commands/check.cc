@@ -124,7 +124,7 @@ absl::StatusOr<Answer> RunCheck(const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
-  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> opened, OpenModel(options.operands.front()));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> opened, ModelOf(options, {}, 0));
   const ModelFile& file = *opened;
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
   Report report;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/strict/onnx_checker.h"
 #include "cli/answers/cards.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
@@ -117,6 +118,7 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& options) {
   std::vector<std::string> trained;  // with --freeze, a part for each model
   for (const std::string& path : options.operands) {
     ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(path));
+    if (options.strict) RETURN_IF_ERROR(CheckAsOnnxDoes(file.Annotated({}), path));
     ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
     const RunSummary run = Summarize(analysis);
     ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(file, run, workload, cards, options));
