@@ -55,6 +55,15 @@ int64_t NumElements(const Dims& dims) {
   return count;
 }
 
+int64_t SpannedBytes(const EagerTensor& t) {
+  int64_t elements = 1;
+  for (size_t i = 0; i < t.dims.size(); ++i) {
+    if (t.dims[i] == 0) return 0;
+    elements += (t.dims[i] - 1) * t.strides[i];
+  }
+  return DenseBytes({elements}, t.dtype);
+}
+
 int64_t Saturated(std::initializer_list<int64_t> factors) {
   int64_t product = 1;
   bool beyond = false;

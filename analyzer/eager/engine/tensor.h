@@ -61,6 +61,8 @@ using TensorRef = std::shared_ptr<EagerTensor>;
 
 int64_t NumElements(const Dims& dims);          // no unknown dims, no overflow (checked at import)
 int64_t DenseBytes(const Dims& dims, DType dtype);
+// From the first element to the last: a table that is expanded lies in memory once. No overflow (checked with the record).
+int64_t SpannedBytes(const EagerTensor& t);
 // The product of factors that are not negative, or the largest number where that is beyond it: counts of operations grow
 // faster than sizes, which are checked at import.
 int64_t Saturated(std::initializer_list<int64_t> factors);
