@@ -63,8 +63,6 @@ class Beside {
     place_.batch = alone() ? variant->batch : BatchOfGraph();
   }
 
-  const ProgramFace& mine() const { return mine_; }
-
   absl::Status Names() const {
     RETURN_IF_ERROR(InputsOfRecord());
     RETURN_IF_ERROR(InputsOfGraph());
@@ -225,6 +223,13 @@ class Beside {
   Place place_;
 };
 
+// Exporters write the graph of evaluation, or that of the mode in which the model was.
+absl::Status ComputesAs(const Record& record, const Program& program, const GraphFace& graph) {
+  const Beside beside(record, program, nullptr, graph);
+  RETURN_IF_ERROR(beside.Outputs());
+  return beside.Reads();
+}
+
 // A training step may leave out a head that evaluation alone has, not most of the model.
 absl::Status TrainsMost(const ProgramFace& eval, const ProgramFace& train) {
   double both = 0, left_out = 0;
@@ -257,11 +262,10 @@ absl::Status CheckFace(const Record& record, const GraphFace& graph) {
     RETURN_IF_ERROR(names(variant.eval, &variant));
     RETURN_IF_ERROR(names(variant.train, &variant));
   }
-  if (!record.eval) return absl::OkStatus();
-  const Beside eval(record, *record.eval, nullptr, graph);  // exporters write the graph of evaluation
-  RETURN_IF_ERROR(eval.Outputs());
-  RETURN_IF_ERROR(eval.Reads());
-  return record.train ? TrainsMost(eval.mine(), FaceOf(*record.train)) : absl::OkStatus();
+  const absl::Status of_eval = record.eval ? ComputesAs(record, *record.eval, graph) : absl::OkStatus();
+  if (!of_eval.ok() && (!record.train || !ComputesAs(record, *record.train, graph).ok())) return of_eval;
+  if (!record.eval || !record.train) return absl::OkStatus();
+  return TrainsMost(FaceOf(*record.eval), FaceOf(*record.train));
 }
 
 }  // namespace onnx_mem::record

@@ -135,6 +135,17 @@ TEST(GraphFace, HasParametersThatTheRecordReads) {
   EXPECT_EQ(Difference(lazy, Face()), "its training step reads less than half of the parameters that evaluation reads");
 }
 
+// A model that was exported as it trains, with the result of a head that evaluation lacks.
+TEST(GraphFace, IsThatOfTheModeInWhichTheModelWas) {
+  const std::string programs = kPrograms;
+  const size_t train = programs.find("program train");
+  const std::string two = absl::StrReplaceAll(programs.substr(train), {{"return %7", "return %7 %5"}, {"drop %5 %6", "drop %6"}});
+  GraphFace face = Face();
+  face.outputs.push_back({"mean", DType::kFloat32, {{kAnySize, 8}}});
+  EXPECT_EQ(Difference(absl::StrCat(programs.substr(0, train), two), face), "");
+  EXPECT_EQ(Difference(kPrograms, face), "the record returns 1 tensors, the graph 2");
+}
+
 // export(..., loss=(function, target)): a second input and a first output that the graph has not.
 TEST(GraphFace, LacksTheLossThatWasRecordedWithIt) {
   const std::string train =
