@@ -33,7 +33,7 @@ std::string TypeText(DType dtype, const std::vector<std::string>& dims) {
 
 std::string TextOf(const FaceTensor& tensor) {
   std::vector<std::string> dims;
-  for (int64_t d : tensor.dims.value_or(std::vector<int64_t>())) dims.push_back(d == kAnySize ? "?" : absl::StrCat(d));
+  for (int64_t d : tensor.dims.value_or(std::vector<int64_t>())) dims.push_back(d == kBatchSize ? "batch" : d == kAnySize ? "?" : absl::StrCat(d));
   return TypeText(tensor.dtype, dims);
 }
 
@@ -42,6 +42,8 @@ std::string TextOf(const ValueType& type) {
   for (const Size& size : type.dims) dims.push_back(ToText(size));
   return TypeText(type.dtype, dims);
 }
+
+constexpr Size kBatch = {.per_sample = {Rational{1, 1}}};
 
 bool IsNumber(const Size& size) { return size.fixed[0].denominator == 1 && size == Size::Of(size.fixed[0].numerator); }
 
@@ -128,7 +130,7 @@ class Beside {
       if (found == inputs_.end() || !found->second->dims) continue;
       const std::vector<int64_t>& dims = *found->second->dims;
       for (size_t i = 0; i < std::min(dims.size(), v->type.dims.size()); ++i) {
-        if (dims[i] != kAnySize && At(v->type.dims[i], {dims[i], place_.length}) == dims[i] &&
+        if (dims[i] >= 0 && At(v->type.dims[i], {dims[i], place_.length}) == dims[i] &&
             !IsNumber(v->type.dims[i])) {
           return dims[i];
         }
@@ -151,6 +153,7 @@ class Beside {
     for (size_t i = 0; i < tensor.dims->size(); ++i) {
       const int64_t wanted = (*tensor.dims)[i];
       const std::optional<int64_t> size = At(v.type.dims[i], place_);
+      if (wanted == kBatchSize && (v.type.dims[i] == kBatch || alone())) continue;
       // With a free size no graph is bound beside the record: a size that the graph leaves open follows something.
       const bool open = wanted == kAnySize && !(record_.free && !alone() && IsNumber(v.type.dims[i]));
       if (!open && size != wanted && !(alone() && size == variant_->batch)) return false;
@@ -264,7 +267,8 @@ absl::Status CheckFace(const Record& record, const GraphFace& graph) {
   }
   const absl::Status of_eval = record.eval ? ComputesAs(record, *record.eval, graph) : absl::OkStatus();
   if (!of_eval.ok() && (!record.train || !ComputesAs(record, *record.train, graph).ok())) return of_eval;
-  if (!record.eval || !record.train) return absl::OkStatus();
+  if (!record.eval) return ComputesAs(record, *record.train, graph);
+  if (!record.train) return absl::OkStatus();
   return TrainsMost(FaceOf(*record.eval), FaceOf(*record.train));
 }
 
