@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "analyzer/run/work.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/help.h"
 #include "cli/error_text.h"
@@ -54,6 +55,7 @@ absl::StatusOr<Answer> RunWithProgress(const CommandRow& command, const Options&
   const bool shown = !options.quiet && StandardErrorShowsProgress();
   const std::string_view hint = command.bit == kPlanCommand ? " (Ctrl-C ends the search with the best so far)" : "";
   const Progress progress(shown ? stderr : nullptr, absl::StrFormat("onnx-mem %s%s:", command.name, hint));
+  const work::Question question;
   return command.run(options);
 }
 

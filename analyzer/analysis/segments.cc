@@ -157,6 +157,15 @@ RerunEffects EffectsOfRerun(const Graph& graph, const eager::NodeRange& range) {
   return effects;
 }
 
+const UserFunction* FunctionCutBy(const Lowered& lowered, const NodeSpan& span) {
+  for (const UserFunction& function : lowered.functions) {
+    const bool meets = span.first <= function.span.last && function.span.first <= span.last;
+    const bool holds = span.first <= function.span.first && function.span.last <= span.last;
+    if (meets && !holds) return &function;
+  }
+  return nullptr;
+}
+
 absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const Graph& graph, const Run& run) {
   std::vector<Segment> segments = run.segments;
   for (const std::string& pattern : run.checkpointed) {

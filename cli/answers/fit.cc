@@ -9,6 +9,7 @@
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
@@ -88,6 +89,7 @@ absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& asked, const C
     part.verdict = VerdictOf(part.need, target.usable_bytes);
     if (!measured->batches) continue;
     absl::StatusOr<BatchEdges> edges = FindBatchEdges(*measured->batches, target.usable_bytes);
+    if (!edges.ok() && !work::HasLeft()) return edges.status();
     if (edges.ok()) part.batches = *std::move(edges);
   }
   return card;
@@ -156,7 +158,7 @@ absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& ope
     const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
     ASSIGN_OR_RETURN(ways, WaysToFit(meter, workload, target.usable_bytes, request));
   }
-  if (small < targets.size() && workload.mode == Mode::kTraining) {
+  if (small < targets.size() && workload.mode == Mode::kTraining && work::HasLeft(work::kAdviceShare)) {
     ASSIGN_OR_RETURN(Table together, Together(meter, workload, targets[small]));
     report.tables.push_back(std::move(together));
   }

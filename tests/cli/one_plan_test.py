@@ -45,7 +45,7 @@ def on_screen(text):
         first, _, last = re.sub(" (to|[.][.]) ", " ", what).rstrip(",").partition(" ")
         if last and "." in first and "." not in last:    # "layer1.0 to 2"
             last = f"{first.rpartition('.')[0]}.{last}"
-        segments += [(first, last)] if last else [(name, name) for name in names_of(first)]
+        segments += zip(names_of(first), names_of(last or first))
     needs = re.search(r"Needs (\w+)=(\S+) in the environment", " ".join(text.split()))
     return sorted(segments), {needs[1]: needs[2]} if needs else {}
 

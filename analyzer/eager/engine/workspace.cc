@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/eager/engine/tensor.h"
 #include "analyzer/memory/made_by_a_step.h"
 
 namespace onnx_mem {
@@ -56,8 +57,7 @@ int64_t LargestPatchBytes(const MemoryProgram& program) {
     if (step.op != "convolution" || step.flops <= 0 || buffer.dims.size() < 3 || !MadeByAStep(buffer)) continue;
     // flops = 2 x images x output channels x positions x (input channels x kernel): a patch matrix holds the last two.
     const int64_t results = buffer.dims[0] * buffer.dims[1];
-    if (results <= 0) continue;
-    largest = std::max(largest, step.flops / 2 / results * RowOf(buffer.dtype).bits / 8);
+    largest = std::max(largest, eager::Quotient(step.flops / 2, results) * RowOf(buffer.dtype).bits / 8);
   }
   return largest;
 }

@@ -28,7 +28,7 @@ struct Attention {
   int64_t groups = 1;  // query heads per key head
 };
 
-int64_t RoundUp(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+int64_t RoundUp(int64_t n, int64_t multiple) { return Quotient(n + multiple - 1, multiple) * multiple; }
 
 // 2 for each of the products of [T, S] with depth d or dv.
 int64_t Flops(const Dims& q, const Dims& k, const Dims& v, int64_t with_d, int64_t with_dv) {

@@ -38,6 +38,7 @@
 #include "analyzer/onnx/rebatch/rebatch.h"
 #include "analyzer/record/decompress.h"
 #include "analyzer/record/text.h"
+#include "analyzer/run/work.h"
 
 namespace onnx_mem {
 namespace {
@@ -61,15 +62,31 @@ absl::Status CheckOpset(const onnx::ModelProto& model, const ModelInfo& info) {
       {"try: a newer onnx-mem, or export with an older opset_version"});
 }
 
-// Sizes that no tensor has would pass for unknown ones later.
+absl::Status NoSuchType(const std::string& path, const std::string& name, int32_t type) {
+  return BadModel(path, absl::StrCat("gives '", name, "' elements of type ", type, ", which ONNX does not have"));
+}
+
+// Sizes that no tensor has would pass for unknown ones later, and types that there are not for such without bytes.
 absl::Status CheckTensor(const onnx::TensorProto& tensor, const std::string& path) {
+  const int32_t type = tensor.data_type();
+  if (type == onnx::TensorProto::UNDEFINED || !onnx::TensorProto::DataType_IsValid(type)) {
+    return NoSuchType(path, tensor.name(), type);
+  }
   const Shape shape(Dims(tensor.dims().begin(), tensor.dims().end()));
   if (shape.known() && NumBytes(shape, DTypeOf(tensor.data_type()))) return absl::OkStatus();
   return BadModel(path, absl::StrCat("holds the tensor '", tensor.name(), "' of impossible size [",
                                      absl::StrJoin(tensor.dims(), ", "), "]"));
 }
 
+absl::Status CheckValueType(const onnx::ValueInfoProto& value, const std::string& path) {
+  const int32_t type = value.type().has_tensor_type() ? value.type().tensor_type().elem_type() : 0;
+  return onnx::TensorProto::DataType_IsValid(type) ? absl::OkStatus() : NoSuchType(path, value.name(), type);
+}
+
 absl::Status CheckTensors(const onnx::GraphProto& graph, const std::string& path) {
+  for (const auto* values : {&graph.input(), &graph.output(), &graph.value_info()}) {
+    for (const auto& value : *values) RETURN_IF_ERROR(CheckValueType(value, path));
+  }
   for (const auto& tensor : graph.initializer()) RETURN_IF_ERROR(CheckTensor(tensor, path));
   for (const auto& node : graph.node()) {
     for (const auto& attribute : node.attribute()) {
@@ -232,6 +249,7 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   }
   if (model->opset_import().empty()) model->add_opset_import()->set_version(1);  // IR 1 and 2 had no other
   info = InfoOf(*model, path, bytes.size());
+  NoteOtherPrograms(*model, diagnostics);
   ASSIGN_OR_RETURN(record, RecordOf(*model, diagnostics));
   if (record != nullptr && IsRecordAlone()) return absl::OkStatus();
   RETURN_IF_ERROR(RestoreWeights(*model, path, diagnostics));
@@ -328,6 +346,8 @@ absl::StatusOr<ModelFile> ModelFile::Parse(std::string bytes, const std::string&
 }
 
 absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
+  work::Allow(impl_->slim.empty() ? impl_->info.file_bytes : static_cast<int64_t>(impl_->slim.size()));
+  RETURN_IF_ERROR(work::CheckLeft());
   if (impl_->record != nullptr && impl_->IsRecordAlone()) return impl_->ImportRecord(asked);
   Bindings bindings = asked;
   ASSIGN_OR_RETURN(const std::unique_ptr<onnx::ModelProto> reshaped, WithWeightShapes(*impl_->model, bindings));

@@ -147,7 +147,7 @@ absl::StatusOr<std::shared_ptr<const record::Record>> RecordOf(const onnx::Model
     return nullptr;
   }
   absl::StatusOr<std::string> text = record::Unpack(packed);
-  absl::StatusOr<record::Record> read = text.ok() ? record::ParseRecord(*text) : text.status();
+  absl::StatusOr<record::Record> read = text.ok() ? record::ParseRecord(*text, static_cast<int64_t>(packed.size())) : text.status();
   if (!read.ok()) {
     diagnostics.push_back({.code = Code::kBadRecord,
                            .severity = Severity::kWarning,

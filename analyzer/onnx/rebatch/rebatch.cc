@@ -209,6 +209,7 @@ std::vector<InputRewrite> RewritesOf(const onnx::GraphProto& graph, const Inferr
 }
 
 absl::Status StaticSizes(const BoundInputs& bound, const absl::Status& reason) {
+  if (DiagnosticOf(reason).code == Code::kTooLarge) return reason;
   std::vector<std::string> dims;
   bool batch_only = true;
   for (const DimChange& change : bound.changes) {

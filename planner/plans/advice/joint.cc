@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 #include "planner/plans/advice/segment_flags.h"
 #include "planner/plans/measure/plan.h"
 
@@ -95,6 +96,7 @@ class Joint {
     int plans = 0;
     bool fitted = false;
     for (const Proposal& change : divided) {
+      if (!work::HasLeft(work::kAdviceShare)) break;
       absl::StatusOr<JointRun> run = Measure(change, base.same_numbers);
       if (!run.ok()) continue;  // the model cannot do it
       const int64_t bytes = run->device_bytes;

@@ -46,7 +46,10 @@ class StorageTracker(TorchDispatchMode):
     def __init__(self):
         super().__init__()
         self.phase, self.step, self.op = "setup", -1, ""
+        self.module = ""
         self.live = 0
+        self.curve: list[tuple[str, str, str, int, int]] = []   # of the step that runs: phase, operator, module, bytes
+                                                                 # that it allocated, bytes alive then
         self.seen: list[_Seen] = []
         self.peaks: dict[int, tuple[int, str, str, list[int]]] = {}      # step -> bytes, phase, operator, alive then
         self._number: dict[int, int] = {}                                # storage's address -> index in seen
@@ -96,7 +99,7 @@ class StorageTracker(TorchDispatchMode):
                 self.seen[number].category = category
 
     def start_step(self, step: int) -> None:
-        self.step = step
+        self.step, self.curve = step, []
         self._count(0)
 
     def _dead(self, key, number):
@@ -114,10 +117,14 @@ class StorageTracker(TorchDispatchMode):
             for t in tree_leaves((args, kwargs)):
                 if isinstance(t, torch.Tensor):
                     self.see(t)
+        before = len(self.seen)
         out = func(*args, **(kwargs or {}))
         for t in tree_leaves(out):
             if isinstance(t, torch.Tensor):
                 self.see(t)
+        if self.step >= 0 and len(self.seen) > before:
+            made = sum(s.bytes for s in self.seen[before:] if s.counted)
+            self.curve.append((self.phase, self.op, self.module, made, self.live))
         return out
 
     def _is_of_this_node(self, t) -> bool:
