@@ -11,7 +11,6 @@
 #include "analyzer/graph/assumed_operators.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/record/aten_table.h"
-#include "analyzer/record/unread_history.h"
 
 namespace onnx_mem {
 namespace record {
@@ -32,6 +31,24 @@ absl::StatusOr<Dims> DimsAt(const std::vector<Size>& sizes, const Place& place) 
     dims.push_back(*dim);
   }
   return dims;
+}
+
+// A stored tensor lies within what any memory has.
+absl::Status CheckSpan(const Dims& dims, const Dims& strides) {
+  constexpr int64_t kMostElements = int64_t{1} << 48;
+  int64_t elements = 1;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 0) return absl::OkStatus();
+    const std::optional<int64_t> more = CheckedMul(dims[i] - 1, strides[i]);
+    if (more && *more <= kMostElements - elements) {
+      elements += *more;
+    } else {
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadRecord,
+                         absl::StrCat("the record has a tensor of strides ", ToString(Shape(strides)),
+                                      ", which no memory holds"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 bool IsRowMajor(const Dims& dims, const Dims& strides) {
@@ -129,7 +146,10 @@ class Lowering {
 
   absl::Status DeclareLayout(const ValueType& type, TensorId id) {
     ASSIGN_OR_RETURN(Dims strides, StridesOf(type));
-    if (!strides.empty()) out_.strides[id] = std::move(strides);
+    if (!strides.empty()) {
+      RETURN_IF_ERROR(CheckSpan(graph().tensors[id].shape.dims, strides));
+      out_.strides[id] = std::move(strides);
+    }
     if (type.root >= 0 && tensor_of(type.root).valid()) out_.windows[id] = tensor_of(type.root);
     return absl::OkStatus();
   }
@@ -398,7 +418,6 @@ class Lowering {
     for (TensorId id : graph().outputs) releases_[static_cast<size_t>(id.value())] = count;
     if (out_.loss.valid()) releases_[static_cast<size_t>(out_.loss.value())] = count;
     for (int32_t release : releases_) out_.releases.Add(release);
-    if (run_.training) DetachUnread(out_);
     if (!assumed_.empty()) out_.diagnostics.push_back(AssumedOperators(assumed_, "operators"));
   }
 

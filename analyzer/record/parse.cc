@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/record/budget.h"
 #include "analyzer/record/cursor.h"
 #include "analyzer/record/text.h"
 #include "analyzer/run/limits.h"
@@ -22,6 +24,8 @@ constexpr size_t kMostAhead = 65536;  // values are numbered as they are made, b
 
 class Reader {
  public:
+  explicit Reader(int64_t stored_bytes) : budget_(stored_bytes) {}
+
   absl::StatusOr<Record> Read(std::string_view text) {
     int64_t number = 0;
     for (size_t begin = 0; begin < text.size(); ++number) {
@@ -31,6 +35,7 @@ class Reader {
       Cursor c({stripped.data(), stripped.size()}, number + 1);
       ReadLine(c);
       RETURN_IF_ERROR(c.error());
+      RETURN_IF_ERROR(budget_.Check(c.number(), open_.size()));
     }
     Cursor end("", number + 1);
     if (program_ != nullptr) CloseProgram(end);
@@ -49,6 +54,8 @@ class Reader {
       record_.torch_version = c.TakeRest();
     } else if (c.Take("free S ")) {
       ReadFree(c);
+    } else if (c.Take("batches ")) {
+      ReadBatches(c);
     } else if (c.Take("program ")) {
       StartProgram(c);
     } else if (program_ == nullptr) {
@@ -79,6 +86,14 @@ class Reader {
     record_.free = std::move(free);
   }
 
+  // "batches 1 16", or "batches 17" for all from there on, before the programs.
+  void ReadBatches(Cursor& c) {
+    if (program_ != nullptr || std::exchange(has_batches_, true)) c.Fail("one range of batches, before the programs");
+    record_.batches.first = ReadLength(c);
+    if (c.Take(" ")) record_.batches.last = ReadLength(c);
+    if (!c.done() || record_.batches.last < record_.batches.first) c.Fail("the first batch and the last");
+  }
+
   static int64_t ReadLength(Cursor& c) {
     int64_t length = 0;
     if (!absl::SimpleAtoi(ViewOf(c.Word(" ")), &length) || length < 1 || length > kMostLength) {
@@ -100,6 +115,7 @@ class Reader {
     returned_ = false;
     defined_ = 0;
     open_.clear();
+    budget_.StartProgram();
   }
 
   // `rest`: "" or " bf16", then "" or " at 1".
@@ -134,9 +150,11 @@ class Reader {
       line.kind = Line::Kind::kCall;
       line.name = ReadPath(c, c.TakeRest());
       Open(line.kind);
+      budget_.OpenCall(line.name);
     } else if (c.rest() == "ret") {
       line.kind = Line::Kind::kReturn;
       Close(c, Line::Kind::kCall);
+      budget_.CloseCall();
     } else if (c.Take("grad ")) {
       line.kind = Line::Kind::kGrad;
       line.flag = c.rest() == "on";
@@ -188,7 +206,9 @@ class Reader {
       ReadOperation(c, line);
     }
     ends_function_ = line.kind == Line::Kind::kEndFunction;
-    if (c.error().ok()) program_->lines.push_back(std::move(line));
+    if (!c.error().ok()) return;
+    budget_.Count(line);
+    program_->lines.push_back(std::move(line));
   }
 
   // A path of thousands of modules would be taken apart again and again.
@@ -253,7 +273,9 @@ class Reader {
     c.Expect(" ");
     if (!c.error().ok()) return;
     if (program_->values[static_cast<size_t>(value)].kind != Value::Kind::kParameter) c.Fail("a parameter");
-    program_->values[static_cast<size_t>(value)].tied.emplace_back(ReadPath(c, c.TakeRest()));
+    const std::string_view name = ReadPath(c, c.TakeRest());
+    budget_.CountBytes(sizeof(std::string) + name.size());
+    program_->values[static_cast<size_t>(value)].tied.emplace_back(name);
   }
 
   // "%3 param head.bias f32[10] frozen". False, and nothing read, where the line is none.
@@ -371,7 +393,11 @@ class Reader {
     std::vector<Value>& values = program_->values;
     const auto at = static_cast<size_t>(number);
     if (number < 0 || at > defined_ + kMostAhead) return c.Fail("values numbered as they are made");
-    if (at >= values.size()) values.resize(at + 1);
+    if (at >= values.size()) {
+      budget_.CountBytes((at + 1 - values.size()) * sizeof(Value));
+      values.resize(at + 1);
+    }
+    budget_.Count(value);
     if (values[at].defined) return c.Fail("a value that is new");
     value.defined = true;
     ++defined_;
@@ -381,15 +407,19 @@ class Reader {
   Record record_;
   Program* program_ = nullptr;
   bool returned_ = false;
+  bool has_batches_ = false;
   bool ends_function_ = false;  // the last line was an endfunction
   size_t defined_ = 0;
   std::vector<Line::Kind> open_;
+  Budget budget_;
 };
 
 }  // namespace
 
 bool LooksLikeRecord(std::string_view head) { return absl::StartsWith(ViewOf(head), ViewOf(kFirstWord)); }
 
-absl::StatusOr<Record> ParseRecord(std::string_view text) { return Reader().Read(text); }
+absl::StatusOr<Record> ParseRecord(std::string_view text, std::optional<int64_t> stored_bytes) {
+  return Reader(stored_bytes.value_or(static_cast<int64_t>(text.size()))).Read(text);
+}
 
 }  // namespace onnx_mem::record

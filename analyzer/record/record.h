@@ -4,6 +4,7 @@
 #define ONNX_MEM_ANALYZER_RECORD_RECORD_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -105,8 +106,16 @@ struct FreeSize {
   int64_t first = 0, last = 0;
 };
 
+// The batches at which the model takes the path that was recorded.
+struct BatchRange {
+  int64_t first = 1;
+  int64_t last = std::numeric_limits<int64_t>::max();
+  bool Has(int64_t batch) const { return first <= batch && batch <= last; }
+};
+
 struct Record {
   std::string torch_version = {};
+  BatchRange batches = {};
   std::optional<FreeSize> free = {};
   std::optional<Program> eval = {};
   std::optional<Program> train = {};

@@ -129,6 +129,11 @@ std::string ToText(const Record& record) {
     absl::StrAppend(&text, "free S ", free->name, " ", free->length, " step ", free->step, " seen ", free->first, " ",
                     free->last, "\n");
   }
+  if (const BatchRange& batches = record.batches; !batches.Has(1) || batches.last != BatchRange().last) {
+    absl::StrAppend(&text, "batches ", batches.first);
+    if (batches.last != BatchRange().last) absl::StrAppend(&text, " ", batches.last);
+    text += "\n";
+  }
   if (record.eval) AppendProgram("eval", *record.eval, text);
   if (record.train) AppendProgram("train", *record.train, text);
   for (const Variant& variant : record.variants) {

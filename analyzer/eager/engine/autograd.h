@@ -57,6 +57,7 @@ struct AutogradNode {
   absl::InlinedVector<TensorMeta, 1> outputs;  // of the forward outputs, what incoming gradients must look like
   Formula formula;
   TensorRef parameter;             // of an accumulation node
+  std::weak_ptr<const void> share;  // in this node, of those that hold it
   std::unique_ptr<TensorMeta> view;  // of a CopySlices node: what its operator wrote over (copy_slices.h)
 
   // Accumulation nodes come before everything else, others last made first.

@@ -2,6 +2,7 @@
 // slot that is asked for, stopped as soon as the last slot is filled. Source: torch/utils/checkpoint.py
 // (non-reentrant).
 #include <algorithm>
+#include <utility>
 
 #include "analyzer/eager/engine/machine.h"
 
@@ -11,6 +12,12 @@ int32_t Machine::BeginSegment() {
   segments_.emplace_back();
   active_segment_ = static_cast<int32_t>(segments_.size()) - 1;
   return active_segment_;
+}
+
+bool Machine::EndSegment() {
+  Segment& seg = segment(std::exchange(active_segment_, -1));
+  if (seg.unreleased == 0) seg.kept.clear();
+  return seg.unreleased > 0;
 }
 
 void Machine::BeginSecondRun() {
@@ -104,8 +111,12 @@ void Machine::Release(std::vector<SavedTensor>& saved) {
   for (const SavedTensor& entry : saved) {
     if (entry.segment < 0) continue;
     Segment& seg = segment(entry.segment);
-    if (seg.recomputed) seg.tensors[static_cast<size_t>(entry.slot)].reset();
-    if (--seg.unreleased > 0) continue;
+    if (seg.recomputed) {
+      seg.tensors[static_cast<size_t>(entry.slot)].reset();
+    } else {
+      seg.dead_slots.insert(entry.slot);
+    }
+    if (--seg.unreleased > 0 || entry.segment == active_segment_) continue;
     seg.rerun = nullptr;  // the frame goes, and with it the segment's inputs
     seg.kept.clear();
   }

@@ -44,7 +44,7 @@ void RebaseHistory(Machine& m, int32_t node, const TensorRef& result) {
   slices.edges[0] = base->grad_edge;
   slices.outputs = {base_meta};
   slices.view = std::make_unique<TensorMeta>(TensorMeta{result->dims, result->dtype});
-  base->grad_edge = Edge{node, 0};
+  base->grad_edge = m.EdgeTo(node, 0);
   base->requires_grad = true;
   MakeStrided(m, result, base);
 }

@@ -19,6 +19,12 @@ bool ObeysLayoutContract(const EagerTensor& grad, const EagerTensor& parameter) 
   return true;
 }
 
+// A stride for each dimension, whatever a malformed record says of a result: a split or a view of another rank than what
+// it is made of.
+Dims OnePerDimension(const Dims& strides, const Dims& dims) {
+  return strides.size() == dims.size() ? strides : ContiguousStrides(dims);
+}
+
 }  // namespace
 
 void NodeRef::Save(const TensorRef& t) {
@@ -36,7 +42,7 @@ void NodeRef::Output(const TensorRef& t) {
   if (m_ == nullptr) return;
   if (t->rebases) return RebaseHistory(*m_, index_, t);
   AutogradNode& node = m_->node(index_);
-  t->grad_edge = Edge{index_, static_cast<int32_t>(node.outputs.size())};
+  t->grad_edge = m_->EdgeTo(index_, static_cast<int32_t>(node.outputs.size()));
   t->requires_grad = true;
   node.outputs.push_back({t->dims, t->dtype});
 }
@@ -72,7 +78,7 @@ TensorRef Machine::Allocate(const Dims& dims, DType dtype) { return Allocate(dim
 TensorRef Machine::Allocate(const Dims& dims, DType dtype, const Dims& strides) {
   auto t = std::make_shared<EagerTensor>();
   t->dims = dims;
-  t->strides = strides;
+  t->strides = OnePerDimension(strides, dims);
   t->dtype = dtype;
   t->storage = recorder_.Allocate(DenseBytes(dims, dtype), dims, dtype);
   return t;
@@ -82,7 +88,7 @@ TensorRef Machine::Alias(const TensorRef& t, const Dims& dims, const Dims& strid
   auto alias = std::make_shared<EagerTensor>();
   alias->storage = t->storage;
   alias->dims = dims;
-  alias->strides = strides;
+  alias->strides = OnePerDimension(strides, dims);
   alias->dtype = t->dtype;
   alias->is_view = is_view;
   // In inference a view of a parameter still says that it wants a gradient, and the matrix product asks.
@@ -117,17 +123,10 @@ NodeRef Machine::MakeNode(std::string_view name, std::span<const TensorRef> argu
       node.edges.push_back({});
       continue;
     }
-    if (argument->is_leaf_parameter && argument->grad_edge.node < 0) {
-      AutogradNode accumulate;
-      accumulate.parameter = argument;
-      accumulate.outputs.push_back({argument->dims, argument->dtype});
-      argument->grad_edge = Edge{static_cast<int32_t>(nodes_.size()), 0};
-      nodes_.push_back(std::move(accumulate));
-    }
-    node.edges.push_back(argument->grad_edge);
+    node.edges.push_back(argument->is_leaf_parameter ? EdgeToLeaf(argument) : argument->grad_edge);
   }
-  nodes_.push_back(std::move(node));
-  return NodeRef(this, static_cast<int32_t>(nodes_.size()) - 1);
+  auto [index, share] = AddNode(std::move(node));
+  return NodeRef(this, index, std::move(share));
 }
 
 Machine::OriginTexts& Machine::TextsOf(const Node& origin) {
@@ -175,8 +174,9 @@ void Machine::Save(int32_t index, const TensorRef& t) {
   }
   if (recomputing_ >= 0) {
     Segment& seg = segment(recomputing_);
-    seg.tensors.push_back(Alias(t, t->dims, t->strides, t->is_view));
-    MarkSaved(index, t);
+    const bool wanted = !seg.dead_slots.contains(static_cast<int32_t>(seg.tensors.size()));
+    seg.tensors.push_back(wanted ? Alias(t, t->dims, t->strides, t->is_view) : nullptr);
+    if (wanted) MarkSaved(index, t);
     if (static_cast<int32_t>(seg.tensors.size()) == seg.slots) throw StopRecomputation{};
     return;
   }

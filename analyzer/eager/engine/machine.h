@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -35,7 +36,8 @@ namespace onnx_mem::eager {
 class NodeRef {
  public:
   NodeRef() = default;
-  NodeRef(Machine* m, int32_t index) : m_(m), index_(index) {}
+  NodeRef(Machine* m, int32_t index, std::shared_ptr<const void> share)
+      : m_(m), index_(index), share_(std::move(share)) {}
   explicit operator bool() const { return m_ != nullptr; }
   // Holds `t` for backward; saved(i) of the formula counts calls. Null tensors keep their number.
   void Save(const TensorRef& t);
@@ -49,6 +51,7 @@ class NodeRef {
  private:
   Machine* m_ = nullptr;
   int32_t index_ = -1;
+  std::shared_ptr<const void> share_;  // until the node has outputs that hold it
 };
 
 // A storage that an offloaded segment saved: on the device until it has been copied, then on the host alone, from the
@@ -76,6 +79,9 @@ struct StopRecomputation {};
 class Machine {
  public:
   explicit Machine(const Run& run) : run_(run) {}
+  ~Machine() { closing_ = true; }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
 
   const Run& run() const { return run_; }
   Recorder& recorder() { return recorder_; }
@@ -99,6 +105,10 @@ class Machine {
   void SetCountsNumbers(bool counts) { counts_numbers_ = counts; }
   bool counts_numbers() const { return counts_numbers_; }
 
+  // Whether a node goes with the last that holds it. Where nobody knows when Python lets go of a name, a branch that
+  // leads nowhere keeps what it saved.
+  void SetDropsNodes(bool drops) { drops_nodes_ = drops; }
+
   // --- autograd
   void SetGradEnabled(bool enabled) { grad_enabled_ = enabled; }
   bool grad_enabled() const { return grad_enabled_; }
@@ -114,6 +124,11 @@ class Machine {
   void SetOrigin(const Node* origin);
   AutogradNode& node(int32_t index) { return nodes_[static_cast<size_t>(index)]; }
   size_t num_nodes() const { return nodes_.size(); }
+  // --- (engine/history.cc)
+  // An edge to a node that somebody holds.
+  Edge EdgeTo(int32_t index, int32_t output_nr);
+  // The edge to the node that hands a gradient to a leaf; makes the node where there is none.
+  Edge EdgeToLeaf(const TensorRef& leaf);
   void Save(int32_t node, const TensorRef& t);
 
   // --- gradients that parameters got (AccumulateGrad)
@@ -129,6 +144,7 @@ class Machine {
   struct Segment {
     int32_t slots = 0;        // tensors that the forward would have saved
     int32_t unreleased = 0;   // of those, not yet released by their nodes
+    absl::flat_hash_set<int32_t> dead_slots;  // whose node went before the second run, which keeps nothing for them
     bool recomputed = false;
     std::vector<TensorRef> tensors;  // by slot, once recomputed
     std::function<void()> rerun;     // the segment's forward; holds its inputs
@@ -147,7 +163,8 @@ class Machine {
   // The graph that was made since there were `first` nodes is gone.
   void ForgetNodes(size_t first);
   int32_t BeginSegment();
-  void EndSegment() { active_segment_ = -1; }
+  // Whether a node will ask for what the segment left out.
+  bool EndSegment();
   Segment& segment(int32_t index) { return segments_[static_cast<size_t>(index)]; }
   // --- segments whose saved tensors go to the host (engine/offload.cc)
   void BeginOffload(Offload mode);
@@ -194,13 +211,21 @@ class Machine {
   TensorRef UnpackOffloaded(const SavedTensor& saved);
   friend struct OffloadedStorage;
 
+  // A new node, and the first share in it.
+  std::pair<int32_t, std::shared_ptr<const void>> AddNode(AutogradNode node);
+  // Nobody holds the node any more: it goes with what it saved, and so do those that it alone led to.
+  void DropNode(int32_t index);
+
   TensorRef TakeKept(std::string_view op);
   void Keep(std::string_view op, const TensorRef& t);
 
+  bool closing_ = false;                // what goes now goes with the machine
+  std::vector<int32_t> dropped_nodes_;  // whose turn to go has not come
+  bool dropping_ = false;
+  bool drops_nodes_ = true;
   Run run_;
   Recorder recorder_;
   std::deque<AutogradNode> nodes_;
-  absl::flat_hash_map<const EagerTensor*, int32_t> accumulators_;
   std::vector<std::pair<EagerTensor*, TensorRef>> gradients_;
   absl::flat_hash_set<const EagerTensor*> with_gradient_;
   absl::flat_hash_map<const EagerTensor*, TensorRef> leaf_gradients_;  // of inputs that are detached

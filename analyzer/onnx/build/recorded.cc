@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "onnx/onnx_pb.h"
@@ -9,8 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/suggest.h"
 #include "analyzer/onnx/read/sha256.h"
+#include "analyzer/onnx/read/tensor_literal.h"
 #include "analyzer/record/decompress.h"
+#include "analyzer/record/graph_face.h"
 #include "analyzer/record/lower_record.h"
 #include "analyzer/record/text.h"
 
@@ -31,6 +35,74 @@ std::string MetadataOf(const onnx::ModelProto& model, std::string_view key) {
 std::string FreeSizeRecipe(const std::string& name) {
   return absl::StrCat("in Python: onnx_mem.export(model, args, \"model.onnx\", free={\"", name,
                       "\": 1}), where it is dimension 1 of the inputs");
+}
+
+record::FaceTensor FaceOf(const onnx::ValueInfoProto& value) {
+  record::FaceTensor tensor{.name = value.name()};
+  const auto& type = value.type().tensor_type();
+  tensor.dtype = DTypeOf(type.elem_type());
+  if (!type.has_shape()) return tensor;
+  tensor.dims.emplace();
+  for (const auto& dim : type.shape().dim()) {
+    const int64_t open = dim.dim_param() == "batch" ? record::kBatchSize : record::kAnySize;
+    tensor.dims->push_back(dim.has_dim_value() ? dim.dim_value() : open);
+  }
+  return tensor;
+}
+
+// Names of what nodes read, of that beyond its shape, and of weights of convolutions.
+struct ReadNames {
+  std::set<std::string_view> all = {}, convolved = {};
+  bool computes = false;
+
+  void Add(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) {
+    for (const onnx::NodeProto& node : nodes) {
+      const std::string& op = node.op_type();
+      for (const auto& attribute : node.attribute()) {
+        if (attribute.has_g()) Add(attribute.g().node());
+        for (const auto& body : attribute.graphs()) Add(body.node());
+      }
+      if (op == "Shape" || op == "Size" || op == "Constant") continue;
+      computes = computes || op != "Identity";
+      all.insert(node.input().begin(), node.input().end());
+      if ((op == "Conv" || op == "ConvTranspose") && node.input_size() > 1) convolved.insert(node.input(1));
+    }
+  }
+};
+
+record::GraphFace FaceOf(const onnx::GraphProto& graph) {
+  ReadNames reads;
+  reads.Add(graph.node());
+  record::GraphFace face{.computes = reads.computes};
+  std::set<std::string_view> stored;
+  for (const onnx::TensorProto& tensor : graph.initializer()) {
+    stored.insert(tensor.name());
+    face.stored.push_back({.name = tensor.name(), .dtype = DTypeOf(tensor.data_type()),
+                           .dims = std::vector<int64_t>(tensor.dims().begin(), tensor.dims().end())});
+  }
+  for (const auto& input : graph.input()) {
+    if (!stored.contains(input.name())) face.inputs.push_back(FaceOf(input));
+  }
+  for (const auto& output : graph.output()) face.outputs.push_back(FaceOf(output));
+  for (auto* tensors : {&face.stored, &face.inputs}) {
+    for (record::FaceTensor& tensor : *tensors) {
+      tensor.read = reads.all.contains(tensor.name);
+      tensor.convolved = reads.convolved.contains(tensor.name);
+    }
+  }
+  return face;
+}
+
+absl::Status HoldAgainstGraph(const record::Record& record, const onnx::GraphProto& graph,
+                              std::vector<Diagnostic>& diagnostics) {
+  const record::GraphFace face = FaceOf(graph);
+  if (record::CanCheck(record, face)) return record::CheckFace(record, face);
+  diagnostics.push_back({.code = Code::kRecordUnverified,
+                         .severity = Severity::kWarning,
+                         .message = "the file's record of the running model cannot be checked: the graph beside it "
+                                    "names no inputs, or no parameters",
+                         .details = {"try: onnx_mem.export(model, args, path) again"}});
+  return absl::OkStatus();
 }
 
 // Whether the graph's inputs have sizes of inputs of the record; an export leaves out those that nothing reads.
@@ -64,7 +136,8 @@ std::string GraphHash(const onnx::GraphProto& graph) {
   return Sha256(text);
 }
 
-std::shared_ptr<const record::Record> RecordOf(const onnx::ModelProto& model, std::vector<Diagnostic>& diagnostics) {
+absl::StatusOr<std::shared_ptr<const record::Record>> RecordOf(const onnx::ModelProto& model,
+                                                              std::vector<Diagnostic>& diagnostics) {
   const std::string packed = MetadataOf(model, kProgramKey);
   if (packed.empty()) return nullptr;
   if (MetadataOf(model, kGraphHashKey) != GraphHash(model.graph())) {
@@ -72,11 +145,11 @@ std::shared_ptr<const record::Record> RecordOf(const onnx::ModelProto& model, st
                            .severity = Severity::kWarning,
                            .message = "the file carries a record of the running model, but its graph was changed since: "
                                       "the graph is what is analyzed",
-                           .details = {"try: onnx_mem.export(model, args, path) again, or its bare record (a .eager file)"}});
+                           .details = {std::string(kExportRecipe)}});
     return nullptr;
   }
   absl::StatusOr<std::string> text = record::Unpack(packed);
-  absl::StatusOr<record::Record> read = text.ok() ? record::ParseRecord(*text) : text.status();
+  absl::StatusOr<record::Record> read = text.ok() ? record::ParseRecord(*text, static_cast<int64_t>(packed.size())) : text.status();
   if (!read.ok()) {
     diagnostics.push_back({.code = Code::kBadRecord,
                            .severity = Severity::kWarning,
@@ -85,11 +158,36 @@ std::shared_ptr<const record::Record> RecordOf(const onnx::ModelProto& model, st
                            .details = {"why: the graph is what is analyzed"}});
     return nullptr;
   }
+  RETURN_IF_ERROR(HoldAgainstGraph(*read, model.graph(), diagnostics));
   return std::make_shared<const record::Record>(*std::move(read));
 }
 
+namespace {
+
+// Where the model takes another path than the one that was recorded; nullopt where it does not.
+std::optional<Diagnostic> BeyondBatches(const record::Record& record, int64_t batch) {
+  const record::BatchRange& range = record.batches;
+  if (range.Has(batch)) return std::nullopt;
+  const bool above = batch > range.last;
+  return Diagnostic{
+      .code = Code::kRecordSizes,
+      .severity = Severity::kWarning,
+      .message = above ? absl::StrCat("the record holds up to batch ", range.last, ", not at ", batch, ": from batch ",
+                                      range.last + 1, " on the model takes another path")
+                       : absl::StrCat("the record holds from batch ", range.first, " on, not at ", batch,
+                                      ": below, the model takes another path"),
+      .details = {absl::StrCat("try: --batch ", above ? range.last : range.first, ", or a record made at ", batch)}};
+}
+
+}  // namespace
+
 void BindRecord(std::shared_ptr<const record::Record> record, int64_t batch, ImportedModel& model) {
   Graph& graph = model.graph;
+  if (std::optional<Diagnostic> beyond = BeyondBatches(*record, batch)) {
+    beyond->details.push_back("why: the graph is what is analyzed");
+    model.diagnostics.push_back(*std::move(beyond));
+    return;
+  }
   auto bound = std::make_shared<BoundRecord>(BoundRecord{.record = std::move(record), .place = {.batch = batch}});
   Run run;
   run.training = bound->record->train.has_value();
@@ -163,6 +261,9 @@ absl::StatusOr<Graph> GraphOfRecord(std::shared_ptr<const record::Record> record
   record::Place place{.batch = bindings.batch.value_or(1)};
   if (record->free) {
     ASSIGN_OR_RETURN(place.length, LengthOf(*record->free, bindings));
+  }
+  if (const std::optional<Diagnostic> beyond = BeyondBatches(*record, place.batch)) {
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, beyond->code, beyond->message, beyond->details);
   }
   auto bound = std::make_shared<BoundRecord>(BoundRecord{.record = std::move(record), .place = place});
   Run run;

@@ -1,7 +1,10 @@
 // Report -> the Trace Event Format, which Perfetto (ui.perfetto.dev) and chrome://tracing open: a process per run, in
 // it the operators of each phase on a track of their own, and the bytes alive as a counter stacked by category. A step
 // takes one microsecond: the order is told, not the time.
+#include <algorithm>
 #include <array>
+#include <iterator>
+#include <vector>
 
 #include "analyzer/memory/timeline.h"
 #include "cli/report/page/page.h"
@@ -25,6 +28,21 @@ void NameTrack(JsonWriter& json, std::string_view what, int64_t process, int64_t
   json.Key("tid").Int(track).Key("args").BeginObject().Key("name").String(name).EndObject().EndObject();
 }
 
+// What there is before the first step is nothing that it allocates.
+bool IsAllocated(Category category) {
+  constexpr Category kOthers[] = {Category::kParameters, Category::kBuffers, Category::kInputs,
+                                  Category::kOptimizerState, Category::kWorkspace};
+  return std::find(std::begin(kOthers), std::end(kOthers), category) == std::end(kOthers);
+}
+
+std::vector<int64_t> AllocatedPerStep(const MemoryProgram& program) {
+  std::vector<int64_t> bytes(program.steps.size(), 0);
+  for (const Buffer& buffer : program.buffers) {
+    if (IsAllocated(buffer.category)) bytes[static_cast<size_t>(buffer.begin.value())] += buffer.bytes;
+  }
+  return bytes;
+}
+
 void WriteRun(JsonWriter& json, const ViewedRun& run, int64_t process) {
   const MemoryProgram& program = run.figures->program;
   NameTrack(json, "process_name", process, 0, run.name);
@@ -32,6 +50,7 @@ void WriteRun(JsonWriter& json, const ViewedRun& run, int64_t process) {
     NameTrack(json, "thread_name", process, static_cast<int64_t>(phase) + 1, NameOf(phase));
   }
   const std::vector<BytesByCategory> bytes = BytesPerStep(program);
+  const std::vector<int64_t> allocated = AllocatedPerStep(program);
   for (size_t i = 0; i < bytes.size(); ++i) {
     const Step& step = program.steps[StepId(static_cast<int32_t>(i))];
     const auto at = static_cast<int64_t>(i);
@@ -39,7 +58,7 @@ void WriteRun(JsonWriter& json, const ViewedRun& run, int64_t process) {
     json.Key("dur").Int(1).Key("tid").Int(static_cast<int64_t>(step.phase) + 1);
     json.Key("args").BeginObject();
     json.Key("module").String(CleanText(step.module)).Key("node").String(CleanText(step.node));
-    json.Key("recompute").Bool(step.recompute).EndObject().EndObject();
+    json.Key("recompute").Bool(step.recompute).Key("allocated").Int(allocated[i]).EndObject().EndObject();
     BeginEvent(json, "bytes alive", "C", process, at);
     json.Key("args").BeginObject();
     for (size_t c = 0; c < kNumCategories; ++c) {

@@ -13,7 +13,7 @@ import torch.cuda.amp.common
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
-from ..errors import CannotRecord
+from ..errors import CannotRecord, Error
 from .attention import GpuAttention, attention
 from .inputs import FreeDims
 from .kernels import register
@@ -42,6 +42,8 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         patch(stack, torch.nn.functional, "scaled_dot_product_attention", attention)
         patch(stack, torch.nn.init, "trunc_normal_", lambda t, *a, **k: t)   # reads data: impossible on fake tensors
         stack.enter_context(torch.compiler.set_stance("force_eager"))        # compiled modules: as if not compiled
+        stack.enter_context(torch.jit.optimized_execution(False))            # scripted functions: as if not fused
+        patch(stack, torch.nn.Module, "_apply", functools.partialmethod(_apply, torch.nn.Module._apply))
         # The fused inference path of nn.TransformerEncoderLayer is no eager program and is not taken in training.
         stack.callback(torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled())
         torch.backends.mha.set_fastpath_enabled(False)
@@ -64,9 +66,46 @@ def fake_cuda(default_device: bool = False) -> Iterator[None]:
         yield
 
 
-def keeps_nothing():
-    """Autograd saves nothing inside: what a first call leaves behind must not hold that call's graph."""
-    return torch.autograd.graph.saved_tensors_hooks(lambda t: None, lambda _: None)
+@contextlib.contextmanager
+def keeps_nothing() -> Iterator[None]:
+    """Autograd saves nothing inside, whatever hooks the model sets: what a first call leaves behind must not hold that
+    call's graph."""
+    inside = True
+
+    def unpack(_):
+        if inside:
+            raise Error("forward runs autograd itself (torch.autograd.grad or backward)", "cannot-measure")
+        raise Error("a tensor kept from an earlier call still has its graph; a training loop would fail there "
+                    "(\"backward through the graph a second time\"): detach it where the model keeps it",
+                    "cannot-measure")
+
+    def enter(_):
+        torch._C._autograd._push_saved_tensors_default_hooks(lambda t: None, unpack)
+    try:
+        with contextlib.ExitStack() as stack:
+            patch(stack, torch.autograd.graph.saved_tensors_hooks, "__enter__", enter)
+            stack.enter_context(torch.autograd.graph.saved_tensors_hooks(None, None))
+            yield
+    finally:
+        inside = False
+
+
+def _apply(module, own, fn, recurse=True):
+    """module.to() in forward: parameters without data cannot be swapped in place, so new ones take their names."""
+    if not any(isinstance(t, FakeTensor) for t in [*module.parameters(), *module.buffers()]):
+        return own(module, fn, recurse)
+    made: dict[int, torch.Tensor] = {}
+    with torch.no_grad():
+        for m in module.modules() if recurse else [module]:
+            for name, p in m._parameters.items():
+                if p is None:
+                    continue
+                t = made.setdefault(id(p), fn(p))
+                m._parameters[name] = p if t is p else made.setdefault(-id(p), torch.nn.Parameter(t, p.requires_grad))
+            for name, b in m._buffers.items():
+                if b is not None:
+                    m._buffers[name] = made.setdefault(id(b), fn(b))
+    return module
 
 
 def patch(stack: contextlib.ExitStack, owner, name: str, value) -> None:
@@ -137,6 +176,7 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     for m in model.modules():
         own = {k: v for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
         tensors += [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
+        memo.update({id(f): f for f in tree_leaves(own) if isinstance(f, torch.jit.ScriptFunction)})   # cannot be copied
     moved = {id(t) for t in [*model.parameters(), *model.buffers()] if dtype is not None and t.is_floating_point()}
     whole: dict[int, torch.Tensor] = {}       # by address of the storage: the tensor that spans it, as a fake one
     spans = {t.untyped_storage()._cdata: t for t in tensors

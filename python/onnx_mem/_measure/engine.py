@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import contextlib
 import heapq
+import weakref
 from collections.abc import Iterator
 
 import torch
 import torch._prims_common
+import torch.utils.checkpoint
 from torch.autograd.function import BackwardCFunction, FunctionCtx
+from torch.utils._pytree import tree_leaves
 
 from .._fake.tensors import patch
 
@@ -20,16 +23,32 @@ _TASK = 1
 
 class _Holder:
     """What a node saved; emptied when the node has run. `next_node`: the number that the next node of autograd was to
-    get when it was saved."""
-    __slots__ = ("tensor", "next_node")
+    get when it was saved.
+
+    kept: the tensor, or whatever hooks of the model's own made of it; `unpack` gives the tensor back."""
+    __slots__ = ("kept", "unpack", "next_node", "__weakref__")
+
+    def __init__(self, kept, unpack=None):
+        self.kept, self.unpack = kept, unpack
+        self.next_node = torch._C._autograd._get_sequence_nr()
+
+    def tensor(self):
+        return self.kept if self.unpack is None else self.unpack(self.kept)
+
+    def tensors(self) -> list[torch.Tensor]:
+        """Those that are kept."""
+        return [t for t in tree_leaves(self.kept) if isinstance(t, torch.Tensor)]
+
+    def empty(self) -> None:
+        self.kept = self.unpack = None
 
 
 class Engine:
     """Use hooks() around forward, then backward(loss)."""
 
-    def __init__(self, start_node=lambda: None):
+    def __init__(self, start_node=lambda name: None):
         self._start_node = start_node              # called before each node
-        self._holders: list[_Holder] = []
+        self._holders: list[weakref.ref[_Holder]] = []     # a node that nothing leads to any more has let go of its own
         self._no_zeros: set[int] = set()
         self._pack = None
         self._frames: list = []                    # of torch.utils.checkpoint, whose node's turn has not come
@@ -37,10 +56,7 @@ class Engine:
     @contextlib.contextmanager
     def hooks(self) -> Iterator[None]:
         def pack(t):
-            h = _Holder()
-            h.tensor, h.next_node = t.detach(), torch._C._autograd._get_sequence_nr()
-            self._holders.append(h)
-            return h
+            return self._note(_Holder(t.detach()))
 
         def set_materialize_grads(ctx, value):
             if not value:
@@ -52,17 +68,35 @@ class Engine:
             frame = torch.utils.checkpoint._CheckpointFrame
             make = frame.__init__
 
-            def noted(this, *args, **kwargs):
+            def noted_frame(this, *args, **kwargs):
                 make(this, *args, **kwargs)
                 self._frames.append(this)
-            patch(stack, frame, "__init__", noted)
+            patch(stack, frame, "__init__", noted_frame)
             _note_equal_arguments(stack)
-            stack.enter_context(torch.autograd.graph.saved_tensors_hooks(pack, lambda h: h.tensor))
+            stack.enter_context(torch.autograd.graph.saved_tensors_hooks(pack, _Holder.tensor))
+            self._compose(stack)
             yield
+
+    def _compose(self, stack):
+        """Where the model sets hooks of its own, autograd keeps what these make of a tensor; a node lets go of that when
+        it has run. Those of utils.checkpoint stay as they are (_release_frames)."""
+        enter = torch.autograd.graph.saved_tensors_hooks.__enter__
+
+        def entered(hooks):
+            if isinstance(hooks, torch.utils.checkpoint._checkpoint_hook):
+                return enter(hooks)
+            own, back = hooks.pack_hook, hooks.unpack_hook
+            torch._C._autograd._push_saved_tensors_default_hooks(lambda t: self._note(_Holder(own(t), back)),
+                                                                 _Holder.tensor)
+        patch(stack, torch.autograd.graph.saved_tensors_hooks, "__enter__", entered)
+
+    def _note(self, holder: _Holder) -> _Holder:
+        self._holders.append(weakref.ref(holder))
+        return holder
 
     def saved(self, loss) -> list[torch.Tensor]:
         """What the nodes behind `loss` have saved, through hooks()."""
-        return [h.tensor for held in self._held_by(graph_nodes(loss.grad_fn)).values() for h in held]
+        return [t for held in self._held_by(graph_nodes(loss.grad_fn)).values() for h in held for t in h.tensors()]
 
     def _held_by(self, nodes) -> dict:
         """What each node has saved. An operator that writes over a view is wrapped in a CopySlices, behind which its
@@ -71,8 +105,8 @@ class Engine:
         own = {n: _holders(n) for n in nodes}
         seen = {id(h) for held in own.values() for h in held}
         copies = {n._sequence_nr(): n for n in nodes if n.name().endswith("CopySlices")}
-        for h in self._holders if copies else ():
-            if id(h) not in seen and h.tensor is not None:
+        for h in [r() for r in self._holders] if copies else ():
+            if h is not None and id(h) not in seen and h.kept is not None:
                 of = next((copies[h.next_node - i] for i in range(3) if h.next_node - i in copies), None)
                 if of is not None:
                     own[of].append(h)
@@ -86,7 +120,8 @@ class Engine:
             # A reentrant checkpoint runs forward again, and an engine over that.
             patch(stack, torch.autograd, "backward", self._inside)
             if self._pack is not None:
-                stack.enter_context(torch.autograd.graph.saved_tensors_hooks(self._pack, lambda h: h.tensor))
+                stack.enter_context(torch.autograd.graph.saved_tensors_hooks(self._pack, _Holder.tensor))
+                self._compose(stack)
             stack.enter_context(torch.no_grad())
             ones = torch.ones_like(loss)            # torch.autograd.backward holds it until it returns
             self._run([(loss, ones)])
@@ -121,7 +156,7 @@ class Engine:
                     _accumulate(n.variable, gradients, shared)
                 continue
             args = [gradients.pop(i, None) for i in range(len(n._input_metadata))]
-            self._start_node()
+            self._start_node(n.name())
             outs = self._call(n, args) if any(a is not None for a in args) else None
             python = isinstance(n, BackwardCFunction)
             outs = list(outs) if outs is not None else [None] * len(n.needs_input_grad if python else n.next_functions)
@@ -134,10 +169,7 @@ class Engine:
                     outs[i] = _fitted(outs[i], m, slot)
             del args, gradients
             for h in own.pop(n):
-                h.tensor = None
-            for h in _saved_data(n):               # of an offloaded module (SavedVariable::reset_data in C++)
-                if hasattr(h, "stored"):
-                    h.stored = None
+                h.empty()
             h = None
             self._release_frames()
             for i, (m, slot) in enumerate(edges):

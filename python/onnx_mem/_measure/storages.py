@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import weakref
+from typing import NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -9,13 +10,35 @@ from torch.utils._pytree import tree_leaves
 
 
 aten = torch.ops.aten
-# Backward formulas write into zeros that they made, but not under a dispatch mode (areAnyTensorSubclassLike in
-# torch/csrc/autograd/FunctionsManual.cpp).
+# Backward formulas write into what they made, but not under a dispatch mode (areAnyTensorSubclassLike in
+# torch/csrc/autograd/FunctionsManual.cpp and in the code that is generated from derivatives.yaml). Which: what operators
+# a backward without a mode runs, told by the profiler, held against those under one (tests/test_measure.py).
 _IN_PLACE = {aten._unsafe_index_put.default: aten.index_put_.default, aten.index_put.default: aten.index_put_.default,
              aten.index_add.default: aten.index_add_.default, aten.scatter_add.default: aten.scatter_add_.default,
+             aten.index_fill.int_Tensor: aten.index_fill_.int_Tensor, aten.put.default: aten.put_.default,
              aten.scatter.src: aten.scatter_.src, aten.scatter.value: aten.scatter_.value,
+             aten.masked_fill.Scalar: aten.masked_fill_.Scalar,
              aten.masked_scatter.default: aten.masked_scatter_.default,
              aten.logical_and.default: aten.logical_and_.default}
+# Elsewhere they are out of place in any case.
+_IN_PLACE_IN = {("BinaryCrossEntropyWithLogits", aten.mul.Tensor): aten.mul_.Tensor,
+                ("BinaryCrossEntropyWithLogits", aten.sub.Tensor): aten.sub_.Tensor}
+
+
+def _in_place(func, node: str):
+    """The operator that the formula of `node` runs where there is no mode; None where it is `func`."""
+    if func in _IN_PLACE:
+        return _IN_PLACE[func]
+    return next((op for (name, of), op in _IN_PLACE_IN.items() if of is func and node.startswith(name)), None)
+
+
+class Moment(NamedTuple):
+    """One operator that ran, when it had: bytes that it allocated, and all that were alive."""
+    phase: str
+    operator: str
+    module: str
+    allocated: int
+    live: int
 
 
 class _Seen:
@@ -32,16 +55,18 @@ class StorageTracker(TorchDispatchMode):
     def __init__(self):
         super().__init__()
         self.phase, self.step, self.op = "setup", -1, ""
+        self.module = ""
         self.live = 0
+        self.course: list[Moment] = []                                   # of the step that runs
         self.seen: list[_Seen] = []
         self.peaks: dict[int, tuple[int, str, str, list[int]]] = {}      # step -> bytes, phase, operator, alive then
         self._number: dict[int, int] = {}                                # storage's address -> index in seen
         self._alive: set[int] = set()
-        self._node = 0                                                   # of backward, that runs
+        self._node, self._node_name = 0, ""                              # of backward, that runs
 
-    def start_node(self) -> None:
+    def start_node(self, name: str) -> None:
         """Called before each node of backward."""
-        self._node += 1
+        self._node, self._node_name = self._node + 1, name
 
     def see(self, t: torch.Tensor, category: str | None = None) -> _Seen | None:
         """Notes the storage of `t`, at its birth where it is new."""
@@ -82,7 +107,7 @@ class StorageTracker(TorchDispatchMode):
                 self.seen[number].category = category
 
     def start_step(self, step: int) -> None:
-        self.step = step
+        self.step, self.course = step, []
         self._count(0)
 
     def _dead(self, key, number):
@@ -93,17 +118,21 @@ class StorageTracker(TorchDispatchMode):
             self.live -= self.seen[number].bytes
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if self.phase == "backward" and (there := _in_place(func, self._node_name)) and self._is_of_this_node(args[0]):
+            func = there
         self.op = str(func).removeprefix("aten.")
-        if self.phase == "backward" and func in _IN_PLACE and self._is_of_this_node(args[0]):
-            func = _IN_PLACE[func]
         if self.phase == "setup":                  # tables that are attributes and no buffers
             for t in tree_leaves((args, kwargs)):
                 if isinstance(t, torch.Tensor):
                     self.see(t)
+        before = len(self.seen)
         out = func(*args, **(kwargs or {}))
         for t in tree_leaves(out):
             if isinstance(t, torch.Tensor):
                 self.see(t)
+        if self.step >= 0 and len(self.seen) > before:
+            made = sum(s.bytes for s in self.seen[before:] if s.counted)
+            self.course.append(Moment(self.phase, self.op, self.module, made, self.live))
         return out
 
     def _is_of_this_node(self, t) -> bool:

@@ -38,6 +38,7 @@ def replayed(record: Record, batch: int, optimizer="adam", training: bool = True
       loss: as measure() resolved it; default: its own resolution.
       after_line: called with each operator's line when it has run.
     """
+    record.holds_at(batch)
     record = record.at()
     loss = "auto" if loss in (None, "output") else loss
     with fake_cuda():

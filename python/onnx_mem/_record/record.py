@@ -35,10 +35,19 @@ class Record:
         precision ("train bf16"), and " at 1" where batch 1 has another program.
       torch_version: the framework that was watched.
       free: the size beside the batch; None where there is none.
+      batches: the first and the last batch at which the model takes the path that was recorded; None for no last one.
     """
     programs: dict[str, dict]
     torch_version: str
     free: Free | None = None
+    batches: tuple[int, int | None] = (1, None)
+
+    def holds_at(self, batch: int) -> None:
+        """Raises Error with code "record-sizes" where the model takes another path at this batch."""
+        first, last = self.batches
+        if batch < first or last is not None and batch > last:
+            raise Error(f"the record holds for batches {first} to {'any' if last is None else last}, not for {batch}: "
+                        "the model takes another path there; record it at this batch", "record-sizes")
 
     def at(self, length: int | None = None) -> Record:
         """The record at one length of its free size (default: that of the example inputs); itself where it has none.
@@ -51,7 +60,8 @@ class Record:
         if length < 1 or (length - self.free.length) % self.free.step != 0:
             raise Error(f"the record holds at {self.free.name} = {self.free.length} + k * {self.free.step}, not at "
                         f"{length}", "record-sizes")
-        return Record({mode: at_length(p, length) for mode, p in self.programs.items()}, self.torch_version)
+        return Record({mode: at_length(p, length) for mode, p in self.programs.items()}, self.torch_version,
+                      batches=self.batches)
 
     def text(self) -> str:
         """The record as text, format `eager 1` (docs/recording.md)."""

@@ -29,6 +29,7 @@ _FRAMEWORK = os.path.dirname(torch.__file__)
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Steps of the length that are tried, and how far from the first the others are at which the model is watched: any
 # length, or those that windows and padding to such a multiple leave. What is rounded up, to 32 or 64, shows within.
+_FAR, _KNOWN = 1031, 1 << 19         # a batch that branches on the batch have behind them; elements whose values are known
 _AHEAD = {1: (1, 33, 67, 131), 8: (8, 40, 72, 136), 32: (32, 64, 128, 224), 64: (64, 128, 256, 448)}
 
 
@@ -75,9 +76,18 @@ def record(model: torch.nn.Module, args=(), *rest, kwargs: dict | None = None, b
                      "step takes other memory")
     if why is not None:
         notes.append(f"the record follows the batch alone, '{dims.name}' is {dims.length} in it: {why.reason}")
+    if made.batches != (1, None):
+        notes.append(_said_of_range(*made.batches))
     for note in notes:
         warnings.warn(note, stacklevel=3)
     return made
+
+
+def _said_of_range(first: int, last: int | None) -> str:
+    below = f"below batch {first}" if first > 1 else ""
+    above = f"from batch {last + 1} on" if last is not None else ""
+    return (f"forward takes another path {' and '.join(x for x in (below, above) if x)}: the record holds for "
+            + (f"batches {first} to {last}" if last is not None else f"batch {first} and more"))
 
 
 @contextlib.contextmanager
@@ -138,6 +148,17 @@ class _Runs:
         first = max(self.batch, 2)                 # 1 would make dimensions that broadcast, and other strides
         return first, first + 1, first + 3
 
+    @property
+    def others(self) -> list[tuple[int, int, int]]:
+        """Where the code branches within `batches`: batches on either side of the branch, the example's among them."""
+        n = max(self.batch, 2)
+        return [x for x in ((n, n - 1, n - 3), (n, n - 1, n + 1), (n, n + 1, n + 2)) if min(x) >= 2]
+
+    def far(self, inputs) -> int:
+        """A batch at which a branch would show. Values of positions are worked out for so many alone."""
+        sizes = [t.numel() // self.batch for t in tensors_in(inputs) if not t.is_floating_point()]
+        return min(_FAR, _KNOWN // max([1, *sizes]))
+
     def declared(self) -> Free | None:
         if self.grid is None:
             return None
@@ -158,7 +179,7 @@ def _with_a_device(model, args, kwargs, runs, modes, precisions) -> Record:
 
 
 def _record(model, args, kwargs, runs, modes, precisions, default_device) -> Record:
-    programs = {}
+    programs, ranges = {}, []
     for precision in (None, *precisions):
         x = converted((args, kwargs), precision)
         with fake_cuda(default_device):
@@ -170,16 +191,21 @@ def _record(model, args, kwargs, runs, modes, precisions, default_device) -> Rec
             try:
                 for mode in modes:
                     name = mode if precision is None else f"{mode} {precision}"
-                    for n, program in _programs(fake, x, runs, mode, precision).items():
+                    found, holds = _programs(fake, x, runs, mode, precision)
+                    ranges.append(holds)
+                    for n, program in found.items():
                         programs[name if n is None else f"{name} at {n}"] = program
             finally:
                 for m, training in was.items():
                     m.training = training
-    return Record(programs, torch.__version__, runs.declared())
+    first = max(holds[0] for holds in ranges)
+    return Record(programs, torch.__version__, runs.declared(),
+                  (first, min((holds[1] for holds in ranges if holds[1] is not None), default=None)))
 
 
-def _programs(model, inputs, runs, mode, precision) -> dict[int | None, dict]:
-    """The program of any batch, by None, and where that is another one the program of batch 1."""
+def _programs(model, inputs, runs, mode, precision) -> tuple[dict[int | None, dict], tuple[int, int | None]]:
+    """The program of any batch, by None, and where that is another one the program of batch 1; the first and the last
+    batch that they hold for."""
     model.train(mode == "train")
 
     def run(n, length, watch, last=False):
@@ -199,7 +225,8 @@ def _programs(model, inputs, runs, mode, precision) -> dict[int | None, dict]:
         if chance.state() != before:
             _refuse_other_draws(run, runs, found[None])
         alone = _of_one_sample(run, runs, found[None])
-        return found if alone is None else {**found, 1: alone}
+        holds = _range(run, runs, found[None], inputs) if precision is None else (1, None)
+        return (found if alone is None else {**found, 1: alone}), holds
     except Exception as e:
         raise _explained(e, mode, model) from e
 
@@ -243,9 +270,45 @@ def _of_one_sample(run, runs, program):
         return None
 
 
+def _range(run, runs, program, inputs) -> tuple[int, int | None]:
+    """The first and the last batch that take the path of `program`; None: no last one is known. A run that fails says
+    nothing of the path."""
+    length = runs.grid and runs.grid.lengths[0]
+
+    def takes_it(n):
+        try:
+            expected = comparable(at_batch(at_length(program, length), n))
+            # What forward caches for a batch is there in the second run.
+            return any(comparable(run(n, length, watch=True)) == expected for _ in range(2))
+        except Exception:
+            return True
+
+    def edge(within, beyond):
+        while abs(beyond - within) > 1:
+            middle = (within + beyond) // 2
+            within, beyond = (middle, beyond) if takes_it(middle) else (within, middle)
+        return within
+    far, there = runs.far(inputs), max(runs.batch, 2)
+    last = None if far <= there + 3 or takes_it(far) else edge(there, far)
+    return 1 if there < 3 or takes_it(2) else edge(there, 2), last
+
+
 def _of_batches(run, runs):
     """One program whose sizes follow the batch."""
-    batches = runs.batches
+    try:
+        return _at_batches(run, runs.batches)
+    except _Branches as e:
+        for batches in runs.others:
+            with contextlib.suppress(CannotRecord):
+                return _at_batches(run, batches)
+        raise e
+
+
+class _Branches(CannotRecord):
+    """Programs of several batches that are not one."""
+
+
+def _at_batches(run, batches):
     run(batches[0], None, watch=False)
     try:
         return _merged([run(n, None, watch=True, last=n == batches[-1]) for n in batches], batches)
@@ -282,9 +345,12 @@ def _of_lengths(run, runs):
 
 def _merged(found, batches):
     a, b, c = batches
-    p = fit(found[0], found[1], a, b, "program")
+    try:
+        p = fit(found[0], found[1], a, b, "program")
+    except CannotRecord as e:
+        raise _Branches(e.reason) from e
     if comparable(at_batch(p, c)) != comparable(found[2]):
-        raise CannotRecord(f"a size is not m*B + c (batches {a}, {b}, {c})")
+        raise _Branches(f"a size is not m*B + c (batches {a}, {b}, {c})")
     return p
 
 

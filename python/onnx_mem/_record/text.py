@@ -111,6 +111,8 @@ def to_text(record: Record) -> str:
     if record.free is not None:
         f = record.free
         lines.append(f"free S {f.name} {f.length} step {f.step} seen {f.first} {f.last}")
+    if record.batches != (1, None):
+        lines.append("batches " + " ".join(str(n) for n in record.batches if n is not None))
     for mode, p in record.programs.items():
         lines.append(f"program {mode}")
         values, known = p["values"], set()
@@ -259,7 +261,7 @@ class _Line:
 
 def from_text(text: str) -> Record:
     """Reads what to_text wrote. Raises Error with code "bad-record" that names line and column."""
-    programs, p, version, free = {}, None, "", None
+    programs, p, version, free, batches = {}, None, "", None, (1, None)
     for number, raw in enumerate(text.splitlines(), 1):
         line = _Line(raw.strip(), number)
         if number == 1:
@@ -269,6 +271,8 @@ def from_text(text: str) -> Record:
             version = line.text[6:]
         elif line.take("free "):
             free = _free(line)
+        elif line.take("batches "):
+            batches = _batches(line)
         elif line.take("program "):
             p = programs[line.text[8:]] = dict(values=[], lines=[], returned=[], tree="", loss=None)
         elif p is None:
@@ -277,7 +281,14 @@ def from_text(text: str) -> Record:
             _statement(line, p)
     if not programs:
         raise Error("the record has no program", "bad-record")
-    return Record(programs, version, free)
+    return Record(programs, version, free, batches)
+
+
+def _batches(line) -> tuple[int, int | None]:
+    words = line.text[8:].split(" ")
+    if not 1 <= len(words) <= 2 or not all(w.isdigit() for w in words):
+        line.fail("the first batch and the last")
+    return int(words[0]), int(words[1]) if len(words) == 2 else None
 
 
 def _free(line) -> Free:

@@ -2,7 +2,9 @@
 #include "analyzer/onnx/build/recorded.h"
 
 #include <string>
+#include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
 
@@ -16,22 +18,23 @@ namespace {
 constexpr char kRecord[] =
     "eager 1\ntorch 2.15.0\nprogram eval\n%0 input x f32[B,4]\n%1 f32[B,4] = relu %0\nreturn %1\ntree 1\n";
 
-void AddValue(const std::string& name, onnx::ValueInfoProto& value) {
+void AddValue(const std::string& name, const std::vector<std::string>& dims, onnx::ValueInfoProto& value) {
   value.set_name(name);
   auto* type = value.mutable_type()->mutable_tensor_type();
   type->set_elem_type(onnx::TensorProto::FLOAT);
   type->mutable_shape()->add_dim()->set_dim_param("batch");
+  for (const std::string& dim : dims) type->mutable_shape()->add_dim()->set_dim_param(dim);
   type->mutable_shape()->add_dim()->set_dim_value(4);
 }
 
-// y = Relu(x), with a record and the hash that fits it.
-onnx::ModelProto ModelWith(const std::string& record) {
+// y = Relu(x), with a record and the hash that fits it; `dims`: sizes of x and y between the batch and a 4.
+onnx::ModelProto ModelWith(const std::string& record, const std::vector<std::string>& dims = {}) {
   onnx::ModelProto model;
   model.set_ir_version(8);
   model.add_opset_import()->set_version(17);
   auto& graph = *model.mutable_graph();
-  AddValue("x", *graph.add_input());
-  AddValue("y", *graph.add_output());
+  AddValue("x", dims, *graph.add_input());
+  AddValue("y", dims, *graph.add_output());
   auto& node = *graph.add_node();
   node.set_op_type("Relu");
   node.add_input("x");
@@ -77,6 +80,31 @@ TEST(Recorded, IsLeftWhereTheGraphHasChanged) {
   EXPECT_EQ(model->graph.record, nullptr);
   EXPECT_FALSE(model->info.from_record);
   EXPECT_TRUE(Tells(*model, "record-stale"));
+}
+
+TEST(Recorded, IsRefusedWhereItIsOfAnotherModel) {
+  const auto refusal = [](const std::string& from, const std::string& to) {
+    std::string record = kRecord;
+    record.replace(record.find(from), from.size(), to);
+    const absl::StatusOr<ImportedModel> model = ImportRecorded(ModelWith(record));
+    EXPECT_FALSE(model.ok()) << record;
+    EXPECT_EQ(DiagnosticOf(model.status()).code, Code::kRecordMismatch) << model.status();
+    return model.ok() ? "" : DiagnosticOf(model.status()).message;
+  };
+  EXPECT_THAT(refusal("x f32[B,4]", "x f32[B,5]"),
+              testing::EndsWith("the input 'x' is float32 [B,5] in the record, float32 [batch,4] in the graph"));
+  EXPECT_THAT(refusal("%0 input x", "%0 input z"), testing::EndsWith("the graph has no input 'z'"));
+  EXPECT_THAT(refusal("%1 f32", "%1 param w f32[9,9]\n%2 f32"), testing::EndsWith("the graph stores no 'w'"));
+}
+
+TEST(Recorded, SaysWhereTheGraphHasNothingToCheckItBy) {
+  onnx::ModelProto empty = ModelWith(kRecord);
+  empty.mutable_graph()->clear_node();
+  empty.mutable_graph()->clear_input();
+  empty.mutable_metadata_props(1)->set_value(GraphHash(empty.graph()));
+  const absl::StatusOr<ImportedModel> model = ImportRecorded(empty);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_TRUE(Tells(*model, "record-unverified"));
 }
 
 TEST(Recorded, IsLeftWhereItCannotBeRead) {
@@ -138,10 +166,10 @@ TEST(Sha256, GivesTheStandardsExamples) {
 // x [B, S, 4], in steps of 8 from 16.
 constexpr char kFree[] =
     "eager 1\ntorch 2.15.0\nfree S seq 16 step 8 seen 16 64\nprogram eval\n%0 input x f32[B,S,4]\n"
-    "%1 f32[B,S,S] = bmm %0 %0\nreturn %1\ntree 1\n";
+    "%1 f32[B,S,4] = relu %0\nreturn %1\ntree 1\n";
 
 Dims InputAt(const Bindings& bindings) {
-  const absl::StatusOr<ImportedModel> model = ImportRecorded(ModelWith(kFree), bindings);
+  const absl::StatusOr<ImportedModel> model = ImportRecorded(ModelWith(kFree, {"seq"}), bindings);
   EXPECT_TRUE(model.ok()) << model.status();
   return model.ok() ? model->graph.tensors[model->graph.inputs[0]].shape.dims : Dims();
 }
@@ -152,20 +180,42 @@ TEST(Recorded, FollowsItsFreeSize) {
 }
 
 TEST(Recorded, SaysWhereTheFreeSizeIsFarFromWhatWasSeen) {
-  const absl::StatusOr<ImportedModel> near = ImportRecorded(ModelWith(kFree), {.dims = {{"seq", 64}}});
-  const absl::StatusOr<ImportedModel> far = ImportRecorded(ModelWith(kFree), {.dims = {{"seq", 72}}});
+  const absl::StatusOr<ImportedModel> near = ImportRecorded(ModelWith(kFree, {"seq"}), {.dims = {{"seq", 64}}});
+  const absl::StatusOr<ImportedModel> far = ImportRecorded(ModelWith(kFree, {"seq"}), {.dims = {{"seq", 72}}});
   ASSERT_TRUE(near.ok() && far.ok());
   EXPECT_FALSE(Tells(*near, "record-sizes"));
   EXPECT_TRUE(Tells(*far, "record-sizes"));
 }
 
+TEST(Recorded, HoldsForTheBatchesOfItsPath) {
+  std::string ghost = kRecord;
+  ghost.insert(ghost.find("program"), "batches 2 16\n");
+  const absl::StatusOr<ImportedModel> within = ImportRecorded(ModelWith(ghost), {.batch = 16});
+  const absl::StatusOr<ImportedModel> beyond = ImportRecorded(ModelWith(ghost), {.batch = 17});
+  ASSERT_TRUE(within.ok() && beyond.ok());
+  EXPECT_TRUE(within->info.from_record);
+  EXPECT_FALSE(beyond->info.from_record);  // the graph is there to be analyzed
+  EXPECT_TRUE(Tells(*beyond, "record-sizes"));
+  const absl::StatusOr<ModelFile> bare = ModelFile::Parse(ghost, "model.eager");
+  ASSERT_TRUE(bare.ok()) << bare.status();
+  EXPECT_TRUE(bare->Import({.batch = 2}).ok());
+  for (const auto& [batch, message] : {std::pair<int64_t, std::string>{
+           17, "the record holds up to batch 16, not at 17: from batch 17 on the model takes another path"},
+           {1, "the record holds from batch 2 on, not at 1: below, the model takes another path"}}) {
+    const absl::StatusOr<ImportedModel> other = bare->Import({.batch = batch});
+    ASSERT_FALSE(other.ok());
+    EXPECT_EQ(DiagnosticOf(other.status()).code, Code::kRecordSizes);
+    EXPECT_EQ(DiagnosticOf(other.status()).message, message);
+  }
+}
+
 TEST(Recorded, RefusesASizeBetweenTheSteps) {
   for (const int64_t length : {17, 23, 0, -8}) {
-    const absl::StatusOr<ImportedModel> model = ImportRecorded(ModelWith(kFree), {.dims = {{"seq", length}}});
+    const absl::StatusOr<ImportedModel> model = ImportRecorded(ModelWith(kFree, {"seq"}), {.dims = {{"seq", length}}});
     ASSERT_FALSE(model.ok()) << length;
     EXPECT_EQ(DiagnosticOf(model.status()).code, Code::kRecordSizes) << length;
   }
-  const absl::StatusOr<ImportedModel> between = ImportRecorded(ModelWith(kFree), {.dims = {{"seq", 17}}});
+  const absl::StatusOr<ImportedModel> between = ImportRecorded(ModelWith(kFree, {"seq"}), {.dims = {{"seq", 17}}});
   EXPECT_NE(between.status().message().find("seq = 16 + k * 8"), std::string::npos) << between.status();
   EXPECT_EQ(DiagnosticOf(between.status()).details[0], "try: --dim seq=24, or a record made at 17");
 }

@@ -1,0 +1,47 @@
+// Who holds the nodes of autograd. In PyTorch a tensor holds its grad_fn, and a node those that it leads to; a branch that
+// no output needs keeps what it saved until the last name on it goes, and no longer.
+// Sources: torch/csrc/autograd/variable.h (grad_fn_; grad_accumulator_, which is weak), node.h (next_edges_, deleteNode).
+#include <utility>
+
+#include "analyzer/eager/engine/machine.h"
+
+namespace onnx_mem::eager {
+
+std::pair<int32_t, std::shared_ptr<const void>> Machine::AddNode(AutogradNode node) {
+  const auto index = static_cast<int32_t>(nodes_.size());
+  std::shared_ptr<const void> share(this, [this, index](const void*) { DropNode(index); });
+  node.share = share;
+  nodes_.push_back(std::move(node));
+  return {index, std::move(share)};
+}
+
+Edge Machine::EdgeTo(int32_t index, int32_t output_nr) { return {index, output_nr, node(index).share.lock()}; }
+
+Edge Machine::EdgeToLeaf(const TensorRef& leaf) {
+  if (leaf->grad_edge.node >= 0) return EdgeTo(leaf->grad_edge.node, 0);
+  AutogradNode accumulate;
+  accumulate.parameter = leaf;
+  accumulate.outputs.push_back({leaf->dims, leaf->dtype});
+  auto [index, share] = AddNode(std::move(accumulate));
+  leaf->grad_edge = {index, 0};
+  return {index, 0, std::move(share)};
+}
+
+// One by one, and not one within the other: a chain of nodes may be longer than the stack is deep.
+void Machine::DropNode(int32_t index) {
+  if (closing_ || !drops_nodes_) return;
+  dropped_nodes_.push_back(index);
+  if (std::exchange(dropping_, true)) return;
+  while (!dropped_nodes_.empty()) {
+    AutogradNode& gone = node(dropped_nodes_.back());
+    dropped_nodes_.pop_back();
+    if (gone.parameter != nullptr) gone.parameter->grad_edge = {};
+    gone.parameter.reset();
+    gone.formula = nullptr;
+    Release(gone.saved);
+    gone.edges.clear();
+  }
+  dropping_ = false;
+}
+
+}  // namespace onnx_mem::eager
