@@ -7,6 +7,7 @@
 
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 
 namespace onnx_mem {
 namespace {
@@ -34,7 +35,8 @@ absl::StatusOr<FittingBatch> BatchSearch::Run(int64_t start) {
 
 absl::Status BatchSearch::Try(int64_t batch) {
   const absl::StatusOr<int64_t> bytes = bytes_at_(batch);
-  if (!bytes.ok() && DiagnosticOf(bytes.status()).code != Code::kTooLarge) return bytes.status();
+  const bool ends = !bytes.ok() && (DiagnosticOf(bytes.status()).code != Code::kTooLarge || !work::HasLeft());
+  if (ends) return bytes.status();
   Take({batch, bytes.ok() ? *bytes : kTooMuch});
   return absl::OkStatus();
 }

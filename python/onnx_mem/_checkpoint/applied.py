@@ -236,9 +236,8 @@ def _check_settings(settings):
         there = {part.strip() for name in names for part in os.environ.get(name, "").split(",")}
         missing = [part for part in value.split(",") if part not in there]
         if missing:
-            warnings.warn(f"the plan was made for {variable}={value} in the environment, which does not say "
-                          f"{', '.join(missing)}: set it before the process starts, or the step may take more memory",
-                          stacklevel=4)
+            warnings.warn(f"the plan needs {variable}={value} in the environment, and {', '.join(missing)} is missing "
+                          "there: set it before the process starts, or the step may take more memory", stacklevel=4)
 
 
 def _keep_input(name, module):

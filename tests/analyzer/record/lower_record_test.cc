@@ -219,5 +219,41 @@ TEST(LowerRecord, TrainsInAReentrantCheckpointWhereItsArgumentNeedsAGradient) {
   EXPECT_EQ(TrainedIn(Checkpointed("%2")), 1);
 }
 
+// torch.compile's step is one autograd.Function that saves parameters which its forward reads through views alone.
+constexpr char kFunction[] =
+    "%0 param fc.weight f32[8,8]\n%1 param fc.bias f32[8]\n%2 input x f32[B,8]\ncall fc\nfunction m.F\n"
+    "  %3 f32[B,8] = mm %2 %0\n  %4 f32[B,8] = relu %3 drop %3\nendfunction %1 %2 held %0\nbackward %5 f32[B,8] of %4\n"
+    "  %6 f32[B,8] = mul.Tensor %5 2\nendbackward %6 to %0, %5 to %1\nret\nreturn %4\n";
+
+TEST(LowerRecord, AFunctionRunsAgainWithinACheckpoint) {
+  const Lowered lowered = LowerLines(kFunction);
+  onnx_mem::Run run;
+  run.segments = {{.modules = {"fc"}, .nodes = {}}};
+  const absl::StatusOr<Enacted> enacted = EnactLowered(lowered, run);
+  ASSERT_TRUE(enacted.ok()) << enacted.status();
+  EXPECT_GT(enacted->recompute_flops, 0);
+}
+
+TEST(LowerRecord, NoCheckpointCutsAFunction) {
+  const Lowered lowered = LowerLines(kFunction);
+  onnx_mem::Run run;
+  run.segments = {{.modules = {}, .nodes = {"relu:10"}}};
+  const absl::StatusOr<Enacted> enacted = EnactLowered(lowered, run);
+  EXPECT_EQ(DiagnosticOf(enacted.status()).message,
+            "a segment of the plan cuts 'm.F', an autograd.Function, whose forward runs as one");
+}
+
+// A backward is enacted as a forward is: what its operators do not take, the default rule does.
+TEST(LowerRecord, ABackwardOfOperatorsWithoutTheirInputs) {
+  const BoundRecord bound = Bound(
+      "%0 param fc.weight f32[8,8]\n%2 input x f32[B,8]\nfunction m.F\n  %3 f32[B,8] = mm %2 %0\nendfunction %0\n"
+      "backward %5 f32[B,8] of %3\n  %6 f32[8,8] = mm\n  %7 f32[8,8] = convolution %5\nendbackward %6 to %0\nreturn %3\n");
+  Graph graph;
+  graph.record = std::make_shared<const BoundRecord>(bound);
+  const absl::StatusOr<Enacted> enacted = Enact(graph, {});
+  ASSERT_TRUE(enacted.ok()) << enacted.status();
+  EXPECT_EQ(CodeOf(enacted->diagnostics.front()), "assumed-op");
+}
+
 }  // namespace
 }  // namespace onnx_mem
