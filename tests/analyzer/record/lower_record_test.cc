@@ -123,6 +123,31 @@ TEST(LowerRecord, LeavesEmptyTensorsOutOfACat) {
   EXPECT_EQ(IntAttribute(cat, "axis", 0), 1);
 }
 
+// In the backward of an autograd.Function products are not taken apart.
+TEST(LowerRecord, KnowsAProductOfAFunctionsBackward) {
+  const Lowered lowered = LowerLines("%0 input x f32[B,3,4]\n%1 f32[B,4,3]/[12,1,4] ^%0 = transpose.int %0 -1 -2\n"
+                                     "%2 f32[B,3,3] = matmul %0 %1 drop %1\nreturn %2\n");
+  EXPECT_EQ(lowered.graph.nodes[NodeId(1)].op.str(), "matmul");
+  EXPECT_TRUE(lowered.diagnostics.empty());
+}
+
+// As the weights of DCLS's kernels: positions along an axis, expanded to a kernel of six dimensions.
+TEST(LowerRecord, CountsATableThatIsExpandedOnce) {
+  const auto buffers = [](const std::string& type) {
+    const BoundRecord bound = Bound(absl::StrCat("%0 input x f32[B]\n%1 const ", type,
+                                                 "\n%2 f32[B] = relu %0\nreturn %2\n"));
+    Graph graph;
+    graph.record = std::make_shared<const BoundRecord>(bound);
+    onnx_mem::Run run;
+    run.training = true;
+    const absl::StatusOr<Enacted> enacted = Enact(graph, run);
+    return enacted.ok() ? enacted->buffer_bytes : -1;
+  };
+  EXPECT_EQ(buffers("i64[7,16,8]/[1,0,0]"), 7 * 8);
+  EXPECT_EQ(buffers("i64[7,16,8]/[1,56,7]"), 7 * 16 * 8 * 8);  // another order, the same memory
+  EXPECT_EQ(buffers("i64[7,16,8]/[1,4611686018427387904,0]"), -1);
+}
+
 TEST(LowerRecord, SaysWhatIsAssumed) {
   const Lowered lowered = LowerLines("%0 input x f32[B]\n%1 f32[B] = my::op %0 3\nreturn %1\n");
   EXPECT_EQ(lowered.graph.nodes[NodeId(0)].op.str(), "assumed");
