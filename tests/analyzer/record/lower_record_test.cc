@@ -131,6 +131,17 @@ TEST(LowerRecord, KnowsAProductOfAFunctionsBackward) {
   EXPECT_TRUE(lowered.diagnostics.empty());
 }
 
+// As DeBERTa's dropout draws its mask. What comes from outside keeps its history for the node of the function.
+TEST(LowerRecord, ReleasesWhatAFunctionMadeAndWroteOver) {
+  const Lowered lowered = LowerLines(
+      "%0 input x f32[B]\n%1 f32[B] = neg %0\nfunction F\n  %2 f32[B] = empty_like %1\n"
+      "  %2 = bernoulli_.float %2 0.9\n  %3 f32[B] = rsub.Scalar %2 1 drop %2\n  %1 = mul_.Tensor %1 %3\n"
+      "  %4 f32[B] = neg %1 drop %3\nendfunction\n%5 f32[B] = exp %4 drop %1 %4\nreturn %5\n");
+  EXPECT_EQ(ReleaseOf(lowered, "%2"), 2);    // with the line that writes over it
+  EXPECT_EQ(ReleaseOf(lowered, "%2.2"), 3);
+  EXPECT_EQ(ReleaseOf(lowered, "%1"), 5);    // with the function
+}
+
 // As the weights of DCLS's kernels: positions along an axis, expanded to a kernel of six dimensions.
 TEST(LowerRecord, CountsATableThatIsExpandedOnce) {
   const auto buffers = [](const std::string& type) {
