@@ -34,6 +34,7 @@ Figures FiguresFrom(const onnx_mem::RunSummary& run, onnx_mem::RunPart which, co
   if (part.peak_high_bytes > 0) figures.peak_interval = Interval{part.peak_low_bytes, part.peak_high_bytes};
   figures.first_step_peak_bytes = part.first_step_peak_bytes;
   figures.allocated_peak_bytes = part.allocated_peak_bytes;
+  figures.allocated_interval = {part.allocated_low_bytes, part.allocated_high_bytes};
   figures.reserved_peak_bytes = part.reserved_peak_bytes;
   figures.device_bytes = part.device_bytes;
   figures.device_interval = {part.device_low_bytes, part.device_high_bytes};

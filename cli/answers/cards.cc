@@ -50,7 +50,10 @@ Limit LimitOf(const Card& card, ByteUnit units) {
   return limit;
 }
 
-Workload OnCard(Workload workload, const Card&) { return workload; }
+Workload OnCard(Workload workload, const Card& card) {
+  workload.platform.card = card.gpu ? std::optional(KindOf(*card.gpu)) : std::nullopt;
+  return workload;
+}
 
 // The context and the libraries' workspaces go with the generation of the card.
 bool RunsAlike(const Card& a, const Card& b) {

@@ -12,6 +12,7 @@
 #include "analyzer/run/work.h"
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
+#include "cli/answers/arena.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/answers/cards.h"
 #include "cli/answers/runtime_of_file.h"
@@ -150,6 +151,9 @@ absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open)
     answer.yes = answer.yes && IsYes(card.parts.front().verdict, options.strict);
     cards.push_back(std::move(card));
   }
+  ASSIGN_OR_RETURN(std::optional<Diagnostic> arena, BetterArena(meter, OnCard(workload, targets.front()),
+                                                                targets.front().usable_bytes, options.units));
+  if (arena) report.notes.push_back(*std::move(arena));
   // Ways for the first card that is too small.
   size_t small = 0;
   while (small < targets.size() && cards[small].parts.front().verdict != Verdict::kDoesNotFit) ++small;

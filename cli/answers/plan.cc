@@ -168,7 +168,9 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
     answer.emit = [model, workload, plans = part.answer, card = request.clock.card.name](std::string_view form) {
       return EmitChosen(*model, workload, plans, card, form);
     };
-    if (!options.emit.empty() && options.exports.empty()) return answer;
+    // A chosen plan is expected to fit: only several cards, or strictness, may still say no.
+    const bool settled = cards.size() < 2 && !options.strict;
+    if (!options.emit.empty() && options.exports.empty() && settled) return answer;
   }
   if (chosen != nullptr && !chosen->segments.empty()) {
     ASSIGN_OR_RETURN(part.live_bytes, CourseWith(*parts, workload, *chosen));

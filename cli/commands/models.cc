@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/onnx/strict/onnx_checker.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/cards.h"
 #include "cli/answers/runtime_of_file.h"
@@ -126,6 +127,7 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string& path = options.operands[i];
     const ModelFile& file = *files[i];
+    if (options.strict) RETURN_IF_ERROR(CheckAsOnnxDoes(file.Annotated({}), path));
     ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
     const RunSummary run = Summarize(analysis);
     ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(file, run, workload, cards, options));

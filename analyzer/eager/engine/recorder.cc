@@ -45,6 +45,12 @@ void Recorder::AllowTf32() {
   if (!program_.steps.empty()) program_.steps[current_step()].tf32 = true;
 }
 
+void Recorder::MayTake(const WorkspaceBound& bound) {
+  if (program_.steps.empty()) return;
+  program_.steps[current_step()].chosen_workspace_bytes = bound.chosen_bytes;
+  program_.steps[current_step()].tried_workspace_bytes = bound.tried_bytes;
+}
+
 std::shared_ptr<Storage> Recorder::Allocate(int64_t bytes, const Dims& dims, DType dtype) {
   Buffer buffer;
   buffer.category = context_.recompute ? Category::kTransientActivations : CategoryOf(context_.phase);

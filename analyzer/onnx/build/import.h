@@ -36,6 +36,7 @@ struct ModelInfo {
   int64_t file_batch = 1;        // dim 0 of the inputs as the file gives it; 1 where it is symbolic
   std::map<std::string, int64_t> bound_dims;  // every symbolic dimension and the value used
   bool from_record = false;  // what is analyzed: a record of the running model, not the file's graph
+  bool weights_beside = false;  // in a file of their own, which is there
   std::map<std::string, std::string> metadata;  // the model's and the graph's metadata_props
 };
 

@@ -34,6 +34,7 @@
 #include "analyzer/onnx/read/sinusoid_tables.h"
 #include "analyzer/onnx/read/slim_model.h"
 #include "analyzer/onnx/read/sniff.h"
+#include "analyzer/onnx/read/stored_bytes.h"
 #include "analyzer/onnx/read/tensor_literal.h"
 #include "analyzer/onnx/read/tied_weights.h"
 #include "analyzer/onnx/read/weightless.h"
@@ -261,6 +262,7 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   }
   if (model->opset_import().empty()) model->add_opset_import()->set_version(1);  // IR 1 and 2 had no other
   info = InfoOf(*model, path, bytes.size());
+  info.weights_beside = HasWeightsBeside(model->graph(), path);
   NoteOtherPrograms(*model, diagnostics);
   ASSIGN_OR_RETURN(record, RecordOf(*model, diagnostics));
   if (record != nullptr && IsRecordAlone()) return absl::OkStatus();

@@ -44,7 +44,8 @@ record::FaceTensor FaceOf(const onnx::ValueInfoProto& value) {
   if (!type.has_shape()) return tensor;
   tensor.dims.emplace();
   for (const auto& dim : type.shape().dim()) {
-    tensor.dims->push_back(dim.has_dim_value() ? dim.dim_value() : record::kAnySize);
+    const int64_t open = dim.dim_param() == "batch" ? record::kBatchSize : record::kAnySize;
+    tensor.dims->push_back(dim.has_dim_value() ? dim.dim_value() : open);
   }
   return tensor;
 }

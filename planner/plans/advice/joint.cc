@@ -140,8 +140,8 @@ class Joint {
   absl::StatusOr<JointRun> Measure(Proposal change, bool same_numbers) {
     const Workload& workload = change.workload;
     ASSIGN_OR_RETURN(const Enacted* enacted, meter_.Enact(workload));
-    ASSIGN_OR_RETURN(const RunFigures figures, TrainingFigures(*enacted, workload));
     ASSIGN_OR_RETURN(const ImportedModel* model, meter_.Model(workload.bindings));
+    ASSIGN_OR_RETURN(const RunFigures figures, TrainingFigures(*enacted, WithTorchOf(model->info, workload)));
     const int64_t micro = workload.bindings.batch.value_or(model->info.file_batch);
     const int64_t samples = std::max<int64_t>(1, micro) * workload.run.accumulate;
     const TimeEstimate time = EstimateTime(figures.program, request_.rates, {}, workload.run.accumulate);
