@@ -15,6 +15,7 @@
 #include "analyzer/devices/overhead.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/verify_program.h"
+#include "analyzer/run/work.h"
 
 namespace onnx_mem {
 namespace {
@@ -77,6 +78,7 @@ absl::Status FillRange(const Workload& workload, const LibraryCases& cases, cons
 // The peak of figures.program, and what the allocator makes of it again and again after step 1 (nullptr: there is
 // none).
 absl::Status FillFigures(const Workload& workload, const FirstScripts* first, RunFigures& figures) {
+  work::Spend(work::kOfFigures * static_cast<int64_t>(figures.program.steps.size()));
   figures.timeline = ComputeTimeline(figures.program);
   figures.peak_bytes = figures.timeline.peak_bytes;
   const LibraryCases cases = LibraryCasesOf(workload.allocator, workload.platform);

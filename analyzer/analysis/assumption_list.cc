@@ -112,7 +112,7 @@ void WarnIfNothingIsTrained(const Run& run, const Enacted& enacted, std::vector<
   Diagnostic warning{.code = Code::kNothingTrained, .severity = Severity::kWarning};
   warning.message = "--freeze matches every parameter: the step trains nothing";
   warning.details = {"why: a pattern freezes what it matches; what is trained must not match",
-                     "try: onnx-mem MODEL --by tensor -n 0   lists the names"};
+                     "try: onnx-mem MODEL --by tensor -n 0   # lists the names"};
   diagnostics.push_back(std::move(warning));
 }
 

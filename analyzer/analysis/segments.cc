@@ -59,7 +59,7 @@ absl::Status UnknownSegment(const Segment& segment) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, by_module ? Code::kUnknownModule : Code::kUnknownNode,
                      absl::StrCat("the plan names ", by_module ? "modules" : "nodes", " that the model does not have: ",
                                   absl::StrJoin(by_module ? segment.modules : segment.nodes, ", ")),
-                     {"try: onnx-mem MODEL --by layer   lists the modules"});
+                     {"try: onnx-mem MODEL --by layer   # lists the modules"});
 }
 
 // "classifier.3" where the model has a classifier.4 or a later one.

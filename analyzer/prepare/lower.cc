@@ -175,7 +175,7 @@ void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signat
 
 // A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is
 // kept too. No export shows which.
-void ReportInPlace(const Draft& draft, const std::string& at_batch, std::vector<Diagnostic>& diagnostics) {
+void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
   NodeIds nodes = draft.InOrder();
   EraseIf(nodes, [&](NodeId id) {
     return draft.node(id).op != "leaky_relu" || IntAttribute(draft.node(id), "inplace", 0) != 1;
@@ -188,13 +188,13 @@ void ReportInPlace(const Draft& draft, const std::string& at_batch, std::vector<
        Severity::kNote,
        count,
        absl::StrCat(count, " LeakyReLUs are taken to write over what they read, as they usually do behind a layer"),
-       {absl::StrCat("why: otherwise what they read is kept for backward too, ", FormatBytes(bytes), " in all", at_batch),
+       {"why: otherwise what they read is kept for backward too",
         "try: --inplace none if they do not"},
        bytes});
 }
 
 // The same of activations that are written either way, which are taken not to.
-void ReportMaybeInPlace(const Draft& draft, const std::string& at_batch, std::vector<Diagnostic>& diagnostics) {
+void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
   const NodeIds nodes = PossiblyInPlace(draft);
   if (nodes.empty()) return;
   const auto count = static_cast<int64_t>(nodes.size());
@@ -205,8 +205,7 @@ void ReportMaybeInPlace(const Draft& draft, const std::string& at_batch, std::ve
        count,
        absl::StrCat(count, " LeakyReLUs, ELUs and their like are taken to give tensors of their own, as half of all "
                            "code has it"),
-       {absl::StrCat("why: with inplace=True they write over what they read, and backward keeps ", FormatBytes(bytes),
-                     " less", at_batch),
+       {"why: with inplace=True they write over what they read, and backward keeps less",
         "try: --inplace all if they do, or a pattern of their modules"},
        bytes});
 }
@@ -263,8 +262,8 @@ absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<co
   if (!in_place.ok()) return in_place.status();
   if (*in_place > 0) lowered.assumptions.push_back(absl::StrCat("in-place activations (", *in_place, ")"));
   if (run.training && run.inplace == "auto") {
-    ReportInPlace(draft, AtBatch(graph), lowered.diagnostics);
-    ReportMaybeInPlace(draft, AtBatch(graph), lowered.diagnostics);
+    ReportInPlace(draft, lowered.diagnostics);
+    ReportMaybeInPlace(draft, lowered.diagnostics);
   }
   AssumeSourceLines(draft, lowered.assumptions);
   // What the file does not show comes before what it showed in pieces.

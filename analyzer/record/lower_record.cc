@@ -33,6 +33,24 @@ absl::StatusOr<Dims> DimsAt(const std::vector<Size>& sizes, const Place& place) 
   return dims;
 }
 
+// A stored tensor lies within what any memory has.
+absl::Status CheckSpan(const Dims& dims, const Dims& strides) {
+  constexpr int64_t kMostElements = int64_t{1} << 48;
+  int64_t elements = 1;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 0) return absl::OkStatus();
+    const std::optional<int64_t> more = CheckedMul(dims[i] - 1, strides[i]);
+    if (more && *more <= kMostElements - elements) {
+      elements += *more;
+    } else {
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadRecord,
+                         absl::StrCat("the record has a tensor of strides ", ToString(Shape(strides)),
+                                      ", which no memory holds"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 bool IsRowMajor(const Dims& dims, const Dims& strides) {
   int64_t step = 1;
   for (size_t i = dims.size(); i-- > 0;) {
@@ -128,7 +146,10 @@ class Lowering {
 
   absl::Status DeclareLayout(const ValueType& type, TensorId id) {
     ASSIGN_OR_RETURN(Dims strides, StridesOf(type));
-    if (!strides.empty()) out_.strides[id] = std::move(strides);
+    if (!strides.empty()) {
+      RETURN_IF_ERROR(CheckSpan(graph().tensors[id].shape.dims, strides));
+      out_.strides[id] = std::move(strides);
+    }
     if (type.root >= 0 && tensor_of(type.root).valid()) out_.windows[id] = tensor_of(type.root);
     return absl::OkStatus();
   }

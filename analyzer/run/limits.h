@@ -51,9 +51,9 @@ inline constexpr int64_t kFoldedElements = int64_t{1} << 25;
 inline constexpr int64_t kMadeElements = int64_t{1} << 23;
 
 // Steps of a forward of so many framework operators: a recurrence takes ten for each position.
-constexpr int64_t ForwardSteps(int64_t nodes) { return 400'000 + 200 * nodes; }
+constexpr int64_t ForwardSteps(int64_t nodes) { return 200'000 + 200 * nodes; }
 // Positions of a recurrence of one layer; of more the operator is counted as one that has no rule.
-inline constexpr int64_t kRecurrentPositions = int64_t{1} << 15;
+inline constexpr int64_t kRecurrentPositions = int64_t{1} << 14;
 
 // Tensors named by all lists together; beyond it a list is unknown.
 inline constexpr int64_t kListedTensors = int64_t{1} << 20;

@@ -15,6 +15,7 @@
 #include "cli/answers/arena.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/answers/cards.h"
+#include "cli/answers/runtime_of_file.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
@@ -34,7 +35,7 @@ absl::StatusOr<std::vector<Card>> TargetsOf(const Options& options) {
     targets.push_back({"the budget", std::nullopt, std::nullopt, std::nullopt, *options.budget_bytes});
   }
   if (!targets.empty()) return targets;
-  return UsageError("fit needs a card", {"try: --gpu \"RTX 4090\", or --gpu-memory 24GiB   (list: onnx-mem gpus)"});
+  return UsageError("fit needs a card", {"try: ... --gpu 'RTX 4090'   # or --gpu-memory 24GiB; onnx-mem gpus lists cards"});
 }
 
 std::vector<Mode> PartsOf(Mode mode) {
@@ -129,14 +130,16 @@ absl::StatusOr<Report> StartReport(const ModelFile& file, const Options& options
 
 }  // namespace
 
-absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& open) {
-  if (options.batches.size() > 1) return UsageError("fit takes one --batch: it looks for the largest by itself");
-  ASSIGN_OR_RETURN(const std::vector<Card> targets, TargetsOf(options));
-  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
+absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open) {
+  if (given.batches.size() > 1) return UsageError("fit takes one --batch: it looks for the largest by itself");
+  ASSIGN_OR_RETURN(const std::vector<Card> targets, TargetsOf(given));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(given, open, 0));
+  const Options options = WithRuntimeOf(given, {file});
   Workload workload = options.workload;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   workload.bindings = WithBatchOption(*file, workload.bindings);
   ASSIGN_OR_RETURN(Report report, StartReport(*file, options, workload));
+  if (const auto note = RuntimeNote(given, options, {file}, {""})) report.notes.push_back(*note);
   Answered answer;
   answer.warnings = WarningsAmong(report.notes);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));

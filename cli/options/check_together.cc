@@ -47,7 +47,7 @@ absl::Status CheckRuntime(const Options& options) {
   if (options.runtime == Runtime::kOnnxruntime) {
     if (workload.mode != Mode::kInference) {
       return UsageError("--for onnxruntime is about inference",
-                        {"try: --for pytorch for a training step"});
+                        {"try: --for pytorch   # for a training step"});
     }
     if (!sessions) return UsageError("--for onnxruntime has an arena of its own", {"try: --allocator ort"});
   }

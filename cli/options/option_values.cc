@@ -136,7 +136,7 @@ absl::StatusOr<std::pair<std::string, int64_t>> ParseDimBinding(std::string_view
   const auto binding = SplitBinding(text);
   const std::optional<int64_t> size = binding ? WholeNumber(binding->second) : std::nullopt;
   if (!size) return UsageError(absl::StrFormat("'%s' is not of the form NAME=N", text), {"for example: --dim seq=512"});
-  if (*size < 1) return UsageError(absl::StrFormat("'%s': a dimension is at least 1", text));
+  if (*size < 0) return UsageError(absl::StrFormat("'%s': a dimension cannot be negative", text));
   return std::make_pair(binding->first, *size);
 }
 

@@ -79,9 +79,9 @@ def check_case(program, model, words, allocator, budget, folder):
     if answer["chosen"] is None:
         return None if status == 1 and "No plan" in screen else ["no plan, but for the screen or the exit status"]
     chosen = next(p for p in answer["plans"] if p["id"] == answer["chosen"])
-    text, _ = ran(*plan, "--emit", "json")
+    text, text_status = ran(*plan, "--emit", "json")
     pathlib.Path(emitted).write_text(text)
-    code, _ = ran(*plan, "--emit", "pytorch")
+    code, code_status = ran(*plan, "--emit", "pytorch")
     segments, settings = ends_of(chosen)
     shown, needs = on_screen(screen)
     drawn, page_needs = on_page(pathlib.Path(page).read_text())
@@ -90,6 +90,7 @@ def check_case(program, model, words, allocator, budget, folder):
     def same(what, a, b):
         if a != b:
             wrong.append(f"{what}: {a} for {b}")
+    same("exit status of --emit", (text_status, code_status), (status, status))
     by_module = all(s["modules"] for s in chosen["segments"])
     same("segments on the screen", shown, segments)
     same("bytes on the screen", f"{chosen['device_bytes']:,}" in screen.replace(" B ", " "), True)

@@ -77,8 +77,9 @@ void Executor::AllocateStatics(const std::function<bool(TensorId)>& trainable,
       if (window != lowered_.windows.end() && values_[window->second] != nullptr) {
         t->storage = values_[window->second]->storage;
       } else {
-        t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), ShownName(tensor),
-                                                  DenseBytes(t->dims, t->dtype), t->dims, t->dtype);
+        const bool dense = strides == lowered_.strides.end();
+        const int64_t bytes = dense ? DenseBytes(t->dims, t->dtype) : SpannedBytes(*t);
+        t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), ShownName(tensor), bytes, t->dims, t->dtype);
       }
       t->requires_grad = IsDifferentiable(t->dtype) && ((kind == TensorKind::kParameter && trainable(id)) ||
                                                   (kind == TensorKind::kInput && wants_grad(tensor)));

@@ -74,6 +74,15 @@ int64_t ElementsBetween(const Dims& dims, size_t first, size_t last) {
   return SaturatedProduct(std::span(dims).subspan(first, last - first));
 }
 
+int64_t SpannedBytes(const EagerTensor& t) {
+  int64_t elements = 1;
+  for (size_t i = 0; i < t.dims.size(); ++i) {
+    if (t.dims[i] == 0) return 0;
+    elements += (t.dims[i] - 1) * t.strides[i];
+  }
+  return DenseBytes({elements}, t.dtype);
+}
+
 int64_t Saturated(std::initializer_list<int64_t> factors) { return SaturatedProduct(factors); }
 
 int64_t DenseBytes(const Dims& dims, DType dtype) {

@@ -73,6 +73,8 @@ inline int64_t NumRows(const Dims& dims) { return ElementsBetween(dims, 0, dims.
 constexpr int64_t Quotient(int64_t whole, int64_t size) { return size > 0 ? whole / size : 0; }
 constexpr int64_t Remainder(int64_t whole, int64_t size) { return size > 0 ? whole % size : 0; }
 
+// From the first element to the last: a table that is expanded lies in memory once. No overflow (checked with the record).
+int64_t SpannedBytes(const EagerTensor& t);
 // The product of factors that are not negative, or the largest number where that is beyond it: counts of operations grow
 // faster than sizes, which are checked at import.
 int64_t Saturated(std::initializer_list<int64_t> factors);

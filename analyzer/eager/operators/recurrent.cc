@@ -342,7 +342,9 @@ bool HasWeights(const CallShape& call) {
 bool HasFewPositions(const CallShape& call) {
   const Dims& x = *call.inputs[0];
   const int64_t positions = x[IntAttribute(call.node, "batch_first", 0) != 0 ? 1 : 0];
-  return Saturated({positions, std::ssize(call.inputs)}) <= 8 * limits::kRecurrentPositions;
+  constexpr int64_t kInputsOfLayer = 6;
+  return Saturated({positions, std::max(kInputsOfLayer, std::ssize(call.inputs))}) <=
+         kInputsOfLayer * limits::kRecurrentPositions;
 }
 
 }  // namespace

@@ -296,7 +296,7 @@ absl::Status NoSuchLayer(const Pattern& pattern) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNoMatch,
                      absl::StrCat("--lora '", pattern.asked.weights, "' matches the weight of no linear layer and of no "
                                   "convolution with one group"),
-                     {"try: onnx-mem MODEL --by tensor -n 0   lists the names"});
+                     {"try: onnx-mem MODEL --by tensor -n 0   # lists the names"});
 }
 
 }  // namespace

@@ -109,7 +109,8 @@ std::string FindingsText(const std::vector<Diagnostic>& notes, const Screen& scr
                           note.bytes ? ", " + FormatBytesIn(*note.bytes, screen.units) : "");
     text += Wrapped(note.message, screen.width, 2 * kIndent, 2 * kIndent) + '\n';
     for (const std::string& line : note.details) {
-      text += Wrapped(line, screen.width, 2 * kIndent, 4 * kIndent) + '\n';
+      const bool pasted = line.starts_with("try: onnx-mem ");
+      text += (pasted ? std::string(2 * kIndent, ' ') + line : Wrapped(line, screen.width, 2 * kIndent, 4 * kIndent)) + '\n';
     }
   }
   return text;

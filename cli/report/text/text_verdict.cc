@@ -146,7 +146,9 @@ std::string RunsLine(const std::vector<RunSummary>& runs, const std::vector<Limi
     for (const Limit& limit : limits) all.emplace_back(*VerdictOf({run}, {limit}), NameOfLimit(limit));
     return Capitalized(GroupedVerdicts(all, screen));
   }
-  for (const AnswerLine& line : AnswerLines(run, limits, screen.units)) {
+  std::vector<Limit> brief = limits;  // one line
+  for (Limit& limit : brief) limit.percent.reset();
+  for (const AnswerLine& line : AnswerLines(run, brief, screen.units)) {
     if (limits.empty()) {
       parts.push_back(absl::StrFormat("%s needs %s%s", line.part, line.size,
                                       line.interval.empty() ? "" : absl::StrFormat(" (%s)", line.interval)));

@@ -9,6 +9,7 @@
 #include "analyzer/allocators/cuda_allocator.h"
 #include "analyzer/analysis/library_workspace.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 #include "analyzer/memory/timeline.h"
 #include "planner/plans/measure/step_graph.h"
 #include "planner/schedules/methods/solve.h"
@@ -145,6 +146,8 @@ absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cos
 
 absl::Status Prover::MakeGraph(BudgetLine line) {
   const MemoryProgram& steady = accountant_->baseline_figures().program;
+  work::Spend(work::kOfProof * static_cast<int64_t>(steady.steps.size()));
+  RETURN_IF_ERROR(work::CheckLeft());
   if (line == BudgetLine::kDevice && ServesLibraries(accountant_->workload().allocator)) {
     const LibraryCase libraries = LibrariesOf(accountant_->workload());
     const MemoryProgram counted = Counted(steady, libraries, HandedOut);

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import weakref
+from typing import NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -20,9 +21,8 @@ _IN_PLACE = {aten._unsafe_index_put.default: aten.index_put_.default, aten.index
              aten.masked_scatter.default: aten.masked_scatter_.default,
              aten.logical_and.default: aten.logical_and_.default}
 # Elsewhere they are out of place in any case.
-_IN_PLACE_IN = {("BinaryCrossEntropy", aten.mul.Tensor): aten.mul_.Tensor,
-                ("BinaryCrossEntropy", aten.sub.Tensor): aten.sub_.Tensor,
-                ("Cumprod", aten.mul.Tensor): aten.mul_.Tensor, ("Cumprod", aten.div.Tensor): aten.div_.Tensor}
+_IN_PLACE_IN = {("BinaryCrossEntropyWithLogits", aten.mul.Tensor): aten.mul_.Tensor,
+                ("BinaryCrossEntropyWithLogits", aten.sub.Tensor): aten.sub_.Tensor}
 
 
 def _in_place(func, node: str):
@@ -30,6 +30,15 @@ def _in_place(func, node: str):
     if func in _IN_PLACE:
         return _IN_PLACE[func]
     return next((op for (name, of), op in _IN_PLACE_IN.items() if of is func and node.startswith(name)), None)
+
+
+class Moment(NamedTuple):
+    """One operator that ran, when it had: bytes that it allocated, and all that were alive."""
+    phase: str
+    operator: str
+    module: str
+    allocated: int
+    live: int
 
 
 class _Seen:
@@ -48,8 +57,7 @@ class StorageTracker(TorchDispatchMode):
         self.phase, self.step, self.op = "setup", -1, ""
         self.module = ""
         self.live = 0
-        self.curve: list[tuple[str, str, str, int, int]] = []   # of the step that runs: phase, operator, module, bytes
-                                                                 # that it allocated, bytes alive then
+        self.course: list[Moment] = []                                   # of the step that runs
         self.seen: list[_Seen] = []
         self.peaks: dict[int, tuple[int, str, str, list[int]]] = {}      # step -> bytes, phase, operator, alive then
         self._number: dict[int, int] = {}                                # storage's address -> index in seen
@@ -99,7 +107,7 @@ class StorageTracker(TorchDispatchMode):
                 self.seen[number].category = category
 
     def start_step(self, step: int) -> None:
-        self.step, self.curve = step, []
+        self.step, self.course = step, []
         self._count(0)
 
     def _dead(self, key, number):
@@ -110,9 +118,9 @@ class StorageTracker(TorchDispatchMode):
             self.live -= self.seen[number].bytes
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.op = str(func).removeprefix("aten.")
         if self.phase == "backward" and (there := _in_place(func, self._node_name)) and self._is_of_this_node(args[0]):
             func = there
+        self.op = str(func).removeprefix("aten.")
         if self.phase == "setup":                  # tables that are attributes and no buffers
             for t in tree_leaves((args, kwargs)):
                 if isinstance(t, torch.Tensor):
@@ -124,7 +132,7 @@ class StorageTracker(TorchDispatchMode):
                 self.see(t)
         if self.step >= 0 and len(self.seen) > before:
             made = sum(s.bytes for s in self.seen[before:] if s.counted)
-            self.curve.append((self.phase, self.op, self.module, made, self.live))
+            self.course.append(Moment(self.phase, self.op, self.module, made, self.live))
         return out
 
     def _is_of_this_node(self, t) -> bool:

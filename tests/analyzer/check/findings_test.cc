@@ -75,7 +75,7 @@ TEST(CheckExport, DropoutThatAnEvaluationExportLost) {
   ASSERT_NE(dropout, nullptr);
   Workload without = workload;
   without.run.dropout = 0.0;
-  EXPECT_EQ(dropout->bytes, Saved("gpt2_sdpa.eval.ts.op17", workload) - Saved("gpt2_sdpa.eval.ts.op17", without));
+  EXPECT_EQ(dropout->bytes, Peak("gpt2_sdpa.eval.ts.op17", workload) - Peak("gpt2_sdpa.eval.ts.op17", without));
   EXPECT_GT(dropout->bytes.value_or(0), 0);
 }
 

@@ -92,7 +92,7 @@ TEST(Recorded, IsRefusedWhereItIsOfAnotherModel) {
     return model.ok() ? "" : DiagnosticOf(model.status()).message;
   };
   EXPECT_THAT(refusal("x f32[B,4]", "x f32[B,5]"),
-              testing::EndsWith("the input 'x' is float32 [B,5] in the record, float32 [?,4] in the graph"));
+              testing::EndsWith("the input 'x' is float32 [B,5] in the record, float32 [batch,4] in the graph"));
   EXPECT_THAT(refusal("%0 input x", "%0 input z"), testing::EndsWith("the graph has no input 'z'"));
   EXPECT_THAT(refusal("%1 f32", "%1 param w f32[9,9]\n%2 f32"), testing::EndsWith("the graph stores no 'w'"));
 }
