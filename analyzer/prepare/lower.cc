@@ -147,10 +147,10 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
   const auto count = static_cast<int64_t>(lost.unknown.size());
   lowered.diagnostics.push_back(
       {Code::kParameterUnread, Severity::kWarning, count,
-       absl::StrCat(count, " parameters of the module are not in the file, and are not counted"),
+       absl::StrCat(count, " parameters of the module are not in the file by their names"),
        {absl::StrCat("what: ", Named(lost.unknown)),
-        absl::StrCat("why: no operator reads them, and nothing tells how large they are; they have no gradient. As large "
-                     "as others of the model they take ",
+        absl::StrCat("why: no operator reads them. What the exporter computed of one and stored counts as a parameter; of "
+                     "the others nothing tells the size. As large as others of the model they take ",
                      FormatBytes(lost.unknown_bytes), ", which the range has")},
        lost.unknown_bytes});
 }

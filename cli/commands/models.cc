@@ -100,17 +100,17 @@ void TellOfAll(const std::vector<std::string>& trained, std::vector<std::pair<st
 }  // namespace
 
 absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
+  if (given.batches.size() > 1)
+    return UsageError("several models take one batch", {"try: one --batch, or one model"});
+  if (given.by != By::kNone && given.by != By::kLayer) {
+    return UsageError("several models are told by layer", {"try: --by layer, or one model"});
+  }
   Files files;
   for (size_t i = 0; i < given.operands.size(); ++i) {
     ASSIGN_OR_RETURN(std::shared_ptr<const ModelFile> file, ModelOf(given, {}, i));
     files.push_back(std::move(file));
   }
   const Options options = WithRuntimeOf(given, files);
-  if (options.batches.size() > 1)
-    return UsageError("several models take one batch", {"try: one --batch, or one model"});
-  if (options.by != By::kNone && options.by != By::kLayer) {
-    return UsageError("several models are told by layer", {"try: --by layer, or one model"});
-  }
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
   workload.training_bounds = !cards.empty() || HasBudget(options);

@@ -87,7 +87,6 @@ class Finder {
     for (const CallNodes& call : calls_) lost.merged += SettleFolded(call);
     if (!calls_.empty()) {  // without calls, what is folded looks like what is not there
       lost.unknown = Unknown(SignatureKind::kParameter);
-      LeaveOutCounted(lost.unknown);
       lost.unread_buffers = Unknown(SignatureKind::kBuffer);
       std::erase_if(lost.unread_buffers, IsStatistic);
       lost.unknown_bytes = MostBytesOf(lost.unknown);
@@ -324,23 +323,6 @@ class Finder {
       if (entry.kind == kind && !is_known) unknown.push_back(entry.target);
     }
     return unknown;
-  }
-
-  // A stored tensor that no parameter is called like, that counts as one all the same, and that is read where a module
-  // lacks one, is that one: "expand" of a class token. As many of the module's are not missing.
-  void LeaveOutCounted(std::vector<std::string>& unknown) const {
-    std::map<std::string, int64_t> counted;  // by module
-    for (TensorId id : graph_.initializers) {
-      if (Entry(id) != nullptr || KindOfStored(graph_, id) != TensorKind::kParameter) continue;
-      if (graph_.tensors[id].consumers.empty()) continue;
-      const Node& reader = graph_.nodes[graph_.tensors[id].consumers[0]];
-      const bool of_other = !reader.lost_parameter.empty();  // of a module that never runs, which this one reads
-      ++counted[std::string(of_other ? SplitPath(reader.lost_parameter).first : CallingModuleOf(reader))];
-    }
-    std::erase_if(unknown, [&](const std::string& target) {
-      const auto module = counted.find(std::string(SplitPath(target).first));
-      return module != counted.end() && module->second-- > 0;
-    });
   }
 
   // What is known of the sizes of a model's parameters.

@@ -70,6 +70,7 @@ absl::StatusOr<ImportedModel> ImportAtTwo(const ModelFile& file) {
   if (!model.ok() && DiagnosticOf(model.status()).code == Code::kUnboundDim) {
     bindings.dims = {{"seq", 8}};
     model = file.Import(bindings);
+    if (!model.ok()) model = file.Import({.batch = 2, .dims = {{"sequence_length", 8}, {"past_sequence_length", 8}}});
   }
   if (!model.ok()) model = file.Import({});
   return model;

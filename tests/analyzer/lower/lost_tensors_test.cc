@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
 namespace {
@@ -55,20 +54,6 @@ TEST(LostTensors, BiasesAndNormsAreVectors) {
 TEST(LostTensors, WhatAModuleHoldsByItsOwnNameWasFolded) {
   EXPECT_EQ(MostBytes({"class_token"}), 8192 * 4);
   EXPECT_EQ(MostBytes({"out.weight"}), 8192 * 4) << "its layer runs: another parameter of it is read";
-}
-
-// A class token that is expanded to a batch of 1 is in the file, as "expand": it counts, and is not missing.
-TEST(LostTensors, WhatCountsUnderAnotherNameIsNotMissing) {
-  Graph graph = ParseGraph(R"(
-    input x float32 1x4x8
-    weight expand float32 1x1x8
-    cat = Concat(expand, x) {axis=1} -> y float32 1x5x8
-    @ pkg.torch.onnx.fx_node %cat : [num_users=1] = call_function[target=torch.ops.aten.cat.default](args = ([%expand, %x], 1), kwargs = {})
-    output y
-  )");
-  graph.signature = ProgramSignature::Parse(
-      "# inputs\np_class_token: PARAMETER target='class_token'\np_head_weight: PARAMETER target='head.weight'\n");
-  EXPECT_EQ(FindLostTensors(graph).unknown, std::vector<std::string>{"head.weight"});
 }
 
 }  // namespace
