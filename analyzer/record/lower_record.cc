@@ -208,7 +208,7 @@ class Lowering {
       if (!backward_->dropped.empty()) backward_->dropped.back().push_back(id);
       return;
     }
-    if (in_function_ && written_over) {
+    if (in_function_ && written_over && id < first_in_function_) {
       written_in_function_.push_back(id);
       return;
     }
@@ -343,6 +343,7 @@ class Lowering {
     function_ = UserFunction{.name = line.name, .span = {next_node(), -1}};
     before_function_.clear();
     in_function_ = true;
+    first_in_function_ = graph().tensors.next_id();
   }
 
   void EndFunction(const Line& line) {
@@ -441,6 +442,7 @@ class Lowering {
   std::vector<std::pair<ValueNumber, TensorId>> before_backward_;  // what its lines changed, first change first
   bool in_function_ = false;
   TensorIds written_in_function_;  // whose history the node of the function is to lead to
+  TensorId first_in_function_;     // of what its lines make, whose history is none
   absl::flat_hash_map<ValueNumber, TensorId> before_function_;  // of values that its forward writes over
 };
 

@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/onnx/strict/onnx_checker.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/cards.h"
 #include "cli/answers/runtime_of_file.h"
@@ -107,8 +106,8 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
     return UsageError("several models are told by layer", {"try: --by layer, or one model"});
   }
   Files files;
-  for (const std::string& path : given.operands) {
-    ASSIGN_OR_RETURN(std::shared_ptr<const ModelFile> file, OpenModel(path));
+  for (size_t i = 0; i < given.operands.size(); ++i) {
+    ASSIGN_OR_RETURN(std::shared_ptr<const ModelFile> file, ModelOf(given, {}, i));
     files.push_back(std::move(file));
   }
   const Options options = WithRuntimeOf(given, files);
@@ -127,7 +126,6 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string& path = options.operands[i];
     const ModelFile& file = *files[i];
-    if (options.strict) RETURN_IF_ERROR(CheckAsOnnxDoes(file.Annotated({}), path));
     ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
     const RunSummary run = Summarize(analysis);
     ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(file, run, workload, cards, options));

@@ -43,7 +43,7 @@ def test_three_batches_and_three_verdicts(program):
 
 
 def test_each_of_several_cards_has_its_verdict(program):
-    report = onnx_mem.analyze(LENET, batch=1 << 17, gpu=["T4", "H100 PCIe"])
+    report = onnx_mem.analyze(LENET, batch=1 << 18, gpu=["T4", "H100 PCIe"])
     assert [gpu["verdict"] for gpu in report.gpus] == ["does-not-fit", "fits"]
     assert report.verdict == report.training.verdict == "does-not-fit"
     assert onnx_mem.analyze(LENET, batch=64).verdict is None

@@ -32,6 +32,16 @@ def _in_place(func, node: str):
     return next((op for (name, of), op in _IN_PLACE_IN.items() if of is func and node.startswith(name)), None)
 
 
+def _padded(grad):
+    """A mask's gradient as the kernel makes it, with rows of a multiple of 16 (lastDimAligned in cuda/attention_backward.cu).
+    A tensor without data is as long as its last element is far."""
+    if not isinstance(grad, torch.Tensor) or not grad.dim() or grad.shape[-1] % 16 == 0:
+        return grad
+    n = grad.shape[-1]
+    whole = torch.empty((*grad.shape[:-1], n + -n % 16), dtype=grad.dtype, device=grad.device)
+    return whole[..., :n]
+
+
 class Moment(NamedTuple):
     """One operator that ran, when it had: bytes that it allocated, and all that were alive."""
     phase: str
@@ -127,6 +137,8 @@ class StorageTracker(TorchDispatchMode):
                     self.see(t)
         before = len(self.seen)
         out = func(*args, **(kwargs or {}))
+        if func is aten._scaled_dot_product_efficient_attention_backward.default:
+            out = *out[:3], _padded(out[3])
         for t in tree_leaves(out):
             if isinstance(t, torch.Tensor):
                 self.see(t)
