@@ -14,6 +14,7 @@
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/files/snapshot.h"
+#include "cli/options/option_values.h"
 #include "cli/report/analyze/present.h"
 #include "cli/report/analyze/report.h"
 
