@@ -6,9 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/assume/choices/inplace.h"
+#include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/unread_buffers.h"
 #include "analyzer/assume/choices/unread_layers.h"
 #include "analyzer/exported/source_trace.h"
+#include "analyzer/exported/value_names.h"
 #include "analyzer/graph/assumed_operators.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/shape.h"
@@ -250,10 +252,13 @@ absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<co
   RETURN_IF_ERROR(CheckRewriteNames(run.disabled_rewrites));
   const Graph& graph = source.graph();
   Draft draft(graph);
+  const auto& off = run.disabled_rewrites;
+  if (std::find(off.begin(), off.end(), "opaque-names") != off.end()) draft.TakeNamesAsModules();
   if (run.dtype) ChangeDtype(draft, *run.dtype);
   Lowering lowering{graph, run, source.residence, draft};
   lowering.training_form = source.training_form;
   RETURN_IF_ERROR(LowerNodes(source.scopes, lowering));
+  if (draft.has_opaque_names()) lowering.diagnostics.push_back(OpaqueNames(graph));
   Lowered lowered;
   draft.RemoveUnread();
   ApplyRewrites(lowering, rewrites, lowered);
@@ -282,6 +287,9 @@ absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<co
   lowered.training_form = lowering.training_form;
   lowered.computed_bytes = ComputedBytes(graph.signature, lowered);
   ReportUnreadBuffers(source.lost, graph.signature, lowered);
+  if (std::optional<Diagnostic> found = FindConstantWeights(lowered); found && run.training && run.freeze.empty()) {
+    lowered.diagnostics.push_back(*std::move(found));
+  }
   return lowered;
 }
 

@@ -197,6 +197,7 @@ int64_t MarkByHabit(Draft& draft, const Run& run) {
   for (NodeId id : order) {
     const OpName op = draft.node(id).op;
     const std::optional<Habit> habit = HabitOf(op);
+    if (source.NamesSecond(id)) draft.SetInputs(id, {draft.node(id).inputs[1], draft.node(id).inputs[0]});
     if (const std::optional<bool> told = source.Writes(id)) {
       draft.mutable_node(id).attributes["inplace"] = *told ? kInPlaceBySource : int64_t{0};
       if (!*told) continue;
@@ -235,10 +236,21 @@ int64_t MarkNorms(Draft& draft) {
 // and nn.Tanh take none (torch/nn/modules/activation.py); torch.sigmoid_ is nearly never written. Nor does a
 // transformer's feed-forward (IsBeforeActivation).
 bool IsWrittenInPlace(const Graph& graph, const Node& node) {
-  if (node.op == "add") return true;
+  if (node.op == "add") return true;  // over either operand
   if (node.op == "sigmoid" || node.op == "tanh") return false;
   const Tensor& input = graph.tensors[node.inputs[0]];
   return input.shape.rank() <= 2 || graph.nodes[input.producer].op != "linear";
+}
+
+// True if nothing else needs the operand, which some operator made, as it is.
+bool MayWriteOver(const Graph& graph, const Node& node, size_t operand) {
+  const TensorId id = node.inputs[operand];
+  if (!id.valid()) return false;
+  const Tensor &input = graph.tensors[id], &output = graph.tensors[node.outputs[0]];
+  if (!input.producer.valid() || input.consumers.size() != 1) return false;
+  if (KeepsResult(graph.nodes[input.producer].op)) return false;
+  if (std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end()) return false;
+  return input.shape == output.shape && input.dtype == output.dtype && IsWrittenInPlace(graph, node);
 }
 
 }  // namespace
@@ -250,12 +262,9 @@ int64_t MarkAllInPlace(Graph& graph) {
     const std::optional<Habit> habit = HabitOf(node.op);
     if (node.op != "add" && (!habit || *habit == Habit::kIntoZeros)) continue;
     if (node.attributes.contains("inplace") || node.inputs.empty() || !node.inputs[0].valid()) continue;
-    const Tensor &input = graph.tensors[node.inputs[0]], &output = graph.tensors[node.outputs[0]];
-    if (!input.producer.valid() || input.consumers.size() != 1 ||
-        KeepsResult(graph.nodes[input.producer].op) || !IsWrittenInPlace(graph, node))
-      continue;
-    if (std::find(graph.outputs.begin(), graph.outputs.end(), node.inputs[0]) != graph.outputs.end()) continue;
-    if (input.shape != output.shape || input.dtype != output.dtype) continue;
+    const bool second = node.op == "add" && node.inputs.size() == 2 && !MayWriteOver(graph, node, 0);
+    if (!MayWriteOver(graph, node, second ? 1 : 0)) continue;
+    if (second) std::swap(node.inputs[0], node.inputs[1]);
     node.attributes["inplace"] = int64_t{1};
     ++count;
   }

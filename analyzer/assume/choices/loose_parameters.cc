@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "analyzer/assume/choices/unread_buffers.h"
 
 namespace onnx_mem {
@@ -37,7 +38,50 @@ bool IsTableOfPositions(const Lowered& lowered, const Tensor& table) {
   });
 }
 
+// Operators and the places at which they read weights.
+bool IsLayerOf(const Node& node, TensorId id) {
+  constexpr auto kLayers = std::to_array<std::string_view>(
+      {"linear", "addmm", "matmul", "conv", "conv_transpose", "batch_norm", "layer_norm", "group_norm", "rms_norm"});
+  if (node.op == "embedding") return !node.inputs.empty() && node.inputs[0] == id;
+  if (std::find(kLayers.begin(), kLayers.end(), node.op) == kLayers.end() || node.inputs.empty()) return false;
+  return std::find(node.inputs.begin() + 1, node.inputs.end(), id) != node.inputs.end();
+}
+
+bool IsConstantWeight(const Graph& graph, const IdVector<TensorId, TensorKind>& kinds, TensorId id) {
+  const Tensor& tensor = graph.tensors[id];
+  if (tensor.role != TensorRole::kConstant || kinds[id] != TensorKind::kBuffer) return false;
+  if (!IsFloating(tensor.dtype)) return false;
+  if (NumElements(tensor.shape).value_or(0) < 2) return false;
+  return std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
+                     [&](NodeId reader) { return IsLayerOf(graph.nodes[reader], id); });
+}
+
 }  // namespace
+
+std::optional<Diagnostic> FindConstantWeights(const Lowered& lowered) {
+  int64_t count = 0;
+  for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1))
+    count += IsConstantWeight(lowered.graph, lowered.kinds, id);
+  if (count == 0) return std::nullopt;
+  return Diagnostic{Code::kTrainedUndecided,
+                    Severity::kNote,
+                    count,
+                    absl::StrCat(count, " stored tensors in Constant nodes stand where layers have weights; they are "
+                                        "counted as not trained"),
+                    {"why: exporters of torch store parameters as initializers and numbers of the code in Constant "
+                     "nodes; a tool may have moved them"},
+                    {}};
+}
+
+bool TrainConstantWeights(Lowered& lowered) {
+  bool any = false;
+  for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
+    if (!IsConstantWeight(lowered.graph, lowered.kinds, id)) continue;
+    lowered.kinds[id] = TensorKind::kParameter;
+    any = true;
+  }
+  return any;
+}
 
 bool FreezeLooseTables(Lowered& lowered) {
   const Graph& graph = lowered.graph;

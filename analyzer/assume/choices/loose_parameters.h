@@ -6,6 +6,9 @@
 #ifndef ONNX_MEM_ANALYZER_ASSUME_CHOICES_LOOSE_PARAMETERS_H_
 #define ONNX_MEM_ANALYZER_ASSUME_CHOICES_LOOSE_PARAMETERS_H_
 
+#include <optional>
+
+#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/lowered.h"
 
 namespace onnx_mem {
@@ -13,6 +16,15 @@ namespace onnx_mem {
 // Trains none of them: parameters of two dimensions and more of which sums, products and joins alone read, or whose rows
 // are picked by their place. False if there is none.
 bool FreezeLooseTables(Lowered& lowered);
+
+// Stored numbers in Constant nodes that an exporter named, read where layers have their weights: an exporter of torch
+// stores what is trained as an initializer, a tool may have moved it. Counted as not trained.
+//
+//   y = MatMul(x, "/m/Constant_output_0")     a matrix of a transform, or a weight
+std::optional<Diagnostic> FindConstantWeights(const Lowered& lowered);
+
+// Trains them all. False if there is none.
+bool TrainConstantWeights(Lowered& lowered);
 
 }  // namespace onnx_mem
 

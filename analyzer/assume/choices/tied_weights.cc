@@ -43,7 +43,8 @@ std::vector<Head> FindHeads(const Lowering& lowering) {
     }
     if (node.op != "linear" || IntAttribute(node, "transposed", 0) == 0) continue;
     const Tensor& weight = draft.tensor(node.inputs[1]);
-    if (!IsExporterName(weight.name) || weight.contents != Contents::kUnseen) continue;
+    const bool may_be_folded = IsExporterName(weight.name) || draft.has_opaque_names();
+    if (!may_be_folded || weight.contents != Contents::kUnseen) continue;
     const auto table = tables.find({weight.shape.dims[1], weight.shape.dims[0]});
     if (table != tables.end()) heads.push_back({id, table->second});
   }

@@ -56,7 +56,7 @@ bool MayHaveHadNorm(const Draft& draft, const Node& conv) {
 int64_t TellUndecidedNorms(Lowering& lowering) {
   constexpr int64_t kFewest = 2;  // one convolution is the stem of a network of another kind
   const Draft& draft = lowering.draft;
-  if (lowering.run.batch_norm != BatchNormMode::kAuto || !lowering.run.training || lowering.training_form) return 0;
+  if (lowering.run.batch_norm != BatchNormMode::kAuto || lowering.training_form) return 0;
   if (!lowering.source.signature.empty()) return 0;
   int64_t possible = 0;
   for (NodeId id : draft.InOrder()) {
@@ -71,7 +71,7 @@ int64_t TellUndecidedNorms(Lowering& lowering) {
        possible,
        absl::StrCat(possible, " convolutions may have had a BatchNorm that was folded into them: the file does not "
                               "show whether, and they are counted as they stand"),
-       {"why: a BatchNorm saves its input for backward",
+       {"why: a BatchNorm makes a tensor of its own, and saves its input for backward",
         "try: --bn unfold if the model has BatchNorms, --bn as-is if it has none", std::string(kExportRecipe)},
        {}});
   return 0;

@@ -12,6 +12,7 @@
 #include "analyzer/assume/choices/written_out.h"
 #include "analyzer/assume/names/releases.h"
 #include "analyzer/lower/draft/inplace_form.h"
+#include "analyzer/lower/draft/match.h"
 
 namespace onnx_mem {
 namespace {
@@ -31,6 +32,10 @@ void KeepApart(Run& run) { run.tied = TiedMode::kNo; }
 void WriteNothingOver(Run& run) { run.inplace = "none"; }
 void WriteOverAll(Run& run) { run.inplace = "all"; }
 void UnfoldAll(Run& run) { run.batch_norm = BatchNormMode::kUnfold; }
+void TakeAnyOrder(Run& run) { run.disabled_rewrites.emplace_back("operand-order"); }
+void NameByModule(Run& run) { run.disabled_rewrites.emplace_back("opaque-names"); }
+void SpellOutNorms(Run& run) { run.disabled_rewrites.emplace_back("layer-norm"); }
+void SpellOutCells(Run& run) { run.disabled_rewrites.emplace_back("cells"); }
 void FreezeScales(Run& run) { run.freeze_scales = true; }
 void SpellOutSilu(Run& run) { run.disabled_rewrites.emplace_back("silu"); }
 void SpellOutHardswish(Run& run) { run.disabled_rewrites.emplace_back("hardswish"); }
@@ -85,6 +90,10 @@ bool IsNoneListed(const Run&, const Lowered& lowered) {
                       [](const Diagnostic& d) { return d.code == Code::kParameterUnread; });
 }
 bool IsAlwaysOpen(const Run&, const Lowered&) { return true; }
+bool HasSwapped(const Run&, const Lowered& lowered) {
+  return std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
+                     [](const Node& node) { return IntAttribute(node, kMaybeSwapped, 0) == 1; });
+}
 
 // An inference tells of no activation that it takes for the framework's own: nothing is saved. Code that spells it out
 // makes a tensor more all the same.
@@ -128,7 +137,17 @@ constexpr Alternative kDropoutLost[] = {
 constexpr Alternative kApart[] = {{.words = "with --tied no", .run = KeepApart}};
 constexpr Alternative kShared[] = {{.words = "with --tied yes", .run = Share}};
 constexpr Alternative kUnfolded[] = {{.words = "with --bn unfold", .run = UnfoldAll}};
-constexpr Alternative kFrozen[] = {{.words = "with these frozen", .usual = false, .run = FreezeScales}};
+constexpr Alternative kFrozen[] = {
+    {.words = "with these frozen", .usual = false, .run = FreezeScales},
+    {.words = "with those in Constant nodes trained", .usual = false, .lowered = TrainConstantWeights},
+};
+constexpr Alternative kSwapped[] = {{.words = "with --no-rewrite operand-order", .run = TakeAnyOrder}};
+constexpr Alternative kNamed[] = {
+    {.words = "with --no-rewrite opaque-names", .usual = false, .run = NameByModule},
+    {.words = "with --bn unfold", .usual = false, .run = UnfoldAll},
+    {.words = "with --no-rewrite layer-norm", .usual = false, .run = SpellOutNorms},
+    {.words = "with --no-rewrite cells", .usual = false, .run = SpellOutCells},
+};
 constexpr Alternative kNotInPlace[] = {{.words = "with --inplace none", .run = WriteNothingOver}};
 constexpr Alternative kInPlace[] = {{.words = "with --inplace all", .run = WriteOverAll}};
 constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = FreezeLooseTables}};
@@ -160,6 +179,8 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "parameters that are not in the file", .code = Code::kParameterUnread, .alternatives = kUnread},
     {.fact = "parameters that are not in the file", .alternatives = kUnread, .open = IsNoneListed},
     {.fact = "buffers that are not in the file", .alternatives = kUnreadBuffers, .open = IsAlwaysOpen},
+    {.fact = "names of the file", .code = Code::kWeightNames, .alternatives = kNamed},
+    {.fact = "order of operands", .alternatives = kSwapped, .open = HasSwapped},
     {.fact = "contiguous copies", .alternatives = kNoCopies, .open = IsAlwaysOpen},
     {.fact = "attention kernel", .alternatives = kFusedAttention, .open = IsAttentionOpen},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "analyzer/exported/value_names.h"
+
 namespace onnx_mem {
 
 Draft::Draft(const Graph& source)
     : name_(source.name),
+      has_opaque_names_(HasOpaqueNames(source)),
       inputs_(source.inputs),
       outputs_(source.outputs),
       initializers_(source.initializers),

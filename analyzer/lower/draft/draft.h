@@ -31,6 +31,10 @@ class Draft {
   // Takes over the tensors of `source`, without nodes: initializers and everything else start as kHost but for inputs.
   explicit Draft(const Graph& source);
 
+  // Nothing can be told by the names of what is stored.
+  bool has_opaque_names() const { return has_opaque_names_; }
+  void TakeNamesAsModules() { has_opaque_names_ = false; }
+
   // Of an operand that a node leaves out: a tensor of which nothing is known.
   const Tensor& tensor(TensorId id) const {
     static const Tensor kNone;
@@ -106,6 +110,7 @@ class Draft {
   void Unread(TensorId id, NodeId reader);
 
   std::string name_;
+  bool has_opaque_names_ = false;
   TensorIds inputs_, outputs_, initializers_;
   IdDeque<TensorId, Tensor> tensors_;
   IdVector<TensorId, TensorKind> kinds_;

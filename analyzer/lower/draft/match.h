@@ -42,6 +42,9 @@ NodeId CopyResult(Draft& draft, NodeId id);
 // Attribute of copies that code may leave out, 1 (assume/choices/copies.h).
 inline constexpr std::string_view kMaybeCopied = "maybe";
 
+// Attribute of operators that the order of two operands alone tells from a function of the framework, 1.
+inline constexpr std::string_view kMaybeSwapped = "swapped";
+
 // An operator that runs in the same call as `of` and by the same source lines, under its name.
 Node MakeNodeInCallOf(const Node& of, std::string_view op, TensorIds inputs, TensorIds outputs);
 

@@ -192,7 +192,15 @@ class Expression::Parser {
   bool ok_ = true;
 };
 
-Expression::Expression(std::string_view text) { ok_ = Parser(text, terms_).Parse(); }
+Order OrderIn(const Run& run) {
+  const auto& off = run.disabled_rewrites;
+  return std::find(off.begin(), off.end(), "operand-order") == off.end() ? Order::kAsWritten : Order::kAny;
+}
+
+Expression::Expression(std::string_view text, Order order) {
+  ok_ = Parser(text, terms_).Parse();
+  for (Term& term : terms_) term.as_written = term.as_written && order == Order::kAsWritten;
+}
 
 // --- matching
 
@@ -300,9 +308,9 @@ Node MakeFused(const Draft& draft, const Expression& fused, std::string_view res
 
 }  // namespace
 
-Patterns::Patterns(std::span<const Pattern> rows) {
+Patterns::Patterns(std::span<const Pattern> rows, Order order) {
   for (const Pattern& row : rows) {
-    rows_.push_back({row, Expression(row.expression), Expression(row.fused)});
+    rows_.push_back({row, Expression(row.expression, order), Expression(row.fused)});
     if (!rows_.back().expression.ok()) continue;
     for (const OpName op : rows_.back().expression.root().ops) by_root_[op].push_back(rows_.size() - 1);
   }
@@ -312,20 +320,32 @@ bool Patterns::ok() const {
   return std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.expression.ok() && row.fused.ok(); });
 }
 
-NodeId Patterns::FuseAt(Draft& draft, NodeId root) const {
+Patterns::Found Patterns::FindAt(const Draft& draft, NodeId root) const {
   const auto rows = by_root_.find(draft.node(root).op);
-  if (rows == by_root_.end()) return NodeId();
+  if (rows == by_root_.end()) return {};
   for (size_t index : rows->second) {
     const Row& row = rows_[index];
     Match match;
     if (!row.expression.Matches(draft, root, row.pattern.together, row.pattern.results, match)) continue;
     Node fused = MakeFused(draft, row.fused, row.pattern.results, match);
     if (row.pattern.accept != nullptr && !row.pattern.accept(draft, match, fused)) continue;
-    const char place = row.fused.root().name;
-    const Rank rank = draft.rank(place != 0 ? match.named.at(place) : root);
-    return Replace(draft, match.nodes, std::move(fused), rank);
+    return {&row, std::move(match), std::move(fused)};
   }
-  return NodeId();
+  return {};
+}
+
+NodeId Patterns::FuseAt(Draft& draft, NodeId root) const {
+  Found found = FindAt(draft, root);
+  if (found.row == nullptr) return NodeId();
+  const char place = found.row->fused.root().name;
+  const Rank rank = draft.rank(place != 0 ? found.match.named.at(place) : root);
+  return Replace(draft, found.match.nodes, std::move(found.fused), rank);
+}
+
+NodeIds Patterns::Find(const Draft& draft) const {
+  NodeIds roots = draft.InOrder();
+  EraseIf(roots, [&](NodeId id) { return FindAt(draft, id).row == nullptr; });
+  return roots;
 }
 
 NodeIds Patterns::Fuse(Draft& draft) const {

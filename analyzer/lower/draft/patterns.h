@@ -6,7 +6,8 @@
 //
 //   x                a tensor, the same wherever it stands; x? may be left out at the end
 //   _                a number that the framework passes as such
-//   op(a,b), a|b(x)  an operator; either of two. Sums, products and logic match in either order, op! as written only
+//   op(a,b), a|b(x)  an operator; either of two. Sums, products and logic match in either order, op! as written only,
+//                    where the order tells who wrote it, unless `Order::kAny` is wanted
 //   op(a,0.5)        an operator with a number: its scalar or exponent, to one part in a thousand
 //   D:op(a)  D       a name for an operator; D is its result again
 //   op(a).1  D.1     its result number 1; result 0 without
@@ -28,12 +29,19 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/lower/draft/draft.h"
+#include "analyzer/run/run.h"
 
 namespace onnx_mem {
 
 // What the operators of a pattern have in common: a call of a framework operator where the file tells, a call of a
 // module, or nothing.
 enum class Together { kInOperator, kInModule, kAnywhere };
+
+// kAsWritten: the operands of op! stand as the exporter writes them. kAny: a tool may have swapped them.
+enum class Order { kAsWritten, kAny };
+
+// kAny where --no-rewrite operand-order says so.
+Order OrderIn(const Run& run);
 
 // A parsed expression. Texts are ours: one that is not of the form above is a fault of the program (`ok`), and matches
 // nothing.
@@ -63,7 +71,7 @@ class Expression {
     std::map<char, std::optional<Attribute>> attributes;
   };
 
-  explicit Expression(std::string_view text);
+  explicit Expression(std::string_view text, Order order = Order::kAsWritten);
 
   bool ok() const { return ok_; }
   const Term& root() const { return terms_.back(); }
@@ -99,11 +107,13 @@ struct Pattern {
 // A parsed table; of two that match at one place the first does.
 class Patterns {
  public:
-  explicit Patterns(std::span<const Pattern> rows);
+  explicit Patterns(std::span<const Pattern> rows, Order order = Order::kAsWritten);
 
   bool ok() const;
   // Fuses all, a root before the roots inside it. The operators that it made and that no other took in.
   NodeIds Fuse(Draft& draft) const;
+  // The roots of all places of the draft that match.
+  NodeIds Find(const Draft& draft) const;
 
  private:
   struct Row {
@@ -111,6 +121,13 @@ class Patterns {
     Expression expression, fused;
   };
 
+  // A row that matches at `root`, and what it makes of it.
+  struct Found {
+    const Row* row = nullptr;  // null: none
+    Expression::Match match;
+    Node fused;
+  };
+  Found FindAt(const Draft& draft, NodeId root) const;
   NodeId FuseAt(Draft& draft, NodeId root) const;
 
   std::vector<Row> rows_;

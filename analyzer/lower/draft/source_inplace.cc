@@ -131,4 +131,28 @@ std::optional<bool> SourceInPlace::Writes(NodeId id) {
   return !read_later && !draft_.IsOutput(node.inputs[0]) && input.shape == output.shape && input.dtype == output.dtype;
 }
 
+// Whether a statement of the function that `node` runs in binds `name` to the tensor.
+bool SourceInPlace::IsBoundTo(const std::string& name, TensorId id, const Node& node) {
+  const NodeId maker = draft_.producer(id);
+  if (!maker.valid()) return false;
+  const size_t depth = node.calls.size();
+  const Node& made_by = draft_.node(maker);
+  const SourceLines& lines = traces_.Read(made_by);
+  if (lines.size() <= depth || lines[depth] == nullptr || made_by.calls.size() < depth) return false;
+  const std::vector<std::string>& targets = lines[depth]->statement.targets;
+  return std::equal(node.calls.begin(), node.calls.end(), made_by.calls.begin()) &&
+         std::find(targets.begin(), targets.end(), name) != targets.end();
+}
+
+bool SourceInPlace::NamesSecond(NodeId id) {
+  const Node& node = draft_.node(id);
+  if ((node.op != "add" && node.op != "mul") || node.inputs.size() != 2) return false;
+  const SourceLines& lines = traces_.Read(node);
+  if (lines.empty() || lines.back() == nullptr) return false;
+  const Statement& statement = lines.back()->statement;
+  if (statement.kind != StatementKind::kAugmented || statement.targets.size() != 1) return false;
+  const std::string& name = statement.targets[0];
+  return !name.empty() && IsBoundTo(name, node.inputs[1], node) && !IsBoundTo(name, node.inputs[0], node);
+}
+
 }  // namespace onnx_mem

@@ -8,6 +8,7 @@
 #define ONNX_MEM_ANALYZER_LOWER_DRAFT_SOURCE_INPLACE_H_
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "analyzer/exported/source_trace.h"
@@ -22,11 +23,15 @@ class SourceInPlace {
   // nullopt where the node has no line, or one that does not tell. What is told is also possible: an operator whose
   // operand is read later, or that no operator made, makes a new tensor.
   std::optional<bool> Writes(NodeId id);
+  // Whether the line, `out += identity`, writes over the second operand: the first was not made by a statement that
+  // binds that name, the second was. Exporters put the name first; a tool may have swapped the two.
+  bool NamesSecond(NodeId id);
 
  private:
   std::optional<bool> Reads(NodeId id);
   std::optional<bool> ReadsArithmetic(const Node& node, const SourceLine& line, char sign, std::string_view function);
   bool IsOnTheSameLine(const Node& node, const Node& other);
+  bool IsBoundTo(const std::string& name, TensorId id, const Node& node);
 
   const Draft& draft_;
   SourceTraceReader traces_;

@@ -260,7 +260,8 @@ int64_t UnfoldBatchNorm(Lowering& lowering) {
     Node norm = conv;
     const TensorId result = conv.outputs[0];
     const bool keeps_bias =
-        !IsFoldedOperand(draft.tensor(conv.inputs[1]).name, "Conv") && !HasInventedBias(draft, conv);
+        !IsFoldedOperand(draft.tensor(conv.inputs[1]).name, "Conv") && !HasInventedBias(draft, conv) &&
+        !(NamesBatchNorm(conv) && draft.has_opaque_names());
     GiveConvolutionItsModule(draft, calls, conv);
     MovePadWith(draft, norm, conv);
     GiveNormItsModule(draft, blocks, norm);

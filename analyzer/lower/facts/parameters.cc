@@ -386,17 +386,6 @@ bool IsLayerWeight(const Graph& graph, TensorId id) {
   return false;
 }
 
-bool IsExporterName(std::string_view name) {
-  if (name.empty()) return true;
-  if (name[0] == '/' || absl::StartsWith(View(name), "onnx::") || AllDigits(name)) return true;
-  for (std::string_view prefix : {"val_", "scalar_tensor_default", "_val_", "const_", "Constant_"}) {
-    if (!absl::StartsWith(View(name), View(prefix))) continue;
-    const std::string_view rest = name.substr(prefix.size());
-    if (rest.empty() || AllDigits(rest) || rest[0] == '_') return true;
-  }
-  return false;
-}
-
 bool IsFoldedOperand(std::string_view name, std::string_view op) {
   constexpr std::string_view kPrefix = "onnx::";
   if (!absl::StartsWith(View(name), View(kPrefix))) return false;

@@ -4,15 +4,12 @@
 
 #include <string_view>
 
+#include "analyzer/exported/value_names.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/graph/tensor_kind.h"
 #include "analyzer/lower/draft/draft.h"
 
 namespace onnx_mem {
-
-// True for names that an exporter makes up for constants and folded expressions ("onnx::MatMul_243", "val_35",
-// "/layer1/Constant_output_0"), false for names of module attributes ("layer1.0.conv1.weight").
-bool IsExporterName(std::string_view name);
 
 // True for folded expressions by the operator that reads them: "onnx::MatMul_243" for op "MatMul".
 bool IsFoldedOperand(std::string_view name, std::string_view op);

@@ -21,6 +21,7 @@ bool HasWeightsOfCell(const Draft& draft, const Expression::Match&, Node& fused)
   if (is_named(3, "weight_hh")) {
     for (size_t slot : {size_t{0}, size_t{3}, size_t{5}}) std::swap(fused.inputs[slot], fused.inputs[slot + 1]);
   }
+  if (draft.has_opaque_names()) return true;  // the range has the other
   return is_named(3, "weight_ih") && is_named(4, "weight_hh");
 }
 

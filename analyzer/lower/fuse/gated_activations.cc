@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/bytes.h"
+#include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/draft/patterns.h"
 #include "analyzer/lower/operators/site.h"
 
@@ -31,7 +32,7 @@ bool IsInHalves(const Draft& draft, const Expression::Match& match, Node&) {
 }
 
 // The gate stands second, as the exporters write it for the framework's own function; sigmoid(x) * x is code
-// (torch/onnx symbolic_opset9.py, silu and glu; onnxscript's aten_silu).
+// (torch/onnx symbolic_opset9.py, silu and glu; onnxscript's aten_silu), or a tool swapped the operands.
 constexpr Guess kSilu = {
     Code::kSiluAssumed, "silu", "x * sigmoid(x)", "nn.SiLU", "sigmoid(x)", {"mul!(x,sigmoid(x))", "silu(x)"}};
 constexpr Guess kHardswish = {Code::kHardswishAssumed,
@@ -90,10 +91,28 @@ void ReportGuess(Lowering& lowering, const Guess& guess, const NodeIds& fused) {
        bytes});
 }
 
+// Behind the others: what is left matches with its operands swapped alone.
+void MarkSwapped(Lowering& lowering, const Guess& guess, const Patterns& patterns) {
+  const NodeIds swapped = patterns.Find(lowering.draft);
+  for (NodeId id : swapped) lowering.draft.mutable_node(id).attributes[std::string(kMaybeSwapped)] = int64_t{1};
+  if (swapped.empty() || !lowering.run.training) return;
+  const auto count = static_cast<int64_t>(swapped.size());
+  lowering.diagnostics.push_back(
+      {guess.code, Severity::kNote, count,
+       absl::StrCat(count, " products of a gate and what it gates, in this order, are counted as code that spells out ",
+                    std::string(guess.function)),
+       {absl::StrCat("why: exporters write ", std::string(guess.spelled), " for ", std::string(guess.function),
+                     ", which saves less; the range holds both"),
+        "try: --no-rewrite operand-order if a tool swapped the two"},
+       {}});
+}
+
 template <const Guess& kGuess>
 int64_t FuseGuessed(Lowering& lowering) {
-  static const auto& patterns = *new Patterns({&kGuess.pattern, 1});
-  NodeIds made = patterns.Fuse(lowering.draft);
+  static const auto& as_written = *new Patterns({&kGuess.pattern, 1});
+  static const auto& in_any_order = *new Patterns({&kGuess.pattern, 1}, Order::kAny);
+  NodeIds made = (OrderIn(lowering.run) == Order::kAny ? in_any_order : as_written).Fuse(lowering.draft);
+  MarkSwapped(lowering, kGuess, in_any_order);
   const auto count = static_cast<int64_t>(made.size());
   // What the exporter's metadata tells is no guess.
   EraseIf(made, [&](NodeId id) { return !lowering.draft.node(id).framework_op.empty(); });

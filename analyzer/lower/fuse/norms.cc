@@ -6,6 +6,9 @@
 //               exporters write LayerNormalization, and what is spelled out was written so (DeBERTa's LayerNorm).
 //
 // RMSNorm written out stays: models of this kind really compute it operator by operator.
+#include <algorithm>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/lower/draft/patterns.h"
 #include "analyzer/lower/operators/site.h"
@@ -47,6 +50,18 @@ bool IsGroupNorm(const Draft& draft, const Match& match, Node& fused) {
   return TakeStored(draft, shape.dims[1], fused);
 }
 
+bool HasModules(const Draft& draft) {
+  const NodeIds nodes = draft.InOrder();
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return !draft.node(id).module.empty(); });
+}
+
+// The weight of the module that `norm` runs in, as far as names tell: where a tool took them, the range has both.
+bool IsScaleOf(const Draft& draft, const Node& norm, TensorId scale) {
+  const std::string& name = draft.tensor(scale).name;
+  if (!norm.module.empty()) return draft.has_opaque_names() || name == absl::StrCat(norm.module, ".weight");
+  return !HasModules(draft) && (draft.has_opaque_names() || absl::EndsWith(name, ".weight"));
+}
+
 bool IsLayerNorm(const Draft& draft, const Match& match, Node& fused) {
   const Node& root = draft.node(match.nodes.back());
   const Dims& dims = draft.tensor(match.tensors.at('x')).shape.dims;
@@ -54,8 +69,7 @@ bool IsLayerNorm(const Draft& draft, const Match& match, Node& fused) {
   if (axes.empty() || axes.front() < 0 || axes.back() + 1 != static_cast<int64_t>(dims.size())) return false;
   const auto elements = NumElements(Shape(Dims(dims.begin() + axes.front(), dims.end())));
   fused.attributes["axis"] = axes.front();
-  return TakeStored(draft, elements.value_or(-1), fused) && !root.module.empty() &&
-         draft.tensor(fused.inputs[1]).name == absl::StrCat(root.module, ".weight");
+  return TakeStored(draft, elements.value_or(-1), fused) && IsScaleOf(draft, root, fused.inputs[1]);
 }
 
 constexpr Pattern kGroupNorm[] = {

@@ -219,7 +219,15 @@ int64_t FuseRoll(Lowering& lowering) {
   if (count > 0) Fuse<kRollOfAxes>(lowering);
   return count;
 }
-int64_t FuseWeightNorm(Lowering& lowering) { return Fuse<kWeightNorm>(lowering); }
+int64_t FuseWeightNorm(Lowering& lowering) {
+  static const auto& as_written = *new Patterns(kWeightNorm);
+  static const auto& in_any_order = *new Patterns(kWeightNorm, Order::kAny);
+  const Patterns& patterns = OrderIn(lowering.run) == Order::kAny ? in_any_order : as_written;
+  const auto count = static_cast<int64_t>(patterns.Fuse(lowering.draft).size());
+  for (NodeId id : in_any_order.Find(lowering.draft))
+    lowering.draft.mutable_node(id).attributes[std::string(kMaybeSwapped)] = int64_t{1};
+  return count;
+}
 
 int64_t FuseSpelledOut(Lowering& lowering) {
   const int64_t promotions = DropPromotions(lowering.draft);

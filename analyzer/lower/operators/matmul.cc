@@ -13,6 +13,11 @@ bool IsBias(const Site& s, TensorId id, int64_t features) {
   return shape.rank() == 1 && shape.dims[0] == features;
 }
 
+// Stored by an exporter that transposed it, or, where names tell nothing, perhaps (the range has the other).
+bool MayBeFolded(const Draft& draft, TensorId weight) {
+  return draft.has_opaque_names() || IsExporterName(draft.tensor(weight).name);
+}
+
 }  // namespace
 
 // transB = 1 is nn.Linear; transB = 0 is addmm with a weight that lies as [in, out] (transformers' Conv1D), unless the
@@ -25,7 +30,7 @@ void LowerGemm(Site& s) {
       s.Float("alpha", 1.0) == 1.0 && (!s.Has(2) || s.Float("beta", 1.0) == 1.0) && s.Int("transA", 0) == 0;
   const int64_t features = s.OutShape().rank() == 2 ? s.OutDim(0, 1) : kUnknownDim;
   const TensorId bias = s.Has(2) ? s.Stored(2) : TensorId();
-  const bool folded = weight.valid() && IsExporterName(s.draft().tensor(weight).name);
+  const bool folded = weight.valid() && MayBeFolded(s.draft(), weight);
   if (weight.valid() && plain && (out_in || folded) && (!s.Has(2) || IsBias(s, bias, features))) {
     TensorIds inputs = {s.Materialized(0), weight};
     if (bias.valid()) inputs.push_back(bias);
@@ -48,7 +53,7 @@ void LowerMatMul(Site& s) {
     return;
   }
   // A folded Transpose: the parameter is [out, in].
-  if (stored_2d && IsExporterName(s.draft().tensor(weight).name)) {
+  if (stored_2d && MayBeFolded(s.draft(), weight)) {
     s.Emit("linear", {s.Materialized(0), weight}, {s.Out(0)}, {{"transposed", int64_t{1}}});
     return;
   }

@@ -8,6 +8,7 @@
 #include "google/protobuf/arena.h"
 #include "onnx/onnx_pb.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/status_macros.h"
@@ -31,6 +32,7 @@
 #include "analyzer/onnx/read/annotated_model.h"
 #include "analyzer/onnx/read/byte_window.h"
 #include "analyzer/onnx/read/kept_logits.h"
+#include "analyzer/onnx/read/plain_form.h"
 #include "analyzer/onnx/read/sinusoid_tables.h"
 #include "analyzer/onnx/read/slim_model.h"
 #include "analyzer/onnx/read/sniff.h"
@@ -108,6 +110,21 @@ bool HasScopes(const onnx::GraphProto& graph) {
     }
   }
   return false;
+}
+
+// dynamo's exporter names nodes "node_Conv_3" and writes beside each which call of the program it was.
+bool HasLostMetadata(const onnx::GraphProto& graph, const ModelInfo& info) {
+  return !info.has_exporter_metadata &&
+         std::any_of(graph.node().begin(), graph.node().end(),
+                     [](const onnx::NodeProto& node) { return absl::StartsWith(node.name(), "node_"); });
+}
+
+Diagnostic LostMetadata() {
+  return {.code = Code::kModulePaths,
+          .severity = Severity::kWarning,
+          .message = "torch.onnx.export(dynamo=True) wrote this file, and a tool removed its metadata",
+          .details = {"why: what ran as one operator, in which module, and which tensors are parameters is then guessed",
+                      "try: the file as torch.onnx.export wrote it"}};
 }
 
 ModelInfo InfoOf(const onnx::ModelProto& model, const std::string& path, int64_t file_bytes) {
@@ -266,6 +283,8 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   NoteOtherPrograms(*model, diagnostics);
   ASSIGN_OR_RETURN(record, RecordOf(*model, diagnostics));
   if (record != nullptr && IsRecordAlone()) return absl::OkStatus();
+  if (HasLostMetadata(model->graph(), info)) diagnostics.push_back(LostMetadata());
+  StoreMovedWeights(*model->mutable_graph());
   RETURN_IF_ERROR(RestoreWeights(*model, path, diagnostics));
   if (const int64_t joined = JoinTiedWeights(*model, bytes, path, contents); joined > 0) {
     diagnostics.push_back(
@@ -277,6 +296,12 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
                                  "contents are the same")});
   }
   FindSinusoidTables(*model, bytes, path, contents);
+  if (const std::string prefix = StripPrefix(*model->mutable_graph(), contents); !prefix.empty()) {
+    diagnostics.push_back({.code = Code::kWeightNames,
+                           .severity = Severity::kNote,
+                           .message = absl::StrCat("all names of the file begin with '", prefix,
+                                                   "', which a tool put there: they are read without it")});
+  }
   return Prepare();
 }
 

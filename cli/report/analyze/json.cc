@@ -233,6 +233,7 @@ void WriteScaling(JsonWriter& json, const std::optional<Scaling>& scaling) {
   json.Key("bytes_per_sample").Int(scaling->bytes_per_sample);
   json.Key("exact").Bool(scaling->exact);
   json.Key("from_batch").Int(scaling->from_batch);
+  json.Key("to_batch").Int(scaling->to_batch);
   json.EndObject();
 }
 

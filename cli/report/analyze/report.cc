@@ -159,6 +159,7 @@ std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const
   };
   const auto first_off = std::find_if_not(points.rbegin(), points.rend(), holds);
   const auto holding = static_cast<size_t>(first_off - points.rbegin());
+  law.to_batch = std::max(batch, further.empty() ? batch : further.back().first);
   law.from_batch = points[points.size() - std::max<size_t>(holding, 1)].first;
   // Two points lie on a line whatever they are; a third one says that it is the law.
   law.exact = further.empty() ? holding >= 3 : std::all_of(further.begin(), further.end(), holds);

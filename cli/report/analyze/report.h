@@ -80,8 +80,9 @@ struct ModelSummary {
 struct Scaling {
   int64_t fixed_bytes = 0;
   int64_t bytes_per_sample = 0;
-  bool exact = false;      // it gives the bytes of every batch that was looked at from `from_batch` on
+  bool exact = false;      // it gives the bytes of every batch that was looked at, `from_batch` to `to_batch`
   int64_t from_batch = 1;  // smaller batches peak at another place of the step
+  int64_t to_batch = 1;    // larger ones may: nobody looked
 };
 
 // What onnx-mem fit answers for one card.

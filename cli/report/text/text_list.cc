@@ -85,8 +85,7 @@ std::string LawText(const Scaling& law, const RunSummary& run, const Screen& scr
   std::string text = absl::StrFormat("alive at the %speak %s %s%s + %s x batch", run.training ? "training " : "",
                                      law.exact ? "=" : "is about", sign, FormatBytesIn(fixed, screen.units),
                                      FormatBytesIn(law.bytes_per_sample, screen.units));
-  if (law.exact && law.from_batch > 1) absl::StrAppendFormat(&text, " (exactly, from batch %d on)", law.from_batch);
-  if (law.exact && law.from_batch <= 1) text += " (exactly)";
+  if (law.exact) absl::StrAppendFormat(&text, " (exactly, from batch %d to %d)", law.from_batch, law.to_batch);
   return Wrapped(text, screen.width, kIndent, 2 * kIndent) + '\n';
 }
 

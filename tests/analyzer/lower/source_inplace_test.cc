@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "tests/analyzer/lower/graph_text.h"
 
@@ -42,6 +43,31 @@ TEST(SourceInPlace, AugmentedAssignmentsWriteOver) {
   const std::string text = LoweringOf("out += identity", "return F.relu(out)");
   EXPECT_TRUE(SumIsInPlace(text)) << text;
   EXPECT_FALSE(ReluIsInPlace(text)) << text;
+}
+
+// Exporters write what the line binds first. A tool may have swapped the operands: the name tells.
+TEST(SourceInPlace, TheNameTellsWhichOperandIsWrittenOver) {
+  constexpr char kText[] = R"(
+    input x float32 2x3x4x4
+    weight b.weight float32 3
+    weight b.bias float32 3
+    weight b.mean float32 3
+    weight b.var float32 3
+    node_norm = BatchNormalization(x, b.weight, b.bias, b.mean, b.var) -> n float32 2x3x4x4
+    @ namespace : Net/b: torch.nn.BatchNorm2d/batch_norm: aten.batch_norm.default
+    @ pkg.torch.onnx.stack_trace File "net.py", line 8, in forward\n    out = self.b(x)\n  File "norm.py", line 5, in forward\n    return F.batch_norm(
+    node_abs = Abs(x) -> i float32 2x3x4x4
+    @ namespace : Net/abs: aten.abs.default
+    @ pkg.torch.onnx.stack_trace File "net.py", line 9, in forward\n    identity = x.abs()
+    node_add = Add(i, n) -> s float32 2x3x4x4
+    @ namespace : Net/add_: aten.add_.Tensor
+    @ pkg.torch.onnx.stack_trace File "net.py", line 10, in forward\n    out += identity
+    node_neg = Neg(s) -> y float32 2x3x4x4
+    @ namespace : Net/neg: aten.neg.default
+    output y
+  )";
+  const std::string text = LowerText(kText);
+  EXPECT_TRUE(absl::StrContains(text, "add(n, i) -> s inplace")) << text;
 }
 
 TEST(SourceInPlace, FunctionsWriteOverWhereTheySaySo) {

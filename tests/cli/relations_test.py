@@ -1,0 +1,91 @@
+"""What must hold between answers about one model, of every committed model and two batches: a list of batches gives what
+each alone gives, the peak grows with the batch as the scaling says, categories sum to the peak, an inference takes no
+more than a training step, intervals hold their figure, and -q prints the figures of the JSON.
+
+usage: relations_test.py PROGRAM FILE...
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+BATCHES = (2, 4, 8)
+PARTS = ("training", "inference")
+
+
+class CannotAsk(Exception):
+    pass
+
+
+def ask(program: str, file: str, *options: str) -> str:
+    """Standard output, of a second try with a length where the model wants one."""
+    for dims in ([], ["-d", "seq=64"]):
+        ran = subprocess.run([program, file, *dims, *options], capture_output=True, text=True, check=False)
+        if "[unbound-dim]" not in ran.stderr:
+            break
+    if ran.returncode != 0:
+        raise CannotAsk(ran.stderr[:400])
+    return ran.stdout
+
+
+def report(program: str, file: str, batches: str) -> dict:
+    return json.loads(ask(program, file, "-b", batches, "--format", "json"))
+
+
+def check_run(run: dict) -> list[str]:
+    wrong = []
+    for part in PARTS:
+        figures = run[part]
+        if sum(figures["breakdown"].values()) != figures["peak_bytes"]:
+            wrong.append(f"categories of {part} do not sum to its peak")
+        for figure, interval in (("peak_bytes", "peak_interval_bytes"), ("device_bytes", "device_interval_bytes")):
+            low, high = figures[interval]
+            if not low <= figures[figure] <= high:
+                wrong.append(f"{interval} of {part} does not hold {figure}")
+    if run["inference"]["peak_bytes"] > run["training"]["peak_bytes"]:
+        wrong.append("an inference takes more than a training step")
+    return [f"batch {run['batch']}: {line}" for line in wrong]
+
+
+def check_quiet(text: str, runs: list[dict]) -> list[str]:
+    said = re.findall(r" batch=(\d+) train=(\d+) infer=(\d+)", text)
+    has = [(run["batch"], *(run[part]["device_bytes"] for part in PARTS)) for run in runs]
+    return [] if [tuple(map(int, line)) for line in said] == has else [f"-q says {said}, JSON has {has}"]
+
+
+def check(program: str, file: str) -> list[str]:
+    swept = report(program, file, ",".join(map(str, BATCHES)))
+    wrong = [line for run in swept["runs"] for line in check_run(run)]
+    for run in swept["runs"]:
+        alone = report(program, file, str(run["batch"]))["runs"][0]
+        wrong += [f"batch {run['batch']}: {part} differs in a list of batches" for part in PARTS
+                  if alone[part]["peak_bytes"] != run[part]["peak_bytes"]
+                  or alone[part]["device_bytes"] != run[part]["device_bytes"]]
+    wrong += check_quiet(ask(program, file, "-b", ",".join(map(str, BATCHES)), "-q"), swept["runs"])
+    scaling = swept["scaling"]
+    if scaling and scaling["exact"]:
+        batch = (scaling["from_batch"] + scaling["to_batch"]) // 2  # which nobody asked for
+        peak = report(program, file, str(batch))["runs"][0]["training"]["peak_bytes"]
+        line = scaling["fixed_bytes"] + scaling["bytes_per_sample"] * batch
+        if peak != line:
+            wrong.append(f"batch {batch}: {peak} bytes, where the scaling gives {line}")
+    return wrong
+
+
+def main() -> int:
+    program, files = str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2:]
+    failed = 0
+    for file in files:
+        try:
+            wrong = check(program, file)
+        except CannotAsk as error:
+            wrong = [str(error)]
+        if wrong:
+            failed += 1
+            print(pathlib.Path(file).name, *wrong[:12], sep="\n    ")
+    print(f"{len(files)} models, {failed} that contradict themselves")
+    return 1 if failed or not files else 0
+
+
+sys.exit(main())
