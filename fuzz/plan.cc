@@ -22,12 +22,13 @@ const onnx_mem::ModelFile& Planned() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  auto segments = onnx_mem::ParsePlan(text, "plan.json");
-  if (!segments.ok()) return 0;
+  auto given = onnx_mem::ParsePlan(text, "plan.json");
+  if (!given.ok()) return 0;
   onnx_mem::Workload workload;
   workload.mode = onnx_mem::Mode::kTraining;
   workload.intervals = false;
-  workload.run.segments = *std::move(segments);
+  workload.run.segments = std::move(given->segments);
+  if (given->allocator) workload.allocator = *given->allocator;
   (void)onnx_mem::Analyze(Planned(), workload);
   return 0;
 }

@@ -51,9 +51,10 @@ namespace {
 
 // Two weights of four bits lie in each stored byte, block by block: as what they are, they count as so many parameters.
 void CountNibbles(Draft& draft, TensorId weight) {
-  if (!weight.valid() || draft.kind(weight) != TensorKind::kParameter) return;
+  if (!weight.valid() || draft.producer(weight).valid()) return;
   Tensor& tensor = draft.mutable_tensor(weight);
-  if (tensor.dtype != DType::kUInt8 || !tensor.shape.known() || tensor.shape.rank() != 3) return;
+  const bool stored_bytes = tensor.role == TensorRole::kInitializer && tensor.dtype == DType::kUInt8;
+  if (!stored_bytes || !tensor.shape.known() || tensor.shape.rank() != 3) return;
   constexpr int64_t kPerByte = 2;
   const std::optional<int64_t> bytes = NumElements(tensor.shape);
   const int64_t rows = tensor.shape.dims[0];

@@ -67,10 +67,10 @@ TEST(StoredKinds, IntegersThatALayerReadsAsItsWeightAreParameters) {
     output y
   )");
   for (const char* parameter : {"q", "table"}) {
-    EXPECT_TRUE(Has(text, absl::StrCat("parameter ", parameter, " "))) << parameter << '\n' << text;
+    EXPECT_TRUE(Has(text, absl::StrCat("parameter ", parameter, "\n"))) << parameter << '\n' << text;
   }
   for (const char* buffer : {"q_scale", "q_zero", "mask"}) {
-    EXPECT_FALSE(Has(text, absl::StrCat("parameter ", buffer))) << buffer << '\n' << text;
+    EXPECT_FALSE(Has(text, absl::StrCat("parameter ", buffer, "\n"))) << buffer << '\n' << text;
   }
 }
 
