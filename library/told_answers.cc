@@ -25,8 +25,8 @@ std::string VerdictFrom(const std::optional<onnx_mem::Verdict>& verdict) {
   return verdict ? std::string(onnx_mem::NameOf(*verdict)) : "";
 }
 
-Figures FiguresFrom(const onnx_mem::RunSummary& run, onnx_mem::RunPart which, const std::vector<onnx_mem::Limit>& limits,
-                    Breakdown breakdown) {
+Figures FiguresFrom(const onnx_mem::RunSummary& run, onnx_mem::RunPart which,
+                    const std::vector<onnx_mem::Limit>& limits, Breakdown breakdown) {
   const onnx_mem::PartSummary& part = *(run.*which);
   Figures figures;
   figures.verdict = VerdictFrom(onnx_mem::VerdictOf(run, which, limits));

@@ -11,6 +11,7 @@
 #include "analyzer/graph/assumed_operators.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/record/aten_table.h"
+#include "analyzer/run/work.h"
 
 namespace onnx_mem {
 namespace record {
@@ -91,6 +92,8 @@ class Lowering {
 
   absl::StatusOr<Lowered> Run() {
     out_.recorded = true;
+    RETURN_IF_ERROR(work::CheckLeft());
+    work::Spend(work::kOfLowering * static_cast<int64_t>(program_.lines.size()));
     RETURN_IF_ERROR(Declare());
     for (const Line& line : program_.lines) RETURN_IF_ERROR(Lower(line));
     Finish();

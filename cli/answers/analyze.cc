@@ -83,7 +83,8 @@ absl::StatusOr<std::vector<RunSummary>> RunsOnCard(const ModelFile& file, const 
 }
 
 // What the run takes now, of which --budget asks for a share: of a run with --plan, without it.
-absl::StatusOr<Limit> BudgetOf(const ModelFile& file, Workload workload, const Options& options, const RunSummary& run) {
+absl::StatusOr<Limit> BudgetOf(const ModelFile& file, Workload workload, const Options& options,
+                               const RunSummary& run) {
   if (!options.budget_percent || !options.plan) return BudgetLimit(options, MainPart(run).device_bytes, "");
   workload.run.segments.clear();
   workload.mode = Mode::kTraining;

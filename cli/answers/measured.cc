@@ -155,7 +155,7 @@ absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels
   }
   if (!options.gpu.empty() || options.gpu_memory_bytes) {
     return UsageError("a measurement is held against the prediction, not against a card",
-                      {"try: onnx-mem MODEL --gpu NAME"});
+                      {"why: onnx-mem MODEL --gpu NAME holds the prediction against a card"});
   }
   std::optional<Snapshot> snapshot;
   if (!options.measured_bytes) {

@@ -186,7 +186,8 @@ absl::StatusOr<double> ParsePercent(std::string_view text) {
 
 absl::StatusOr<double> ParseShare(std::string_view text) {
   const auto not_a_share = [&](std::string_view why) {
-    return UsageError(absl::StrFormat("'%s' is not a share: %s", text, why), {"for example: --budget 50%, or a size: 4GiB"});
+    return UsageError(absl::StrFormat("'%s' is not a share: %s", text, why),
+                      {"for example: --budget 50%, or a size: 4GiB"});
   };
   const size_t mark = text.find('%');
   if (mark == std::string_view::npos || text.substr(mark + 1).find_first_not_of(' ') != std::string_view::npos) {

@@ -415,3 +415,28 @@ def test_a_scripted_scan_is_recorded():
     operators = [x["op"] for x in onnx_mem.record(Scan(), torch.zeros(2, 5, 4)).programs["train"]["lines"] if "op" in x]
     assert operators.count("add.Tensor") == operators.count("mul.Tensor") == 5
     assert onnx_mem.measure(Scan(), torch.zeros(2, 5, 4)).saved_activation_bytes > 0
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.saved_tensors[0]
+
+
+def test_what_a_function_gives_is_let_go_of_like_any_value():
+    """The operator behind a Function saves its result before it is seen to run."""
+    class Model(nn.Linear):
+        def forward(self, x):
+            y = Doubled.apply(super().forward(x))
+            y = y.log() + y            # a logarithm saves what it is taken of
+            return y.tanh()
+
+    program = onnx_mem.record(Model(4, 4), torch.zeros(2, 4)).programs["train"]
+    end = next(i for i, x in enumerate(program["lines"]) if "endfunction" in x)
+    result = next(x for x in program["lines"][end::-1] if "op" in x)["outs"][0]
+    assert any(result in x["drops"] for x in program["lines"] if x.get("op") == "add.Tensor")

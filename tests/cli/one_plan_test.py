@@ -1,6 +1,6 @@
-"""One plan, whatever form it is asked for in: the screen, JSON, the page, what --emit json and --emit pytorch print, and
-the file of -o name the same segments and settings; --plan with any of these files takes the same bytes and ends with the
-same exit status.
+"""One plan, whatever form it is asked for in: the screen, JSON, the page, what --emit json and --emit pytorch print,
+and the file of -o name the same segments and settings; --plan with any of these files takes the same bytes and ends with
+the same exit status.
 
 usage: one_plan_test.py PROGRAM MODEL...     three budgets each, the last one with expandable segments
 """

@@ -192,7 +192,11 @@ int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   if (call >= 0 && IsPassedOn(call, home)) return -1;
   const int32_t end = calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
   // d1 = self.d1(x); d2 = self.d2(d1); u1 = self.u1(d2, d1): code that needs several names may name all.
-  if (lists || IsNumbered(call) || skip_frames_.contains(home.frame)) return end;
+  if (lists || skip_frames_.contains(home.frame)) return end;
+  const Units units = ReadingUnits(id, home);
+  const bool by_norm = units.size() == 1 && IsNormCall(units[0], home);
+  // out = self.bn1(self.conv1(x)): a norm and what it alone reads take one name.
+  if (IsNumbered(call) && !by_norm && !IsNormCall(calls_.span(call).end, home)) return end;
   if (collected_.contains({home.frame, RoundSignature(id)})) {
     const auto batch = batch_ends_.find(id);
     return batch == batch_ends_.end() ? end : std::min(end, batch->second);
@@ -200,7 +204,6 @@ int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   if (naming_frames_.contains(home.frame) && call >= 0 && !IsOfLoop(id, home)) return end;
   // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested,
   // x = self.relu(self.bn(self.conv(x))).
-  const Units units = ReadingUnits(id, home);
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
   const bool adjacent = call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1;
   if (!adjacent) return UntilRebound(id, home);

@@ -40,7 +40,8 @@ std::string CompareQuiet(const Comparison& comparison) {
     if (delta.training) absl::StrAppendFormat(&text, " train=%+d", delta.training->device_bytes);
     if (delta.inference) absl::StrAppendFormat(&text, " infer=%+d", delta.inference->device_bytes);
     for (const Limit& limit : comparison.limits) {
-      const Verdict verdict = *VerdictOf({RunOfSide(comparison, limit, h + 1)}, {{limit.kind, limit.name, limit.bytes}});
+      const Limit alone{limit.kind, limit.name, limit.bytes};
+      const Verdict verdict = *VerdictOf({RunOfSide(comparison, limit, h + 1)}, {alone});
       const std::string on = comparison.limits.size() > 1 ? OneWord(NameOfLimit(limit)) + ":" : "";
       absl::StrAppendFormat(&text, " verdict=%s%s", on, NameOf(verdict));
     }

@@ -29,7 +29,9 @@ std::string QuietRun(const Report& report, const RunSummary& run, const std::vec
   if (run.training) text += QuietPart("train", *run.training);
   if (run.inference) text += QuietPart("infer", *run.inference);
   if (const auto verdict = VerdictOf({run}, limits)) absl::StrAppendFormat(&text, " verdict=%s", NameOf(*verdict));
-  if (!limits.empty() && LimitsOf(report).size() > 1) absl::StrAppendFormat(&text, " on=%s", OneWord(NameOfLimit(limits.front())));
+  if (!limits.empty() && LimitsOf(report).size() > 1) {
+    absl::StrAppendFormat(&text, " on=%s", OneWord(NameOfLimit(limits.front())));
+  }
   return text + '\n';
 }
 

@@ -195,7 +195,8 @@ std::string ModelsText(const Report& report, const Screen& screen) {
     const int64_t device_bytes = NumberAt(models, row, trains ? "training_device_bytes" : "inference_device_bytes");
     std::string verdict = std::get<std::string>(CellAt(models, row, "verdict"));
     std::replace(verdict.begin(), verdict.end(), '-', ' ');
-    cells.push_back((device_bytes > 0 ? SizeIn(device_bytes, device_unit) : "-") + (verdict.empty() ? "" : " " + verdict));
+    const std::string size = device_bytes > 0 ? SizeIn(device_bytes, device_unit) : "-";
+    cells.push_back(size + (verdict.empty() ? "" : " " + verdict));
     text.rows.push_back(std::move(cells));
   }
   std::string result = Lines(std::move(text), kIndent, screen);

@@ -93,7 +93,8 @@ std::string FitLine(const FitPart& fit, const Screen& screen) {
   const CardFit::Part& part = card.parts.front();
   std::string line = absl::StrFormat(
       "Batch %d %s %s", fit.asked_batch, WordsOf(part.verdict),
-      card.name.empty() ? FormatBytesIn(card.usable_bytes, screen.units) : Shortened(card.name, kMostName, screen.utf8));
+      card.name.empty() ? FormatBytesIn(card.usable_bytes, screen.units)
+                        : Shortened(card.name, kMostName, screen.utf8));
   if (!part.batches) return line;
   absl::StrAppendFormat(&line, "; safe %s, expected %s", EdgeText(part.batches, &BatchEdges::safe),
                         EdgeText(part.batches, &BatchEdges::expected));
@@ -187,7 +188,8 @@ std::string CardsText(const RunSummary& run, const std::vector<Limit>& limits, c
   return TableLines(std::move(table), 2 * kIndent, screen);
 }
 
-std::string SweepCardsText(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits, const Screen& screen) {
+std::string SweepCardsText(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits,
+                           const Screen& screen) {
   TextTable table;
   table.columns = {{.shrinks = true}, {.right = true}, {.shrinks = true}, {.shrinks = true}, {.shrinks = true}};
   table.rows = {{"batches that", "usable", "fit", "may fit", "do not fit"}};
@@ -226,8 +228,8 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
     }
   }
   return TableLines(std::move(table), kIndent, screen) +
-         Wrapped("safe: the largest batch whose high end fits; expected: whose expected figure does; impossible: from it on "
-                 "not even the low end fits",
+         Wrapped("safe: the largest batch whose high end fits; expected: whose expected figure does; impossible: "
+                 "from it on not even the low end fits",
                  screen.width, kIndent, kIndent) +
          "\n";
 }

@@ -84,7 +84,8 @@ std::optional<double> BatchSearch::Crossing() const {
   const auto [last, high] = *known_.rbegin();
   if (high <= low || high == kTooMuch) return std::nullopt;
   const double slope = static_cast<double>(high - low) / static_cast<double>(last - first);
-  return std::floor(static_cast<double>(last) + (static_cast<double>(limit_bytes_) - static_cast<double>(high)) / slope);
+  const double left = static_cast<double>(limit_bytes_) - static_cast<double>(high);
+  return std::floor(static_cast<double>(last) + left / slope);
 }
 
 // Where the line through both sides meets the limit; the middle every third time, since bytes come in segments.

@@ -47,7 +47,8 @@ TEST(FindCandidates, AChildWithoutOperatorsLiesWithinARun) {
                                          "/s/s.3/w/MatMul", "/s/s.3/act/Relu"});
   const Names labels = Labels(set);
   ASSERT_EQ(std::count(labels.begin(), labels.end(), "s.1-3"), 1);
-  const auto run = std::find_if(set.list.begin(), set.list.end(), [](const Candidate& c) { return c.label == "s.1-3"; });
+  const auto run =
+      std::find_if(set.list.begin(), set.list.end(), [](const Candidate& c) { return c.label == "s.1-3"; });
   EXPECT_EQ(run->segment.modules, (Names{"s.1", "s.3"}));
 }
 

@@ -109,7 +109,8 @@ TEST(Choose, TheKneeWithoutALimit) {
   EXPECT_EQ(Choose(curve, request), 1);
 }
 
-// Whatever is asked for and whatever was found, unless the user named a plan: of all plans that take no more memory none costs less than the chosen.
+// Whatever is asked for and whatever was found, unless the user named a plan: of all plans that take no more memory
+// none costs less than the chosen.
 TEST(Choose, NothingOfNoMoreBytesCostsLess) {
   std::minstd_rand random(7);
   const auto below = [&](int64_t most) { return static_cast<int64_t>(random() % static_cast<uint32_t>(most)); };

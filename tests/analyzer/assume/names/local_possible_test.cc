@@ -74,6 +74,20 @@ TEST(PossibleNames, CodeThatReadsSeveralEarlyResultsAtTheEndMayNameAllBetween) {
   EXPECT_LT(stream.ReleaseAtMost(of_stream[3]), stream.last());
 }
 
+// out = self.bn1(self.conv1(x)): one name, where y1 = self.conv1(x).tanh(); y2 = self.conv2(y1) has two.
+TEST(PossibleNames, ANumberedNormAndWhatItReadsTakeOneName) {
+  const auto release = [](std::string_view op, std::string_view name) {
+    LoweredProgram p;
+    const TensorId c = p.Run("conv", {p.input()}, "conv1");
+    const TensorId n = p.Run(op, {c}, name);
+    p.Run("conv", {p.Run("relu", {n}, "relu")}, "conv2");
+    p.Run("cos", {p.input()});
+    return p.ReleaseAtMost(c) == p.last();
+  };
+  EXPECT_FALSE(release("batch_norm", "bn1"));
+  EXPECT_TRUE(release("tanh", "act"));
+}
+
 // total = self.skip(a); total = total + self.skip(b); ...: a sum, not a list.
 TEST(PossibleNames, WhatALoopAddsUpIsNoList) {
   LoweredProgram p;
