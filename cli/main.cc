@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "analyzer/run/work.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/help.h"
 #include "cli/error_text.h"
@@ -18,16 +19,21 @@
 #include "cli/options/options.h"
 #include "cli/progress.h"
 #include "cli/report/parts/formats.h"
+#include "cli/report/parts/pasted_command.h"
 #include "cli/report/parts/printable.h"
 #include "cli/report/parts/screen.h"
 
 namespace onnx_mem {
 namespace {
 
+std::string ShownText(const Diagnostic& diagnostic, const Options& options) {
+  return ErrorText(WithCommands(diagnostic, options), WidthOfStandardError());
+}
+
 int Fail(const absl::Status& status, const Options& options) {
   const Diagnostic error = ErrorOf(status);
   if (options.format == "json") std::fputs(ErrorJson(error, options.command).c_str(), stdout);
-  std::fputs(ErrorText(error, WidthOfStandardError()).c_str(), stderr);
+  std::fputs(ShownText(error, options).c_str(), stderr);
   return static_cast<int>(ExitCodeOf(status));
 }
 
@@ -39,7 +45,7 @@ Filter FilterFor(const Answer& answer, const Options& options) {
 
 int Finish(const Answer& answer, const Options& options) {
   for (const Diagnostic& warning : answer.warnings) {
-    if (!options.quiet && options.format != "json") std::fputs(ErrorText(warning, WidthOfStandardError()).c_str(), stderr);
+    if (!options.quiet && options.format != "json") std::fputs(ShownText(warning, options).c_str(), stderr);
   }
   const std::string text = Printable(answer.text, FilterFor(answer, options));
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
@@ -54,6 +60,7 @@ absl::StatusOr<Answer> RunWithProgress(const CommandRow& command, const Options&
   const bool shown = !options.quiet && StandardErrorShowsProgress();
   const std::string_view hint = command.bit == kPlanCommand ? " (Ctrl-C ends the search with the best so far)" : "";
   const Progress progress(shown ? stderr : nullptr, absl::StrFormat("onnx-mem %s%s:", command.name, hint));
+  const work::Question question;
   return command.run(options);
 }
 

@@ -50,7 +50,10 @@ if(NOT SDIST)
   if(NOT EXISTS ${SDIST})
     message(NOTICE "onnx: downloading the source package")
     find_python_with_pip(python)
-    run(${python} -m pip download --quiet --no-deps --no-binary onnx --dest ${work} onnx==${ONNX_PACKAGE_VERSION})
+    # pip runs a part of the package to learn its name and version: not before it has checked the hash.
+    file(WRITE ${work}/requirements.txt "onnx==${ONNX_PACKAGE_VERSION} --hash=sha256:${ONNX_PACKAGE_SHA256}\n")
+    run(${python} -m pip download --quiet --no-deps --no-binary onnx --require-hashes --dest ${work}
+        --requirement ${work}/requirements.txt)
   endif()
 endif()
 file(SHA256 ${SDIST} sha256)

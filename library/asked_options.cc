@@ -132,6 +132,8 @@ OptionWords WordsOf(const Workload& workload) {
   words.Text("--device", workload.device, unless.device);
   words.Number("--sessions", workload.sessions, unless.sessions);
   words.Text("--allocator", workload.allocator, unless.allocator);
+  words.Text("--torch", workload.torch, unless.torch);
+  words.Flag("--cudnn-benchmark", workload.cudnn_benchmark);
   words.Text("--gpu", workload.gpu, unless.gpu);
   words.Bytes("--gpu-memory", workload.gpu_memory_bytes);
   words.Bytes("--budget", workload.budget_bytes);

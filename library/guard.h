@@ -3,10 +3,13 @@
 #define ONNX_MEM_LIBRARY_GUARD_H_
 
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/run/work.h"
 #include "include/onnx_mem/onnx_mem.h"
 #include "library/told_answers.h"
 
@@ -15,10 +18,13 @@ namespace onnx_mem::api {
 // `answer` is a function that returns absl::StatusOr<T>.
 template <class T, class F>
 Result<T> Guarded(F answer) {
+  const work::Question question;
   try {
     absl::StatusOr<T> answered = answer();
     if (!answered.ok()) return ErrorFrom(answered.status());
     return *std::move(answered);
+  } catch (const std::bad_alloc&) {
+    return ErrorFrom(ErrorStatus(absl::StatusCode::kResourceExhausted, Code::kTooLarge, "not enough memory for this model"));
   } catch (const std::exception& error) {
     return ErrorFrom(absl::InternalError(error.what()));
   }

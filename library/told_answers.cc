@@ -25,8 +25,8 @@ std::string VerdictFrom(const std::optional<onnx_mem::Verdict>& verdict) {
   return verdict ? std::string(onnx_mem::NameOf(*verdict)) : "";
 }
 
-Figures FiguresFrom(const onnx_mem::RunSummary& run, onnx_mem::RunPart which, const std::vector<onnx_mem::Limit>& limits,
-                    Breakdown breakdown) {
+Figures FiguresFrom(const onnx_mem::RunSummary& run, onnx_mem::RunPart which,
+                    const std::vector<onnx_mem::Limit>& limits, Breakdown breakdown) {
   const onnx_mem::PartSummary& part = *(run.*which);
   Figures figures;
   figures.verdict = VerdictFrom(onnx_mem::VerdictOf(run, which, limits));
@@ -34,6 +34,7 @@ Figures FiguresFrom(const onnx_mem::RunSummary& run, onnx_mem::RunPart which, co
   if (part.peak_high_bytes > 0) figures.peak_interval = Interval{part.peak_low_bytes, part.peak_high_bytes};
   figures.first_step_peak_bytes = part.first_step_peak_bytes;
   figures.allocated_peak_bytes = part.allocated_peak_bytes;
+  figures.allocated_interval = {part.allocated_low_bytes, part.allocated_high_bytes};
   figures.reserved_peak_bytes = part.reserved_peak_bytes;
   figures.device_bytes = part.device_bytes;
   figures.device_interval = {part.device_low_bytes, part.device_high_bytes};

@@ -14,6 +14,14 @@ its own, with the default optimizations, one thread and the provider CPU:
   resident_bytes    growth of VmRSS by the session and four runs, trimmed behind its making; without the inputs
 
 A session of another small model runs first, so that the library's own pages are there.
+
+With --as-run, for testdata/measured/onnxruntime_resident.json, as a program does it: no other session before, nothing
+trimmed, threads by default unless --threads is given. Growth from the import of onnxruntime on:
+
+  made, load_peak   of VmRSS and VmHWM by making the session
+  resident          of VmRSS by the session and four runs; without the inputs
+  trimmed           the same after malloc_trim
+  code              of RssFile, within the others: pages of the library
 """
 import argparse
 import json
@@ -34,7 +42,8 @@ TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(dou
 
 def options():
     made = ort.SessionOptions()
-    made.intra_op_num_threads = made.inter_op_num_threads = 1
+    if spec["threads"]:
+        made.intra_op_num_threads = made.inter_op_num_threads = spec["threads"]
     made.graph_optimization_level = getattr(ort.GraphOptimizationLevel, spec["level"])
     return made
 
@@ -46,18 +55,20 @@ def tell(moment):
     told = {}
     for line in open("/proc/self/status"):
         key, value = line.split(":", 1)
-        if key in ("VmRSS", "VmHWM"):
+        if key in ("VmRSS", "VmHWM", "RssFile"):
             told[key] = int(value.split()[0]) * 1024
     os.write(2, ("@@%s %s\n" % (moment, json.dumps(told))).encode())
 
-warm = ort.InferenceSession(first, options(), providers=["CPUExecutionProvider"])
-warm.run(None, feeds(warm))
-del warm
-ort.set_default_logger_severity(0)
+if not spec["as_run"]:
+    warm = ort.InferenceSession(first, options(), providers=["CPUExecutionProvider"])
+    warm.run(None, feeds(warm))
+    del warm
+    ort.set_default_logger_severity(0)
 tell("start")
 session = ort.InferenceSession(path, options(), providers=["CPUExecutionProvider"])
 tell("made")
-ctypes.CDLL(None).malloc_trim(0)
+if not spec["as_run"]:
+    ctypes.CDLL(None).malloc_trim(0)
 tell("trimmed")
 inputs = feeds(session)
 tell("fed")
@@ -65,6 +76,8 @@ for _ in range(4):
     outputs = None  # as a caller lets go of them
     outputs = session.run(None, inputs)
 tell("ran")
+ctypes.CDLL(None).malloc_trim(0)
+tell("end")
 """
 
 
@@ -106,6 +119,11 @@ def measure(path, first, spec):
         elif grown := re.search(r"Extended allocation by (\d+)", line):
             extended["start" if phase == "start" else "fed"] += int(grown[1])
     rss = {moment: told["VmRSS"] for moment, told in moments.items()}
+    if spec["as_run"]:
+        before = rss["start"] + rss["fed"] - rss["trimmed"]
+        return {"made": rss["made"] - rss["start"], "load_peak": moments["made"]["VmHWM"] - rss["start"],
+                "resident": rss["ran"] - before, "trimmed": rss["end"] - before,
+                "code": moments["ran"]["RssFile"] - moments["start"]["RssFile"]}
     return {"arena_bytes": extended["fed"], "loaded_bytes": extended["start"],
             "weights_resident": rss["trimmed"] - rss["start"],
             "load_peak": moments["made"]["VmHWM"] - rss["start"],
@@ -118,6 +136,8 @@ def main():
     parser.add_argument("--batch", default="2,8", help="batches of models whose batch is free")
     parser.add_argument("--other", type=int, default=64, help="size of every other free dimension")
     parser.add_argument("--level", default="ORT_ENABLE_ALL")
+    parser.add_argument("--as-run", action="store_true", help="as a program does it, for onnxruntime_resident.json")
+    parser.add_argument("--threads", type=int, help="of a session (1; with --as-run: as by default)")
     parser.add_argument("--first", default="testdata/models/lenet5.train.ts.op17.onnx", help="the session that warms up")
     asked = parser.parse_args()
     rows = []
@@ -129,8 +149,12 @@ def main():
             names = fill(source, filled)
             others = {name: asked.other for name in names if name != "batch"}
             for batch in [int(b) for b in asked.batch.split(",")] if "batch" in names else [None]:
-                spec = {"level": asked.level, "batch": batch or 1, "dims": others}
+                threads = asked.threads or (None if asked.as_run else 1)
+                spec = {"level": asked.level, "batch": batch or 1, "dims": others, "threads": threads,
+                        "as_run": asked.as_run}
                 row = {"model": os.path.basename(source).removesuffix(".onnx"), "batch": batch, "dims": others}
+                if asked.as_run:
+                    row["threads"] = threads
                 try:
                     row.update(measure(filled, first, spec))
                 except RuntimeError as error:

@@ -53,7 +53,7 @@ set(below_planner/plans/advice ${below_planner/plans/search} planner/plans/searc
 set(below_cli ${below_planner/plans/advice} analyzer/check analyzer/compare analyzer/eager planner/plans/advice)
 # The public header stands on nothing, so that it can be installed alone; the library asks as the commands do.
 set(below_include)
-set(below_library include cli analyzer/graph analyzer/onnx)
+set(below_library include cli analyzer/graph analyzer/run analyzer/onnx)
 
 # Headers of other projects, and of the commands, that stay behind one door: a pattern of the header, who may include it.
 set(doors onnx cli11 json commands)

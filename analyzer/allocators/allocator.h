@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -42,6 +43,12 @@ struct BlockPlace {
   int64_t segment_bytes = 0;  // may be address space without memory behind it
 };
 
+// A region that an arena took from the system, and how much of it was ever handed out.
+struct RegionUse {
+  int64_t bytes = 0;
+  int64_t touched_bytes = 0;
+};
+
 class Allocator {
  public:
   virtual ~Allocator() = default;
@@ -59,6 +66,8 @@ class Allocator {
   virtual AllocatorState State() const = 0;
   // nullopt: 0 bytes, memory beside the arena, or no addresses at all.
   virtual std::optional<BlockPlace> PlaceOf(int64_t) const { return std::nullopt; }
+  // Of an arena, in the order in which they were taken.
+  virtual std::vector<RegionUse> Regions() const { return {}; }
 };
 
 // PYTORCH_ALLOC_CONF; see cuda_allocator.h for the rules.

@@ -12,6 +12,7 @@
 // max_power_of_two_extend_bytes of OrtArenaCfg.
 #include <algorithm>
 #include <cassert>
+#include <map>
 
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/allocators/allocator.h"
@@ -80,6 +81,7 @@ class BfcArena final : public Allocator {
     for (BlockId chunk : heap_.FreeBlocks()) {
       if (!heap_.IsWholeSegment(chunk) || (keep_first && heap_[chunk].segment == 0)) continue;
       touched_.Drop(heap_[chunk].segment);
+      regions_.erase(heap_[chunk].segment);
       heap_.RemoveSegment(chunk);
     }
     next_region_bytes_ = options_.initial_growth_chunk_bytes;
@@ -92,6 +94,12 @@ class BfcArena final : public Allocator {
             .device_allocations = device_allocations_,
             .retries = retries_,
             .touched_bytes = touched_.bytes() + reserved_beside_bytes_};
+  }
+
+  std::vector<RegionUse> Regions() const override {
+    std::vector<RegionUse> regions;
+    for (const auto& [segment, bytes] : regions_) regions.push_back({bytes, touched_.BytesOf(segment)});
+    return regions;
   }
 
   std::optional<BlockPlace> PlaceOf(int64_t id) const override {
@@ -123,7 +131,9 @@ class BfcArena final : public Allocator {
       if (region_bytes < bytes || region_bytes < kLeastRegionBytes) return BlockId();
     }
     ++device_allocations_;
-    return heap_.AddSegment(region_bytes, BlockState::kFree);
+    const BlockId region = heap_.AddSegment(region_bytes, BlockState::kFree);
+    regions_[heap_[region].segment] = region_bytes;
+    return region;
   }
 
   int64_t NextRegionBytes(int64_t bytes) {
@@ -142,6 +152,7 @@ class BfcArena final : public Allocator {
   BlockHeap heap_;
   int64_t next_region_bytes_;
   TouchedPages touched_;
+  std::map<int64_t, int64_t> regions_;  // bytes, by segment
   absl::flat_hash_map<int64_t, Chunk> chunks_;
   int64_t reserved_beside_bytes_ = 0;
   int64_t device_allocations_ = 0;

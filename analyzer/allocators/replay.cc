@@ -180,6 +180,7 @@ class Replayer {
     usage_.device_allocations = state.device_allocations;
     usage_.retries = state.retries;
     usage_.touched_bytes = state.touched_bytes;
+    usage_.regions = allocator_->Regions();
     usage_.addresses = AddressesOf(places_);
     return std::move(usage_);
   }

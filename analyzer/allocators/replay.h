@@ -59,6 +59,7 @@ struct AllocatorUsage {
   Moment peak_allocated_at;
   int64_t peak_reserved_bytes = 0;
   int64_t touched_bytes = 0;  // AllocatorState::touched_bytes, at the end
+  std::vector<RegionUse> regions;  // Allocator::Regions, at the end
   Moment peak_reserved_at;
   // At the peak of allocated bytes: reserved but not in use, and the largest piece of it.
   int64_t unused_bytes = 0;

@@ -43,4 +43,17 @@ void ReplayScript::Add(int64_t bytes, StepId begin, StepId end) {
   lives_.Add(life);
 }
 
+void ReplayScript::AddKept(int64_t bytes, StepId begin, std::string_view name) {
+  ReplayedLife life;
+  life.bytes = bytes;
+  life.begin = begin;
+  life.end = StepId(static_cast<int32_t>(num_steps_));
+  life.category = Category::kWorkspace;
+  life.fixed = begin.value() == 0;
+  life.survives = true;
+  life.name = static_cast<int32_t>(names_.size());
+  names_.emplace_back(name);
+  lives_.Add(life);
+}
+
 }  // namespace onnx_mem

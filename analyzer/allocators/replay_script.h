@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/graph/shared_text.h"
@@ -27,6 +28,8 @@ class ReplayScript {
   explicit ReplayScript(const MemoryProgram& program);
   // What is asked for beside the program's buffers, behind them.
   void Add(int64_t bytes, StepId begin, StepId end);
+  // The same, from `begin` on in this run and in all that come after it, in which it begins at step 0.
+  void AddKept(int64_t bytes, StepId begin, std::string_view name);
 
   size_t num_steps() const { return num_steps_; }
   size_t size() const { return lives_.size(); }

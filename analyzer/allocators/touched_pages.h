@@ -36,6 +36,13 @@ class TouchedPages {
   }
 
   int64_t bytes() const { return pages_ * kPageBytes; }
+  int64_t BytesOf(int64_t segment) const {
+    const auto entry = spans_.find(segment);
+    int64_t pages = 0;
+    if (entry == spans_.end()) return 0;
+    for (const auto& [begin, end] : entry->second) pages += end - begin;
+    return pages * kPageBytes;
+  }
 
  private:
   static constexpr int64_t kPageBytes = 4096;

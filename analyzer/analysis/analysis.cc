@@ -13,9 +13,9 @@
 #include "analyzer/analysis/planned_runs.h"
 #include "analyzer/analysis/session_figures.h"
 #include "analyzer/devices/overhead.h"
-#include "analyzer/eager/engine/workspace.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/memory/verify_program.h"
+#include "analyzer/run/work.h"
 
 namespace onnx_mem {
 namespace {
@@ -29,49 +29,82 @@ std::vector<TrainedParameter> Trained(const std::vector<Parameter>& parameters) 
   return trained;
 }
 
-// The most that workspaces can take beside what was replayed: an earlier version's, kept per handle, on Hopper; and
-// cuDNN's, of the order of the patches of one image.
-int64_t MostWorkspaceBytes(const MemoryProgram& program) {
-  return MatmulHandles(program) * kCublasWorkspaceHopperBytes + LargestPatchBytes(program);
-}
-
-// `program` as the allocator of `workload` sees it.
-ReplayScript ScriptOf(const MemoryProgram& program, const Workload& workload) {
-  ReplayScript script(program);
-  if (ServesLibraries(workload.allocator)) AddLibraryWorkspaces(program, script);
-  return script;
-}
-
-// The peak of figures.program, and what the allocator makes of it again and again after `first_step`, whose segments
-// stay cached (nullptr: there is none).
-absl::Status FillFigures(const Workload& workload, const ReplayScript* first_step, RunFigures& figures) {
-  figures.timeline = ComputeTimeline(figures.program);
-  figures.peak_bytes = figures.timeline.peak_bytes;
+// What an allocator makes of `program`, a later step, with the workspaces of `of`. `first`: step 1 with them, whose
+// segments stay cached; nullptr: the program itself comes first.
+absl::StatusOr<AllocatorUsage> ReplayCase(const MemoryProgram& program, const LibraryCase& of,
+                                          const ReplayScript* first, const Workload& workload) {
   ReplayOptions options;
   options.allocator = workload.allocator;
   options.addresses = workload.addresses;
-  const bool libraries = ServesLibraries(workload.allocator);
-  ReplayScript script(figures.program);
-  if (libraries && AddLibraryWorkspaces(figures.program, script)) figures.workspace_bytes = kCublasWorkspaceBytes;
-  ASSIGN_OR_RETURN(AllocatorUsage usage, Replay(script, first_step, options));
+  ReplayScript script(program);
+  AddLibraryWorkspaces(program, of, /*first=*/false, script);
+  if (first != nullptr || of.kept_bytes == 0) return Replay(script, first, options);
+  ReplayScript own(program);
+  AddLibraryWorkspaces(program, of, /*first=*/true, own);
+  return Replay(script, &own, options);
+}
+
+// Step 1 as the allocator sees it, in the case that is expected and in the one that takes most.
+struct FirstScripts {
+  ReplayScript expected;
+  std::optional<ReplayScript> high;
+};
+
+ReplayScript FirstScript(const MemoryProgram& program, const LibraryCase& of) {
+  ReplayScript script(program);
+  AddLibraryWorkspaces(program, of, /*first=*/true, script);
+  return script;
+}
+
+// The ends of what is allocated and of what the process has on the card, whatever the libraries take.
+absl::Status FillRange(const Workload& workload, const LibraryCases& cases, const FirstScripts* first,
+                       const AllocatorUsage& usage, RunFigures& figures) {
+  int64_t high_reserved = usage.peak_reserved_bytes;
+  if (workload.intervals && !(cases.high == cases.expected)) {
+    const ReplayScript* high_first = first != nullptr && first->high ? &*first->high : nullptr;
+    ASSIGN_OR_RETURN(const AllocatorUsage high, ReplayCase(figures.program, cases.high, high_first, workload));
+    figures.allocated_high_bytes = std::max(usage.peak_allocated_bytes, high.peak_allocated_bytes);
+    high_reserved = std::max(high_reserved, high.peak_reserved_bytes);
+    const int64_t less = PeakOfBlocks(figures.program, cases.expected) - PeakOfBlocks(figures.program, cases.low);
+    figures.allocated_low_bytes = usage.peak_allocated_bytes - std::max<int64_t>(less, 0);
+  } else {
+    figures.allocated_low_bytes = figures.allocated_high_bytes = usage.peak_allocated_bytes;
+  }
+  figures.device_low_bytes = figures.allocated_low_bytes + figures.context_low_bytes;
+  figures.device_high_bytes = high_reserved + figures.context_high_bytes;
+  return absl::OkStatus();
+}
+
+// The peak of figures.program, and what the allocator makes of it again and again after step 1 (nullptr: there is
+// none).
+absl::Status FillFigures(const Workload& workload, const FirstScripts* first, RunFigures& figures) {
+  work::Spend(work::kOfFigures * static_cast<int64_t>(figures.program.steps.size()));
+  figures.timeline = ComputeTimeline(figures.program);
+  figures.peak_bytes = figures.timeline.peak_bytes;
+  const LibraryCases cases = LibraryCasesOf(workload.allocator, workload.platform);
+  figures.workspace_blocks = CublasBlocks(figures.program, cases.expected);
+  figures.workspace_bytes = figures.workspace_blocks * std::max(cases.expected.kept_bytes, cases.expected.product_bytes);
+  ASSIGN_OR_RETURN(AllocatorUsage usage, ReplayCase(figures.program, cases.expected,
+                                                    first != nullptr ? &first->expected : nullptr, workload));
   figures.addresses = std::move(usage.addresses);
   figures.addresses.resize(std::min(figures.addresses.size(), figures.program.buffers.size()));
   figures.allocated_peak_bytes = usage.peak_allocated_bytes;
   figures.reserved_peak_bytes = usage.peak_reserved_bytes;
-  figures.context_bytes = kCudaContext.bytes;
-  figures.device_bytes = usage.peak_reserved_bytes + kCudaContext.bytes;
-  figures.device_low_bytes = usage.peak_allocated_bytes + kCudaContext.low_bytes;
-  figures.device_high_bytes = usage.peak_reserved_bytes + kCudaContext.high_bytes;
-  if (libraries) figures.device_high_bytes += MostWorkspaceBytes(figures.program);
-  return absl::OkStatus();
+  SetContext(ContextOf(workload.platform.card).overhead, figures);
+  figures.device_bytes = usage.peak_reserved_bytes + figures.context_bytes;
+  return FillRange(workload, cases, first, usage, figures);
 }
 
 // What the file leaves open moves what the card holds as it moves the peak.
 void SetBounds(const PeakBounds& bounds, PeakFigures& figures) {
   figures.peak_low_bytes = bounds.low_bytes;
   figures.peak_high_bytes = bounds.high_bytes;
-  figures.device_low_bytes -= figures.peak_bytes - bounds.low_bytes;
-  figures.device_high_bytes += bounds.high_bytes - figures.peak_bytes;
+  for (int64_t* low : {&figures.allocated_low_bytes, &figures.device_low_bytes}) {
+    *low -= figures.peak_bytes - bounds.low_bytes;
+  }
+  for (int64_t* high : {&figures.allocated_high_bytes, &figures.device_high_bytes}) {
+    *high += bounds.high_bytes - figures.peak_bytes;
+  }
 }
 
 void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
@@ -110,9 +143,11 @@ absl::StatusOr<RunFigures> StepFigures(MemoryProgram program, const std::vector<
   RunFigures figures;
   MemoryProgram first = WithOptimizer(std::move(program), trained, workload.optimizer, /*first_step=*/true);
   figures.first_step_peak_bytes = ComputeTimeline(first).peak_bytes;
-  const ReplayScript first_script = ScriptOf(first, workload);
+  const LibraryCases cases = LibraryCasesOf(workload.allocator, workload.platform);
+  FirstScripts scripts{FirstScript(first, cases.expected), std::nullopt};
+  if (workload.intervals) scripts.high = FirstScript(first, cases.high);
   figures.program = LaterStep(std::move(first), trained, workload.optimizer);
-  RETURN_IF_ERROR(FillFigures(workload, &first_script, figures));
+  RETURN_IF_ERROR(FillFigures(workload, &scripts, figures));
   return figures;
 }
 
@@ -146,6 +181,8 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, std::
     analysis.parts->enacted = std::make_shared<const Enacted>(std::move(enacted));
     analysis.parts->optimizer = workload.optimizer;
     analysis.parts->allocator = workload.allocator;
+    analysis.parts->platform = workload.platform;
+    analysis.parts->platform.torch_of_file.reset();
     analysis.parts->figures = figures;
   }
   analysis.training = std::move(figures);
@@ -179,9 +216,10 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, std:
   if (!workload.intervals) lowered = Lowered();
   RunFigures figures;
   if (RunsSessions(workload.allocator)) {
-    RETURN_IF_ERROR(FillSession(graph, enacted.program, workload, LeavesDimsFree(analysis.info), figures));
+    RETURN_IF_ERROR(FillSession(graph, analysis.info, enacted.program, workload, figures));
   } else {
-    ASSIGN_OR_RETURN(figures, InferenceFigures(graph, std::move(enacted.program), workload));
+    figures.program = std::move(enacted.program);
+    RETURN_IF_ERROR(FillFigures(workload, /*first=*/nullptr, figures));
   }
   figures.at_least = IsLowerBound(analysis.diagnostics);
   if (!workload.intervals) {
@@ -247,28 +285,33 @@ absl::StatusOr<PeakBounds> BoundInference(const Graph& graph, const Lowered& low
 absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload,
                                                          int64_t device_bytes) {
   constexpr int kStepsToSettle = 3;
-  if (device_bytes < kCudaContext.bytes) return std::nullopt;
+  const int64_t context_bytes = ContextOf(workload.platform.card).overhead.bytes;
+  if (device_bytes < context_bytes) return std::nullopt;
   const std::vector<TrainedParameter> trained = Trained(enacted.parameters);
   MemoryProgram first = WithOptimizer(enacted.program, trained, workload.optimizer, /*first_step=*/true);
-  const ReplayScript first_script = ScriptOf(first, workload);
-  const ReplayScript later = ScriptOf(LaterStep(std::move(first), trained, workload.optimizer), workload);
+  const LibraryCase libraries = LibraryCasesOf(workload.allocator, workload.platform).expected;
+  const ReplayScript first_script = FirstScript(first, libraries);
+  const MemoryProgram steady = LaterStep(std::move(first), trained, workload.optimizer);
+  ReplayScript later(steady);
+  AddLibraryWorkspaces(steady, libraries, /*first=*/false, later);
   ReplayOptions options;
   options.allocator = workload.allocator;
   options.repetitions = kStepsToSettle;
-  options.options.capacity_bytes = device_bytes - kCudaContext.bytes;
+  options.options.capacity_bytes = device_bytes - context_bytes;
   ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(later, &first_script, options));
   if (usage.out_of_memory) return std::nullopt;
-  return LimitedRun{usage.peak_reserved_bytes + kCudaContext.bytes, usage.retries - usage.last_retries,
+  return LimitedRun{usage.peak_reserved_bytes + context_bytes, usage.retries - usage.last_retries,
                     usage.last_retries};
 }
 
-absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, MemoryProgram enacted, const Workload& workload) {
+absl::StatusOr<RunFigures> InferenceFigures(const ImportedModel& model, MemoryProgram enacted,
+                                            const Workload& workload) {
   RunFigures figures;
   if (RunsSessions(workload.allocator)) {
-    RETURN_IF_ERROR(FillSession(graph, enacted, workload, /*free_dims=*/true, figures));
+    RETURN_IF_ERROR(FillSession(model.graph, model.info, enacted, workload, figures));
   } else {
     figures.program = std::move(enacted);
-    RETURN_IF_ERROR(FillFigures(workload, /*first_step=*/nullptr, figures));
+    RETURN_IF_ERROR(FillFigures(workload, /*first=*/nullptr, figures));
   }
   return figures;
 }
@@ -290,7 +333,13 @@ void GivePaths(const std::vector<Parameter>& parameters, Graph& graph) {
 
 }  // namespace
 
-absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& workload) {
+Workload WithTorchOf(const ModelInfo& info, Workload workload) {
+  workload.platform.torch_of_file = TorchOfProducer(info.producer);
+  return workload;
+}
+
+absl::StatusOr<Analysis> AnalyzeImported(ImportedModel model, const Workload& asked) {
+  const Workload workload = WithTorchOf(model.info, asked);
   Analysis analysis;
   std::optional<Source> source;
   std::vector<Diagnostic> imported;

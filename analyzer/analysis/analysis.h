@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/enact.h"
 #include "analyzer/analysis/peak_bounds.h"
+#include "analyzer/devices/overhead.h"
 #include "analyzer/eager/optimizer/optimizer.h"
 #include "analyzer/memory/program.h"
 #include "analyzer/memory/timeline.h"
@@ -32,6 +33,7 @@ struct Workload {
   Optimizer optimizer;
   std::string allocator = "pytorch";  // a row of analyzer/allocators
   Device device = Device::kGpu;       // the CPU: of sessions alone
+  Platform platform;                        // the card and the version of PyTorch; platform.torch_of_file is set by Analyze
   int64_t sessions = 1;               // of onnxruntime in one process, each with its weights and its arena
   bool training_bounds = false;       // measure too what the training peak may be, given what an export does not show
   bool addresses = false;             // tell too where the allocator puts every buffer, for pictures
@@ -52,13 +54,19 @@ struct SessionFigures {
 struct PeakFigures {
   int64_t peak_bytes = 0;             // exact sizes, each storage once
   int64_t first_step_peak_bytes = 0;  // training only: step 1, in which optimizer state first appears
-  int64_t allocated_peak_bytes = 0;   // with the allocator's rounding and with workspace
+  int64_t allocated_peak_bytes = 0;   // with the allocator's rounding and with workspaces
+  // Between which it lies: what the file leaves open (peak_low_bytes), and what libraries may take as workspaces.
+  int64_t allocated_low_bytes = 0;
+  int64_t allocated_high_bytes = 0;
   int64_t reserved_peak_bytes = 0;
   int64_t device_bytes = 0;           // with the CUDA context: what nvidia-smi shows
   int64_t device_low_bytes = 0;
   int64_t device_high_bytes = 0;
-  int64_t workspace_bytes = 0;        // of cuBLAS, within the allocated bytes while a matrix product runs
+  int64_t workspace_bytes = 0;        // of cuBLAS, within the allocated bytes
+  int64_t workspace_blocks = 0;       // of equal size that these are
   int64_t context_bytes = 0;          // of CUDA, within the device bytes
+  int64_t context_low_bytes = 0;      // between which that lies
+  int64_t context_high_bytes = 0;
   // Between which the peak lies, whatever the file does not say (peak_bounds.h); 0 where they are not known: training
   // without Workload::training_bounds.
   int64_t peak_low_bytes = 0;
@@ -81,6 +89,7 @@ struct TrainingParts {
   Run run;
   Optimizer optimizer;
   std::string allocator;
+  Platform platform;  // as it was asked for
   PeakFigures figures;
   std::shared_ptr<const ImportedModel> model;
   std::shared_ptr<const Lowered> lowered;
@@ -145,8 +154,12 @@ struct LimitedRun {
 absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload,
                                                          int64_t device_bytes);
 
-// The same for an inference of `graph` that was enacted; without what a runtime that plans ahead would need.
-absl::StatusOr<RunFigures> InferenceFigures(const Graph& graph, MemoryProgram enacted, const Workload& workload);
+// `workload` with the version of PyTorch that the file is of, for those who enact what they imported.
+Workload WithTorchOf(const ModelInfo& info, Workload workload);
+
+// The same for an inference of `model` that was enacted; without what a runtime that plans ahead would need.
+absl::StatusOr<RunFigures> InferenceFigures(const ImportedModel& model, MemoryProgram enacted,
+                                            const Workload& workload);
 
 }  // namespace onnx_mem
 

@@ -97,6 +97,8 @@ void AddCommonAssumptions(const Workload& workload, std::vector<std::pair<std::s
     AddIf(workload.sessions != 1, "sessions", absl::StrCat(workload.sessions), list);
   }
   list.emplace_back("allocator", workload.allocator);
+  AddIf(workload.platform.torch.has_value(), "torch", TextOf(workload.platform.Torch()), list);
+  AddIf(workload.platform.cudnn_benchmark, "cudnn-benchmark", "on", list);
   AddIf(run.tied != TiedMode::kAuto, "tied", run.tied == TiedMode::kYes ? "yes" : "no", list);
   AddIf(!run.hold.empty(), "hold", absl::StrJoin(run.hold, ","), list);
   AddIf(!run.disabled_rewrites.empty(), "no-rewrite", absl::StrJoin(run.disabled_rewrites, ","), list);
@@ -110,7 +112,7 @@ void WarnIfNothingIsTrained(const Run& run, const Enacted& enacted, std::vector<
   Diagnostic warning{.code = Code::kNothingTrained, .severity = Severity::kWarning};
   warning.message = "--freeze matches every parameter: the step trains nothing";
   warning.details = {"why: a pattern freezes what it matches; what is trained must not match",
-                     "try: onnx-mem MODEL --by tensor -n 0   lists the names"};
+                     "try: onnx-mem MODEL --by tensor -n 0   # lists the names"};
   diagnostics.push_back(std::move(warning));
 }
 

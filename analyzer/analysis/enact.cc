@@ -25,6 +25,8 @@
 #include "analyzer/memory/verify_program.h"
 #include "analyzer/prepare/lower.h"
 #include "analyzer/record/lower_record.h"
+#include "analyzer/run/limits.h"
+#include "analyzer/run/work.h"
 
 namespace onnx_mem {
 namespace {
@@ -40,16 +42,19 @@ void AssumeWhatDoesNotFit(Lowered& lowered) {
   const auto shapeless = [&](TensorId id) { return id.valid() && !graph.tensors[id].shape.has_rank; };
   int64_t misfits = 0;
   std::string first;
-  for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
-    Node& node = graph.nodes[id];
+  const auto settle = [&](Node& node, NodeId id) {
     const eager::OpRow* row = eager::FindOp(node.op);
-    if (row == nullptr || node.op == "assumed" || node.op == "opaque") continue;
+    if (row == nullptr || node.op == "assumed" || node.op == "opaque") return;
     const bool ranked = std::none_of(node.inputs.begin(), node.inputs.end(), shapeless) &&
                         std::none_of(node.outputs.begin(), node.outputs.end(), shapeless);
-    if (ranked && eager::Fits(*row, eager::ShapeOfCall(graph, node))) continue;
+    if (ranked && eager::Fits(*row, eager::ShapeOfCall(graph, node))) return;
     if (ranked && ++misfits == 1) first = Describe(graph, id);
     node.attributes = {{"onnx_op", node.op}};
     node.op = "assumed";
+  };
+  for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) settle(graph.nodes[id], id);
+  for (UserFunction& function : lowered.functions) {
+    for (Node& node : function.backward) settle(node, NodeId(function.span.last));
   }
   if (misfits == 0) return;
   Diagnostic diagnostic{.code = Code::kAssumedOp, .severity = Severity::kWarning, .count = misfits};
@@ -285,10 +290,18 @@ std::vector<SavedTrace> SavedByNodes(Machine& m, const Graph& graph) {
   return saved;
 }
 
+// What nodes read, which a cat of a thousand pieces does in one step.
+int64_t Operands(const Graph& graph) {
+  int64_t operands = 0;
+  for (const Node& node : graph.nodes) operands += std::ssize(node.inputs);
+  return operands / 2;
+}
+
 // `gradients`: those of an earlier micro-step, on return those that the next one finds. `trace`, if given, gets all but
 // what is returned.
 absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient>& gradients,
                                 StepTrace* trace = nullptr) {
+  RETURN_IF_ERROR(work::CheckLeft());
   const Graph& graph = setting.lowered.graph;
   const Run& run = setting.run;
   Enacted result;
@@ -338,6 +351,7 @@ absl::StatusOr<Enacted> RunStep(const Setting& setting, std::vector<KeptGradient
     if (buffer.category == Category::kBuffers) result.buffer_bytes += buffer.bytes;
   }
   result.program = m.recorder().Finish();
+  work::Spend(static_cast<int64_t>(result.program.steps.size()) + Operands(graph));
   RETURN_IF_ERROR(SumFlops(result.program, result));
   return result;
 }
@@ -356,6 +370,17 @@ void AddOwnCheckpoints(const Lowered& lowered, const Run& run, std::vector<eager
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 
+absl::Status CheckFunctions(const Lowered& lowered, const std::vector<eager::NodeRange>& ranges) {
+  for (const eager::NodeRange& range : ranges) {
+    const UserFunction* function = FunctionCutBy(lowered, range);
+    if (function == nullptr) continue;
+    return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadPlan,
+                       absl::StrCat("a segment of the plan cuts '", function->name,
+                                    "', an autograd.Function, whose forward runs as one"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
   Setting setting{.lowered = lowered, .run = run};
   ASSIGN_OR_RETURN(setting.frozen, CompileAll(run.freeze, "--freeze"));
@@ -364,6 +389,7 @@ absl::StatusOr<Setting> SettingOf(const Lowered& lowered, const Run& run) {
   setting.loss = lowered.loss.valid() && run.loss == LossKind::kAuto
                      ? LossKind::kOwn
                      : eager::ResolveLoss(run.loss, lowered.graph, setting.loss_outputs);
+  RETURN_IF_ERROR(CheckFunctions(lowered, setting.ranges));
   AddOwnCheckpoints(lowered, run, setting.ranges);
   return setting;
 }
@@ -375,9 +401,7 @@ absl::StatusOr<Lowered> WithAdapters(Lowered lowered, const Run& run) {
   return lowered;
 }
 
-}  // namespace
-
-absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optional<Source>* source) {
+absl::StatusOr<Lowered> PrepareUncounted(const Graph& graph, const Run& run, std::optional<Source>* source) {
   if (graph.record != nullptr) {
     ASSIGN_OR_RETURN(Lowered lowered, LowerRecord(*graph.record, run));
     RETURN_IF_ERROR(SettleShapes(lowered));
@@ -392,6 +416,15 @@ absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optiona
   // Local variables of usual forward code decide an inference's peak, and a training step's where it lies in forward.
   lowered.releases = names::ReleaseAfter(lowered.graph, names::NameRules::kLocals);
   return WithAdapters(std::move(lowered), run);
+}
+
+}  // namespace
+
+absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optional<Source>* source) {
+  RETURN_IF_ERROR(work::CheckLeft());
+  ASSIGN_OR_RETURN(Lowered lowered, PrepareUncounted(graph, run, source));
+  work::Spend(work::kOfLowering * static_cast<int64_t>(lowered.graph.nodes.size()));
+  return lowered;
 }
 
 absl::StatusOr<StepTrace> TraceStep(const Lowered& lowered, const Run& run) {

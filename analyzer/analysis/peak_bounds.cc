@@ -103,7 +103,13 @@ class Bounds {
       const bool likely = alternative.usual && MovesMuch(peak, peak_bytes_);
       if (told != nullptr && run_.training && likely) told->severity = Severity::kWarning;
     }
-    if (told != nullptr && run_.training && !others.empty()) told->details.push_back(RangeText(others, peak_bytes_));
+    if (told == nullptr || !run_.training || row.alternatives.front().towards != Towards::kEither) {
+      return absl::OkStatus();
+    }
+    // What is at stake is what was measured, not what the diagnostic was made with.
+    const bool moves = !others.empty() && others.front().alternative == &row.alternatives.front();
+    if (told->bytes) told->bytes = moves ? std::abs(others.front().peak_bytes - peak_bytes_) : 0;
+    if (!others.empty()) told->details.push_back(RangeText(others, peak_bytes_));
     return absl::OkStatus();
   }
 
@@ -132,6 +138,7 @@ class Bounds {
     }
     for (const Alternative* one : taken) {
       if (one->bytes != nullptr) peak -= one->bytes(lowered_);
+      peak -= peak_bytes_ / 100 * one->percent;
     }
     return peak;
   }

@@ -59,7 +59,7 @@ absl::Status UnknownSegment(const Segment& segment) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, by_module ? Code::kUnknownModule : Code::kUnknownNode,
                      absl::StrCat("the plan names ", by_module ? "modules" : "nodes", " that the model does not have: ",
                                   absl::StrJoin(by_module ? segment.modules : segment.nodes, ", ")),
-                     {"try: onnx-mem MODEL --by layer   lists the modules"});
+                     {"try: onnx-mem MODEL --by layer   # lists the modules"});
 }
 
 // "classifier.3" where the model has a classifier.4 or a later one.
@@ -155,6 +155,15 @@ RerunEffects EffectsOfRerun(const Graph& graph, const eager::NodeRange& range) {
         written.valid() && !MadeWithin(graph, range, written) && !IsCounter(graph.tensors[written]);
   }
   return effects;
+}
+
+const UserFunction* FunctionCutBy(const Lowered& lowered, const NodeSpan& span) {
+  for (const UserFunction& function : lowered.functions) {
+    const bool meets = span.first <= function.span.last && function.span.first <= span.last;
+    const bool holds = span.first <= function.span.first && function.span.last <= span.last;
+    if (meets && !holds) return &function;
+  }
+  return nullptr;
 }
 
 absl::StatusOr<std::vector<eager::NodeRange>> SegmentRanges(const Graph& graph, const Run& run) {

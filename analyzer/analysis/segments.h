@@ -14,6 +14,7 @@
 #include "analyzer/analysis/module_nodes.h"
 #include "analyzer/eager/engine/executor.h"
 #include "analyzer/graph/graph.h"
+#include "analyzer/graph/lowered.h"
 #include "analyzer/run/run.h"
 
 namespace onnx_mem {
@@ -34,6 +35,10 @@ struct RerunEffects {
   bool overwrites_inputs = false;  // an in-place operator destroys what the second run starts from: autograd refuses
 };
 RerunEffects EffectsOfRerun(const Graph& graph, const eager::NodeRange& range);
+
+// The autograd.Function of the user's code that `span` cuts: its forward runs as one, and no segment begins or ends within
+// it. nullptr where there is none.
+const UserFunction* FunctionCutBy(const Lowered& lowered, const NodeSpan& span);
 
 // `graph` is lowered: nodes know their module. Ranges come sorted and do not overlap. Errors: unknown-module with a
 // suggestion, bad-plan when two segments overlap.

@@ -7,27 +7,58 @@
 #include "analyzer/allocators/replay.h"
 #include "analyzer/analysis/library_workspace.h"
 #include "analyzer/analysis/planned_runs.h"
+#include "analyzer/analysis/session_resident.h"
 #include "analyzer/devices/overhead.h"
+#include "analyzer/eager/engine/workspace.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/lower/facts/session_graph.h"
 #include "analyzer/memory/verify_program.h"
 
 namespace onnx_mem {
 namespace {
 
-// What loading a model leaves in the C library's heap until it is trimmed (malloc_trim) or reused, in multiples of the
-// weights: at most 2.4 in the sessions of testdata/measured/onnxruntime_cpu.json, where convolutions were laid out anew.
-constexpr double kLeftByLoading = 2.5;
-constexpr int64_t kMostSessionBytes = int64_t{1} << 58;  // of all sessions; beyond it sums could overflow
+// Pages of the library's own code that a first session and its runs touch: RssFile grows by 8.6 to 12.8 MB in the
+// processes of testdata/measured/onnxruntime_resident.json (onnxruntime 1.32.0, Linux x86-64). Once in a process.
+constexpr int64_t kLibraryCodeBytes = 9'200'000;
 
-// What a session keeps of each node and each stored tensor beside its contents (names, attributes, kernels): 4 to 6 KiB
-// in the sessions of that file whose models have more than a hundred of them.
-constexpr int64_t kSessionObjectBytes = 4700;
+constexpr int64_t kMostSessionBytes = int64_t{1} << 58;  // of all sessions; beyond it sums could overflow
 
 int64_t ObjectsOf(const Graph& graph) {
   const auto nodes = std::count_if(graph.nodes.begin(), graph.nodes.end(),
                                    [](const Node& node) { return !node.inputs.empty(); });
   return static_cast<int64_t>(nodes) + static_cast<int64_t>(graph.initializers.size());
+}
+
+SessionFigures SessionOf(const MemoryProgram& program, const AllocatorUsage& usage, int64_t pattern_bytes) {
+  SessionFigures session;
+  for (const Buffer& buffer : program.buffers) {
+    const bool stored = buffer.category == Category::kParameters || buffer.category == Category::kBuffers;
+    if (stored) session.weight_bytes += buffer.bytes;
+  }
+  session.arena_bytes = usage.peak_reserved_bytes - session.weight_bytes;
+  session.touched_bytes = usage.touched_bytes - session.weight_bytes;
+  session.pattern_bytes = pattern_bytes;
+  return session;
+}
+
+// What the process grows by. Low: what is in use, as after malloc_trim(0). High: the most while the weights are loaded.
+void FillProcess(const Graph& graph, const Graph& optimized, bool weights_beside, int64_t count,
+                 const AllocatorUsage& usage, RunFigures& figures) {
+  const SessionResidence residence = ResidenceOf(graph, optimized, usage.regions, weights_beside);
+  figures.device_low_bytes = count * (usage.touched_bytes - residence.unread_bytes +
+                                        kSessionObjectBytes * ObjectsOf(graph));
+  figures.device_bytes = std::max(figures.device_low_bytes, count * residence.bytes + kLibraryCodeBytes);
+  figures.device_high_bytes = std::max(figures.device_bytes, count * residence.peak_bytes + kLibraryCodeBytes);
+}
+
+void FillCard(const Overhead& context, int64_t count, int64_t patch_bytes, const AllocatorUsage& usage,
+              RunFigures& figures) {
+  SetContext(context, figures);
+  figures.allocated_high_bytes += patch_bytes;
+  figures.device_bytes = count * usage.peak_reserved_bytes + context.bytes;
+  figures.device_low_bytes = count * usage.peak_allocated_bytes + context.low_bytes;
+  figures.device_high_bytes = count * (usage.peak_reserved_bytes + patch_bytes) + context.high_bytes;
 }
 
 MemoryProgram WithoutInputs(const MemoryProgram& program) {
@@ -41,9 +72,10 @@ MemoryProgram WithoutInputs(const MemoryProgram& program) {
 
 }  // namespace
 
-absl::Status FillSession(const Graph& graph, const MemoryProgram& eager, const Workload& workload, bool free_dims,
-                         RunFigures& figures) {
+absl::Status FillSession(const Graph& graph, const ModelInfo& info, const MemoryProgram& eager,
+                         const Workload& workload, RunFigures& figures) {
   const bool on_cpu = workload.device == Device::kCpu;
+  const bool free_dims = LeavesDimsFree(info);
   figures.program = PlanSessionRun(graph, on_cpu ? SessionOn::kCpu : SessionOn::kGpu, free_dims);
   // On the CPU the caller's own inputs are read where they are.
   if (on_cpu) figures.program = WithoutInputs(figures.program);
@@ -56,16 +88,9 @@ absl::Status FillSession(const Graph& graph, const MemoryProgram& eager, const W
   options.first_step = &figures.program;
   options.options.arena.later_below = on_cpu;
   ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(pattern.program, options));
-  SessionFigures session;
-  for (const Buffer& buffer : figures.program.buffers) {
-    const bool stored = buffer.category == Category::kParameters || buffer.category == Category::kBuffers;
-    if (stored) session.weight_bytes += buffer.bytes;
-  }
-  session.arena_bytes = usage.peak_reserved_bytes - session.weight_bytes;
-  session.touched_bytes = usage.touched_bytes - session.weight_bytes;
-  session.pattern_bytes = pattern.block_bytes;
-  figures.session = session;
+  figures.session = SessionOf(figures.program, usage, pattern.block_bytes);
   figures.allocated_peak_bytes = usage.peak_allocated_bytes;
+  figures.allocated_low_bytes = figures.allocated_high_bytes = usage.peak_allocated_bytes;
   figures.reserved_peak_bytes = usage.peak_reserved_bytes;
   const int64_t count = workload.sessions;
   if (usage.peak_reserved_bytes > kMostSessionBytes / count) {
@@ -73,16 +98,9 @@ absl::Status FillSession(const Graph& graph, const MemoryProgram& eager, const W
                        absl::StrCat(count, " sessions of this model are larger than any machine"));
   }
   if (on_cpu) {
-    figures.device_bytes = count * (usage.touched_bytes + kSessionObjectBytes * ObjectsOf(graph));
-    figures.device_low_bytes = figures.device_bytes;
-    figures.device_high_bytes =
-        figures.device_bytes + count * static_cast<int64_t>(kLeftByLoading * static_cast<double>(session.weight_bytes));
+    FillProcess(graph, SessionGraph(graph, /*on_cpu=*/true, free_dims), info.weights_beside, count, usage, figures);
   } else {
-    figures.context_bytes = kCudaContext.bytes;
-    figures.device_bytes = count * usage.peak_reserved_bytes + kCudaContext.bytes;
-    figures.device_low_bytes = count * usage.peak_allocated_bytes + kCudaContext.low_bytes;
-    figures.device_high_bytes = count * (usage.peak_reserved_bytes + LargestPatchBytes(eager)) +
-                                kCudaContext.high_bytes;
+    FillCard(ContextOf(workload.platform.card).overhead, count, LargestPatchBytes(eager), usage, figures);
   }
   return absl::OkStatus();
 }

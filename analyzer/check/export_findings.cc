@@ -7,6 +7,7 @@
 #include "analyzer/check/rules.h"
 #include "analyzer/compare/half_precision.h"
 #include "analyzer/graph/dtype.h"
+#include "analyzer/graph/suggest.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/graph/bytes.h"
 
@@ -22,9 +23,6 @@ int64_t BytesOf(const Tensor& tensor) { return NumBytes(tensor.shape, tensor.dty
 
 // A batch that the export fixed, told by asking for another one.
 std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
-  constexpr std::string_view kFix =
-      "try: export with dynamic_shapes={\"x\": {0: torch.export.Dim(\"batch\")}} or dynamic_axes={\"x\": {0: "
-      "\"batch\"}}";
   const auto told = [](const Diagnostic& d) { return d.code == Code::kRebatched; };
   const std::vector<Diagnostic>& known = checked.analysis.diagnostics;
   if (std::any_of(known.begin(), known.end(), told) || !checked.workload.bindings.inputs.empty()) return std::nullopt;
@@ -38,7 +36,7 @@ std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
     finding.severity = Severity::kWarning;
     finding.message =
         absl::StrCat("the batch of ", checked.analysis.batch, " is fixed in the file, and no other can be asked for");
-    finding.details = {absl::StrCat("why: ", error.message), std::string(kFix)};
+    finding.details = {absl::StrCat("why: ", error.message), std::string(kExportRecipe)};
     return finding;
   }
   const auto followed = std::find_if(larger->diagnostics.begin(), larger->diagnostics.end(), told);
@@ -47,12 +45,16 @@ std::optional<Diagnostic> BakedBatch(const CheckedExport& checked) {
   finding.severity = followed->severity;
   finding.message = absl::StrCat("the batch of ", checked.analysis.batch, " is fixed in the file; --batch makes ",
                                  Number(followed->count, "constant", "constants"), " follow another one");
-  finding.details = {std::string(kFix)};
+  finding.details = {std::string(kExportRecipe)};
   return finding;
 }
 
+// A file that was made for another runtime is not exported anew for this one.
+bool IsDeployed(const CheckedExport& checked) { return !checked.file.WhyDeployed().empty(); }
+
 // Weights under names that an exporter made up ("onnx::MatMul_243").
 std::optional<Diagnostic> LostNames(const CheckedExport& checked) {
+  if (IsDeployed(checked)) return std::nullopt;
   Diagnostic finding{.code = Code::kWeightNames, .severity = Severity::kNote, .count = 0};
   int64_t bytes = 0;
   std::string first;
@@ -67,7 +69,7 @@ std::optional<Diagnostic> LostNames(const CheckedExport& checked) {
                                  " of the exporter's making, such as '", first, "'");
   finding.details = {
       absl::StrCat("effect: ", FormatBytes(bytes), " of parameters; --freeze cannot name them as your code does"),
-      "try: torch.onnx.export(..., do_constant_folding=False, keep_initializers_as_inputs=False)"};
+      std::string(kExportRecipe)};
   return finding;
 }
 
@@ -75,7 +77,7 @@ std::optional<Diagnostic> LostNames(const CheckedExport& checked) {
 std::optional<Diagnostic> MissingModules(const CheckedExport& checked) {
   const std::optional<RunFigures>& part =
       checked.analysis.training ? checked.analysis.training : checked.analysis.inference;
-  if (!part) return std::nullopt;
+  if (!part || IsDeployed(checked)) return std::nullopt;
   Diagnostic finding{.code = Code::kModulePaths, .severity = Severity::kNote, .count = 0};
   int64_t total = 0, bytes = 0;
   for (const Step& step : part->program.steps) {
@@ -95,7 +97,7 @@ std::optional<Diagnostic> MissingModules(const CheckedExport& checked) {
   finding.details = {
       absl::StrCat("effect: ", FormatBytes(bytes), " of the ", checked.peak_name,
                    " belong to no layer, and plan has nothing to wrap"),
-      "try: export from PyTorch, which writes the paths; a tool that rewrote the file may have dropped them"};
+      "why: a tool that rewrote the file may have dropped them", std::string(kExportRecipe)};
   return finding;
 }
 
@@ -109,6 +111,7 @@ bool PassesWeightOn(const Graph& graph, const Node& node) {
 }
 
 std::optional<Diagnostic> MergedWeights(const CheckedExport& checked) {
+  if (IsDeployed(checked)) return std::nullopt;
   const Graph& graph = checked.analysis.graph;
   Diagnostic finding{.code = Code::kMergedWeights, .severity = Severity::kNote, .count = 0};
   int64_t bytes = 0;
@@ -123,7 +126,7 @@ std::optional<Diagnostic> MergedWeights(const CheckedExport& checked) {
                                  " another one, and the exporter stored the two once");
   finding.details = {
       absl::StrCat("effect: ", FormatBytes(bytes), "; a model whose weights are equal before training has them twice"),
-      "try: export trained weights, or fill them with noise first"};
+      std::string(kExportRecipe)};
   return finding;
 }
 

@@ -162,7 +162,7 @@ absl::Status UnknownGpu(std::string_view name) {
   for (std::string& suggestion : near) suggestion = display[suggestion];
   std::vector<std::string> details;
   if (!near.empty()) details.push_back(absl::StrCat("did you mean: ", absl::StrJoin(near, ", "), "?"));
-  details.push_back("try: --gpu-memory 24GiB   (list: onnx-mem gpus)");
+  details.push_back("try: --gpu-memory 24GiB   # onnx-mem gpus lists the cards");
   return ErrorStatus(absl::StatusCode::kNotFound, Code::kUnknownGpu,
                      absl::StrCat("unknown GPU '", absl::string_view(name.data(), name.size()), "'"), details);
 }

@@ -1,11 +1,53 @@
-// What a process takes from the card beside its tensors: the CUDA context and the libraries' workspaces. Never in the
-// framework's own figures, always in nvidia-smi's.
+// What a process takes from the card beside its tensors, by the card and by the version of PyTorch: the CUDA context,
+// and the workspaces of cuBLAS. The context is in nvidia-smi's figure alone; workspaces come from the caching allocator,
+// so that torch.cuda.max_memory_allocated() and max_memory_reserved() count them too.
 #ifndef ONNX_MEM_ANALYZER_DEVICES_OVERHEAD_H_
 #define ONNX_MEM_ANALYZER_DEVICES_OVERHEAD_H_
 
+#include <compare>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "analyzer/devices/gpus.h"
 
 namespace onnx_mem {
+
+struct TorchVersion {
+  int major = 0;
+  int minor = 0;
+  friend auto operator<=>(const TorchVersion&, const TorchVersion&) = default;
+};
+
+// The version whose sources the rows of overhead.cc were last read in: what is taken where nothing tells another.
+inline constexpr TorchVersion kNewestTorch = {2, 15};
+
+// "2.4", "2.4.1+cu121"; nullopt: no version.
+std::optional<TorchVersion> ParseTorchVersion(std::string_view text);
+// The version in a file's producer, "pytorch 2.4.1"; nullopt: another producer.
+std::optional<TorchVersion> TorchOfProducer(std::string_view producer);
+std::string TextOf(TorchVersion version);
+
+// What of a card decides about its overhead.
+struct CardKind {
+  std::string vendor;
+  std::string architecture;  // a generation, as in gpus.csv: "Ampere"
+  int compute_major = 0;     // 9 of 9.0
+  friend bool operator==(const CardKind&, const CardKind&) = default;
+};
+CardKind KindOf(const Gpu& gpu);
+
+// On what a run is taken to run.
+struct Platform {
+  std::optional<CardKind> card;              // nullopt: no card was named
+  std::optional<TorchVersion> torch;         // --torch
+  std::optional<TorchVersion> torch_of_file;  // of the record or the exporter
+  bool cudnn_benchmark = false;              // torch.backends.cudnn.benchmark
+  TorchVersion Torch() const { return torch.value_or(torch_of_file.value_or(kNewestTorch)); }
+  friend bool operator==(const Platform&, const Platform&) = default;
+};
 
 struct Overhead {
   int64_t bytes = 0;
@@ -13,16 +55,23 @@ struct Overhead {
   int64_t high_bytes = 0;
 };
 
-// Context of one process on Linux with lazy loading of kernels (CUDA 11.7 and later). Readings: 256 MiB (RTX 3090,
-// torch 2.7), 274 (torch 1.13), 300 and 400 (maintainers' remarks, pytorch#107667 and #109888), 426 (RTX 6000 Ada,
-// torch 2.10). It grows with the kernels that a program uses and with the generation of the card.
-inline constexpr Overhead kCudaContext = {int64_t{400} << 20, int64_t{250} << 20, int64_t{700} << 20};
+// The context of one process, with the kernels that a run loads, on Linux.
+struct ContextRow {
+  std::string_view architecture;  // "": where no card is named, and for cards without a row
+  Overhead overhead;
+  std::string_view source;
+};
+std::span<const ContextRow> ContextRows();
+const ContextRow& ContextOf(const std::optional<CardKind>& card);
 
-// cuBLAS workspace: 4096 KiB x 2 + 16 KiB x 8 (aten/src/ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize), and
-// 32 MiB on Hopper and Blackwell. It comes from the caching allocator, so max_memory_allocated() counts it: for each
-// call by default (TORCH_CUBLAS_WORKSPACE_CACHE is false), in earlier versions once per handle and kept.
-inline constexpr int64_t kCublasWorkspaceBytes = 8519680;
-inline constexpr int64_t kCublasWorkspaceHopperBytes = int64_t{32} << 20;
+// A workspace that cuBLAS has from PyTorch's allocator.
+struct CublasWorkspace {
+  int64_t bytes = 0;      // 0: cuBLAS takes its own, outside the allocator
+  bool resident = false;  // each handle keeps one from its first matrix product on; false: taken for each call
+  int64_t lt_bytes = 0;   // of cuBLASLt, which adds a bias in the same call: for each call, or kept where `resident`
+  friend bool operator==(const CublasWorkspace&, const CublasWorkspace&) = default;
+};
+CublasWorkspace CublasWorkspaceOf(TorchVersion torch, const CardKind& card);
 
 }  // namespace onnx_mem
 

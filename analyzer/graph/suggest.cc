@@ -72,4 +72,16 @@ std::string DidYouMean(std::string_view word, const std::vector<std::string>& kn
   return names.empty() ? "" : absl::StrCat("did you mean: ", absl::StrJoin(names, ", "));
 }
 
+std::string ShellWord(std::string_view word) {
+  constexpr std::string_view kPlain = "_-.=/:,+@%";
+  const bool plain = std::all_of(word.begin(), word.end(), [&](char c) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return letter || kPlain.find(c) != std::string_view::npos;
+  });
+  if (plain && !word.empty()) return std::string(word);
+  std::string quoted = "'";
+  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 }  // namespace onnx_mem

@@ -1,4 +1,4 @@
-// "did you mean": the known names nearest to one that is not known.
+// What a text proposes: "did you mean", the known names nearest to one that is not known; a recipe; words to copy.
 //
 //   Suggest("--bacth", {"--batch", "--by"})  ->  {"--batch"}
 #ifndef ONNX_MEM_ANALYZER_GRAPH_SUGGEST_H_
@@ -30,6 +30,15 @@ bool HasWord(std::string_view words, std::string_view word);
 
 // "did you mean: a, b", or "" when nothing is near.
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& known);
+
+// How to export, wherever a text advises to: what the running model recorded leaves nothing open.
+inline constexpr std::string_view kExportRecipe =
+    "try: onnx_mem.export(model, (x,), \"model.onnx\")   # in Python; its record leaves nothing open";
+
+// `word` as a shell reads it back, in quotes where it has to be: for commands that are to be copied.
+//
+//   ShellWord("RTX 4090")  ->  'RTX 4090'
+std::string ShellWord(std::string_view word);
 
 }  // namespace onnx_mem
 

@@ -62,6 +62,10 @@ struct Step {
   bool tf32 = false;              // float32 work that the framework lets run as TF32 unless told otherwise
   int64_t link_bytes = 0;  // that the step begins to move between device and host, beside what runs
   StepId waits_for = {};   // valid: the step whose move must have ended
+  // The most that a library's kernels may ask of the allocator while it runs (eager/engine/workspace.h): those that it
+  // chooses, and all that it tries before it knows the fastest.
+  int64_t chosen_workspace_bytes = 0;
+  int64_t tried_workspace_bytes = 0;
   friend bool operator==(const Step&, const Step&) = default;
 };
 

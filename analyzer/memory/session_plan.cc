@@ -77,6 +77,12 @@ class SessionPlanner {
     }
   }
 
+  // Whether it can be of the same size as another: of thousands that cannot, none is looked at again and again.
+  bool HasSize(TensorId id) const {
+    const Tensor& tensor = graph_.tensors[id];
+    return (!rules_.knows_shape || rules_.knows_shape(id)) && tensor.shape.known() && tensor.dtype != DType::kUnknown;
+  }
+
   bool SameSize(TensorId a, TensorId b) const {
     if (rules_.knows_shape && !(rules_.knows_shape(a) && rules_.knows_shape(b))) return false;
     const Tensor& left = graph_.tensors[a];
@@ -97,7 +103,7 @@ class SessionPlanner {
   }
 
   TensorId TakeFreed(TensorId output) {
-    if (graph_.tensors[output].shape.rank() == 0) return TensorId();
+    if (graph_.tensors[output].shape.rank() == 0 || !HasSize(output)) return TensorId();
     const auto entry = std::find_if(freed_.begin(), freed_.end(), [&](TensorId id) { return SameSize(id, output); });
     if (entry == freed_.end()) return TensorId();
     const TensorId id = *entry;
@@ -115,7 +121,7 @@ class SessionPlanner {
   void Release(TensorId id) {
     const TensorId original = buffer_of_[id];
     end_[original] = std::max(end_[original], step_ + 1);
-    if (--uses_[original] == 0) freed_.push_front(original);
+    if (--uses_[original] == 0 && HasSize(original)) freed_.push_front(original);
   }
 
   void ReleaseInputsAndUnused(const Node& node) {

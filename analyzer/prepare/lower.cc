@@ -8,6 +8,7 @@
 #include "analyzer/assume/choices/inplace.h"
 #include "analyzer/assume/choices/loose_parameters.h"
 #include "analyzer/assume/choices/unread_buffers.h"
+#include "analyzer/assume/choices/unread_layers.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/exported/value_names.h"
 #include "analyzer/graph/assumed_operators.h"
@@ -148,10 +149,10 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
   const auto count = static_cast<int64_t>(lost.unknown.size());
   lowered.diagnostics.push_back(
       {Code::kParameterUnread, Severity::kWarning, count,
-       absl::StrCat(count, " parameters of the module are not in the file, and are not counted"),
+       absl::StrCat(count, " parameters of the module are not in the file by their names"),
        {absl::StrCat("what: ", Named(lost.unknown)),
-        absl::StrCat("why: no operator reads them, and nothing tells how large they are; they have no gradient. As large "
-                     "as others of the model they take ",
+        absl::StrCat("why: no operator reads them. What the exporter computed of one and stored counts as a parameter; "
+                     "of the others nothing tells the size. As large as others of the model they take ",
                      FormatBytes(lost.unknown_bytes), ", which the range has")},
        lost.unknown_bytes});
 }
@@ -159,6 +160,7 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
 void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signature, Lowered& lowered) {
   if (signature.empty()) {
     lowered.unread_buffer_bytes = MostBytesOfPositions(lowered);
+    lowered.unread_parameter_bytes = MostBytesOfUnreadLayers(lowered);
     return;
   }
   if (lost.unread_buffers.empty()) return;
@@ -175,7 +177,7 @@ void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signat
 
 // A leaky_relu that writes over its input keeps its result for backward, as does what reads it; otherwise its input is
 // kept too. No export shows which.
-void ReportInPlace(const Draft& draft, const std::string& at_batch, std::vector<Diagnostic>& diagnostics) {
+void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
   NodeIds nodes = draft.InOrder();
   EraseIf(nodes, [&](NodeId id) {
     return draft.node(id).op != "leaky_relu" || IntAttribute(draft.node(id), "inplace", 0) != 1;
@@ -188,13 +190,13 @@ void ReportInPlace(const Draft& draft, const std::string& at_batch, std::vector<
        Severity::kNote,
        count,
        absl::StrCat(count, " LeakyReLUs are taken to write over what they read, as they usually do behind a layer"),
-       {absl::StrCat("why: otherwise what they read is kept for backward too, ", FormatBytes(bytes), " in all", at_batch),
+       {"why: otherwise what they read is kept for backward too",
         "try: --inplace none if they do not"},
        bytes});
 }
 
 // The same of activations that are written either way, which are taken not to.
-void ReportMaybeInPlace(const Draft& draft, const std::string& at_batch, std::vector<Diagnostic>& diagnostics) {
+void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
   const NodeIds nodes = PossiblyInPlace(draft);
   if (nodes.empty()) return;
   const auto count = static_cast<int64_t>(nodes.size());
@@ -205,8 +207,7 @@ void ReportMaybeInPlace(const Draft& draft, const std::string& at_batch, std::ve
        count,
        absl::StrCat(count, " LeakyReLUs, ELUs and their like are taken to give tensors of their own, as half of all "
                            "code has it"),
-       {absl::StrCat("why: with inplace=True they write over what they read, and backward keeps ", FormatBytes(bytes),
-                     " less", at_batch),
+       {"why: with inplace=True they write over what they read, and backward keeps less",
         "try: --inplace all if they do, or a pattern of their modules"},
        bytes});
 }
@@ -266,8 +267,8 @@ absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<co
   if (!in_place.ok()) return in_place.status();
   if (*in_place > 0) lowered.assumptions.push_back(absl::StrCat("in-place activations (", *in_place, ")"));
   if (run.training && run.inplace == "auto") {
-    ReportInPlace(draft, AtBatch(graph), lowered.diagnostics);
-    ReportMaybeInPlace(draft, AtBatch(graph), lowered.diagnostics);
+    ReportInPlace(draft, lowered.diagnostics);
+    ReportMaybeInPlace(draft, lowered.diagnostics);
   }
   AssumeSourceLines(draft, lowered.assumptions);
   // What the file does not show comes before what it showed in pieces.

@@ -521,6 +521,7 @@ constexpr auto kRows = std::to_array<AtenRow>({
     {"lstm", "recurrent_layers", Recurrent},
     {"masked_fill.Scalar", "masked_fill", MaskedFill},
     {"masked_fill.Tensor", "masked_fill", MaskedFill},
+    {"matmul", "matmul", Two},
     {"max", "max_all", AllAxes},
     {"max.dim", "max_dim", Axes},
     {"max_pool2d_with_indices", "max_pool", Pool},

@@ -19,6 +19,12 @@ absl::Status Broken(std::string_view what) {
                      absl::StrCat("the record is packed as zlib, but ", absl::string_view(what.data(), what.size())));
 }
 
+absl::Status LargerThanAny(int64_t most_bytes) {
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
+                     absl::StrCat("the text of the record is larger than ", most_bytes >> 20, " MiB"),
+                     {"try: a record made with smaller inputs (onnx_mem.export), or the model without its record"});
+}
+
 // Ends the stream whichever way the function is left.
 class Inflater {
  public:
@@ -52,16 +58,17 @@ class Inflater {
 
 absl::StatusOr<std::string> Unpack(std::string_view packed) {
   const absl::string_view text(packed.data(), packed.size());
-  if (static_cast<int64_t>(text.size()) > kMostTextBytes) return Broken("larger than any");
+  if (static_cast<int64_t>(text.size()) > kMostTextBytes) return LargerThanAny(kMostTextBytes);
   if (!absl::StartsWith(text, kZlib)) return std::string(packed);
   std::string bytes, result;
   if (!absl::Base64Unescape(text.substr(kZlib.size()), &bytes)) return Broken("its base64 is damaged");
   Inflater inflater(bytes);
   if (!inflater.ok()) return Broken("cannot be unpacked here");
   constexpr size_t kRoom = 256 << 10;
+  const int64_t most_bytes = std::min(MostTextBytes(static_cast<int64_t>(text.size())), kMostTextBytes);
   while (!inflater.done()) {
     const size_t size = result.size();
-    if (static_cast<int64_t>(size + kRoom) > kMostTextBytes) return Broken("its text is larger than any");
+    if (static_cast<int64_t>(size + kRoom) > most_bytes) return LargerThanAny(most_bytes);
     result.resize(size + kRoom);
     const int64_t filled = inflater.Fill(result.data() + size, kRoom);
     if (filled < 0 || (filled == 0 && !inflater.done())) return Broken("its bytes are damaged");

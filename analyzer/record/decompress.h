@@ -10,10 +10,15 @@
 
 namespace onnx_mem::record {
 
-// A record of some 100,000 operators; what is larger is no record but a trap.
-inline constexpr int64_t kMostTextBytes = int64_t{256} << 20;
+// A record of some 100,000 operators in ten programs; what is larger is no record but a trap.
+inline constexpr int64_t kMostTextBytes = int64_t{128} << 20;
+// zlib makes a tenth of an exporter's record, base64 adds a third.
+constexpr int64_t MostTextBytes(int64_t packed_bytes) {
+  return packed_bytes < (int64_t{1} << 20) ? (int64_t{8} << 20) + 100 * packed_bytes : kMostTextBytes;
+}
 
-// Error: InvalidArgument "bad-record" where the packing is broken, or the text larger than kMostTextBytes.
+// Error: InvalidArgument "bad-record" where the packing is broken; "too-large" where the text is larger than
+// MostTextBytes of what is packed.
 absl::StatusOr<std::string> Unpack(std::string_view packed);
 
 }  // namespace onnx_mem::record

@@ -33,7 +33,7 @@ std::string TypeText(DType dtype, const std::vector<std::string>& dims) {
 
 std::string TextOf(const FaceTensor& tensor) {
   std::vector<std::string> dims;
-  for (int64_t d : tensor.dims.value_or(std::vector<int64_t>())) dims.push_back(d == kAnySize ? "?" : absl::StrCat(d));
+  for (int64_t d : tensor.dims.value_or(std::vector<int64_t>())) dims.push_back(d == kBatchSize ? "batch" : d == kAnySize ? "?" : absl::StrCat(d));
   return TypeText(tensor.dtype, dims);
 }
 
@@ -42,6 +42,8 @@ std::string TextOf(const ValueType& type) {
   for (const Size& size : type.dims) dims.push_back(ToText(size));
   return TypeText(type.dtype, dims);
 }
+
+constexpr Size kBatch = {.per_sample = {Rational{1, 1}}};
 
 bool IsNumber(const Size& size) { return size.fixed[0].denominator == 1 && size == Size::Of(size.fixed[0].numerator); }
 
@@ -62,8 +64,6 @@ class Beside {
     place_.length = record.free ? record.free->length : 0;
     place_.batch = alone() ? variant->batch : BatchOfGraph();
   }
-
-  const ProgramFace& mine() const { return mine_; }
 
   absl::Status Names() const {
     RETURN_IF_ERROR(InputsOfRecord());
@@ -130,7 +130,7 @@ class Beside {
       if (found == inputs_.end() || !found->second->dims) continue;
       const std::vector<int64_t>& dims = *found->second->dims;
       for (size_t i = 0; i < std::min(dims.size(), v->type.dims.size()); ++i) {
-        if (dims[i] != kAnySize && At(v->type.dims[i], {dims[i], place_.length}) == dims[i] &&
+        if (dims[i] >= 0 && At(v->type.dims[i], {dims[i], place_.length}) == dims[i] &&
             !IsNumber(v->type.dims[i])) {
           return dims[i];
         }
@@ -153,6 +153,7 @@ class Beside {
     for (size_t i = 0; i < tensor.dims->size(); ++i) {
       const int64_t wanted = (*tensor.dims)[i];
       const std::optional<int64_t> size = At(v.type.dims[i], place_);
+      if (wanted == kBatchSize && (v.type.dims[i] == kBatch || alone())) continue;
       // With a free size no graph is bound beside the record: a size that the graph leaves open follows something.
       const bool open = wanted == kAnySize && !(record_.free && !alone() && IsNumber(v.type.dims[i]));
       if (!open && size != wanted && !(alone() && size == variant_->batch)) return false;
@@ -225,6 +226,13 @@ class Beside {
   Place place_;
 };
 
+// Exporters write the graph of evaluation, or that of the mode in which the model was.
+absl::Status ComputesAs(const Record& record, const Program& program, const GraphFace& graph) {
+  const Beside beside(record, program, nullptr, graph);
+  RETURN_IF_ERROR(beside.Outputs());
+  return beside.Reads();
+}
+
 // A training step may leave out a head that evaluation alone has, not most of the model.
 absl::Status TrainsMost(const ProgramFace& eval, const ProgramFace& train) {
   double both = 0, left_out = 0;
@@ -257,11 +265,11 @@ absl::Status CheckFace(const Record& record, const GraphFace& graph) {
     RETURN_IF_ERROR(names(variant.eval, &variant));
     RETURN_IF_ERROR(names(variant.train, &variant));
   }
-  if (!record.eval) return absl::OkStatus();
-  const Beside eval(record, *record.eval, nullptr, graph);  // exporters write the graph of evaluation
-  RETURN_IF_ERROR(eval.Outputs());
-  RETURN_IF_ERROR(eval.Reads());
-  return record.train ? TrainsMost(eval.mine(), FaceOf(*record.train)) : absl::OkStatus();
+  const absl::Status of_eval = record.eval ? ComputesAs(record, *record.eval, graph) : absl::OkStatus();
+  if (!of_eval.ok() && (!record.train || !ComputesAs(record, *record.train, graph).ok())) return of_eval;
+  if (!record.eval) return ComputesAs(record, *record.train, graph);
+  if (!record.train) return absl::OkStatus();
+  return TrainsMost(FaceOf(*record.eval), FaceOf(*record.train));
 }
 
 }  // namespace onnx_mem::record

@@ -14,7 +14,8 @@
 
 namespace onnx_mem::record {
 
-inline constexpr int64_t kAnySize = -1;  // of a dimension that has a name
+inline constexpr int64_t kAnySize = -1;    // of a dimension that has a name
+inline constexpr int64_t kBatchSize = -2;  // of one that is named "batch", as onnx_mem.export names it
 
 struct FaceTensor {
   std::string name = {};

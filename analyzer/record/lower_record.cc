@@ -11,6 +11,7 @@
 #include "analyzer/graph/assumed_operators.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/record/aten_table.h"
+#include "analyzer/run/work.h"
 
 namespace onnx_mem {
 namespace record {
@@ -31,6 +32,24 @@ absl::StatusOr<Dims> DimsAt(const std::vector<Size>& sizes, const Place& place) 
     dims.push_back(*dim);
   }
   return dims;
+}
+
+// A stored tensor lies within what any memory has.
+absl::Status CheckSpan(const Dims& dims, const Dims& strides) {
+  constexpr int64_t kMostElements = int64_t{1} << 48;
+  int64_t elements = 1;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 0) return absl::OkStatus();
+    const std::optional<int64_t> more = CheckedMul(dims[i] - 1, strides[i]);
+    if (more && *more <= kMostElements - elements) {
+      elements += *more;
+    } else {
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadRecord,
+                         absl::StrCat("the record has a tensor of strides ", ToString(Shape(strides)),
+                                      ", which no memory holds"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 bool IsRowMajor(const Dims& dims, const Dims& strides) {
@@ -73,6 +92,8 @@ class Lowering {
 
   absl::StatusOr<Lowered> Run() {
     out_.recorded = true;
+    RETURN_IF_ERROR(work::CheckLeft());
+    work::Spend(work::kOfLowering * static_cast<int64_t>(program_.lines.size()));
     RETURN_IF_ERROR(Declare());
     for (const Line& line : program_.lines) RETURN_IF_ERROR(Lower(line));
     Finish();
@@ -128,7 +149,10 @@ class Lowering {
 
   absl::Status DeclareLayout(const ValueType& type, TensorId id) {
     ASSIGN_OR_RETURN(Dims strides, StridesOf(type));
-    if (!strides.empty()) out_.strides[id] = std::move(strides);
+    if (!strides.empty()) {
+      RETURN_IF_ERROR(CheckSpan(graph().tensors[id].shape.dims, strides));
+      out_.strides[id] = std::move(strides);
+    }
     if (type.root >= 0 && tensor_of(type.root).valid()) out_.windows[id] = tensor_of(type.root);
     return absl::OkStatus();
   }
@@ -187,7 +211,7 @@ class Lowering {
       if (!backward_->dropped.empty()) backward_->dropped.back().push_back(id);
       return;
     }
-    if (in_function_ && written_over) {
+    if (in_function_ && written_over && id < first_in_function_) {
       written_in_function_.push_back(id);
       return;
     }
@@ -322,6 +346,7 @@ class Lowering {
     function_ = UserFunction{.name = line.name, .span = {next_node(), -1}};
     before_function_.clear();
     in_function_ = true;
+    first_in_function_ = graph().tensors.next_id();
   }
 
   void EndFunction(const Line& line) {
@@ -420,6 +445,7 @@ class Lowering {
   std::vector<std::pair<ValueNumber, TensorId>> before_backward_;  // what its lines changed, first change first
   bool in_function_ = false;
   TensorIds written_in_function_;  // whose history the node of the function is to lead to
+  TensorId first_in_function_;     // of what its lines make, whose history is none
   absl::flat_hash_map<ValueNumber, TensorId> before_function_;  // of values that its forward writes over
 };
 

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/record/budget.h"
 #include "analyzer/record/cursor.h"
 #include "analyzer/record/text.h"
 #include "analyzer/run/limits.h"
@@ -23,6 +24,8 @@ constexpr size_t kMostAhead = 65536;  // values are numbered as they are made, b
 
 class Reader {
  public:
+  explicit Reader(int64_t stored_bytes) : budget_(stored_bytes) {}
+
   absl::StatusOr<Record> Read(std::string_view text) {
     int64_t number = 0;
     for (size_t begin = 0; begin < text.size(); ++number) {
@@ -32,6 +35,7 @@ class Reader {
       Cursor c({stripped.data(), stripped.size()}, number + 1);
       ReadLine(c);
       RETURN_IF_ERROR(c.error());
+      RETURN_IF_ERROR(budget_.Check(c.number(), open_.size()));
     }
     Cursor end("", number + 1);
     if (program_ != nullptr) CloseProgram(end);
@@ -111,6 +115,7 @@ class Reader {
     returned_ = false;
     defined_ = 0;
     open_.clear();
+    budget_.StartProgram();
   }
 
   // `rest`: "" or " bf16", then "" or " at 1".
@@ -145,9 +150,11 @@ class Reader {
       line.kind = Line::Kind::kCall;
       line.name = ReadPath(c, c.TakeRest());
       Open(line.kind);
+      budget_.OpenCall(line.name);
     } else if (c.rest() == "ret") {
       line.kind = Line::Kind::kReturn;
       Close(c, Line::Kind::kCall);
+      budget_.CloseCall();
     } else if (c.Take("grad ")) {
       line.kind = Line::Kind::kGrad;
       line.flag = c.rest() == "on";
@@ -199,7 +206,9 @@ class Reader {
       ReadOperation(c, line);
     }
     ends_function_ = line.kind == Line::Kind::kEndFunction;
-    if (c.error().ok()) program_->lines.push_back(std::move(line));
+    if (!c.error().ok()) return;
+    budget_.Count(line);
+    program_->lines.push_back(std::move(line));
   }
 
   // A path of thousands of modules would be taken apart again and again.
@@ -264,7 +273,9 @@ class Reader {
     c.Expect(" ");
     if (!c.error().ok()) return;
     if (program_->values[static_cast<size_t>(value)].kind != Value::Kind::kParameter) c.Fail("a parameter");
-    program_->values[static_cast<size_t>(value)].tied.emplace_back(ReadPath(c, c.TakeRest()));
+    const std::string_view name = ReadPath(c, c.TakeRest());
+    budget_.CountBytes(sizeof(std::string) + name.size());
+    program_->values[static_cast<size_t>(value)].tied.emplace_back(name);
   }
 
   // "%3 param head.bias f32[10] frozen". False, and nothing read, where the line is none.
@@ -382,7 +393,11 @@ class Reader {
     std::vector<Value>& values = program_->values;
     const auto at = static_cast<size_t>(number);
     if (number < 0 || at > defined_ + kMostAhead) return c.Fail("values numbered as they are made");
-    if (at >= values.size()) values.resize(at + 1);
+    if (at >= values.size()) {
+      budget_.CountBytes((at + 1 - values.size()) * sizeof(Value));
+      values.resize(at + 1);
+    }
+    budget_.Count(value);
     if (values[at].defined) return c.Fail("a value that is new");
     value.defined = true;
     ++defined_;
@@ -396,12 +411,15 @@ class Reader {
   bool ends_function_ = false;  // the last line was an endfunction
   size_t defined_ = 0;
   std::vector<Line::Kind> open_;
+  Budget budget_;
 };
 
 }  // namespace
 
 bool LooksLikeRecord(std::string_view head) { return absl::StartsWith(ViewOf(head), ViewOf(kFirstWord)); }
 
-absl::StatusOr<Record> ParseRecord(std::string_view text) { return Reader().Read(text); }
+absl::StatusOr<Record> ParseRecord(std::string_view text, std::optional<int64_t> stored_bytes) {
+  return Reader(stored_bytes.value_or(static_cast<int64_t>(text.size()))).Read(text);
+}
 
 }  // namespace onnx_mem::record

@@ -43,10 +43,17 @@ inline constexpr int64_t kUnrolledBytes = int64_t{32} << 20;
 
 // Node inferences in loops that run to learn the shapes of their results; beyond it a body is inferred for any trip.
 inline constexpr int64_t kLoopInferences = 4096;
+// Node inferences in bodies, after which none runs until its carried values settle any more: those start unknown.
+inline constexpr int64_t kSettlingInferences = 10'000;
 // Elements of constants that folding reads in large values (a Swin transformer at batch 64 has 2 million), and makes.
 // Beyond it contents are unknown.
 inline constexpr int64_t kFoldedElements = int64_t{1} << 25;
 inline constexpr int64_t kMadeElements = int64_t{1} << 23;
+
+// Steps of a forward of so many framework operators: a recurrence takes ten for each position.
+constexpr int64_t ForwardSteps(int64_t nodes) { return 200'000 + 200 * nodes; }
+// Positions of a recurrence of one layer; of more the operator is counted as one that has no rule.
+inline constexpr int64_t kRecurrentPositions = int64_t{1} << 14;
 
 // Tensors named by all lists together; beyond it a list is unknown.
 inline constexpr int64_t kListedTensors = int64_t{1} << 20;

@@ -15,6 +15,7 @@
 #include "cli/answers/cards.h"
 #include "cli/answers/clock.h"
 #include "cli/answers/local_card.h"
+#include "cli/answers/runtime_of_file.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/report/analyze/answer.h"
@@ -82,7 +83,8 @@ absl::StatusOr<std::vector<RunSummary>> RunsOnCard(const ModelFile& file, const 
 }
 
 // What the run takes now, of which --budget asks for a share: of a run with --plan, without it.
-absl::StatusOr<Limit> BudgetOf(const ModelFile& file, Workload workload, const Options& options, const RunSummary& run) {
+absl::StatusOr<Limit> BudgetOf(const ModelFile& file, Workload workload, const Options& options,
+                               const RunSummary& run) {
   if (!options.budget_percent || !options.plan) return BudgetLimit(options, MainPart(run).device_bytes, "");
   workload.run.segments.clear();
   workload.mode = Mode::kTraining;
@@ -118,25 +120,6 @@ Diagnostic NoAdviceNote(const Graph& graph) {
   note.message =
       absl::StrFormat("what would save most is not worked out for a graph of %d nodes", graph.nodes.size());
   note.details = {"try: the change itself, for example --amp bf16, --optimizer sgd or a smaller --batch"};
-  return note;
-}
-
-// A file that was made for onnxruntime is asked about there, unless something else is.
-Options WithRuntimeOfFile(const Options& asked, const ModelFile& file) {
-  Options options = asked;
-  const bool open = options.runtime == Runtime::kByFile && !options.mode_given && !options.allocator_given;
-  if (!open || options.plan || file.WhyDeployed().empty()) return options;
-  RunInSessions(options);
-  // onnxruntime has kernels of ai.onnx.ml for the CPU alone (core/providers/cpu/ml).
-  const bool asks_for_card = options.device_given || !options.gpu.empty() || options.gpu_memory_bytes;
-  if (file.IsClassical() && !asks_for_card) options.workload.device = Device::kCpu;
-  return options;
-}
-
-Diagnostic RuntimeNote(std::string_view why) {
-  Diagnostic note{.code = Code::kForOnnxruntime, .severity = Severity::kNote, .count = 1};
-  note.message = absl::StrFormat("the file is %s: taken to run in onnxruntime", why);
-  note.details = {"try: --for pytorch   for a training step and an inference in PyTorch"};
   return note;
 }
 
@@ -182,7 +165,8 @@ absl::StatusOr<std::vector<Limit>> LimitsOf(const Options& options, const RunSum
 
 absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& open) {
   ASSIGN_OR_RETURN(std::shared_ptr<const ModelFile> file, ModelOf(asked, open, 0));
-  const Options options = WithRuntimeOfFile(asked, *file);
+  const Options options = WithRuntimeOf(asked, {file});
+  const std::optional<Diagnostic> runtime_note = RuntimeNote(asked, options, {file}, {""});
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
   const bool figures_alone = WantsFiguresAlone(options);
@@ -227,7 +211,7 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   }
   const bool advise = WantsAdvice(options) && !IsTooLargeForAdvice(sweep.first->graph);
   if (WantsAdvice(options) && !advise) sweep.first->diagnostics.push_back(NoAdviceNote(sweep.first->graph));
-  if (options.runtime != asked.runtime) sweep.first->diagnostics.push_back(RuntimeNote(file->WhyDeployed()));
+  if (runtime_note) sweep.first->diagnostics.push_back(*runtime_note);
   if (local && options.verbose) sweep.first->diagnostics.push_back(UseNote(local->gpu, options.units));
 
   Answered answer;

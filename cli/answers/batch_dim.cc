@@ -7,6 +7,7 @@ namespace onnx_mem {
 namespace {
 
 std::optional<std::vector<Shape>> InputShapes(const ModelFile& file, const Bindings& bindings) {
+  if (file.LeavesOpen(bindings)) return std::nullopt;
   const absl::StatusOr<ImportedModel> model = file.Import(bindings);
   if (!model.ok()) return std::nullopt;
   std::vector<Shape> shapes;

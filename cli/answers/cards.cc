@@ -50,12 +50,15 @@ Limit LimitOf(const Card& card, ByteUnit units) {
   return limit;
 }
 
-Workload OnCard(Workload workload, const Card&) { return workload; }
+Workload OnCard(Workload workload, const Card& card) {
+  workload.platform.card = card.gpu ? std::optional(KindOf(*card.gpu)) : std::nullopt;
+  return workload;
+}
 
 // The context and the libraries' workspaces go with the generation of the card.
 bool RunsAlike(const Card& a, const Card& b) {
-  const auto generation = [](const Card& card) { return card.gpu ? card.gpu->compute_capability : ""; };
-  return generation(a) == generation(b);
+  const auto kind = [](const Card& card) { return card.gpu ? std::optional(KindOf(*card.gpu)) : std::nullopt; };
+  return kind(a) == kind(b);
 }
 
 absl::StatusOr<std::vector<Limit>> LimitsOnCards(const std::vector<Card>& cards, const std::vector<RunSummary>& runs,

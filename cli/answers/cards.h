@@ -36,8 +36,8 @@ Workload OnCard(Workload workload, const Card& card);
 // A run needs the same on both.
 bool RunsAlike(const Card& a, const Card& b);
 
-// The limits of `cards`, each with what `runs_on` measures there, once for those that run alike. `runs` are those on the
-// first card. Errors: those of `runs_on`.
+// The limits of `cards`, each with what `runs_on` measures there, once for those that run alike. `runs` are those on
+// the first card. Errors: those of `runs_on`.
 using RunsOn = absl::FunctionRef<absl::StatusOr<std::vector<RunSummary>>(const Card& card)>;
 absl::StatusOr<std::vector<Limit>> LimitsOnCards(const std::vector<Card>& cards, const std::vector<RunSummary>& runs,
                                                  ByteUnit units, RunsOn runs_on);

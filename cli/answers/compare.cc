@@ -13,6 +13,7 @@
 #include "cli/answers/answers.h"
 #include "cli/answers/cards.h"
 #include "cli/answers/like_base.h"
+#include "cli/answers/runtime_of_file.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/files/saved_report.h"
@@ -67,6 +68,20 @@ absl::StatusOr<Analysis> AnalyzeSide(const ModelFile& file, const SideRequest& r
   absl::StatusOr<Analysis> analysis = Analyze(file, workload);
   if (!analysis.ok()) return About(request.path, analysis.status());
   return analysis;
+}
+
+// The models among the operands; null for a report that was saved.
+absl::StatusOr<Files> FilesOf(const Options& options, const OpenModels& open) {
+  Files files;
+  for (size_t i = 0; i < options.operands.size(); ++i) {
+    if (i >= open.size() && absl::EndsWith(options.operands[i], ".json")) {
+      files.push_back(nullptr);
+      continue;
+    }
+    ASSIGN_OR_RETURN(std::shared_ptr<const ModelFile> file, ModelOf(options, open, i));
+    files.push_back(std::move(file));
+  }
+  return files;
 }
 
 bool Asks(const Workload& workload) { return workload.run.dtype || workload.run.autocast; }
@@ -149,10 +164,12 @@ std::vector<Diagnostic> OverBudget(const Comparison& comparison, const Options& 
 
 }  // namespace
 
-absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels& open) {
-  if (AsksForMeasured(options)) return AnswerMeasured(options, open);
-  RETURN_IF_ERROR(CheckCompare(options));
-  ASSIGN_OR_RETURN(std::vector<SideRequest> requests, RequestsOf(options));
+absl::StatusOr<Answered> AnswerCompare(const Options& given, const OpenModels& open) {
+  if (AsksForMeasured(given)) return AnswerMeasured(given, open);
+  RETURN_IF_ERROR(CheckCompare(given));
+  ASSIGN_OR_RETURN(std::vector<SideRequest> requests, RequestsOf(given));
+  ASSIGN_OR_RETURN(const Files opened, FilesOf(given, open));
+  const Options options = given.like_base ? given : WithRuntimeOf(given, opened);
   std::vector<ComparedSide> sides;
   std::vector<std::shared_ptr<const ModelFile>> files;  // of the sides; null for a saved report
   Answered answer;
@@ -161,7 +178,8 @@ absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels&
   std::vector<std::vector<Parameter>> models;
   std::optional<int64_t> saved_batch;  // a model without a batch of its own takes that of a report before it
   for (SideRequest& request : requests) {
-    if (request.operand >= open.size() && absl::EndsWith(request.path, ".json")) {
+    const std::shared_ptr<const ModelFile>& file = opened[request.operand];
+    if (file == nullptr) {
       ASSIGN_OR_RETURN(ComparedSide side, ReadSavedReport(request.path, request.batch));
       saved_batch = side.report.runs.front().batch;
       if (sides.empty() && options.like_base) {
@@ -174,7 +192,6 @@ absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels&
       continue;
     }
     if (!request.batch) request.batch = saved_batch;
-    ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, request.operand));
     workload.addresses = DrawsSteps(options);
     workload.training_bounds = !cards.empty() || HasBudget(options);
     files.push_back(file);
@@ -187,6 +204,7 @@ absl::StatusOr<Answered> AnswerCompare(const Options& options, const OpenModels&
   if (!models.empty()) RETURN_IF_ERROR(CheckFreeze(options.workload.run, models));
   answer.warnings = WarningsOf(sides);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
+  if (const auto note = RuntimeNote(given, options, opened, options.operands)) answer.warnings.push_back(*note);
   ComparedSide base = std::move(sides.front());
   sides.erase(sides.begin());
   auto comparison = std::make_shared<Comparison>(Compare(std::move(base), std::move(sides)));

@@ -9,10 +9,13 @@
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
+#include "cli/answers/arena.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/answers/cards.h"
+#include "cli/answers/runtime_of_file.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
@@ -32,7 +35,8 @@ absl::StatusOr<std::vector<Card>> TargetsOf(const Options& options) {
     targets.push_back({"the budget", std::nullopt, std::nullopt, std::nullopt, *options.budget_bytes});
   }
   if (!targets.empty()) return targets;
-  return UsageError("fit needs a card", {"try: --gpu \"RTX 4090\", or --gpu-memory 24GiB   (list: onnx-mem gpus)"});
+  return UsageError("fit needs a card",
+                    {"try: ... --gpu 'RTX 4090'   # or --gpu-memory 24GiB; onnx-mem gpus lists cards"});
 }
 
 std::vector<Mode> PartsOf(Mode mode) {
@@ -88,6 +92,7 @@ absl::StatusOr<CardFit> FitCard(CardNeeds& needs, const Workload& asked, const C
     part.verdict = VerdictOf(part.need, target.usable_bytes);
     if (!measured->batches) continue;
     absl::StatusOr<BatchEdges> edges = FindBatchEdges(*measured->batches, target.usable_bytes);
+    if (!edges.ok() && !work::HasLeft()) return edges.status();
     if (edges.ok()) part.batches = *std::move(edges);
   }
   return card;
@@ -126,14 +131,16 @@ absl::StatusOr<Report> StartReport(const ModelFile& file, const Options& options
 
 }  // namespace
 
-absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& open) {
-  if (options.batches.size() > 1) return UsageError("fit takes one --batch: it looks for the largest by itself");
-  ASSIGN_OR_RETURN(const std::vector<Card> targets, TargetsOf(options));
-  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
+absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open) {
+  if (given.batches.size() > 1) return UsageError("fit takes one --batch: it looks for the largest by itself");
+  ASSIGN_OR_RETURN(const std::vector<Card> targets, TargetsOf(given));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(given, open, 0));
+  const Options options = WithRuntimeOf(given, {file});
   Workload workload = options.workload;
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
   workload.bindings = WithBatchOption(*file, workload.bindings);
   ASSIGN_OR_RETURN(Report report, StartReport(*file, options, workload));
+  if (const auto note = RuntimeNote(given, options, {file}, {""})) report.notes.push_back(*note);
   Answered answer;
   answer.warnings = WarningsAmong(report.notes);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
@@ -145,6 +152,9 @@ absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& ope
     answer.yes = answer.yes && IsYes(card.parts.front().verdict, options.strict);
     cards.push_back(std::move(card));
   }
+  ASSIGN_OR_RETURN(std::optional<Diagnostic> arena, BetterArena(meter, OnCard(workload, targets.front()),
+                                                                targets.front().usable_bytes, options.units));
+  if (arena) report.notes.push_back(*std::move(arena));
   // Ways for the first card that is too small.
   size_t small = 0;
   while (small < targets.size() && cards[small].parts.front().verdict != Verdict::kDoesNotFit) ++small;
@@ -156,7 +166,7 @@ absl::StatusOr<Answered> AnswerFit(const Options& options, const OpenModels& ope
     const AdviceRequest request{target.gpu ? &*target.gpu : nullptr, kPlanIterations};
     ASSIGN_OR_RETURN(ways, WaysToFit(meter, workload, target.usable_bytes, request));
   }
-  if (small < targets.size() && workload.mode == Mode::kTraining) {
+  if (small < targets.size() && workload.mode == Mode::kTraining && work::HasLeft(work::kAdviceShare)) {
     ASSIGN_OR_RETURN(Table together, Together(meter, workload, targets[small]));
     report.tables.push_back(std::move(together));
   }

@@ -50,6 +50,8 @@ constexpr auto kAssumptions = std::to_array<AssumptionRow>({
     {"device", "gpu", false},
     {"sessions", "1", false},
     {"allocator", "", false},
+    {"torch", "the file's", false},
+    {"cudnn-benchmark", "off", false},
     {"tied", "auto", false},
     {"hold", "nothing", false, ","},
     {"no-rewrite", "nothing", false},

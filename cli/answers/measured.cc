@@ -14,6 +14,7 @@
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/files/snapshot.h"
+#include "cli/options/option_values.h"
 #include "cli/report/analyze/present.h"
 #include "cli/report/analyze/report.h"
 
@@ -41,17 +42,17 @@ Match MatchBlocks(const RunFigures& figures, const Snapshot& snapshot) {
     open.emplace(BlockBytes(buffer.bytes), &buffer);
     match.predicted[static_cast<size_t>(buffer.category)] += buffer.bytes;
   }
-  int64_t& workspace = match.predicted[static_cast<size_t>(Category::kWorkspace)];
-  workspace = figures.workspace_bytes;
-  bool workspace_found = workspace == 0;
+  match.predicted[static_cast<size_t>(Category::kWorkspace)] = figures.workspace_bytes;
+  int64_t workspaces = figures.workspace_blocks;
+  const int64_t workspace = workspaces == 0 ? 0 : figures.workspace_bytes / workspaces;
   for (const SnapshotBlock& block : snapshot.blocks) {
     const auto same = open.find(BlockBytes(block.bytes));
     if (same != open.end()) {
       match.found[static_cast<size_t>(same->second->category)] += block.bytes;
       open.erase(same);
-    } else if (!workspace_found && BlockBytes(block.bytes) == BlockBytes(workspace)) {
+    } else if (workspaces > 0 && BlockBytes(block.bytes) == BlockBytes(workspace)) {
       match.found[static_cast<size_t>(Category::kWorkspace)] += block.bytes;
-      workspace_found = true;
+      --workspaces;
     } else {
       match.unexplained.push_back(block);
     }
@@ -154,7 +155,7 @@ absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels
   }
   if (!options.gpu.empty() || options.gpu_memory_bytes) {
     return UsageError("a measurement is held against the prediction, not against a card",
-                      {"try: onnx-mem MODEL --gpu NAME"});
+                      {"why: onnx-mem MODEL --gpu NAME holds the prediction against a card"});
   }
   std::optional<Snapshot> snapshot;
   if (!options.measured_bytes) {

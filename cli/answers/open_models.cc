@@ -2,14 +2,19 @@
 
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/whole_file.h"
+#include "analyzer/onnx/strict/onnx_checker.h"
 #include "cli/answers/answers.h"
 
 namespace onnx_mem {
 
 absl::StatusOr<std::shared_ptr<const ModelFile>> ModelOf(const Options& options, const OpenModels& open,
                                                          size_t operand) {
-  if (operand < open.size() && open[operand]) return open[operand];
-  return OpenModel(options.operands[operand]);
+  std::shared_ptr<const ModelFile> file = operand < open.size() ? open[operand] : nullptr;
+  if (file == nullptr) {
+    ASSIGN_OR_RETURN(file, OpenModel(options.operands[operand]));
+  }
+  if (options.strict) RETURN_IF_ERROR(CheckAsOnnxDoes(file->Annotated({}), options.operands[operand]));
+  return file;
 }
 
 absl::StatusOr<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path) {

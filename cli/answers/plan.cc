@@ -14,6 +14,7 @@
 #include "cli/answers/cards.h"
 #include "cli/answers/clock.h"
 #include "cli/answers/plan_verdicts.h"
+#include "cli/answers/runtime_of_file.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
@@ -73,7 +74,9 @@ absl::StatusOr<Workload> WorkloadOf(const Options& options) {
 }
 
 absl::StatusOr<LargestBatch> LargestOf(const ModelFile& file, const Workload& workload, const PlanRequest& request) {
-  if (!request.budget_bytes) return UsageError("--max-batch wants a budget", {"try: --budget 16GiB, or --gpu NAME"});
+  if (!request.budget_bytes) {
+    return UsageError("--max-batch wants a budget", {"try: ... --budget 16GiB   # or --gpu NAME"});
+  }
   if (workload.bindings.batch) return UsageError("--batch and --max-batch: choose one");
   return FindLargestBatch(file, workload, request);
 }
@@ -137,6 +140,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   ASSIGN_OR_RETURN(Workload workload, WorkloadOf(options));
   if (smallest != nullptr) workload = OnCard(std::move(workload), *smallest);
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelOf(options, open, 0));
+  RETURN_IF_ERROR(CheckTrainable(*file));
   workload.bindings = WithBatchOption(*file, workload.bindings);
   PlanPart part;
   if (options.max_batch) {
@@ -166,7 +170,9 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
     answer.emit = [model, workload, plans = part.answer, card = request.clock.card.name](std::string_view form) {
       return EmitChosen(*model, workload, plans, card, form);
     };
-    if (!options.emit.empty() && options.exports.empty()) return answer;
+    // A chosen plan is expected to fit: only several cards, or strictness, may still say no.
+    const bool settled = cards.size() < 2 && !options.strict;
+    if (!options.emit.empty() && options.exports.empty() && settled) return answer;
   }
   if (chosen != nullptr && !chosen->segments.empty()) {
     ASSIGN_OR_RETURN(part.live_bytes, CourseWith(*parts, workload, *chosen));

@@ -43,7 +43,7 @@ Diagnostic NoMatch(std::string_view option, const std::string& pattern, std::str
   warning.code = Code::kNoMatch;
   warning.severity = Severity::kWarning;
   warning.message = absl::StrFormat("%s '%s' matches no %s, so it changes nothing", option, pattern, what);
-  warning.details = {absl::StrFormat("try: onnx-mem MODEL %s   lists the names", try_by)};
+  warning.details = {absl::StrFormat("try: onnx-mem MODEL %s   # lists the names", try_by)};
   return warning;
 }
 
@@ -109,7 +109,7 @@ absl::Status NothingToFreeze(const std::string& pattern, std::span<const std::ve
     for (size_t i = 0; i < std::min(kNames, first.size()); ++i) names += (i == 0 ? "" : ", ") + first[i].name;
     if (!names.empty()) details.push_back("why: its parameters are " + names + (first.size() > kNames ? " ..." : ""));
   }
-  details.push_back("try: onnx-mem MODEL --by tensor -n 0   lists the names");
+  details.push_back("try: onnx-mem MODEL --by tensor -n 0   # lists the names");
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNoMatch,
                      absl::StrFormat("--freeze '%s' matches no parameter", pattern), std::move(details));
 }

@@ -3,8 +3,10 @@
 #include <cstdlib>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/check/findings.h"
 #include "analyzer/graph/status_macros.h"
@@ -12,11 +14,13 @@
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/answers/cards.h"
+#include "cli/answers/runtime_of_file.h"
 #include "cli/commands/commands.h"
 #include "cli/options/option_values.h"
 #include "cli/report/analyze/answer.h"
 #include "cli/report/analyze/present.h"
 #include "cli/report/analyze/report.h"
+#include "cli/report/parts/pasted_command.h"
 
 namespace onnx_mem {
 namespace {
@@ -113,19 +117,38 @@ Diagnostic BatchNote(const ModelFile& file, const Bindings& bindings, const Anal
                                  asked                ? ""
                                  : analysis.batch > 1 ? ", the file's"
                                                       : ", since none was asked for");
-  if (!asked) note.details = {"try: --batch 64, the batch that you train with"};
+  if (!asked) note.details = {"try: ... --batch 64   # the batch that you train with"};
   return note;
+}
+
+// The sizes that stand in for those that nobody gave: check is for files of which one knows little yet.
+void NameSizes(const Bindings& given, const Bindings& used, Diagnostic& note) {
+  std::vector<std::string> sizes;
+  for (const auto& [symbol, size] : used.dims) {
+    if (given.dims.count(symbol) == 0) sizes.push_back(absl::StrFormat("%s=%d", symbol, size));
+  }
+  for (const auto& [name, dims] : used.inputs) {
+    if (given.inputs.count(name) == 0) sizes.push_back(absl::StrFormat("%s=%s", name, absl::StrJoin(dims, "x")));
+  }
+  if (sizes.empty()) return;
+  note.message += ", with " + absl::StrJoin(sizes, ", ");
+  note.details.insert(note.details.begin(), "why: no size was given, and the graph accepts these");
 }
 
 }  // namespace
 
-absl::StatusOr<Answer> RunCheck(const Options& options) {
-  if (options.batches.size() > 1) return UsageError("check tells effects at one batch", {"try: a single --batch"});
+absl::StatusOr<Answer> RunCheck(const Options& given_options) {
+  if (given_options.batches.size() > 1) {
+    return UsageError("check tells effects at one batch", {"try: a single --batch"});
+  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> opened, ModelOf(given_options, {}, 0));
+  const ModelFile& file = *opened;
+  const Options options = WithRuntimeOf(given_options, {opened});
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
   if (!options.batches.empty()) workload.bindings.batch = options.batches.front();
-  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> opened, OpenModel(options.operands.front()));
-  const ModelFile& file = *opened;
+  const Bindings given = workload.bindings;
+  ASSIGN_OR_RETURN(workload.bindings, file.WithSizes(given));
   ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
   Report report;
   report.command = options.command;
@@ -134,11 +157,13 @@ absl::StatusOr<Answer> RunCheck(const Options& options) {
   report.tables = {CoverageTable(analysis)};
   report.shown_table = "coverage";
   report.notes = CheckExport(file, workload, analysis);
-  report.notes.push_back(BatchNote(file, workload.bindings, analysis));
+  report.notes.push_back(BatchNote(file, given, analysis));
+  NameSizes(given, workload.bindings, report.notes.back());
   if (!cards.empty() || HasBudget(options)) {
     ASSIGN_OR_RETURN(const std::vector<Diagnostic> verdicts, Verdicts(file, workload, cards, options));
     report.notes.insert(report.notes.begin(), verdicts.begin(), verdicts.end());
   }
+  for (Diagnostic& note : report.notes) note = WithCommands(std::move(note), options);
   const Severity wrong = options.strict ? Severity::kWarning : Severity::kError;  // of which one is a no
   const bool errors = std::any_of(report.notes.begin(), report.notes.end(),
                                   [&](const Diagnostic& d) { return d.severity >= wrong; });

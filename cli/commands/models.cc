@@ -8,7 +8,9 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/status_macros.h"
+#include "cli/answers/answers.h"
 #include "cli/answers/cards.h"
+#include "cli/answers/runtime_of_file.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
@@ -97,12 +99,18 @@ void TellOfAll(const std::vector<std::string>& trained, std::vector<std::pair<st
 
 }  // namespace
 
-absl::StatusOr<Answer> AnalyzeModels(const Options& options) {
-  if (options.batches.size() > 1)
+absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
+  if (given.batches.size() > 1)
     return UsageError("several models take one batch", {"try: one --batch, or one model"});
-  if (options.by != By::kNone && options.by != By::kLayer) {
+  if (given.by != By::kNone && given.by != By::kLayer) {
     return UsageError("several models are told by layer", {"try: --by layer, or one model"});
   }
+  Files files;
+  for (size_t i = 0; i < given.operands.size(); ++i) {
+    ASSIGN_OR_RETURN(std::shared_ptr<const ModelFile> file, ModelOf(given, {}, i));
+    files.push_back(std::move(file));
+  }
+  const Options options = WithRuntimeOf(given, files);
   ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(options));
   Workload workload = cards.empty() ? options.workload : OnCard(options.workload, cards.front());
   workload.training_bounds = !cards.empty() || HasBudget(options);
@@ -115,8 +123,9 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& options) {
   std::string lines;
   std::vector<std::vector<Parameter>> parameters;
   std::vector<std::string> trained;  // with --freeze, a part for each model
-  for (const std::string& path : options.operands) {
-    ASSIGN_OR_RETURN(const ModelFile file, ModelFile::Open(path));
+  for (size_t i = 0; i < files.size(); ++i) {
+    const std::string& path = options.operands[i];
+    const ModelFile& file = *files[i];
     ASSIGN_OR_RETURN(const Analysis analysis, Analyze(file, workload));
     const RunSummary run = Summarize(analysis);
     ASSIGN_OR_RETURN(const std::vector<Limit> limits, LimitsOfRun(file, run, workload, cards, options));
@@ -139,6 +148,7 @@ absl::StatusOr<Answer> AnalyzeModels(const Options& options) {
   RETURN_IF_ERROR(CheckFreeze(workload.run, parameters));
   TellOfAll(trained, report.assumptions);
   if (options.strict) RETURN_IF_ERROR(CheckStrict(answer.warnings));
+  if (const auto note = RuntimeNote(given, options, files, options.operands)) answer.warnings.push_back(*note);
   report.shown_table = options.by == By::kLayer ? "layers" : "models";
   report.tables = {std::move(models), std::move(layers)};
   if (!gpus.rows.empty()) report.tables.push_back(std::move(gpus));

@@ -13,7 +13,9 @@ namespace {
 absl::StatusOr<Answer> AnswerAsAsked(const Answered& answered, const Options& options) {
   if (options.emit.empty() || !answered.emit) return AnswerOf(answered, options);
   ASSIGN_OR_RETURN(EmittedCode code, answered.emit(options.emit));
-  return Answer{.text = std::move(code.text), .warnings = std::move(code.diagnostics)};
+  return Answer{.text = std::move(code.text),
+                .warnings = std::move(code.diagnostics),
+                .exit_code = answered.yes ? ExitCode::kYes : ExitCode::kNo};
 }
 
 }  // namespace

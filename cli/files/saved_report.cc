@@ -48,6 +48,8 @@ std::optional<PartSummary> PartAt(const Json& run, const char* key) {
   part.context_bytes = IntAt(*found, "context_bytes");
   part.workspace_bytes = IntAt(*found, "workspace_bytes");
   part.steps = IntAt(*found, "steps");
+  ReadInterval(*found, "allocated_interval_bytes", part.allocated_low_bytes, part.allocated_high_bytes);
+  ReadInterval(*found, "context_interval_bytes", part.context_low_bytes, part.context_high_bytes);
   ReadInterval(*found, "device_interval_bytes", part.device_low_bytes, part.device_high_bytes);
   ReadInterval(*found, "peak_interval_bytes", part.peak_low_bytes, part.peak_high_bytes);
   const auto breakdown = found->find("breakdown");

@@ -27,9 +27,9 @@ absl::Status CheckOneRun(const Options& options) {
 // A share of what is taken now: of one run, which the command knows before its answer.
 absl::Status CheckBudgetShare(const Options& options) {
   if (!options.budget_percent) return absl::OkStatus();
-  const std::vector<std::string> help = {"try: --budget SIZE, as in --budget 4GiB"};
+  const std::vector<std::string> help = {"try: ... --budget 4GiB   # a size"};
   if (!options.instance_file.empty()) {
-    return UsageError("--budget: a step graph's budget is a number in its own units", {"try: --budget N"});
+    return UsageError("--budget: a step graph's budget is a number in its own units", {"try: ... --budget 4096   # of the graph's own units"});
   }
   if (options.command != "analyze" && options.command != "plan") {
     return UsageError(absl::StrFormat("--budget: %s takes a size; a share is of the present peak of one run, "
@@ -47,7 +47,7 @@ absl::Status CheckRuntime(const Options& options) {
   if (options.runtime == Runtime::kOnnxruntime) {
     if (workload.mode != Mode::kInference) {
       return UsageError("--for onnxruntime is about inference",
-                        {"try: --for pytorch for a training step"});
+                        {"try: --for pytorch   # for a training step"});
     }
     if (!sessions) return UsageError("--for onnxruntime has an arena of its own", {"try: --allocator ort"});
   }

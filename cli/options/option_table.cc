@@ -312,6 +312,12 @@ absl::Status ApplyMethod(std::string_view text, Options& options) {
 
 absl::Status ApplyRuntime(std::string_view text, Options& options) { return Choose(text, kRuntimes, options.runtime); }
 
+absl::Status ApplyTorch(std::string_view text, Options& options) {
+  options.workload.platform.torch = ParseTorchVersion(text);
+  if (options.workload.platform.torch) return absl::OkStatus();
+  return UsageError(absl::StrFormat("'%s' is no version of PyTorch", text), {"try: --torch 2.4"});
+}
+
 absl::Status ApplyFormat(std::string_view text, Options& options) {
   const FormatRow* row = FormatMeant(text);
   if (row == nullptr) {
@@ -516,6 +522,14 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"", "--sessions", "N", OptionGroup::kDevice, kRuns, "onnxruntime's sessions of this model in one process (1)",
      [](std::string_view text, Options& options) -> absl::Status {
        ASSIGN_OR_RETURN(options.workload.sessions, ParseCount(text, 1));
+       return absl::OkStatus();
+     }},
+    {"", "--torch", "VERSION", OptionGroup::kDevice, kSteps,
+     "the version of PyTorch that runs it, for workspaces of cuBLAS (the exporter's, else 2.15)", ApplyTorch},
+    {"", "--cudnn-benchmark", "", OptionGroup::kDevice, kSteps,
+     "torch.backends.cudnn.benchmark is on: convolutions may take larger workspaces while cuDNN tries them",
+     [](std::string_view, Options& options) {
+       options.workload.platform.cudnn_benchmark = true;
        return absl::OkStatus();
      }},
     {"", "--allocator", "NAME", OptionGroup::kDevice, kSteps, "how memory is handed out (pytorch)", ApplyAllocator, false,

@@ -136,7 +136,7 @@ absl::StatusOr<std::pair<std::string, int64_t>> ParseDimBinding(std::string_view
   const auto binding = SplitBinding(text);
   const std::optional<int64_t> size = binding ? WholeNumber(binding->second) : std::nullopt;
   if (!size) return UsageError(absl::StrFormat("'%s' is not of the form NAME=N", text), {"for example: --dim seq=512"});
-  if (*size < 1) return UsageError(absl::StrFormat("'%s': a dimension is at least 1", text));
+  if (*size < 0) return UsageError(absl::StrFormat("'%s': a dimension cannot be negative", text));
   return std::make_pair(binding->first, *size);
 }
 
@@ -186,7 +186,8 @@ absl::StatusOr<double> ParsePercent(std::string_view text) {
 
 absl::StatusOr<double> ParseShare(std::string_view text) {
   const auto not_a_share = [&](std::string_view why) {
-    return UsageError(absl::StrFormat("'%s' is not a share: %s", text, why), {"for example: --budget 50%, or a size: 4GiB"});
+    return UsageError(absl::StrFormat("'%s' is not a share: %s", text, why),
+                      {"for example: --budget 50%, or a size: 4GiB"});
   };
   const size_t mark = text.find('%');
   if (mark == std::string_view::npos || text.substr(mark + 1).find_first_not_of(' ') != std::string_view::npos) {

@@ -189,6 +189,7 @@ absl::Status Parse(std::vector<std::string> arguments, Options& options) {
 
 ParsedOptions ParseOptions(const std::vector<std::string>& arguments) {
   ParsedOptions parsed;
+  parsed.options.arguments = arguments;
   parsed.status = Parse(arguments, parsed.options);
   return parsed;
 }

@@ -32,6 +32,7 @@ struct Export {
 struct Options {
   std::string command = "analyze";
   std::vector<std::string> operands;  // the model, or whatever the command takes
+  std::vector<std::string> arguments;  // the command line as it was, for texts that propose another
 
   Workload workload;             // bindings.batch is unset: `batches` has the batches
   bool mode_given = false;       // workload.mode and .allocator are the user's choice

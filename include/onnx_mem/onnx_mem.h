@@ -107,6 +107,8 @@ struct Workload {
   std::vector<std::string> no_rewrite;        // operators to take as the file spells them
   std::string runtime = "auto", device = "gpu";  // --for: auto, pytorch, onnxruntime; of its sessions: gpu, cpu
   std::string allocator = "pytorch";          // pytorch, pytorch-expandable, ort, exact
+  std::string torch;                          // the version of PyTorch that runs it, "2.4"; "": the exporter's
+  bool cudnn_benchmark = false;               // torch.backends.cudnn.benchmark is on
   std::string gpu;                            // a card of `onnx-mem gpus`, or local; several with commas
   std::optional<int64_t> gpu_memory_bytes, budget_bytes;  // of a card without a name; of what is needed on any
   std::string cost_file;                      // csv of measured times, in place of estimates
@@ -163,6 +165,7 @@ struct Figures {
   std::optional<Interval> peak_interval;  // given what the file does not say
   int64_t first_step_peak_bytes = 0;  // training: step 1, in which optimizer state first appears
   int64_t allocated_peak_bytes = 0;   // torch.cuda.max_memory_allocated
+  Interval allocated_interval;        // with what the file leaves open and what libraries may take
   int64_t reserved_peak_bytes = 0;    // torch.cuda.max_memory_reserved
   int64_t device_bytes = 0;           // nvidia-smi: with the CUDA context
   Interval device_interval;           // low and high; device_bytes is what is expected
@@ -171,7 +174,6 @@ struct Figures {
   std::string peak_phase, peak_op, peak_node, peak_module;  // when: "backward", "convolution_backward"
   bool lower_bound = false;           // something could not be known: the figures are the least
 };
-
 struct Run {
   int64_t batch = 1;
   std::optional<Figures> training, inference;  // as far as Workload::mode asks
@@ -208,7 +210,6 @@ struct Plan {
   double slowdown = 0;           // more work of the step, as a fraction
   bool dominated = false;        // another plan is better in both; people choose it by habit
 };
-
 struct Plans : Answer {
   std::string status;            // feasible, infeasible (proven), unknown
   std::vector<Plan> plans;       // the trade-off: "none" first, the least memory last
@@ -220,7 +221,6 @@ struct Plans : Answer {
   std::optional<int64_t> largest_batch;  // with PlanOptions::max_batch; 0: none
   std::vector<Held> held;        // the chosen plan on the budget, then on each card
 };
-
 struct Fitting : Answer {
   struct Part {
     std::string name, verdict;  // training, inference; as Figures::verdict

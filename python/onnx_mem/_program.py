@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import json
+import keyword
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 
@@ -63,6 +65,23 @@ def options_of(options: dict) -> list[str]:
     return out
 
 
+def _as_keywords(line: str) -> str:
+    """What an error text adds to the command line, as keywords of a call: try: dim=["past=496", "seq=16"]."""
+    start = "try: ... "
+    if not line.startswith(start):
+        return line
+    options, _, remark = line[len(start):].partition("   # ")
+    words = shlex.split(options)
+    given: dict[str, list[str]] = {}
+    for flag, value in zip(words[::2], words[1::2]):
+        given.setdefault(flag.lstrip("-").replace("-", "_"), []).append(value)
+    parts = []
+    for name, values in given.items():
+        shown = f'"{values[0]}"' if len(values) == 1 else "[" + ", ".join(f'"{v}"' for v in values) + "]"
+        parts.append(f"{name}_={shown}" if keyword.iskeyword(name) else f"{name}={shown}")
+    return "try: " + ", ".join(parts) + (f"   # {remark}" if remark else "")
+
+
 def run_json(arguments: list[str]) -> dict:
     """The program's answer with --format json. An answer that is no (exit 1) is an answer.
 
@@ -77,7 +96,7 @@ def run_json(arguments: list[str]) -> dict:
     if "error" in answer or done.returncode not in (_DONE, _NO) or not answer:
         told = answer.get("error", {})
         message = told.get("message") or done.stderr.strip() or f"{NAME} ended with {done.returncode} and said nothing"
-        details = [str(d) for d in told.get("details", [])]
+        details = [_as_keywords(str(d)) for d in told.get("details", [])]
         raise Error("\n  ".join([message, *details]), told.get("code", "program-failed"), done.returncode)
     return answer
 

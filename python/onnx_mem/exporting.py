@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import io
 import logging
+import math
 import os
 import pathlib
 import re
@@ -18,11 +18,12 @@ from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 from ._examples import examples
 from ._fake.inputs import free_dims, input_names
 from ._fake.tensors import batch_dim_of, batch_of, weightless
-from ._measure.step import Measured, measure
+from ._measure.step import measure
 from ._progress import doing, say
 from ._record.check import replayed
 from ._record.record import Record
 from ._record.recorder import record
+from ._record.verified import Verified, ask, first_difference
 from ._record.text import number
 from .errors import Error, reported
 from .metadata import attach, read_record
@@ -94,6 +95,7 @@ def export(model: torch.nn.Module, args=(), *rest, path=None, kwargs: dict | Non
         warnings.warn(f"the exporter could not write the graph ({reason}); '{path.name}' holds the record, and inputs "
                       "and outputs without nodes", stacklevel=3)
         proto = _graph_without_nodes(made, type(model).__name__)
+    _store_the_rest(proto.graph, made, dict(_stored(model)) if weights else {})
     attach(proto, made)
     if not weights:
         proto.doc_string = _NO_WEIGHTS
@@ -252,6 +254,38 @@ def _first_line(e: Exception) -> str:
     return f"{type(e).__name__}: {lines[0][:200]}" if lines else type(e).__name__
 
 
+def _stored(model):
+    """(name, tensor) of parameters and buffers, by each of their names."""
+    yield from model.named_parameters(remove_duplicate=False)
+    yield from model.named_buffers(remove_duplicate=False)
+
+
+def _store_the_rest(graph, made: Record, tensors: dict) -> None:
+    """Puts the parameters and buffers that no node reads (heads of training alone) into the graph: they are in memory,
+    and the names of the graph are what the record is checked by. Counters are left out, as the exporter does.
+
+    tensors: by name, where weights are written."""
+    from onnx import TensorProto
+    known = {t.name for t in graph.initializer} | {x.name for x in graph.input}
+    places = [{e.key: e.value for e in t.external_data} for t in graph.initializer]
+    end = max((int(x.get("offset", 0)) + int(x.get("length", 0)) for x in places), default=0)
+    for v in made.programs["eval"]["values"]:
+        names = {v["name"], *v.get("tied", ())}
+        if v["kind"] not in ("param", "buffer") or not v["shape"] or names & known:
+            continue
+        t = graph.initializer.add(name=v["name"], dims=v["shape"],
+                                  data_type=getattr(TensorProto, _ONNX_TYPES.get(v["dtype"], "UNDEFINED")))
+        if v["name"] in tensors:
+            t.raw_data = tensors[v["name"]].detach().cpu().contiguous().view(torch.uint8).numpy().tobytes()
+            continue
+        t.data_location = TensorProto.EXTERNAL
+        length = math.prod(v["shape"]) * getattr(torch, v["dtype"]).itemsize
+        end += -end % _ALIGNED
+        for key, value in (("location", WEIGHTS_FILE), ("offset", end), ("length", length)):
+            t.external_data.add(key=key, value=str(value))
+        end += length
+
+
 def _graph_without_nodes(made: Record, name: str):
     from onnx import TensorProto, helper
 
@@ -269,29 +303,13 @@ def _graph_without_nodes(made: Record, name: str):
 
 
 # -- verify ------------------------------------------------------------------------------------------------------------
-@dataclasses.dataclass
-class Verified:
-    """A record's replay beside the model itself (None where no model was given). `same` where no byte differs."""
-    replayed: Measured
-    model: Measured | None
-
-    @property
-    def same(self) -> bool:
-        fields = ("peak_bytes", "first_step_peak_bytes", "saved_activation_bytes", "parameter_bytes")
-        return self.model is None or all(getattr(self.replayed, f) == getattr(self.model, f) for f in fields)
-
-    def __str__(self) -> str:
-        rows = [f"record: {self.replayed}"]
-        if self.model is not None:
-            rows += [f"model:  {self.model}", "the same" if self.same else "they differ: the record has a hole"]
-        return "\n".join(rows)
-
-
 @reported
 def verify(x, model: torch.nn.Module | None = None, args=(), *rest, kwargs: dict | None = None,
            batch: int | None = None, optimizer="adam", training: bool = True, batch_dim=0, length: int | None = None,
            **inputs) -> Verified:
-    """Replays a record in PyTorch and counts it as measure() counts; with a model, counts that as well.
+    """Asks the program what a run takes from a record, and holds it against the model: the figures, and the bytes alive
+    at each operator of forward and backward. The record is replayed in PyTorch as well, which tells a hole in the record
+    from a fault of the program; without a model the program is held against the replay.
 
     Args:
       x: a Record, or the path of a file that holds one.
@@ -300,11 +318,14 @@ def verify(x, model: torch.nn.Module | None = None, args=(), *rest, kwargs: dict
       length: of the record's free size; default: that of the inputs it was made with. Those of args are to have it.
 
     Raises:
-      Error: "no-record" where the file has none; "unknown-operator" where this torch lacks an operator of the record.
+      Error: "no-record" where the file has none; "unknown-operator" where this torch lacks an operator of the record;
+        "record-sizes" where it does not hold at this batch; the program's own.
     """
     made = x if isinstance(x, Record) else read_record(x)[0]
     if made is None:
         raise Error(f"'{x}' has no record", "no-record")
+    if training and not isinstance(optimizer, str):
+        raise Error("verify asks the program, which wants an optimizer by its name", "bad-argument")
     args, kwargs = examples(args, rest, kwargs, inputs)
     own = None
     if model is not None:
@@ -312,5 +333,6 @@ def verify(x, model: torch.nn.Module | None = None, args=(), *rest, kwargs: dict
                       batch_dim=batch_dim)
         batch = own.batch
     again = replayed(made.at(length), batch or 2, optimizer, training, own.loss if own and training else None)
-    return Verified(again, own)
+    figures, course = ask(made, None if x is made else x, own or again, length)
+    return Verified(again, own, figures, first_difference((own or again).course, course))
 

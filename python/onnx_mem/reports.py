@@ -14,6 +14,7 @@ class Training:
     peak_interval_bytes: list[int] | None = None
     first_step_peak_bytes: int | None = None
     allocated_peak_bytes: int | None = None
+    allocated_interval_bytes: list[int] | None = None
     reserved_peak_bytes: int | None = None
     device_bytes: int | None = None
     device_interval_bytes: list[int] | None = None
@@ -31,6 +32,7 @@ class Inference:
     peak_bytes: int | None = None
     peak_interval_bytes: list[int] | None = None
     allocated_peak_bytes: int | None = None
+    allocated_interval_bytes: list[int] | None = None
     reserved_peak_bytes: int | None = None
     device_bytes: int | None = None
     device_interval_bytes: list[int] | None = None

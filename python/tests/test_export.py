@@ -51,8 +51,9 @@ def test_without_an_exporter_the_file_holds_the_record(tmp_path, monkeypatch):
     model, args, kwargs = SMALL["dict_in_out"]()
     with pytest.warns(UserWarning, match="no such operator"):
         path = onnx_mem.export(model, args, tmp_path / "m.onnx", kwargs=kwargs)
-    proto = onnx.load(str(path))
+    proto = onnx.load(str(path), load_external_data=False)
     assert [i.name for i in proto.graph.input] == ["batch.image", "batch.ids", "scale"]
+    assert {name for name, p in model.named_parameters() if p.dim()} <= {t.name for t in proto.graph.initializer}
     assert len(proto.graph.output) == 3 and not proto.graph.node
     assert onnx_mem.read_record(path)[1]
 
@@ -137,3 +138,43 @@ def test_what_holds_no_plan_is_an_error_of_the_package(tmp_path, text, code):
     with pytest.raises(onnx_mem.Error) as e:
         onnx_mem.read_record(tmp_path / "no.onnx")
     assert e.value.code == "bad-model"
+
+
+class WithHead(torch.nn.Module):
+    """Has a head that training alone runs."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.body = torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 3)
+        self.head = torch.nn.Linear(4, 5)
+
+    def forward(self, x):
+        x = self.norm(x)
+        return (self.body(x), self.head(x)) if self.training else self.body(x)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_the_graph_names_all_that_the_record_has(program, tmp_path, weights):
+    model, x = WithHead(), torch.zeros(2, 4)
+    path = onnx_mem.export(model, x, tmp_path / "m.onnx", weights=weights)
+    proto = onnx.load(str(path), load_external_data=False)
+    stored = {t.name: t for t in proto.graph.initializer}
+    assert {"head.weight", "head.bias", "norm.running_mean", "body.weight"} <= set(stored)
+    if weights:
+        assert (onnx.numpy_helper.to_array(stored["head.bias"]) == model.head.bias.detach().numpy()).all()
+    report = onnx_mem.analyze(path, batch=8)
+    assert report.source == "record"
+    assert report.training.peak_bytes == onnx_mem.analyze(onnx_mem.record(model, x), batch=8).training.peak_bytes
+
+
+def test_a_record_beside_the_graph_of_another_model_is_refused(program, tmp_path):
+    path = onnx_mem.export(WithHead(), torch.zeros(2, 4), tmp_path / "m.onnx")
+    for other in (torch.nn.Linear(4, 3), torch.nn.Sequential(torch.nn.Linear(4, 3)), WithHead().half()):
+        x = torch.zeros(2, 4, dtype=next(other.parameters()).dtype)
+        proto = onnx.load(str(path), load_external_data=False)
+        metadata.attach(proto, onnx_mem.record(other, x))
+        lying = tmp_path / "lying.onnx"
+        lying.write_bytes(proto.SerializeToString())
+        with pytest.raises(onnx_mem.Error) as told:
+            onnx_mem.analyze(lying, batch=8)
+        assert told.value.code == "record-mismatch"

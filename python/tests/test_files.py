@@ -1,5 +1,7 @@
 """Commands on files with the program itself; torch is not imported."""
+import ast
 import pathlib
+import re
 
 import pytest
 
@@ -7,6 +9,7 @@ import onnx_mem
 
 TESTDATA = pathlib.Path(__file__).resolve().parents[2] / "testdata"
 LENET = TESTDATA / "models" / "lenet5.train.ts.op17.onnx"
+DECODER = TESTDATA / "models" / "decoder.eval.ts.op17.onnx"
 RECORD = TESTDATA / "records" / "checkpointed.eager"
 
 
@@ -40,7 +43,7 @@ def test_three_batches_and_three_verdicts(program):
 
 
 def test_each_of_several_cards_has_its_verdict(program):
-    report = onnx_mem.analyze(LENET, batch=1 << 17, gpu=["T4", "H100 PCIe"])
+    report = onnx_mem.analyze(LENET, batch=1 << 18, gpu=["T4", "H100 PCIe"])
     assert [gpu["verdict"] for gpu in report.gpus] == ["does-not-fit", "fits"]
     assert report.verdict == report.training.verdict == "does-not-fit"
     assert onnx_mem.analyze(LENET, batch=64).verdict is None
@@ -64,6 +67,14 @@ def test_two_batches_compared(program):
     one, other = (onnx_mem.analyze(LENET, batch=b).training.peak_bytes for b in (8, 16))
     assert other > one
     assert onnx_mem.compare(LENET, LENET, batch=8).json["command"] == "compare"
+
+
+def test_sizes_that_an_error_proposes_are_keywords_that_work(program):
+    with pytest.raises(onnx_mem.Error) as told:
+        onnx_mem.analyze(DECODER, batch=2)
+    proposed = re.search(r"try: dim=(\[.*\])", str(told.value))
+    assert told.value.code == "unbound-dim" and proposed
+    assert onnx_mem.analyze(DECODER, batch=2, dim=ast.literal_eval(proposed[1])).inference.peak_bytes > 0
 
 
 @pytest.mark.parametrize("path, options, code", [

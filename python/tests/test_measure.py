@@ -1,4 +1,6 @@
 """Figures that can be worked out by hand."""
+import collections
+import contextlib
 import json
 import pathlib
 
@@ -9,6 +11,7 @@ from torch import nn
 
 import onnx_mem
 from models import SMALL
+from onnx_mem._measure.storages import StorageTracker
 
 RECORDS = pathlib.Path(__file__).resolve().parents[2] / "testdata" / "records"
 
@@ -104,6 +107,95 @@ def test_attention_inside_a_function_of_the_framework_takes_the_kernel_of_a_gpu(
     assert measured.peak_bytes == recorded.training.peak_bytes < scores
     # In a call that asks for the weights there is no such kernel.
     assert onnx_mem.measure(nn.MultiheadAttention(16, 2, batch_first=True), (x, x, x), loss="mean").peak_bytes > scores
+
+
+class Loss(nn.Module):
+    """Cross-entropy in forward, inside hooks for what autograd saves."""
+
+    def __init__(self, hooks):
+        super().__init__()
+        self.weight, self.hooks = nn.Parameter(torch.zeros(1)), hooks
+
+    def forward(self, x):
+        with self.hooks():
+            return {"loss": nn.functional.cross_entropy(x * self.weight, torch.zeros(len(x), dtype=torch.long,
+                                                                                     device=x.device))}
+
+
+def test_hooks_of_the_model_are_counted_as_they_are():
+    hooks = torch.autograd.graph
+    x = torch.zeros(64, 1000)
+    plain = onnx_mem.measure(Loss(contextlib.nullcontext), x, optimizer="sgd")
+    same = onnx_mem.measure(Loss(lambda: hooks.saved_tensors_hooks(lambda t: t, lambda t: t)), x, optimizer="sgd")
+    assert same == plain
+    copied = onnx_mem.measure(Loss(lambda: hooks.saved_tensors_hooks(torch.clone, lambda t: t)), x, optimizer="sgd")
+    assert copied.saved_activation_bytes > plain.saved_activation_bytes
+    away = onnx_mem.measure(Loss(hooks.save_on_cpu), x, optimizer="sgd")
+    assert away.saved_activation_bytes == 0 and away.end_of_forward_bytes < plain.end_of_forward_bytes
+
+
+def test_a_graph_kept_from_an_earlier_call_is_told():
+    class Kept(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.state = nn.Linear(4, 4), None
+
+        def forward(self, x):
+            y = self.layer(x).exp()
+            if self.state is not None:
+                y = y + self.state.mean()
+            self.state = y
+            return y
+
+    with pytest.raises(onnx_mem.Error, match="a tensor kept from an earlier call still has its graph"):
+        onnx_mem.measure(Kept(), torch.zeros(2, 4))
+    with pytest.raises(onnx_mem.CannotRecord, match="a tensor kept from an earlier call still has its graph"):
+        onnx_mem.record(Kept(), torch.zeros(2, 4))
+
+
+class _Names(StorageTracker):
+    """The operators of a backward as measure() runs them, by name."""
+
+    def __init__(self):
+        super().__init__()
+        self.phase, self.node, self.found = "backward", None, collections.Counter()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        node = torch._C._current_autograd_node()
+        if node is not None and node is not self.node:
+            self.node = node
+            self.start_node(node.name())
+        out = super().__torch_dispatch__(func, types, args, kwargs)
+        self.found[self.op.split(".")[0]] += 1
+        return out
+
+
+@pytest.mark.parametrize("run", [
+    torch.max, torch.minimum, torch.fmax, lambda a, b: a.clamp(min=b), lambda a, b: a.clamp(max=b), torch.atan2,
+    lambda a, b: nn.functional.binary_cross_entropy_with_logits(a, b.detach().sigmoid()),
+    lambda a, b: nn.functional.binary_cross_entropy_with_logits(a, b.detach().sigmoid(), weight=b.detach(),
+                                                                pos_weight=b.detach()[0]),
+    lambda a, b: a.max(0)[0], lambda a, b: a.topk(2, 0)[0], lambda a, b: a.sort(0)[0],
+    lambda a, b: a.gather(0, torch.zeros(2, 3, dtype=torch.long)), lambda a, b: a.cummax(0)[0],
+    lambda a, b: a.index_select(0, torch.tensor([0, 2])), lambda a, b: a.take(torch.tensor([1, 3])),
+    lambda a, b: a[:, :3].trace(), lambda a, b: a.masked_select(b > 0)])
+def test_backward_writes_over_what_it_writes_over_without_a_mode(run):
+    """Under a dispatch mode formulas take other operators: held against those that the profiler sees where there is
+    none."""
+    torch.manual_seed(0)
+    a, b = (torch.rand(4, 3, requires_grad=True) + 0.1 for _ in range(2))
+    weight = torch.rand(run(a, b).shape)
+
+    def backward():
+        return torch.autograd.grad((run(a, b) * weight).sum(), (a, b), allow_unused=True)
+    with torch.autograd.profiler.profile() as profile:
+        backward()
+    alone = collections.Counter(e.name.removeprefix("aten::") for e in profile.function_events)
+    with _Names() as under:
+        backward()
+    over = {name: n for name, n in under.found.items() if name.endswith("_")}
+    assert over and all(alone[name] >= n for name, n in over.items())
+    assert not [name for name, n in under.found.items() if alone[name] < n and alone[name + "_"] > under.found[name + "_"]]
 
 
 @pytest.mark.parametrize("name", ["in_place", "custom_functions", "checkpointed"])

@@ -335,3 +335,108 @@ def test_a_mask_that_nobody_gave_is_none():
     program = onnx_mem.record(model, ids).text()
     assert " = tril " in program, "of a causal call without a fused kernel"
     assert " = bitwise_and" not in program
+
+
+class Ghost(nn.Module):
+    """Normalizes pieces of 16 samples, as TabNet does."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(8)
+
+    def forward(self, x):
+        return torch.cat([self.norm(piece) for piece in x.chunk(-(-len(x) // 16))])
+
+
+@pytest.mark.parametrize("batch", [2, 14])       # 14, 15 and 17 lie on both sides
+def test_a_branch_on_the_batch_is_told(batch):
+    with pytest.warns(UserWarning, match="another path from batch 17 on: the record holds for batches 1 to 16"):
+        record = onnx_mem.record(Ghost(), torch.zeros(batch, 8))
+    assert record.batches == (1, 16)
+    assert onnx_mem.Record.from_text(record.text()) == record
+    with pytest.raises(onnx_mem.Error, match="holds for batches 1 to 16, not for 17") as told:
+        record.holds_at(17)
+    assert told.value.code == "record-sizes"
+
+
+def test_a_branch_below_the_batch_is_told():
+    class Large(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) if len(x) > 9 else super().forward(x).relu()
+
+    with pytest.warns(UserWarning, match="another path below batch 10: the record holds for batch 10 and more"):
+        assert onnx_mem.record(Large(4, 4), torch.zeros(32, 4)).batches == (10, None)
+    assert onnx_mem.record(nn.Linear(4, 4), torch.zeros(32, 4)).batches == (1, None)
+
+
+def test_a_module_is_moved_in_forward():
+    class Moves(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.BatchNorm1d(4)
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.layer.to(x.device)(self.norm.to(x.device, x.dtype)(x))
+
+    def operators(model):
+        return [[x["op"] for x in p["lines"] if "op" in x]
+                for p in onnx_mem.record(model, torch.zeros(2, 4)).programs.values()]
+    assert operators(Moves()) == operators(nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 4)))
+    halved = onnx_mem.record(Halves(), torch.zeros(2, 4)).programs["train"]
+    assert {v["dtype"] for v in halved["values"] if v["kind"] == "param"} == {"bfloat16"}
+
+
+class Halves(nn.Linear):
+    def __init__(self):
+        super().__init__(4, 4)
+
+    def forward(self, x):
+        return super().forward(x.bfloat16()) if self.bfloat16() is self else None
+
+
+@torch.jit.script
+def _scan(x: torch.Tensor, decay: torch.Tensor) -> torch.Tensor:
+    state, states = torch.zeros_like(x[:, 0]), []
+    for i in range(x.shape[1]):
+        state = state * decay + x[:, i]
+        states.append(state)
+    return torch.stack(states, 1)
+
+
+def test_a_scripted_scan_is_recorded():
+    class Scan(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.decay, self.scan = nn.Linear(4, 4), nn.Parameter(torch.ones(4)), _scan
+
+        def forward(self, x):
+            return self.scan(self.layer(x), self.decay.sigmoid())
+    operators = [x["op"] for x in onnx_mem.record(Scan(), torch.zeros(2, 5, 4)).programs["train"]["lines"] if "op" in x]
+    assert operators.count("add.Tensor") == operators.count("mul.Tensor") == 5
+    assert onnx_mem.measure(Scan(), torch.zeros(2, 5, 4)).saved_activation_bytes > 0
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.saved_tensors[0]
+
+
+def test_what_a_function_gives_is_let_go_of_like_any_value():
+    """The operator behind a Function saves its result before it is seen to run."""
+    class Model(nn.Linear):
+        def forward(self, x):
+            y = Doubled.apply(super().forward(x))
+            y = y.log() + y            # a logarithm saves what it is taken of
+            return y.tanh()
+
+    program = onnx_mem.record(Model(4, 4), torch.zeros(2, 4)).programs["train"]
+    end = next(i for i, x in enumerate(program["lines"]) if "endfunction" in x)
+    result = next(x for x in program["lines"][end::-1] if "op" in x)["outs"][0]
+    assert any(result in x["drops"] for x in program["lines"] if x.get("op") == "add.Tensor")

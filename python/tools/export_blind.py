@@ -5,7 +5,8 @@ usage: export_blind.py LIST FOLDER [--models REGEX]      LIST: a module with MOD
 
 Three exports of each model as it was just built: `train.dynamo`, `eval.dynamo` and `train.ts`, the batch free where the
 exporter can. Weights over 1 KiB stay in a file that is not written. Truth: onnx_mem.measure on fake tensors of a GPU,
-mean of the outputs as loss. A model has a process and a time limit of its own: what fails is listed, not left out.
+mean of the outputs as loss. A model has a process and a time limit of its own: what fails is listed, not left out. It
+is forked from one that has loaded the packages, which takes longer than a small model's export.
 """
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ import json
 import os
 import re
 import resource
-import subprocess
 import sys
+import tempfile
+import traceback
 
 BATCHES = (2, 8)
 LIMIT = 240  # CPU seconds for a model
@@ -106,8 +108,24 @@ def one(list_path, name, folder):
         json.dump(entry, out, indent=1)
 
 
-def limit():
-    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
+def in_child(work):
+    """Runs `work` in a process of its own; the last line that it wrote of an error, "" where there was none."""
+    with tempfile.TemporaryFile("w+") as errors:
+        child = os.fork()
+        if child == 0:
+            resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
+            os.dup2(errors.fileno(), 2)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            try:
+                work()
+            except BaseException:  # whatever a model throws is a result
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        status = os.waitpid(child, 0)[1]
+        errors.seek(0)
+        lines = errors.read().strip().splitlines()
+        return "" if status == 0 else lines[-1][:200] if lines else f"died, or over {LIMIT} s"
 
 
 def main():
@@ -115,23 +133,20 @@ def main():
     parser.add_argument("list")
     parser.add_argument("folder")
     parser.add_argument("--models", default="")
-    parser.add_argument("--one")
     asked = parser.parse_args()
     for part in ("models", "parts"):
         os.makedirs(os.path.join(asked.folder, part), exist_ok=True)
-    if asked.one:
-        return one(asked.list, asked.one, asked.folder)
+    for package in ("torch", "torchvision", "timm", "transformers", "onnxscript", "onnx_mem"):
+        importlib.import_module(package)
     failed = {}
     for name in models_of(asked.list):
         part = os.path.join(asked.folder, "parts", name + ".json")
         if os.path.exists(part) or not re.search(asked.models, name):
             continue
-        words = [sys.executable, __file__, asked.list, asked.folder, "--one", name]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, preexec_fn=limit)
-        if done.returncode:
-            why = done.stderr.strip().splitlines()
-            failed[name] = why[-1][:200] if why else f"died, or over {LIMIT} s"
-        print(name, failed.get(name, "done"), flush=True)
+        error = in_child(lambda name=name: one(asked.list, name, asked.folder))
+        if error:
+            failed[name] = error
+        print(name, error or "done", flush=True)
     models = {}
     for file in sorted(os.listdir(os.path.join(asked.folder, "parts"))):
         with open(os.path.join(asked.folder, "parts", file)) as part:

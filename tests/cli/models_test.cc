@@ -70,10 +70,10 @@ TEST(AnalyzeModels, RefusesWhatItCannotShow) {
   Options options;
   options.operands = {Model("lenet5"), Model("resnet18")};
   options.batches = {1, 2};
-  EXPECT_FALSE(AnalyzeModels(options, {}).ok());
+  EXPECT_FALSE(AnalyzeModels(options).ok());
   options.batches.clear();
   options.by = By::kOp;
-  EXPECT_FALSE(AnalyzeModels(options, {}).ok());
+  EXPECT_FALSE(AnalyzeModels(options).ok());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-"""One plan, whatever form it is asked for in: the screen, JSON, the page, what --emit json and --emit pytorch print, and
-the file of -o name the same segments and settings; --plan with any of these files takes the same bytes and ends with the
-same exit status.
+"""One plan, whatever form it is asked for in: the screen, JSON, the page, what --emit json and --emit pytorch print,
+and the file of -o name the same segments and settings; --plan with any of these files takes the same bytes and ends with
+the same exit status.
 
 usage: one_plan_test.py PROGRAM MODEL...     three budgets each, the last one with expandable segments
 """
@@ -45,7 +45,7 @@ def on_screen(text):
         first, _, last = re.sub(" (to|[.][.]) ", " ", what).rstrip(",").partition(" ")
         if last and "." in first and "." not in last:    # "layer1.0 to 2"
             last = f"{first.rpartition('.')[0]}.{last}"
-        segments += [(first, last)] if last else [(name, name) for name in names_of(first)]
+        segments += zip(names_of(first), names_of(last or first))
     needs = re.search(r"Needs (\w+)=(\S+) in the environment", " ".join(text.split()))
     return sorted(segments), {needs[1]: needs[2]} if needs else {}
 
@@ -79,9 +79,9 @@ def check_case(program, model, words, allocator, budget, folder):
     if answer["chosen"] is None:
         return None if status == 1 and "No plan" in screen else ["no plan, but for the screen or the exit status"]
     chosen = next(p for p in answer["plans"] if p["id"] == answer["chosen"])
-    text, _ = ran(*plan, "--emit", "json")
+    text, text_status = ran(*plan, "--emit", "json")
     pathlib.Path(emitted).write_text(text)
-    code, _ = ran(*plan, "--emit", "pytorch")
+    code, code_status = ran(*plan, "--emit", "pytorch")
     segments, settings = ends_of(chosen)
     shown, needs = on_screen(screen)
     drawn, page_needs = on_page(pathlib.Path(page).read_text())
@@ -90,6 +90,7 @@ def check_case(program, model, words, allocator, budget, folder):
     def same(what, a, b):
         if a != b:
             wrong.append(f"{what}: {a} for {b}")
+    same("exit status of --emit", (text_status, code_status), (status, status))
     by_module = all(s["modules"] for s in chosen["segments"])
     same("segments on the screen", shown, segments)
     same("bytes on the screen", f"{chosen['device_bytes']:,}" in screen.replace(" B ", " "), True)

@@ -46,11 +46,11 @@ def check(program: str, file: str, folder: pathlib.Path) -> list[str]:
     is_record = not file.endswith(".onnx")
     if not is_record:
         outputs += ["-o", "copy.onnx"]
-    for dims in ([], ["-d", "seq=64"]):  # the second where a length has to be given
-        ran = subprocess.run([program, file, "-v", "--units", "B", *dims, *outputs], cwd=folder, capture_output=True,
-                             text=True, check=False)
-        if "[unbound-dim]" not in ran.stderr:
-            break
+    command = [program, file, "-v", "--units", "B", *outputs]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if "[unbound-dim]" in ran.stderr:  # a length has to be given: what the program proposes
+        sizes = re.findall(r"--dim \S+", ran.stderr)
+        ran = subprocess.run([*command, *" ".join(sizes).split()], cwd=folder, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         return [ran.stderr[:400]]
     read = lambda name: (folder / name).read_text()

@@ -106,15 +106,18 @@ def check_cards(program: Program, faults: list[str]) -> None:
     for i, card in enumerate(CARDS):
         alone, one = program.json(program.model, "-b", batch, "--gpu", card)
         there = several["gpus"][i]
-        if there != one["gpus"][0] or there["verdict"] != one["verdict"] or alone != (there["verdict"] == "does-not-fit"):
+        no = there["verdict"] == "does-not-fit"
+        if there != one["gpus"][0] or there["verdict"] != one["verdict"] or alone != no:
             faults.append(f"{card} alone: {one['gpus'][0]}, among others {there}")
         for part in PARTS:
             need, run = there[part], one["runs"][0][part]
-            if (need["device_bytes"], need["device_interval_bytes"]) != (run["device_bytes"], run["device_interval_bytes"]):
+            if any(need[key] != run[key] for key in ("device_bytes", "device_interval_bytes")):
                 faults.append(f"{card}, {part}: {need} and {run['device_bytes']}")
-            if need["verdict"] != verdict_of(need["device_interval_bytes"], need["device_bytes"], there["usable_bytes"]):
+            usable = there["usable_bytes"]
+            if need["verdict"] != verdict_of(need["device_interval_bytes"], need["device_bytes"], usable):
                 faults.append(f"{card}, {part}: {need} in {there['usable_bytes']}")
-        if f"train={there['training']['device_bytes']}" not in lines[i] or f"verdict={there['verdict']}" not in lines[i]:
+        words = (f"train={there['training']['device_bytes']}", f"verdict={there['verdict']}")
+        if not all(word in lines[i] for word in words):
             faults.append(f"{card}: -q says {lines[i]}")
     last_alone = program.run(program.model, "-b", batch, "--gpu", f"{CARDS[0]},{CARDS[-1]}", "-q")[0]
     if verdicts[0] == "does-not-fit" and last_alone != 1:
@@ -134,7 +137,8 @@ def check_batches(program: Program, faults: list[str]) -> None:
             faults.append(f"{part}: {safe}, {expected}, {impossible}")
 
         def need(batch: int) -> tuple[int, int, int]:
-            figures = program.json(program.model, "-b", str(batch), "-m", mode)[1]["runs"][0][part]
+            report = program.json(program.model, "-b", str(batch), "-m", mode, "--gpu", CARDS[0])[1]
+            figures = report["runs"][0][part]
             low, high = figures["device_interval_bytes"]
             return low, figures["device_bytes"], high
 
@@ -144,8 +148,8 @@ def check_batches(program: Program, faults: list[str]) -> None:
                                              "impossible_from_low_bytes")):
             within, beyond = need(batch)[end] if batch > 0 else 0, need(batch + 1)[end]
             if not within <= usable < beyond or (batch > 0 and told[key] != within) or told[beyond_key] != beyond:
-                faults.append(f"{part}: batch {batch} takes {within}, one more {beyond}, of {usable}; told {told[key]}, "
-                              f"{told[beyond_key]}")
+                faults.append(f"{part}: batch {batch} takes {within}, one more {beyond}, of {usable}; told "
+                              f"{told[key]}, {told[beyond_key]}")
 
 
 def check_terminal(program: Program, faults: list[str]) -> None:

@@ -168,6 +168,21 @@ try {
     assert.equal(await page.evaluate(valueNow), Number(said.replace(",", "")), "one number for one step");
   });
 
+  const cards = made("cards.html", join(models, "vit_b_16.train.ts.op17.onnx"), "-b", "256", "-q", "--gpu",
+                     "T4,RTX 4090,H100 PCIe");
+  await check("flags are whole, with -q too, and a row tells of each card", cards, {}, async (page) => {
+    const flags = await page.evaluate("[...document.querySelectorAll('#answer .less code')].map((c) => c.innerText).join(' ')");
+    assert.match(flags, /--segment encoder\.layers\.encoder_layer_0 .*--segment encoder\.layers\.encoder_layer_9 /);
+    assert.ok(!flags.includes("…") && !flags.includes("..."), flags);
+    assert.match(await page.evaluate(text("#table-gpus")), /Tesla T4[^]*does not fit[^]*H100 PCIe[^]*fits/);
+  });
+
+  await check("at 400 columns what a change costs is on the page", cards, {width: 400}, async (page) => {
+    const right = "Math.max(...[...document.querySelectorAll('#answer .stacks td')].map((c) => c.getBoundingClientRect().right))";
+    assert.ok(await page.evaluate(right) <= 400);
+    assert.match(await page.evaluate(text("#answer .less")), /check accuracy/);
+  });
+
   const compared = made("compared.html", "compare", join(models, "resnet18.train.ts.op17.onnx"),
                         join(models, "resnet18.fp16.train.ts.op17.onnx"), "-b", "64");
   await check("two models compared: tables of what changed, and a treemap of it", compared, {}, async (page) => {

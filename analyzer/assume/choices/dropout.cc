@@ -14,6 +14,7 @@
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/suggest.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/operators/site.h"
 
@@ -42,30 +43,25 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
   if (spots.attentions == 0 && !noticeable) return;
   Diagnostic d{.code = Code::kEvalDropout};
   d.bytes = spots.usual_bytes;
-  const std::string usual = FormatBytes(spots.usual_bytes), most = FormatBytes(spots.most_bytes);
   const bool more = spots.most_bytes > spots.usual_bytes;
   if (spots.attentions > 0) {
     d.severity = Severity::kWarning;
     d.count = spots.attentions;
     d.message = absl::StrCat(spots.attentions, " attentions without Dropout in an evaluation export");
-    d.details.push_back(
-        absl::StrCat("why: if the model trains with dropout, masks and dropped results are saved too: about ", usual,
-                     " more", more ? absl::StrCat(", ", most, " with ones behind activations as well") : "",
-                     AtBatch(lowering.source)));
+    d.details.emplace_back("why: if the model trains with dropout, masks and dropped results are saved too");
   } else {
     d.count = static_cast<int64_t>(spots.usual.empty() ? spots.possible.size() : spots.usual.size());
-    d.message = absl::StrCat(
-        "the file shows no Dropout, and none is counted; a model that trains with it saves ",
-        spots.usual.empty() ? "" : absl::StrCat("about ", usual, more ? ", " : ""),
-        more ? absl::StrCat("up to ", most) : "", " more", AtBatch(lowering.source));
+    d.message =
+        "the file shows no Dropout, and none is counted; a model that trains with it saves masks and dropped results "
+        "too";
     d.details.emplace_back(
-        spots.usual.empty() ? "why: counted behind activations, where some models have it"
-        : more              ? "why: counted ahead of the last layer and between layers, where such models have it, and "
-                              "behind activations"
-                            : "why: counted ahead of the last layer and between layers, where such models have it");
+        spots.usual.empty() ? "why: some models have it behind activations"
+        : more              ? "why: such models have it ahead of the last layer and between layers, some behind "
+                              "activations too"
+                            : "why: such models have it ahead of the last layer and between layers");
   }
-  d.details.emplace_back(
-      "try: --dropout 0.1, or --dropout 0.1:REGEX behind the modules that drop, or export it in training mode");
+  d.details.emplace_back("try: --dropout 0.1, or --dropout 0.1:REGEX behind the modules that drop");
+  d.details.emplace_back(kExportRecipe);
   lowering.diagnostics.push_back(std::move(d));
 }
 
@@ -79,10 +75,9 @@ void ReportAssumed(Lowering& lowering, const DropoutRecipe& recipe) {
        count,
        absl::StrCat("the file shows no Dropout: ", count, " with probability ", recipe.probability,
                     " counted, ", std::string(recipe.why)),
-       {absl::StrCat("why: their masks and dropped results are saved for backward, about ", FormatBytes(bytes),
-                     AtBatch(lowering.source)),
-        "try: --dropout file if the model trains without, --dropout P:REGEX if it drops elsewhere, or export it in "
-        "training mode"},
+       {"why: their masks and dropped results are saved for backward",
+        "try: --dropout file if the model trains without, --dropout P:REGEX if it drops elsewhere",
+        std::string(kExportRecipe)},
        bytes});
 }
 
@@ -118,7 +113,7 @@ int64_t RestoreAskedFor(Lowering& lowering, const DropoutSpots& spots) {
                                     1,
                                     absl::StrCat("--dropout: no node and no module matches '",
                                                  lowering.run.dropout_behind, "', so it changes nothing"),
-                                    {"try: onnx-mem MODEL --by layer   lists the names"},
+                                    {"try: onnx-mem MODEL --by layer   # lists the names"},
                                     {}});
   }
   return count;

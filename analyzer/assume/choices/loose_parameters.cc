@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/assume/choices/unread_buffers.h"
 
 namespace onnx_mem {
 namespace {
@@ -29,6 +30,12 @@ bool IsReadLoosely(const Graph& graph, TensorId id, int depth = 0) {
 
 bool IsTable(const Tensor& tensor) {
   return std::count_if(tensor.shape.dims.begin(), tensor.shape.dims.end(), [](int64_t dim) { return dim > 1; }) >= 2;
+}
+
+bool IsTableOfPositions(const Lowered& lowered, const Tensor& table) {
+  return !table.consumers.empty() && std::all_of(table.consumers.begin(), table.consumers.end(), [&](NodeId reader) {
+    return PicksPositions(lowered, lowered.graph.nodes[reader]);
+  });
 }
 
 // Operators and the places at which they read weights.
@@ -82,7 +89,7 @@ bool FreezeLooseTables(Lowered& lowered) {
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph.tensors[id];
     if (lowered.kinds[id] != TensorKind::kParameter || tensor.producer.valid() || !IsTable(tensor)) continue;
-    if (IsReadLoosely(graph, id)) any |= lowered.frozen.insert(id).second;
+    if (IsReadLoosely(graph, id) || IsTableOfPositions(lowered, tensor)) any |= lowered.frozen.insert(id).second;
   }
   return any;
 }

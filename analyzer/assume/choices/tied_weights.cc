@@ -14,6 +14,7 @@
 #include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/program_signature.h"
+#include "analyzer/graph/suggest.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"
 
@@ -80,7 +81,7 @@ void SayMayBeTied(Lowering& lowering, int64_t count, int64_t bytes) {
       FormatBytes(bytes), " of parameters");
   warning.details = {
       "why: gradients and optimizer states come on top of them",
-      "try: --tied yes if they are shared, --tied no if not; exports in training mode or with dynamo show it"};
+      "try: --tied yes if they are shared, --tied no if not", std::string(kExportRecipe)};
   warning.bytes = bytes;
   lowering.diagnostics.push_back(std::move(warning));
 }

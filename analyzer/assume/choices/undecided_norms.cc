@@ -17,6 +17,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/suggest.h"
 #include "analyzer/lower/draft/match.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"
@@ -71,7 +72,7 @@ int64_t TellUndecidedNorms(Lowering& lowering) {
        absl::StrCat(possible, " convolutions may have had a BatchNorm that was folded into them: the file does not "
                               "show whether, and they are counted as they stand"),
        {"why: a BatchNorm makes a tensor of its own, and saves its input for backward",
-        "try: --bn unfold if the model has BatchNorms, --bn as-is if it has none; an export in training mode shows it"},
+        "try: --bn unfold if the model has BatchNorms, --bn as-is if it has none", std::string(kExportRecipe)},
        {}});
   return 0;
 }

@@ -108,6 +108,10 @@ int64_t MostBytesOfBuffers(const std::vector<std::string>& names, const ProgramS
   return bytes;
 }
 
+bool PicksPositions(const Lowered& lowered, const Node& node) {
+  return RowsOfPositions(lowered, node, /*stored_too=*/true) > 0;
+}
+
 int64_t MostBytesOfPositions(const Lowered& lowered) {
   int64_t rows = 0;
   for (const Node& node : lowered.graph.nodes) rows += RowsOfPositions(lowered, node, false);

@@ -26,6 +26,9 @@ int64_t MostBytesOfBuffers(const std::vector<std::string>& names, const ProgramS
 // while an integer buffer of as many lies beside it.
 int64_t MostBytesOfPositions(const Lowered& lowered);
 
+// Whether `node` picks rows of a stored table by places that the code computes, not by an input of the model.
+bool PicksPositions(const Lowered& lowered, const Node& node);
+
 }  // namespace onnx_mem
 
 #endif  // ONNX_MEM_ANALYZER_ASSUME_CHOICES_UNREAD_BUFFERS_H_

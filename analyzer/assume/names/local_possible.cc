@@ -1,9 +1,11 @@
-// The part of locals.h about what may be: names that no habit tells of, but that code like this may give.
+// The part of locals.h about what may be: names that nothing tells of, but that code like this may give.
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/hash/hash.h"
+#include "absl/strings/ascii.h"
 #include "analyzer/assume/names/locals.h"
 
 namespace onnx_mem::names {
@@ -60,27 +62,6 @@ bool Locals::StartsSum(const TensorIds& values) const {
          std::find(second.begin(), second.end(), first.back()) != second.end();
 }
 
-// x1 = self.block1(x); x2 = self.block2(x1); x3 = self.block3(x2): where code numbers a row of modules that have code
-// of their own, it may number what they make. Lists' elements have their numbers from the list. `calls`: of one frame.
-void Locals::FindRow(std::vector<int32_t> calls) {
-  constexpr size_t kShortest = 3;
-  const auto in_row = [&](int32_t call) {
-    const CallSpan& span = calls_.span(call);
-    return span.begin < span.end && !IsElement(span.name);
-  };
-  const auto follows = [&](int32_t call, int32_t next) {
-    const CallSpan &first = calls_.span(call), &second = calls_.span(next);
-    return first.end + 1 == second.begin && WithoutDigits(first.name) == WithoutDigits(second.name);
-  };
-  std::erase_if(calls, [&](int32_t call) { return !in_row(call); });
-  std::sort(calls.begin(), calls.end(),
-            [&](int32_t a, int32_t b) { return calls_.span(a).begin < calls_.span(b).begin; });
-  for (size_t begin = 0, end = 0; begin < calls.size(); begin = end) {
-    for (end = begin + 1; end < calls.size() && follows(calls[end - 1], calls[end]);) ++end;
-    if (end - begin >= kShortest) numbered_.insert(calls.begin() + begin, calls.begin() + end);
-  }
-}
-
 // for layer in self.layers: x = layer(x); outs.append(x): where one round's result is read behind the next round's, the
 // code has a list or a dictionary, and that may have all of them. `values`: of one round.
 void Locals::FindCollected(const Round& round, TensorIds values) {
@@ -95,22 +76,18 @@ void Locals::FindCollected(const Round& round, TensorIds values) {
   if (collected_.contains(round)) FindBatches(values);
 }
 
-// What the code of functions tells of the names that it gives: rows of modules, several values at a time that are read
-// long after they were made, calls that give several values, lists.
+// What the code of functions tells of the names that it gives: several values at a time that are read long after they
+// were made, calls that give several stages, lists.
 void Locals::FindPossible() {
   absl::flat_hash_map<Round, TensorIds> rounds;
   absl::flat_hash_map<int32_t, std::vector<Life>> late;              // by frame
-  absl::flat_hash_map<int32_t, std::vector<int32_t>> calls_in_frame;  // that give a value
   absl::flat_hash_map<int32_t, TensorId> first_result;  // of a call
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph_.tensors[id];
     if (!tensor.producer.valid() || tensor.consumers.empty() || !IsFloating(tensor.dtype)) continue;
     const Home home = HomeOf(id);
     const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
-    if (call >= 0 && first_result.emplace(call, id).second) {
-      calls_in_frame[home.frame].push_back(call);
-    } else if (call >= 0) {
-      unpacked_.insert(KindOfCall(call, home));
+    if (call >= 0 && !first_result.emplace(call, id).second) {
       const Shape& first = graph_.tensors[first_result[call]].shape;
       constexpr size_t kRankOfMaps = 3;  // and more: batch, channels, length
       if (first.rank() >= kRankOfMaps && tensor.shape.rank() >= kRankOfMaps && first != tensor.shape) {
@@ -124,7 +101,6 @@ void Locals::FindPossible() {
   for (const auto& [frame, lives] : late) {
     if (AnyTwoOverlap(lives)) naming_frames_.insert(frame);
   }
-  for (auto& [frame, calls] : calls_in_frame) FindRow(std::move(calls));
   for (auto& [round, values] : rounds) FindCollected(round, std::move(values));
 }
 
@@ -147,16 +123,6 @@ void Locals::FindBatches(const TensorIds& values) {
     const int32_t next = graph_.tensors[values[begins[b + 2] - 1]].producer.value();
     for (size_t i = begins[b]; i < begins[b + 1]; ++i) batch_ends_[values[i]] = next;
   }
-}
-
-// Calls that differ in numbers alone, by the frame in whose code they stand.
-std::pair<int32_t, std::string> Locals::KindOfCall(int32_t call, const Home& home) const {
-  return {home.frame, WithoutDigits(WithoutCallNumber(calls_.span(call).name))};
-}
-
-// residual, skip = layer(x): a call gives several values, or one like it in the same code does.
-bool Locals::IsUnpacked(int32_t call, const Home& home) const {
-  return call >= 0 && unpacked_.contains(KindOfCall(call, home));
 }
 
 // Made anew in each round of a loop.
@@ -200,55 +166,51 @@ bool Locals::IsHandedOut(TensorId id, int32_t call, const Home& home) const {
   return next.valid() && graph_.tensors[next].shape != graph_.tensors[id].shape;
 }
 
-PossibleName Locals::PossibleNameOf(TensorId id) const {
-  PossibleName name = NameInFrame(id);
-  if (name.until >= 0 && IsWithinExpression(id, HomeOf(id))) name.most = 0;
-  return name;
-}
-
-PossibleName Locals::CallersListOf(TensorId id) const {
+int32_t Locals::CallersListOf(TensorId id) const {
   const Tensor& tensor = graph_.tensors[id];
-  if (!tensor.producer.valid() || tensor.consumers.empty()) return {};
+  if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
   const Home home = HomeOf(id);
   const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
-  if (home.depth == 0 || !(IsHandedIn(id, call, home) || IsHandedOut(id, call, home))) return {};
-  return {calls_.EndOfFrameAt(tensor.producer.value(), home.depth - 1), home.frame, kAllNames};
+  if (home.depth == 0 || !(IsHandedIn(id, call, home) || IsHandedOut(id, call, home))) return -1;
+  return calls_.EndOfFrameAt(tensor.producer.value(), home.depth - 1);
 }
 
-PossibleName Locals::NameInFrame(TensorId id) const {
-  constexpr size_t kSeveral = 8, kTwo = 2, kOne = 1;
+// y1 = self.conv1(x); y2 = self.conv2(y1): modules that have numbers of their own run in no loop, so each result may
+// have a name of its own, which none of the others takes.
+bool Locals::IsNumbered(int32_t call) const {
+  const std::string_view name = call < 0 ? std::string_view() : WithoutCallNumber(calls_.span(call).name);
+  return !name.empty() && absl::ascii_isdigit(static_cast<unsigned char>(name.back())) && !IsElement(name);
+}
+
+int32_t Locals::PossibleNameOf(TensorId id, bool lists) const {
   const Tensor& tensor = graph_.tensors[id];
-  if (!tensor.producer.valid() || tensor.consumers.empty()) return {};
+  if (!tensor.producer.valid() || tensor.consumers.empty()) return -1;
   const Home home = HomeOf(id);
-  const PossibleName list = CallersListOf(id);
-  if (list.until >= 0) return list;
+  const int32_t list = CallersListOf(id);
+  if (list >= 0) return list;
   const int32_t call = calls_.UnitCall(tensor.producer.value(), home.depth);
-  if (call >= 0 && IsPassedOn(call, home)) return {};
+  if (call >= 0 && IsPassedOn(call, home)) return -1;
   const int32_t end = calls_.EndOfFrameAt(tensor.producer.value(), home.depth);
   // d1 = self.d1(x); d2 = self.d2(d1); u1 = self.u1(d2, d1): code that needs several names may name all.
-  if (skip_frames_.contains(home.frame)) return {end, home.frame, kAllNames};
+  if (lists || skip_frames_.contains(home.frame)) return end;
+  const Units units = ReadingUnits(id, home);
+  const bool by_norm = units.size() == 1 && IsNormCall(units[0], home);
+  // out = self.bn1(self.conv1(x)): a norm and what it alone reads take one name.
+  if (IsNumbered(call) && !by_norm && !IsNormCall(calls_.span(call).end, home)) return end;
   if (collected_.contains({home.frame, RoundSignature(id)})) {
     const auto batch = batch_ends_.find(id);
-    return {batch == batch_ends_.end() ? end : std::min(end, batch->second), home.frame, kAllNames};
+    return batch == batch_ends_.end() ? end : std::min(end, batch->second);
   }
-  if (naming_frames_.contains(home.frame) && call >= 0 && !IsOfLoop(id, home) && !IsReduced(id)) {
-    return {end, home.frame, kSeveral};
-  }
+  if (naming_frames_.contains(home.frame) && call >= 0 && !IsOfLoop(id, home)) return end;
   // x = self.conv(x); x = self.bn(x): modules one after the other work on one name, or are nested,
   // x = self.relu(self.bn(self.conv(x))).
-  const Units units = ReadingUnits(id, home);
-  // x = f(x); x = g(x): of a chain of values that one statement reads each, code that gives no name anew has few, but
-  // residual, skip = layer(x) names each.
-  const bool in_chain = units.size() == 1 && !IsJoinedWithOther(id, home);
-  const size_t most = IsUnpacked(call, home) ? kSeveral : in_chain ? kOne : kTwo;
   const int32_t reader = units.size() == 1 ? calls_.UnitCall(units[0], home.depth) : -1;
   const bool adjacent = call >= 0 && reader >= 0 && calls_.span(reader).begin == calls_.span(call).end + 1;
-  if (!adjacent) return {UntilRebound(id, home), home.frame, most};
-  if (numbered_.contains(call) && numbered_.contains(reader) && !IsOfLoop(id, home)) return {end, home.frame, kSeveral};
+  if (!adjacent) return UntilRebound(id, home);
   int32_t nested = EndOfNestedCalls(units[0], home);
   for (int32_t next = NextInStatement(nested, home); next >= 0; next = NextInStatement(nested, home)) nested = next;
   // x = self.conv(x); x = F.relu(self.bn(x))
-  return {std::max(nested, EndOfOuterCall(units[0], home)), home.frame, most};
+  return std::max(nested, EndOfOuterCall(units[0], home));
 }
 
 // return self.head(self.norm(x)): the end of the call that takes the only result of the norm that ends at `unit`.

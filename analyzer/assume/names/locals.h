@@ -15,7 +15,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,27 +28,17 @@
 
 namespace onnx_mem::names {
 
-inline constexpr size_t kAllNames = std::numeric_limits<size_t>::max();
-
-// A name that a value may have.
-struct PossibleName {
-  int32_t until = -1;  // the node after which it goes; -1: none
-  int32_t frame = -1;  // the call in whose code it stands
-  // How many values of this kind that it has done with the function may name at a time: code gives its few names anew,
-  // lists and encoders with skips have all, and of what stands in an expression code that names everything alone.
-  size_t most = 1;
-};
-
 class Locals {
  public:
   // Both must outlive this.
   Locals(const Graph& graph, const Calls& calls);
   // The node after which the last variable that likely holds `id` goes; -1 if none is likely.
   int32_t HeldUntil(TensorId id) const;
-  // What may hold `id` beyond that: a name of its own in the function that hands it around, or a list.
-  PossibleName PossibleNameOf(TensorId id) const;
-  // The list of a caller that may hold `id`, which source lines do not tell of: outs.append(x) is no operator.
-  PossibleName CallersListOf(TensorId id) const;
+  // The node after which a name of its own goes at the latest, in the function that hands `id` around: possible. -1 where
+  // none can be, as a container passes it on. `lists`: that function may have a list of all its values.
+  int32_t PossibleNameOf(TensorId id, bool lists) const;
+  // The list of a caller that may hold `id`, which source lines do not tell of: outs.append(x) is no operator. -1: none.
+  int32_t CallersListOf(TensorId id) const;
 
  private:
   // The frame in whose code a tensor is a value: the innermost that encloses its maker and all its readers.
@@ -112,21 +101,13 @@ class Locals {
   size_t RoundSignature(TensorId id) const;
   bool StartsSum(const TensorIds& values) const;
   void FindBatches(const TensorIds& values);
-  void FindRow(std::vector<int32_t> calls);
   void FindCollected(const Round& round, TensorIds values);
   void FindPossible();
-  PossibleName NameInFrame(TensorId id) const;
-  std::pair<int32_t, std::string> KindOfCall(int32_t call, const Home& home) const;
-  bool IsUnpacked(int32_t call, const Home& home) const;
+  bool IsNumbered(int32_t call) const;
   bool IsOfLoop(TensorId id, const Home& home) const;
   bool IsHandedIn(TensorId id, int32_t call, const Home& home) const;
   bool IsHandedOut(TensorId id, int32_t call, const Home& home) const;
   int32_t EndOfOuterCall(int32_t unit, const Home& home) const;
-  // local_expressions.cc
-  bool IsJoinedWithOther(TensorId id, const Home& home) const;
-  bool IsReduced(TensorId id) const;
-  bool IsJoinedForCall(TensorId id, const Home& home) const;
-  bool IsWithinExpression(TensorId id, const Home& home) const;
   // local_skips.cc
   bool IsSkip(TensorId id, const Home& home, const Units& units) const;
   void FindSkipFrames();
@@ -145,9 +126,7 @@ class Locals {
   std::set<int32_t> naming_frames_;                          // functions that read several values late
   std::set<Round> collected_;                                // whose results may all be in a list
   absl::flat_hash_map<TensorId, int32_t> batch_ends_;        // of such a list, where the next one takes its name
-  std::set<std::pair<int32_t, std::string>> unpacked_;       // calls that give several values, by KindOfCall
   absl::flat_hash_set<int32_t> encoders_;                    // calls that give maps of several sizes
-  absl::flat_hash_set<int32_t> numbered_;                    // calls in rows
   std::set<TensorId> popped_;                       // skips that a stack hands out once
   mutable absl::flat_hash_map<TensorId, bool> cut_up_;  // whose slices are as large as it is
   mutable absl::flat_hash_map<std::pair<int32_t, int32_t>, TensorId> only_results_;  // by first and last node of a call

@@ -15,8 +15,8 @@ enum class NameRules {
   kStraightLine,  // a value goes after its last reader
   kArguments,     // and is held by the calls that it was passed into: certain
   kLocals,        // and by local variables as forward code is usually written: likely
-  kSomeNames,     // and by names of their own in the function that made them, so many at a time: possible
-  kEveryName,     // and each by such a name, unless modules pass it straight on: possible
+  kEveryName,     // and by names of their own in the function that made them, unless modules pass them on: possible
+  kWholeCalls,    // and each until the call returns in whose code it is made and read: no name or list holds it longer
 };
 
 // For each tensor the index of the node after which the last Python reference goes; -1 where no node reads or makes it.

@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/assume/choices/attention_rows.h"
 #include "analyzer/assume/choices/copies.h"
 #include "analyzer/assume/choices/detached.h"
 #include "analyzer/assume/choices/inplace.h"
 #include "analyzer/assume/choices/loose_parameters.h"
+#include "analyzer/assume/choices/written_out.h"
 #include "analyzer/assume/names/releases.h"
 #include "analyzer/lower/draft/inplace_form.h"
 #include "analyzer/lower/draft/match.h"
@@ -66,11 +68,11 @@ bool Release(Lowered& lowered, names::NameRules rules) {
 // At the least, calls hold what they are given.
 bool NameNothing(Lowered& lowered) { return Release(lowered, names::NameRules::kArguments); }
 
-// At most, some of the values that a function has done with still have names there.
-bool NameSome(Lowered& lowered) { return Release(lowered, names::NameRules::kSomeNames); }
-
-// Or all of them.
+// At most, all the values that a function has done with still have names there.
 bool NameEverything(Lowered& lowered) { return Release(lowered, names::NameRules::kEveryName); }
+
+// And beyond that lists of them.
+bool NameAllInCalls(Lowered& lowered) { return Release(lowered, names::NameRules::kWholeCalls); }
 
 // The other order of each sum and product of different shapes, whose gradients backward then makes in the other order.
 bool SwapOperands(Lowered& lowered) {
@@ -98,6 +100,12 @@ int64_t BytesOfUnreadBuffers(const Lowered& lowered) { return -lowered.unread_bu
 
 bool IsInPlaceOpen(const Run& run, const Lowered&) { return run.inplace.empty() || run.inplace == "auto"; }
 bool IsNothingFrozen(const Run& run, const Lowered&) { return run.freeze.empty(); }  // else the user has said it
+bool IsAttentionOpen(const Run& run, const Lowered&) { return run.attention == AttentionKernel::kAuto; }
+// A file without a list of the module's parameters: nothing is said of what it has not.
+bool IsNoneListed(const Run&, const Lowered& lowered) {
+  return std::none_of(lowered.diagnostics.begin(), lowered.diagnostics.end(),
+                      [](const Diagnostic& d) { return d.code == Code::kParameterUnread; });
+}
 bool IsAlwaysOpen(const Run&, const Lowered&) { return true; }
 bool HasSwapped(const Run&, const Lowered& lowered) {
   return std::any_of(lowered.graph.nodes.begin(), lowered.graph.nodes.end(),
@@ -121,12 +129,18 @@ constexpr Alternative kAnyInPlace[] = {
 };
 constexpr Alternative kNames[] = {
     {.towards = Towards::kLess, .habit = true, .lowered = NameNothing},
-    {.towards = Towards::kMore, .habit = true, .lowered = NameSome},
+    {.towards = Towards::kMore, .habit = true, .lowered = NameEverything},
 };
-// In a training step what autograd keeps counts for most: that every value has a name costs little width there.
+// In a training step what autograd keeps counts for most: that lists hold all values costs little width there.
 constexpr Alternative kNamesOfTraining[] = {
     {.towards = Towards::kLess, .habit = true, .lowered = NameNothing},
-    {.towards = Towards::kMore, .habit = true, .lowered = NameEverything},
+    {.towards = Towards::kMore, .habit = true, .lowered = NameAllInCalls},
+};
+// Masks and tables that code keeps for the next run, copies for the order of memory, states of random generators: no
+// export shows them, and each is small.
+constexpr Alternative kSmallThings[] = {
+    {.towards = Towards::kLess, .percent = 1},
+    {.towards = Towards::kMore, .percent = -1},
 };
 constexpr Alternative kComputed[] = {{.towards = Towards::kLess, .bytes = BytesOfComputed}};
 constexpr Alternative kDropoutTaken[] = {
@@ -158,6 +172,8 @@ constexpr Alternative kLooseFrozen[] = {{.towards = Towards::kLess, .lowered = F
 constexpr Alternative kUnread[] = {{.towards = Towards::kMore, .bytes = BytesOfUnread}};
 constexpr Alternative kUnreadBuffers[] = {{.towards = Towards::kMore, .bytes = BytesOfUnreadBuffers}};
 constexpr Alternative kNoCopies[] = {{.towards = Towards::kLess, .lowered = LeaveOutCopies}};
+constexpr Alternative kFusedAttention[] = {{.lowered = MakeAttentionRowsDense}};
+constexpr Alternative kWrittenOut[] = {{.towards = Towards::kLess, .bytes = BytesOfWrittenOut}};
 constexpr Alternative kDetached[] = {{.towards = Towards::kLess, .bytes = BytesWithoutDetach}};
 constexpr Alternative kSilu[] = {{.words = "with --no-rewrite silu", .usual = false, .run = SpellOutSilu}};
 constexpr Alternative kHardswish[] = {
@@ -179,12 +195,15 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "trained or not", .code = Code::kTrainedUndecided, .inference = false, .alternatives = kFrozen},
     {.fact = "trained or not", .inference = false, .alternatives = kLooseFrozen, .open = IsNothingFrozen},
     {.fact = "parameters that are not in the file", .code = Code::kParameterUnread, .alternatives = kUnread},
+    {.fact = "parameters that are not in the file", .alternatives = kUnread, .open = IsNoneListed},
     {.fact = "buffers that are not in the file", .alternatives = kUnreadBuffers, .open = IsAlwaysOpen},
     {.fact = "names of the file", .code = Code::kWeightNames, .alternatives = kNamed},
     {.fact = "order of operands", .alternatives = kSwapped, .open = HasSwapped},
     {.fact = "order of operands", .inference = false, .alternatives = kOtherOrder, .open = IsAlwaysOpen},
     {.fact = "contiguous copies", .alternatives = kNoCopies, .open = IsAlwaysOpen},
+    {.fact = "attention kernel", .alternatives = kFusedAttention, .open = IsAttentionOpen},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},
+    {.fact = "functions that are written out", .inference = false, .alternatives = kWrittenOut, .open = IsAlwaysOpen},
     {.fact = "in-place activations", .code = Code::kInplaceAssumed, .inference = false, .alternatives = kNotInPlace},
     {.fact = "in-place activations", .code = Code::kInplacePossible, .inference = false, .alternatives = kInPlace},
     {.fact = "SiLU", .code = Code::kSiluAssumed, .inference = false, .alternatives = kSilu},
@@ -198,6 +217,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "GLU", .training = false, .alternatives = kGlu, .open = MayBeSpelledOut<kGluOp>},
     {.fact = "in-place activations", .training = false, .alternatives = kAnyInPlace, .open = IsInPlaceOpen},
     {.fact = "what the exporter computed", .training = false, .alternatives = kComputed, .open = IsAlwaysOpen},
+    {.fact = "what no export shows", .alternatives = kSmallThings, .open = IsAlwaysOpen},
     {.fact = "names of values",
      .inference = false,
      .forward_only = true,

@@ -19,7 +19,7 @@ namespace onnx_mem {
 // Where the peak goes when the fact is the other way. kEither is measured alone, and told beside the diagnostic.
 enum class Towards : uint8_t { kEither, kLess, kMore };
 
-// The fact the other way, by one of three hooks.
+// The fact the other way, by one of four hooks.
 struct Alternative {
   std::string_view words = {};  // how a report names it: "with --tied yes"
   Towards towards = Towards::kEither;
@@ -28,6 +28,7 @@ struct Alternative {
   void (*run)(Run& run) = nullptr;                       // the run to lower anew
   bool (*lowered)(Lowered& lowered) = nullptr;           // what changes in the lowered model; false: nothing
   int64_t (*bytes)(const Lowered& lowered) = nullptr;    // less bytes then, at any time; negative: more
+  int percent = 0;                                       // less of the peak then; negative: more
 };
 
 struct Assumption {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/run/limits.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -75,8 +77,9 @@ void Executor::AllocateStatics(const std::function<bool(TensorId)>& trainable,
       if (window != lowered_.windows.end() && values_[window->second] != nullptr) {
         t->storage = values_[window->second]->storage;
       } else {
-        t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), ShownName(tensor),
-                                                  DenseBytes(t->dims, t->dtype), t->dims, t->dtype);
+        const bool dense = strides == lowered_.strides.end();
+        const int64_t bytes = dense ? DenseBytes(t->dims, t->dtype) : SpannedBytes(*t);
+        t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), ShownName(tensor), bytes, t->dims, t->dtype);
       }
       t->requires_grad = IsDifferentiable(t->dtype) && ((kind == TensorKind::kParameter && trainable(id)) ||
                                                   (kind == TensorKind::kInput && wants_grad(tensor)));
@@ -236,16 +239,39 @@ absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
     }
     RunNode(i, frame);
     DropAfter(i);
+    if (static_cast<int64_t>(m_.recorder().program().steps.size()) > limits::ForwardSteps(count)) return TooManySteps(i);
   }
   return absl::OkStatus();
 }
 
+absl::Status Executor::TooManySteps(int32_t node) const {
+  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
+                     absl::StrCat("with ", Describe(graph_, NodeId(node)), " the forward has more than ",
+                                  limits::ForwardSteps(std::ssize(graph_.nodes)), " steps"),
+                     {"try: a shorter sequence, with --dim or --input"});
+}
+
+// Tensors that nodes of `range` read, and that functions of the user's code in it save for their backward.
+TensorIds Executor::ReadWithin(const NodeRange& range) const {
+  TensorIds ids;
+  for (int32_t i = range.first; i <= range.last; ++i) {
+    const TensorIds& inputs = graph_.nodes[NodeId(i)].inputs;
+    ids.insert(ids.end(), inputs.begin(), inputs.end());
+    const auto found = function_to_.find(i);
+    if (found == function_to_.end()) continue;
+    const UserFunction& function = *found->second;
+    ids.insert(ids.end(), function.saved.begin(), function.saved.end());
+    ids.insert(ids.end(), function.held.begin(), function.held.end());
+    for (const auto& [gradient, input] : function.gradients_to) ids.push_back(input);
+  }
+  EraseIf(ids, [](TensorId id) { return !id.valid(); });
+  return ids;
+}
+
 void Executor::RunSegment(const NodeRange& range) {
   Values inputs;
-  for (int32_t i = range.first; i <= range.last; ++i) {
-    for (TensorId id : graph_.nodes[NodeId(i)].inputs) {
-      if (id.valid() && values_[id] != nullptr) inputs.emplace(id, values_[id]);
-    }
+  for (TensorId id : ReadWithin(range)) {
+    if (values_[id] != nullptr) inputs.emplace(id, values_[id]);
   }
   for (TensorId id : range.arguments) {
     if (values_[id] != nullptr) inputs.emplace(id, values_[id]);

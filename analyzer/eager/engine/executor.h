@@ -51,6 +51,8 @@ class Executor {
   const TensorIds& parameters() const { return parameters_; }
 
  private:
+  absl::Status TooManySteps(int32_t node) const;
+
   using Values = absl::flat_hash_map<TensorId, TensorRef>;
   // The names of a frame: what a tensor stands for there.
   struct Frame {
@@ -66,6 +68,7 @@ class Executor {
   void EndFunctionAt(int32_t index, const Frame& frame);
   void RunFunctionBackward(const UserFunction& function, Values values, Backward& b);
   Frame OwnFrame();
+  TensorIds ReadWithin(const NodeRange& range) const;
   // Says of a value that outlives its last reader who keeps it.
   void NoteHolder(TensorId id, const EagerTensor& value);
   void MakeMissingInputs(const OpRow& row, Call& call);

@@ -61,14 +61,14 @@ TensorRef CrossEntropy(Machine& m, const TensorRef& logits, size_t class_axis) {
   TensorRef x = logits;
   const size_t rank = x->dims.size();
   if (rank > 2 && class_axis + 1 == rank) {
-    x = Reshape(m, x, Dims{NumElements(x->dims) / x->dims.back(), x->dims.back()});
+    x = Reshape(m, x, Dims{NumRows(x->dims), x->dims.back()});
   }
   // The composite names the dtype, so autocast does not widen: log_softmax runs in half, and nll_loss gets a cast copy.
   TensorRef log_probabilities = Softmax(m, "_log_softmax", x, x->dtype);
   const size_t flat_rank = log_probabilities->dims.size();
   if (flat_rank == 3 || flat_rank > 4) {  // nll_loss_nd: as an image
     const Dims& dims = log_probabilities->dims;
-    const int64_t positions = NumElements(dims) / (dims[0] * dims[1]);
+    const int64_t positions = ElementsFrom(dims, 2);
     log_probabilities = View(m, log_probabilities, Dims{dims[0], dims[1], 1, positions});
   }
   return NllLoss(m, log_probabilities);

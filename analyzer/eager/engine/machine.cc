@@ -19,6 +19,12 @@ bool ObeysLayoutContract(const EagerTensor& grad, const EagerTensor& parameter) 
   return true;
 }
 
+// A stride for each dimension, whatever a malformed record says of a result: a split or a view of another rank than what
+// it is made of.
+Dims OnePerDimension(const Dims& strides, const Dims& dims) {
+  return strides.size() == dims.size() ? strides : ContiguousStrides(dims);
+}
+
 }  // namespace
 
 void NodeRef::Save(const TensorRef& t) {
@@ -72,7 +78,7 @@ TensorRef Machine::Allocate(const Dims& dims, DType dtype) { return Allocate(dim
 TensorRef Machine::Allocate(const Dims& dims, DType dtype, const Dims& strides) {
   auto t = std::make_shared<EagerTensor>();
   t->dims = dims;
-  t->strides = strides;
+  t->strides = OnePerDimension(strides, dims);
   t->dtype = dtype;
   t->storage = recorder_.Allocate(DenseBytes(dims, dtype), dims, dtype);
   return t;
@@ -82,7 +88,7 @@ TensorRef Machine::Alias(const TensorRef& t, const Dims& dims, const Dims& strid
   auto alias = std::make_shared<EagerTensor>();
   alias->storage = t->storage;
   alias->dims = dims;
-  alias->strides = strides;
+  alias->strides = OnePerDimension(strides, dims);
   alias->dtype = t->dtype;
   alias->is_view = is_view;
   // In inference a view of a parameter still says that it wants a gradient, and the matrix product asks.

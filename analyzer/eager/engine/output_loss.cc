@@ -104,7 +104,7 @@ int64_t TargetBytes(LossKind loss, const Graph& graph, TensorId output, bool aut
   if (loss == LossKind::kMse) return elements * (autocast ? 4 : RowOf(tensor.dtype).bits / 8);
   if (loss != LossKind::kCrossEntropy || tensor.shape.rank() == 0) return 0;
   const int64_t classes = tensor.shape.dims[ClassAxis(graph, output)];
-  return classes > 0 ? elements / classes * 8 : 0;
+  return Quotient(elements, classes) * 8;
 }
 
 TensorRef LossOfOutput(Machine& m, LossKind kind, const Graph& graph, TensorId id, const TensorRef& value) {

@@ -1,5 +1,7 @@
 #include "analyzer/eager/engine/recorder.h"
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/absl_view.h"
 
@@ -8,6 +10,12 @@ namespace {
 
 Category CategoryOf(Phase phase) {
   return phase == Phase::kBackward ? Category::kActivationGradients : Category::kTransientActivations;
+}
+
+// Sizes add up beyond all numbers in a run that is refused when it ends (memory/verify_program.h), not before.
+int64_t SaturatedSum(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
 }
 
 constexpr std::string_view kSaved = "saved by ";
@@ -28,11 +36,19 @@ void Recorder::BeginStep(std::string_view op, int64_t flops) {
 }
 
 void Recorder::AddMovedBytes(int64_t bytes) {
-  if (!program_.steps.empty()) program_.steps[current_step()].moved_bytes += bytes;
+  if (program_.steps.empty()) return;
+  int64_t& moved_bytes = program_.steps[current_step()].moved_bytes;
+  moved_bytes = SaturatedSum(moved_bytes, bytes);
 }
 
 void Recorder::AllowTf32() {
   if (!program_.steps.empty()) program_.steps[current_step()].tf32 = true;
+}
+
+void Recorder::MayTake(const WorkspaceBound& bound) {
+  if (program_.steps.empty()) return;
+  program_.steps[current_step()].chosen_workspace_bytes = bound.chosen_bytes;
+  program_.steps[current_step()].tried_workspace_bytes = bound.tried_bytes;
 }
 
 std::shared_ptr<Storage> Recorder::Allocate(int64_t bytes, const Dims& dims, DType dtype) {
@@ -49,7 +65,7 @@ std::shared_ptr<Storage> Recorder::Allocate(int64_t bytes, const Dims& dims, DTy
     Step& step = program_.steps[current_step()];
     if (step.dtype == DType::kUnknown) step.dtype = dtype;
   }
-  live_bytes_ += bytes;
+  live_bytes_ = SaturatedSum(live_bytes_, bytes);
   const BufferId id = program_.buffers.Add(std::move(buffer));
   return std::make_shared<Storage>(this, id, bytes);
 }
@@ -63,7 +79,7 @@ std::shared_ptr<Storage> Recorder::AllocateStatic(Category category, SharedText 
   buffer.begin = StepId(0);
   buffer.dims = dims;
   buffer.dtype = dtype;
-  live_bytes_ += bytes;
+  live_bytes_ = SaturatedSum(live_bytes_, bytes);
   const BufferId id = program_.buffers.Add(std::move(buffer));
   return std::make_shared<Storage>(this, id, bytes);
 }

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/eager/engine/tensor.h"
+#include "analyzer/eager/engine/workspace.h"
 #include "analyzer/memory/program.h"
 
 namespace onnx_mem::eager {
@@ -41,6 +42,9 @@ class Recorder {
   // The current step is a convolution: torch.backends.cudnn.allow_tf32 is on by default, the switch for matrix
   // products is off.
   void AllowTf32();
+
+  // What the library's kernels may ask of the allocator while the current step runs.
+  void MayTake(const WorkspaceBound& bound);
 
   // The current step begins to move bytes between device and host.
   void AddLinkBytes(int64_t bytes) { program_.steps[current_step()].link_bytes += bytes; }

@@ -36,13 +36,11 @@ void Executor::RunReentrant(const NodeRange& range) {
   std::vector<TensorRef> arguments;
   for (TensorId id : range.arguments) arguments.push_back(values_[id]);
   Values others;  // that the function reads beside its arguments, held by it
-  for (int32_t i = range.first; i <= range.last; ++i) {
-    for (TensorId id : graph_.nodes[NodeId(i)].inputs) {
-      if (!id.valid() || values_[id] == nullptr) continue;
-      if (std::find(range.arguments.begin(), range.arguments.end(), id) != range.arguments.end()) continue;
-      const TensorRef& t = values_[id];
-      others.emplace(id, t->is_leaf_parameter ? t : m_.Alias(t, t->dims, t->strides, t->is_view));
-    }
+  for (TensorId id : ReadWithin(range)) {
+    if (values_[id] == nullptr) continue;
+    if (std::find(range.arguments.begin(), range.arguments.end(), id) != range.arguments.end()) continue;
+    const TensorRef& t = values_[id];
+    others.emplace(id, t->is_leaf_parameter ? t : m_.Alias(t, t->dims, t->strides, t->is_view));
   }
   {
     const WithoutGrad inside(m_);

@@ -9,6 +9,25 @@
 namespace onnx_mem::eager {
 namespace {
 
+constexpr int64_t kMostElements = int64_t{1} << 56;  // beyond it a tensor is too large, whatever its type
+
+// Of factors that are not negative.
+int64_t SaturatedProduct(std::span<const int64_t> factors) {
+  int64_t product = 1;
+  bool beyond = false;
+  for (int64_t factor : factors) {
+    if (factor == 0) return 0;
+    beyond |= __builtin_mul_overflow(product, factor, &product);
+  }
+  return beyond ? std::numeric_limits<int64_t>::max() : product;
+}
+
+// Of a stride, which an empty tensor's other sizes may take beyond all numbers.
+int64_t SaturatedStep(int64_t step, int64_t size) {
+  int64_t next = 0;
+  return __builtin_mul_overflow(step, std::max<int64_t>(size, 1), &next) ? std::numeric_limits<int64_t>::max() : next;
+}
+
 // Dense strides when memory order is perm[0] (slowest) ... perm[n-1] (fastest).
 Dims StridesInOrder(const Dims& dims, std::span<const int> perm) {
   Dims strides(dims.size(), 1);
@@ -16,17 +35,17 @@ Dims StridesInOrder(const Dims& dims, std::span<const int> perm) {
   for (size_t i = perm.size(); i-- > 0;) {
     const auto d = static_cast<size_t>(perm[i]);
     strides[d] = step;
-    step *= std::max<int64_t>(dims[d], 1);
+    step = SaturatedStep(step, dims[d]);
   }
   return strides;
 }
 
 // Stride of dim `d` of a result of rank `rank` in operand `t`, 0 where t is broadcast there.
 int64_t OperandStride(const EagerTensor& t, size_t rank, size_t d, int64_t result_dim) {
-  const size_t missing = rank - t.dims.size();
-  if (d < missing) return 0;
-  if (t.dims[d - missing] == 1 && result_dim != 1) return 0;
-  return t.strides[d - missing];
+  if (d + t.dims.size() < rank) return 0;
+  const size_t own = d + t.dims.size() - rank;  // of more dimensions than the result, which is malformed, the last ones
+  if (t.dims[own] == 1 && result_dim != 1) return 0;
+  return t.strides[own];
 }
 
 // TensorIterator's comparison: does dim a move faster than dim b? -1 yes, 1 no, 0 the operands cannot tell.
@@ -49,25 +68,26 @@ Storage::~Storage() {
   if (recorder != nullptr) recorder->Free(buffer);
 }
 
-int64_t NumElements(const Dims& dims) {
-  int64_t count = 1;
-  for (int64_t d : dims) count *= d;
-  return count;
+int64_t NumElements(const Dims& dims) { return ElementsFrom(dims, 0); }
+
+int64_t ElementsBetween(const Dims& dims, size_t first, size_t last) {
+  return SaturatedProduct(std::span(dims).subspan(first, last - first));
 }
 
-int64_t Saturated(std::initializer_list<int64_t> factors) {
-  int64_t product = 1;
-  bool beyond = false;
-  for (int64_t factor : factors) {
-    if (factor == 0) return 0;
-    beyond |= __builtin_mul_overflow(product, factor, &product);
+int64_t SpannedBytes(const EagerTensor& t) {
+  int64_t elements = 1;
+  for (size_t i = 0; i < t.dims.size(); ++i) {
+    if (t.dims[i] == 0) return 0;
+    elements += (t.dims[i] - 1) * t.strides[i];
   }
-  return beyond ? std::numeric_limits<int64_t>::max() : product;
+  return DenseBytes({elements}, t.dtype);
 }
+
+int64_t Saturated(std::initializer_list<int64_t> factors) { return SaturatedProduct(factors); }
 
 int64_t DenseBytes(const Dims& dims, DType dtype) {
-  const int64_t bits = RowOf(dtype).bits;
-  return (NumElements(dims) * bits + 7) / 8;
+  const int64_t elements = NumElements(dims), bits = RowOf(dtype).bits;
+  return elements > kMostElements ? kMostElements : (elements * bits + 7) / 8;
 }
 
 int64_t TotalBytes(std::span<const TensorRef> tensors) {
@@ -80,7 +100,7 @@ int64_t TotalBytes(std::span<const TensorRef> tensors) {
 
 Dims ContiguousStrides(const Dims& dims) {
   Dims strides(dims.size(), 1);
-  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<int64_t>(dims[i], 1);
+  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = SaturatedStep(strides[i], dims[i]);
   return strides;
 }
 

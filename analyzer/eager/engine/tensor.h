@@ -59,8 +59,22 @@ struct EagerTensor {
 // tensors are shared pointers and use_count() is meaningful: copy a TensorRef only where the framework holds one.
 using TensorRef = std::shared_ptr<EagerTensor>;
 
-int64_t NumElements(const Dims& dims);          // no unknown dims, no overflow (checked at import)
+int64_t NumElements(const Dims& dims);          // no unknown dims; saturated
 int64_t DenseBytes(const Dims& dims, DType dtype);
+// The elements of dims[first], dims[first + 1], ... dims[last - 1] together. What is left of a shape when some sizes are
+// taken out of it is this product, and never a quotient: of an empty tensor that would be a division by zero.
+int64_t ElementsBetween(const Dims& dims, size_t first, size_t last);
+inline int64_t ElementsFrom(const Dims& dims, size_t first) { return ElementsBetween(dims, first, dims.size()); }
+// Rows of a tensor that is read as a matrix of its last dimension.
+inline int64_t NumRows(const Dims& dims) { return ElementsBetween(dims, 0, dims.empty() ? 0 : dims.size() - 1); }
+
+// The only division by a size in this layer (a test reads the source): sizes come from files, and one of 0 shares
+// nothing out.
+constexpr int64_t Quotient(int64_t whole, int64_t size) { return size > 0 ? whole / size : 0; }
+constexpr int64_t Remainder(int64_t whole, int64_t size) { return size > 0 ? whole % size : 0; }
+
+// From the first element to the last: a table that is expanded lies in memory once. No overflow (checked with the record).
+int64_t SpannedBytes(const EagerTensor& t);
 // The product of factors that are not negative, or the largest number where that is beyond it: counts of operations grow
 // faster than sizes, which are checked at import.
 int64_t Saturated(std::initializer_list<int64_t> factors);

@@ -2,48 +2,81 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
-#include <utility>
 
+#include "analyzer/eager/engine/tensor.h"
 #include "analyzer/memory/made_by_a_step.h"
 
 namespace onnx_mem {
 namespace {
 
-constexpr auto kProducts = std::to_array<std::string_view>({"addmm", "baddbmm", "bmm", "mm"});
+constexpr auto kPlainProducts = std::to_array<std::string_view>({"baddbmm", "bmm", "mm"});
+constexpr std::string_view kBiasedProduct = "addmm";
 
-bool IsProduct(const Step& step) { return std::find(kProducts.begin(), kProducts.end(), step.op) != kProducts.end(); }
+using eager::Quotient;
+using eager::Saturated;
+
+int64_t Sum(std::initializer_list<int64_t> parts) {
+  int64_t sum = 0;
+  for (int64_t part : parts) {
+    sum = part > std::numeric_limits<int64_t>::max() - sum ? std::numeric_limits<int64_t>::max() : sum + part;
+  }
+  return sum;
+}
+
+int64_t Elements(const Dims& dims) {
+  int64_t elements = 1;
+  for (int64_t dim : dims) elements = Saturated({elements, dim});
+  return elements;
+}
+
+int64_t Positions(const Dims& dims) { return Elements(Dims(dims.begin() + 2, dims.end())); }
+
+constexpr int64_t kFloatBytes = 4;  // of an element while it is transformed
+
+// Winograd's tiles: `made` results a side, `read` values a side.
+int64_t WinogradBytes(const ConvolutionSizes& sizes) {
+  constexpr int64_t kMade = 4;
+  if (sizes.groups != 1 || sizes.weight.size() != 4 || sizes.weight[2] != sizes.weight[3]) return 0;
+  const int64_t kernel = sizes.weight[2];
+  if (kernel != 3 && kernel != 5) return 0;
+  const int64_t read = (kMade + kernel - 1) * (kMade + kernel - 1);
+  const auto tiles = [&](const Dims& dims) {
+    return Saturated({dims[0], dims[1], (sizes.small[2] + kMade - 1) / kMade, (sizes.small[3] + kMade - 1) / kMade});
+  };
+  const int64_t filters = Saturated({sizes.weight[0], sizes.weight[1]});
+  return Saturated({Sum({tiles(sizes.large), tiles(sizes.small), filters}), read, kFloatBytes});
+}
+
+// Spectra of real tiles of 32x32: 32x17 complex numbers each.
+int64_t SpectraBytes(const ConvolutionSizes& sizes) {
+  constexpr int64_t kSide = 32;
+  constexpr int64_t kTileBytes = kSide * (kSide / 2 + 1) * 2 * kFloatBytes;
+  if (sizes.weight.size() != 4) return 0;
+  const int64_t height = sizes.weight[2], width = sizes.weight[3];
+  if (std::max(height, width) > kSide || std::max(height, width) <= 1) return 0;
+  const int64_t down = kSide - height + 1, across = kSide - width + 1;
+  const auto tiles = [&](const Dims& dims) {
+    return Saturated({dims[0], dims[1], Quotient(sizes.small[2] + down - 1, down),
+                      Quotient(sizes.small[3] + across - 1, across)});
+  };
+  const int64_t filters = Saturated({sizes.weight[0], sizes.weight[1]});
+  return Saturated({Sum({tiles(sizes.large), tiles(sizes.small), filters}), kTileBytes});
+}
 
 }  // namespace
 
-std::vector<StepId> MatmulSteps(const MemoryProgram& program) {
-  std::vector<StepId> steps;
-  for (StepId step(0); program.steps.contains(step); step = StepId(step.value() + 1)) {
-    if (IsProduct(program.steps[step])) steps.push_back(step);
-  }
-  return steps;
-}
-
-MemoryProgram WithMatmulWorkspace(MemoryProgram program, int64_t bytes) {
-  const SharedText name = "cuBLAS workspace";
-  for (StepId step : MatmulSteps(program)) {
-    Buffer workspace;
-    workspace.name = name;
-    workspace.category = Category::kWorkspace;
-    workspace.bytes = bytes;
-    workspace.begin = step;
-    workspace.end = StepId(step.value() + 1);
-    workspace.dtype = DType::kUInt8;
-    workspace.module = program.steps[step].module;
-    program.buffers.Add(std::move(workspace));
-  }
-  return program;
+Product ProductOf(const Step& step) {
+  if (step.op == kBiasedProduct) return Product::kBiased;
+  const bool plain = std::find(kPlainProducts.begin(), kPlainProducts.end(), step.op) != kPlainProducts.end();
+  return plain ? Product::kPlain : Product::kNone;
 }
 
 int64_t MatmulHandles(const MemoryProgram& program) {
   bool forward = false, backward = false;
   for (const Step& step : program.steps) {
-    if (IsProduct(step)) (step.phase == Phase::kBackward ? backward : forward) = true;
+    if (ProductOf(step) != Product::kNone) (step.phase == Phase::kBackward ? backward : forward) = true;
   }
   return int64_t{forward} + int64_t{backward};
 }
@@ -56,10 +89,23 @@ int64_t LargestPatchBytes(const MemoryProgram& program) {
     if (step.op != "convolution" || step.flops <= 0 || buffer.dims.size() < 3 || !MadeByAStep(buffer)) continue;
     // flops = 2 x images x output channels x positions x (input channels x kernel): a patch matrix holds the last two.
     const int64_t results = buffer.dims[0] * buffer.dims[1];
-    if (results <= 0) continue;
-    largest = std::max(largest, step.flops / 2 / results * RowOf(buffer.dtype).bits / 8);
+    largest = std::max(largest, eager::Quotient(step.flops / 2, results) * RowOf(buffer.dtype).bits / 8);
   }
   return largest;
+}
+
+WorkspaceBound ConvolutionWorkspace(const ConvolutionSizes& sizes) {
+  const size_t rank = sizes.weight.size();
+  if (rank < 3 || sizes.large.size() != rank || sizes.small.size() != rank || sizes.groups < 1) return {};
+  const int64_t element_bytes = std::max<int64_t>(1, RowOf(sizes.dtype).bits / 8);
+  const int64_t all = Sum({Elements(sizes.large), Elements(sizes.small), Elements(sizes.weight)});
+  const int64_t copies = sizes.channels_last ? 0 : Saturated({all, element_bytes});
+  const int64_t patches = Saturated({sizes.weight[1], Positions(sizes.weight), Positions(sizes.small), element_bytes});
+  WorkspaceBound bound;
+  bound.chosen_bytes = std::max(copies, patches);
+  if (sizes.dense) bound.chosen_bytes = std::max(bound.chosen_bytes, WinogradBytes(sizes));
+  bound.tried_bytes = std::max(bound.chosen_bytes, sizes.dense ? SpectraBytes(sizes) : 0);
+  return bound;
 }
 
 }  // namespace onnx_mem

@@ -1,25 +1,21 @@
 // Scratch memory that libraries ask of the allocator while an operator runs: in no tensor, in max_memory_allocated().
-//
-//   step       0 addmm    1 relu     2 mm                 cuBLAS's workspace is taken for each call and given back
-//   y          |==========================|               (CublasHandlePool.cpp, PyTorch 2.10 and later; earlier ones
-//   workspace  |=========|          |=====|               keep one per handle and stream: MatmulHandles)
-//
-// cuDNN's convolutions take what their engine asks for, which nobody knows without the card: only a bound is given.
+// cuBLAS takes one of a known size for a matrix product (devices/overhead.h). What cuDNN takes for a convolution depends
+// on the engine that its heuristics choose on the card: a bound is given for those that a convolution allows.
 #ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_WORKSPACE_H_
 #define ONNX_MEM_ANALYZER_EAGER_ENGINE_WORKSPACE_H_
 
 #include <cstdint>
 #include <vector>
 
+#include "analyzer/graph/dtype.h"
+#include "analyzer/graph/shape.h"
 #include "analyzer/memory/program.h"
 
 namespace onnx_mem {
 
-// The steps of `program` that are matrix products of cuBLAS.
-std::vector<StepId> MatmulSteps(const MemoryProgram& program);
-
-// `program` with a buffer of category workspace and `bytes` bytes for each of them.
-MemoryProgram WithMatmulWorkspace(MemoryProgram program, int64_t bytes);
+// Whether a step is a matrix product of cuBLAS, and whether it adds a bias in the same call.
+enum class Product : uint8_t { kNone, kPlain, kBiased };
+Product ProductOf(const Step& step);
 
 // Handles that run matrix products: the forward's thread has one, backward's another. 0 where there is no product.
 int64_t MatmulHandles(const MemoryProgram& program);
@@ -27,6 +23,31 @@ int64_t MatmulHandles(const MemoryProgram& program);
 // The largest matrix of patches of one image that a convolution of `program` would unfold (im2col): what its engine may
 // ask for. 0 without convolutions.
 int64_t LargestPatchBytes(const MemoryProgram& program);
+
+// A convolution: `large` and `small` are its input and its result; of a transposed one its result and its input.
+struct ConvolutionSizes {
+  Dims large, small, weight;
+  DType dtype = DType::kFloat32;
+  int64_t groups = 1;
+  bool dense = true;          // neither strided nor dilated
+  bool channels_last = false;
+};
+
+struct WorkspaceBound {
+  int64_t chosen_bytes = 0;  // of the engines that cuDNN's heuristics may choose
+  int64_t tried_bytes = 0;   // with torch.backends.cudnn.benchmark, which tries all of them once
+};
+
+// The most that cuDNN's engines for it ask for. PyTorch sets them no limit but the memory that is there
+// (aten/src/ATen/native/cudnn/Conv_v7.cpp, Conv_v8.cpp: without benchmark the first of the heuristics' list that runs,
+// with it the fastest, after the largest workspace of all that fit was taken), so the bound is what each kind of engine
+// stores (NVIDIA's documentation of cudnnConvolutionFwdAlgo_t names the kinds and what they are for):
+//   copies of all three tensors in the other layout   tensor cores work channels last
+//   the patches of one image                          GEMM
+//   all tensors transformed, tile by tile             WINOGRAD_NONFUSED: 3x3 and 5x5, dense (Lavin and Gray,
+//                                                     arXiv:1509.09308: F(4x4, 3x3) has tiles of 6x6)
+//   their spectra, in tiles of 32x32                  FFT_TILING: dense, kernels up to 32x32; when benchmarked
+WorkspaceBound ConvolutionWorkspace(const ConvolutionSizes& sizes);
 
 }  // namespace onnx_mem
 

@@ -28,7 +28,7 @@ struct Attention {
   int64_t groups = 1;  // query heads per key head
 };
 
-int64_t RoundUp(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+int64_t RoundUp(int64_t n, int64_t multiple) { return Quotient(n + multiple - 1, multiple) * multiple; }
 
 // 2 for each of the products of [T, S] with depth d or dv.
 int64_t Flops(const Dims& q, const Dims& k, const Dims& v, int64_t with_d, int64_t with_dv) {
@@ -177,6 +177,13 @@ bool AreRowsDense(const Attention& a) {
   return operands && (a.mask == nullptr || a.mask->dims.empty() || is_dense(a.mask));
 }
 
+// A program that runs such a kernel has made them so: x.transpose(2, 3).contiguous().
+void MakeRowsDense(Machine& m, Attention& a) {
+  for (TensorRef* t : {&a.q, &a.k, &a.v, &a.mask}) {
+    if (*t != nullptr && !(*t)->dims.empty() && (*t)->strides.back() != 1) *t = Clone(m, *t, /*contiguous=*/true);
+  }
+}
+
 // Inputs: q, k, v, mask.
 void EnactAttention(Machine& m, const Call& call, Outputs& out) {
   Attention a;
@@ -189,10 +196,13 @@ void EnactAttention(Machine& m, const Call& call, Outputs& out) {
   a.groups = IntAttribute(call.node, "gqa_groups", 1);
   a.mask = FloatMask(m, a.mask, a.q->dtype);
   const std::string kernel = StringAttribute(call.node, "kernel", "math");
-  const bool fused = a.q->dims.size() == 4 && a.k->dims.size() == 4 && a.v->dims.size() == 4 && AreRowsDense(a);
+  const bool by_heads = a.q->dims.size() == 4 && a.k->dims.size() == 4 && a.v->dims.size() == 4;
+  const bool fits = (kernel == "efficient" && a.groups == 1) || kernel == "flash";  // supports_gqa in sdp_utils.cpp
+  if (by_heads && fits && IntAttribute(call.node, "made_dense", 0) != 0) MakeRowsDense(m, a);
+  const bool fused = by_heads && fits && AreRowsDense(a);
   if (fused && kernel == "flash") {
     out[0] = Flash(m, a, out);
-  } else if (fused && kernel == "efficient" && a.groups == 1) {  // supports_gqa is false in sdp_utils.cpp
+  } else if (fused) {
     out[0] = Efficient(m, a, call, out);
   } else {
     out[0] = Composite(m, a);

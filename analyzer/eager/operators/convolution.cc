@@ -22,6 +22,7 @@ struct Convolution {
   Dims x, weight, out;
   bool channels_last;
   bool transposed;
+  WorkspaceBound workspace;
 
   // Every element of the smaller image meets every element of the weight, for each sample.
   int64_t ForwardFlops() const { return Saturated({2, SpatialSize(transposed ? x : out), NumElements(weight), x[0]}); }
@@ -39,9 +40,18 @@ void ConvolutionBackward(Backward& b, const Convolution& conv, int64_t bias_size
   const int64_t flops = FlopSum(b.needs(0) ? conv.InputGradFlops() : 0, b.needs(1) ? conv.WeightGradFlops() : 0);
   b.m.BeginStep("convolution_backward", flops);
   b.m.recorder().AllowTf32();
+  b.m.recorder().MayTake(conv.workspace);
   if (b.needs(0)) b.result(0, b.m.Allocate(conv.x, dtype, ImageStrides(conv.x, conv.channels_last)));
   if (b.needs(1)) b.result(1, b.m.Allocate(conv.weight, dtype, ImageStrides(conv.weight, conv.channels_last)));
   if (b.needs(2)) b.result(2, b.m.Allocate(Dims{bias_size}, dtype));
+}
+
+// Neither strided nor dilated.
+bool IsDense(const Node& node) {
+  const auto are_ones = [](const std::vector<int64_t>& steps) {
+    return std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
+  };
+  return are_ones(IntsAttribute(node, "stride")) && are_ones(IntsAttribute(node, "dilation"));
 }
 
 // Inputs: x, weight, bias.
@@ -50,12 +60,17 @@ void EnactConvolution(Machine& m, const Call& call, Outputs& out) {
   const TensorRef weight = m.AutocastLow(call.input(1));
   const TensorRef x = m.AutocastLow(call.input(0));
   const bool channels_last = SuggestsChannelsLast(*x) || SuggestsChannelsLast(*weight);
-  const Convolution conv{x->dims, weight->dims, call.output_dims(), channels_last, call.node.op == "conv_transpose"};
+  const bool transposed = call.node.op == "conv_transpose";
+  const Dims out_dims = call.output_dims();
+  const ConvolutionSizes sizes{transposed ? out_dims : x->dims, transposed ? x->dims : out_dims, weight->dims, x->dtype,
+                               IntAttribute(call.node, "group", 1), IsDense(call.node), channels_last};
+  const Convolution conv{x->dims, weight->dims, out_dims, channels_last, transposed, ConvolutionWorkspace(sizes)};
   NodeRef node = m.MakeNode("ConvolutionBackward0", {x, weight, bias});
   node.Save(x);
   node.Save(weight);
   out[0] = m.New("convolution", conv.out, x->dtype, ImageStrides(conv.out, channels_last), conv.ForwardFlops());
   m.recorder().AllowTf32();
+  m.recorder().MayTake(conv.workspace);
   node.Output(out[0]);
   node.Formula([conv](Backward& b) { ConvolutionBackward(b, conv, conv.out[1]); });
 }

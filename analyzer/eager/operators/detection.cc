@@ -27,7 +27,7 @@ void EnactRoi(Machine& m, const Call& call, Outputs& out) {
 void EnactDeformConv(Machine& m, const Call& call, Outputs& out) {
   const TensorRef &x = call.input(0), &weight = call.input(1);
   NodeRef node = m.MakeNode("DeformConv2dFunctionBackward", call.inputs);
-  const int64_t taps = NumElements(weight->dims) / weight->dims[0];
+  const int64_t taps = ElementsFrom(weight->dims, 1);
   const int64_t flops = Saturated({2, NumElements(call.output_dims()), taps});
   out[0] = m.New("deform_conv2d", call.output_dims(), x->dtype, flops);
   for (const TensorRef& input : call.inputs) node.Save(input);

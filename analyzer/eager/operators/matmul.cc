@@ -246,7 +246,7 @@ TensorRef Linear(Machine& m, const TensorRef& x, const TensorRef& weight_t, cons
   if (!IsContiguous(*x)) return Add(m, Matmul(m, x, weight_t), bias, /*in_place=*/!kObserved);
   Dims out = x->dims;
   out.back() = weight_t->dims[1];
-  const TensorRef rows = Reshape(m, x, Dims{NumElements(x->dims) / x->dims.back(), x->dims.back()});
+  const TensorRef rows = Reshape(m, x, Dims{NumRows(x->dims), x->dims.back()});
   return UnsafeView(m, Addmm(m, bias, rows, weight_t), out);
 }
 

@@ -32,7 +32,7 @@ void EnactInstanceNorm(Machine& m, const Call& call, Outputs& out) {
 TensorRef AveragedSquares(Machine& m, const TensorRef& x, int64_t size) {
   const Dims dims = x->dims;
   const TensorRef squares = Mul(m, x, x);
-  const int64_t positions = NumElements(dims) / (dims[0] * dims[1]);
+  const int64_t positions = ElementsFrom(dims, 2);
   const TensorRef volume = View(m, squares, Dims{dims[0], 1, dims[1], 1, positions});
   NodeRef pad = m.MakeNode("ConstantPadNdBackward0", {volume});
   const TensorRef padded = m.New("constant_pad_nd", Dims{dims[0], 1, dims[1] + size - 1, 1, positions}, x->dtype);

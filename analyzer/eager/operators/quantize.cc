@@ -103,7 +103,7 @@ void EnactInt8Linear(Machine& m, const Call& call, Outputs& out) {
   TensorRef rows, y;
   {
     const WithoutGrad inside(m);
-    rows = Reshape(m, x, Dims{NumElements(x->dims) / std::max<int64_t>(depth, 1), depth});
+    rows = Reshape(m, x, Dims{Quotient(NumElements(x->dims), depth), depth});
     TensorRef scales;
     const TensorRef codes = QuantizedRows(m, rows, scales);
     const Dims product{rows->dims[0], layer.weight[0]};

@@ -16,6 +16,7 @@
 #include "analyzer/eager/operators/unary.h"
 #include "analyzer/eager/views/shape.h"
 #include "analyzer/eager/views/views.h"
+#include "analyzer/run/limits.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -56,7 +57,7 @@ std::vector<TensorRef> Take(Machine& m, const std::vector<TensorRef>& stored, si
                             const Dims& dims) {
   std::vector<TensorRef> parts;
   while (parts.size() < count && next < stored.size()) {
-    const auto held = static_cast<size_t>(NumElements(stored[next]->dims) / std::max<int64_t>(NumElements(dims), 1));
+    const auto held = static_cast<size_t>(Quotient(NumElements(stored[next]->dims), NumElements(dims)));
     for (TensorRef& part : Parts(m, stored[next], std::clamp<size_t>(held, 1, count), dims))
       parts.push_back(std::move(part));
     ++next;
@@ -256,9 +257,10 @@ bool ReadStack(Machine& m, const Call& call, Stacked& stack) {
   const auto states = static_cast<size_t>(std::clamp<int64_t>(IntAttribute(call.node, "states", 1), 0, 2));
   const size_t per_cell = IntAttribute(call.node, "biases", 1) != 0 ? 4 : 2;
   const size_t directions = IntAttribute(call.node, "bidirectional", 0) != 0 ? 2 : 1;
-  const size_t cells = (call.inputs.size() - 1 - std::min(states, call.inputs.size() - 1)) / per_cell;
+  const auto weights = static_cast<int64_t>(call.inputs.size() - 1 - std::min(states, call.inputs.size() - 1));
+  const auto cells = static_cast<size_t>(Quotient(weights, static_cast<int64_t>(per_cell)));
   const bool lstm = kind == "lstm";
-  if (states != (lstm ? 2 : 1) || cells == 0 || cells % directions != 0) return false;
+  if (states != (lstm ? 2 : 1) || cells == 0 || (directions == 2 && cells % 2 != 0)) return false;
   if (std::any_of(call.inputs.begin(), call.inputs.end(), [](const TensorRef& t) { return t == nullptr; })) return false;
   for (size_t i = 1; i <= states; ++i) {
     const Dims& dims = call.inputs[i]->dims;
@@ -267,7 +269,7 @@ bool ReadStack(Machine& m, const Call& call, Stacked& stack) {
   const std::vector<TensorRef> h = Unbind(m, call.input(1), 0);
   const std::vector<TensorRef> c = lstm ? Unbind(m, call.input(2), 0) : std::vector<TensorRef>(cells);
   for (size_t i = 0; i < cells; ++i) {
-    if (i % directions == 0) {
+    if (directions == 1 || i % 2 == 0) {
       stack.layers.push_back({.kind = lstm ? "lstm" : (kind == "gru" ? "gru" : "rnn"),
                               .gates = lstm ? 4 : (kind == "gru" ? 3 : 1),
                               .hidden = call.input(1)->dims[2],
@@ -336,16 +338,25 @@ bool HasWeights(const CallShape& call) {
   return call.rank(0) == 2 && call.rank(1) == 2 && call.rank(3) == 2 && call.rank(4) == 2;
 }
 
+// A recurrence runs position by position, in each layer and direction.
+bool HasFewPositions(const CallShape& call) {
+  const Dims& x = *call.inputs[0];
+  const int64_t positions = x[IntAttribute(call.node, "batch_first", 0) != 0 ? 1 : 0];
+  constexpr int64_t kInputsOfLayer = 6;
+  return Saturated({positions, std::max(kInputsOfLayer, std::ssize(call.inputs))}) <=
+         kInputsOfLayer * limits::kRecurrentPositions;
+}
+
 }  // namespace
 
 std::span<const OpRow> RecurrentOps() {
   static constexpr auto kRows = std::to_array<OpRow>({
-      {"gru", EnactRecurrent, 1, 3},
+      {"gru", EnactRecurrent, 1, 3, HasFewPositions},
       {"gru_cell", EnactCell, 2, 2, HasWeights},
-      {"lstm", EnactRecurrent, 1, 3},
+      {"lstm", EnactRecurrent, 1, 3, HasFewPositions},
       {"lstm_cell", EnactCell, 3, 2, HasWeights},
-      {"recurrent_layers", EnactRecurrentLayers, 2, 3},
-      {"rnn", EnactRecurrent, 1, 3},
+      {"recurrent_layers", EnactRecurrentLayers, 2, 3, HasFewPositions},
+      {"rnn", EnactRecurrent, 1, 3, HasFewPositions},
   });
   return kRows;
 }

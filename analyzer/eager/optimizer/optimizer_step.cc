@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analyzer/eager/engine/tensor.h"
 #include "analyzer/eager/optimizer/optimizer.h"
 
 namespace onnx_mem {
@@ -45,7 +46,7 @@ std::vector<Group> ByTypeAndRank(Parameters parameters) {
   return groups;
 }
 
-int64_t ElementBytes(const TrainedParameter& p) { return p.elements > 0 ? p.bytes / p.elements : 0; }
+int64_t ElementBytes(const TrainedParameter& p) { return eager::Quotient(p.bytes, p.elements); }
 
 // The list of gradients, copied where weight decay is added to it.
 void BindGradients(const Group& group, const StepOptions& options, StepLocals& locals) {
@@ -102,7 +103,8 @@ void StepLocals::Use(int64_t bytes) { See({&bytes, 1}); }
 FactorBytes FactorsOf(const TrainedParameter& p) {
   if (!IsMatrix(p) || p.elements == 0) return {};
   const int64_t columns = p.dims.back(), rows = p.dims[p.dims.size() - 2], width = ElementBytes(p);
-  return {p.elements / columns * width, p.elements / rows * width, p.elements / (rows * columns) * width};
+  return {eager::Quotient(p.elements, columns) * width, eager::Quotient(p.elements, rows) * width,
+          eager::Quotient(p.elements, rows * columns) * width};
 }
 
 void NoTemporaries(Parameters, const StepOptions&, StepLocals&) {}

@@ -182,7 +182,7 @@ void EnactUnfold(Machine& m, const Call& call, Outputs& out) {
   const TensorRef& x = call.input(0);
   const Dims& dims = call.output_dims();
   const auto axis = static_cast<size_t>(IntAttribute(call.node, "axis", 0));
-  const int64_t windows = dims[axis], step = windows > 1 ? (x->dims[axis] - dims.back()) / (windows - 1) : 1;
+  const int64_t windows = dims[axis], step = windows > 1 ? Quotient(x->dims[axis] - dims.back(), windows - 1) : 1;
   NodeRef node = m.MakeNode("UnfoldBackward0", {x});
   Dims strides = x->strides;
   strides.push_back(strides[axis]);
@@ -327,6 +327,15 @@ bool KeepsAxes(const CallShape& call) {
          IntsAttribute(call.node, "starts").size() >= IntsAttribute(call.node, "axes").size();
 }
 
+// All are made, whatever the graph takes of them.
+bool HasFewPieces(const CallShape& call) {
+  constexpr int64_t kMostPieces = 4096;
+  if (!HasAxis(call)) return false;
+  const int64_t axis = IntAttribute(call.node, "axis", 0);
+  const int64_t pieces = (*call.inputs[0])[static_cast<size_t>(axis)];
+  return pieces <= std::max(kMostPieces, std::ssize(call.node.outputs));
+}
+
 }  // namespace
 
 std::span<const OpRow> ViewOps() {
@@ -347,7 +356,7 @@ std::span<const OpRow> ViewOps() {
       {"slice", EnactSlice, 1, 0, KeepsAxes},
       {"split", EnactSplit, 1, 1},
       {"squeeze", EnactViewOfOutputShape},
-      {"unbind", EnactUnbind, 1, 1, HasAxis},
+      {"unbind", EnactUnbind, 1, 1, HasFewPieces},
       {"unfold", EnactUnfold, 1, 1, SlidesAlongAxis},
       {"unsafe_view", EnactUnsafeView},
       {"unsqueeze", EnactViewOfOutputShape},

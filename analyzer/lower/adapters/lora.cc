@@ -17,13 +17,13 @@
 
 #include <algorithm>
 #include <optional>
-#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "analyzer/graph/name_pattern.h"
 #include "analyzer/lower/adapters/layers.h"
 
 namespace onnx_mem {
@@ -66,7 +66,7 @@ std::optional<AdaptedLayer> LayerOf(const Lowered& lowered, const Node& node) {
 
 struct Pattern {
   const Lora& asked;
-  std::regex regex;
+  NamePattern name;
   bool matched = false;
 };
 
@@ -231,7 +231,7 @@ bool InFunction(const Lowered& lowered, int32_t index) {
 
 Pattern* FirstMatch(std::vector<Pattern>& patterns, const std::string& name) {
   for (Pattern& pattern : patterns) {
-    if (std::regex_search(name, pattern.regex)) return &pattern;
+    if (pattern.name.FoundIn(name)) return &pattern;
   }
   return nullptr;
 }
@@ -296,7 +296,7 @@ absl::Status NoSuchLayer(const Pattern& pattern) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNoMatch,
                      absl::StrCat("--lora '", pattern.asked.weights, "' matches the weight of no linear layer and of no "
                                   "convolution with one group"),
-                     {"try: onnx-mem MODEL --by tensor -n 0   lists the names"});
+                     {"try: onnx-mem MODEL --by tensor -n 0   # lists the names"});
 }
 
 }  // namespace
@@ -304,7 +304,14 @@ absl::Status NoSuchLayer(const Pattern& pattern) {
 absl::Status AddLora(Lowered& lowered, const Run& run) {
   if (run.lora.empty()) return absl::OkStatus();
   std::vector<Pattern> patterns;
-  for (const Lora& lora : run.lora) patterns.push_back({lora, std::regex(lora.weights)});
+  for (const Lora& lora : run.lora) {
+    std::optional<NamePattern> name = NamePattern::Compile(lora.weights);
+    if (!name) {
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
+                         absl::StrCat("--lora: '", lora.weights, "' is not a regular expression"));
+    }
+    patterns.push_back({lora, *std::move(name)});
+  }
   const std::vector<AdaptedLayer> chosen = Choose(lowered, patterns);
   for (const Pattern& pattern : patterns) {
     if (!pattern.matched) return NoSuchLayer(pattern);

@@ -27,6 +27,7 @@
 #include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/exported/source_trace.h"
 #include "analyzer/graph/program_signature.h"
+#include "analyzer/graph/suggest.h"
 #include "analyzer/lower/draft/transformer_parts.h"
 #include "analyzer/lower/facts/lost_tensors.h"
 #include "analyzer/lower/facts/parameters.h"
@@ -233,9 +234,7 @@ void Report(Lowering& lowering, int64_t count) {
       Severity::kWarning,
       count,
       absl::StrCat(count, " BatchNorms were folded into convolutions by the exporter and are counted as if present"),
-      {"why: a model that trains has them, and each saves its input",
-       "try: torch.onnx.export(model.train(), args, \"model.onnx\", dynamo=False, "
-       "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)"},
+      {"why: a model that trains has them, and each saves its input", std::string(kExportRecipe)},
       {}};
   lowering.diagnostics.push_back(std::move(d));
 }

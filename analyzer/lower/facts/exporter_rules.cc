@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/graph/program_signature.h"
+#include "analyzer/graph/suggest.h"
 
 namespace onnx_mem {
 namespace {
@@ -122,7 +123,7 @@ std::vector<Diagnostic> CheckExporterRules(const Graph& graph) {
       ++lost[absl::StrCat(std::string(name), ": ", std::string(row->what))];
     }
   }
-  const std::string as_exported = "try: torch.onnx.export(..., optimize=False), which rewrites nothing";
+  const std::string as_exported(kExportRecipe);
   std::vector<Diagnostic> diagnostics;
   if (!lost.empty()) {
     diagnostics.push_back(Report(Code::kExporterRule, lost, "rewrites of the exporter took operators away",

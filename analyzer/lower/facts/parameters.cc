@@ -10,6 +10,7 @@
 #include "analyzer/exported/exporter_metadata.h"
 #include "analyzer/graph/absl_view.h"
 #include "analyzer/graph/program_signature.h"
+#include "analyzer/lower/facts/quantized_weights.h"
 
 namespace onnx_mem {
 namespace {
@@ -414,6 +415,7 @@ TensorKind KindOfStored(const Graph& graph, TensorId id) {
     if (told->kind == SignatureKind::kParameter && IsFloating(tensor.dtype)) return TensorKind::kParameter;
   }
   if (IsFoldedTable(graph, id) || IsViewOfLostParameter(graph, id)) return TensorKind::kParameter;
+  if (IsQuantizedWeight(graph, id)) return TensorKind::kParameter;
   if (!IsFloating(tensor.dtype) || IsInBufferSlot(graph, id) || IsQuantizationScale(graph, id)) {
     return TensorKind::kBuffer;
   }

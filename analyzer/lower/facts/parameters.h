@@ -31,6 +31,7 @@ bool IsLayerWeight(const Graph& graph, TensorId id);
 // kParameter or kBuffer for a stored or constant tensor that lives on the device.
 //   integers, running statistics, masks, tables      buffer
 //   floating weights                                 parameter
+//   integers that a quantized layer reads as weight  parameter, which nothing trains
 //   floating Constant nodes                          buffer, unless they are a layer's weight and have their own name
 //   what the exported program calls a constant       buffer
 //   what an input is normalised with                 buffer

@@ -33,6 +33,7 @@ constexpr auto kGemmActivations =
 enum Pass {
   kOfTheFile,
   kGemmActivationPass,
+  kIntegerProductPass,
   kConvActivationPass,
   kGeluPass,
   kGatherPass,
@@ -76,6 +77,7 @@ class SessionOptimizer {
       if (IsStandard(graph_.nodes[id], "BatchNormalization")) DropStatistics(id);
       if (IsStandard(graph_.nodes[id], "Conv")) FuseActivation(id);
       if (IsStandard(graph_.nodes[id], "Gemm")) FuseGemm(id);
+      if (IsStandard(graph_.nodes[id], "MatMulInteger")) FuseIntegerProduct(id);
       if (IsStandard(graph_.nodes[id], "MatMul")) FoldScale(id);
       if (!on_cpu_ && IsStandard(graph_.nodes[id], "Add")) FuseSum(id);
       if (IsStandard(graph_.nodes[id], "Erf") || IsStandard(graph_.nodes[id], "Tanh")) FuseGelu(id);
@@ -183,6 +185,40 @@ class SessionOptimizer {
     graph_.nodes[id].outputs.front() = result;
     graph_.tensors[result].producer = id;
     pass_[id] = kGemmActivationPass;
+  }
+
+  // The other operand of a node of two.
+  static TensorId OtherOperand(const Node& node, TensorId of) {
+    if (node.inputs.size() != 2) return TensorId();
+    return node.inputs[0] == of ? node.inputs[1] : node.inputs[0];
+  }
+
+  // What brings a product of integers back to numbers, its scale and a bias, is a part of it: no result of 32-bit
+  // integers is stored (matmul_integer_to_float.cc).
+  void FuseIntegerProduct(NodeId id) {
+    const Node* cast = on_cpu_ ? OnlyReader(graph_.nodes[id]) : nullptr;
+    if (cast == nullptr || !IsStandard(*cast, "Cast")) return;
+    const Node* scaled = OnlyReader(*cast);
+    if (scaled == nullptr || !IsStandard(*scaled, "Mul")) return;
+    const TensorId scale = OtherOperand(*scaled, cast->outputs.front());
+    if (!scale.valid()) return;
+    TensorId result = scaled->outputs.front();
+    const Node* sum = OnlyReader(*scaled);
+    if (sum != nullptr && IsStandard(*sum, "Add") && IsConstant(OtherOperand(*sum, result))) {
+      result = sum->outputs.front();
+      gone_[graph_.tensors[result].producer] = true;
+    }
+    NodeIds& readers = graph_.tensors[scale].consumers;
+    std::replace(readers.begin(), readers.end(), graph_.tensors[scaled->outputs.front()].producer, id);
+    gone_[graph_.tensors[cast->outputs.front()].producer] = true;
+    gone_[graph_.tensors[scaled->outputs.front()].producer] = true;
+    Node& product = graph_.nodes[id];
+    product.op = "MatMulIntegerToFloat";
+    product.domain = "com.microsoft";
+    product.inputs.push_back(scale);
+    product.outputs.front() = result;
+    graph_.tensors[result].producer = id;
+    pass_[id] = kIntegerProductPass;
   }
 
   // Which slice of how many the node takes alone, as a constant says; -1 for any other node.

@@ -7,6 +7,7 @@
 //   erf or tanh GELU, spelled out: one node                         gelu_fusion.cc, fast_gelu_fusion.cc
 //   x * sigmoid(1.702 * x)       QuickGelu                          quick_gelu_fusion.cc
 //   Relu(Gemm(x, w))             Gemm                               gemm_activation_fusion.cc (CPU)
+//   MatMulInteger, Cast, Mul     MatMulIntegerToFloat               matmul_integer_to_float.cc (CPU)
 //   x[0], x[1], x[2] of three    Split, and views of its results    gather_slice_fusion.cc
 //
 // On the CPU convolutions then compute in blocks of channels (session_layout.h). Left as it is: what is fused without

@@ -290,6 +290,7 @@ int64_t FuseAttention(Lowering& lowering) {
     if (match.mask.valid()) sdpa.inputs.push_back(match.mask);
     const DType dtype = draft.tensor(match.q).dtype;
     sdpa.attributes["kernel"] = ChooseAttentionKernel(lowering.run, dtype, match.mask.valid());
+    sdpa.attributes["made_dense"] = MakesRowsDense(lowering.run);
     sdpa.attributes["causal"] = static_cast<int64_t>(match.causal);
     sdpa.attributes["scale"] = match.scale;
     sdpa.attributes["dropout"] = match.dropout > 0.0 ? match.dropout : DropoutOfCall(lowering, rank);

@@ -68,14 +68,15 @@ bool Join(Draft& draft, const NodeIds& slices) {
       return false;
     size = std::max(size, IntsAttribute(slice, "ends")[0] - IntsAttribute(slice, "starts")[0]);
   }
-  if (size <= 0 || dims[axis] <= 0) return false;
+  constexpr int64_t kMostPieces = 4096;  // an axis of billions is not cut into ones
+  if (size <= 0 || dims[axis] <= 0 || (dims[axis] - 1) / size >= kMostPieces) return false;
   std::vector<int64_t> sizes;
   for (int64_t start = 0; start < dims[axis]; start += size) sizes.push_back(std::min(size, dims[axis] - start));
   TensorIds pieces(sizes.size());
   for (NodeId id : slices) {
     const int64_t start = IntsAttribute(draft.node(id), "starts")[0];
     const auto piece = static_cast<size_t>(start / size);
-    if (start % size != 0 || pieces[piece].valid()) return false;
+    if (start < 0 || start % size != 0 || piece >= pieces.size() || pieces[piece].valid()) return false;
     pieces[piece] = draft.node(id).outputs[0];
   }
   for (size_t i = 0; i < pieces.size(); ++i) {

@@ -35,6 +35,7 @@ void EmitSdpa(Site& s, const Qkv& a, TensorId mask, bool causal, double scale, i
   if (mask.valid()) inputs.push_back(mask);
   s.Emit("sdpa", std::move(inputs), {result},
          {{"kernel", ChooseAttentionKernel(s.run(), a.dtype, mask.valid())},
+          {"made_dense", MakesRowsDense(s.run())},
           {"causal", static_cast<int64_t>(causal)},
           {"scale", scale},
           {"dropout", 0.0},

@@ -14,4 +14,8 @@ std::string ChooseAttentionKernel(const Run& run, DType dtype, bool has_mask) {
   return half && !has_mask ? "flash" : "efficient";
 }
 
+int64_t MakesRowsDense(const Run& run) {
+  return run.attention == AttentionKernel::kFlash || run.attention == AttentionKernel::kEfficient ? 1 : 0;
+}
+
 }  // namespace onnx_mem

@@ -103,6 +103,9 @@ void LowerCompress(Site& s) {
 // The row's operator, which ignores what it reads.
 void LowerNewWithoutGradient(Site& s) { s.Emit(s.framework(), {}, s.node().outputs); }
 
+// The same of ai.onnx.ml, behind a network whose result it reads: the labels of a classifier.
+void LowerOfClassicalLibrary(Site& s) { s.Emit("empty", s.DeviceTensors(), s.node().outputs); }
+
 void LowerOneHot(Site& s) { s.Emit("one_hot", {s.Materialized(0)}, {s.Out(0)}); }
 
 void LowerTrilu(Site& s) { s.Emit(s.Int("upper", 1) != 0 ? "triu" : "tril", {s.Materialized(0)}, {s.Out(0)}); }

@@ -33,6 +33,14 @@ TensorId Site::Materialized(size_t i) {
   return EmitTemp("full", {}, InShape(i).dims, InType(i));
 }
 
+TensorIds Site::DeviceTensors() const {
+  TensorIds tensors;
+  for (size_t i = 0; i < num_inputs(); ++i) {
+    if (const TensorId id = In(i); id.valid()) tensors.push_back(id);
+  }
+  return tensors;
+}
+
 TensorIds Site::Tensors() {
   TensorIds tensors;
   for (size_t i = 0; i < num_inputs(); ++i) tensors.push_back(Materialized(i));

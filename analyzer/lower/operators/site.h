@@ -67,6 +67,8 @@ class Site {
   TensorId In(size_t i) const;
   // The same, but a number becomes a tensor that is made on the spot. Invalid only if omitted.
   TensorId Materialized(size_t i);
+  // The inputs that are tensors on the device, in order: no Python numbers, none that are omitted.
+  TensorIds DeviceTensors() const;
   // All inputs as tensors, without omitted ones at the end.
   TensorIds Tensors();
   // The stored tensor behind slot i, looking through Identity, Transpose, Reshape, Cast; invalid if there is none.

@@ -6,8 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "onnx/onnx_pb.h"
-
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -16,10 +14,8 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
-#include "analyzer/onnx/build/dim_expression.h"
-#include "analyzer/onnx/infer/scope.h"
-#include "analyzer/onnx/read/tensor_literal.h"
-#include "analyzer/run/limits.h"
+#include "analyzer/onnx/sizes/dim_expression.h"
+#include "analyzer/onnx/sizes/input_list.h"
 
 namespace onnx_mem {
 namespace {
@@ -27,30 +23,6 @@ namespace {
 absl::Status BindError(Code code, const std::string& message, std::vector<std::string> details = {}) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, code, message, std::move(details));
 }
-
-// The first of them, and how many more there are: a file may name thousands.
-std::string JoinFirst(std::vector<std::string> words, absl::string_view separator) {
-  constexpr size_t kMost = 16;
-  if (words.size() > kMost) {
-    const std::string rest = absl::StrCat("... (", words.size() - kMost, " more)");
-    words.resize(kMost);
-    words.push_back(rest);
-  }
-  return absl::StrJoin(words, separator);
-}
-
-// A dimension as the file declares it: a size, or a formula of symbols ("" where it is dynamic without a name).
-struct DeclaredDim {
-  std::optional<int64_t> size;
-  std::string symbol;
-};
-
-struct DeclaredInput {
-  std::string name;
-  DType dtype = DType::kUnknown;
-  bool has_rank = false;
-  std::vector<DeclaredDim> dims;
-};
 
 // Names that people and exporters give to a batch dimension, and to what is surely none.
 bool NamedLikeBatch(std::string_view symbol) {
@@ -65,59 +37,32 @@ bool NamedLikeLength(std::string_view symbol) {
          std::any_of(kWords.begin(), kWords.end(), [&](const char* word) { return absl::StrContains(name, word); });
 }
 
-absl::StatusOr<DeclaredInput> Declare(const onnx::ValueInfoProto& info) {
-  const auto& type = info.type().tensor_type();
-  if (type.shape().dim_size() > limits::kHighestRank) {
-    return TooManyDimensions(absl::StrCat("input '", info.name(), "'"), type.shape().dim_size());
-  }
-  DeclaredInput input{
-      .name = info.name(), .dtype = DTypeOf(type.elem_type()), .has_rank = type.has_shape(), .dims = {}};
-  for (int i = 0; i < type.shape().dim_size(); ++i) {
-    const auto& dim = type.shape().dim(i);
-    DeclaredDim declared;
-    // Some exporters write -1, and for the batch 0, where a dimension is dynamic.
-    if (dim.has_dim_value() && dim.dim_value() < -1) {
-      return BindError(Code::kBadModel,
-                       absl::StrCat("input '", info.name(), "' has the negative dimension ", dim.dim_value()));
-    }
-    if (dim.has_dim_value() && dim.dim_value() >= (i == 0 && type.shape().dim_size() > 1 ? 1 : 0)) {
-      declared.size = dim.dim_value();
-    } else {
-      declared.symbol = dim.dim_param() == "?" ? "" : dim.dim_param();
-    }
-    input.dims.push_back(std::move(declared));
-  }
-  return input;
-}
-
-absl::StatusOr<std::vector<DeclaredInput>> DeclaredInputs(const onnx::GraphProto& graph) {
-  const InputNames stored = StoredInputs(graph);
-  std::vector<DeclaredInput> inputs;
-  for (const auto& info : graph.input()) {
-    if (stored.contains(info.name())) continue;
-    if (!info.type().has_tensor_type()) continue;      // a sequence, map or optional has no shape to bind
-    ASSIGN_OR_RETURN(DeclaredInput input, Declare(info));
-    inputs.push_back(std::move(input));
-  }
-  return inputs;
-}
-
 class Binder {
  public:
-  Binder(std::vector<DeclaredInput> inputs, const Bindings& bindings, const std::string& path)
-      : inputs_(std::move(inputs)), bindings_(bindings), path_(path) {}
+  Binder(std::vector<DeclaredInput> inputs, const Bindings& bindings)
+      : inputs_(std::move(inputs)), bindings_(bindings) {}
 
   absl::StatusOr<BoundInputs> Run() {
-    CollectSymbols();
-    RETURN_IF_ERROR(BindNamed());
-    RETURN_IF_ERROR(BindOverrides());
-    RETURN_IF_ERROR(BindBatch());
+    RETURN_IF_ERROR(BindGiven());
     RETURN_IF_ERROR(CheckAllBound());
     RETURN_IF_ERROR(FillShapes());
     return std::move(bound_);
   }
 
+  // Inputs and the sizes that are known, with what has none.
+  absl::StatusOr<OpenInputs> Open() {
+    RETURN_IF_ERROR(BindGiven());
+    std::vector<OpenDim> open = OpenDims();
+    return OpenInputs{.inputs = std::move(inputs_), .dims = std::move(bound_.dims), .open = std::move(open)};
+  }
+
  private:
+  absl::Status BindGiven() {
+    CollectSymbols();
+    RETURN_IF_ERROR(BindNamed());
+    RETURN_IF_ERROR(BindOverrides());
+    return BindBatch();
+  }
   void CollectSymbols();
   absl::Status BindNamed();
   absl::Status BindOverrides();
@@ -130,12 +75,11 @@ class Binder {
   absl::Status Assign(const std::string& symbol, int64_t value, const std::string& by);
   std::optional<int64_t> SizeOf(const DeclaredInput& input, size_t dim) const;
   bool StaticallyBatched(const DeclaredInput& input) const;
-  std::string Text(const DeclaredInput& input) const;
-  std::string InputList() const;
+  std::map<std::string, OpenDim> Places() const;
+  std::vector<OpenDim> OpenDims() const;
 
   std::vector<DeclaredInput> inputs_;
   const Bindings& bindings_;
-  const std::string& path_;
   BoundInputs bound_;
   std::vector<std::string> symbols_;       // of all inputs, in order
   std::set<std::string> batch_symbols_;    // those that --batch means
@@ -216,7 +160,7 @@ absl::Status Binder::BindOverride(const DeclaredInput& input, const Dims& dims) 
   if (!input.has_rank) return absl::OkStatus();
   if (dims.size() != input.dims.size()) {
     return BindError(Code::kBadShape, absl::StrCat(option, " has ", dims.size(), " dimensions, the model's input has ",
-                                               input.dims.size(), ": ", Text(input)));
+                                               input.dims.size(), ": ", TextOf(input)));
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     const DeclaredDim& declared = input.dims[i];
@@ -303,52 +247,43 @@ std::optional<int64_t> Binder::SizeOf(const DeclaredInput& input, size_t dim) co
   return EvaluateDim(declared.symbol, bound_.dims);
 }
 
-std::string Binder::Text(const DeclaredInput& input) const {
-  if (!input.has_rank) return absl::StrCat(input.name, "  ", std::string(NameOf(input.dtype)), " (no shape)");
-  std::vector<std::string> dims;
-  for (const DeclaredDim& dim : input.dims) {
-    dims.push_back(dim.size ? absl::StrCat(*dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
+// Of each symbol the first dimension that is called so, rather than one of a formula that has the name.
+std::map<std::string, OpenDim> Binder::Places() const {
+  std::map<std::string, OpenDim> places;
+  for (size_t k = 0; k < inputs_.size(); ++k) {
+    for (size_t i = 0; i < inputs_[k].dims.size(); ++i) {
+      const std::string& symbol = inputs_[k].dims[i].symbol;
+      places.try_emplace(symbol, OpenDim{.input = k, .dim = i, .symbol = symbol});
+    }
   }
-  return absl::StrCat(input.name, "  ", std::string(NameOf(input.dtype)), " [", JoinFirst(std::move(dims), ", "), "]");
+  return places;
 }
 
-std::string Binder::InputList() const {
-  std::vector<std::string> texts;
-  for (const DeclaredInput& input : inputs_) texts.push_back(Text(input));
-  return JoinFirst(std::move(texts), "      ");
+std::vector<OpenDim> Binder::OpenDims() const {
+  std::vector<OpenDim> open;
+  absl::flat_hash_set<std::string> seen;
+  const std::map<std::string, OpenDim> places = Places();
+  for (size_t k = 0; k < inputs_.size(); ++k) {
+    const DeclaredInput& input = inputs_[k];
+    if (!input.has_rank && bindings_.inputs.count(input.name) == 0) open.push_back({.input = k});
+    for (size_t i = 0; i < input.dims.size(); ++i) {
+      if (SizeOf(input, i)) continue;
+      if (input.dims[i].symbol.empty()) open.push_back({.input = k, .dim = i});
+      for (const std::string& symbol : DimNames(input.dims[i].symbol)) {
+        const bool known = symbol.empty() || bound_.dims.count(symbol) > 0;
+        if (known || !seen.insert(symbol).second) continue;
+        const auto place = places.find(symbol);
+        open.push_back(place != places.end() ? place->second : OpenDim{.input = k, .dim = i, .symbol = symbol});
+      }
+    }
+  }
+  return open;
 }
 
 absl::Status Binder::CheckAllBound() const {
-  std::vector<std::string> unbound, commands;
-  absl::flat_hash_set<std::string> named, offered;
-  const DeclaredInput* first = nullptr;
-  const auto want = [&](const DeclaredInput& input, const std::string& name, const std::string& option) {
-    if (!named.insert(name).second) return;
-    if (first == nullptr) first = &input;
-    unbound.push_back(name);
-    if (offered.insert(option).second) commands.push_back(option);
-  };
-  for (const DeclaredInput& input : inputs_) {
-    if (!input.has_rank && bindings_.inputs.count(input.name) == 0) {
-      want(input, "all", absl::StrCat("--input ", input.name, "=1x3x224x224"));
-    }
-    for (size_t i = 0; i < input.dims.size(); ++i) {
-      if (SizeOf(input, i)) continue;
-      if (input.dims[i].symbol.empty()) {
-        want(input, "?",
-             absl::StrCat("--input ", input.name, "=", absl::StrJoin(std::vector<int>(input.dims.size(), 1), "x")));
-      }
-      for (const std::string& symbol : DimNames(input.dims[i].symbol)) {
-        if (!symbol.empty() && bound_.dims.count(symbol) == 0)
-          want(input, symbol, absl::StrCat("--dim ", symbol, "=512"));
-      }
-    }
-  }
-  if (unbound.empty()) return absl::OkStatus();
-  if (!bindings_.batch && !batch_symbols_.empty()) commands.insert(commands.begin(), "--batch 16");
-  const std::string listed = JoinFirst(std::move(unbound), ", ");
-  return BindError(Code::kUnboundDim, absl::StrCat("input '", first->name, "' has unknown dimensions: ", listed),
-                   {InputList(), absl::StrCat("try: onnx-mem ", path_, " ", JoinFirst(std::move(commands), " "))});
+  const std::vector<OpenDim> open = OpenDims();
+  if (open.empty()) return absl::OkStatus();
+  return BindError(Code::kUnboundDim, WhatIsOpen(inputs_, open), {InputList(inputs_)});
 }
 
 absl::Status Binder::FillShapes() {
@@ -380,21 +315,14 @@ absl::Status Binder::FillShapes() {
 
 }  // namespace
 
-InputNames StoredInputs(const onnx::GraphProto& graph) {
-  InputNames names, stored;
-  for (const auto& input : graph.input()) names.insert(input.name());
-  const auto add = [&](const std::string& name) {
-    if (const auto found = names.find(name); found != names.end()) stored.insert(*found);
-  };
-  for (const auto& tensor : graph.initializer()) add(tensor.name());
-  for (const auto& tensor : graph.sparse_initializer()) add(tensor.values().name());
-  return stored;
+absl::StatusOr<OpenInputs> FindOpenInputs(const onnx::GraphProto& graph, const Bindings& bindings) {
+  ASSIGN_OR_RETURN(std::vector<DeclaredInput> inputs, DeclaredInputs(graph));
+  return Binder(std::move(inputs), bindings).Open();
 }
 
-absl::StatusOr<BoundInputs> BindInputs(const onnx::GraphProto& graph, const Bindings& bindings,
-                                       const std::string& path) {
+absl::StatusOr<BoundInputs> BindInputs(const onnx::GraphProto& graph, const Bindings& bindings) {
   ASSIGN_OR_RETURN(std::vector<DeclaredInput> inputs, DeclaredInputs(graph));
-  return Binder(std::move(inputs), bindings, path).Run();
+  return Binder(std::move(inputs), bindings).Run();
 }
 
 }  // namespace onnx_mem

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/onnx/sizes/declared.h"
+#include "analyzer/onnx/sizes/input_list.h"
 
 namespace onnx {
 class GraphProto;
@@ -43,16 +43,18 @@ struct BoundInputs {
   std::vector<DimChange> changes;                  // empty: the file can be inferred as it is
 };
 
-// Of inputs of a graph; the names themselves are the graph's.
-using InputNames = absl::flat_hash_set<absl::string_view>;
-// Inputs that have an initializer: IR 3 lists weights among them. The few inputs are held against the many
-// initializers.
-InputNames StoredInputs(const onnx::GraphProto& graph);
+// The inputs, the symbols that have a size, and what has none.
+struct OpenInputs {
+  std::vector<DeclaredInput> inputs;
+  std::map<std::string, int64_t> dims;
+  std::vector<OpenDim> open;
+};
 
-// `path` stands in the commands that error texts propose.
+// Errors: those of BindInputs but unbound-dim.
+absl::StatusOr<OpenInputs> FindOpenInputs(const onnx::GraphProto& graph, const Bindings& bindings);
+
 // Errors (InvalidArgument): unbound-dim, unknown-dim, unknown-input, bad-shape, dim-conflict, static-batch.
-absl::StatusOr<BoundInputs> BindInputs(const onnx::GraphProto& graph, const Bindings& bindings,
-                                       const std::string& path);
+absl::StatusOr<BoundInputs> BindInputs(const onnx::GraphProto& graph, const Bindings& bindings);
 
 }  // namespace onnx_mem
 

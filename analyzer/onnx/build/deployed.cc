@@ -9,6 +9,8 @@
 namespace onnx_mem {
 namespace {
 
+constexpr std::string_view kQuantizedFile = "quantized", kOptimizedFile = "optimized by onnxruntime";
+
 constexpr auto kQuantized = std::to_array<std::string_view>(
     {"ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "QLinearConv", "QLinearMatMul",
      "QuantizeLinear"});
@@ -20,6 +22,28 @@ bool IsQuantized(const onnx::NodeProto& node) {
   return node.domain() == "com.microsoft" && (absl::StartsWith(node.op_type(), "QLinear") ||
                                               absl::StartsWith(node.op_type(), "MatMulNBits") ||
                                               absl::StartsWith(node.op_type(), "DynamicQuantize"));
+}
+
+// Operators that only a converter of classical models writes, around layers too: the labels and classes of a
+// scikit-learn MLPClassifier.
+bool HasOperatorOfMl(const onnx::ModelProto& model) {
+  return std::any_of(model.graph().node().begin(), model.graph().node().end(),
+                     [](const onnx::NodeProto& node) { return node.domain() == "ai.onnx.ml"; });
+}
+
+bool IsOfScikitLearn(const onnx::ModelProto& model) { return model.producer_name() == "skl2onnx"; }
+
+// Integers that a training step would have to change. Quantization of weights that stay floating, as of a model that
+// is trained for it, holds none.
+bool HoldsIntegerWeights(const onnx::ModelProto& model) {
+  constexpr auto kIntegers = std::to_array<int>({onnx::TensorProto::INT8, onnx::TensorProto::UINT8,
+                                                 onnx::TensorProto::INT4, onnx::TensorProto::UINT4});
+  return std::any_of(model.graph().initializer().begin(), model.graph().initializer().end(),
+                     [&](const onnx::TensorProto& tensor) {
+                       const bool integer =
+                           std::find(kIntegers.begin(), kIntegers.end(), tensor.data_type()) != kIntegers.end();
+                       return integer && tensor.dims_size() > 1;
+                     });
 }
 
 }  // namespace
@@ -35,8 +59,19 @@ std::string_view WhyDeployed(const onnx::ModelProto& model) {
     quantized = quantized || IsQuantized(node);
     optimized = optimized || absl::StartsWith(node.domain(), "com.microsoft");
   }
-  if (quantized || optimized) return quantized ? "quantized" : "optimized by onnxruntime";
-  return IsClassical(model) ? "a classical model" : "";
+  if (quantized || optimized) return quantized ? kQuantizedFile : kOptimizedFile;
+  if (IsClassical(model)) return "a classical model";
+  return IsOfClassicalLibrary(model) ? "a model of scikit-learn or the like" : "";
+}
+
+bool IsOfClassicalLibrary(const onnx::ModelProto& model) {
+  return IsClassical(model) || HasOperatorOfMl(model) || IsOfScikitLearn(model);
+}
+
+bool IsTrainable(const onnx::ModelProto& model) {
+  const std::string_view why = WhyDeployed(model);
+  if (why == kQuantizedFile) return !HoldsIntegerWeights(model);
+  return why.empty() || why == kOptimizedFile;
 }
 
 }  // namespace onnx_mem

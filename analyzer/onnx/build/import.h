@@ -36,6 +36,7 @@ struct ModelInfo {
   int64_t file_batch = 1;        // dim 0 of the inputs as the file gives it; 1 where it is symbolic
   std::map<std::string, int64_t> bound_dims;  // every symbolic dimension and the value used
   bool from_record = false;  // what is analyzed: a record of the running model, not the file's graph
+  bool weights_beside = false;  // in a file of their own, which is there
   std::map<std::string, std::string> metadata;  // the model's and the graph's metadata_props
 };
 
@@ -62,6 +63,11 @@ class ModelFile {
   // Binds dimensions and infers every shape. Errors: unbound-dim, unknown-dim, unknown-input, dim-conflict,
   // static-batch, bad-shape.
   absl::StatusOr<ImportedModel> Import(const Bindings& bindings) const;
+  // Whether some dimension has no size with `bindings`: Import would end in unbound-dim.
+  bool LeavesOpen(const Bindings& bindings) const;
+  // `bindings` with sizes that the graph accepts for what they leave open: of a decoder 496 tokens of cache and 16 new
+  // ones. Errors: those of Import but unbound-dim.
+  absl::StatusOr<Bindings> WithSizes(const Bindings& bindings) const;
 
   // The file as a viewer wants it: without its weights, each node that `notes` names with what they say, as its doc
   // string and as metadata. "" where there is no graph in the file.
@@ -69,8 +75,10 @@ class ModelFile {
 
   // Why it is taken as made for onnxruntime ("quantized"); "" for a model that is not, or that has a record.
   std::string_view WhyDeployed() const;
-  // Trees, linear models and the like: operators of ai.onnx.ml around no network.
-  bool IsClassical() const;
+  // Trees and the like, and networks of the libraries that have those: made for the CPU.
+  bool IsOfClassicalLibrary() const;
+  // Whether PyTorch could train it: not a file whose weights are integers by now, nor one of such a library.
+  bool IsTrainable() const;
 
  private:
   struct Impl;  // holds the protobuf, which stays inside analyzer/onnx

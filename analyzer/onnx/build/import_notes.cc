@@ -112,6 +112,29 @@ void NoteMissingData(const onnx::GraphProto& proto, const Graph& graph, std::vec
 
 }  // namespace
 
+void NoteOtherPrograms(const onnx::ModelProto& model, std::vector<Diagnostic>& notes) {
+  if (model.training_info_size() > 0) {
+    notes.push_back({.code = Code::kBadModel,
+                     .severity = Severity::kWarning,
+                     .count = model.training_info_size(),
+                     .message = "the file holds a training step of its own (training_info), which is not read",
+                     .details = {"why: what is counted is PyTorch's training step of the graph"}});
+  }
+  int64_t devices = 0;
+  for (const auto& configuration : model.configuration()) {
+    devices = std::max<int64_t>(devices, configuration.num_devices());
+  }
+  const auto& nodes = model.graph().node();
+  const auto spread = std::count_if(nodes.begin(), nodes.end(),
+                                    [](const onnx::NodeProto& node) { return node.device_configurations_size() > 0; });
+  if (devices < 2 && spread == 0) return;
+  notes.push_back({.code = Code::kBadModel,
+                   .severity = Severity::kWarning,
+                   .count = spread,
+                   .message = absl::StrCat("the file spreads its tensors over ", std::max<int64_t>(devices, 2),
+                                           " devices (device_configurations): they are counted whole, on one")});
+}
+
 absl::Status CheckElementCounts(const Graph& graph) {
   for (NodeId id(0); graph.nodes.contains(id); id = NodeId(id.value() + 1)) {
     const Node& node = graph.nodes[id];

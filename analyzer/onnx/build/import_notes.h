@@ -2,6 +2,8 @@
 #ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_IMPORT_NOTES_H_
 #define ONNX_MEM_ANALYZER_ONNX_BUILD_IMPORT_NOTES_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "analyzer/onnx/build/import.h"
 
@@ -18,6 +20,10 @@ absl::Status CheckElementCounts(const Graph& graph);
 // OK iff the sizes of all tensors, and their sum, leave sums over a step within 64 bits. Errors: too-large with the
 // tensor.
 absl::Status CheckSizes(const Graph& graph);
+
+// Warnings of programs in the file that are not read: a training step of ONNX's own (training_info), and one for several
+// devices, over which nodes spread their tensors.
+void NoteOtherPrograms(const onnx::ModelProto& model, std::vector<Diagnostic>& notes);
 
 // Adds diagnostics custom-op (operators that no schema knows), no-data (contents in a file that is not read, where they
 // would have determined a shape), unknown-size (sizes that depend on data).

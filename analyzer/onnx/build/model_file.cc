@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/suggest.h"
 #include "analyzer/onnx/build/bind.h"
 #include "analyzer/onnx/build/build_graph.h"
 #include "analyzer/onnx/build/classical.h"
@@ -21,6 +22,7 @@
 #include "analyzer/onnx/build/import_notes.h"
 #include "analyzer/onnx/build/known_lists.h"
 #include "analyzer/onnx/build/order_nodes.h"
+#include "analyzer/onnx/build/propose_sizes.h"
 #include "analyzer/onnx/build/recorded.h"
 #include "analyzer/onnx/build/traced_batch.h"
 #include "analyzer/onnx/build/unroll.h"
@@ -34,12 +36,14 @@
 #include "analyzer/onnx/read/sinusoid_tables.h"
 #include "analyzer/onnx/read/slim_model.h"
 #include "analyzer/onnx/read/sniff.h"
+#include "analyzer/onnx/read/stored_bytes.h"
 #include "analyzer/onnx/read/tensor_literal.h"
 #include "analyzer/onnx/read/tied_weights.h"
 #include "analyzer/onnx/read/weightless.h"
 #include "analyzer/onnx/rebatch/rebatch.h"
 #include "analyzer/record/decompress.h"
 #include "analyzer/record/text.h"
+#include "analyzer/run/work.h"
 
 namespace onnx_mem {
 namespace {
@@ -63,15 +67,31 @@ absl::Status CheckOpset(const onnx::ModelProto& model, const ModelInfo& info) {
       {"try: a newer onnx-mem, or export with an older opset_version"});
 }
 
-// Sizes that no tensor has would pass for unknown ones later.
+absl::Status NoSuchType(const std::string& path, const std::string& name, int32_t type) {
+  return BadModel(path, absl::StrCat("gives '", name, "' elements of type ", type, ", which ONNX does not have"));
+}
+
+// Sizes that no tensor has would pass for unknown ones later, and types that there are not for such without bytes.
 absl::Status CheckTensor(const onnx::TensorProto& tensor, const std::string& path) {
+  const int32_t type = tensor.data_type();
+  if (type == onnx::TensorProto::UNDEFINED || !onnx::TensorProto::DataType_IsValid(type)) {
+    return NoSuchType(path, tensor.name(), type);
+  }
   const Shape shape(Dims(tensor.dims().begin(), tensor.dims().end()));
   if (shape.known() && NumBytes(shape, DTypeOf(tensor.data_type()))) return absl::OkStatus();
   return BadModel(path, absl::StrCat("holds the tensor '", tensor.name(), "' of impossible size [",
                                      absl::StrJoin(tensor.dims(), ", "), "]"));
 }
 
+absl::Status CheckValueType(const onnx::ValueInfoProto& value, const std::string& path) {
+  const int32_t type = value.type().has_tensor_type() ? value.type().tensor_type().elem_type() : 0;
+  return onnx::TensorProto::DataType_IsValid(type) ? absl::OkStatus() : NoSuchType(path, value.name(), type);
+}
+
 absl::Status CheckTensors(const onnx::GraphProto& graph, const std::string& path) {
+  for (const auto* values : {&graph.input(), &graph.output(), &graph.value_info()}) {
+    for (const auto& value : *values) RETURN_IF_ERROR(CheckValueType(value, path));
+  }
   for (const auto& tensor : graph.initializer()) RETURN_IF_ERROR(CheckTensor(tensor, path));
   for (const auto& node : graph.node()) {
     for (const auto& attribute : node.attribute()) {
@@ -152,8 +172,8 @@ void NoteRebatched(const BoundInputs& bound, const Rebatched& rebatched, Importe
                                         (computed ? heavy : rebatched.unreached.begin())->first, "'"));
     if (computed) {
       note.severity = Severity::kWarning;
-      note.details.push_back(
-          "try: export with a batch of 2 or more, or with dynamic shapes: a batch of 1 does not tell them apart");
+      note.details.emplace_back("why: a batch of 1 does not tell them apart");
+      note.details.emplace_back(kExportRecipe);
     }
   }
   imported.diagnostics.push_back(std::move(note));
@@ -188,18 +208,28 @@ absl::StatusOr<std::unique_ptr<onnx::ModelProto>> WithWeightShapes(const onnx::M
   return copy;
 }
 
+// `error` of a model of which a dimension has no size, with the options that would give it one.
+absl::Status WithProposal(const absl::Status& error, const Bindings& given, const ModelFile& file) {
+  Diagnostic diagnostic = DiagnosticOf(error);
+  if (diagnostic.code != Code::kUnboundDim) return error;
+  const absl::StatusOr<Bindings> sizes = file.WithSizes(given);
+  if (!sizes.ok() || *sizes == given) return error;
+  diagnostic.details.push_back(absl::StrCat("try: ... ", OptionsText(given, *sizes)));
+  return ErrorStatus(error.code(), diagnostic.code, diagnostic.message, diagnostic.details);
+}
+
 // Loops inside loops that are unrolled, and lists that only then are known.
 constexpr int kDeepestLoop = 8;
 
 // The shapes of `model` with its inputs bound as `bound` says. Where they contradict a batch that the file holds as a
 // number, the changes that let it follow are added to `bound`. `rebatcher` has learnt about this very model.
-absl::StatusOr<Rebatched> Infer(const onnx::ModelProto& model, const Bindings& bindings, const std::string& path,
-                                Rebatcher& rebatcher, BoundInputs& bound) {
+absl::StatusOr<Rebatched> Infer(const onnx::ModelProto& model, const Bindings& bindings, Rebatcher& rebatcher,
+                                BoundInputs& bound) {
   if (bound.changes.empty()) {
     absl::StatusOr<InferredGraph> facts = InferShapes(model, {.input_shapes = &bound.shapes});
     if (facts.ok()) return Rebatched{.facts = *std::move(facts), .rewrites = {}, .unreached = {}};
     if (DiagnosticOf(facts.status()).code != Code::kBadShape) return facts.status();
-    std::optional<BoundInputs> changed = ChangesFromTracedBatch(model, bindings, bound, path);
+    std::optional<BoundInputs> changed = ChangesFromTracedBatch(model, bindings, bound);
     if (!changed) return facts.status();
     bound = *std::move(changed);
   }
@@ -249,6 +279,8 @@ absl::Status ModelFile::Impl::Load(ByteWindow bytes, const std::string& path) {
   }
   if (model->opset_import().empty()) model->add_opset_import()->set_version(1);  // IR 1 and 2 had no other
   info = InfoOf(*model, path, bytes.size());
+  info.weights_beside = HasWeightsBeside(model->graph(), path);
+  NoteOtherPrograms(*model, diagnostics);
   ASSIGN_OR_RETURN(record, RecordOf(*model, diagnostics));
   if (record != nullptr && IsRecordAlone()) return absl::OkStatus();
   if (HasLostMetadata(model->graph(), info)) diagnostics.push_back(LostMetadata());
@@ -333,7 +365,13 @@ std::string_view ModelFile::WhyDeployed() const {
   return impl_->record != nullptr || impl_->model == nullptr ? "" : onnx_mem::WhyDeployed(*impl_->model);
 }
 
-bool ModelFile::IsClassical() const { return impl_->model != nullptr && onnx_mem::IsClassical(*impl_->model); }
+bool ModelFile::IsOfClassicalLibrary() const {
+  return impl_->model != nullptr && onnx_mem::IsOfClassicalLibrary(*impl_->model);
+}
+
+bool ModelFile::IsTrainable() const {
+  return impl_->record != nullptr || impl_->model == nullptr || onnx_mem::IsTrainable(*impl_->model);
+}
 
 std::string ModelFile::Annotated(const std::map<std::string, NodeNote>& notes) const {
   return AnnotatedModel(impl_->slim, notes);
@@ -352,15 +390,41 @@ absl::StatusOr<ModelFile> ModelFile::Parse(std::string bytes, const std::string&
   return ModelFile(std::move(impl));
 }
 
+bool ModelFile::LeavesOpen(const Bindings& bindings) const {
+  if (impl_->record != nullptr && impl_->IsRecordAlone()) return false;
+  const absl::StatusOr<OpenInputs> found = FindOpenInputs(impl_->model->graph(), bindings);
+  return found.ok() && !found->open.empty();
+}
+
+absl::StatusOr<Bindings> ModelFile::WithSizes(const Bindings& given) const {
+  if (impl_->record != nullptr && impl_->IsRecordAlone()) return given;
+  Bindings bindings = given;
+  ASSIGN_OR_RETURN(const std::unique_ptr<onnx::ModelProto> reshaped, WithWeightShapes(*impl_->model, bindings));
+  const onnx::ModelProto& model = reshaped ? *reshaped : *impl_->model;
+  ASSIGN_OR_RETURN(std::vector<Bindings> proposals, ProposeSizes(model, bindings));
+  if (proposals.empty()) return given;
+  for (Bindings& proposal : proposals) {
+    const absl::StatusOr<BoundInputs> bound = BindInputs(model.graph(), proposal);
+    proposal.inputs.insert(given.inputs.begin(), given.inputs.end());  // those of weights are back with the others
+    const bool infers = bound.ok() && InferShapes(model, {.input_shapes = &bound->shapes}).ok();
+    if (infers && Import(proposal).ok()) return std::move(proposal);
+  }
+  return std::move(proposals.front());
+}
+
 absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
+  work::Allow(impl_->slim.empty() ? impl_->info.file_bytes : static_cast<int64_t>(impl_->slim.size()));
+  RETURN_IF_ERROR(work::CheckLeft());
   if (impl_->record != nullptr && impl_->IsRecordAlone()) return impl_->ImportRecord(asked);
   Bindings bindings = asked;
   ASSIGN_OR_RETURN(const std::unique_ptr<onnx::ModelProto> reshaped, WithWeightShapes(*impl_->model, bindings));
   const onnx::ModelProto& model = reshaped ? *reshaped : *impl_->model;
-  ASSIGN_OR_RETURN(BoundInputs bound, BindInputs(model.graph(), bindings, impl_->info.path));
+  absl::StatusOr<BoundInputs> bindable = BindInputs(model.graph(), bindings);
+  if (!bindable.ok()) return WithProposal(bindable.status(), asked, *this);
+  BoundInputs bound = *std::move(bindable);
   ImportedModel imported{.graph = {}, .info = impl_->info, .diagnostics = impl_->diagnostics};
   Rebatcher own;  // what the model's own one has learnt is of other weights
-  ASSIGN_OR_RETURN(Rebatched known, Infer(model, bindings, impl_->info.path, reshaped ? own : impl_->rebatcher, bound));
+  ASSIGN_OR_RETURN(Rebatched known, Infer(model, bindings, reshaped ? own : impl_->rebatcher, bound));
   std::unique_ptr<onnx::ModelProto> unrolled;
   for (int depth = 0; depth < kDeepestLoop; ++depth) {
     auto next = UnrollLoops(unrolled ? *unrolled : model, known.facts);
@@ -368,7 +432,7 @@ absl::StatusOr<ImportedModel> ModelFile::Import(const Bindings& asked) const {
     if (next == nullptr) break;
     unrolled = std::move(next);
     Rebatcher once;
-    ASSIGN_OR_RETURN(known, Infer(*unrolled, bindings, impl_->info.path, once, bound));
+    ASSIGN_OR_RETURN(known, Infer(*unrolled, bindings, once, bound));
   }
   ASSIGN_OR_RETURN(imported.graph, BuildGraph(unrolled ? *unrolled : model, known.facts, known.rewrites));
   Tell(impl_->contents, imported.graph);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/suggest.h"
 #include "analyzer/onnx/read/sha256.h"
 #include "analyzer/onnx/read/tensor_literal.h"
 #include "analyzer/record/decompress.h"
@@ -43,7 +44,8 @@ record::FaceTensor FaceOf(const onnx::ValueInfoProto& value) {
   if (!type.has_shape()) return tensor;
   tensor.dims.emplace();
   for (const auto& dim : type.shape().dim()) {
-    tensor.dims->push_back(dim.has_dim_value() ? dim.dim_value() : record::kAnySize);
+    const int64_t open = dim.dim_param() == "batch" ? record::kBatchSize : record::kAnySize;
+    tensor.dims->push_back(dim.has_dim_value() ? dim.dim_value() : open);
   }
   return tensor;
 }
@@ -143,11 +145,11 @@ absl::StatusOr<std::shared_ptr<const record::Record>> RecordOf(const onnx::Model
                            .severity = Severity::kWarning,
                            .message = "the file carries a record of the running model, but its graph was changed since: "
                                       "the graph is what is analyzed",
-                           .details = {"try: onnx_mem.export(model, args, path) again, or its bare record (a .eager file)"}});
+                           .details = {std::string(kExportRecipe)}});
     return nullptr;
   }
   absl::StatusOr<std::string> text = record::Unpack(packed);
-  absl::StatusOr<record::Record> read = text.ok() ? record::ParseRecord(*text) : text.status();
+  absl::StatusOr<record::Record> read = text.ok() ? record::ParseRecord(*text, static_cast<int64_t>(packed.size())) : text.status();
   if (!read.ok()) {
     diagnostics.push_back({.code = Code::kBadRecord,
                            .severity = Severity::kWarning,

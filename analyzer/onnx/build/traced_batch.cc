@@ -36,11 +36,11 @@ std::vector<DimChange> Differences(const BoundInputs& from, const BoundInputs& t
 }  // namespace
 
 std::optional<BoundInputs> ChangesFromTracedBatch(const onnx::ModelProto& model, const Bindings& bindings,
-                                                  BoundInputs bound, const std::string& path) {
+                                                  BoundInputs bound) {
   for (int64_t batch : kExampleBatches) {
     Bindings traced = bindings;
     traced.batch = batch;
-    const absl::StatusOr<BoundInputs> example = BindInputs(model.graph(), traced, path);
+    const absl::StatusOr<BoundInputs> example = BindInputs(model.graph(), traced);
     if (!example.ok() || !example->changes.empty()) return std::nullopt;
     std::vector<DimChange> changes = Differences(*example, bound);
     if (changes.empty() || !InferShapes(model, {.input_shapes = &example->shapes}).ok()) continue;

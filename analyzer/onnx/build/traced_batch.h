@@ -6,7 +6,6 @@
 #define ONNX_MEM_ANALYZER_ONNX_BUILD_TRACED_BATCH_H_
 
 #include <optional>
-#include <string>
 
 #include "analyzer/onnx/build/bind.h"
 
@@ -19,7 +18,7 @@ namespace onnx_mem {
 // `bound`, at which the model does not infer, as changes from the batch that it was traced with: for rebatch.h. nullopt
 // if it infers at no batch that people export with, or if no batch is free.
 std::optional<BoundInputs> ChangesFromTracedBatch(const onnx::ModelProto& model, const Bindings& bindings,
-                                                  BoundInputs bound, const std::string& path);
+                                                  BoundInputs bound);
 
 }  // namespace onnx_mem
 

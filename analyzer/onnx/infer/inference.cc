@@ -135,6 +135,8 @@ absl::Status InferencePass::InferGraph(const onnx::GraphProto& graph, ValueScope
   static auto& unknown = *new Value();
   for (int i = 0; i < graph.node_size(); ++i) {
     const onnx::NodeProto& node = graph.node(i);
+    ++visits_;
+    if (scope.depth() > 0) ++body_visits_;
     Site site{node,
               graph,
               operators_.Of(node),

@@ -65,6 +65,11 @@ class InferencePass {
     return unrolled_left_ >= 0;
   }
 
+  // Whether a body may run again and again until its carried values settle: loops within loops take six runs each.
+  bool MaySettle() const { return body_visits_ < limits::kSettlingInferences; }
+  // Nodes that were inferred, each as often as it was.
+  int64_t visits() const { return visits_; }
+
   // Watches the main graph's nodes; null for none.
   void SetHook(NodeHook* hook) { hook_ = hook; }
   // Set when an input's fixed dims were replaced: fixed dims of value_info then say nothing.
@@ -86,6 +91,7 @@ class InferencePass {
   OperatorTable operators_;
   absl::flat_hash_map<std::string, int64_t> bound_dims_;
   // So that no file makes the pass run for long, or hold much.
+  int64_t visits_ = 0, body_visits_ = 0;
   int64_t unrolled_left_ = limits::kLoopInferences;
   int64_t folded_left_ = limits::kFoldedElements;
   int64_t made_left_ = limits::kMadeElements;

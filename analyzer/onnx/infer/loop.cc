@@ -104,7 +104,7 @@ class LoopInference {
 
   // Weakens the state until an iteration leaves it as it is.
   absl::Status Settle() {
-    const int rounds = site_.scope.depth() < kMaxSettlingDepth ? kMaxRounds : 0;
+    const int rounds = site_.scope.depth() < kMaxSettlingDepth && pass_.MaySettle() ? kMaxRounds : 0;
     for (int round = 0; round < rounds; ++round) {
       if (absl::Status status = Iterate(std::nullopt, site_.bodies[body_.index]); !status.ok()) return status;
       bool weaker = false;

@@ -27,7 +27,8 @@ Operator Describe(std::string_view domain, const std::string& op_type, int versi
     op.bound = rules::FindBound(op_type);
   }
   op.inferred = op.schema != nullptr && op.schema->has_type_and_shape_inference_function();
-  if (!op.inferred) op.rule = rules::FindRule(domain, op_type);
+  // Of a classical model the schemas tell the types alone.
+  if (!op.inferred || domain == "ai.onnx.ml") op.rule = rules::FindRule(domain, op_type);
   if (op.default_domain) op.bound = rules::FindBound(op_type);
   if (!standard) return op;
   op.fold = fold::FindRow(op_type);

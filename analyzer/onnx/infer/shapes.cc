@@ -2,6 +2,7 @@
 
 #include "analyzer/onnx/infer/inference.h"
 #include "analyzer/onnx/infer/scope.h"
+#include "analyzer/run/work.h"
 
 namespace onnx_mem {
 namespace {
@@ -34,12 +35,15 @@ void BindInputs(const onnx::GraphProto& graph, const InferOptions& options, Infe
 }  // namespace
 
 absl::StatusOr<InferredGraph> InferShapes(const onnx::ModelProto& model, const InferOptions& options) {
+  if (absl::Status status = work::CheckLeft(); !status.ok()) return status;
   InferencePass pass(model, options.fold);
   pass.SetHook(options.hook);
   ValueScope scope;
   BindInputs(model.graph(), options, pass, scope);
   InferredGraph inferred;
-  if (absl::Status status = pass.InferGraph(model.graph(), scope, inferred); !status.ok()) return status;
+  const absl::Status status = pass.InferGraph(model.graph(), scope, inferred);
+  work::Spend(work::kOfInference * pass.visits());
+  if (!status.ok()) return status;
   pass.ReportValues(scope, inferred);
   return inferred;
 }

@@ -19,6 +19,7 @@ constexpr int64_t kLargestAttribute = 64 << 10;  // a longer string is an embedd
 enum class Message : uint8_t { kModel, kGraph, kNode, kAttribute, kTensor, kSparseTensor, kFunction };
 enum class Action : uint8_t {
   kDrop,
+  kEmpty,    // kept without what it holds: that it was there
   kEnter,    // a message of the kind `to`
   kPayload,  // contents of a tensor: kept where all of it is small
   kBlob,     // bytes: kept where small
@@ -35,7 +36,7 @@ struct FieldRow {
 constexpr auto kFields = std::to_array<FieldRow>({
     {Message::kModel, 6, Action::kDrop},                              // doc_string
     {Message::kModel, 7, Action::kEnter, Message::kGraph},            // graph
-    {Message::kModel, 20, Action::kDrop},                             // training_info: ONNX's own training, unused here
+    {Message::kModel, 20, Action::kEmpty},                            // training_info: ONNX's own training, unused here
     {Message::kModel, 25, Action::kEnter, Message::kFunction},        // functions
     {Message::kGraph, 1, Action::kEnter, Message::kNode},             // node
     {Message::kGraph, 5, Action::kEnter, Message::kTensor},           // initializer
@@ -205,6 +206,10 @@ absl::Status Slimmer::CopyField(Message kind, const Field& field, int depth) {
   if (field.wire_type != 2) return Damaged(field.begin, depth == 0);
   switch (row->action) {
     case Action::kDrop: return absl::OkStatus();
+    case Action::kEmpty:
+      AppendVarint(field.number << 3 | 2);
+      AppendVarint(0);
+      return absl::OkStatus();
     case Action::kBlob:
       return field.end - field.body > kLargestAttribute ? absl::OkStatus() : Copy(field.begin, field.end);
     case Action::kEnter: return EnterField(*row, field, depth);

@@ -6,13 +6,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
+#include "analyzer/graph/suggest.h"
 
 namespace onnx_mem {
 namespace {
 
 using std::literals::string_view_literals::operator""sv;
-
-constexpr std::string_view kExport = R"(try: torch.onnx.export(model.train(), args, "model.onnx", optimize=False))";
 
 struct MagicRow {
   size_t offset;
@@ -22,20 +21,20 @@ struct MagicRow {
 };
 
 constexpr auto kMagic = std::to_array<MagicRow>({
-    {0, "PK\x03\x04"sv, "a PyTorch checkpoint (zip archive)", kExport},
-    {0, "\x80\x02\x8a\x0a"sv, "a PyTorch checkpoint (legacy pickle)", kExport},
-    {0, "\x80\x02"sv, "a Python pickle", kExport},
-    {0, "\x80\x03"sv, "a Python pickle", kExport},
-    {0, "\x80\x04"sv, "a Python pickle", kExport},
-    {0, "\x80\x05"sv, "a Python pickle", kExport},
-    {8, "{\""sv, "a safetensors file (weights without a graph)", kExport},
+    {0, "PK\x03\x04"sv, "a PyTorch checkpoint (zip archive)", kExportRecipe},
+    {0, "\x80\x02\x8a\x0a"sv, "a PyTorch checkpoint (legacy pickle)", kExportRecipe},
+    {0, "\x80\x02"sv, "a Python pickle", kExportRecipe},
+    {0, "\x80\x03"sv, "a Python pickle", kExportRecipe},
+    {0, "\x80\x04"sv, "a Python pickle", kExportRecipe},
+    {0, "\x80\x05"sv, "a Python pickle", kExportRecipe},
+    {8, "{\""sv, "a safetensors file (weights without a graph)", kExportRecipe},
     {0, "\x1f\x8b"sv, "gzip-compressed", ""},
     {0, "<!doctype"sv, "an HTML page (a web error page saved as .onnx?)", ""},
     {0, "<html"sv, "an HTML page (a web error page saved as .onnx?)", ""},
     {0, "<?xml"sv, "an XML document (an error page saved as .onnx?)", ""},
     {4, "TFL3"sv, "a TensorFlow Lite model",
      "try: python -m tf2onnx.convert --tflite model.tflite --output model.onnx"},
-    {0, "GGUF"sv, "a GGUF file (weights without a graph)", kExport},
+    {0, "GGUF"sv, "a GGUF file (weights without a graph)", kExportRecipe},
     {0, "\x89HDF\r\n"sv, "an HDF5 file (Keras?)",
      "try: python -m tf2onnx.convert --saved-model DIR --output model.onnx"},
     {0, "\x93NUMPY"sv, "a NumPy array", ""},

@@ -118,7 +118,21 @@ int64_t SizeOf(const onnx::TensorProto& tensor) {
   return NumBytes(Shape(Dims(tensor.dims().begin(), tensor.dims().end())), DTypeOf(tensor.data_type())).value_or(-1);
 }
 
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+}
+
 }  // namespace
+
+bool HasWeightsBeside(const onnx::GraphProto& graph, const std::string& path) {
+  std::map<std::string, std::unique_ptr<ByteWindow>> files;
+  return std::any_of(graph.initializer().begin(), graph.initializer().end(), [&](const onnx::TensorProto& tensor) {
+    if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return false;
+    const int64_t size = SizeOf(tensor);
+    return size > 0 && FindBeside(tensor, size, FolderOf(path), path, files).has_value();
+  });
+}
 
 std::optional<uint64_t> ElementAt(const Payload& payload, int64_t index, int64_t width) {
   const std::string_view bytes = payload.file->At(payload.begin + index * width, static_cast<size_t>(width));
@@ -131,8 +145,7 @@ std::optional<uint64_t> ElementAt(const Payload& payload, int64_t index, int64_t
 StoredBytes::StoredBytes(const onnx::GraphProto& graph, const std::set<std::string>& names, ByteWindow& bytes,
                          const std::string& path)
     : payloads_(InlinePayloads(bytes, names)) {
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+  const std::string folder = FolderOf(path);
   for (const auto& tensor : graph.initializer()) {
     if (!names.contains(tensor.name())) continue;
     const int64_t size = SizeOf(tensor);

@@ -28,6 +28,9 @@ struct Payload {
 // The element `index` of `width` bytes, as an integer of the same bits; nullopt if it cannot be read.
 std::optional<uint64_t> ElementAt(const Payload& payload, int64_t index, int64_t width);
 
+// Whether a weight of `graph`, the model at `path`, lies in a file beside it that is there.
+bool HasWeightsBeside(const onnx::GraphProto& graph, const std::string& path);
+
 // The contents of initializers, by name; those that are not there, or not of the size that their shapes say, are left
 // out.
 class StoredBytes {

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/program_signature.h"
+#include "analyzer/graph/suggest.h"
 
 namespace onnx_mem {
 namespace {
@@ -144,7 +145,7 @@ void StoreInputs(onnx::GraphProto& graph, const Names& weights, std::vector<Diag
   note.details = {
       "why: their names are those of module parameters, and operators read them as weights: the model was exported "
       "without its weights",
-      "try: export with export_params=True (dynamo: save with its initializers) if one of them is an input"};
+      std::string(kExportRecipe)};
   diagnostics.push_back(std::move(note));
 }
 

@@ -78,6 +78,44 @@ Ruling FollowGather(const BatchSite& site) {
   return FollowEnumeration(site, 1, contents->size(), indices.base.dims, [&](size_t i) { return (*contents)[i]; });
 }
 
+// The dim of the list of `indices` along which coordinate `d` counts 0, 1, 2, ... and no other coordinate changes:
+// mask[batch, key] for every [batch, 1, query, key] of an attention, as transformers has it (masking_utils.py,
+// padding_mask_function). With an exported size of 1, where nothing counts, the first dim of 1. nullopt without one.
+std::optional<size_t> CountedBy(const Operand& indices, const std::vector<int64_t>& contents, size_t d, int64_t size) {
+  const Dims list(indices.base.dims.begin(), indices.base.dims.end() - 1);
+  const auto width = static_cast<size_t>(indices.base.dims.back());
+  for (size_t dim = 0; dim < list.size(); ++dim) {
+    if (list[dim] != size) continue;
+    size_t inner = width;  // numbers from one place of `dim` to the next
+    for (size_t i = dim + 1; i < list.size(); ++i) inner *= static_cast<size_t>(list[i]);
+    const auto counts = [&](size_t at) {
+      const size_t step = at / inner % static_cast<size_t>(size);
+      if (at % width == d) return contents[at] == static_cast<int64_t>(step);
+      return step == 0 || contents[at] == contents[at - inner];
+    };
+    bool all = true;
+    for (size_t at = 0; at < contents.size() && all; ++at) all = counts(at);
+    if (all) return dim;
+  }
+  return std::nullopt;
+}
+
+// A list in which the scaled dims of data are each counted by a dim of its own follows them there.
+Ruling FollowCounting(const BatchSite& site, const std::vector<int64_t>& contents, size_t width) {
+  const Operand &data = InputAt(site, 0), &indices = InputAt(site, 1);
+  if (AnyScaled(indices.traces)) return {};
+  Traces wanted(indices.base.rank());
+  for (size_t d = 0; d < width; ++d) {
+    if (!data.traces[d].any()) continue;
+    const std::optional<size_t> dim = CountedBy(indices, contents, d, data.base.dims[d]);
+    if (!dim || wanted[*dim].any()) return {};
+    wanted[*dim] = data.traces[d];
+  }
+  Ruling ruling;
+  if (AnyScaled(wanted)) WishFor(site, 1, wanted, ruling, Ones::kScale);
+  return ruling;
+}
+
 Ruling FollowGatherND(const BatchSite& site) {
   const Operand &data = InputAt(site, 0), &indices = InputAt(site, 1);
   const std::vector<int64_t>* contents = IntsAt(site, 1);
@@ -92,7 +130,8 @@ Ruling FollowGatherND(const BatchSite& site) {
     return static_cast<int64_t>(at);
   };
   const Dims list(indices.base.dims.begin(), indices.base.dims.end() - 1);
-  return FollowEnumeration(site, width, contents->size() / width, list, place);
+  Ruling enumeration = FollowEnumeration(site, width, contents->size() / width, list, place);
+  return enumeration.wishes.empty() ? FollowCounting(site, *contents, width) : std::move(enumeration);
 }
 
 // GatherElements: the output has the indices' size.

@@ -47,21 +47,27 @@ Ruling GrantReshape(const BatchSite& site, int output) {
   return OrNotUnderstood(std::move(ruling));
 }
 
-Ruling FollowConcat(const BatchSite& site) {
+// Every `step`-th input from `first` on is joined.
+Ruling FollowJoined(const BatchSite& site, size_t first, size_t step) {
   Ruling ruling;
   const Operand& out = site.outputs[0];
   const auto axis = Known(out) ? Axis(IntOf(site, "axis").value_or(0), out.base.rank()) : std::nullopt;
   if (!axis) return ruling;
   Traces traces(out.base.rank());
-  for (const Operand& operand : site.inputs) {
+  for (size_t i = first; i < site.inputs.size(); i += step) {
+    const Operand& operand = site.inputs[i];
     if (!Known(operand) || operand.base.rank() != traces.size()) return ruling;
     for (size_t d = 0; d < traces.size(); ++d) {
       if (d != *axis && operand.traces[d].any()) traces[d] = operand.traces[d];
     }
   }
-  for (size_t i = 0; i < site.inputs.size(); ++i) WishFor(site, i, traces, ruling);
+  for (size_t i = first; i < site.inputs.size(); i += step) WishFor(site, i, traces, ruling);
   return ruling;
 }
+
+Ruling FollowConcat(const BatchSite& site) { return FollowJoined(site, 0, 1); }
+// com.microsoft: scale and zero point of the result, then each operand with its own.
+Ruling FollowQuantizedConcat(const BatchSite& site) { return FollowJoined(site, 2, 3); }
 
 Ruling GrantConcat(const BatchSite& site, int) {
   Ruling ruling;
@@ -132,6 +138,7 @@ absl::Span<const BatchRow> LayoutRows() {
       {"GRU", FollowRecurrent, nullptr},
       {"LSTM", FollowRecurrent, nullptr},
       {"LayerNormalization", nullptr, GrantOtherDims},
+      {"QLinearConcat", FollowQuantizedConcat, nullptr},
       {"RMSNormalization", nullptr, GrantOtherDims},
       {"RNN", FollowRecurrent, nullptr},
       {"ReduceMax", nullptr, GrantOtherDims},

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/graph/suggest.h"
 #include "analyzer/onnx/rebatch/plain_resize.h"
 #include "analyzer/onnx/rebatch/probe.h"
 
@@ -209,14 +209,9 @@ std::vector<InputRewrite> RewritesOf(const onnx::GraphProto& graph, const Inferr
 }
 
 absl::Status StaticSizes(const BoundInputs& bound, const absl::Status& reason) {
-  std::vector<std::string> dims;
-  bool batch_only = true;
-  for (const DimChange& change : bound.changes) {
-    batch_only &= change.dim == 0;
-    const std::string dim = absl::StrCat("\"", change.input, "\": {", change.dim, ": torch.export.Dim(\"",
-                                         change.dim == 0 ? "batch" : absl::StrCat("dim", change.dim), "\")}");
-    if (dims.size() < 3) dims.push_back(dim);
-  }
+  if (DiagnosticOf(reason).code == Code::kTooLarge) return reason;
+  const bool batch_only =
+      std::all_of(bound.changes.begin(), bound.changes.end(), [](const DimChange& change) { return change.dim == 0; });
   const DimChange& first = bound.changes.front();
   const std::string what = batch_only
                                ? absl::StrCat("exported with a fixed batch of ", first.from, "; cannot be re-batched")
@@ -224,8 +219,8 @@ absl::Status StaticSizes(const BoundInputs& bound, const absl::Status& reason) {
                                               "' is ", first.from, "); cannot be changed to ", first.to);
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kStaticBatch, what,
                      {absl::StrCat("why: ", DiagnosticOf(reason).message),
-                      absl::StrCat("try: export with dynamic_shapes={", absl::StrJoin(dims, ", "), "}, or drop ",
-                                   batch_only ? "--batch" : "--input")});
+                      absl::StrCat("try: without ", batch_only ? "--batch" : "--input", ", at the exported size"),
+                      std::string(kExportRecipe)});
 }
 
 }  // namespace

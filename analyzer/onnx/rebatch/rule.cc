@@ -33,7 +33,8 @@ const BatchRow* RowOf(const onnx::NodeProto& node) {
     }
     return map;
   }();
-  if (!node.domain().empty() && node.domain() != "ai.onnx") return nullptr;
+  const bool quantized = node.domain() == "com.microsoft" && node.op_type().starts_with("QLinear");
+  if (!node.domain().empty() && node.domain() != "ai.onnx" && !quantized) return nullptr;
   const auto it = rows.find(node.op_type());
   return it == rows.end() ? nullptr : it->second;
 }

@@ -30,7 +30,7 @@ AnswerLine AnswerOf(std::string part_name, const RunSummary& run, RunPart which,
 std::string EdgeLine(std::string_view what, std::string_view none, std::string_view end, const FittingBatch& edge,
                      ByteUnit units) {
   if (edge.batch == 0) {
-    return absl::StrFormat("No batch is %s: one sample takes %s%s", none, end,
+    return absl::StrFormat("No batch is %s: one sample %s %s", none, end.empty() ? "takes" : "may take",
                            edge.device_bytes_beyond ? FormatBytesIn(*edge.device_bytes_beyond, units) : "too much");
   }
   std::string line = absl::StrFormat("%s up to batch %d: %s%s", what, edge.batch, end,

@@ -12,6 +12,11 @@
 namespace onnx_mem {
 namespace {
 
+std::string FieldOf(const Cell& cell) {
+  const bool words = std::holds_alternative<std::string>(cell) || std::holds_alternative<CommandWords>(cell);
+  return words ? CsvText(CellRaw(cell)) : CsvField(CellRaw(cell));
+}
+
 std::string CsvTable(const Table& table, int64_t top) {
   std::string text;
   for (size_t i = 0; i < table.columns.size(); ++i) {
@@ -22,7 +27,7 @@ std::string CsvTable(const Table& table, int64_t top) {
   for (size_t row : TopRows(table, top)) {
     for (size_t i = 0; i < table.columns.size(); ++i) {
       if (i > 0) text += ',';
-      text += CsvField(CellRaw(table.rows[row][i]));
+      text += FieldOf(table.rows[row][i]);
     }
     text += '\n';
   }

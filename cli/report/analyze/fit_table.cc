@@ -37,13 +37,13 @@ Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
                {"largest_batch", "largest batch", ColumnKind::kStep},
                {"largest_batch_device_bytes", "at the largest batch", ColumnKind::kBytes},
                {"next_batch_device_bytes", "one more", ColumnKind::kBytes},
+               {"ns_per_sample", "a sample", ColumnKind::kTime},
+               {"numbers", "numbers", ColumnKind::kWord},
                {"verdict", "verdict", ColumnKind::kWord},
                {"device_low_bytes", "low", ColumnKind::kBytes},
                {"device_high_bytes", "high", ColumnKind::kBytes},
                {"safe_batch", "safe batch", ColumnKind::kStep},
-               {"impossible_from", "impossible from", ColumnKind::kStep},
-               {"ns_per_sample", "a sample", ColumnKind::kTime},
-               {"numbers", "numbers", ColumnKind::kWord}},
+               {"impossible_from", "impossible from", ColumnKind::kStep}},
               {},
               7};
   table.has_total = false;
@@ -54,9 +54,9 @@ Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
       table.rows.push_back({card.name, card.usable_bytes, fit.asked_batch, part.name, std::string(), std::string(),
                             std::string(), part.need.expected_bytes, YesOrNo(part.verdict != Verdict::kDoesNotFit),
                             batch(batches.expected), NumberOrUnknown(batches.expected.device_bytes),
-                            NumberOrUnknown(batches.expected.device_bytes_beyond), std::string(NameOf(part.verdict)),
-                            part.need.low_bytes, part.need.high_bytes, batch(batches.safe),
-                            NumberOrUnknown(batches.impossible_from), Cell(), Cell()});
+                            NumberOrUnknown(batches.expected.device_bytes_beyond), Cell(), Cell(),
+                            std::string(NameOf(part.verdict)), part.need.low_bytes, part.need.high_bytes,
+                            batch(batches.safe), NumberOrUnknown(batches.impossible_from)});
     }
   }
   const CardFit* card = SmallCard(fit);
@@ -65,8 +65,8 @@ Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
     table.rows.push_back({card->name, card->usable_bytes, fit.asked_batch, card->parts.front().name,
                           CellAt(*together, run, "change"), CellAt(*together, run, "flags"),
                           CellAt(*together, run, "cost"), CellAt(*together, run, "device_bytes"), YesOrNo(true), Cell(),
-                          Cell(), Cell(), Cell(), Cell(), Cell(), Cell(), Cell(),
-                          CellAt(*together, run, "ns_per_sample"), CellAt(*together, run, "numbers")});
+                          Cell(), Cell(), CellAt(*together, run, "ns_per_sample"), CellAt(*together, run, "numbers"),
+                          Cell(), Cell(), Cell(), Cell(), Cell()});
   }
   if (ways == nullptr) return table;
   for (const Row& way : ways->rows) {

@@ -72,14 +72,19 @@ void WritePeak(JsonWriter& json, const PeakPlace& peak) {
   json.EndObject();
 }
 
+void WriteRange(JsonWriter& json, std::string_view key, int64_t low_bytes, int64_t high_bytes) {
+  json.Key(key).BeginArray(Layout::kOneLine).Int(low_bytes).Int(high_bytes).EndArray();
+}
+
 void WriteAllocated(JsonWriter& json, const PartSummary& part) {
   json.Key("allocated_peak_bytes").Int(part.allocated_peak_bytes);
+  WriteRange(json, "allocated_interval_bytes", part.allocated_low_bytes, part.allocated_high_bytes);
   json.Key("reserved_peak_bytes").Int(part.reserved_peak_bytes);
   json.Key("device_bytes").Int(part.device_bytes);
-  json.Key("device_interval_bytes").BeginArray(Layout::kOneLine);
-  json.Int(part.device_low_bytes).Int(part.device_high_bytes).EndArray();
+  WriteRange(json, "device_interval_bytes", part.device_low_bytes, part.device_high_bytes);
   json.Key("workspace_bytes").Int(part.workspace_bytes);
   json.Key("context_bytes").Int(part.context_bytes);
+  WriteRange(json, "context_interval_bytes", part.context_low_bytes, part.context_high_bytes);
 }
 
 void WriteVerdict(JsonWriter& json, const RunSummary& run, RunPart part, const std::vector<Limit>& limits) {

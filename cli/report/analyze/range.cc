@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "analyzer/devices/overhead.h"
 #include "cli/report/analyze/answer.h"
 
 namespace onnx_mem {
@@ -21,8 +20,8 @@ std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& par
                      session ? "nvidia-smi beside a running session"
                              : "nvidia-smi of a running process less torch.cuda.memory_reserved()"};
   if (part.context_bytes > 0) {
-    context.less_bytes = part.context_bytes - kCudaContext.low_bytes;
-    context.more_bytes = kCudaContext.high_bytes - part.context_bytes;
+    context.less_bytes = part.context_bytes - part.context_low_bytes;
+    context.more_bytes = part.context_high_bytes - part.context_bytes;
   }
   RangeCause file{"file", "what the file leaves open", "what onnx-mem check names, or a record of the run"};
   if (part.peak_high_bytes > 0) {
@@ -31,12 +30,16 @@ std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& par
   }
   RangeCause gaps{"allocator", session ? "the arena's gaps" : "the allocator's gaps",
                   session ? "the session's log of extensions" : "torch.cuda.max_memory_reserved() of one step"};
-  gaps.less_bytes = part.device_bytes - part.device_low_bytes - context.less_bytes - file.less_bytes;
   // What comes on top of all that was counted: of libraries on a card, of the loader in a process.
   RangeCause above{"workspace", "library workspace",
                    session ? "nvidia-smi beside a running session"
                            : "a snapshot of a step: onnx-mem compare MODEL snapshot.pickle"};
-  if (part.context_bytes == 0) above = {"loading", "what loading leaves in the heap", "VmRSS after malloc_trim(0)"};
+  if (part.context_bytes == 0) {  // a process
+    gaps = {"heap", "pages that the heap keeps", "VmRSS after malloc_trim(0)"};
+    above = {"loading", "what loading takes for a time", "VmHWM"};
+  }
+  above.less_bytes = part.allocated_peak_bytes - part.allocated_low_bytes - file.less_bytes;
+  gaps.less_bytes = part.device_bytes - part.device_low_bytes - context.less_bytes - file.less_bytes - above.less_bytes;
   above.more_bytes = part.device_high_bytes - part.device_bytes - context.more_bytes - file.more_bytes;
   std::vector<RangeCause> causes = {context, file, gaps, above};
   std::erase_if(causes, [](const RangeCause& cause) { return cause.less_bytes == 0 && cause.more_bytes == 0; });

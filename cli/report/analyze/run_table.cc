@@ -84,12 +84,14 @@ std::string OneWord(std::string name) {
 
 Table GpusTable(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits) {
   Table table{"gpus",
-              "Held against",
-              {{"name", ""}, {"usable_bytes", "usable", ColumnKind::kBytes}, {"batch", "batch", ColumnKind::kStep}},
+              "Does it fit",
+              {{"name", ""}, {"usable_bytes", "usable", ColumnKind::kBytes}},
               {},
               1};
   table.has_total = false;
   if (runs.empty()) return table;
+  const bool sweep = runs.size() > 1;
+  if (sweep) table.columns.push_back({"batch", "batch", ColumnKind::kStep});
   constexpr auto kParts = std::to_array<std::pair<std::string_view, RunPart>>(
       {{"training", &RunSummary::training}, {"inference", &RunSummary::inference}});
   for (const auto& [name, part] : kParts) {
@@ -99,7 +101,8 @@ Table GpusTable(const std::vector<RunSummary>& runs, const std::vector<Limit>& l
   }
   for (const RunSummary& run : runs) {
     for (const Limit& limit : limits) {
-      Row& row = table.rows.emplace_back(Row{NameOfLimit(limit), limit.bytes, run.batch});
+      Row& row = table.rows.emplace_back(Row{NameOfLimit(limit), limit.bytes});
+      if (sweep) row.emplace_back(run.batch);
       for (const auto& [name, part] : kParts) {
         if (!(run.*part)) continue;
         const Need need = NeedOn(limit, run, part);

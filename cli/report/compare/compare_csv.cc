@@ -14,7 +14,7 @@ std::string CompareCsv(const Comparison& comparison, const Report& report) {
                               : "head,part,figure,base_bytes,head_bytes,delta_bytes\n";
   for (size_t h = 0; h < comparison.heads.size(); ++h) {
     const auto add = [&](std::string_view a, std::string_view b, int64_t base, int64_t head) {
-      absl::StrAppendFormat(&text, "%s,%s,%s,%d,%d,%d\n", CsvField(names[h + 1]), CsvField(a), CsvField(b), base, head,
+      absl::StrAppendFormat(&text, "%s,%s,%s,%d,%d,%d\n", CsvText(names[h + 1]), CsvText(a), CsvText(b), base, head,
                             head - base);
     };
     if (by_layer) {
@@ -40,7 +40,8 @@ std::string CompareQuiet(const Comparison& comparison) {
     if (delta.training) absl::StrAppendFormat(&text, " train=%+d", delta.training->device_bytes);
     if (delta.inference) absl::StrAppendFormat(&text, " infer=%+d", delta.inference->device_bytes);
     for (const Limit& limit : comparison.limits) {
-      const Verdict verdict = *VerdictOf({RunOfSide(comparison, limit, h + 1)}, {{limit.kind, limit.name, limit.bytes}});
+      const Limit alone{limit.kind, limit.name, limit.bytes};
+      const Verdict verdict = *VerdictOf({RunOfSide(comparison, limit, h + 1)}, {alone});
       const std::string on = comparison.limits.size() > 1 ? OneWord(NameOfLimit(limit)) + ":" : "";
       absl::StrAppendFormat(&text, " verdict=%s%s", on, NameOf(verdict));
     }

@@ -22,8 +22,9 @@ struct Screen {
 inline constexpr size_t kWidest = 100;  // a screen of figures is not read across more columns than this
 inline constexpr size_t kNarrowest = 60;
 
-// Standard output as it is: a terminal's own width and rows, COLUMNS (else kWidest) and LINES (else 0) for a pipe or file; colour on a terminal
-// unless NO_COLOR is set or TERM is dumb, or as `color` says; glyphs beyond ASCII in a UTF-8 locale.
+// Standard output as it is: a terminal's own width and rows, COLUMNS (else kWidest) and LINES (else 0) for a pipe or
+// file; colour on a terminal unless NO_COLOR is set or TERM is dumb, or as `color` says; glyphs beyond ASCII in a UTF-8
+// locale.
 Screen ScreenOfStandardOutput(ColorChoice color, ByteUnit units);
 
 // Sixteen-colour codes, which follow the terminal's theme. Information is never in the colour alone.

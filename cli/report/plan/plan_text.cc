@@ -102,7 +102,7 @@ struct SegmentsRow {
 std::vector<SegmentsRow> SegmentRows(const ModulePlan& plan) {
   std::vector<std::string> names, kinds;
   for (const PlannedSegment& segment : plan.segments) {
-    names.push_back(segment.segment.modules.size() == 1 ? segment.segment.modules.front() : "");
+    names.push_back(segment.segment.modules.empty() ? "" : RangeName(segment));
     kinds.push_back(KindOf(segment));
   }
   std::vector<SegmentsRow> rows;

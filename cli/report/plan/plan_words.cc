@@ -204,7 +204,8 @@ std::string CardText(const PlanPart& part, const Screen& screen) {
                                 ? "once a step, which takes time"
                                 : absl::StrFormat("%d times a step, which takes time", run.retries_per_step);
   return Wrapped(absl::StrFormat(
-                     "On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s",
+                     "On a card with %s and no more %s runs%s: PyTorch gives its cache back when memory is full, %s "
+                     "(-f json has its segments)",
                      FormatBytesIn(*part.request.budget_bytes, screen.units), Quoted(plan), ForMore(part, plan), often),
                  screen.width, kIndent, kIndent) +
          '\n';

@@ -29,7 +29,9 @@ std::string QuietRun(const Report& report, const RunSummary& run, const std::vec
   if (run.training) text += QuietPart("train", *run.training);
   if (run.inference) text += QuietPart("infer", *run.inference);
   if (const auto verdict = VerdictOf({run}, limits)) absl::StrAppendFormat(&text, " verdict=%s", NameOf(*verdict));
-  if (!limits.empty() && LimitsOf(report).size() > 1) absl::StrAppendFormat(&text, " on=%s", OneWord(NameOfLimit(limits.front())));
+  if (!limits.empty() && LimitsOf(report).size() > 1) {
+    absl::StrAppendFormat(&text, " on=%s", OneWord(NameOfLimit(limits.front())));
+  }
   return text + '\n';
 }
 
@@ -109,7 +111,9 @@ std::string FindingsText(const std::vector<Diagnostic>& notes, const Screen& scr
                           note.bytes ? ", " + FormatBytesIn(*note.bytes, screen.units) : "");
     text += Wrapped(note.message, screen.width, 2 * kIndent, 2 * kIndent) + '\n';
     for (const std::string& line : note.details) {
-      text += Wrapped(line, screen.width, 2 * kIndent, 4 * kIndent) + '\n';
+      const bool pasted = line.starts_with("try: onnx-mem ");
+      text += pasted ? std::string(2 * kIndent, ' ') + line : Wrapped(line, screen.width, 2 * kIndent, 4 * kIndent);
+      text += '\n';
     }
   }
   return text;

@@ -51,9 +51,21 @@ PartLine TotalLine(const RunSummary& run, std::string label, int64_t PartSummary
   return line;
 }
 
-// True if what the file does not show moves the peak by more than 1 %.
+// True if what the file does not show moves the peak by more than the small things that no file shows.
 bool HasWideInterval(const std::optional<PartSummary>& part) {
-  return part && part->peak_high_bytes - part->peak_low_bytes > part->peak_bytes / 100;
+  constexpr int64_t kPercentOfEveryFile = 3;
+  return part && part->peak_high_bytes - part->peak_low_bytes > part->peak_bytes / 100 * kPercentOfEveryFile;
+}
+
+// The same of what is allocated, and of what libraries take.
+bool HasWideAllocation(const std::optional<PartSummary>& part) {
+  return part && part->allocated_high_bytes - part->allocated_low_bytes > part->allocated_peak_bytes / 100;
+}
+
+std::string AllocatedEnds(const RunSummary& run, const PartColumns& block) {
+  if (!HasWideAllocation(run.training) && !HasWideAllocation(run.inference)) return "";
+  return block.Text(TotalLine(run, "  low", &PartSummary::allocated_low_bytes, "by what the file leaves open")) +
+         block.Text(TotalLine(run, "  high", &PartSummary::allocated_high_bytes, "with what cuBLAS and cuDNN may take"));
 }
 
 int64_t Largest(const RunSummary& run, int64_t PartSummary::*field) {
@@ -116,9 +128,10 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
                 torch                ? "torch.cuda.max_memory_allocated()"
                 : allocator == "exact" ? "without an allocator's rounding"
                                        : "with the allocator's rounding, and workspace"));
+  if (torch) text += AllocatedEnds(run, block);
   if (torch && Largest(run, &PartSummary::workspace_bytes) > 0) {
     text += block.Text(TotalLine(run, "(cuBLAS workspace)", &PartSummary::workspace_bytes,
-                                 "in allocated, while a matrix product runs"));
+                                 "in allocated, by card and version of PyTorch"));
   }
   if (main.session) text += SessionLines(run, *main.session, block);
   const DeviceWords words = WordsOfDevice(report);
@@ -126,11 +139,16 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
                                torch ? "torch.cuda.max_memory_reserved()" : "taken from the device"));
   if (main.context_bytes > 0) {
     text += block.Text(
-        TotalLine(run, "CUDA context", &PartSummary::context_bytes, "250 to 700 MiB, by card and version"));
+        TotalLine(run, "CUDA context", &PartSummary::context_bytes,
+                  absl::StrFormat("%d to %d MiB, by card and version", main.context_low_bytes >> 20,
+                                  main.context_high_bytes >> 20)));
   }
   text += block.Text(TotalLine(run, std::string(words.whole), &PartSummary::device_bytes,
                                main.context_bytes > 0 ? "nvidia-smi: reserved and the context"
                                                       : std::string(words.shown_by)));
+  if (main.session && main.context_bytes == 0) {
+    text += block.Text(TotalLine(run, "  in use", &PartSummary::device_low_bytes, "VmRSS after malloc_trim(0)"));
+  }
   if (run.training && run.training->first_step_peak_bytes > run.training->peak_bytes) {
     text += block.Text(TotalLine(run, "(first step)", &PartSummary::first_step_peak_bytes,
                                  "peaks higher: optimizer state appears in it"));

@@ -185,14 +185,18 @@ std::string ModelsText(const Report& report, const Screen& screen) {
   const ByteUnit device_unit = ColumnUnit(largest_device, screen.units);
   TextTable text = StartTable(absl::StrFormat("batch %d", NumberAt(models, models.rows.front(), "batch")));
   text.columns.push_back({.right = true, .optional = true});
-  text.rows.front().push_back("training");
+  const bool trains = std::any_of(models.rows.begin(), models.rows.end(), [&](const Row& row) {
+    return NumberAt(models, row, "training_device_bytes") > 0;
+  });
+  text.rows.front().push_back(trains ? "training" : "inference");
   for (const Row& row : models.rows) {
     std::vector<std::string> cells = {"  " + BaseName(std::get<std::string>(CellAt(models, row, "model")))};
     AddFigures(figures_of(row), most, units, screen.utf8, cells);
-    const int64_t device_bytes = NumberAt(models, row, "training_device_bytes");
+    const int64_t device_bytes = NumberAt(models, row, trains ? "training_device_bytes" : "inference_device_bytes");
     std::string verdict = std::get<std::string>(CellAt(models, row, "verdict"));
     std::replace(verdict.begin(), verdict.end(), '-', ' ');
-    cells.push_back((device_bytes > 0 ? SizeIn(device_bytes, device_unit) : "-") + (verdict.empty() ? "" : " " + verdict));
+    const std::string size = device_bytes > 0 ? SizeIn(device_bytes, device_unit) : "-";
+    cells.push_back(size + (verdict.empty() ? "" : " " + verdict));
     text.rows.push_back(std::move(cells));
   }
   std::string result = Lines(std::move(text), kIndent, screen);

@@ -93,7 +93,8 @@ std::string FitLine(const FitPart& fit, const Screen& screen) {
   const CardFit::Part& part = card.parts.front();
   std::string line = absl::StrFormat(
       "Batch %d %s %s", fit.asked_batch, WordsOf(part.verdict),
-      card.name.empty() ? FormatBytesIn(card.usable_bytes, screen.units) : Shortened(card.name, kMostName, screen.utf8));
+      card.name.empty() ? FormatBytesIn(card.usable_bytes, screen.units)
+                        : Shortened(card.name, kMostName, screen.utf8));
   if (!part.batches) return line;
   absl::StrAppendFormat(&line, "; safe %s, expected %s", EdgeText(part.batches, &BatchEdges::safe),
                         EdgeText(part.batches, &BatchEdges::expected));
@@ -146,7 +147,9 @@ std::string RunsLine(const std::vector<RunSummary>& runs, const std::vector<Limi
     for (const Limit& limit : limits) all.emplace_back(*VerdictOf({run}, {limit}), NameOfLimit(limit));
     return Capitalized(GroupedVerdicts(all, screen));
   }
-  for (const AnswerLine& line : AnswerLines(run, limits, screen.units)) {
+  std::vector<Limit> brief = limits;  // one line
+  for (Limit& limit : brief) limit.percent.reset();
+  for (const AnswerLine& line : AnswerLines(run, brief, screen.units)) {
     if (limits.empty()) {
       parts.push_back(absl::StrFormat("%s needs %s%s", line.part, line.size,
                                       line.interval.empty() ? "" : absl::StrFormat(" (%s)", line.interval)));
@@ -185,7 +188,8 @@ std::string CardsText(const RunSummary& run, const std::vector<Limit>& limits, c
   return TableLines(std::move(table), 2 * kIndent, screen);
 }
 
-std::string SweepCardsText(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits, const Screen& screen) {
+std::string SweepCardsText(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits,
+                           const Screen& screen) {
   TextTable table;
   table.columns = {{.shrinks = true}, {.right = true}, {.shrinks = true}, {.shrinks = true}, {.shrinks = true}};
   table.rows = {{"batches that", "usable", "fit", "may fit", "do not fit"}};
@@ -224,8 +228,8 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
     }
   }
   return TableLines(std::move(table), kIndent, screen) +
-         Wrapped("safe: the largest batch whose high end fits; expected: whose expected figure does; impossible: from it on "
-                 "not even the low end fits",
+         Wrapped("safe: the largest batch whose high end fits; expected: whose expected figure does; impossible: "
+                 "from it on not even the low end fits",
                  screen.width, kIndent, kIndent) +
          "\n";
 }
@@ -261,9 +265,7 @@ std::string PlanHeldText(const PlanPart& plan, const Screen& screen) {
 std::string HeldText(const Comparison& comparison, const Screen& screen) {
   if (comparison.limits.empty()) return "";
   const std::vector<std::string> names = SideNames(comparison);
-  TextTable table;
-  table.columns = {{.shrinks = true}, {.right = true}};
-  table.rows = {{"", "usable"}};
+  TextTable table{{{.shrinks = true}, {.right = true}}, {{"", "usable"}}};
   const bool wide = names.size() <= 2;  // of more sides the verdicts alone
   for (size_t s = 0; s < names.size(); ++s) {
     table.columns.insert(table.columns.end(), {{.right = true, .optional = !wide}, {}});

@@ -7,6 +7,7 @@
 
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 
 namespace onnx_mem {
 namespace {
@@ -34,7 +35,8 @@ absl::StatusOr<FittingBatch> BatchSearch::Run(int64_t start) {
 
 absl::Status BatchSearch::Try(int64_t batch) {
   const absl::StatusOr<int64_t> bytes = bytes_at_(batch);
-  if (!bytes.ok() && DiagnosticOf(bytes.status()).code != Code::kTooLarge) return bytes.status();
+  const bool ends = !bytes.ok() && (DiagnosticOf(bytes.status()).code != Code::kTooLarge || !work::HasLeft());
+  if (ends) return bytes.status();
   Take({batch, bytes.ok() ? *bytes : kTooMuch});
   return absl::OkStatus();
 }
@@ -82,7 +84,8 @@ std::optional<double> BatchSearch::Crossing() const {
   const auto [last, high] = *known_.rbegin();
   if (high <= low || high == kTooMuch) return std::nullopt;
   const double slope = static_cast<double>(high - low) / static_cast<double>(last - first);
-  return std::floor(static_cast<double>(last) + (static_cast<double>(limit_bytes_) - static_cast<double>(high)) / slope);
+  const double left = static_cast<double>(limit_bytes_) - static_cast<double>(high);
+  return std::floor(static_cast<double>(last) + left / slope);
 }
 
 // Where the line through both sides meets the limit; the middle every third time, since bytes come in segments.

@@ -6,7 +6,19 @@ namespace onnx_mem {
 namespace {
 
 // Inputs that are given whole have their batch in them, which no -b can change.
-bool CanShrink(const Situation& s) { return s.batch > 1 && s.workload.bindings.inputs.empty(); }
+bool CanShrink(const Situation& s) {
+  return s.batch > 1 && s.workload.bindings.inputs.empty() && CheckedMul(s.batch, s.workload.run.accumulate);
+}
+
+// Of an odd batch; that of a prime is itself, which leaves single samples. Batches of billions are only looked at as
+// far as anybody would divide them.
+int64_t SmallestDivisor(int64_t batch) {
+  constexpr int64_t kMostParts = 1 << 16;
+  for (int64_t parts = 3; parts <= kMostParts && parts <= batch / parts; parts += 2) {
+    if (batch % parts == 0) return parts;
+  }
+  return batch;
+}
 
 // `parts` micro-batches of batch / parts.
 Proposal InParts(const Situation& s, int64_t parts) {
@@ -33,10 +45,7 @@ std::vector<Proposal> ProposeAccumulation(const Situation& s) {
     changes.push_back(InParts(s, parts));
     if (!s.budget_bytes) break;
   }
-  // An odd batch: its smallest divisor, at the worst single samples.
-  for (int64_t parts = 3; changes.empty() && parts <= s.batch; parts += 2) {
-    if (s.batch % parts == 0) changes.push_back(InParts(s, parts));
-  }
+  if (changes.empty()) changes.push_back(InParts(s, SmallestDivisor(s.batch)));
   return changes;
 }
 

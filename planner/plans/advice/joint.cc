@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 #include "planner/plans/advice/segment_flags.h"
 #include "planner/plans/measure/plan.h"
 
@@ -95,6 +96,7 @@ class Joint {
     int plans = 0;
     bool fitted = false;
     for (const Proposal& change : divided) {
+      if (!work::HasLeft(work::kAdviceShare)) break;
       absl::StatusOr<JointRun> run = Measure(change, base.same_numbers);
       if (!run.ok()) continue;  // the model cannot do it
       const int64_t bytes = run->device_bytes;
@@ -138,8 +140,8 @@ class Joint {
   absl::StatusOr<JointRun> Measure(Proposal change, bool same_numbers) {
     const Workload& workload = change.workload;
     ASSIGN_OR_RETURN(const Enacted* enacted, meter_.Enact(workload));
-    ASSIGN_OR_RETURN(const RunFigures figures, TrainingFigures(*enacted, workload));
     ASSIGN_OR_RETURN(const ImportedModel* model, meter_.Model(workload.bindings));
+    ASSIGN_OR_RETURN(const RunFigures figures, TrainingFigures(*enacted, WithTorchOf(model->info, workload)));
     const int64_t micro = workload.bindings.batch.value_or(model->info.file_batch);
     const int64_t samples = std::max<int64_t>(1, micro) * workload.run.accumulate;
     const TimeEstimate time = EstimateTime(figures.program, request_.rates, {}, workload.run.accumulate);

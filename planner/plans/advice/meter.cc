@@ -45,7 +45,7 @@ Meter::Meter(const ModelFile& file, const TrainingParts& known) : file_(file) {
   imports_.push_back({known.bindings, known.model});
   if (LoweringPart(known.run) == known.run) lowerings_.push_back({known.bindings, known.run, known.lowered});
   enactments_kept_.push_back({known.bindings, known.run, known.enacted});
-  known_ = Known{known.bindings, known.run, known.optimizer, known.allocator,
+  known_ = Known{known.bindings, known.run, known.optimizer, known.allocator, known.platform,
                  FootprintOf(known.figures, *known.enacted)};
 }
 
@@ -95,16 +95,18 @@ bool Meter::IsKnown(const Workload& workload) const {
   Run run = workload.run;
   run.training = true;
   return known_->run == run && known_->bindings == workload.bindings && known_->optimizer == workload.optimizer &&
-         known_->allocator == workload.allocator;
+         known_->allocator == workload.allocator && known_->platform == workload.platform;
 }
 
 absl::StatusOr<Footprint> Meter::Measure(const Workload& workload) {
   if (IsKnown(workload)) return known_->footprint;
   ASSIGN_OR_RETURN(const Enacted* enacted, Enact(workload));
   ASSIGN_OR_RETURN(const ImportedModel* model, Model(workload.bindings));
-  ASSIGN_OR_RETURN(const RunFigures figures, workload.mode == Mode::kInference
-                                                 ? InferenceFigures(model->graph, enacted->program, workload)
-                                                 : TrainingFigures(*enacted, workload));
+  Workload own = WithTorchOf(model->info, workload);
+  own.intervals = false;  // a footprint has no range
+  ASSIGN_OR_RETURN(const RunFigures figures, own.mode == Mode::kInference
+                                                 ? InferenceFigures(*model, enacted->program, own)
+                                                 : TrainingFigures(*enacted, own));
   return FootprintOf(figures, *enacted);
 }
 

@@ -71,6 +71,7 @@ class Meter {
     Run run;
     Optimizer optimizer;
     std::string allocator;
+    Platform platform;
     Footprint footprint;
   };
   bool IsKnown(const Workload& workload) const;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 
 namespace onnx_mem {
 namespace {
@@ -53,6 +54,7 @@ absl::StatusOr<std::vector<Saving>> RankSavings(Meter& meter, const Workload& wo
   std::vector<Saving> savings;
   std::set<Price> found;
   for (const WayRow& row : WayRows()) {
+    if (!work::HasLeft(work::kAdviceShare)) break;
     if (request.prices > 0 && !IsAsked(row.price, found, request.prices)) continue;
     ASSIGN_OR_RETURN(Situation situation, SituationOf(meter, workload));
     situation.card = request.card;

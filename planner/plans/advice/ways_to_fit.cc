@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 #include "planner/plans/advice/fit.h"
 
 namespace onnx_mem {
@@ -21,7 +22,10 @@ class Ways {
 
   absl::StatusOr<std::vector<FitWay>> Run() {
     ASSIGN_OR_RETURN(now_, meter_.Measure(workload_));
-    for (const WayRow& row : WayRows()) RETURN_IF_ERROR(TrySingle(row));
+    for (const WayRow& row : WayRows()) {
+      if (!work::HasLeft(work::kAdviceShare)) break;
+      RETURN_IF_ERROR(TrySingle(row));
+    }
     const bool cheap = std::any_of(fitting_.begin(), fitting_.end(),
                                    [](const Saving& s) { return s.change.price <= Price::kTime; });
     if (!cheap) Combine();
@@ -76,6 +80,7 @@ class Ways {
       const Partial partial = open[at];
       if (partial.parts == kMostParts) continue;
       for (size_t i = partial.last + 1; i < helping_.size() && found < kMostCombinations; ++i) {
+        if (!work::HasLeft(work::kAdviceShare)) return;
         if (helping_[i].first == helping_[partial.last].first) continue;  // two of one way exclude each other
         if (++tried > kMostTried) return;
         std::optional<Saving> both = Add(partial.saving, helping_[i]);
@@ -106,7 +111,7 @@ class Ways {
 
   FitWay WithLargestBatch(Saving saving) {
     FitWay way;
-    if (!ChangesBatch(workload_, saving.change.workload)) {
+    if (!ChangesBatch(workload_, saving.change.workload) && work::HasLeft(work::kAdviceShare)) {
       const absl::StatusOr<FittingBatch> largest =
           FindLargestBatch(meter_, saving.change.workload, limit_bytes_);
       if (largest.ok()) way.largest_batch = largest->batch;

@@ -84,7 +84,8 @@ std::string Header(const ModelInfo& info, const Measured& baseline, const Module
                       plan.settings.empty()
                           ? ""
                           : absl::StrFormat("# Run it with %s in the environment: the plan was measured with\n"
-                                            "# that setting of PyTorch's allocator. apply_plan warns where it is missing.\n",
+                                            "# that setting of PyTorch's allocator. apply_plan warns where it is "
+                                            "missing.\n",
                                             TextOf(plan.settings)));
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -24,43 +23,48 @@ struct NumberedName {
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// By the last number that reads back as it stands ("07" does not).
-std::optional<NumberedName> Numbered(const std::string& name) {
-  const auto last = std::find_if(name.rbegin(), name.rend(), IsDigit);
-  if (last == name.rend()) return std::nullopt;
-  const auto first = std::find_if_not(last, name.rend(), IsDigit);
-  const auto begin = static_cast<size_t>(name.rend() - first), end = static_cast<size_t>(name.rend() - last);
-  NumberedName numbered{name.substr(0, begin), 0, name.substr(end)};
-  const std::string digits = name.substr(begin, end - begin);
-  if (!absl::SimpleAtoi(digits, &numbered.number) || absl::StrCat(numbered.number) != digits) return std::nullopt;
-  return numbered;
+// By each number that reads back as it stands ("07" does not), the last one first.
+std::vector<NumberedName> Numbered(const std::string& name) {
+  std::vector<NumberedName> by_number;
+  for (auto last = std::find_if(name.rbegin(), name.rend(), IsDigit); last != name.rend();) {
+    const auto first = std::find_if_not(last, name.rend(), IsDigit);
+    const auto begin = static_cast<size_t>(name.rend() - first), end = static_cast<size_t>(name.rend() - last);
+    NumberedName numbered{name.substr(0, begin), 0, name.substr(end)};
+    const std::string digits = name.substr(begin, end - begin);
+    if (absl::SimpleAtoi(digits, &numbered.number) && absl::StrCat(numbered.number) == digits) {
+      by_number.push_back(std::move(numbered));
+    }
+    last = std::find_if(first, name.rend(), IsDigit);
+  }
+  return by_number;
 }
 
 }  // namespace
 
 std::vector<NameGroup> GroupNames(const std::vector<std::string>& names, const std::vector<std::string>& kinds) {
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<std::pair<int64_t, size_t>>> alike;
-  std::vector<std::optional<NumberedName>> numbered;
+  std::vector<std::vector<NumberedName>> numbered;
   for (size_t i = 0; i < names.size(); ++i) {
     numbered.push_back(Numbered(names[i]));
-    if (numbered[i]) alike[{numbered[i]->before, numbered[i]->after, kinds[i]}].emplace_back(numbered[i]->number, i);
+    for (const NumberedName& by : numbered[i]) alike[{by.before, by.after, kinds[i]}].emplace_back(by.number, i);
   }
   std::vector<NameGroup> groups;
   std::vector<bool> done(names.size(), false);
   for (size_t i = 0; i < names.size(); ++i) {
     if (done[i]) continue;
     NameGroup group{.before = names[i], .numbers = {}, .after = "", .members = {i}};
-    if (numbered[i]) {
-      auto members = alike[{numbered[i]->before, numbered[i]->after, kinds[i]}];
+    for (const NumberedName& by : numbered[i]) {
+      auto members = alike[{by.before, by.after, kinds[i]}];
+      std::erase_if(members, [&](const auto& member) { return done[member.second]; });
+      if (members.size() < kLeastMembers) continue;
       std::sort(members.begin(), members.end());
-      if (members.size() >= kLeastMembers) {
-        group = {.before = numbered[i]->before, .numbers = {}, .after = numbered[i]->after, .members = {}};
-        for (const auto& [number, member] : members) {
-          group.numbers.push_back(number);
-          group.members.push_back(member);
-          done[member] = true;
-        }
+      group = {.before = by.before, .numbers = {}, .after = by.after, .members = {}};
+      for (const auto& [number, member] : members) {
+        group.numbers.push_back(number);
+        group.members.push_back(member);
+        done[member] = true;
       }
+      break;
     }
     groups.push_back(std::move(group));
   }

@@ -19,8 +19,8 @@ struct NameGroup {
   std::vector<size_t> members;   // indices of the names, in order of the numbers
 };
 
-// Names that differ in their last number are one group where `kinds` (one per name) are the same and there are at least
-// three; groups stand where their first name does. An empty name stands alone.
+// Names that differ in one number alone, sooner a later one in the name, are one group where `kinds` (one per name) are
+// the same and there are at least three; groups stand where their first name does. An empty name stands alone.
 std::vector<NameGroup> GroupNames(const std::vector<std::string>& names, const std::vector<std::string>& kinds);
 
 std::string TextOf(const NameGroup& group);  // "h.{0..2,5}.mlp"

@@ -26,7 +26,7 @@ absl::StatusOr<Accountant> Accountant::Create(const ImportedModel& model, const 
   Accountant accountant;
   accountant.clock_ = clock;
   accountant.cost_line_ = cost_line;
-  accountant.workload_ = workload;
+  accountant.workload_ = WithTorchOf(model.info, workload);
   accountant.workload_.mode = Mode::kTraining;
   accountant.workload_.run.training = true;
   accountant.lowered_ = Borrowed(known.lowered);
@@ -45,6 +45,7 @@ absl::StatusOr<Accountant> Accountant::Create(const ImportedModel& model, const 
     ASSIGN_OR_RETURN(RunFigures figures, TrainingFigures(accountant.baseline(), accountant.workload_));
     accountant.baseline_figures_ = std::make_shared<const RunFigures>(std::move(figures));
   }
+  accountant.workload_.intervals = false;  // of plans: nobody reads them, and they take a replay each
   const MemoryProgram& steady = accountant.baseline_figures().program;
   for (const Buffer& buffer : steady.buffers) {
     const bool throughout = buffer.begin.value() == 0 && !steady.steps.contains(buffer.end);

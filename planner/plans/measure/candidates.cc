@@ -279,10 +279,11 @@ void AddKeepers(const Graph& graph, CandidateSet& set) {
 }
 
 // A range that begins by writing over what it reads from outside (an in-place ReLU behind a layer of another segment)
-// cannot run again: its input is gone.
-void DropUnrepeatable(const Graph& graph, CandidateSet& set) {
+// cannot run again: its input is gone. Nor can a part of an autograd.Function.
+void DropUnrepeatable(const Lowered& lowered, CandidateSet& set) {
   std::erase_if(set.list, [&](const Candidate& c) {
-    return EffectsOfRerun(graph, {c.first, c.last}).overwrites_inputs;
+    return EffectsOfRerun(lowered.graph, {c.first, c.last}).overwrites_inputs ||
+           FunctionCutBy(lowered, {c.first, c.last}) != nullptr;
   });
 }
 
@@ -298,13 +299,15 @@ CandidateSet FindCandidates(const Lowered& lowered, Granularity granularity) {
                                        [](const Node& node) { return !node.module.empty(); });
   CandidateSet set =
       has_modules ? Finder(lowered, 2).Find() : CandidateSet{.list = NodeRuns(lowered.graph), .by_module = false};
-  DropUnrepeatable(lowered.graph, set);
+  DropUnrepeatable(lowered, set);
   return set;
 }
 
 CandidateSet FindPlaces(const Lowered& lowered) {
   CandidateSet set = Finder(lowered, 1).Find();
-  std::erase_if(set.list, [](const Candidate& c) { return c.segment.modules.size() != 1; });
+  std::erase_if(set.list, [&](const Candidate& c) {
+    return c.segment.modules.size() != 1 || FunctionCutBy(lowered, {c.first, c.last}) != nullptr;
+  });
   return set;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <ctime>
 
+#include "analyzer/run/work.h"
 #include "planner/plans/measure/accountant.h"
 #include "planner/plans/measure/plan.h"
 
@@ -43,6 +44,7 @@ class Effort {
   // True while less than `share` of the effort is spent.
   bool Left(double share) const {
     if (stop_ != nullptr && *stop_) return false;
+    if (!work::HasLeft(work::kAdviceShare)) return false;
     if (static_cast<double>(accountant_.work() - spent_before_) >= share * static_cast<double>(enactments_)) return false;
     const double spent = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
     return seconds_ <= 0 || spent < share * kSearchShare * seconds_;

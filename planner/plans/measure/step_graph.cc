@@ -115,18 +115,28 @@ class Builder {
     }
   }
 
-  // Outputs of a forward operator, and what it needs beside them. Never more in all than was alive at one time.
-  void AddOutputs(const std::vector<int32_t>& runs, const std::vector<int32_t>& buffers, StepOp& op) {
-    int64_t most = 0;
+  // The most that `buffers` take together in a step of `runs`, which stand in order.
+  int64_t MostAlive(const std::vector<int32_t>& runs, const std::vector<int32_t>& buffers) const {
+    std::vector<std::pair<int32_t, int64_t>> changes;  // from this step on, so many bytes more
+    for (int32_t b : buffers) {
+      changes.emplace_back(buffer(b).begin.value(), buffer(b).bytes);
+      changes.emplace_back(buffer(b).end.value(), -buffer(b).bytes);
+    }
+    std::sort(changes.begin(), changes.end());
+    int64_t live = 0, most = 0;
+    size_t next = 0;
     for (int32_t r : runs) {
       for (int32_t s = run(r).begin.value(); s < run(r).end.value(); ++s) {
-        int64_t live = 0;
-        for (int32_t b : buffers) {
-          if (buffer(b).begin.value() <= s && s < buffer(b).end.value()) live += buffer(b).bytes;
-        }
+        for (; next < changes.size() && changes[next].first <= s; ++next) live += changes[next].second;
         most = std::max(most, live);
       }
     }
+    return most;
+  }
+
+  // Outputs of a forward operator, and what it needs beside them. Never more in all than was alive at one time.
+  void AddOutputs(const std::vector<int32_t>& runs, const std::vector<int32_t>& buffers, StepOp& op) {
+    const int64_t most = MostAlive(runs, buffers);
     int64_t outputs = 0;
     for (int32_t b : buffers) {
       if (!Outlives(b)) continue;

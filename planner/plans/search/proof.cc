@@ -9,6 +9,7 @@
 #include "analyzer/allocators/cuda_allocator.h"
 #include "analyzer/analysis/library_workspace.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/run/work.h"
 #include "analyzer/memory/timeline.h"
 #include "planner/plans/measure/step_graph.h"
 #include "planner/schedules/methods/solve.h"
@@ -68,11 +69,15 @@ int64_t CallCost(CostLine line, const Clock& clock) {
   return line == CostLine::kTime ? clock.card.checkpoint_call_ns : 0;
 }
 
+LibraryCase LibrariesOf(const Workload& workload) {
+  return LibraryCasesOf(workload.allocator, workload.platform).expected;
+}
+
 // A program as PyTorch's allocators see it: with cuBLAS's workspaces, and each buffer with what it counts for.
 class CountedProgram {
  public:
-  explicit CountedProgram(MemoryProgram& program) : program_(program) {
-    program_ = WithLibraryWorkspace(std::move(program_));
+  CountedProgram(MemoryProgram& program, const LibraryCase& libraries) : program_(program) {
+    program_ = WithLibraryWorkspaces(std::move(program_), libraries);
     for (const Buffer& buffer : program_.buffers) bytes_.push_back(buffer.bytes);
   }
 
@@ -89,8 +94,8 @@ class CountedProgram {
   std::vector<int64_t> bytes_;  // by buffer, as they are
 };
 
-MemoryProgram Counted(MemoryProgram program, const BytesOf& bytes_of) {
-  CountedProgram(program).CountBy(bytes_of);
+MemoryProgram Counted(MemoryProgram program, const LibraryCase& libraries, const BytesOf& bytes_of) {
+  CountedProgram(program, libraries).CountBy(bytes_of);
   return program;
 }
 
@@ -141,12 +146,15 @@ absl::StatusOr<Prover> Prover::Create(const Accountant& accountant, CostLine cos
 
 absl::Status Prover::MakeGraph(BudgetLine line) {
   const MemoryProgram& steady = accountant_->baseline_figures().program;
+  work::Spend(work::kOfProof * static_cast<int64_t>(steady.steps.size()));
+  RETURN_IF_ERROR(work::CheckLeft());
   if (line == BudgetLine::kDevice && ServesLibraries(accountant_->workload().allocator)) {
-    const MemoryProgram counted = Counted(steady, HandedOut);
+    const LibraryCase libraries = LibrariesOf(accountant_->workload());
+    const MemoryProgram counted = Counted(steady, libraries, HandedOut);
     minimum_ = ProvenMinimum(counted);
     // Gradients that were kept count as they are: rounding them would only add.
     StepTrace trace = trace_;
-    CountedProgram(trace.enacted.program).CountBy(HandedOut);
+    CountedProgram(trace.enacted.program, libraries).CountBy(HandedOut);
     const int64_t kept = always_bytes_ - accountant_->optimizer_state_bytes();
     graph_ = StepGraphOf(trace, costs_, StateBytes(counted) + kept);
   } else {
@@ -183,7 +191,8 @@ std::optional<std::vector<SegmentLimits>> Prover::LimitSegments(const std::vecto
   if (own_segments_ || accountant_->workload().run.accumulate > 1) return std::nullopt;
   StepTrace trace = trace_;
   MemoryProgram steady = accountant_->baseline_figures().program;
-  CountedProgram traced_bytes(trace.enacted.program), steady_bytes(steady);
+  const LibraryCase libraries = LibrariesOf(accountant_->workload());
+  CountedProgram traced_bytes(trace.enacted.program, libraries), steady_bytes(steady, libraries);
   std::vector<SegmentLimits> all;
   for (const BytesOf& bytes_of : counts) {
     traced_bytes.CountBy(bytes_of);

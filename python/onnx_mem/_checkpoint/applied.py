@@ -113,7 +113,8 @@ def _renamings(known, names, export_wrapper):
     modules = {tuple(map(known.get, own.values())) for own in within}
     if len(modules) > 1:
         places = ", ".join(next(iter(own.values())) for own in within)
-        raise ValueError(f"the plan's modules are there more than once ({places}); apply it to the part that is trained")
+        raise ValueError(f"the plan's modules are there more than once ({places}); apply it to the part that is "
+                         "trained")
     yield from within[:1]
     first = names[0].partition(".")[0] + "." if names else ""
     rest = {name: name.removeprefix(first) for name in names}
@@ -208,9 +209,9 @@ def _check_units(model, planned):
             continue
         units = {_unit_of(model, m) for m in value["chain"]}
         if len(units) > 1 or any(unit in value["chain"] for unit in units):
-            raise ValueError(f"{', '.join(value['modules'])} are in several units of FSDP, whose parameters are gathered "
-                             "one unit at a time: they cannot run as one segment; use a plan of single modules, or make "
-                             "them one unit")
+            raise ValueError(f"{', '.join(value['modules'])} are in several units of FSDP, whose parameters are "
+                             "gathered one unit at a time: they cannot run as one segment; use a plan of single "
+                             "modules, or make them one unit")
 
 
 def _unit_of(model, module):
@@ -236,9 +237,8 @@ def _check_settings(settings):
         there = {part.strip() for name in names for part in os.environ.get(name, "").split(",")}
         missing = [part for part in value.split(",") if part not in there]
         if missing:
-            warnings.warn(f"the plan was made for {variable}={value} in the environment, which does not say "
-                          f"{', '.join(missing)}: set it before the process starts, or the step may take more memory",
-                          stacklevel=4)
+            warnings.warn(f"the plan needs {variable}={value} in the environment, and {', '.join(missing)} is missing "
+                          "there: set it before the process starts, or the step may take more memory", stacklevel=4)
 
 
 def _keep_input(name, module):

@@ -176,6 +176,7 @@ def weightless(model: torch.nn.Module, device: str = DEVICE, dtype: torch.dtype 
     for m in model.modules():
         own = {k: v for k, v in m.__dict__.items() if k not in ("_parameters", "_buffers", "_modules")}
         tensors += [t for t in tree_leaves(own) if isinstance(t, torch.Tensor)]
+        memo.update({id(f): f for f in tree_leaves(own) if isinstance(f, torch.jit.ScriptFunction)})   # cannot be copied
     moved = {id(t) for t in [*model.parameters(), *model.buffers()] if dtype is not None and t.is_floating_point()}
     whole: dict[int, torch.Tensor] = {}       # by address of the storage: the tensor that spans it, as a fake one
     spans = {t.untyped_storage()._cdata: t for t in tensors

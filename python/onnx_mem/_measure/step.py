@@ -15,7 +15,7 @@ from .._fake.precision import autocast, checked, converted, type_of
 from .._fake.tensors import batch_of, fake_cuda, keeps_nothing, refuse_what_is_not_plain, resized, weightless
 from ..errors import Error, reported
 from .engine import Engine
-from .storages import StorageTracker
+from .storages import Moment, StorageTracker
 
 _CATEGORIES = {"param": "parameters", "buffer": "buffers", "input": "inputs", "grad": "gradients",
                "opt_state": "optimizer_state"}
@@ -39,6 +39,7 @@ class Measured:
         a first call leaves behind, inputs with the loss's target.
       peak_phase, peak_operator: where peak_bytes was.
       breakdown: bytes per category at the peak; the sum is peak_bytes.
+      course: the operators of that step that allocated, each with the bytes alive then.
     """
     batch: int
     training: bool
@@ -54,6 +55,7 @@ class Measured:
     peak_phase: str
     peak_operator: str
     breakdown: dict[str, int]
+    course: list[Moment] = dataclasses.field(default_factory=list, repr=False, compare=False)
 
     def __str__(self) -> str:
         what = f"training step with {self.optimizer}" if self.training else "inference"
@@ -162,6 +164,7 @@ def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto",
         gc.disable()
         try:
             stack.enter_context(tracker)
+            stack.enter_context(_named_calls(model, tracker))
             for i in range(2 if training else 1):
                 tracker.phase = "zero"
                 for p in trained:
@@ -172,6 +175,28 @@ def run_step(model, inputs, batch, optimizer="adam", training=True, loss="auto",
         finally:
             gc.enable()
     return _result(tracker, batch, training, optimizer, loss_kind, ends)
+
+
+@contextlib.contextmanager
+def _named_calls(model, tracker):
+    """The tracker knows in which module forward is."""
+    names, inside = {id(m): name for name, m in model.named_modules()}, [""]
+
+    def enter(module, _):
+        inside.append(names.get(id(module), inside[-1]))
+        tracker.module = inside[-1]
+
+    def leave(*_):
+        inside.pop()
+        tracker.module = inside[-1]
+    hooks = torch.nn.modules.module
+    handles = [hooks.register_module_forward_pre_hook(enter),
+               hooks.register_module_forward_hook(leave, always_call=True)]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 def _one_step(model, x, kw, tracker, training, loss, loss_kind, targets, optimizer, trained, ends,
@@ -214,7 +239,7 @@ def _forward_and_backward(model, x, kw, tracker, loss, loss_kind, targets, train
             if s is not None:
                 s.saved = True
         t = s = None
-    tracker.phase = "backward"
+    tracker.phase, tracker.module = "backward", ""
     engine.backward(total)
     for p in trained:
         if p.grad is not None:
@@ -240,7 +265,7 @@ def _result(tracker, batch, training, optimizer, loss_kind, ends) -> Measured:
                     loss=loss_kind, peak_bytes=peak, first_step_peak_bytes=tracker.peaks[0][0] if training else None,
                     end_of_forward_bytes=ends[-1] if ends else None, saved_activation_bytes=saved if training else None,
                     parameter_bytes=static["param"], buffer_bytes=static["buffer"], input_bytes=static["input"],
-                    peak_phase=phase, peak_operator=op, breakdown=breakdown)
+                    peak_phase=phase, peak_operator=op, breakdown=breakdown, course=tracker.course)
 
 
 def _by_phase(s, training):

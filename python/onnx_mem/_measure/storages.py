@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import weakref
+from typing import NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -20,9 +21,8 @@ _IN_PLACE = {aten._unsafe_index_put.default: aten.index_put_.default, aten.index
              aten.masked_scatter.default: aten.masked_scatter_.default,
              aten.logical_and.default: aten.logical_and_.default}
 # Elsewhere they are out of place in any case.
-_IN_PLACE_IN = {("BinaryCrossEntropy", aten.mul.Tensor): aten.mul_.Tensor,
-                ("BinaryCrossEntropy", aten.sub.Tensor): aten.sub_.Tensor,
-                ("Cumprod", aten.mul.Tensor): aten.mul_.Tensor, ("Cumprod", aten.div.Tensor): aten.div_.Tensor}
+_IN_PLACE_IN = {("BinaryCrossEntropyWithLogits", aten.mul.Tensor): aten.mul_.Tensor,
+                ("BinaryCrossEntropyWithLogits", aten.sub.Tensor): aten.sub_.Tensor}
 
 
 def _in_place(func, node: str):
@@ -30,6 +30,25 @@ def _in_place(func, node: str):
     if func in _IN_PLACE:
         return _IN_PLACE[func]
     return next((op for (name, of), op in _IN_PLACE_IN.items() if of is func and node.startswith(name)), None)
+
+
+def _padded(grad):
+    """A mask's gradient as the kernel makes it, with rows of a multiple of 16 (lastDimAligned in cuda/attention_backward.cu).
+    A tensor without data is as long as its last element is far."""
+    if not isinstance(grad, torch.Tensor) or not grad.dim() or grad.shape[-1] % 16 == 0:
+        return grad
+    n = grad.shape[-1]
+    whole = torch.empty((*grad.shape[:-1], n + -n % 16), dtype=grad.dtype, device=grad.device)
+    return whole[..., :n]
+
+
+class Moment(NamedTuple):
+    """One operator that ran, when it had: bytes that it allocated, and all that were alive."""
+    phase: str
+    operator: str
+    module: str
+    allocated: int
+    live: int
 
 
 class _Seen:
@@ -46,7 +65,9 @@ class StorageTracker(TorchDispatchMode):
     def __init__(self):
         super().__init__()
         self.phase, self.step, self.op = "setup", -1, ""
+        self.module = ""
         self.live = 0
+        self.course: list[Moment] = []                                   # of the step that runs
         self.seen: list[_Seen] = []
         self.peaks: dict[int, tuple[int, str, str, list[int]]] = {}      # step -> bytes, phase, operator, alive then
         self._number: dict[int, int] = {}                                # storage's address -> index in seen
@@ -96,7 +117,7 @@ class StorageTracker(TorchDispatchMode):
                 self.seen[number].category = category
 
     def start_step(self, step: int) -> None:
-        self.step = step
+        self.step, self.course = step, []
         self._count(0)
 
     def _dead(self, key, number):
@@ -107,17 +128,23 @@ class StorageTracker(TorchDispatchMode):
             self.live -= self.seen[number].bytes
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.op = str(func).removeprefix("aten.")
         if self.phase == "backward" and (there := _in_place(func, self._node_name)) and self._is_of_this_node(args[0]):
             func = there
+        self.op = str(func).removeprefix("aten.")
         if self.phase == "setup":                  # tables that are attributes and no buffers
             for t in tree_leaves((args, kwargs)):
                 if isinstance(t, torch.Tensor):
                     self.see(t)
+        before = len(self.seen)
         out = func(*args, **(kwargs or {}))
+        if func is aten._scaled_dot_product_efficient_attention_backward.default:
+            out = *out[:3], _padded(out[3])
         for t in tree_leaves(out):
             if isinstance(t, torch.Tensor):
                 self.see(t)
+        if self.step >= 0 and len(self.seen) > before:
+            made = sum(s.bytes for s in self.seen[before:] if s.counted)
+            self.course.append(Moment(self.phase, self.op, self.module, made, self.live))
         return out
 
     def _is_of_this_node(self, t) -> bool:

@@ -231,10 +231,14 @@ class Observer(TorchDispatchMode):
 
     def pack(self, t: torch.Tensor) -> _Packed:
         """What autograd keeps instead of `t`."""
-        if t.untyped_storage()._cdata not in self._storage_of:
-            return _Packed(None, t if self.pending is not None else None)
-        self.saved_storages.add(self.storage(t))
-        return _Packed(self.known(t), t if self.pending is not None else None)
+        value = None
+        if t.untyped_storage()._cdata in self._storage_of:
+            self.saved_storages.add(self.storage(t))
+            value = self.known(t)
+        packed = _Packed(value, t if self.pending is not None else None)
+        if self.pending is not None:
+            self.pending.packed.append(packed)
+        return packed
 
     @staticmethod
     def unpack(packed: _Packed):

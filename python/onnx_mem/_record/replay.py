@@ -182,6 +182,15 @@ class _Run:
                 self.op(x, env, kept)
 
     def op(self, x, env, kept):
+        if x["op"] != "_local_scalar_dense":       # a number that forward asked for, which followed from sizes
+            self.run(x, env)
+        if self.after_line is not None:
+            self.after_line(x)
+        for v in x["drops"]:
+            if v not in kept:
+                env.pop(v, None)
+
+    def run(self, x, env):
         args = [_decode(a, env) for a in x["args"]]
         out = _operator(x["op"])(*args, **{k: _decode(a, env) for k, a in x["kwargs"].items()})
         args = None
@@ -189,11 +198,6 @@ class _Run:
         for v, t in zip(x["outs"], made):
             env[v] = t
         out = made = t = None
-        if self.after_line is not None:
-            self.after_line(x)
-        for v in x["drops"]:
-            if v not in kept:
-                env.pop(v, None)
 
     def function(self, block, env, later, kept):
         if block.backward is None or not torch.is_grad_enabled():

@@ -28,6 +28,8 @@ class FunctionSpan:
         self.inputs: tuple = ()
         self.outputs: tuple = ()
         self.returned = False
+        # While it is pending: what it saves, and what the operator behind it does, which saves before it is seen to run.
+        self.packed: list = []
 
     def before_next_line(self, dispatching: bool = True) -> None:
         """Called before anything of the model is noted; once forward has returned, ends the span.
@@ -41,6 +43,7 @@ class FunctionSpan:
         o.pending = None
         if ctx is None or not len(ctx._input_metadata):         # nothing to differentiate
             o.events.append(("endfunction", [], []))
+            self.let_go()
             return
         packed = [s.data for s in (ctx._raw_saved_tensors or ())]
         saved = [p.value for p in packed if p is not None and p.value is not None]
@@ -49,9 +52,12 @@ class FunctionSpan:
         del attributes
         o.events.append(("endfunction", saved, held))
         self._trace_backward(ctx, inputs, outputs, set(saved) | set(held), dispatching)
-        for p in packed:
-            if p is not None:
-                p.tensor = None
+        self.let_go()
+
+    def let_go(self) -> None:
+        for p in self.packed:
+            p.tensor = None
+        self.packed = []
 
     def _trace_backward(self, ctx, inputs, outputs, kept, dispatching) -> None:
         o = self.observer

@@ -34,7 +34,7 @@ std::vector<std::string> ModelsIn(const fs::path& folder) {
   return paths;
 }
 
-// At a small batch; sequences at 32 where the file leaves them open, else the batch of the file.
+// At a small batch; sequences at 32 where the file leaves them open, else what it accepts at its own batch.
 absl::StatusOr<ImportedModel> Import(const std::string& path) {
   absl::StatusOr<ModelFile> file = ModelFile::Open(path);
   if (!file.ok()) return file.status();
@@ -42,7 +42,9 @@ absl::StatusOr<ImportedModel> Import(const std::string& path) {
     absl::StatusOr<ImportedModel> model = file->Import(bindings);
     if (model.ok()) return model;
   }
-  return file->Import({});
+  const absl::StatusOr<Bindings> sizes = file->WithSizes({});
+  if (!sizes.ok()) return sizes.status();
+  return file->Import(*sizes);
 }
 
 void ExpectCategoriesSum(const MemoryProgram& program) {

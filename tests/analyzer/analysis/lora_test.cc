@@ -97,5 +97,17 @@ TEST(Lora, RefusesAPatternThatMatchesNoLayer) {
       << lowered.status();
 }
 
+TEST(Lora, NamesOfStrangersAreMatchedInTimeThatTheirLengthTakes) {
+  const std::string name(60'000, 'a');
+  const Graph graph = ParseGraph("g (float[4,8] x) => (y) <float[16,8] " + name +
+                                 " = [\"location\": \"none\"]> { y = Gemm <transB=1> (x, " + name + ") }");
+  EXPECT_EQ(WithLora(graph, {.rank = 3, .weights = "(a|b)*"}).frozen.size(), 1u);
+  onnx_mem::Run run;
+  run.lora = {{.rank = 3, .weights = "(a*)*x"}};
+  EXPECT_EQ(CodeOf(DiagnosticOf(Prepare(graph, run).status())), "no-match");
+  run.lora = {{.rank = 3, .weights = "(a"}};
+  EXPECT_EQ(DiagnosticOf(Prepare(graph, run).status()).message, "--lora: '(a' is not a regular expression");
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -109,6 +109,24 @@ TEST(MathAttentionTest, RunsWhereFusedKernelsFindNoDenseRows) {
   }
 }
 
+// q = q.transpose(2, 3).contiguous(): a program that runs a fused kernel has copied its operands.
+TEST(EfficientAttentionTest, CopiesOperandsThatAreMadeDense) {
+  OperatorRun run;
+  std::vector<TensorRef> qkv;
+  for (int i = 0; i < 3; ++i) {
+    const TensorRef channels = run.Static({{2, 4, 64, 100}});
+    qkv.push_back(run.One("permute", {channels}, kPerHead, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}}));
+  }
+  Attributes attributes = Kernel("efficient");
+  attributes["made_dense"] = int64_t{1};
+  const size_t before = run.buffers();
+  run.One("sdpa", qkv, kPerHead, attributes);
+  EXPECT_EQ(run.Allocations(before),
+            absl::StrCat(Repeat(absl::StrCat("clone:", kQ), 3), " _scaled_dot_product_efficient_attention:", kQ,
+                         " _scaled_dot_product_efficient_attention:4096"));
+  EXPECT_EQ(run.SavedBytes(true), 4 * kQ + 4096 + 16);
+}
+
 TEST(MathAttentionTest, HalvesAreComputedInFloat32) {
   OperatorRun run;
   std::vector<TensorRef> qkv;

@@ -36,6 +36,16 @@ TEST(CrossEntropyTest, StepsOfClassesAreAnImageOfOneLine) {
   EXPECT_EQ(run.Backward(loss), "nll_loss2d_backward:320 _log_softmax_backward_data:320");
 }
 
+TEST(CrossEntropyTest, OfNothingIsNothing) {
+  for (const Dims& dims : {Dims{2, 0, 3}, Dims{2, 3, 0}, Dims{0, 3}, Dims{0, 0, 4, 4}, Dims{3, 4, 0, 5, 6}}) {
+    for (const size_t axis : {size_t{1}, dims.size() - 1}) {
+      OperatorRun run;
+      const TensorRef loss = CrossEntropy(run.machine(), run.Static({dims}), axis);
+      EXPECT_EQ(run.Backward(loss), "");
+    }
+  }
+}
+
 TEST(CrossEntropyTest, UnderAutocastTheLogSoftmaxIsHalfAndNllIsNot) {
   onnx_mem::Run options;
   options.autocast = DType::kFloat16;

@@ -1,14 +1,9 @@
 #include "analyzer/eager/engine/workspace.h"
 
-#include "analyzer/allocators/replay.h"
-#include "analyzer/memory/timeline.h"
-#include "analyzer/memory/verify_program.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {
 namespace {
-
-constexpr int64_t kMiB = int64_t{1} << 20;
 
 BufferId Add(MemoryProgram& program, std::string op, Dims dims, int64_t bytes, Phase phase = Phase::kForward,
              int64_t flops = 0) {
@@ -23,28 +18,6 @@ BufferId Add(MemoryProgram& program, std::string op, Dims dims, int64_t bytes, P
   buffer.dims = std::move(dims);
   buffer.dtype = DType::kFloat32;
   return program.buffers.Add(std::move(buffer));
-}
-
-TEST(Workspace, LivesWhileItsMatrixProductRuns) {
-  MemoryProgram program;
-  Add(program, "addmm", {4, 4}, 10 * kMiB);
-  Add(program, "relu", {4, 4}, 12 * kMiB);
-  Add(program, "bmm", {1, 4, 4}, 3 * kMiB);
-  const MemoryProgram with = WithMatmulWorkspace(program, 8 * kMiB);
-  ASSERT_TRUE(VerifyProgram(with).ok());
-  EXPECT_EQ(ComputeTimeline(with).live_bytes, (std::vector<int64_t>{18 * kMiB, 12 * kMiB, 11 * kMiB}));
-  EXPECT_EQ(ComputeTimeline(with).at_peak[static_cast<size_t>(Category::kWorkspace)], 8 * kMiB);
-  EXPECT_EQ(ComputeTimeline(program).peak_bytes, 12 * kMiB) << "exact figures stay without it";
-}
-
-TEST(Workspace, CountsInWhatTheAllocatorHasGivenOut) {
-  MemoryProgram program;
-  Add(program, "mm", {4, 4}, 40 * kMiB);
-  const absl::StatusOr<AllocatorUsage> without = Replay(program);
-  const absl::StatusOr<AllocatorUsage> with = Replay(WithMatmulWorkspace(program, 8519680));
-  ASSERT_TRUE(without.ok() && with.ok());
-  EXPECT_EQ(without->peak_allocated_bytes, 40 * kMiB);
-  EXPECT_EQ(with->peak_allocated_bytes, 40 * kMiB + 8519680);
 }
 
 TEST(Workspace, ForwardAndBackwardHaveAHandleEach) {
@@ -77,6 +50,49 @@ TEST(Workspace, PatchesAreThoseOfWhatAConvolutionMakes) {
   token.dtype = DType::kFloat32;
   program.buffers.Add(token);
   EXPECT_EQ(LargestPatchBytes(program), patches * 4);
+}
+
+// A 3x3 convolution of a segmentation head, 2048 -> 512 channels at 64x128, two images, fp32.
+constexpr int64_t kPositions = 64 * 128;
+ConvolutionSizes Head() {
+  return {.large = {2, 2048, 64, 128}, .small = {2, 512, 64, 128}, .weight = {512, 2048, 3, 3}};
+}
+
+TEST(ConvolutionWorkspace, IsThatOfTheLargestKindOfEngine) {
+  const int64_t copies = (2 * 2048 * kPositions + 2 * 512 * kPositions + 512 * 2048 * 9) * int64_t{4};
+  const int64_t patches = int64_t{2048} * 9 * kPositions * 4;
+  const int64_t winograd = (2 * 2048 * kPositions / 16 + 2 * 512 * kPositions / 16 + 512 * 2048) * int64_t{36} * 4;
+  EXPECT_GT(patches, copies);
+  EXPECT_GT(patches, winograd);
+  EXPECT_EQ(ConvolutionWorkspace(Head()).chosen_bytes, patches);
+}
+
+TEST(ConvolutionWorkspace, BenchmarkTriesSpectraToo) {
+  const int64_t tiles = 3 * 5;  // of 32x32, which make 30x30 results each
+  const int64_t spectra = (2 * 2048 * tiles + 2 * 512 * tiles + 512 * 2048) * int64_t{32} * 17 * 8;
+  EXPECT_EQ(ConvolutionWorkspace(Head()).tried_bytes, spectra);
+}
+
+TEST(ConvolutionWorkspace, ChannelsLastNeedsNoCopies) {
+  ConvolutionSizes pointwise{.large = {8, 256, 56, 56}, .small = {8, 64, 56, 56}, .weight = {64, 256, 1, 1}};
+  const int64_t patches = int64_t{256} * 56 * 56 * 4;
+  EXPECT_GT(ConvolutionWorkspace(pointwise).chosen_bytes, patches);
+  pointwise.channels_last = true;
+  EXPECT_EQ(ConvolutionWorkspace(pointwise).chosen_bytes, patches);
+}
+
+TEST(ConvolutionWorkspace, StridesAndGroupsLeaveNoTransforms) {
+  ConvolutionSizes strided = Head();
+  strided.dense = false;
+  EXPECT_EQ(ConvolutionWorkspace(strided).tried_bytes, ConvolutionWorkspace(strided).chosen_bytes);
+}
+
+TEST(ConvolutionWorkspace, OfEmptyAndOfHugeTensorsIsANumber) {
+  ConvolutionSizes empty{.large = {0, 3, 8, 8}, .small = {0, 4, 6, 6}, .weight = {4, 3, 3, 3}};
+  EXPECT_GE(ConvolutionWorkspace(empty).tried_bytes, 0);
+  const int64_t huge = int64_t{1} << 40;
+  ConvolutionSizes large{.large = {huge, huge, 8, 8}, .small = {huge, huge, 8, 8}, .weight = {huge, huge, 3, 3}};
+  EXPECT_GT(ConvolutionWorkspace(large).tried_bytes, 0);
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ TEST(Operators, TheHostsAndOtherTrainersWorkHasNoGradient) {
     output y
     output i
   )"),
-            "empty() -> y\nview_dtype(x) -> i\n");
+            "empty(x) -> y\nview_dtype(x) -> i\n");
 }
 
 // Weights of two dimensions fit no cell.

@@ -47,6 +47,33 @@ TEST(StoredKinds, WhatAnInputIsNormalisedWithIsNotTrained) {
   EXPECT_TRUE(Has(text, "parameter pos")) << text;
 }
 
+// Weights of a quantized file are parameters that nothing trains; scales, zero points and masks are none.
+TEST(StoredKinds, IntegersThatALayerReadsAsItsWeightAreParameters) {
+  const std::string text = LowerText(R"(
+    input x float32 4x8
+    input ids int64 4
+    weight q int8 8x8
+    weight q_scale float32 8
+    weight q_zero int8 8
+    weight table uint8 50x8
+    weight mask int8 4x8
+    w = DequantizeLinear(q, q_scale, q_zero) -> w float32 8x8
+    m = MatMul(x, w) -> m float32 4x8
+    rows = Gather(table, ids) -> rows uint8 4x8
+    e = DequantizeLinear(rows, q_scale) -> e float32 4x8
+    c = Cast(mask) {to=1} -> c float32 4x8
+    s = Add(m, e) -> s float32 4x8
+    y = Mul(s, c) -> y float32 4x8
+    output y
+  )");
+  for (const char* parameter : {"q", "table"}) {
+    EXPECT_TRUE(Has(text, absl::StrCat("parameter ", parameter, "\n"))) << parameter << '\n' << text;
+  }
+  for (const char* buffer : {"q_scale", "q_zero", "mask"}) {
+    EXPECT_FALSE(Has(text, absl::StrCat("parameter ", buffer, "\n"))) << buffer << '\n' << text;
+  }
+}
+
 // The signature names what a module holds, whatever the operator that reads it.
 TEST(StoredKinds, TheSignatureTellsParametersFromBuffers) {
   Graph graph = ParseGraph(R"(

@@ -42,6 +42,46 @@ TEST(WhyDeployed, QuantizedAndOptimizedFilesAre) {
             "");
 }
 
+// What scikit-learn's MLPClassifier becomes: layers, and labels behind them. PyTorch trains none of it.
+constexpr char kClassifier[] = R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 1]>
+    g (float[N,4] x) => (int64[N] label) <float[4,3] w = ["location": "none"], int64[3] classes = {7, 8, 9},
+      int64[1] flat = {-1}>
+    { s = MatMul(x, w)  best = ArgMax<axis = 1>(s)  picked = ai.onnx.ml.ArrayFeatureExtractor(classes, best)
+      label = Reshape(picked, flat) })";
+
+TEST(WhyDeployed, NetworksOfClassicalLibrariesAre) {
+  const auto file = Opened(kClassifier);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->WhyDeployed(), "a model of scikit-learn or the like");
+  EXPECT_TRUE(file->IsOfClassicalLibrary());
+  EXPECT_FALSE(file->IsTrainable());
+  EXPECT_EQ(Opened(R"(<ir_version: 8, opset_import: ["" : 17], producer_name: "skl2onnx">
+      g (float[N,4] x, float[4,1] w) => (float[N,1] y) { y = MatMul(x, w) })")
+                ->WhyDeployed(),
+            "a model of scikit-learn or the like");
+}
+
+TEST(Classical, TheLabelsOfSamplesHaveASize) {
+  const auto imported = Opened(kClassifier)->Import({.batch = 5});
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->graph.tensors[imported->graph.outputs.at(0)].shape, Shape({5}));
+  const auto trees = Opened(R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+      g (float[N,2] x) => (int64[N] label, float[N,3] y)
+      { label, y = ai.onnx.ml.TreeEnsembleClassifier <nodes_treeids = [0], classlabels_int64s = [1, 2, 3]> (x) })")
+                         ->Import({.batch = 5});
+  ASSERT_TRUE(trees.ok()) << trees.status();
+  EXPECT_EQ(trees->graph.tensors[trees->graph.outputs.at(1)].shape, Shape({5, 3}));
+}
+
+TEST(IsTrainable, NotWhereWeightsAreIntegers) {
+  const char* kInt8 = R"(g (float[8,4] x, float s) => (float[8,4] y) <int8[4,4] q = ["location": "none"]>
+      { w = DequantizeLinear(q, s)  y = MatMul(x, w) })";
+  const char* kTrainedForIt = R"(g (float[8,4] x, float s) => (float[8,4] y) <float[4,4] w = ["location": "none"]>
+      { q = QuantizeLinear(w, s)  d = DequantizeLinear(q, s)  y = MatMul(x, d) })";
+  EXPECT_FALSE(Opened(kInt8)->IsTrainable());
+  EXPECT_TRUE(Opened(kTrainedForIt)->IsTrainable());
+}
+
 TEST(Classical, AreNoNetworksAndTellTheirSize) {
   ExpectClassical(Opened(R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
       g (float[N,2] x) => (float[N,1] y) { s = ai.onnx.ml.Scaler(x)

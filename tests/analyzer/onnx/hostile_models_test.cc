@@ -1,6 +1,7 @@
 // Models that no exporter writes: each is an error with a code, or the conservative default, and never more work than a
 // model of its size.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -9,6 +10,7 @@
 #include "analyzer/analysis/enact.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/run/work.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
 #include "tests/graph_text.h"
@@ -198,6 +200,76 @@ TEST(HostileModels, AGroupNormWhoseGroupsNobodyKnows) {
                        "s = my.Sizes () r = Reshape (x, s) n = InstanceNormalization (r, scale, shift) "
                        "h = Shape (x) y = Reshape (n, h) }"),
             "ok");
+}
+
+TEST(HostileModels, ElementTypesThatDoNotExist) {
+  onnx::ModelProto model = Model(R"(g (float[2, 3] x) => (y) <float[3, 5] w = ["location": "none"]> { y = MatMul(x, w) })");
+  EXPECT_EQ(Read(model), "1 nodes");
+  model.mutable_graph()->mutable_initializer(0)->set_data_type(99);
+  EXPECT_EQ(Read(model), "bad-model: 'm.onnx' gives 'w' elements of type 99, which ONNX does not have");
+  model.mutable_graph()->mutable_initializer(0)->set_data_type(1);
+  model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(-7);
+  EXPECT_EQ(Read(model), "bad-model: 'm.onnx' gives 'x' elements of type -7, which ONNX does not have");
+}
+
+// Loops within loops, each of so many trips.
+std::string LoopsWithin(int depth, int trips) {
+  std::string body = "p = Relu(v)";
+  for (int k = depth; k-- > 0;) {
+    const std::string value = k == 0 ? "x" : "v";
+    body = absl::StrCat("t", k, " = Constant<value = int64 {", trips, "}>()  ", k == 0 ? "y" : "p", " = Loop<body = b", k,
+                        " (int64 i, bool go, float[1, 4] v) => (bool go, p) { ", body, " }>(t", k, ", , ", value, ")");
+  }
+  return absl::StrCat("g (float[1, 4] x) => (y) { ", body, " }");
+}
+
+// Fewer inferences than the written-out loops have nodes, however deep they stand.
+TEST(HostileModels, LoopsWithinLoopsAreLittleWork) {
+  for (const auto& [depth, trips] : {std::pair(6, 10), std::pair(12, 2), std::pair(3, 1000)}) {
+    const work::Question question;
+    (void)Read(LoopsWithin(depth, trips));
+    EXPECT_LT(work::Current().spent, 2 * work::kBudget) << depth << " loops";
+  }
+}
+
+// A question that asks again and again ends.
+TEST(HostileModels, LoopsWithinLoopsUseUpTheWorkOfAQuestion) {
+  auto file = ModelFile::Parse(ModelBytes(LoopsWithin(12, 2)), "m.onnx");
+  ASSERT_TRUE(file.ok()) << file.status();
+  const work::Question question;
+  absl::Status status;
+  int asked = 0;
+  for (; asked < 1000 && status.ok(); ++asked) status = file->Import({.batch = 1}).status();
+  EXPECT_EQ(CodeOf(DiagnosticOf(status)), "too-large") << status;
+  EXPECT_GT(asked, 1);
+  EXPECT_LT(asked, 1000);
+}
+
+// The files of exporters do not get there.
+TEST(HostileModels, AnOrdinaryModelIsAskedAboutAsOftenAsOneLikes) {
+  auto file = ModelFile::Open(ONNX_MEM_SOURCE_DIR "/testdata/models/lstm_lm.eval.ts.op17.onnx");
+  ASSERT_TRUE(file.ok()) << file.status();
+  const work::Question question;
+  for (int asked = 0; asked < 50; ++asked) {
+    const absl::StatusOr<ImportedModel> model = file->Import({.batch = asked + 1});
+    ASSERT_TRUE(model.ok()) << model.status();
+    ASSERT_TRUE(Enact(model->graph, onnx_mem::Run()).ok());
+  }
+  EXPECT_TRUE(work::HasLeft(0.1)) << work::Current().spent;
+}
+
+TEST(HostileModels, RecurrencesOverBillionsOfPositions) {
+  const auto enact = [](int64_t positions) {
+    const std::string text = absl::StrCat("g (float[", positions, ", 1, 2] x) => (y) <float[1, 20, 2] w = [\"location\": ",
+                                          "\"none\"], float[1, 20, 5] r = [\"location\": \"none\"]> ",
+                                          "{ y = LSTM<hidden_size = 5>(x, w, r) }");
+    return Enact(ParseGraph(text), onnx_mem::Run());
+  };
+  EXPECT_GT(enact(1000)->program.steps.size(), 1000u);
+  const absl::StatusOr<Enacted> billions = enact(int64_t{1} << 31);
+  ASSERT_TRUE(billions.ok()) << billions.status();
+  EXPECT_LT(billions->program.steps.size(), 100u);
+  EXPECT_EQ(CodeOf(billions->diagnostics.front()), "assumed-op");
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
 
@@ -83,18 +82,20 @@ TEST(Recorded, IsLeftWhereTheGraphHasChanged) {
 }
 
 TEST(Recorded, IsRefusedWhereItIsOfAnotherModel) {
-  const auto refusal = [](const std::string& from, const std::string& to) {
+  const auto difference = [](const std::string& from, const std::string& to) {
     std::string record = kRecord;
     record.replace(record.find(from), from.size(), to);
     const absl::StatusOr<ImportedModel> model = ImportRecorded(ModelWith(record));
     EXPECT_FALSE(model.ok()) << record;
-    EXPECT_EQ(DiagnosticOf(model.status()).code, Code::kRecordMismatch) << model.status();
-    return model.ok() ? "" : DiagnosticOf(model.status()).message;
+    if (model.ok()) return std::string();
+    const Diagnostic error = DiagnosticOf(model.status());
+    EXPECT_EQ(error.code, Code::kRecordMismatch) << model.status();
+    return error.message.substr(error.message.rfind(": ") + 2);
   };
-  EXPECT_THAT(refusal("x f32[B,4]", "x f32[B,5]"),
-              testing::EndsWith("the input 'x' is float32 [B,5] in the record, float32 [?,4] in the graph"));
-  EXPECT_THAT(refusal("%0 input x", "%0 input z"), testing::EndsWith("the graph has no input 'z'"));
-  EXPECT_THAT(refusal("%1 f32", "%1 param w f32[9,9]\n%2 f32"), testing::EndsWith("the graph stores no 'w'"));
+  EXPECT_EQ(difference("x f32[B,4]", "x f32[B,5]"),
+            "the input 'x' is float32 [B,5] in the record, float32 [batch,4] in the graph");
+  EXPECT_EQ(difference("%0 input x", "%0 input z"), "the graph has no input 'z'");
+  EXPECT_EQ(difference("%1 f32", "%2 param w f32[9,9]\n%1 f32"), "the graph stores no 'w'");
 }
 
 TEST(Recorded, SaysWhereTheGraphHasNothingToCheckItBy) {

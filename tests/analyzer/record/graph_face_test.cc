@@ -105,6 +105,18 @@ TEST(GraphFace, HasTheInputsAndOutputsOfTheRecord) {
             "the input 'batch_x' is float32 [B,3,32,32] in the record, int64 [?,3,32,32] in the graph");
 }
 
+// A dimension that the graph names "batch" is the batch of the record.
+TEST(GraphFace, HasTheBatchOfTheRecord) {
+  GraphFace named = Face();
+  (*named.inputs[0].dims)[0] = (*named.outputs[0].dims)[0] = kBatchSize;
+  EXPECT_EQ(Difference(kPrograms, named), "");
+  for (const std::string other : {"2B", "B+1", "2"}) {
+    EXPECT_EQ(Difference(With("batch.x f32[B,", absl::StrCat("batch.x f32[", other, ",")), named),
+              absl::StrCat("the input 'batch_x' is float32 [", other,
+                           ",3,32,32] in the record, float32 [batch,3,32,32] in the graph"));
+  }
+}
+
 // Free sizes are no way around the graph's.
 TEST(GraphFace, HasTheFreeSizesOfTheRecord) {
   EXPECT_EQ(Difference(kPrograms, Face(), /*free=*/true), "");  // 32 is the length of the record
@@ -132,7 +144,20 @@ TEST(GraphFace, HasParametersThatTheRecordReads) {
       programs.substr(0, programs.find("program train")),
       "program train\n%0 param conv.weight f32[8,3,3,3]\n%1 param fc.weight f32[10,8]\n%2 input batch.x f32[B,3,S,S]\n"
       "%3 f32[B,10] = zeros [B,10]\nreturn %3\ntree 1\n");
+  EXPECT_EQ(Difference(absl::StrReplaceAll(lazy.substr(lazy.find("program train")), {{"S,S", "32,32"}}), Face()),
+            "no operator of the record reads the input 'batch_x'");
   EXPECT_EQ(Difference(lazy, Face()), "its training step reads less than half of the parameters that evaluation reads");
+}
+
+// A model that was exported as it trains, with the result of a head that evaluation lacks.
+TEST(GraphFace, IsThatOfTheModeInWhichTheModelWas) {
+  const std::string programs = kPrograms;
+  const size_t train = programs.find("program train");
+  const std::string two = absl::StrReplaceAll(programs.substr(train), {{"return %7", "return %7 %5"}, {"drop %5 %6", "drop %6"}});
+  GraphFace face = Face();
+  face.outputs.push_back({"mean", DType::kFloat32, {{kAnySize, 8}}});
+  EXPECT_EQ(Difference(absl::StrCat(programs.substr(0, train), two), face), "");
+  EXPECT_EQ(Difference(kPrograms, face), "the record returns 1 tensors, the graph 2");
 }
 
 // export(..., loss=(function, target)): a second input and a first output that the graph has not.

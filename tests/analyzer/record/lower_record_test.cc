@@ -123,6 +123,42 @@ TEST(LowerRecord, LeavesEmptyTensorsOutOfACat) {
   EXPECT_EQ(IntAttribute(cat, "axis", 0), 1);
 }
 
+// In the backward of an autograd.Function products are not taken apart.
+TEST(LowerRecord, KnowsAProductOfAFunctionsBackward) {
+  const Lowered lowered = LowerLines("%0 input x f32[B,3,4]\n%1 f32[B,4,3]/[12,1,4] ^%0 = transpose.int %0 -1 -2\n"
+                                     "%2 f32[B,3,3] = matmul %0 %1 drop %1\nreturn %2\n");
+  EXPECT_EQ(lowered.graph.nodes[NodeId(1)].op.str(), "matmul");
+  EXPECT_TRUE(lowered.diagnostics.empty());
+}
+
+// As DeBERTa's dropout draws its mask. What comes from outside keeps its history for the node of the function.
+TEST(LowerRecord, ReleasesWhatAFunctionMadeAndWroteOver) {
+  const Lowered lowered = LowerLines(
+      "%0 input x f32[B]\n%1 f32[B] = neg %0\nfunction F\n  %2 f32[B] = empty_like %1\n"
+      "  %2 = bernoulli_.float %2 0.9\n  %3 f32[B] = rsub.Scalar %2 1 drop %2\n  %1 = mul_.Tensor %1 %3\n"
+      "  %4 f32[B] = neg %1 drop %3\nendfunction\n%5 f32[B] = exp %4 drop %1 %4\nreturn %5\n");
+  EXPECT_EQ(ReleaseOf(lowered, "%2"), 2);    // with the line that writes over it
+  EXPECT_EQ(ReleaseOf(lowered, "%2.2"), 3);
+  EXPECT_EQ(ReleaseOf(lowered, "%1"), 5);    // with the function
+}
+
+// As the weights of DCLS's kernels: positions along an axis, expanded to a kernel of six dimensions.
+TEST(LowerRecord, CountsATableThatIsExpandedOnce) {
+  const auto buffers = [](const std::string& type) {
+    const BoundRecord bound = Bound(absl::StrCat("%0 input x f32[B]\n%1 const ", type,
+                                                 "\n%2 f32[B] = relu %0\nreturn %2\n"));
+    Graph graph;
+    graph.record = std::make_shared<const BoundRecord>(bound);
+    onnx_mem::Run run;
+    run.training = true;
+    const absl::StatusOr<Enacted> enacted = Enact(graph, run);
+    return enacted.ok() ? enacted->buffer_bytes : -1;
+  };
+  EXPECT_EQ(buffers("i64[7,16,8]/[1,0,0]"), 7 * 8);
+  EXPECT_EQ(buffers("i64[7,16,8]/[1,56,7]"), 7 * 16 * 8 * 8);  // another order, the same memory
+  EXPECT_EQ(buffers("i64[7,16,8]/[1,4611686018427387904,0]"), -1);
+}
+
 TEST(LowerRecord, SaysWhatIsAssumed) {
   const Lowered lowered = LowerLines("%0 input x f32[B]\n%1 f32[B] = my::op %0 3\nreturn %1\n");
   EXPECT_EQ(lowered.graph.nodes[NodeId(0)].op.str(), "assumed");
@@ -217,6 +253,42 @@ int TrainedIn(const std::string& lines) {
 TEST(LowerRecord, TrainsInAReentrantCheckpointWhereItsArgumentNeedsAGradient) {
   EXPECT_EQ(TrainedIn(Checkpointed("%4")), 2);
   EXPECT_EQ(TrainedIn(Checkpointed("%2")), 1);
+}
+
+// torch.compile's step is one autograd.Function that saves parameters which its forward reads through views alone.
+constexpr char kFunction[] =
+    "%0 param fc.weight f32[8,8]\n%1 param fc.bias f32[8]\n%2 input x f32[B,8]\ncall fc\nfunction m.F\n"
+    "  %3 f32[B,8] = mm %2 %0\n  %4 f32[B,8] = relu %3 drop %3\nendfunction %1 %2 held %0\nbackward %5 f32[B,8] of %4\n"
+    "  %6 f32[B,8] = mul.Tensor %5 2\nendbackward %6 to %0, %5 to %1\nret\nreturn %4\n";
+
+TEST(LowerRecord, AFunctionRunsAgainWithinACheckpoint) {
+  const Lowered lowered = LowerLines(kFunction);
+  onnx_mem::Run run;
+  run.segments = {{.modules = {"fc"}, .nodes = {}}};
+  const absl::StatusOr<Enacted> enacted = EnactLowered(lowered, run);
+  ASSERT_TRUE(enacted.ok()) << enacted.status();
+  EXPECT_GT(enacted->recompute_flops, 0);
+}
+
+TEST(LowerRecord, NoCheckpointCutsAFunction) {
+  const Lowered lowered = LowerLines(kFunction);
+  onnx_mem::Run run;
+  run.segments = {{.modules = {}, .nodes = {"relu:10"}}};
+  const absl::StatusOr<Enacted> enacted = EnactLowered(lowered, run);
+  EXPECT_EQ(DiagnosticOf(enacted.status()).message,
+            "a segment of the plan cuts 'm.F', an autograd.Function, whose forward runs as one");
+}
+
+// A backward is enacted as a forward is: what its operators do not take, the default rule does.
+TEST(LowerRecord, ABackwardOfOperatorsWithoutTheirInputs) {
+  const BoundRecord bound = Bound(
+      "%0 param fc.weight f32[8,8]\n%2 input x f32[B,8]\nfunction m.F\n  %3 f32[B,8] = mm %2 %0\nendfunction %0\n"
+      "backward %5 f32[B,8] of %3\n  %6 f32[8,8] = mm\n  %7 f32[8,8] = convolution %5\nendbackward %6 to %0\nreturn %3\n");
+  Graph graph;
+  graph.record = std::make_shared<const BoundRecord>(bound);
+  const absl::StatusOr<Enacted> enacted = Enact(graph, {});
+  ASSERT_TRUE(enacted.ok()) << enacted.status();
+  EXPECT_EQ(CodeOf(enacted->diagnostics.front()), "assumed-op");
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 #include "analyzer/record/text.h"
 
+#include <zlib.h>
+
+#include <optional>
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -178,6 +182,61 @@ TEST(Unpack, TakesPlainAndPacked) {
     ASSERT_FALSE(text.ok()) << damaged;
     EXPECT_EQ(DiagnosticOf(text.status()).code, Code::kBadRecord);
   }
+}
+
+std::string Lines(const std::string& line, int64_t count) {
+  std::string text;
+  for (int64_t k = 0; k < count; ++k) text += line;
+  return text;
+}
+
+Diagnostic ErrorOfText(const std::string& text, std::optional<int64_t> stored_bytes = std::nullopt) {
+  return DiagnosticOf(ParseRecord(text, stored_bytes).status());
+}
+
+// zlib makes a few bytes of a million lines that are alike.
+TEST(Budget, MoreLinesThanTheFileHasBytesFor) {
+  const std::string text = WithLines(kLinear + Lines("grad on\n", 60'000));
+  EXPECT_TRUE(ParseRecord(text).ok());
+  EXPECT_TRUE(ParseRecord(text, 20'000).ok());
+  const Diagnostic error = ErrorOfText(text, 1000);
+  EXPECT_EQ(error.code, Code::kTooLarge);
+  EXPECT_EQ(error.message, "the record has more than 51000 lines");
+  EXPECT_EQ(ErrorOfText(WithLines("%3 f32[B,8] = relu %1\n" + Lines("%3 = relu_ %3\n", 100'000))).message,
+            "the record has a program of more than 100000 operators");
+}
+
+// Each operator within them gets the names of all.
+TEST(Budget, CallsWithinCalls) {
+  const std::string made = "%3 f32[B,8] = relu %1\n";
+  EXPECT_TRUE(ParseRecord(WithLines(made + Lines("call a\n", 250) + Lines("ret\n", 250))).ok());
+  EXPECT_EQ(ErrorOfText(WithLines(made + Lines("call a\n", 300) + Lines("ret\n", 300))).message,
+            "the record has more than 256 spans within spans");
+  const std::string name(15'000, 'a');
+  EXPECT_EQ(ErrorOfText(WithLines(made + Lines("call " + name + "\n", 200) + Lines("%3 = relu_ %3\n", 200) +
+                                  Lines("ret\n", 200)))
+                .message,
+            "the record takes more than 256 MiB");
+}
+
+// Two bytes of text are a size of 128 bytes, or an argument of more.
+TEST(Budget, ListsOfSizes) {
+  const std::string line = absl::StrCat("%3 = fill_ %3 [", Lines("1,", 10'000), "1]\n");
+  EXPECT_EQ(ErrorOfText(WithLines("%3 f32[B,8] = relu %1\n" + Lines(line, 200))).message,
+            "the record takes more than 256 MiB");
+}
+
+TEST(Unpack, TextThatIsAThousandTimesWhatItIsPackedIn) {
+  const std::string text(64 << 20, 'a');
+  std::string packed(compressBound(text.size()), '\0');
+  uLongf size = packed.size();
+  ASSERT_EQ(compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(text.data()),
+                     text.size()),
+            Z_OK);
+  const std::string stored = absl::StrCat("zlib:", absl::Base64Escape(packed.substr(0, size)));
+  EXPECT_LT(stored.size(), 100'000u);
+  const absl::StatusOr<std::string> unpacked = Unpack(stored);
+  EXPECT_EQ(DiagnosticOf(unpacked.status()).code, Code::kTooLarge) << unpacked.status();
 }
 
 }  // namespace

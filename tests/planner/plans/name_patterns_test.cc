@@ -23,6 +23,11 @@ TEST(GroupNames, RepeatedBlocksAreOne) {
   EXPECT_EQ(Grouped({"h.9", "h.10", "h.11", "h.12", "h.14"}), "h.{9..12,14}") << "by number, not by letter";
 }
 
+TEST(GroupNames, AnyNumberMayCount) {
+  EXPECT_EQ(Grouped({"h.0.mlp.1", "h.1.mlp.1", "h.2.mlp.1"}), "h.{0..2}.mlp.1");
+  EXPECT_EQ(Grouped({"h.0.1", "h.0.2", "h.0.3", "h.1.1", "h.2.1"}), "h.0.{1..3} h.1.1 h.2.1") << "each name once";
+}
+
 TEST(GroupNames, TwoAreWrittenOut) { EXPECT_EQ(Grouped({"layer1", "layer2"}), "layer1 layer2"); }
 
 TEST(GroupNames, OnlyWhatIsOfOneKind) {

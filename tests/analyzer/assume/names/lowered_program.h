@@ -65,10 +65,10 @@ class LoweredProgram {
   std::pair<int32_t, int32_t> Release(TensorId id) const {
     return {ReleaseAfter(graph_, NameRules::kLocals)[id], ReleaseAfter(graph_, NameRules::kArguments)[id]};
   }
-  // The same if every value had a name of its own.
+  // The same if every value had a name of its own, as far as code gives none anew.
   int32_t ReleaseAtMost(TensorId id) const { return ReleaseAfter(graph_, NameRules::kEveryName)[id]; }
-  // And if those had one that code may have at a time.
-  int32_t ReleaseWithSomeNames(TensorId id) const { return ReleaseAfter(graph_, NameRules::kSomeNames)[id]; }
+  // And if functions had lists of all their values.
+  int32_t ReleaseWithLists(TensorId id) const { return ReleaseAfter(graph_, NameRules::kWholeCalls)[id]; }
   int32_t last() const { return static_cast<int32_t>(graph_.nodes.size()) - 1; }
 
  private:

@@ -116,6 +116,25 @@ TEST(Rebatch, EnumeratedIndicesFollow) {
             "Reshape f 12\nGather y 4x3");
 }
 
+// The padding mask of transformers: mask[batch, key] for every query, in a list of places that the exporter computed.
+TEST(Rebatch, IndicesThatCountTheBatchFollow) {
+  EXPECT_EQ(AtBatch(R"(g (bool[2, 2] mask) => (bool[2, 1, 3, 2] y)
+            <int64[2, 1, 3, 2, 2] at = {0,0, 0,1, 0,0, 0,1, 0,0, 0,1, 1,0, 1,1, 1,0, 1,1, 1,0, 1,1}>
+            { y = GatherND(mask, at) })",
+                    5),
+            "GatherND y 5x1x3x2");
+  EXPECT_EQ(AtBatch(R"(g (bool[1, 2] mask) => (bool[1, 1, 3, 2] y)
+            <int64[1, 1, 3, 2, 2] at = {0,0, 0,1, 0,0, 0,1, 0,0, 0,1}> { y = GatherND(mask, at) })",
+                    5),
+            "GatherND y 5x1x3x2");
+}
+
+// One sample that is picked for every batch has not followed: the output keeps its size, which is no batch.
+TEST(Rebatch, IndicesThatPickSamplesDoNotFollow) {
+  EXPECT_EQ(AtBatch(R"(g (float[2, 3] x) => (float[2] y) <int64[2, 2] at = {0,1, 0,2}> { y = GatherND(x, at) })", 5),
+            "static-batch: why: the batch is lost at the GatherND that makes 'y': its inputs follow, its output does not");
+}
+
 TEST(Rebatch, ALostBatchIsNamed) {
   EXPECT_EQ(
       AtBatch(R"(g (float[2, 3] x) => (float[2, 3] y) <int64[1] flat = {-1}, int64[2, 3] i = {5, 1, 2, 3, 4, 0}>

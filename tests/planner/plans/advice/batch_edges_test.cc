@@ -10,7 +10,7 @@
 namespace onnx_mem {
 namespace {
 
-constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kMebi = int64_t{1} << 20;
 
 Need NeedAt(const ModelFile& file, Workload workload, int64_t batch) {
   workload.bindings.batch = batch;
@@ -49,9 +49,9 @@ TEST(FindBatchEdges, AreMeasuredOnBothSides) {
   Workload inference = TrainingAt(4);
   inference.mode = Mode::kInference;
   for (int64_t limit : {int64_t{2000}, int64_t{9000}}) {
-    ExpectEdges("resnet18", TrainingAt(4), limit * kMiB);
-    ExpectEdges("unet_seg", TrainingAt(30), limit * kMiB);  // from above
-    ExpectEdges("resnet18", inference, limit * kMiB);
+    ExpectEdges("resnet18", TrainingAt(4), limit * kMebi);
+    ExpectEdges("unet_seg", TrainingAt(30), limit * kMebi);  // from above
+    ExpectEdges("resnet18", inference, limit * kMebi);
   }
 }
 

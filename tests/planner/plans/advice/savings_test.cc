@@ -221,5 +221,19 @@ TEST(WaysToFit, NothingWhereNothingHelps) {
   EXPECT_TRUE(ways->empty());
 }
 
+// A prime, of tensors without elements: nobody tries all that might divide it.
+TEST(RankSavings, ABatchOfBillionsOfBillions) {
+  const absl::StatusOr<ModelFile> file = ModelFile::Parse(
+      ModelBytes("g (float[N, 0, 4] x) => (y) <float[4, 4] w = [\"location\": \"none\"]> { y = MatMul(x, w) }"), "m.onnx");
+  ASSERT_TRUE(file.ok()) << file.status();
+  Meter meter(*file);
+  const Workload workload = TrainingAt((int64_t{1} << 61) - 1);
+  const absl::StatusOr<Situation> situation = SituationOf(meter, workload);
+  ASSERT_TRUE(situation.ok()) << situation.status();
+  const std::vector<Proposal> proposals = ProposeAccumulation(*situation);
+  ASSERT_EQ(proposals.size(), 1u);
+  EXPECT_EQ(proposals.front().change, "batch 1, accumulate 2305843009213693951");
+}
+
 }  // namespace
 }  // namespace onnx_mem

@@ -1,6 +1,6 @@
 // Dimensions that exporters write as a formula of others: "2*batch", "seq + past", "s77//2", "max(1, s0)".
-#ifndef ONNX_MEM_ANALYZER_ONNX_BUILD_DIM_EXPRESSION_H_
-#define ONNX_MEM_ANALYZER_ONNX_BUILD_DIM_EXPRESSION_H_
+#ifndef ONNX_MEM_ANALYZER_ONNX_SIZES_DIM_EXPRESSION_H_
+#define ONNX_MEM_ANALYZER_ONNX_SIZES_DIM_EXPRESSION_H_
 
 #include <cstdint>
 #include <map>
@@ -19,4 +19,4 @@ std::optional<int64_t> EvaluateDim(std::string_view text, const std::map<std::st
 
 }  // namespace onnx_mem
 
-#endif  // ONNX_MEM_ANALYZER_ONNX_BUILD_DIM_EXPRESSION_H_
+#endif  // ONNX_MEM_ANALYZER_ONNX_SIZES_DIM_EXPRESSION_H_

@@ -1,4 +1,4 @@
-#include "analyzer/onnx/build/dim_expression.h"
+#include "analyzer/onnx/sizes/dim_expression.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,0 +1,44 @@
+#include "analyzer/assume/choices/attention_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace onnx_mem {
+namespace {
+
+// Whether views lead from what is stored row by row to `id` with another last axis.
+bool HasMovedRows(const Graph& graph, TensorId id) {
+  constexpr auto kKeepRows = std::to_array<std::string_view>(
+      {"reshape", "squeeze", "unsqueeze", "slice", "select", "split", "unbind", "expand", "identity"});
+  while (id.valid() && graph.tensors[id].producer.valid()) {
+    const Node& maker = graph.nodes[graph.tensors[id].producer];
+    if (maker.op == "permute") {
+      const std::vector<int64_t> order = IntsAttribute(maker, "perm");
+      if (!order.empty() && order.back() + 1 != static_cast<int64_t>(order.size())) return true;
+    } else if (std::find(kKeepRows.begin(), kKeepRows.end(), maker.op) == kKeepRows.end()) {
+      return false;
+    }
+    id = maker.inputs[0];
+  }
+  return false;
+}
+
+}  // namespace
+
+bool MakeAttentionRowsDense(Lowered& lowered) {
+  bool any = false;
+  for (Node& node : lowered.graph.nodes) {
+    if (node.op != "sdpa" || StringAttribute(node, "kernel", "math") == "math") continue;
+    int64_t& made = std::get<int64_t>(node.attributes.try_emplace("made_dense", int64_t{0}).first->second);
+    if (made != 0) continue;
+    const bool moved = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                   [&](TensorId id) { return HasMovedRows(lowered.graph, id); });
+    made = moved ? 1 : 0;
+    any |= moved;
+  }
+  return any;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,80 @@
+#include "analyzer/assume/choices/unread_layers.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "analyzer/graph/shape.h"
+
+namespace onnx_mem {
+namespace {
+
+// "model.layers.0.self_attn" -> "self_attn"
+std::string LastPart(const std::string& path) {
+  const size_t dot = path.rfind('.');
+  return absl::AsciiStrToLower(dot == std::string::npos ? path : path.substr(dot + 1));
+}
+
+bool IsOtherAttention(const std::string& last) {
+  constexpr auto kOthers = std::to_array<std::string_view>({"cross", "encoder_att", "encdec", "enc_dec", "src_att"});
+  return std::any_of(kOthers.begin(), kOthers.end(), [&](std::string_view other) {
+    return absl::StrContains(last, absl::string_view(other.data(), other.size()));
+  });
+}
+
+// The call of an attention that is named as one of several, of those that enclose the node; "" if there is none.
+std::string SelfAttentionAround(const Node& node) {
+  for (const std::string& call : node.calls) {
+    if (absl::StartsWith(LastPart(call), "self")) return call;
+  }
+  return "";
+}
+
+bool IsAnyOf(std::span<const std::string_view> names, std::string_view op) {
+  return std::find(names.begin(), names.end(), op) != names.end();
+}
+
+// A mask stands in a sum on the way to the softmax, or is an operand.
+bool IsMasked(const Graph& graph, const Node& node) {
+  constexpr auto kMasking = std::to_array<std::string_view>({"add", "where", "masked_fill"});
+  constexpr auto kBetween = std::to_array<std::string_view>({"reshape", "cast", "maximum", "clamp", "identity"});
+  if (node.op == "sdpa") return node.inputs.size() > 3 || IntAttribute(node, "causal", 0) != 0;
+  if (node.op != "softmax") return false;
+  const Node* maker = &node;
+  do {
+    const NodeId before = maker->inputs[0].valid() ? graph.tensors[maker->inputs[0]].producer : NodeId();
+    if (!before.valid()) return false;
+    maker = &graph.nodes[before];
+  } while (IsAnyOf(kBetween, maker->op));
+  return IsAnyOf(kMasking, maker->op);
+}
+
+}  // namespace
+
+int64_t MostBytesOfUnreadLayers(const Lowered& lowered) {
+  const Graph& graph = lowered.graph;
+  std::set<std::string> masked;
+  for (const Node& node : graph.nodes) {
+    const auto& calls = node.calls;
+    if (std::any_of(calls.begin(), calls.end(), [](const auto& c) { return IsOtherAttention(LastPart(c)); })) return 0;
+    if (IsMasked(graph, node)) masked.insert(SelfAttentionAround(node));
+  }
+  masked.erase("");
+  std::set<TensorId> counted;
+  int64_t bytes = 0;
+  for (const Node& node : graph.nodes) {
+    if (!masked.contains(SelfAttentionAround(node))) continue;
+    for (TensorId id : node.inputs) {
+      if (!id.valid() || lowered.kinds[id] != TensorKind::kParameter || !counted.insert(id).second) continue;
+      bytes += NumBytes(graph.tensors[id].shape, graph.tensors[id].dtype).value_or(0);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,24 @@
+// Parameters that no operator reads and of which a file without a signature of the module tells nothing: exporters drop
+// them (torch/csrc/jit/passes/onnx/eliminate_unused_items.cpp). The layers of a decoder hold a second attention, to an
+// encoder, which is not called where there is none:
+//
+//   x = self.self_attn(x, mask)
+//   if encoder_hidden_states is not None: x = self.encoder_attn(x, encoder_hidden_states)
+//
+// Sources: transformers/models/bart/modeling_bart.py (BartDecoderLayer), bert/modeling_bert.py (BertLayer), t5.
+#ifndef ONNX_MEM_ANALYZER_ASSUME_CHOICES_UNREAD_LAYERS_H_
+#define ONNX_MEM_ANALYZER_ASSUME_CHOICES_UNREAD_LAYERS_H_
+
+#include <cstdint>
+
+#include "analyzer/graph/lowered.h"
+
+namespace onnx_mem {
+
+// What such layers take at most: as much as the attentions with a mask that are called "self" of something, which says
+// that there may be another one. 0 where another one runs.
+int64_t MostBytesOfUnreadLayers(const Lowered& lowered);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_ANALYZER_ASSUME_CHOICES_UNREAD_LAYERS_H_

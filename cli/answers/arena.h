@@ -1,0 +1,24 @@
+// onnxruntime's two ways to extend its arena, weighed against each other on a card.
+#ifndef ONNX_MEM_CLI_ANSWERS_ARENA_H_
+#define ONNX_MEM_CLI_ANSWERS_ARENA_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/graph/bytes.h"
+#include "analyzer/graph/diagnostic.h"
+#include "planner/plans/advice/fit.h"
+
+namespace onnx_mem {
+
+// Which value of arena_extend_strategy takes the larger batch to a card with `usable_bytes`, or needs less at the batch
+// of `workload` where both take as many, with the line of Python that sets it. nullopt: no session on a card is asked
+// about. Errors: those of Meter::Measure.
+absl::StatusOr<std::optional<Diagnostic>> BetterArena(Meter& meter, const Workload& workload, int64_t usable_bytes,
+                                                      ByteUnit units);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_CLI_ANSWERS_ARENA_H_

@@ -1,0 +1,64 @@
+"""verify(): the program's answer from a record against the model, and the first operator at which the two part."""
+import pytest
+import torch
+from torch import nn
+
+import onnx_mem
+from onnx_mem._measure.storages import Moment
+from onnx_mem._record.verified import first_difference
+
+
+def course(*live, phase="forward"):
+    return [Moment(phase, f"op{i}", "m", 1, n) for i, n in enumerate(live)]
+
+
+def test_courses_that_meet_have_no_difference():
+    assert first_difference(course(3, 5, 4), course(3, 5, 4)) is None
+    # What one side does in one operator the other may do in two, with less alive in the first.
+    assert first_difference(course(3, 5), course(3, 4, 5)) is None
+    assert first_difference(course(3, 4, 5), course(3, 5)) is None
+    # Operators that allocate nothing, and the optimizer's, are of no course.
+    assert first_difference(course(3) + [Moment("forward", "view", "", 0, 9)], course(3)) is None
+    assert first_difference(course(3) + course(9, phase="optimizer"), course(3)) is None
+
+
+def test_the_first_difference_is_told():
+    assert str(first_difference(course(3, 5, 4), course(3, 6, 4))) == (
+        "operator 2 that allocates, in forward: the model has 5 B alive at op1 in m; the program has 6 B alive at op1 in m")
+    assert str(first_difference(course(3, 5), course(3))) == (
+        "operator 2 that allocates, in forward: the model has 5 B alive at op1 in m; the program has ended")
+    assert first_difference(course(3, 5), course(3, 5, 7)).program.live == 7
+    assert first_difference(course(3), course(3, phase="loss")) is not None
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(16, 32), nn.Linear(32, 4)
+
+    def forward(self, x):
+        return self.last(self.first(x).relu().exp())
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_program_takes_what_the_model_takes(program, training, tmp_path):
+    x = torch.zeros(2, 16)
+    told = onnx_mem.verify(onnx_mem.record(Model(), x), Model(), x, batch=9, training=training)
+    assert told.same and told.difference is None and str(told).endswith("the same")
+    path = onnx_mem.export(Model(), x, tmp_path / "model.onnx")
+    assert onnx_mem.verify(path, Model(), x, batch=9, training=training).same
+    assert onnx_mem.verify(path, batch=9, training=training).same
+
+
+def test_a_record_of_another_model_is_told_by_what_the_program_says(program):
+    """The replay alone said "the same" of a record that the program reads otherwise."""
+    x = torch.zeros(2, 16)
+    record = onnx_mem.record(Model(), x)
+    for p in record.programs.values():                        # an operator for which the program has no rule
+        for line in p["lines"]:
+            if line.get("op") == "relu":
+                line["op"] = "hardswish" if p is record.programs["train"] else "relu"
+    told = onnx_mem.verify(record, Model(), x, batch=9)
+    assert not told.same
+    assert told.difference is not None and told.difference.model.phase in ("forward", "loss", "backward")
+    assert "they differ" in str(told)

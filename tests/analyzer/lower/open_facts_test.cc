@@ -1,0 +1,127 @@
+// What a file leaves open, found in lowered graphs: what the interval of a peak is worked out from.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "analyzer/assume/choices/attention_rows.h"
+#include "analyzer/assume/choices/loose_parameters.h"
+#include "analyzer/assume/choices/written_out.h"
+#include "tests/analyzer/lower/graph_text.h"
+
+namespace onnx_mem {
+namespace {
+
+Lowered LoweredOf(const std::string& text, const Run& run = {}) {
+  absl::StatusOr<Lowered> lowered = Lower(ParseGraph(text), run);
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  return *std::move(lowered);
+}
+
+// Four projections of 8 x 8 in an attention with a mask.
+constexpr char kDecoder[] = R"(
+    input x float32 2x16x8
+    input mask float32 16x16
+    weight q float32 8x8
+    weight k float32 8x8
+    weight v float32 8x8
+    weight o float32 8x8
+    /layers.0/self_attn/q/MatMul = MatMul(x, q) -> xq float32 2x16x8
+    /layers.0/self_attn/k/MatMul = MatMul(x, k) -> xk float32 2x16x8
+    /layers.0/self_attn/v/MatMul = MatMul(x, v) -> xv float32 2x16x8
+    /layers.0/self_attn/Transpose = Transpose(xk) -> kt float32 2x8x16 {perm: [0 2 1]}
+    /layers.0/self_attn/MatMul = MatMul(xq, kt) -> s float32 2x16x16
+    /layers.0/self_attn/Add = Add(s, mask) -> m float32 2x16x16
+    /layers.0/self_attn/Softmax = Softmax(m) -> p float32 2x16x16 {axis: -1}
+    /layers.0/self_attn/MatMul_1 = MatMul(p, xv) -> a float32 2x16x8
+    /layers.0/self_attn/o/MatMul = MatMul(a, o) -> y float32 2x16x8
+    output y
+)";
+
+TEST(OpenFacts, ALayerWithAnAttentionToItselfMayHoldAnotherOne) {
+  EXPECT_EQ(LoweredOf(kDecoder).unread_parameter_bytes, 4 * 8 * 8 * 4);
+  const auto renamed = [](std::string_view name) {
+    return LoweredOf(absl::StrReplaceAll(kDecoder, {{"self_attn", std::string(name)}})).unread_parameter_bytes;
+  };
+  EXPECT_EQ(renamed("attn"), 0) << "not one of several";
+  EXPECT_EQ(renamed("self_attn/cross_attn"), 0) << "the other one runs";
+  const std::string unmasked = absl::StrReplaceAll(kDecoder, {{"= Add(s, mask)", "= Sqrt(s)"}});
+  EXPECT_EQ(LoweredOf(unmasked).unread_parameter_bytes, 0) << "an encoder's";
+}
+
+// x * (1 + tanh(0.8 * (x + 0.04 * x^3))): the cube, the sum with one and the result of tanh are saved within, x is not.
+constexpr char kCurve[] = R"(
+    input x float32 2x16
+    weight w float32 16x16
+    const three float32 scalar = 3
+    const small float32 scalar = 0.04
+    const root float32 scalar = 0.8
+    const one float32 scalar = 1
+    /fc/MatMul = MatMul(x, w) -> h float32 2x16
+    /act/Pow = Pow(h, three) -> c float32 2x16
+    /act/Mul = Mul(c, small) -> s float32 2x16
+    /act/Add = Add(h, s) -> a float32 2x16
+    /act/Mul_1 = Mul(a, root) -> r float32 2x16
+    /act/Tanh = Tanh(r) -> t float32 2x16
+    /act/Add_1 = Add(t, one) -> o float32 2x16
+    /act/Mul_2 = Mul(h, o) -> y float32 2x16
+    output y
+)";
+
+TEST(OpenFacts, AnExpressionMayBeAFunctionThatSavesWhatItIsGiven) {
+  EXPECT_EQ(BytesOfWrittenOut(LoweredOf(kCurve)), 2 * 2 * 16 * 4);
+  EXPECT_EQ(BytesOfWrittenOut(LoweredOf(R"(
+    input x float32 2x16
+    weight w float32 16x16
+    /fc/MatMul = MatMul(x, w) -> h float32 2x16
+    /Mul = Mul(h, x) -> a float32 2x16
+    /Mul_1 = Mul(a, h) -> b float32 2x16
+    /Add = Add(b, x) -> c float32 2x16
+    /Mul_2 = Mul(c, a) -> y float32 2x16
+    output y
+  )")), 0) << "products and sums alone";
+}
+
+// Sines of positions in an nn.Embedding: rows that are picked by the place of a token, not by the token.
+TEST(OpenFacts, ATableOfPositionsMayBeFixed) {
+  constexpr char kText[] = R"(
+    input ids int64 2x8
+    weight tokens.weight float32 100x16
+    weight positions.weight float32 32x16
+    const axis int64 scalar = 1
+    /tokens/Gather = Gather(tokens.weight, ids) -> e float32 2x8x16
+    /CumSum = CumSum(ids, axis) -> places int64 2x8
+    /positions/Gather = Gather(positions.weight, places) -> p float32 2x8x16
+    /Add = Add(e, p) -> y float32 2x8x16
+    output y
+  )";
+  Lowered lowered = LoweredOf(kText);
+  ASSERT_TRUE(FreezeLooseTables(lowered));
+  ASSERT_EQ(lowered.frozen.size(), 1);
+  EXPECT_EQ(lowered.graph.tensors[*lowered.frozen.begin()].name, "positions.weight");
+}
+
+// q, k and v of [B, H, D, T], turned.
+const std::string kTurned = absl::StrReplaceAll(std::string(kAttention), {{"input q float32 2x4x16x8\n", R"(input qd float32 2x4x8x16
+    /Transpose_1 = Transpose(qd) -> q float32 2x4x16x8 {perm: [0 1 3 2]}
+)"}});
+
+TEST(OpenFacts, OperandsOfAnAttentionMayBeCopiedFirst) {
+  Lowered turned = LoweredOf(kTurned), straight = LoweredOf(std::string(kAttention));
+  EXPECT_FALSE(MakeAttentionRowsDense(straight));
+  EXPECT_TRUE(MakeAttentionRowsDense(turned));
+  EXPECT_EQ(DumpLowered(turned, "made_dense"),
+            "permute(qd) -> q\nsdpa(q, k, v) -> y made_dense=1\n");
+}
+
+TEST(OpenFacts, AFusedKernelThatTheUserNamesRuns) {
+  onnx_mem::Run run;
+  run.attention = AttentionKernel::kEfficient;
+  Lowered lowered = LoweredOf(kTurned, run);
+  EXPECT_EQ(DumpLowered(lowered, "kernel made_dense"),
+            "permute(qd) -> q\nsdpa(q, k, v) -> y kernel=efficient made_dense=1\n");
+  EXPECT_FALSE(MakeAttentionRowsDense(lowered)) << "nothing is open";
+}
+
+}  // namespace
+}  // namespace onnx_mem
