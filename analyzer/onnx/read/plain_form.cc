@@ -94,10 +94,9 @@ void StoreConstants(onnx::GraphProto& graph) {
     onnx::TensorProto* tensor = StoredIn(*graph.mutable_node(i));
     if (tensor == nullptr) continue;
     const std::string& name = graph.node(i).output(0);
-    const bool is_float = IsFloating(DTypeOf(tensor->data_type()));
-    const bool is_named = !IsExporterName(name) && HasWord(name) && (is_float || HasSeveralElements(*tensor));
-    const bool is_weight = is_float && HasSeveralElements(*tensor) && !stores_weights;
-    if (given.contains(name) || !(is_named || is_weight)) continue;
+    if (given.contains(name) || !IsFloating(DTypeOf(tensor->data_type()))) continue;
+    const bool is_named = !IsExporterName(name) && HasWord(name);
+    if (!is_named && (stores_weights || !HasSeveralElements(*tensor))) continue;
     onnx::TensorProto& initializer = *graph.add_initializer();
     initializer.Swap(tensor);
     initializer.set_name(name);
@@ -106,42 +105,36 @@ void StoreConstants(onnx::GraphProto& graph) {
   RemoveNodes(graph, stored);
 }
 
-// Identities of stored tensors, by node: those whose result is `alias` and no output, and whose operand other
-// Identities alone read.
-absl::flat_hash_map<std::string, std::string> FindAliases(const onnx::GraphProto& graph,
-                                                          absl::flat_hash_set<int>& nodes) {
+// Results of Identities of a stored tensor that no other operator reads, and which tensor it is. Not those that are
+// handed out or read in bodies.
+absl::flat_hash_map<std::string, std::string> FindAliases(const onnx::GraphProto& graph) {
   Names stored, kept = OutputsAndReadsOfBodies(graph), read_directly;
   for (const auto& tensor : graph.initializer()) stored.insert(tensor.name());
-  const auto is_alias = [&](const onnx::NodeProto& node) {
-    return IsStandard(node, "Identity") && node.input_size() == 1 && node.output_size() == 1 &&
-           stored.contains(node.input(0)) && !kept.contains(node.output(0)) && !kept.contains(node.input(0));
-  };
   for (const auto& node : graph.node()) {
-    if (!is_alias(node)) read_directly.insert(node.input().begin(), node.input().end());
+    if (!IsStandard(node, "Identity")) read_directly.insert(node.input().begin(), node.input().end());
   }
   absl::flat_hash_map<std::string, std::string> aliases;
-  for (int i = 0; i < graph.node_size(); ++i) {
-    const onnx::NodeProto& node = graph.node(i);
-    if (!is_alias(node) || read_directly.contains(node.input(0))) continue;
-    aliases.emplace(node.output(0), node.input(0));
-    nodes.insert(i);
+  for (const auto& node : graph.node()) {
+    if (!IsStandard(node, "Identity") || node.input_size() != 1 || node.output_size() != 1) continue;
+    const auto alias = aliases.find(node.input(0));
+    const std::string of = alias != aliases.end() ? alias->second : node.input(0);
+    const bool is_free = !kept.contains(node.output(0)) && !kept.contains(of) && !read_directly.contains(of);
+    if (stored.contains(of) && is_free) aliases.emplace(node.output(0), of);
   }
   return aliases;
 }
 
 void ReadThroughIdentities(onnx::GraphProto& graph) {
-  constexpr int kLongestChain = 8;
-  for (int i = 0; i < kLongestChain; ++i) {
-    absl::flat_hash_set<int> removed;
-    const absl::flat_hash_map<std::string, std::string> aliases = FindAliases(graph, removed);
-    if (aliases.empty()) return;
-    RemoveNodes(graph, removed);
-    for (auto& node : *graph.mutable_node()) {
-      for (std::string& input : *node.mutable_input()) {
-        if (const auto of = aliases.find(input); of != aliases.end()) input = of->second;
-      }
+  const absl::flat_hash_map<std::string, std::string> aliases = FindAliases(graph);
+  absl::flat_hash_set<int> removed;
+  for (int i = 0; i < graph.node_size(); ++i) {
+    onnx::NodeProto& node = *graph.mutable_node(i);
+    if (IsStandard(node, "Identity") && node.output_size() == 1 && aliases.contains(node.output(0))) removed.insert(i);
+    for (std::string& input : *node.mutable_input()) {
+      if (const auto of = aliases.find(input); of != aliases.end()) input = of->second;
     }
   }
+  RemoveNodes(graph, removed);
 }
 
 // What all of `names` begin with.

@@ -108,7 +108,8 @@ std::string Stripped(const std::string& text, const std::string& prefix) {
   onnx::ModelProto model =
       ModelOfText(absl::StrReplaceAll(text, {{"ZZ", prefix}}));
   SeenContents seen;
-  return absl::StrCat(StripPrefix(*model.mutable_graph(), seen), "|", Read(model.graph()));
+  const std::string stripped = StripPrefix(*model.mutable_graph(), seen);
+  return absl::StrCat(stripped, "|", Read(model.graph()));
 }
 
 TEST(PlainForm, WhatAllNamesBeginWithIsTakenOff) {

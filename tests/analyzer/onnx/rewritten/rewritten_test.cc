@@ -47,7 +47,8 @@ Bindings BindingsOf(const onnx::ModelProto& model) {
   for (const auto& input : model.graph().input()) {
     const auto& dims = input.type().tensor_type().shape().dim();
     for (int i = 0; i < dims.size(); ++i) {
-      if (dims[i].has_dim_param()) (i == 0 ? batches : lengths).insert(dims[i].dim_param());
+      const std::string& name = dims[i].dim_param();  // a name, or a formula of others
+      if (!name.empty() && name.find(' ') == std::string::npos) (i == 0 ? batches : lengths).insert(name);
     }
   }
   if (!batches.empty()) bindings.batch = 4;
