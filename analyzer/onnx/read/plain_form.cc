@@ -116,16 +116,17 @@ absl::flat_hash_map<std::string, std::string> FindAliases(const onnx::GraphProto
   absl::flat_hash_map<std::string, std::string> aliases;
   for (const auto& node : graph.node()) {
     if (!IsStandard(node, "Identity") || node.input_size() != 1 || node.output_size() != 1) continue;
-    const auto alias = aliases.find(node.input(0));
-    const std::string of = alias != aliases.end() ? alias->second : node.input(0);
+    const std::string& of = node.input(0);
     const bool is_free = !kept.contains(node.output(0)) && !kept.contains(of) && !read_directly.contains(of);
     if (stored.contains(of) && is_free) aliases.emplace(node.output(0), of);
   }
   return aliases;
 }
 
-void ReadThroughIdentities(onnx::GraphProto& graph) {
+// False if there is nothing to read through.
+bool ReadThroughIdentities(onnx::GraphProto& graph) {
   const absl::flat_hash_map<std::string, std::string> aliases = FindAliases(graph);
+  if (aliases.empty()) return false;
   absl::flat_hash_set<int> removed;
   for (int i = 0; i < graph.node_size(); ++i) {
     onnx::NodeProto& node = *graph.mutable_node(i);
@@ -135,6 +136,7 @@ void ReadThroughIdentities(onnx::GraphProto& graph) {
     }
   }
   RemoveNodes(graph, removed);
+  return true;
 }
 
 // What all of `names` begin with.
@@ -202,8 +204,10 @@ void StripNodes(onnx::GraphProto& graph, const std::string& prefix) {
 }  // namespace
 
 void StoreMovedWeights(onnx::GraphProto& graph) {
+  constexpr int kLongestChain = 8;
   StoreConstants(graph);
-  ReadThroughIdentities(graph);
+  for (int i = 0; i < kLongestChain && ReadThroughIdentities(graph); ++i) {
+  }
 }
 
 std::string StripPrefix(onnx::GraphProto& graph, SeenContents& seen) {

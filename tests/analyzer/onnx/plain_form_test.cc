@@ -84,18 +84,28 @@ TEST(PlainForm, IdentitiesOfAWeightAreThatWeight) {
   EXPECT_EQ(Moved(R"(g (float[2,2] x) => (float[2,2] y) <float[2,2] w = ["location": "none"]>
       { a = Identity(w)
         b = Identity(a)
+        c = Identity(a)
         h = MatMul(x, b)
-        y = MatMul(h, a) })"),
+        y = MatMul(h, c) })"),
             "stored w\n"
             "MatMul x w -> h\n"
             "MatMul h w -> y");
 }
 
-// An exporter merged two weights of equal contents: w is read by its own layer as well.
+// An exporter merged two weights of equal contents: w is read by its own layer as well, through an Identity or not.
 TEST(PlainForm, AnIdentityThatAnExporterMergedStays) {
   EXPECT_EQ(Moved(R"(g (float[2,2] x) => (float[2,2] y) <float[2,2] w = ["location": "none"]>
       { v = Identity(w)
         h = MatMul(x, w)
+        y = MatMul(h, v) })"),
+            "stored w\n"
+            "Identity w -> v\n"
+            "MatMul x w -> h\n"
+            "MatMul h v -> y");
+  EXPECT_EQ(Moved(R"(g (float[2,2] x) => (float[2,2] y) <float[2,2] w = ["location": "none"]>
+      { w_alias = Identity(w)
+        v = Identity(w_alias)
+        h = MatMul(x, w_alias)
         y = MatMul(h, v) })"),
             "stored w\n"
             "Identity w -> v\n"
