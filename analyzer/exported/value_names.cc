@@ -44,16 +44,17 @@ bool IsTorchExporterName(std::string_view name) {
 bool HasOpaqueNames(const Graph& graph) {
   constexpr int kFewest = 4;  // of less, a hand may have written them
   const absl::flat_hash_set<TensorId> outputs(graph.outputs.begin(), graph.outputs.end());
-  int opaque = 0;
+  constexpr int kAmong = 10;   // one of so many may have a name that lowering found elsewhere
+  int opaque = 0, others = 0;
   bool stores_weights = false;
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph.tensors[id];
     if (tensor.role == TensorRole::kInput || outputs.contains(id)) continue;  // who runs the file needs these names
-    if (!IsOpaque(tensor.name)) return false;
-    stores_weights |= tensor.role == TensorRole::kInitializer && IsFloating(tensor.dtype);
-    ++opaque;
+    const bool is_opaque = IsOpaque(tensor.name);
+    stores_weights |= is_opaque && tensor.role == TensorRole::kInitializer && IsFloating(tensor.dtype);
+    ++(is_opaque ? opaque : others);
   }
-  return stores_weights && opaque >= kFewest;
+  return stores_weights && opaque >= kFewest && others * kAmong <= opaque;
 }
 
 Diagnostic OpaqueNames(const Graph& graph) {
