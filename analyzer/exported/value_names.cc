@@ -57,8 +57,11 @@ bool HasOpaqueNames(const Graph& graph) {
 }
 
 Diagnostic OpaqueNames(const Graph& graph) {
+  // Where the exporter wrote beside each node what it was, the names that belong to it are gone.
+  const bool is_lost = std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                                   [](const Node& node) { return !node.metadata.empty(); });
   return {Code::kWeightNames,
-          Severity::kNote,
+          is_lost ? Severity::kWarning : Severity::kNote,
           static_cast<int64_t>(graph.initializers.size()),
           absl::StrCat("names of stored tensors, as '", graph.tensors[graph.initializers.front()].name,
                        "', tell nothing of the module: what names decide is open"),

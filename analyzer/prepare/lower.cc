@@ -151,8 +151,8 @@ void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
       {Code::kParameterUnread, Severity::kWarning, count,
        absl::StrCat(count, " parameters of the module are not in the file by their names"),
        {absl::StrCat("what: ", Named(lost.unknown)),
-        absl::StrCat("why: no operator reads them. What the exporter computed of one and stored counts as a parameter; of "
-                     "the others nothing tells the size. As large as others of the model they take ",
+        absl::StrCat("why: no operator reads them. What the exporter computed of one and stored counts as a parameter; "
+                     "of the others nothing tells the size. As large as others of the model they take ",
                      FormatBytes(lost.unknown_bytes), ", which the range has")},
        lost.unknown_bytes});
 }

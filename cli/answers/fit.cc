@@ -35,7 +35,8 @@ absl::StatusOr<std::vector<Card>> TargetsOf(const Options& options) {
     targets.push_back({"the budget", std::nullopt, std::nullopt, std::nullopt, *options.budget_bytes});
   }
   if (!targets.empty()) return targets;
-  return UsageError("fit needs a card", {"try: ... --gpu 'RTX 4090'   # or --gpu-memory 24GiB; onnx-mem gpus lists cards"});
+  return UsageError("fit needs a card",
+                    {"try: ... --gpu 'RTX 4090'   # or --gpu-memory 24GiB; onnx-mem gpus lists cards"});
 }
 
 std::vector<Mode> PartsOf(Mode mode) {

@@ -74,7 +74,9 @@ absl::StatusOr<Workload> WorkloadOf(const Options& options) {
 }
 
 absl::StatusOr<LargestBatch> LargestOf(const ModelFile& file, const Workload& workload, const PlanRequest& request) {
-  if (!request.budget_bytes) return UsageError("--max-batch wants a budget", {"try: ... --budget 16GiB   # or --gpu NAME"});
+  if (!request.budget_bytes) {
+    return UsageError("--max-batch wants a budget", {"try: ... --budget 16GiB   # or --gpu NAME"});
+  }
   if (workload.bindings.batch) return UsageError("--batch and --max-batch: choose one");
   return FindLargestBatch(file, workload, request);
 }

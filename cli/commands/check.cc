@@ -138,7 +138,9 @@ void NameSizes(const Bindings& given, const Bindings& used, Diagnostic& note) {
 }  // namespace
 
 absl::StatusOr<Answer> RunCheck(const Options& given_options) {
-  if (given_options.batches.size() > 1) return UsageError("check tells effects at one batch", {"try: a single --batch"});
+  if (given_options.batches.size() > 1) {
+    return UsageError("check tells effects at one batch", {"try: a single --batch"});
+  }
   ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> opened, ModelOf(given_options, {}, 0));
   const ModelFile& file = *opened;
   const Options options = WithRuntimeOf(given_options, {opened});

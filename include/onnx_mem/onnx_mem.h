@@ -174,7 +174,6 @@ struct Figures {
   std::string peak_phase, peak_op, peak_node, peak_module;  // when: "backward", "convolution_backward"
   bool lower_bound = false;           // something could not be known: the figures are the least
 };
-
 struct Run {
   int64_t batch = 1;
   std::optional<Figures> training, inference;  // as far as Workload::mode asks
@@ -211,7 +210,6 @@ struct Plan {
   double slowdown = 0;           // more work of the step, as a fraction
   bool dominated = false;        // another plan is better in both; people choose it by habit
 };
-
 struct Plans : Answer {
   std::string status;            // feasible, infeasible (proven), unknown
   std::vector<Plan> plans;       // the trade-off: "none" first, the least memory last
@@ -223,7 +221,6 @@ struct Plans : Answer {
   std::optional<int64_t> largest_batch;  // with PlanOptions::max_batch; 0: none
   std::vector<Held> held;        // the chosen plan on the budget, then on each card
 };
-
 struct Fitting : Answer {
   struct Part {
     std::string name, verdict;  // training, inference; as Figures::verdict

@@ -137,7 +137,8 @@ def check_batches(program: Program, faults: list[str]) -> None:
             faults.append(f"{part}: {safe}, {expected}, {impossible}")
 
         def need(batch: int) -> tuple[int, int, int]:
-            figures = program.json(program.model, "-b", str(batch), "-m", mode)[1]["runs"][0][part]
+            report = program.json(program.model, "-b", str(batch), "-m", mode, "--gpu", CARDS[0])[1]
+            figures = report["runs"][0][part]
             low, high = figures["device_interval_bytes"]
             return low, figures["device_bytes"], high
 

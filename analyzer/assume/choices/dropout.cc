@@ -52,7 +52,8 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
   } else {
     d.count = static_cast<int64_t>(spots.usual.empty() ? spots.possible.size() : spots.usual.size());
     d.message =
-        "the file shows no Dropout, and none is counted; a model that trains with it saves masks and dropped results too";
+        "the file shows no Dropout, and none is counted; a model that trains with it saves masks and dropped results "
+        "too";
     d.details.emplace_back(
         spots.usual.empty() ? "why: some models have it behind activations"
         : more              ? "why: such models have it ahead of the last layer and between layers, some behind "

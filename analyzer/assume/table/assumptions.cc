@@ -74,6 +74,23 @@ bool NameEverything(Lowered& lowered) { return Release(lowered, names::NameRules
 // And beyond that lists of them.
 bool NameAllInCalls(Lowered& lowered) { return Release(lowered, names::NameRules::kWholeCalls); }
 
+// The other order of each sum and product of different shapes, whose gradients backward then makes in the other order.
+bool SwapOperands(Lowered& lowered) {
+  bool any = false;
+  Graph& graph = lowered.graph;
+  for (Node& node : graph.nodes) {
+    const bool commutes = (node.op == "add" || node.op == "mul") && node.inputs.size() == 2;
+    const bool scales = node.op == "addcmul" && node.inputs.size() == 3;  // its last two
+    if ((!commutes && !scales) || node.attributes.contains("inplace")) continue;
+    TensorId &second = node.inputs.back(), &first = node.inputs[node.inputs.size() - 2];
+    if (!first.valid() || !second.valid()) continue;
+    if (graph.tensors[first].shape == graph.tensors[second].shape) continue;
+    std::swap(first, second);
+    any = true;
+  }
+  return any;
+}
+
 // Values that the exporter computed are counted as buffers, which live from the start; code that keeps none makes each
 // where it is read, of what is smaller.
 int64_t BytesOfComputed(const Lowered& lowered) { return lowered.computed_bytes; }
@@ -142,6 +159,7 @@ constexpr Alternative kFrozen[] = {
     {.words = "with those in Constant nodes trained", .usual = false, .lowered = TrainConstantWeights},
 };
 constexpr Alternative kSwapped[] = {{.words = "with --no-rewrite operand-order", .run = TakeAnyOrder}};
+constexpr Alternative kOtherOrder[] = {{.words = "with operands swapped", .lowered = SwapOperands}};
 constexpr Alternative kNamed[] = {
     {.words = "with --no-rewrite opaque-names", .usual = false, .run = NameByModule},
     {.words = "with --bn unfold", .usual = false, .run = UnfoldAll},
@@ -181,6 +199,7 @@ constexpr Assumption kAssumptions[] = {
     {.fact = "buffers that are not in the file", .alternatives = kUnreadBuffers, .open = IsAlwaysOpen},
     {.fact = "names of the file", .code = Code::kWeightNames, .alternatives = kNamed},
     {.fact = "order of operands", .alternatives = kSwapped, .open = HasSwapped},
+    {.fact = "order of operands", .inference = false, .alternatives = kOtherOrder, .open = IsAlwaysOpen},
     {.fact = "contiguous copies", .alternatives = kNoCopies, .open = IsAlwaysOpen},
     {.fact = "attention kernel", .alternatives = kFusedAttention, .open = IsAttentionOpen},
     {.fact = "detach", .inference = false, .alternatives = kDetached, .open = IsAlwaysOpen},

@@ -18,10 +18,17 @@ bool HasWeightsOfCell(const Draft& draft, const Expression::Match&, Node& fused)
   const auto is_named = [&](size_t slot, const char* name) {
     return absl::EndsWith(draft.tensor(fused.inputs[slot]).name, name);
   };
-  if (is_named(3, "weight_hh")) {
+  const auto width = [&](TensorId id) {
+    const Dims& dims = draft.tensor(id).shape.dims;
+    return dims.empty() ? kUnknownDim : dims.back();
+  };
+  // Where names tell nothing, what is as wide as the new state may be the old one.
+  const int64_t hidden = draft.has_opaque_names() ? width(fused.outputs[0]) : kUnknownDim;
+  const bool is_turned = hidden != kUnknownDim && width(fused.inputs[0]) == hidden && width(fused.inputs[1]) != hidden;
+  if (is_named(3, "weight_hh") || is_turned) {
     for (size_t slot : {size_t{0}, size_t{3}, size_t{5}}) std::swap(fused.inputs[slot], fused.inputs[slot + 1]);
   }
-  if (draft.has_opaque_names()) return true;  // the range has the other
+  if (draft.has_opaque_names()) return true;  // the range has code of the model's own
   return is_named(3, "weight_ih") && is_named(4, "weight_hh");
 }
 

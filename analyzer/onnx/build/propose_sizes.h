@@ -18,8 +18,8 @@ class ModelProto;
 namespace onnx_mem {
 
 // `bindings` with a size for everything that they leave open, the likeliest first; empty where nothing is open, or too
-// much for a command line. Whether the graph accepts them is for the caller to find out. Errors: those of BindInputs but
-// unbound-dim.
+// much for a command line. Whether the graph accepts them is for the caller to find out. Errors: those of BindInputs
+// but unbound-dim.
 absl::StatusOr<std::vector<Bindings>> ProposeSizes(const onnx::ModelProto& model, const Bindings& bindings);
 
 // The options that make `more` of `bindings`: "--dim past=496 --dim seq=16".

@@ -79,7 +79,7 @@ void RemoveNodes(onnx::GraphProto& graph, const absl::flat_hash_set<int>& remove
   nodes.DeleteSubrange(kept, nodes.size() - kept);
 }
 
-// "alpha", "scale.1", not "n12": what code calls a parameter of one number. Others are numbers of the code.
+// "alpha", "layer.1", not "n12", which a tool may have made of an exporter's name.
 bool HasWord(std::string_view name) {
   const bool has_part = name.find_first_of("._") != std::string_view::npos;
   return has_part || name.find_first_of("0123456789") == std::string_view::npos;
@@ -95,8 +95,7 @@ void StoreConstants(onnx::GraphProto& graph) {
     if (tensor == nullptr) continue;
     const std::string& name = graph.node(i).output(0);
     const bool is_float = IsFloating(DTypeOf(tensor->data_type()));
-    const bool has_own_name = !IsExporterName(name);
-    const bool is_named = has_own_name && (HasSeveralElements(*tensor) || (is_float && HasWord(name)));
+    const bool is_named = !IsExporterName(name) && HasWord(name) && (is_float || HasSeveralElements(*tensor));
     const bool is_weight = is_float && HasSeveralElements(*tensor) && !stores_weights;
     if (given.contains(name) || !(is_named || is_weight)) continue;
     onnx::TensorProto& initializer = *graph.add_initializer();

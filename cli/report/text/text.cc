@@ -112,7 +112,8 @@ std::string FindingsText(const std::vector<Diagnostic>& notes, const Screen& scr
     text += Wrapped(note.message, screen.width, 2 * kIndent, 2 * kIndent) + '\n';
     for (const std::string& line : note.details) {
       const bool pasted = line.starts_with("try: onnx-mem ");
-      text += (pasted ? std::string(2 * kIndent, ' ') + line : Wrapped(line, screen.width, 2 * kIndent, 4 * kIndent)) + '\n';
+      text += pasted ? std::string(2 * kIndent, ' ') + line : Wrapped(line, screen.width, 2 * kIndent, 4 * kIndent);
+      text += '\n';
     }
   }
   return text;

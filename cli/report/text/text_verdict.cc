@@ -265,9 +265,7 @@ std::string PlanHeldText(const PlanPart& plan, const Screen& screen) {
 std::string HeldText(const Comparison& comparison, const Screen& screen) {
   if (comparison.limits.empty()) return "";
   const std::vector<std::string> names = SideNames(comparison);
-  TextTable table;
-  table.columns = {{.shrinks = true}, {.right = true}};
-  table.rows = {{"", "usable"}};
+  TextTable table{{{.shrinks = true}, {.right = true}}, {{"", "usable"}}};
   const bool wide = names.size() <= 2;  // of more sides the verdicts alone
   for (size_t s = 0; s < names.size(); ++s) {
     table.columns.insert(table.columns.end(), {{.right = true, .optional = !wide}, {}});

@@ -49,9 +49,11 @@ class FakeMode(FakeTensorMode):
         if func is aten._local_scalar_dense.default and known(args[0]) is not None:
             return known(args[0]).item()
         out = super().dispatch(func, types, args, kwargs)
-        worth = (isinstance(out, FakeTensor) and isinstance(func, torch._ops.OpOverload)
-                 and out.numel() <= _MOST and not out.is_inference())
-        value = _worked_out(func, args, kwargs or {}) if worth else None
-        if isinstance(value, torch.Tensor):
-            out._onnx_mem_known = (value, out._version)
+        made = list(out) if isinstance(out, (tuple, list)) else [out]         # unbind, which tolist() is made of
+        worth = isinstance(func, torch._ops.OpOverload) and made and all(
+            isinstance(t, FakeTensor) and t.numel() <= _MOST and not t.is_inference() for t in made)
+        values = _worked_out(func, args, kwargs or {}) if worth else None
+        for t, value in zip(made, values if isinstance(values, (tuple, list)) else [values]):
+            if isinstance(value, torch.Tensor):
+                t._onnx_mem_known = (value, t._version)
         return out
