@@ -37,7 +37,8 @@ def check_batch(binary, model, flags, gpu, part, mode, usable, faults):
     for batch, fits in ((largest, True), (largest + 1, False)):
         if batch == 0:
             continue
-        found = run([binary, model, *flags[2:], "-m", mode, "-b", str(batch), "--by", "category"])["runs"][0]
+        found = run([binary, model, *flags[2:], "-m", mode, "-b", str(batch), "--gpu", gpu, "--by",
+                     "category"])["runs"][0]   # what a card takes differs by its kind
         bytes_ = found["training" if mode == "train" else "inference"]["device_bytes"]
         if (bytes_ <= usable) != fits:
             faults.append(f"{model} on {gpu}: batch {batch} needs {bytes_} of {usable}")

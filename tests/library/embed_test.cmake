@@ -15,7 +15,7 @@ function(run result)
 endfunction()
 
 set(model ${SOURCE}/testdata/models/resnet50.train.ts.op17.onnx)
-run(report ${PROGRAM} ${model} --batch 64 --mode train --by category --format json)
+run(report ${PROGRAM} ${model} --batch 64 --mode train --gpu "RTX 4090" --by category --format json)
 string(JSON peak GET "${report}" runs 0 training peak_bytes)
 string(JSON device GET "${report}" runs 0 training device_bytes)
 function(expect_answers program)

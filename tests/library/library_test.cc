@@ -262,7 +262,7 @@ TEST(Library, ErrorsCarryCodes) {
 
   mem::Workload on_a_card;
   on_a_card.gpu = "T4";
-  EXPECT_EQ(CodeOf(mem::Model::Compare({model, model}, on_a_card)), "usage");
+  EXPECT_EQ(CodeOf(mem::Model::Compare({model, model}, on_a_card)), "ok");
   EXPECT_EQ(CodeOf(model.Fit({})), "usage");
   EXPECT_EQ(CodeOf(mem::Model::Compare({})), "usage");
   EXPECT_EQ(CodeOf(mem::Model::Compare({model})), "usage");

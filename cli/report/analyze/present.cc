@@ -33,9 +33,9 @@ absl::Status NothingToShow(const FormatRow& format) {
 
 std::string ShownAs(const FormatRow& format, const Report& report, const Screen& screen) {
   if (!std::holds_alternative<FitPart>(report.part) || format.name != "table") return format.render(report, screen);
-  Report without_notes = report;
-  without_notes.notes.clear();
-  return format.render(without_notes, screen);
+  Report answer = report;
+  std::erase_if(answer.notes, [](const Diagnostic& note) { return note.code != Code::kArenaStrategy; });
+  return format.render(answer, screen);
 }
 
 std::string Present(const Report& report, const Options& options) {

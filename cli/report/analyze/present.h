@@ -12,7 +12,7 @@
 
 namespace onnx_mem {
 
-// As standard output shows it, beside which warnings are told: the screen of fit has no notes of its own.
+// As standard output shows it, beside which warnings are told: of notes, the screen of fit has only the better arena's.
 std::string ShownAs(const FormatRow& format, const Report& report, const Screen& screen);
 
 std::string Present(const Report& report, const Options& options);
