@@ -69,7 +69,7 @@ def main() -> None:
         assert (folder / "called").read_text() == (
             "pip install the.whl\ngh pr comment 7 --edit-last --create-if-none --body-file comment.md\n")
         comment = (folder / "comment.md").read_text()
-        assert "within the budget of 8.00 GiB" in comment, comment
+        assert "fits the budget of 8.00 GiB" in comment, comment
         assert "OK: no peak, and nothing on the GPU, grew by more than 2 %" in comment, comment
         assert (folder / "summary").read_text() == comment
         assert (folder / "report.html").read_text().startswith("<!doctype html>")
@@ -77,7 +77,7 @@ def main() -> None:
         # A budget that is too small ends the job, and is told.
         statuses = run(workflow, program, folder, BUDGET="1GiB")
         assert statuses == {"Install": 0, fits: 1, no_more: 0, tells: 0}, statuses
-        assert "over the budget of 1.00 GiB" in (folder / "comment.md").read_text()
+        assert "does not fit the budget of 1.00 GiB" in (folder / "comment.md").read_text()
 
         # A model that needs more than its saved report says.
         shutil.copy(models / "resnet50.train.ts.op17.onnx", folder / "model.onnx")
