@@ -67,8 +67,8 @@ absl::StatusOr<Analysis> AnalysisOf(const onnx::ModelProto& model) {
   return Analyze(*file, workload);
 }
 
-std::set<std::string_view> Warnings(const Analysis& analysis) {
-  std::set<std::string_view> codes;
+std::set<std::string> Warnings(const Analysis& analysis) {
+  std::set<std::string> codes;
   for (const Diagnostic& diagnostic : analysis.diagnostics) {
     if (diagnostic.severity != Severity::kNote) codes.insert(CodeOf(diagnostic));
   }
@@ -97,7 +97,7 @@ TEST_P(Rewritten, FilesOfOneModelAnswerAlike) {
     rewrite.apply(other);
     const absl::StatusOr<Analysis> after = AnalysisOf(other);
     ASSERT_TRUE(after.ok()) << rewrite.name << ": " << after.status();
-    const std::set<std::string_view> known = Warnings(*before), codes = Warnings(*after);
+    const std::set<std::string> known = Warnings(*before), codes = Warnings(*after);
     const bool is_told = !std::includes(known.begin(), known.end(), codes.begin(), codes.end());
     EXPECT_EQ(Broken(*before->training, *after->training, is_told), "") << rewrite.name << ", training";
     EXPECT_EQ(Broken(*before->inference, *after->inference, is_told), "") << rewrite.name << ", inference";
