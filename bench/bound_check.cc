@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <optional>
 
-#include "planner/schedules/bound/cut_bound.h"
-#include "tests/planner/schedules/brute_force.h"
-#include "tests/planner/schedules/random_graph.h"
+#include "solver/bound/cut_bound.h"
+#include "tests/solver/brute_force.h"
+#include "tests/solver/random_graph.h"
 
 int main(int argc, char** argv) {
   using namespace onnx_mem;

@@ -13,8 +13,8 @@
 #include <functional>
 #include <string>
 
-#include "planner/schedules/methods/solve.h"
-#include "tests/planner/schedules/node_link_graph.h"
+#include "solver/methods/solve.h"
+#include "tests/solver/node_link_graph.h"
 
 namespace onnx_mem {
 namespace {

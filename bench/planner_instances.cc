@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
-#include "planner/schedules/methods/solve.h"
-#include "planner/schedules/problem/instance.h"
-#include "tests/planner/schedules/node_link_graph.h"
+#include "solver/methods/solve.h"
+#include "solver/problem/instance.h"
+#include "tests/solver/node_link_graph.h"
 
 namespace onnx_mem {
 namespace {

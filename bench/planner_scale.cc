@@ -9,8 +9,8 @@
 #include <ctime>
 
 #include "bench/step_graphs.h"
-#include "planner/schedules/methods/solve.h"
-#include "planner/schedules/methods/tradeoff.h"
+#include "solver/methods/solve.h"
+#include "solver/methods/tradeoff.h"
 
 namespace onnx_mem {
 namespace {

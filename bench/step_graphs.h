@@ -2,7 +2,7 @@
 #ifndef ONNX_MEM_BENCH_STEP_GRAPHS_H_
 #define ONNX_MEM_BENCH_STEP_GRAPHS_H_
 
-#include "planner/schedules/problem/problem.h"
+#include "solver/problem/problem.h"
 
 namespace onnx_mem {
 

@@ -12,10 +12,10 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/suggest.h"
 #include "cli/commands/help.h"
-#include "cli/report/analyze/report.h"
-#include "cli/report/parts/json_writer.h"
-#include "cli/report/parts/layout.h"
-#include "cli/report/parts/printable.h"
+#include "report/analyze/report.h"
+#include "report/parts/json_writer.h"
+#include "report/parts/layout.h"
+#include "report/parts/printable.h"
 
 namespace onnx_mem {
 namespace {

@@ -18,10 +18,10 @@
 #include "cli/heap.h"
 #include "cli/options/options.h"
 #include "cli/progress.h"
-#include "cli/report/parts/formats.h"
-#include "cli/report/parts/pasted_command.h"
-#include "cli/report/parts/printable.h"
-#include "cli/report/parts/screen.h"
+#include "report/parts/formats.h"
+#include "cli/pasted_command.h"
+#include "report/parts/printable.h"
+#include "cli/host/terminal.h"
 
 namespace onnx_mem {
 namespace {

@@ -22,7 +22,7 @@ file(READ ${SOURCE}/index.html template)
 string(SHA256 script_hash "${script}")
 string(SHA256 style_hash "${style}")
 
-set(code "// Generated from web/ by cmake/EmbedPage.cmake.\n#include \"cli/report/page/page_source.h\"\n\nnamespace onnx_mem {\n\n")
+set(code "// Generated from web/ by cmake/EmbedPage.cmake.\n#include \"report/page/page_source.h\"\n\nnamespace onnx_mem {\n\n")
 foreach(name template style script)
   if("${${name}}" MATCHES "\\)page\"")
     message(FATAL_ERROR "web/: )page\" ends a string of the generated source")

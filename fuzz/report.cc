@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "cli/files/saved_report.h"
-#include "cli/report/analyze/report.h"
-#include "cli/report/compare/comparison.h"
-#include "cli/report/parts/formats.h"
+#include "report/analyze/report.h"
+#include "report/compare/comparison.h"
+#include "report/parts/formats.h"
 
 namespace {
 

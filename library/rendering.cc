@@ -7,9 +7,8 @@
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/options/option_values.h"
-#include "cli/report/analyze/present.h"
-#include "cli/report/parts/formats.h"
-#include "cli/report/parts/screen.h"
+#include "report/parts/formats.h"
+#include "report/parts/screen.h"
 #include "library/guard.h"
 
 namespace onnx_mem::api {

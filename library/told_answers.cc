@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "cli/error_text.h"
-#include "cli/report/analyze/json_parts.h"
-#include "cli/report/compare/comparison.h"
-#include "cli/report/plan/plan_report.h"
+#include "report/analyze/json_parts.h"
+#include "report/compare/comparison.h"
+#include "report/plan/plan_report.h"
 #include "library/rendering.h"
 
 namespace onnx_mem::api {

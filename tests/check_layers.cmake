@@ -10,9 +10,9 @@ cmake_minimum_required(VERSION 3.25)
 set(layers analyzer/graph analyzer/exported analyzer/run analyzer/compare analyzer/record analyzer/onnx analyzer/lower/draft analyzer/lower/facts
     analyzer/lower/operators analyzer/lower/fuse analyzer/lower/exporters analyzer/lower/adapters analyzer/assume/choices analyzer/assume/names
     analyzer/assume/table analyzer/prepare analyzer/memory analyzer/eager analyzer/allocators analyzer/devices analyzer/analysis analyzer/check
-    planner/schedules/problem planner/schedules/bound planner/schedules/exact planner/schedules/edit
-    planner/schedules/methods planner/plans/measure planner/plans/code planner/plans/search planner/plans/advice
-    cli include library)
+    solver/problem solver/bound solver/exact solver/edit
+    solver/methods planner/measure planner/code planner/search planner/advice
+    report cli include library)
 set(below_analyzer/graph)
 set(below_analyzer/exported analyzer/graph)
 set(below_analyzer/run analyzer/graph)
@@ -39,21 +39,22 @@ set(below_analyzer/analysis analyzer/graph analyzer/exported analyzer/run analyz
     analyzer/assume/names analyzer/assume/table)
 set(below_analyzer/check analyzer/graph analyzer/exported analyzer/compare analyzer/run analyzer/memory analyzer/lower/facts analyzer/lower/operators
     analyzer/assume/table analyzer/prepare analyzer/onnx analyzer/analysis)
-set(below_planner/schedules/problem analyzer/graph)
-set(below_planner/schedules/bound analyzer/graph planner/schedules/problem)
-set(below_planner/schedules/exact analyzer/graph planner/schedules/problem planner/schedules/bound)
-set(below_planner/schedules/edit analyzer/graph planner/schedules/problem)
-set(below_planner/schedules/methods analyzer/graph planner/schedules/problem planner/schedules/bound
-    planner/schedules/exact planner/schedules/edit)
-set(below_planner/plans/measure analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/prepare
-    analyzer/allocators analyzer/devices analyzer/analysis planner/schedules/problem planner/schedules/methods)
-set(below_planner/plans/code ${below_planner/plans/measure} planner/plans/measure)
-set(below_planner/plans/search ${below_planner/plans/code} planner/plans/code)
-set(below_planner/plans/advice ${below_planner/plans/search} planner/plans/search)
-set(below_cli ${below_planner/plans/advice} analyzer/check analyzer/compare analyzer/eager planner/plans/advice)
+set(below_solver/problem analyzer/graph)
+set(below_solver/bound analyzer/graph solver/problem)
+set(below_solver/exact analyzer/graph solver/problem solver/bound)
+set(below_solver/edit analyzer/graph solver/problem)
+set(below_solver/methods analyzer/graph solver/problem solver/bound
+    solver/exact solver/edit)
+set(below_planner/measure analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/prepare
+    analyzer/allocators analyzer/devices analyzer/analysis solver/problem solver/methods)
+set(below_planner/code ${below_planner/measure} planner/measure)
+set(below_planner/search ${below_planner/code} planner/code)
+set(below_planner/advice ${below_planner/search} planner/search)
+set(below_report ${below_planner/advice} analyzer/compare planner/advice)
+set(below_cli ${below_report} report analyzer/check analyzer/eager)
 # The public header stands on nothing, so that it can be installed alone; the library asks as the commands do.
 set(below_include)
-set(below_library include cli analyzer/graph analyzer/run analyzer/onnx)
+set(below_library include cli report analyzer/graph analyzer/run analyzer/onnx)
 
 # Headers of other projects, and of the commands, that stay behind one door: a pattern of the header, who may include it.
 set(doors onnx cli11 json commands)
@@ -89,7 +90,7 @@ function(layer_of path result)
   endforeach()
 endfunction()
 
-foreach(folder analyzer planner cli include library tests bench fuzz)
+foreach(folder analyzer solver planner report cli include library tests bench fuzz)
   file(GLOB_RECURSE found RELATIVE ${ROOT} ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cc)
   list(APPEND files ${found})
 endforeach()
@@ -103,7 +104,7 @@ endforeach()
 set(each_room ${rooms})
 list(REMOVE_DUPLICATES each_room)
 foreach(room IN LISTS each_room)
-  if(NOT room MATCHES "^(analyzer|planner|cli|library)")
+  if(NOT room MATCHES "^(analyzer|solver|planner|report|cli|library)")
     continue()
   endif()
   set(in_room ${rooms})

@@ -10,7 +10,7 @@ cmake_minimum_required(VERSION 3.25)
 
 include(${CMAKE_CURRENT_LIST_DIR}/faults.cmake)
 
-foreach(folder analyzer planner cli include library tests bench)
+foreach(folder analyzer solver planner report cli include library tests bench)
   file(GLOB_RECURSE found RELATIVE ${ROOT} ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cc)
   list(APPEND files ${found})
 endforeach()

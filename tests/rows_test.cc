@@ -109,14 +109,14 @@ INSTANTIATE_TEST_SUITE_P(
         Table{"allocator", "analyzer/allocators/allocator_table.inc", "ROW\\(\\w+, \"([^\"]+)\""},
         // Which optimizer keeps less is advice: a row for each step down.
         Table{"optimizer", "analyzer/eager/optimizer/optimizer.cc", "\n    \\{\"([a-z0-9-]+)\", \"", {"none"},
-              {"planner/plans/advice/optimizer_ways.cc"}},
+              {"planner/advice/optimizer_ways.cc"}},
         // The same methods plan step graphs.
-        Table{"proposal", "planner/plans/search/proposals.cc", "\n    \\{\"([a-z0-9-]+)\", P", {},
-              {"planner/schedules/methods/methods.cc"}},
-        Table{"method", "planner/schedules/methods/methods.cc", "\n    \\{\"([a-z0-9-]+)\", \"",
+        Table{"proposal", "planner/search/proposals.cc", "\n    \\{\"([a-z0-9-]+)\", P", {},
+              {"solver/methods/methods.cc"}},
+        Table{"method", "solver/methods/methods.cc", "\n    \\{\"([a-z0-9-]+)\", \"",
               {"none", "sqrt", "chen", "chain"}},
-        Table{"way", "planner/plans/advice/ways.cc", "\n    \\{\"([a-z0-9-]+)\", P"},
-        Table{"format", "cli/report/parts/formats.cc", "\n    \\{\"([a-z0-9-]+)\", \""},
+        Table{"way", "planner/advice/ways.cc", "\n    \\{\"([a-z0-9-]+)\", P"},
+        Table{"format", "report/parts/formats.cc", "\n    \\{\"([a-z0-9-]+)\", \""},
         Table{"assumption", "analyzer/assume/table/assumptions.cc", "\\.code = (Code::k\\w+)"}),
     [](const testing::TestParamInfo<Table>& info) { return info.param.what; });
 

@@ -1,4 +1,4 @@
-// The page's data, read. cli/report/page/page_data.cc writes it and says how.
+// The page's data, read. report/page/page_data.cc writes it and says how.
 
 // A column: base64 of LEB128 numbers, folded so that small negative ones are small.
 export function unpack(text) {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include <string_view>
-#include "cli/report/parts/table.h"
-#include "planner/plans/advice/fit.h"
-#include "planner/plans/advice/joint.h"
-#include "planner/plans/advice/savings.h"
+#include "report/parts/table.h"
+#include "planner/advice/fit.h"
+#include "planner/advice/joint.h"
+#include "planner/advice/savings.h"
 
 namespace onnx_mem {
 

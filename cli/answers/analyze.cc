@@ -18,10 +18,10 @@
 #include "cli/answers/runtime_of_file.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
-#include "cli/report/analyze/answer.h"
-#include "cli/report/analyze/present.h"
-#include "cli/report/analyze/report.h"
-#include "cli/report/parts/formats.h"
+#include "report/analyze/answer.h"
+#include "cli/present.h"
+#include "report/analyze/report.h"
+#include "report/parts/formats.h"
 
 namespace onnx_mem {
 namespace {

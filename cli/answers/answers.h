@@ -13,9 +13,9 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/onnx/build/import.h"
 #include "cli/options/options.h"
-#include "cli/report/analyze/report.h"
-#include "planner/plans/advice/fit.h"
-#include "planner/plans/code/emit_pytorch.h"
+#include "report/analyze/report.h"
+#include "planner/advice/fit.h"
+#include "planner/code/emit_pytorch.h"
 
 namespace onnx_mem {
 

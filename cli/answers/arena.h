@@ -9,7 +9,7 @@
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/diagnostic.h"
-#include "planner/plans/advice/fit.h"
+#include "planner/advice/fit.h"
 
 namespace onnx_mem {
 

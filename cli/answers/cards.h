@@ -13,7 +13,7 @@
 #include "analyzer/devices/gpus.h"
 #include "cli/answers/local_card.h"
 #include "cli/options/options.h"
-#include "cli/report/analyze/report.h"
+#include "report/analyze/report.h"
 
 namespace onnx_mem {
 

@@ -18,8 +18,8 @@
 #include "cli/answers/unmatched.h"
 #include "cli/files/saved_report.h"
 #include "cli/options/option_values.h"
-#include "cli/report/analyze/present.h"
-#include "cli/report/compare/comparison.h"
+#include "cli/present.h"
+#include "report/compare/comparison.h"
 
 namespace onnx_mem {
 namespace {

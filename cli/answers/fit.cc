@@ -19,9 +19,9 @@
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
-#include "cli/report/analyze/present.h"
-#include "cli/report/analyze/report.h"
-#include "planner/plans/advice/fit.h"
+#include "cli/present.h"
+#include "report/analyze/report.h"
+#include "planner/advice/fit.h"
 
 namespace onnx_mem {
 namespace {

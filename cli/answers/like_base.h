@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "cli/options/options.h"
-#include "cli/report/compare/comparison.h"
+#include "report/compare/comparison.h"
 
 namespace onnx_mem {
 

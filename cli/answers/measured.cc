@@ -15,8 +15,8 @@
 #include "cli/answers/batch_dim.h"
 #include "cli/files/snapshot.h"
 #include "cli/options/option_values.h"
-#include "cli/report/analyze/present.h"
-#include "cli/report/analyze/report.h"
+#include "cli/present.h"
+#include "report/analyze/report.h"
 
 namespace onnx_mem {
 namespace {

@@ -18,11 +18,11 @@
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
-#include "cli/report/analyze/present.h"
-#include "cli/report/analyze/report.h"
-#include "cli/report/plan/plan_report.h"
-#include "planner/plans/code/emit_pytorch.h"
-#include "planner/plans/search/largest_batch.h"
+#include "cli/present.h"
+#include "report/analyze/report.h"
+#include "report/plan/plan_report.h"
+#include "planner/code/emit_pytorch.h"
+#include "planner/search/largest_batch.h"
 
 namespace onnx_mem {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analyzer/graph/status_macros.h"
-#include "planner/plans/search/curve.h"
+#include "planner/search/curve.h"
 
 namespace onnx_mem {
 namespace {

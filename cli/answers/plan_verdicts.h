@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/analysis.h"
 #include "cli/answers/cards.h"
-#include "cli/report/plan/plan_part.h"
+#include "report/plan/plan_part.h"
 
 namespace onnx_mem {
 

@@ -4,8 +4,8 @@
 #include "cli/answers/answers.h"
 #include "cli/answers/strict.h"
 #include "cli/files/saved_report.h"
-#include "cli/report/analyze/present.h"
-#include "cli/report/analyze/report.h"
+#include "cli/present.h"
+#include "report/analyze/report.h"
 
 namespace onnx_mem {
 

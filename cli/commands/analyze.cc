@@ -6,7 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/models.h"
 #include "cli/files/plan_file.h"
-#include "cli/report/analyze/present.h"
+#include "cli/present.h"
 
 namespace onnx_mem {
 

@@ -17,10 +17,10 @@
 #include "cli/answers/runtime_of_file.h"
 #include "cli/commands/commands.h"
 #include "cli/options/option_values.h"
-#include "cli/report/analyze/answer.h"
-#include "cli/report/analyze/present.h"
-#include "cli/report/analyze/report.h"
-#include "cli/report/parts/pasted_command.h"
+#include "report/analyze/answer.h"
+#include "cli/present.h"
+#include "report/analyze/report.h"
+#include "cli/pasted_command.h"
 
 namespace onnx_mem {
 namespace {

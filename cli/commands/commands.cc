@@ -3,7 +3,7 @@
 #include <array>
 
 #include "analyzer/devices/gpus.h"
-#include "cli/report/analyze/present.h"
+#include "cli/present.h"
 
 namespace onnx_mem {
 namespace {

@@ -11,8 +11,8 @@
 #include "cli/commands/commands.h"
 #include "cli/answers/local_card.h"
 #include "cli/options/option_values.h"
-#include "cli/report/analyze/present.h"
-#include "cli/report/analyze/report.h"
+#include "cli/present.h"
+#include "report/analyze/report.h"
 
 namespace onnx_mem {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/options/option_table.h"
-#include "cli/report/parts/layout.h"
+#include "report/parts/layout.h"
 
 namespace onnx_mem {
 namespace {

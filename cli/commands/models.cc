@@ -14,11 +14,11 @@
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
-#include "cli/report/analyze/answer.h"
-#include "cli/report/analyze/present.h"
-#include "cli/report/analyze/run_table.h"
-#include "cli/report/analyze/tables.h"
-#include "cli/report/parts/formats.h"
+#include "report/analyze/answer.h"
+#include "cli/present.h"
+#include "report/analyze/run_table.h"
+#include "report/analyze/tables.h"
+#include "report/parts/formats.h"
 
 namespace onnx_mem {
 namespace {

@@ -2,10 +2,10 @@
 #include "analyzer/graph/status_macros.h"
 #include "cli/commands/plan.h"
 #include "cli/options/option_values.h"
-#include "cli/report/plan/solution.h"
-#include "planner/schedules/methods/solution_json.h"
-#include "planner/schedules/methods/solve.h"
-#include "planner/schedules/problem/instance.h"
+#include "report/plan/solution.h"
+#include "solver/methods/solution_json.h"
+#include "solver/methods/solve.h"
+#include "solver/problem/instance.h"
 
 namespace onnx_mem {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "cli/report/compare/comparison.h"
+#include "report/compare/comparison.h"
 
 namespace onnx_mem {
 

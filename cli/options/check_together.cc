@@ -5,7 +5,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "cli/options/option_values.h"
 #include "cli/options/options.h"
-#include "cli/report/parts/formats.h"
+#include "report/parts/formats.h"
 
 namespace onnx_mem {
 namespace {

@@ -13,8 +13,8 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
 #include "cli/options/option_values.h"
-#include "cli/report/parts/formats.h"
-#include "planner/plans/measure/plan.h"
+#include "report/parts/formats.h"
+#include "planner/measure/plan.h"
 
 namespace onnx_mem {
 namespace {

@@ -13,7 +13,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
 #include "analyzer/graph/bytes.h"
-#include "cli/report/parts/formats.h"
+#include "report/parts/formats.h"
 
 namespace onnx_mem {
 namespace {

@@ -13,12 +13,11 @@
 #include "absl/status/statusor.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/graph/bytes.h"
-#include "planner/plans/measure/plan.h"
+#include "cli/host/terminal.h"
+#include "planner/measure/plan.h"
+#include "report/parts/table.h"
 
 namespace onnx_mem {
-
-enum class By { kNone, kLayer, kOp, kTensor, kShape, kCategory, kStep };
-enum class ColorChoice { kAuto, kAlways, kNever };
 
 enum class Runtime { kByFile, kPyTorch, kOnnxruntime };
 

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/answers/answers.h"
-#include "cli/report/analyze/answer.h"
-#include "cli/report/parts/formats.h"
-#include "cli/report/parts/layout.h"
+#include "report/analyze/answer.h"
+#include "report/parts/formats.h"
+#include "report/parts/layout.h"
 
 namespace onnx_mem {
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/report/parts/layout.h"
+#include "report/parts/layout.h"
 
 namespace onnx_mem {
 namespace {

@@ -11,7 +11,7 @@
 #include "analyzer/onnx/build/import.h"
 #include "analyzer/run/work.h"
 #include "cli/answers/answers.h"
-#include "cli/report/parts/formats.h"
+#include "report/parts/formats.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {

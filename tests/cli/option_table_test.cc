@@ -8,7 +8,7 @@
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/graph/diagnostic.h"
 #include "cli/commands/commands.h"
-#include "cli/report/parts/formats.h"
+#include "report/parts/formats.h"
 
 namespace onnx_mem {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/answers/answers.h"
 #include "cli/commands/commands.h"
 #include "cli/options/options.h"
-#include "cli/report/compare/comparison.h"
+#include "report/compare/comparison.h"
 
 namespace onnx_mem {
 namespace {

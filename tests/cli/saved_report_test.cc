@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/graph/diagnostic.h"
-#include "cli/report/parts/formats.h"
-#include "tests/cli/report/sample_analysis.h"
+#include "report/parts/formats.h"
+#include "tests/report/sample_analysis.h"
 
 namespace onnx_mem {
 namespace {

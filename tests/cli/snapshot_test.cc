@@ -5,10 +5,10 @@
 
 #include "analyzer/graph/diagnostic.h"
 #include "cli/files/pickle_reader.h"
-#include "cli/report/analyze/report.h"
-#include "cli/report/parts/formats.h"
-#include "cli/report/parts/pickle_writer.h"
-#include "tests/cli/report/sample_analysis.h"
+#include "report/analyze/report.h"
+#include "report/parts/formats.h"
+#include "report/parts/pickle_writer.h"
+#include "tests/report/sample_analysis.h"
 
 namespace onnx_mem {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/cli/report/sample_analysis.h"
+#include "tests/report/sample_analysis.h"
 
 namespace onnx_mem {
 namespace {

@@ -1,4 +1,4 @@
-// As cli/report/page/page_data.cc packs.
+// As report/page/page_data.cc packs.
 export function pack(numbers) {
   const bytes = [];
   for (const number of numbers) {

@@ -1,0 +1,53 @@
+// Modules under torch.utils.checkpoint, as the planner of planner/model chooses them.
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "planner/advice/segment_flags.h"
+#include "planner/advice/way.h"
+#include "planner/measure/plan.h"
+#include "planner/search/curve.h"
+
+namespace onnx_mem {
+namespace {
+
+bool NamesModules(const ModulePlan& plan) { return !plan.segments.empty() && IsForFlags(plan); }
+
+// A label that leaves room for what the change costs; its flags name the modules.
+std::string ShortLabel(const ModulePlan& plan) {
+  constexpr size_t kLongest = 32;
+  return plan.label.size() <= kLongest ? plan.label : absl::StrCat(plan.segments.size(), " segments");
+}
+
+Proposal ChangeOf(const ModulePlan& plan, const Situation& s) {
+  Proposal change{"checkpoint " + ShortLabel(plan), {}, "", Price::kTime, s.workload};
+  AddSegments(plan, change);
+  return change;
+}
+
+}  // namespace
+
+std::vector<Proposal> ProposeCheckpoints(const Situation& s) {
+  const Run& run = s.workload.run;
+  const bool checkpointed = !run.segments.empty() || !run.checkpointed.empty();
+  if (s.workload.mode != Mode::kTraining || s.plan_iterations == 0 || checkpointed) return {};
+  PlanRequest request;
+  request.budget_bytes = s.budget_bytes;
+  request.time_limit_s = 0;
+  request.iteration_limit = s.plan_iterations;
+  request.plans_alone = true;
+  const absl::StatusOr<PlanAnswer> answer = PlanModel(s.model, s.workload, request, {&s.lowered, &s.enacted});
+  if (!answer.ok()) return {};
+  std::vector<Proposal> changes;
+  if (answer->chosen && NamesModules(answer->plans[*answer->chosen])) {
+    changes.push_back(ChangeOf(answer->plans[*answer->chosen], s));
+  }
+  // Without a budget also the least that any plan needs.
+  const ModulePlan& floor = LeastOf(answer->plans);
+  if (!s.budget_bytes && NamesModules(floor) && answer->chosen != static_cast<size_t>(floor.id)) {
+    changes.push_back(ChangeOf(floor, s));
+  }
+  return changes;
+}
+
+}  // namespace onnx_mem

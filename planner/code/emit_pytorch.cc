@@ -1,0 +1,246 @@
+#include "planner/code/emit_pytorch.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "analyzer/analysis/segments.h"
+#include "analyzer/graph/shape.h"
+#include "analyzer/graph/status_macros.h"
+#include "applied_code.h"
+#include "planner/code/name_patterns.h"
+#include "planner/code/wrapping.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr std::string_view kUsage = R"py(#
+#     import plan
+#     plan.apply_plan(model)        # once, before the first step; plan.restore(model) takes it off
+#
+# Parameters, buffers and their names stay as they are.
+)py";
+
+constexpr std::string_view kApplyPlan = R"py(def apply_plan(model):
+    """Wraps the plan's modules in place and returns the model."""
+    return apply(model, PLAN, EXPORT_WRAPPER, SETTINGS)
+
+
+)py";
+
+void Append(std::string& text, std::string_view part) { text.append(part.data(), part.size()); }
+
+// A Python string literal.
+std::string Quoted(const std::string& name) {
+  return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}, {"\r", "\\r"}}),
+                      "\"");
+}
+
+std::string QuotedList(const std::vector<std::string>& names) {
+  return absl::StrCat("[", absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) {
+                        absl::StrAppend(out, Quoted(name));
+                      }), "]");
+}
+
+std::string DictOf(const Settings& settings) {
+  return absl::StrCat("{", absl::StrJoin(settings, ", ", [](std::string* out, const auto& setting) {
+                        absl::StrAppend(out, Quoted(setting.first), ": ", Quoted(setting.second));
+                      }), "}");
+}
+
+// Text of the file or the user in a comment: one line.
+std::string Comment(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  return text;
+}
+
+std::string Thousands(int64_t value) {
+  std::string digits = absl::StrCat(value);
+  for (size_t at = digits.size(); at > (value < 0 ? 4U : 3U);) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string Header(const ModelInfo& info, const Measured& baseline, const ModulePlan& plan, std::string_view card) {
+  std::string bound;
+  for (const auto& [name, value] : info.bound_dims) absl::StrAppend(&bound, ", ", name, " = ", value);
+  return absl::StrCat("# Checkpoint plan of onnx-mem for ", Comment(FileName(info.path)), Comment(bound), ": ",
+                      Comment(plan.label), "\n",
+                      absl::StrFormat("# Predicted peak of a training step: %s bytes; without the plan %s bytes.\n",
+                                      Thousands(plan.measured.peak_bytes), Thousands(baseline.peak_bytes)),
+                      plan.measured.host_bytes == 0
+                          ? ""
+                          : absl::StrFormat("# On the host: %s bytes.\n", Thousands(plan.measured.host_bytes)),
+                      absl::StrFormat("# Computed twice: %s FLOPs, %.1f %% of the step's; estimated %.1f %% more time "
+                                      "on %s.\n", Thousands(plan.measured.recompute_flops),
+                                      100 * plan.measured.flops_slowdown, 100 * plan.measured.time_slowdown, card),
+                      plan.settings.empty()
+                          ? ""
+                          : absl::StrFormat("# Run it with %s in the environment: the plan was measured with\n"
+                                            "# that setting of PyTorch's allocator. apply_plan warns where it is "
+                                            "missing.\n",
+                                            TextOf(plan.settings)));
+}
+
+// Numbers of parameters of the segment's modules, as the framework counts them; empty where a name does not tell whose
+// a parameter is. The code holds the user's model against them.
+std::vector<int64_t> ParametersOf(const Lowered& lowered, const ModuleNodes& modules, const Segment& segment) {
+  std::vector<int64_t> counts;
+  for (const std::string& module : segment.modules) {
+    const auto ranges = RangesOf(lowered.graph, modules, {.modules = {module}, .nodes = {}});
+    if (!ranges.ok()) return {};
+    std::set<TensorId> own;
+    for (const eager::NodeRange& range : *ranges) {
+      for (int32_t i = range.first; i <= range.last; ++i) {
+        for (TensorId id : lowered.graph.nodes[NodeId(i)].inputs) {
+          if (!id.valid() || lowered.kinds[id] != TensorKind::kParameter) continue;
+          if (!lowered.graph.tensors[id].name.starts_with(module + ".")) return {};
+          own.insert(id);
+        }
+      }
+    }
+    int64_t count = 0;
+    for (TensorId id : own) count += NumElements(lowered.graph.tensors[id].shape).value_or(0);
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+// One entry of PLAN.
+struct Entry {
+  std::vector<std::string> modules;
+  std::string settings;  // the rest of its dict
+  int64_t frees_bytes = 0;
+  int calls = 1;
+};
+
+Entry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool preserve,
+              const std::vector<int64_t>& parameters) {
+  Entry entry{wrapping.segment.modules, "", segment.saves_bytes, wrapping.calls};
+  const Offload offload = segment.segment.offload;
+  entry.settings = absl::StrCat(
+      offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
+                              : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
+      parameters.empty() ? "" : absl::StrCat(", \"parameters\": [", absl::StrJoin(parameters, ", "), "]"),
+      segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)));
+  return entry;
+}
+
+std::string EntryText(const Entry& entry) {
+  return absl::StrCat("    {\"modules\": ", QuotedList(entry.modules), entry.settings, "},  # frees ",
+                      Thousands(entry.frees_bytes), " bytes",
+                      entry.calls > 1 ? absl::StrCat(", in each of ", entry.calls, " calls") : "", "\n");
+}
+
+// Entries of repeated blocks, that differ in a number, as one comprehension.
+std::string GroupText(const NameGroup& group, const std::vector<Entry>& entries) {
+  const std::vector<int64_t>& numbers = group.numbers;
+  const int64_t step = StepOf(numbers);
+  const std::string which =
+      step == 0 ? absl::StrCat("(", absl::StrJoin(numbers, ", "), ")")
+                : absl::StrCat("range(", numbers.front(), ", ", numbers.back() + 1,
+                               step == 1 ? ")" : absl::StrCat(", ", step, ")"));
+  int64_t bytes = 0;
+  for (size_t member : group.members) bytes += entries[member].frees_bytes;
+  const Entry& first = entries[group.members.front()];
+  return absl::StrCat("    *({\"modules\": [f", Quoted(absl::StrCat(group.before, "{i}", group.after)), "]",
+                      first.settings, "}\n      for i in ", which, "),  # ", numbers.size(), ", which free ",
+                      Thousands(bytes), " bytes\n");
+}
+
+std::string EntriesText(const std::vector<Entry>& entries) {
+  std::vector<std::string> names, kinds;
+  for (const Entry& entry : entries) {
+    const bool alone = entry.modules.size() != 1 || entry.calls > 1 ||
+                       entry.modules.front().find_first_of("{}") != std::string::npos;
+    names.push_back(alone ? "" : entry.modules.front());
+    kinds.push_back(entry.settings);
+  }
+  std::string text;
+  for (const NameGroup& group : GroupNames(names, kinds)) {
+    Append(text, group.numbers.empty() ? EntryText(entries[group.members.front()]) : GroupText(group, entries));
+  }
+  return text;
+}
+
+struct Parts {
+  std::vector<Entry> entries;
+  std::string left_out;  // comments
+  int64_t left_out_count = 0;
+};
+
+std::string LeftOut(const Wrapping& wrapping, const PlannedSegment& segment) {
+  const bool by_module = !wrapping.segment.modules.empty();
+  const auto& names = by_module ? wrapping.segment.modules : segment.nodes;
+  std::string what = names.empty() ? "" : names.front();
+  if (names.size() > 1) absl::StrAppend(&what, " to ", names.back());
+  return absl::StrCat(
+      "# Not applied: ", by_module ? "" : "operators ", Comment(what), ": ", Comment(wrapping.why),
+      ".\n# Edit forward to put it in torch.utils.checkpoint.checkpoint; until then the figures above do not hold.\n");
+}
+
+}  // namespace
+
+absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
+                                        const ModulePlan& plan, std::string_view card) {
+  Parts parts;
+  const ModuleNodes modules(lowered.graph);
+  for (const PlannedSegment& segment : plan.segments) {
+    ASSIGN_OR_RETURN(const Wrapping wrapping, WrappingOf(lowered, modules, segment.segment));
+    if (wrapping.kind == WrapKind::kEditForward) {
+      ++parts.left_out_count;
+      Append(parts.left_out, LeftOut(wrapping, segment));
+      continue;
+    }
+    // An export in evaluation mode has lost its dropouts: there the generator's state is kept to be safe.
+    parts.entries.push_back(EntryOf(wrapping, segment, wrapping.random || !lowered.training_form,
+                                    ParametersOf(lowered, modules, wrapping.segment)));
+  }
+  EmittedCode code;
+  code.text = Header(info, baseline, plan, card);
+  Append(code.text, parts.left_out);
+  Append(code.text, kUsage);
+  const std::string wrapper = WrapperOf(lowered);
+  absl::StrAppend(&code.text, "EXPORT_WRAPPER = ", Quoted(wrapper.empty() ? "" : wrapper + "."), "\n");
+  absl::StrAppend(&code.text, "SETTINGS = ", DictOf(plan.settings), "\n");
+  absl::StrAppend(&code.text, "PLAN = [\n", EntriesText(parts.entries), "]\n\n\n");
+  Append(code.text, kApplyPlan);
+  Append(code.text, kAppliedCode);
+  if (parts.left_out_count > 0) {
+    code.diagnostics.push_back(
+        {.code = Code::kEditForward,
+         .severity = Severity::kWarning,
+         .count = parts.left_out_count,
+         .message = "segments of the plan can only be wrapped by an edit of forward; the code leaves them out"});
+  }
+  return code;
+}
+
+std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan) {
+  nlohmann::ordered_json document;
+  document["model"] = FileName(info.path);
+  document["label"] = plan.label;
+  document["peak_bytes"] = plan.measured.peak_bytes;
+  document["device_bytes"] = plan.measured.device_bytes;
+  document["recompute_flops"] = plan.measured.recompute_flops;
+  document["settings"] = plan.settings;  // an object, empty too
+  document["segments"] = nlohmann::ordered_json::array();
+  for (const PlannedSegment& segment : plan.segments) {
+    nlohmann::ordered_json entry;
+    if (!segment.segment.modules.empty()) entry["modules"] = segment.segment.modules;
+    if (!segment.segment.nodes.empty()) entry["nodes"] = segment.segment.nodes;
+    if (!segment.segment.keep.empty()) entry["keep"] = segment.segment.keep;
+    if (segment.segment.offload != Offload::kNo) entry["offload"] = NameOf(segment.segment.offload);
+    document["segments"].push_back(std::move(entry));
+  }
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace onnx_mem

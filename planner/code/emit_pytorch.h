@@ -1,0 +1,45 @@
+// A plan -> Python that applies it: one file without imports of ours, whose apply_plan(model) puts the plan's modules
+// in torch.utils.checkpoint (non-reentrant, early stop), and whose restore(model) takes it off. The plan's entries come
+// first; what follows them is python/onnx_mem/_checkpoint/applied.py, word for word.
+//
+//   [["layer1"], ["layer2.0", "layer2.1"]]  ->  PLAN = [
+//                                                   {"modules": ["layer1"], "preserve_rng_state": False},
+//                                                   {"modules": ["layer2.0", "layer2.1"], "preserve_rng_state": False},
+//                                               ]
+//
+// How each entry is put on the model: its only module's forward is wrapped; a run of an nn.Sequential's children
+// becomes one call in the Sequential's forward; any other run is computed whole by its first module, and the others
+// pass the result on, after a check that they were called with it. BatchNorms of the plan leave their running
+// statistics alone when they run a second time. Segments that only an edit of forward can wrap are named in a comment
+// and left out.
+#ifndef ONNX_MEM_PLANNER_CODE_EMIT_PYTORCH_H_
+#define ONNX_MEM_PLANNER_CODE_EMIT_PYTORCH_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/enact.h"
+#include "analyzer/graph/diagnostic.h"
+#include "planner/measure/plan.h"
+
+namespace onnx_mem {
+
+struct EmittedCode {
+  std::string text;
+  std::vector<Diagnostic> diagnostics;  // edit-forward: segments that the code leaves out
+};
+
+// `lowered` is the model as Prepare gives it, `baseline` what it takes without any plan, `card` what the plan's times
+// are for. Errors: those of WrappingOf.
+absl::StatusOr<EmittedCode> EmitPytorch(const Lowered& lowered, const ModelInfo& info, const Measured& baseline,
+                                        const ModulePlan& plan, std::string_view card);
+
+// The same plan as a file for `onnx-mem MODEL --plan FILE`.
+std::string EmitPlanJson(const ModelInfo& info, const ModulePlan& plan);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_CODE_EMIT_PYTORCH_H_

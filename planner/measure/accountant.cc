@@ -1,0 +1,157 @@
+#include "planner/measure/accountant.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "analyzer/analysis/library_workspace.h"
+#include "analyzer/graph/status_macros.h"
+#include "analyzer/memory/timeline.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr int64_t kReplayWork = 3;
+constexpr int64_t kPageBytes = int64_t{2} << 20;
+
+template <class T>
+std::shared_ptr<const T> Borrowed(const T* owned_elsewhere) {
+  return std::shared_ptr<const T>(std::shared_ptr<const T>(), owned_elsewhere);
+}
+
+}  // namespace
+
+absl::StatusOr<Accountant> Accountant::Create(const ImportedModel& model, const Workload& workload, const Clock& clock,
+                                              CostLine cost_line, KnownStep known) {
+  Accountant accountant;
+  accountant.clock_ = clock;
+  accountant.cost_line_ = cost_line;
+  accountant.workload_ = WithTorchOf(model.info, workload);
+  accountant.workload_.mode = Mode::kTraining;
+  accountant.workload_.run.training = true;
+  accountant.lowered_ = Borrowed(known.lowered);
+  if (known.lowered == nullptr) {
+    ASSIGN_OR_RETURN(Lowered lowered, Prepare(model.graph, accountant.workload_.run));
+    accountant.lowered_ = std::make_shared<const Lowered>(std::move(lowered));
+  }
+  accountant.baseline_ = Borrowed(known.enacted);
+  ++accountant.work_;  // so that what is tried does not depend on what was known
+  if (known.enacted == nullptr) {
+    ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(accountant.lowered(), accountant.workload_.run));
+    accountant.baseline_ = std::make_shared<const Enacted>(std::move(enacted));
+  }
+  accountant.baseline_figures_ = Borrowed(known.figures);
+  if (known.figures == nullptr) {
+    ASSIGN_OR_RETURN(RunFigures figures, TrainingFigures(accountant.baseline(), accountant.workload_));
+    accountant.baseline_figures_ = std::make_shared<const RunFigures>(std::move(figures));
+  }
+  accountant.workload_.intervals = false;  // of plans: nobody reads them, and they take a replay each
+  const MemoryProgram& steady = accountant.baseline_figures().program;
+  for (const Buffer& buffer : steady.buffers) {
+    const bool throughout = buffer.begin.value() == 0 && !steady.steps.contains(buffer.end);
+    if (buffer.category == Category::kOptimizerState && throughout) accountant.optimizer_state_bytes_ += buffer.bytes;
+  }
+  const TimeEstimate time = EstimateTime(steady, clock.card, clock.measured);
+  accountant.baseline_recompute_ns_ = time.recompute_ns;
+  accountant.step_ns_ = time.step_ns - time.recompute_ns;
+  for (StepId step(0); steady.steps.contains(step); step = StepId(step.value() + 1)) {
+    if (steady.steps[step].phase != Phase::kOptimizer) continue;
+    const int64_t live = accountant.baseline_figures().timeline.live_bytes[static_cast<size_t>(step.value())];
+    accountant.optimizer_peak_bytes_ = std::max(accountant.optimizer_peak_bytes_, live);
+  }
+  return accountant;
+}
+
+double Accountant::StepFlops() const {
+  return static_cast<double>(baseline_->forward_flops) + static_cast<double>(baseline_->backward_flops);
+}
+
+double Accountant::StepCost() const {
+  return std::max(1.0, cost_line_ == CostLine::kTime ? static_cast<double>(step_ns_) : StepFlops());
+}
+
+absl::StatusOr<Enacted> Accountant::Enact(const std::vector<Segment>& segments) {
+  ++work_;
+  Run run = workload_.run;
+  run.segments.insert(run.segments.end(), segments.begin(), segments.end());
+  return EnactLowered(*lowered_, run);
+}
+
+int64_t Accountant::PeakOf(const MemoryProgram& program) const {
+  return std::max(ComputeTimeline(program).peak_bytes + optimizer_state_bytes_, optimizer_peak_bytes_);
+}
+
+Score Accountant::ScoreOf(const Enacted& enacted) const {
+  Score score;
+  score.peak_bytes = PeakOf(enacted.program);
+  score.cost = cost_line_ == CostLine::kFlops
+                   ? enacted.recompute_flops - baseline_->recompute_flops
+                   : AddedNs(EstimateTime(enacted.program, clock_.card, clock_.measured));
+  return score;
+}
+
+int64_t Accountant::CostOf(const Step& step) const {
+  return cost_line_ == CostLine::kFlops ? step.flops : StepTimeNs(step, clock_.card);
+}
+
+int64_t Accountant::LeastDeviceBytes(int64_t peak_bytes) const {
+  // PyTorch's allocators take nothing but whole pages from the device, and give none back before memory runs out.
+  const bool pages = ServesLibraries(workload_.allocator);
+  const int64_t reserved = pages ? (peak_bytes + kPageBytes - 1) / kPageBytes * kPageBytes : peak_bytes;
+  return reserved + baseline_figures_->device_bytes - baseline_figures_->reserved_peak_bytes;
+}
+
+absl::StatusOr<Measured> Accountant::Measure(const std::vector<Segment>& segments) {
+  ASSIGN_OR_RETURN(Enacted enacted, Enact(segments));
+  return MeasureEnacted(std::move(enacted));
+}
+
+absl::StatusOr<Measured> Accountant::MeasureWith(std::string_view allocator, const Enacted& enacted) {
+  const std::string own = std::exchange(workload_.allocator, std::string(allocator));
+  absl::StatusOr<Measured> measured = MeasureEnacted(enacted);
+  workload_.allocator = own;
+  return measured;
+}
+
+absl::StatusOr<Measured> Accountant::MeasureEnacted(const Enacted& enacted) {
+  ASSIGN_OR_RETURN(const RunFigures figures, TrainingFigures(enacted, workload_));
+  return MeasuredBy(enacted, figures);
+}
+
+// The program becomes that of the whole step in place: a copy takes as long as all else but the replay.
+absl::StatusOr<Measured> Accountant::MeasureEnacted(Enacted&& enacted) {
+  Measured measured = CostsOf(enacted);
+  ASSIGN_OR_RETURN(const RunFigures figures, TrainingFigures(std::move(enacted), workload_));
+  SetFigures(figures, measured);
+  return measured;
+}
+
+Measured Accountant::MeasuredBy(const Enacted& enacted, const PeakFigures& figures) {
+  Measured measured = CostsOf(enacted);
+  SetFigures(figures, measured);
+  return measured;
+}
+
+void Accountant::SetFigures(const PeakFigures& figures, Measured& measured) {
+  work_ += kReplayWork;
+  measured.peak_bytes = figures.peak_bytes;
+  measured.first_step_peak_bytes = figures.first_step_peak_bytes;
+  measured.allocated_peak_bytes = figures.allocated_peak_bytes;
+  measured.device_bytes = figures.device_bytes;
+}
+
+Measured Accountant::CostsOf(const Enacted& enacted) const {
+  Measured measured;
+  measured.recompute_flops = enacted.recompute_flops - baseline_->recompute_flops;
+  const TimeEstimate time = EstimateTime(enacted.program, clock_.card, clock_.measured);
+  measured.recompute_ns = time.recompute_ns - baseline_recompute_ns_;
+  measured.offload_ns = time.offload_ns;
+  measured.host_bytes = enacted.host_peak_bytes;
+  const auto share = [](int64_t part, double whole) { return whole > 0 ? static_cast<double>(part) / whole : 0.0; };
+  measured.time_slowdown = share(AddedNs(time), static_cast<double>(step_ns_));
+  measured.flops_slowdown = share(measured.recompute_flops, StepFlops());
+  measured.slowdown = cost_line_ == CostLine::kTime ? measured.time_slowdown : measured.flops_slowdown;
+  return measured;
+}
+
+}  // namespace onnx_mem

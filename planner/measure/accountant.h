@@ -1,0 +1,103 @@
+// The judge of every plan: the training step enacted with the plan's segments, as analyzer/analysis does it.
+// Work is counted in enactments.
+#ifndef ONNX_MEM_PLANNER_MEASURE_ACCOUNTANT_H_
+#define ONNX_MEM_PLANNER_MEASURE_ACCOUNTANT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/enact.h"
+#include "planner/measure/candidates.h"
+#include "planner/measure/plan.h"
+
+namespace onnx_mem {
+
+// What a search compares plans by.
+struct Score {
+  int64_t peak_bytes = 0;
+  int64_t device_bytes =
+      0;  // 0: not looked at, a replay of the allocator takes several times as long as the step itself
+  int64_t cost = 0;          // FLOPs or nanoseconds of recomputation
+  friend bool operator==(const Score&, const Score&) = default;
+};
+
+class Accountant {
+ public:
+  // Lowers `model` once and enacts the step without any plan; segments of `workload.run` itself stay in place.
+  // `clock` and `cost_line` say what recomputation costs.
+  static absl::StatusOr<Accountant> Create(const ImportedModel& model, const Workload& workload, const Clock& clock,
+                                           CostLine cost_line, KnownStep known = {});
+
+  const Lowered& lowered() const { return *lowered_; }
+  const Enacted& baseline() const { return *baseline_; }
+  // The same, counted as Enact({}) is.
+  const Enacted& TakeBaseline() {
+    ++work_;
+    return *baseline_;
+  }
+  const RunFigures& baseline_figures() const { return *baseline_figures_; }
+  const Workload& workload() const { return workload_; }
+  int64_t optimizer_state_bytes() const { return optimizer_state_bytes_; }
+  int64_t optimizer_peak_bytes() const { return optimizer_peak_bytes_; }
+  const Clock& clock() const { return clock_; }
+  int64_t work() const { return work_; }  // enactments; a replay of the allocator counts as several
+  double StepFlops() const;  // forward and backward, without recomputation
+  // What the workload's own checkpoints recompute, in what recomputation costs.
+  int64_t OwnRecompute() const {
+    return cost_line_ == CostLine::kFlops ? baseline_->recompute_flops : baseline_recompute_ns_;
+  }
+  double StepCost() const;   // the same in what recomputation costs
+
+  absl::StatusOr<Enacted> Enact(const std::vector<Segment>& segments);
+  // Peak over the whole steady step of a program from Enact: what TrainingFigures would report as peak_bytes.
+  int64_t PeakOf(const MemoryProgram& program) const;
+
+  absl::StatusOr<Measured> MeasureBaseline() { return MeasuredBy(*baseline_, *baseline_figures_); }
+  // Peak and cost of a program from Enact; no device bytes.
+  Score ScoreOf(const Enacted& enacted) const;
+  // What running `step` once more costs, as Score::cost.
+  int64_t CostOf(const Step& step) const;
+  // No program can need less on the device than this, whatever the allocator does.
+  int64_t LeastDeviceBytes(int64_t peak_bytes) const;
+
+  absl::StatusOr<Measured> Measure(const std::vector<Segment>& segments);
+  absl::StatusOr<Measured> MeasureEnacted(Enacted&& enacted);
+  absl::StatusOr<Measured> MeasureEnacted(const Enacted& enacted);
+  // The same as if `allocator` handed out the memory.
+  absl::StatusOr<Measured> MeasureWith(std::string_view allocator, const Enacted& enacted);
+  // What a card with `device_bytes` makes of it: analysis.h.
+  absl::StatusOr<std::optional<LimitedRun>> RunWithin(int64_t device_bytes, const Enacted& enacted) {
+    return TrainingWithin(enacted, workload_, device_bytes);
+  }
+
+ private:
+  Measured MeasuredBy(const Enacted& enacted, const PeakFigures& figures);
+  Measured CostsOf(const Enacted& enacted) const;
+  void SetFigures(const PeakFigures& figures, Measured& measured);
+  // Of a step with segments: its second runs and moves, less the second runs that the workload itself has.
+  int64_t AddedNs(const TimeEstimate& time) const {
+    return time.recompute_ns + time.offload_ns - baseline_recompute_ns_;
+  }
+
+  // What was known already belongs to who knew it.
+  std::shared_ptr<const Lowered> lowered_;
+  Workload workload_;
+  std::shared_ptr<const Enacted> baseline_;
+  std::shared_ptr<const RunFigures> baseline_figures_;
+  int64_t optimizer_state_bytes_ = 0;  // there throughout the steady step
+  int64_t optimizer_peak_bytes_ = 0;   // of the optimizer's own steps, which no plan changes
+  int64_t work_ = 0;
+  Clock clock_;
+  CostLine cost_line_ = CostLine::kFlops;
+  int64_t baseline_recompute_ns_ = 0;
+  int64_t step_ns_ = 0;  // of the baseline, without what its own checkpoints recompute
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_MEASURE_ACCOUNTANT_H_

@@ -1,0 +1,169 @@
+// Checkpoint plans for a model: which modules to wrap in torch.utils.checkpoint so that a training step fits a budget.
+//
+// Every plan is enacted by the accountant that analyses models (analysis/enact.h): its peak and recompute are measured
+// on the whole step, never taken from the algorithm that proposed it.
+#ifndef ONNX_MEM_PLANNER_MEASURE_PLAN_H_
+#define ONNX_MEM_PLANNER_MEASURE_PLAN_H_
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/allocators/allocator.h"
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/devices/roofline.h"
+#include "analyzer/onnx/build/import.h"
+#include "analyzer/run/run.h"
+#include "planner/measure/granularity.h"
+
+namespace onnx_mem {
+
+enum class BudgetLine { kDevice, kLive };  // what the budget limits: Measured::device_bytes or peak_bytes
+enum class CostLine { kFlops, kTime };     // what recomputation costs: Measured::recompute_flops or recompute_ns
+
+// What PlanRequest::method may be: auto, none, the rows of search/proposals.h, and dag, the search from all of them.
+std::vector<std::string> MethodNames();
+
+struct PlanRequest {
+  std::optional<int64_t> budget_bytes;   // none: the knee of the curve is chosen
+  BudgetLine budget_line = BudgetLine::kDevice;
+  CostLine cost_line = CostLine::kTime;
+  Clock clock = {DefaultRoofline(), false, "", {}};  // what times are told by
+  std::optional<double> max_slowdown;    // 0.1: recompute at most a tenth of the step, by the cost line
+  std::string method = "auto";           // one of MethodNames()
+  Granularity granularity = Granularity::kModule;
+  bool crumbs = false;                   // true: also segments that free less than 0.1 % of the peak
+  bool plans_alone = false;              // true: no proof, no plan of other granularity or for another allocator
+  bool offload = false;                  // modules may go to the host in place of a second run; costs are times then
+  std::optional<int64_t> host_bytes;     // that they may take there; none: as much as they want
+  double time_limit_s = 0;               // of processor time; 0 = none: then the same plans on any machine
+  int64_t iteration_limit =
+      0;  // enactments; the same limit gives the same plans on any machine; 0: by the model's size
+  const std::atomic<bool>* stop = nullptr;  // set by who wants what has been found so far; outlives the request
+  std::vector<Segment> given;    // a plan to choose where it keeps the limits, and to show on the curve; empty: none
+};
+
+// What the accountant measures of one choice of segments. Bytes; FLOPs of multiply-adds counted as 2.
+struct Measured {
+  int64_t peak_bytes = 0;  // steady state, as RunFigures::peak_bytes
+  int64_t first_step_peak_bytes = 0;
+  int64_t allocated_peak_bytes = 0;
+  int64_t device_bytes = 0;
+  int64_t recompute_flops = 0;
+  int64_t offload_ns = 0;     // starting moves to the host and back, and waiting for those that nothing hides
+  int64_t host_bytes = 0;     // most on the host at once
+  int64_t recompute_ns = 0;   // by the clock: operators that are bound by memory traffic take time, not FLOPs
+  double slowdown = 0;        // extra work of the step, as a fraction, by the cost line
+  double flops_slowdown = 0;  // extra multiply-adds, as a fraction of the step's
+  double time_slowdown = 0;   // extra time of the step, as a fraction, by the clock
+};
+
+struct PlannedSegment {
+  Segment segment;                  // as Run::segments takes it
+  std::vector<std::string> nodes;   // of the file, in order
+  int64_t saves_bytes = 0;          // held at the end of the forward without it, minus with it alone
+  int64_t recompute_flops = 0;      // of its re-run
+  int64_t cost = 0;                 // of its re-run, by the cost line
+};
+
+struct ModulePlan {
+  int64_t id = 0;
+  std::string method;               // "none", "sqrt", "chen", "chain", "dag", "habit", "given"
+  std::string label;                // for people: "layer1", "7 blocks", "all stages"
+  std::vector<PlannedSegment> segments;
+  Settings settings = {};           // that the process needs for `measured` to hold
+  Measured measured;
+  bool dominated = false;           // another plan has no more of either; shown because people choose it by habit
+};
+
+enum class PlanStatus { kFeasible, kInfeasible, kNotFound };
+
+// What is proven of all sets of disjoint candidates that a request's granularity allows.
+struct ClassBound {
+  std::string name;               // "module-level segments"
+  int64_t candidates = 0;
+  int64_t floor_bytes = 0;        // no plan of the class takes less, on the budget's line
+  int64_t constant_bytes = 0;     // nor does one of any other segments
+  std::optional<int64_t> cost;    // none within the budget recomputes less (by the cost line); nullopt: there is none
+  double gap = 0;                 // as PlanAnswer::gap
+};
+
+// The best schedule found when any operator may run again at any time, which no framework executes: what could be had
+// at most. On live bytes, or with a budget on the device on what the allocator hands out: nothing of its segments.
+struct AnySchedule {
+  int64_t peak_bytes = 0;
+  int64_t recompute_flops = 0;
+  int64_t recompute_ns = 0;
+  double slowdown = 0;
+  bool optimal = false;
+};
+
+struct PlanAnswer {
+  PlanStatus status = PlanStatus::kFeasible;
+  Measured baseline;                // nothing checkpointed
+  int64_t baseline_forward_flops = 0;
+  int64_t baseline_backward_flops = 0;
+  std::vector<ModulePlan> plans;    // by falling peak: "none" first, the floor last, no dominated one unless marked
+  std::optional<size_t> chosen;     // index into plans
+  int64_t minimum_bytes = 0;        // proven: no checkpointing gets below, on the budget's line
+  std::string minimum_why;          // the operator that sets it
+  // Proven, for the budget: any schedule with this backward order. The one that the cost line counts; the other is 0.
+  int64_t lower_bound_recompute_flops = 0;
+  int64_t lower_bound_recompute_ns = 0;
+  // Unset where that is not proven (a step with checkpoints of its own, or of several micro-batches).
+  std::optional<ClassBound> class_bound;
+  std::optional<AnySchedule> any_schedule;
+  // What the effort did not suffice for, as clauses for people; empty: every method had its turn.
+  std::vector<std::string> not_searched;
+  bool left_crumbs = false;         // segments that free next to nothing were no candidates
+  bool optimal = false;             // chosen meets a proven bound of its class
+  std::string optimal_class;        // "module-level segments", "all schedules with this backward order"
+  std::string infeasible_class;     // of the status: that none of these fits
+  double gap = 0;                   // (chosen recompute - bound) / (forward + backward + recompute)
+  // With a budget, what was found after each method of the ladder, in their order.
+  struct Rung {
+    std::string method;             // "none", "exact", "sqrt", "chen", "chain", "search"
+    int64_t work = 0;               // enactments until then; a replay of the allocator counts as several
+    std::optional<int64_t> cost;    // of the cheapest plan within the budget, by the cost line; nullopt: none yet
+    double gap = 0;                 // of that plan, to the bound of its class
+  };
+  std::vector<Rung> rungs;
+  // With a budget on the device: what costs less than the chosen plan and fits with the caching allocator's expandable
+  // segments, which its settings turn on. Its figures are with them. An offer: a request for that allocator chooses it.
+  std::optional<ModulePlan> with_expandable_segments;
+  // The same for a card that has no more than the budget, where the allocator gives back its cache before it runs out.
+  struct OnSuchACard {
+    ModulePlan plan;  // its device_bytes as on a larger card
+    LimitedRun run;
+  };
+  std::optional<OnSuchACard> on_such_a_card;
+  // Without an answer: the cheapest plan whose blocks alone would be within the budget, and what it takes.
+  std::optional<ModulePlan> fits_but_fragments;
+  int64_t context_bytes = 0;  // of CUDA, within all device bytes
+  // Without a plan of whole modules: the one that selective checkpointing has, else the least that it reaches.
+  std::optional<ModulePlan> with_op;
+  std::vector<Diagnostic> diagnostics;
+};
+
+// THE plan of an answer: what every form of a report, emitted code and Python mean. nullptr where none was chosen.
+inline const ModulePlan* Chosen(const PlanAnswer& answer) {
+  return answer.chosen ? &answer.plans[*answer.chosen] : nullptr;
+}
+
+// Plans for `model`, whose dimensions are bound, under `workload` (training). Where nothing can be wrapped the curve is
+// "none" alone. Errors: those of Analyze; unknown-method; those of `given`.
+// `known`: what of the step without a plan has been worked out already; it outlives the call.
+struct KnownStep {
+  const Lowered* lowered = nullptr;
+  const Enacted* enacted = nullptr;
+  const RunFigures* figures = nullptr;  // of `enacted`, by TrainingFigures
+};
+absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
+                                     KnownStep known = {});
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_MEASURE_PLAN_H_

@@ -1,0 +1,136 @@
+#include "planner/search/answer_proof.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "analyzer/graph/status_macros.h"
+#include "planner/search/curve.h"
+#include "planner/search/device_bound.h"
+
+namespace onnx_mem {
+namespace {
+
+// For the bound and the schedules that it is held against: of the time limit, or of so many seconds without one.
+constexpr double kProofShare = 0.25;
+constexpr double kUnlimitedSeconds = 2.0;
+constexpr int64_t kProofIterations = 300;
+
+class AnswerProof {
+ public:
+  AnswerProof(const PlanRequest& request, const Accountant& accountant, const Exact& exact,
+              std::optional<DeviceBound> device)
+      : request_(request), accountant_(accountant), exact_(exact), device_(std::move(device)) {}
+
+  absl::Status Prove(const Prover& prover, PlanAnswer& answer) const {
+    answer.minimum_bytes = OnLine(prover.minimum().bytes);
+    answer.minimum_why = prover.minimum().why;
+    const Measured& chosen = answer.chosen ? answer.plans[*answer.chosen].measured : answer.baseline;
+    // Alive, or on the device's line handed out by the allocator.
+    const bool handed_out = request_.budget_line == BudgetLine::kDevice;
+    const int64_t limit = request_.budget_bytes ? *request_.budget_bytes - OnLine(0)
+                          : handed_out          ? chosen.allocated_peak_bytes
+                                                : chosen.peak_bytes;
+    ProvenBound bound;
+    if (!answer.chosen || CostOn(request_.cost_line, chosen) > 0) {
+      // Schedules are looked for while time lasts: not where the answer must be the same on any machine.
+      const bool stopped = request_.stop != nullptr && *request_.stop;
+      const bool schedules = !stopped && request_.iteration_limit == 0;
+      const double seconds =
+          schedules ? kProofShare * (request_.time_limit_s > 0 ? request_.time_limit_s : kUnlimitedSeconds)
+                    : request_.time_limit_s;
+      ASSIGN_OR_RETURN(bound, prover.BoundFor(limit, schedules, seconds, kProofIterations));
+    }
+    if (bound.infeasible && !bound.why.empty()) answer.minimum_why = bound.why;
+    FillBound(bound, answer);
+    if (exact_.has_bound()) FillClassBound(limit, answer);  // what is alive is less than what is handed out
+    if (!answer.chosen) FillStatus(bound, /*below_minimum=*/limit < prover.minimum().bytes, answer);
+    return absl::OkStatus();
+  }
+
+ private:
+  // `live_bytes` on the budget's line, at least.
+  int64_t OnLine(int64_t live_bytes) const {
+    return request_.budget_line == BudgetLine::kDevice ? accountant_.LeastDeviceBytes(live_bytes) : live_bytes;
+  }
+
+  double GapOf(int64_t cost, int64_t bound) const {
+    return cost > bound ? static_cast<double>(cost - bound) / (accountant_.StepCost() + static_cast<double>(cost)) : 0;
+  }
+
+  void FillBound(const ProvenBound& bound, PlanAnswer& answer) const {
+    const bool time = request_.cost_line == CostLine::kTime;
+    (time ? answer.lower_bound_recompute_ns : answer.lower_bound_recompute_flops) = bound.cost;
+    if (bound.best) {
+      answer.any_schedule.emplace();
+      answer.any_schedule->peak_bytes = bound.best->peak_bytes;
+      (time ? answer.any_schedule->recompute_ns : answer.any_schedule->recompute_flops) = bound.best->cost;
+      answer.any_schedule->slowdown = static_cast<double>(bound.best->cost) / accountant_.StepCost();
+      answer.any_schedule->optimal = bound.best->optimal;
+    }
+    if (!answer.chosen) return;
+    const auto cost = CostOn(request_.cost_line, answer.plans[*answer.chosen].measured);
+    answer.optimal = cost == bound.cost;
+    answer.gap = GapOf(cost, bound.cost);
+    if (answer.optimal) answer.optimal_class = kAnySchedule;
+  }
+
+  void FillClassBound(int64_t live_limit, PlanAnswer& answer) const {
+    ClassBound& in_class = answer.class_bound.emplace();
+    in_class.name = request_.granularity == Granularity::kOp ? "op-level segments" : "module-level segments";
+    in_class.candidates = exact_.candidates();
+    in_class.floor_bytes = std::max(OnLine(exact_.Floor()), device_ ? device_->Floor() : 0);
+    in_class.constant_bytes = OnLine(exact_.Constant());
+    in_class.cost = exact_.LeastCost(live_limit);
+    if (device_ && request_.budget_bytes && in_class.cost) {
+      const std::optional<int64_t> cost = device_->LeastCost(*request_.budget_bytes);
+      in_class.cost = cost ? std::optional(std::max(*in_class.cost, *cost)) : std::nullopt;
+    }
+    for (PlanAnswer::Rung& rung : answer.rungs) {
+      if (rung.cost) rung.gap = GapOf(*rung.cost, in_class.cost.value_or(0));
+    }
+    if (!answer.chosen) return;
+    const auto cost = CostOn(request_.cost_line, answer.plans[*answer.chosen].measured);
+    in_class.cost = std::min(in_class.cost.value_or(cost), cost);
+    in_class.gap = GapOf(cost, *in_class.cost);
+    if (answer.optimal || cost > *in_class.cost) return;
+    answer.optimal = true;
+    answer.optimal_class = in_class.name;
+  }
+
+  // The bounds are of second runs. Of what moves to the host only this is proven: it is back where it is needed.
+  void FillStatus(const ProvenBound& bound, bool below_minimum, PlanAnswer& answer) const {
+    if (request_.offload && !below_minimum) {
+      answer.status = PlanStatus::kNotFound;
+      return;
+    }
+    answer.status = PlanStatus::kInfeasible;
+    const auto too_dear = [&](int64_t cost) {
+      return request_.max_slowdown && static_cast<double>(cost) > *request_.max_slowdown * accountant_.StepCost();
+    };
+    if (bound.infeasible || too_dear(bound.cost)) {
+      answer.infeasible_class = kAnySchedule;
+    } else if (answer.class_bound && (!answer.class_bound->cost || too_dear(*answer.class_bound->cost))) {
+      answer.infeasible_class = answer.class_bound->name;
+    } else {
+      answer.status = PlanStatus::kNotFound;
+    }
+  }
+
+  const PlanRequest& request_;
+  const Accountant& accountant_;
+  const Exact& exact_;
+  std::optional<DeviceBound> device_;
+};
+
+}  // namespace
+
+absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, const Prover& prover,
+                         const Exact& exact, PlanAnswer& answer) {
+  std::optional<DeviceBound> device;
+  if (request.budget_line == BudgetLine::kDevice) device = DeviceBound::Create(accountant, prover, exact.list());
+  return AnswerProof(request, accountant, exact, std::move(device)).Prove(prover, answer);
+}
+
+}  // namespace onnx_mem

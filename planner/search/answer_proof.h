@@ -1,0 +1,25 @@
+// What is proven about an answer: that nothing less is possible, how far the chosen plan is from it, why there is none.
+#ifndef ONNX_MEM_PLANNER_SEARCH_ANSWER_PROOF_H_
+#define ONNX_MEM_PLANNER_SEARCH_ANSWER_PROOF_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "planner/measure/accountant.h"
+#include "planner/measure/plan.h"
+#include "planner/search/exact.h"
+#include "planner/search/proof.h"
+
+namespace onnx_mem {
+
+// The class of an answer that holds whatever runs again, and when.
+inline constexpr std::string_view kAnySchedule = "all schedules with this backward order";
+
+// `answer` has its plans and the chosen one. Fills minimum, bounds, optimality, gaps and the status of an answer
+// without a plan. Errors: those of Prover::BoundFor.
+absl::Status ProveAnswer(const PlanRequest& request, const Accountant& accountant, const Prover& prover,
+                         const Exact& exact, PlanAnswer& answer);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_SEARCH_ANSWER_PROOF_H_

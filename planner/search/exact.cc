@@ -1,0 +1,66 @@
+#include "planner/search/exact.h"
+
+#include <utility>
+
+#include "analyzer/graph/status_macros.h"
+#include "planner/search/cheapest_first.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr int64_t kRow = 32;
+// Of a spread row: where the best set is not found for so many limits running, it is for none.
+constexpr int64_t kMostMisses = 4;
+
+// The numbers below kRow, so that the first few are spread over all: 0, 16, 8, 24, 4 ...
+int64_t Spread(int64_t i) {
+  int64_t place = 0;
+  for (int64_t half = kRow / 2; half > 0; half /= 2, i /= 2) place += i % 2 * half;
+  return place;
+}
+
+}  // namespace
+
+Exact::Exact(const Prover& prover, const Profile& profile) : profile_(profile) {
+  if (std::optional<SegmentLimits> limits = prover.LimitSegments(profile.candidates))
+    bound_.emplace(*std::move(limits));
+}
+
+Exact::Exact(const Prover& prover, const Profile& profile, CostLine line) : profile_(profile) {
+  if (std::optional<SegmentLimits> limits = prover.LimitSegments(profile.candidates, line))
+    bound_.emplace(*std::move(limits));
+}
+
+absl::StatusOr<bool> Exact::Try(int64_t live_limit, Front& front) {
+  const auto set = CheapestFirst(*bound_, live_limit).Next();
+  if (!set) {
+    const std::optional<Choice> near = NearlyCheapest(*bound_, live_limit);
+    if (near) RETURN_IF_ERROR(front.Try(*near, "chain"));
+    tight_ = tight_ && !near;
+    return false;
+  }
+  if (front.Tried(set->ranges)) return true;
+  RETURN_IF_ERROR(front.Try(set->ranges, "chain"));
+  tight_ = tight_ && front.last_score().peak_bytes == bound_->PeakOf(set->ranges);
+  return true;
+}
+
+absl::Status Exact::TryRow(int64_t baseline_peak, bool spread, const std::function<bool()>& may_go_on, Front& front) {
+  if (!bound_) return absl::OkStatus();
+  const int64_t floor = bound_->Floor();
+  int64_t misses = 0;  // running
+  for (left_ = kRow; left_ > 0 && may_go_on() && !(spread && misses == kMostMisses); --left_) {
+    const int64_t i = kRow - left_;
+    ASSIGN_OR_RETURN(const bool found,
+                     Try(floor + (baseline_peak - floor) * (spread ? Spread(i) : i) / kRow, front));
+    misses = found ? 0 : misses + 1;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Exact::TryFor(int64_t live_limit, Front& front) {
+  if (!bound_ || !tight_) return absl::OkStatus();
+  return Try(live_limit, front).status();
+}
+
+}  // namespace onnx_mem

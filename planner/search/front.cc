@@ -1,0 +1,65 @@
+#include "planner/search/front.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "analyzer/graph/status_macros.h"
+
+namespace onnx_mem {
+
+int64_t BytesOn(BudgetLine line, const Score& score) {
+  return line == BudgetLine::kDevice ? score.device_bytes : score.peak_bytes;
+}
+
+int64_t Front::GainOf(BudgetLine line, const Score& score) const {
+  int64_t bytes = std::numeric_limits<int64_t>::max();
+  for (const JudgedPlan& plan : plans(line)) {
+    if (plan.score.cost > score.cost) break;
+    bytes = BytesOn(line, plan.score);
+  }
+  return bytes - BytesOn(line, score);
+}
+
+bool Front::IsPromising(const Score& estimate) const {
+  if (GainOf(BudgetLine::kLive, estimate) > 0) return true;
+  if (line_ == BudgetLine::kLive) return false;
+  Score least = estimate;
+  least.device_bytes = accountant_.LeastDeviceBytes(estimate.peak_bytes);
+  return GainOf(BudgetLine::kDevice, least) > 0;
+}
+
+absl::Status Front::Try(const Choice& choice, std::string_view method) {
+  const auto [known, is_new] = tried_.try_emplace(choice);
+  if (!is_new) return absl::OkStatus();
+  std::optional<Enacted> own;
+  if (!choice.empty()) {
+    ASSIGN_OR_RETURN(own, accountant_.Enact(SegmentsOf(profile_, choice)));
+  }
+  const Enacted& enacted = own ? *own : accountant_.TakeBaseline();
+  JudgedPlan plan{choice, accountant_.ScoreOf(enacted), std::string(method)};
+  last_score_ = plan.score;
+  Insert(BudgetLine::kLive, plan);
+  if (line_ == BudgetLine::kLive) return absl::OkStatus();
+  plan.score.device_bytes = accountant_.LeastDeviceBytes(plan.score.peak_bytes);
+  if (GainOf(BudgetLine::kDevice, plan.score) <= 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(plan.measured, own ? accountant_.MeasureEnacted(*std::move(own)) : accountant_.MeasureBaseline());
+  known->second = plan.measured;
+  plan.score.device_bytes = plan.measured->device_bytes;
+  Insert(BudgetLine::kDevice, plan);
+  return absl::OkStatus();
+}
+
+void Front::Insert(BudgetLine line, const JudgedPlan& plan) {
+  // At equal figures the first one found stays.
+  if (GainOf(line, plan.score) <= 0) return;
+  std::vector<JudgedPlan>& on_line = plans(line);
+  std::erase_if(on_line, [&](const JudgedPlan& other) {
+    return other.score.cost >= plan.score.cost && BytesOn(line, other.score) >= BytesOn(line, plan.score);
+  });
+  const auto place = std::find_if(on_line.begin(), on_line.end(), [&](const JudgedPlan& other) {
+    return other.score.cost > plan.score.cost;
+  });
+  on_line.insert(place, plan);
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,77 @@
+// Plans that were enacted, and among them the front: those that no other plan beats in both bytes and recomputation.
+//
+// Where the budget means the device there are two fronts, as what is alive and what an allocator makes of it differ: on
+// live bytes, quick to measure and smooth to search; on the device's, which answers. A plan found on one is a start for
+// the other.
+#ifndef ONNX_MEM_PLANNER_SEARCH_FRONT_H_
+#define ONNX_MEM_PLANNER_SEARCH_FRONT_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "planner/measure/accountant.h"
+#include "planner/measure/profile.h"
+
+namespace onnx_mem {
+
+struct JudgedPlan {
+  Choice choice;
+  Score score;
+  std::string method;
+  std::optional<Measured> measured = {};  // where the device's bytes were looked at
+  bool explored = false;  // its neighbours were looked at
+};
+
+int64_t BytesOn(BudgetLine line, const Score& score);
+
+class Front {
+ public:
+  // `line`: what the budget limits.
+  Front(Accountant& accountant, const Profile& profile, BudgetLine line)
+      : accountant_(accountant), profile_(profile), line_(line) {}
+
+  BudgetLine line() const { return line_; }
+
+  // Enacts `choice` unless that was done before, and puts it where it belongs.
+  absl::Status Try(const Choice& choice, std::string_view method);
+  // Of the choice that was enacted last.
+  const Score& last_score() const { return last_score_; }
+  bool Tried(const Choice& choice) const { return tried_.contains(choice); }
+  // What was measured of `choice` when it was tried; nullopt if it was not, or its device bytes were not looked at.
+  std::optional<Measured> MeasuredOf(const Choice& choice) const {
+    const auto found = tried_.find(choice);
+    return found == tried_.end() ? std::nullopt : found->second;
+  }
+
+  // By rising cost, that is by falling bytes on `line`. The front on the device is empty where the budget means live
+  // bytes.
+  std::vector<JudgedPlan>& plans(BudgetLine line) { return plans_[static_cast<size_t>(line)]; }
+  const std::vector<JudgedPlan>& plans(BudgetLine line) const { return plans_[static_cast<size_t>(line)]; }
+
+  // How far below the front on `line` a plan with this score lies: bytes less than the front has for no more cost;
+  // negative when the front is better.
+  int64_t GainOf(BudgetLine line, const Score& score) const;
+
+  // With an estimate whose device bytes are unknown: might it have a place on any front?
+  bool IsPromising(const Score& estimate) const;
+
+ private:
+  void Insert(BudgetLine line, const JudgedPlan& plan);
+
+  Accountant& accountant_;
+  const Profile& profile_;
+  BudgetLine line_;
+  std::array<std::vector<JudgedPlan>, 2> plans_;  // by BudgetLine
+  std::map<Choice, std::optional<Measured>> tried_;
+  Score last_score_;
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_SEARCH_FRONT_H_

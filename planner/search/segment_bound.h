@@ -1,0 +1,77 @@
+// The least that any set of disjoint segments can reach by its limits (segment_limits.h): the lowest peak, and for a
+// limit on the peak the lowest cost. Both are proven for all sets, of which there may be more than can be counted.
+//
+// From the end of the model backwards: a suffix of choices has a cost, and needs earlier segments to free so much:
+//   node n in no segment:   need = max(need after, live(n) - limit)
+//   segment c:              need = max(need after - frees(c), live(c) - limit)
+// Of all suffixes that begin at a node, those stay that no other betters in both. Where they are too many, two become
+// one with the lower figure of each: a bound still.
+#ifndef ONNX_MEM_PLANNER_SEARCH_SEGMENT_BOUND_H_
+#define ONNX_MEM_PLANNER_SEARCH_SEGMENT_BOUND_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "planner/measure/segment_limits.h"
+
+namespace onnx_mem {
+
+class SegmentBound {
+ public:
+  explicit SegmentBound(SegmentLimits limits);
+
+  // Places where a segment may begin or end; the last one is the end of the model.
+  size_t end() const { return moves_.size(); }
+
+  // One step forward from a place: over nodes in no segment (range -1), or over a range.
+  struct Move {
+    size_t to = 0;
+    int64_t live_bytes = 0;
+    int32_t range = -1;  // index into the limits' ranges, which are those of the candidates
+    int64_t frees_bytes = 0;
+    int64_t cost = 0;
+  };
+  const std::vector<Move>& MovesFrom(size_t place) const { return moves_[place]; }
+  int64_t loss_live() const { return loss_live_; }
+  int64_t constant_live() const { return constant_live_; }
+
+  // Suffixes of choices that keep within a limit.
+  struct Suffix {
+    int64_t need_bytes = 0;
+    int64_t cost = 0;
+  };
+  using Suffixes = std::vector<std::vector<Suffix>>;  // by place; by rising need, falling cost
+  // `reached`: where they are too many some of them stay, in place of figures that bound them all.
+  Suffixes Within(int64_t limit, bool reached = false) const;
+
+  // Lowest cost of a suffix of `place` where earlier segments free `freed_bytes`; nullopt: none keeps within the limit.
+  static std::optional<int64_t> LeastCost(const std::vector<Suffix>& suffixes, int64_t freed_bytes);
+
+  // No set of segments costs less whose peak is at most `limit`; nullopt: none has such a peak.
+  std::optional<int64_t> LeastCost(int64_t limit) const;
+
+  // Peak of one set by its limits: ranges by node, disjoint.
+  int64_t PeakOf(const std::vector<int32_t>& ranges) const;
+
+  // No set of segments has a lower peak.
+  int64_t Floor() const { return floor_; }
+
+ private:
+  bool Reaches(int64_t limit) const;
+  // Of the suffixes `one` of a place, and those that `move` makes of the suffixes `behind` it, the ones that no other
+  // beats. All by rising need, falling cost.
+  static void Join(const std::vector<Suffix>& one, const std::vector<Suffix>& behind, const Move& move, int64_t limit,
+                   std::vector<Suffix>& joined);
+  // Of too many, fewer that err on the side of the bound, or some of them.
+  static void Thin(std::vector<Suffix>& suffixes, bool reached);
+
+  std::vector<std::vector<Move>> moves_;
+  int64_t loss_live_ = 0;
+  int64_t constant_live_ = 0;
+  int64_t floor_ = 0;
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_PLANNER_SEARCH_SEGMENT_BOUND_H_

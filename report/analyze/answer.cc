@@ -1,0 +1,196 @@
+#include "report/analyze/answer.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "report/parts/figures.h"
+#include "planner/advice/way.h"
+
+namespace onnx_mem {
+namespace {
+
+AnswerLine AnswerOf(std::string part_name, const RunSummary& run, RunPart which, const std::vector<Limit>& limits,
+                    ByteUnit units) {
+  const PartSummary& part = *(run.*which);
+  AnswerLine line;
+  line.part = std::move(part_name);
+  line.at_least = part.at_least;
+  line.size = FormatBytesIn(part.device_bytes, units);
+  line.interval = IntervalText(NeedOf(part), line.size);
+  for (const Limit& limit : limits) {
+    if (!line.verdict.empty()) line.verdict += "; ";
+    line.verdict += VerdictText(NeedOn(limit, run, which), limit, units);
+  }
+  line.answer = VerdictOf(run, which, limits).value_or(Verdict::kFits);
+  return line;
+}
+
+// "Safe up to batch 148: at most 14.7 GiB (batch 149: 14.8 GiB)".
+std::string EdgeLine(std::string_view what, std::string_view none, std::string_view end, const FittingBatch& edge,
+                     ByteUnit units) {
+  if (edge.batch == 0) {
+    return absl::StrFormat("No batch is %s: one sample %s %s", none, end.empty() ? "takes" : "may take",
+                           edge.device_bytes_beyond ? FormatBytesIn(*edge.device_bytes_beyond, units) : "too much");
+  }
+  std::string line = absl::StrFormat("%s up to batch %d: %s%s", what, edge.batch, end,
+                                     FormatBytesIn(edge.device_bytes.value_or(0), units));
+  if (edge.at_least) return line + ", and no larger one was looked at";
+  return line + absl::StrFormat(" (batch %d: %s)", edge.batch + 1, FormatBytesIn(*edge.device_bytes_beyond, units));
+}
+
+}  // namespace
+
+Need NeedOn(const Limit& limit, const RunSummary& run, RunPart part) {
+  const std::optional<PartSummary>& there = RunOn(limit, run).*part;
+  return NeedOf(there ? *there : *(run.*part));
+}
+
+std::vector<AnswerLine> AnswerLines(const RunSummary& run, const std::vector<Limit>& limits, ByteUnit units) {
+  std::vector<AnswerLine> lines;
+  if (run.training) lines.push_back(AnswerOf("training", run, &RunSummary::training, limits, units));
+  if (run.inference) lines.push_back(AnswerOf("inference", run, &RunSummary::inference, limits, units));
+  return lines;
+}
+
+Paint PaintOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFits: return Paint::kGreen;
+    case Verdict::kMayFit: return Paint::kYellow;
+    case Verdict::kDoesNotFit: break;
+  }
+  return Paint::kRed;
+}
+
+std::string IntervalText(const Need& need, std::string_view size) {
+  if (need.low_bytes >= need.high_bytes) return "";
+  const std::string_view unit_name = size.substr(size.rfind(' ') + 1);
+  const ByteUnit unit = ParseByteUnit(unit_name).value_or(ByteUnit::kB);
+  const std::string from = FormatBytesIn(need.low_bytes, unit);
+  return absl::StrFormat("%s - %s", from.substr(0, from.rfind(' ')), FormatBytesIn(need.high_bytes, unit));
+}
+
+std::string ShareText(const Limit& limit, ByteUnit units) {
+  if (!limit.percent) return "";
+  return absl::StrFormat("%g %% of %s%s%s", *limit.percent, FormatBytesIn(limit.of_bytes, units),
+                         limit.of_what.empty() ? "" : " ", limit.of_what);
+}
+
+std::string LimitText(const Limit& limit, ByteUnit units) {
+  const std::string size = FormatBytesIn(limit.bytes, units);
+  if (limit.kind == Limit::Kind::kBudget) {
+    return absl::StrFormat("the budget of %s%s", size,
+                           limit.percent ? absl::StrFormat(" (%s)", ShareText(limit, units)) : "");
+  }
+  if (limit.name.empty()) return size;
+  return absl::StrFormat("%s (%s)", limit.name, limit.state.empty() ? size : limit.state);
+}
+
+std::string VerdictText(const Need& need, const Limit& limit, ByteUnit units) {
+  const Verdict verdict = VerdictOf(need, limit.bytes);
+  const std::string rest = verdict == Verdict::kDoesNotFit
+                               ? FormatBytesIn(need.expected_bytes - limit.bytes, units) + " over"
+                               : Percent(need.expected_bytes, limit.bytes);
+  return absl::StrFormat("%s %s, %s", WordsOf(verdict), LimitText(limit, units), rest);
+}
+
+std::string ShortVerdict(const Need& need, const Limit& limit, ByteUnit units) {
+  const Verdict verdict = VerdictOf(need, limit.bytes);
+  if (verdict == Verdict::kDoesNotFit) {
+    return absl::StrFormat("%s, %s over", WordsOf(verdict), FormatBytesIn(need.expected_bytes - limit.bytes, units));
+  }
+  return absl::StrFormat("%s, %s", WordsOf(verdict), Percent(need.expected_bytes, limit.bytes));
+}
+
+std::vector<std::string> BatchLines(const CardFit::Part& part, ByteUnit units) {
+  if (!part.batches) return {"The file's batch is fixed: no other one can be looked at"};
+  const BatchEdges& batches = *part.batches;
+  std::vector<std::string> lines = {
+      EdgeLine("Safe", "safe", "at most ", batches.safe, units),
+      EdgeLine("Expected to fit", "expected to fit", "", batches.expected, units)};
+  if (!batches.impossible_from) {
+    lines.push_back(absl::StrFormat("No batch up to %d is impossible", kLargestBatch));
+    return lines;
+  }
+  std::string line = absl::StrFormat("Impossible from batch %d", *batches.impossible_from);
+  if (batches.impossible_low_bytes) {
+    absl::StrAppendFormat(&line, ": at least %s", FormatBytesIn(*batches.impossible_low_bytes, units));
+  }
+  if (batches.possible_low_bytes) {
+    absl::StrAppendFormat(&line, " (batch %d: %s)", *batches.impossible_from - 1,
+                          FormatBytesIn(*batches.possible_low_bytes, units));
+  }
+  lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string EdgeText(const std::optional<BatchEdges>& batches, FittingBatch BatchEdges::*edge) {
+  if (!batches) return "-";
+  const FittingBatch& at = (*batches).*edge;
+  return absl::StrFormat("%s%d", at.at_least ? "at least " : "", at.batch);
+}
+
+std::string ImpossibleText(const std::optional<BatchEdges>& batches) {
+  return batches && batches->impossible_from ? absl::StrFormat("%d", *batches->impossible_from) : "-";
+}
+
+std::string TrainsText(const Report& report) {
+  for (const auto& [name, value] : report.assumptions) {
+    if (name == "trains") return value;
+  }
+  return "";
+}
+
+std::string AssumptionsText(const Report& report) {
+  std::string text;
+  for (const auto& [name, value] : report.assumptions) {
+    if (value == "file" || (value == "none" && name == "amp")) continue;  // nothing was changed
+    if (name == "loss-over") {  // a part of what stands before it
+      text += " over " + value;
+      continue;
+    }
+    text += text.empty() ? "Assumes " : ", ";
+    text += name;
+    if (!value.empty()) text += " " + value;
+  }
+  return text.empty() ? text : text + ".";
+}
+
+std::string AssumptionNamed(const Report& report, std::string_view name) {
+  for (const auto& [key, value] : report.assumptions) {
+    if (key == name) return value;
+  }
+  return "";
+}
+
+std::vector<size_t> CheapestWays(const Table& savings) {
+  std::vector<size_t> first, more;
+  for (Price price : {Price::kNothing, Price::kAccuracy, Price::kTime, Price::kTraining}) {
+    bool seen = false;
+    for (size_t i = 0; i < savings.rows.size(); ++i) {  // in the order of what they save
+      if (std::get<std::string>(CellAt(savings, savings.rows[i], "price")) != NameOf(price)) continue;
+      (seen ? more : first).push_back(i);
+      seen = true;
+    }
+  }
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
+}
+
+DeviceWords WordsOfDevice(const Report& report) {
+  DeviceWords words{"on the GPU", "as nvidia-smi shows it", "allocator, CUDA context"};
+  if (AssumptionNamed(report, "for") != "onnxruntime") return words;
+  words.rest = "arena, CUDA context";
+  if (AssumptionNamed(report, "device") == "cpu") {
+    words = {"resident", "what the process grows by (VmRSS)", "arena's rest, nodes"};
+  }
+  if (!absl::SimpleAtoi(AssumptionNamed(report, "sessions"), &words.sessions)) words.sessions = 1;
+  return words;
+}
+
+std::string BaseName(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+}  // namespace onnx_mem

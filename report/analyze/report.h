@@ -1,0 +1,204 @@
+// What is told to the user, before it takes a form: key figures of every run, tables, notes. Built once from analyses;
+// each format (parts/formats.cc) turns it into text.
+#ifndef ONNX_MEM_REPORT_ANALYZE_REPORT_H_
+#define ONNX_MEM_REPORT_ANALYZE_REPORT_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/devices/roofline.h"
+#include "analyzer/devices/verdict.h"
+#include "analyzer/graph/diagnostic.h"
+#include "analyzer/memory/program.h"
+#include "analyzer/onnx/build/import.h"
+#include "report/analyze/limit.h"
+#include "report/parts/layers.h"
+#include "report/parts/table.h"
+#include "report/plan/plan_part.h"
+#include "planner/advice/fit.h"
+
+namespace onnx_mem {
+
+struct PhaseSpan {
+  Phase phase = Phase::kForward;
+  int64_t steps = 0;
+  friend bool operator==(const PhaseSpan&, const PhaseSpan&) = default;
+};
+
+struct PeakPlace {
+  bool known = false;  // false for a program without steps
+  Phase phase = Phase::kForward;
+  int64_t step = 0;  // from 0
+  std::string op;
+  std::string node;
+  std::string module;
+};
+
+// Figures of one training step or one inference, without the program that gave them.
+struct PartSummary : PeakFigures {
+  BytesByCategory breakdown = {};
+  PeakPlace peak;
+  int64_t steps = 0;
+  std::vector<int64_t> live_bytes;  // per step; empty in a sweep
+  std::vector<PhaseSpan> phases;    // in order
+  std::optional<TimeEstimate> time;
+};
+
+struct RunSummary {
+  int64_t batch = 1;
+  std::optional<PartSummary> training;
+  std::optional<PartSummary> inference;
+  int64_t end_of_forward_bytes = 0;
+  int64_t saved_activation_bytes = 0;
+  int64_t forward_flops = 0;
+  int64_t backward_flops = 0;
+  std::optional<int64_t> recompute_flops;  // with --plan
+};
+
+struct ModelSummary {
+  std::string path;
+  std::string producer;
+  std::map<std::string, int64_t> opsets;
+  int64_t nodes = 0;
+  int64_t parameters = 0;
+  int64_t parameter_bytes = 0;
+  int64_t buffer_bytes = 0;
+  std::string source;  // "graph" or "record": what was analyzed
+  std::string parameter_dtype;  // "float32"; "mixed"; "" without parameters
+};
+
+// bytes = fixed_bytes + bytes_per_sample * batch, for the exact peak (training's where there is one).
+struct Scaling {
+  int64_t fixed_bytes = 0;
+  int64_t bytes_per_sample = 0;
+  bool exact = false;      // it gives the bytes of every batch that was looked at, `from_batch` to `to_batch`
+  int64_t from_batch = 1;  // smaller batches peak at another place of the step
+  int64_t to_batch = 1;    // larger ones may: nobody looked
+};
+
+// What onnx-mem fit answers for one card.
+struct CardFit {
+  struct Part {
+    std::string name;            // "training"
+    Need need;                   // at the batch that was asked about
+    Verdict verdict = Verdict::kDoesNotFit;
+    std::optional<BatchEdges> batches;  // unset: the file's batch is fixed
+  };
+  std::string name;  // "" for a size
+  std::optional<int64_t> memory_bytes;
+  int64_t usable_bytes = 0;
+  std::vector<Part> parts;  // the first one answers
+};
+
+// What is told of one model at one batch or several.
+struct AnalyzePart {
+  std::optional<Scaling> scaling = {};
+  std::vector<Limit> limits = {};
+  bool card_named = false;        // the card of the times is the user's choice
+  std::string time_unknown = {};  // why there are no times
+  // For one batch, what the first screen shows of who holds the peak:
+  std::vector<LayerShare> layers_at_peak = {};  // BytesByLayer
+  Table largest_tensors = {};                   // LiveTable, the largest few
+  Table savings = {};  // what would save most; without a key: not looked for
+  std::shared_ptr<const Analysis> analysis = {};  // for formats that draw every step; of one batch
+};
+
+struct FitPart {
+  std::vector<CardFit> cards = {};
+  int64_t asked_batch = 0;
+};
+
+struct TablesPart {};  // the tables and the notes are all that there is to tell
+
+struct Comparison;
+using ComparePart = std::shared_ptr<const Comparison>;  // its sides are reports
+
+struct Report {
+  std::string command;
+  ModelSummary model;
+  std::map<std::string, int64_t> bound_dims;  // symbolic dimensions; of the first run
+  std::vector<std::pair<std::string, std::string>> assumptions;
+  std::vector<RunSummary> runs;  // of AnalyzePart one per batch, of PlanPart the step without any plan, else none
+  std::vector<Table> tables;     // what was asked for
+  std::string shown_table;       // key of the table that --by asks for, or ""
+  int64_t top = 0;               // rows of a list; 0: all
+  bool top_given = false;        // by the user
+  bool verbose = false;
+  std::vector<Diagnostic> notes;
+  std::shared_ptr<const ModelFile> file = {};  // that was read, for the format that is a copy of it; or null
+  std::variant<TablesPart, AnalyzePart, PlanPart, FitPart, ComparePart> part;
+};
+
+// A function for each part that a report may have, for std::visit.
+template <class... Functions>
+struct ForPart : Functions... {
+  using Functions::operator()...;
+};
+
+// The limits that its runs are held against; none where it is not about one analysis.
+const std::vector<Limit>& LimitsOf(const Report& report);
+
+// What of an analysis is to be told beyond the key figures.
+struct ReportRequest {
+  std::string command = "analyze";
+  By by = By::kNone;
+  std::optional<int64_t> top = {};  // unset: kDefaultTop
+  bool every_table = false;         // for files, which hold everything
+  bool verbose = false;
+  std::vector<Limit> limits = {};
+  const Clock* clock = nullptr;  // for times of layers; null: none are told
+  bool figures_alone = false;    // no table is shown
+  std::shared_ptr<const ModelFile> file = {};
+};
+
+// `runs` are the summaries of all batches, `beyond` those of BatchesBeyond, `analysis` is the first one.
+Report BuildReport(const ReportRequest& request, std::vector<RunSummary> runs, const std::vector<RunSummary>& beyond,
+                   const Analysis& analysis);
+
+std::string_view NameOf(Severity severity);  // "warning"
+
+// The run that answers: training where there is one, else inference, else nullptr.
+const RunFigures* MainFigures(const Analysis& analysis);
+
+// With a clock, times too.
+RunSummary Summarize(const Analysis& analysis, const Clock* clock = nullptr);
+ModelSummary SummarizeModel(const Analysis& analysis);
+
+// Batches beyond those of a sweep at which ComputeScaling wants to know the peak: the next one gives the slope, the
+// last one tells whether it is a law. Empty where they would be too large to say anything.
+std::vector<int64_t> BatchesBeyond(int64_t largest);
+
+// The law at the largest batch of `runs`, from it and `beyond` (runs of BatchesBeyond). Where `beyond` is empty, it
+// goes through the two largest batches and is exact if a third one confirms it. Nullopt for fewer than two batches.
+std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const std::vector<RunSummary>& beyond);
+
+// The part that answers: training where there is one.
+const PartSummary& MainPart(const RunSummary& run);
+
+// What a part needs on the device; without a range all three figures are one.
+Need NeedOf(const PeakFigures& part);
+
+// `run` as it is on the card of `limit`.
+const RunSummary& RunOn(const Limit& limit, const RunSummary& run);
+
+// Training or inference of a run: &RunSummary::training.
+using RunPart = std::optional<PartSummary> RunSummary::*;
+
+// The worst over all limits, of one part or of every run and part; none without a limit.
+std::optional<Verdict> VerdictOf(const RunSummary& run, RunPart part, const std::vector<Limit>& limits);
+std::optional<Verdict> VerdictOf(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits);
+
+// nullptr when the report has no such table.
+const Table* TableNamed(const Report& report, std::string_view key);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_REPORT_ANALYZE_REPORT_H_

@@ -1,0 +1,320 @@
+#include "report/analyze/tables.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "analyzer/graph/graph.h"
+#include "analyzer/memory/timeline.h"
+#include "report/analyze/report.h"
+#include "report/parts/grouped.h"
+
+namespace onnx_mem {
+namespace {
+
+std::string Labelled(std::string_view module) { return std::string(module.empty() ? kNoModule : module); }
+
+bool AliveAt(const Buffer& buffer, StepId step) { return buffer.begin <= step && step < buffer.end; }
+
+Cell BytesCell(const Tensor& tensor) {
+  const std::optional<int64_t> bytes = NumBytes(tensor.shape, tensor.dtype);
+  return bytes ? Cell(*bytes) : Cell();
+}
+
+// The last step of the model's own forward; invalid for an empty program.
+StepId LastForwardStep(const MemoryProgram& program) {
+  StepId last;
+  for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
+    if (program.steps[id].phase != Phase::kForward) break;
+    last = id;
+  }
+  return last;
+}
+
+// "freed in backward step 231 (convolution_backward)", the last step that it is alive in, counted from 1 over the whole
+// run; or "alive to the end of the step".
+std::string UntilText(const MemoryProgram& program, StepId end) {
+  if (!program.steps.contains(end)) return "alive to the end of the step";
+  const Step& step = program.steps[StepId(end.value() - 1)];
+  return absl::StrFormat("freed in %s step %d (%s)", NameOf(step.phase), end.value(), step.op.str());
+}
+
+// The node that made a buffer, or the operator where the file has no node for it.
+std::string MakerOf(const MemoryProgram& program, const Buffer& buffer) {
+  if (!MadeByAStep(buffer) || !program.steps.contains(buffer.begin)) return "";
+  const Step& step = program.steps[buffer.begin];
+  return step.node.empty() ? absl::StrFormat("%s %s", NameOf(step.phase), step.op.str()) : step.node.str();
+}
+
+// One entry per step; empty where times are not told.
+std::vector<StepTime> TimesOf(const MemoryProgram& program, const Clock* clock) {
+  if (clock == nullptr || !clock->unknown.empty()) return {};
+  return StepTimes(program, clock->card, clock->measured, nullptr, clock->micro_steps);
+}
+
+}  // namespace
+
+Table TensorTable(const Graph& graph) {
+  Table table{"tensors",
+              "Tensors of the file",
+              {{"name", "tensor"},
+               {"dtype", "type"},
+               {"shape", "shape", ColumnKind::kShape},
+               {"role", "role"},
+               {"bytes", "bytes", ColumnKind::kBytes},
+               {"producer", "made by", ColumnKind::kText, Show::kDetail},
+               {"module", "module", ColumnKind::kText, Show::kDetail},
+               {"file_name", "in the file", ColumnKind::kText, Show::kDetail}},
+              {},
+              4};
+  table.rows.reserve(graph.tensors.size());
+  for (const Tensor& tensor : graph.tensors) {
+    const Node* maker = tensor.producer.valid() ? &graph.nodes[tensor.producer] : nullptr;
+    const Node* reader = tensor.consumers.empty() ? nullptr : &graph.nodes[tensor.consumers.front()];
+    const Node* owner = maker ? maker : reader;
+    Row& row = table.rows.emplace_back();
+    row.reserve(table.columns.size());
+    row.emplace_back(ShownName(tensor));
+    row.emplace_back(std::string(NameOf(tensor.dtype)));
+    row.emplace_back(tensor.shape);
+    row.emplace_back(std::string(NameOf(tensor.role)));
+    row.push_back(BytesCell(tensor));
+    if (!maker) {
+      row.emplace_back();
+    } else {
+      row.emplace_back(maker->name.empty() ? Describe(graph, tensor.producer) : maker->name);
+    }
+    row.push_back(owner ? Cell(owner->module) : Cell());
+    row.push_back(tensor.path.empty() ? Cell() : Cell(tensor.name));
+  }
+  return table;
+}
+
+Table LiveTable(const RunFigures& figures, const Modules& modules, int64_t most) {
+  const MemoryProgram& program = figures.program;
+  Table table{"live_at_peak",
+              "Tensors alive at the peak",
+              {{"name", "tensor"},
+               {"category", "what", ColumnKind::kWord},
+               {"bytes", "bytes", ColumnKind::kBytes},
+               {"dtype", "type"},
+               {"shape", "shape", ColumnKind::kShape},
+               {"module", "module", ColumnKind::kText, Show::kDetail},
+               {"made_by", "made by", ColumnKind::kText, Show::kDetail},
+               {"kept_by", "", ColumnKind::kText, Show::kDetail},
+               {"begin", "from step", ColumnKind::kIndex, Show::kData},
+               {"end", "until step", ColumnKind::kIndex, Show::kData},
+               {"until", "", ColumnKind::kText, Show::kDetail},
+               {"op", "operator", ColumnKind::kText, Show::kData},
+               {"file_name", "in the file", ColumnKind::kText, Show::kDetail}},
+              {},
+              2};
+  for (BufferId id : LiveAt(program, figures.timeline.peak_step)) {
+    const Buffer& buffer = program.buffers[id];
+    if (most > 0 && static_cast<int64_t>(table.rows.size()) == most) {
+      ++table.omitted_rows;
+      table.omitted_bytes += buffer.bytes;
+      continue;
+    }
+    const std::string maker = MakerOf(program, buffer);
+    const bool typed = buffer.dtype != DType::kUnknown;
+    Row& row = table.rows.emplace_back();
+    row.reserve(table.columns.size());
+    row.emplace_back(buffer.name.empty() ? absl::StrFormat("(%s)", maker) : buffer.name.str());
+    row.emplace_back(std::string(NameOf(buffer.category)));
+    row.emplace_back(buffer.bytes);
+    row.push_back(typed ? Cell(std::string(NameOf(buffer.dtype))) : Cell());
+    row.push_back(typed ? Cell(Shape(buffer.dims)) : Cell());
+    row.emplace_back(modules.Of(buffer));
+    row.emplace_back(maker);
+    row.emplace_back(buffer.kept_by.str());
+    row.emplace_back(int64_t{buffer.begin.value()});
+    row.emplace_back(int64_t{buffer.end.value()});
+    row.emplace_back(UntilText(program, buffer.end));
+    row.emplace_back(MadeByAStep(buffer) ? program.steps[buffer.begin].op.str() : std::string());
+    const std::string& file_name = modules.FileNameOf(buffer);
+    row.push_back(file_name.empty() ? Cell() : Cell(file_name));
+  }
+  return table;
+}
+
+Table LayerTable(const Analysis& analysis, const Clock* clock) {
+  struct Layer {
+    int64_t parameters = 0, parameter_bytes = 0, peak_bytes = 0, saved_bytes = 0, flops = 0;
+    std::array<int64_t, 4> time_ns = {};  // by Bound
+  };
+  Grouped<Layer> layers;
+  const Modules modules(analysis.parameters);
+  if (const RunFigures* figures = MainFigures(analysis)) {
+    const MemoryProgram& program = figures->program;
+    const std::vector<StepTime> times = TimesOf(program, clock);
+    const StepId later = LaterMicroSteps(program).begin;  // FLOPs are those of one micro-step
+    for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
+      const Step& step = program.steps[id];
+      const bool counted = step.phase == Phase::kForward && !step.recompute && id < later;
+      if (!counted && times.empty()) continue;
+      Layer& layer = layers[Labelled(step.module.empty() ? step.node : step.module)];
+      if (counted) layer.flops += step.flops;
+      if (times.empty()) continue;
+      const StepTime& time = times[static_cast<size_t>(id.value())];
+      layer.time_ns[static_cast<size_t>(time.bound)] += time.nanoseconds;
+    }
+    const StepId peak = figures->timeline.peak_step, end_of_forward = LastForwardStep(program);
+    for (const Buffer& buffer : program.buffers) {
+      Layer& layer = layers[Labelled(modules.LayerOf(program, buffer))];
+      if (AliveAt(buffer, peak)) layer.peak_bytes += buffer.bytes;
+      if (buffer.category == Category::kSavedActivations && AliveAt(buffer, end_of_forward)) {
+        layer.saved_bytes += buffer.bytes;
+      }
+    }
+  }
+  for (const Parameter& parameter : analysis.parameters) {
+    Layer& layer = layers[Labelled(parameter.module)];
+    layer.parameters += NumElements(Shape(parameter.dims)).value_or(0);
+    layer.parameter_bytes += parameter.bytes;
+  }
+  Table table{"layers",
+              "Layers",
+              {{"module", "layer"},
+               {"parameters", "parameters", ColumnKind::kCount},
+               {"parameter_bytes", "parameter bytes", ColumnKind::kBytes, Show::kDetail},
+               {"peak_bytes", "at the peak", ColumnKind::kBytes},
+               {"saved_bytes", "saved", ColumnKind::kBytes},
+               {"flops", "FLOPs", ColumnKind::kWork},
+               {"macs", "MACs", ColumnKind::kWork, Show::kData}},
+              {},
+              3};
+  const bool timed = clock != nullptr && clock->unknown.empty();
+  if (timed) {
+    table.columns.push_back({"time_ns", "time", ColumnKind::kTime});
+    table.columns.push_back({"bound", "bound by"});
+  }
+  for (const auto& [name, layer] : layers.groups()) {
+    Row& row = table.rows.emplace_back();
+    row = {name,        layer.parameters, layer.parameter_bytes, layer.peak_bytes, layer.saved_bytes,
+           layer.flops, layer.flops / 2};
+    if (!timed) continue;
+    const auto most = std::max_element(layer.time_ns.begin(), layer.time_ns.end());
+    row.emplace_back(std::accumulate(layer.time_ns.begin(), layer.time_ns.end(), int64_t{0}));
+    row.push_back(*most > 0 ? Cell(std::string(NameOf(static_cast<Bound>(most - layer.time_ns.begin())))) : Cell());
+  }
+  return table;
+}
+
+Table StepTable(const RunFigures& figures) {
+  const MemoryProgram& program = figures.program;
+  const std::vector<BytesByCategory> bytes = BytesPerStep(program);
+  Table table{"timeline",
+              "Steps",
+              {{"step", "step", ColumnKind::kIndex},
+               {"live_bytes", "alive", ColumnKind::kBytes},
+               {"phase", "phase", ColumnKind::kWord},
+               {"op", "operator"},
+               {"module", "module"},
+               {"node", "node", ColumnKind::kText, Show::kDetail}},
+              {},
+              1};
+  table.has_total = false;
+  for (size_t c = 0; c < kNumCategories; ++c) {
+    table.columns.push_back({absl::StrFormat("%s_bytes", NameOf(static_cast<Category>(c))), "", ColumnKind::kBytes,
+                             Show::kData});
+  }
+  for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
+    const Step& step = program.steps[id];
+    const BytesByCategory& at = bytes[static_cast<size_t>(id.value())];
+    Row& row = table.rows.emplace_back(Row{int64_t{id.value()}, std::accumulate(at.begin(), at.end(), int64_t{0}),
+                                           std::string(NameOf(step.phase)), step.op.str(), step.module.str(),
+                                           step.node.str()});
+    row.insert(row.end(), at.begin(), at.end());
+  }
+  return table;
+}
+
+Table OpTable(const Analysis& analysis) {
+  struct Op {
+    int64_t calls = 0, flops = 0, peak_bytes = 0;
+  };
+  Grouped<Op> ops;
+  if (const RunFigures* figures = MainFigures(analysis)) {
+    const MemoryProgram& program = figures->program;
+    for (const Step& step : program.steps) {
+      Op& op = ops[step.op];
+      ++op.calls;
+      op.flops += step.flops;
+    }
+    for (const Buffer& buffer : program.buffers) {
+      if (!AliveAt(buffer, figures->timeline.peak_step)) continue;
+      const bool made = MadeByAStep(buffer) && program.steps.contains(buffer.begin);
+      ops[made ? program.steps[buffer.begin].op.str() : absl::StrFormat("(%s)", NameOf(buffer.category))].peak_bytes +=
+          buffer.bytes;
+    }
+  }
+  Table table{"ops",
+              "Framework operators",
+              {{"op", "operator"},
+               {"calls", "calls", ColumnKind::kCount},
+               {"flops", "FLOPs", ColumnKind::kWork},
+               {"peak_bytes", "at the peak", ColumnKind::kBytes}},
+              {},
+              3};
+  for (const auto& [name, op] : ops.groups()) table.rows.push_back({name, op.calls, op.flops, op.peak_bytes});
+  return table;
+}
+
+Table ShapeTable(const RunFigures& figures) {
+  struct Group {
+    const Buffer* first;
+    int64_t count, bytes;
+  };
+  std::vector<Group> groups;
+  absl::flat_hash_map<std::string, size_t> index;
+  for (BufferId id : LiveAt(figures.program, figures.timeline.peak_step)) {
+    const Buffer& buffer = figures.program.buffers[id];
+    const std::string key = absl::StrFormat("%d %d %d %s", static_cast<int>(buffer.category),
+                                            static_cast<int>(buffer.dtype), buffer.bytes, ToString(Shape(buffer.dims)));
+    const auto [at, added] = index.try_emplace(key, groups.size());
+    if (added) groups.push_back({&buffer, 0, 0});
+    ++groups[at->second].count;
+    groups[at->second].bytes += buffer.bytes;
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
+  Table table{"shapes",
+              "Shapes at the peak",
+              {{"count", "count", ColumnKind::kCount},
+               {"shape", "shape", ColumnKind::kShape},
+               {"dtype", "type"},
+               {"bytes", "bytes", ColumnKind::kBytes},
+               {"category", "what", ColumnKind::kWord}},
+              {},
+              3};
+  for (const Group& group : groups) {
+    table.rows.push_back({group.count, Shape(group.first->dims), std::string(NameOf(group.first->dtype)), group.bytes,
+                          std::string(NameOf(group.first->category))});
+  }
+  return table;
+}
+
+Table CategoryTable(const Analysis& analysis) {
+  Table table{"categories",
+              "What is alive at the peak",
+              {{"category", "what", ColumnKind::kWord},
+               {"training_bytes", "training", ColumnKind::kBytes},
+               {"inference_bytes", "inference", ColumnKind::kBytes}},
+              {},
+              1};
+  for (size_t c = 0; c < kNumCategories; ++c) {
+    Row row = {std::string(NameOf(static_cast<Category>(c))), {}, {}};
+    if (analysis.training) row[1] = analysis.training->timeline.at_peak[c];
+    if (analysis.inference) row[2] = analysis.inference->timeline.at_peak[c];
+    table.rows.push_back(std::move(row));
+  }
+  if (!analysis.training) table.rank_column = 2;
+  return table;
+}
+
+}  // namespace onnx_mem

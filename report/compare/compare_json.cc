@@ -1,0 +1,194 @@
+// A comparison as JSON: the members of the envelope between "command" and the end.
+#include <algorithm>
+
+#include "report/analyze/json_parts.h"
+#include "report/compare/compare_forms.h"
+
+namespace onnx_mem {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+void WriteGroups(JsonWriter& json, std::string_view key, const std::vector<OperatorGroup>& groups) {
+  json.Key(key).BeginArray();
+  for (const OperatorGroup& group : groups) {
+    json.BeginObject(Layout::kOneLine);
+    json.Key("op").String(group.op);
+    json.Key("count").Int(group.count);
+    json.Key("bytes").Int(group.bytes);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteSide(JsonWriter& json, std::string_view key, const ComparedSide& side) {
+  json.Key(key).BeginObject();
+  WriteModel(json, side.report.model);
+  WriteAnalyses(json, side.report, {});
+  json.EndObject();
+}
+
+// The figures of a part that can be subtracted.
+void WritePartDelta(JsonWriter& json, std::string_view part, const std::optional<PartSummary>& delta) {
+  json.Key(part);
+  if (!delta) {
+    json.Null();
+    return;
+  }
+  json.BeginObject();
+  json.Key("peak_bytes").Int(delta->peak_bytes);
+  if (part == "training") json.Key("first_step_peak_bytes").Int(delta->first_step_peak_bytes);
+  json.Key("allocated_peak_bytes").Int(delta->allocated_peak_bytes);
+  json.Key("reserved_peak_bytes").Int(delta->reserved_peak_bytes);
+  json.Key("device_bytes").Int(delta->device_bytes);
+  json.Key("breakdown").BeginObject();
+  if (part == "inference") {
+    for (const auto& [name, bytes] : InferenceBreakdown(*delta)) json.Key(name).Int(bytes);
+  } else {
+    for (size_t c = 0; c < kNumCategories; ++c) json.Key(NameOf(static_cast<Category>(c))).Int(delta->breakdown[c]);
+  }
+  json.EndObject().EndObject();
+}
+
+void WriteDelta(JsonWriter& json, const RunSummary& delta) {
+  json.Key("delta").BeginObject();
+  WritePartDelta(json, "training", delta.training);
+  WritePartDelta(json, "inference", delta.inference);
+  json.Key("flops").BeginObject(Layout::kOneLine);
+  json.Key("forward").Int(delta.forward_flops);
+  json.Key("backward").Int(delta.backward_flops);
+  json.EndObject().EndObject();
+}
+
+void WriteLayers(JsonWriter& json, const std::optional<std::vector<LayerChange>>& layers) {
+  json.Key("layers");
+  if (!layers) {
+    json.Null();
+    return;
+  }
+  json.BeginArray();
+  for (const LayerChange& layer : *layers) {
+    json.BeginObject(Layout::kOneLine);
+    json.Key("module").String(layer.name);
+    json.Key("base_bytes").Int(layer.base_bytes);
+    json.Key("head_bytes").Int(layer.head_bytes);
+    json.Key("delta_bytes").Int(layer.delta_bytes());
+    json.Key("presence").String(NameOf(layer.presence));
+    if (layer.presence == Presence::kBoth && layer.base_name != layer.name) {
+      json.Key("base_module").String(layer.base_name);
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteOperators(JsonWriter& json, const std::vector<OperatorChange>& operators) {
+  json.Key("operators").BeginArray();
+  for (const OperatorChange& change : operators) {
+    json.BeginObject(Layout::kOneLine);
+    json.Key("op").String(change.op);
+    json.Key("presence").String(NameOf(change.presence));
+    json.Key("count").Int(change.count);
+    json.Key("bytes").Int(change.bytes);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteHead(JsonWriter& json, const ComparedSide& head, const Change& change) {
+  WriteSide(json, "head", head);
+  WriteDelta(json, change.delta);
+  WriteLayers(json, change.layers);
+  WriteOperators(json, change.operators);
+  const HalfPrecision none;
+  const HalfPrecision& half = head.half ? *head.half : none;
+  WriteGroups(json, "kept_fp32", half.kept_fp32);
+  json.Key("kept_fp32_weights").BeginObject(Layout::kOneLine);
+  json.Key("count").Int(half.fp32_weights);
+  json.Key("bytes").Int(half.fp32_weight_bytes);
+  json.EndObject();
+  WriteGroups(json, "casts_added", change.casts_added);
+}
+
+void WriteAmp(JsonWriter& json, const Comparison& comparison) {
+  json.Key("base_amp");
+  if (!comparison.base_amp) {
+    json.Null();
+    return;
+  }
+  Report report;
+  report.runs = {*comparison.base_amp};
+  json.BeginObject();
+  json.Key("amp").String(onnx_mem::NameOf(comparison.amp_dtype));
+  WriteRuns(json, report, /*card_named=*/false);
+  json.EndObject();
+}
+
+void WriteGate(JsonWriter& json, const Comparison& comparison) {
+  if (!comparison.gate) return;
+  json.Key("max_increase").Number(comparison.gate->most_percent / 100);
+  json.Key("within").Bool(comparison.gate->exceeded.empty());
+  json.Key("exceeded").BeginArray();
+  for (const Excess& excess : comparison.gate->exceeded) {
+    json.BeginObject(Layout::kOneLine);
+    json.Key("head").Int(static_cast<int64_t>(excess.head));
+    json.Key("figure").String(excess.figure);
+    json.Key("base_bytes").Int(excess.base_bytes);
+    json.Key("head_bytes").Int(excess.head_bytes);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteSideNeeds(JsonWriter& json, const RunSummary& run, int64_t limit_bytes) {
+  json.BeginObject();
+  if (run.training) WriteNeed(json, "training", NeedOf(*run.training), limit_bytes);
+  if (run.inference) WriteNeed(json, "inference", NeedOf(*run.inference), limit_bytes);
+  json.EndObject();
+}
+
+// Verdicts are those of the heads.
+void WriteHeld(JsonWriter& json, const Comparison& comparison) {
+  if (comparison.limits.empty()) return;
+  Verdict worst = Verdict::kFits;
+  for (size_t i = 0; i < comparison.limits.size(); ++i) {
+    worst = std::max(worst, VerdictOfHeads(comparison, i));
+    if (comparison.limits[i].kind == Limit::Kind::kBudget) WriteBudget(json, comparison.limits[i]);
+  }
+  json.Key("verdict").String(onnx_mem::NameOf(worst));
+  json.Key("gpus").BeginArray();
+  for (size_t i = 0; i < comparison.limits.size(); ++i) {
+    const Limit& limit = comparison.limits[i];
+    if (limit.kind == Limit::Kind::kBudget) continue;
+    json.BeginObject();
+    WriteCardName(json, limit, VerdictOfHeads(comparison, i));
+    json.Key("base");
+    WriteSideNeeds(json, RunOfSide(comparison, limit, 0), limit.bytes);
+    json.Key("heads").BeginArray();
+    for (size_t side = 1; side <= comparison.heads.size(); ++side) {
+      WriteSideNeeds(json, RunOfSide(comparison, limit, side), limit.bytes);
+    }
+    json.EndArray().EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
+void WriteComparison(JsonWriter& json, const Comparison& comparison) {
+  WriteGate(json, comparison);
+  WriteHeld(json, comparison);
+  WriteSide(json, "base", comparison.base);
+  WriteHead(json, comparison.heads.front(), comparison.changes.front());
+  WriteAmp(json, comparison);
+  if (comparison.heads.size() < 2) return;
+  json.Key("more_heads").BeginArray();
+  for (size_t h = 1; h < comparison.heads.size(); ++h) {
+    json.BeginObject();
+    WriteHead(json, comparison.heads[h], comparison.changes[h]);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,130 @@
+#include "report/parts/json_writer.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+
+#include "report/parts/printable.h"
+
+namespace onnx_mem {
+namespace {
+
+bool IsPlain(char byte) { return byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\'; }
+
+// Of a character of at most three bytes, as controls are.
+uint32_t CodeOf(std::string_view character) {
+  uint32_t code = static_cast<unsigned char>(character[0]);
+  if (character.size() > 1) code &= character.size() == 2 ? 0x1Fu : 0x0Fu;
+  for (size_t i = 1; i < character.size(); ++i) code = code << 6 | (static_cast<unsigned char>(character[i]) & 0x3Fu);
+  return code;
+}
+
+}  // namespace
+
+JsonWriter& JsonWriter::Begin(char bracket, Layout layout) {
+  BeforeValue();
+  const bool one_line = layout == Layout::kOneLine || (!scopes_.empty() && scopes_.back().one_line);
+  text_ += bracket;
+  scopes_.push_back({one_line, true});
+  return *this;
+}
+
+JsonWriter& JsonWriter::End(char bracket) {
+  const Scope scope = scopes_.back();
+  scopes_.pop_back();
+  if (!scope.empty && !scope.one_line) NewLine();
+  text_ += bracket;
+  return *this;
+}
+
+JsonWriter& JsonWriter::Key(std::string_view key) {
+  BeforeValue();
+  Quote(key);
+  text_ += ": ";
+  after_key_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::Int(int64_t number) {
+  BeforeValue();
+  char digits[24];
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, number);
+  text_.append(digits, end);
+  return *this;
+}
+
+JsonWriter& JsonWriter::Number(double number) {
+  if (!std::isfinite(number)) return Null();
+  BeforeValue();
+  char digits[40];
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, number);
+  const std::string_view written(digits, static_cast<size_t>(end - digits));
+  text_ += written;
+  // A ratio stays a ratio for readers that tell 1 from 1.0.
+  if (written.find_first_of(".e") == std::string_view::npos) text_ += ".0";
+  return *this;
+}
+
+JsonWriter& JsonWriter::Bool(bool value) {
+  BeforeValue();
+  text_ += value ? "true" : "false";
+  return *this;
+}
+
+JsonWriter& JsonWriter::Null() {
+  BeforeValue();
+  text_ += "null";
+  return *this;
+}
+
+JsonWriter& JsonWriter::String(std::string_view text) {
+  BeforeValue();
+  Quote(text);
+  return *this;
+}
+
+void JsonWriter::BeforeValue() {
+  if (after_key_) {
+    after_key_ = false;
+    return;
+  }
+  if (scopes_.empty()) return;
+  if (!scopes_.back().empty) text_ += scopes_.back().one_line ? ", " : ",";
+  scopes_.back().empty = false;
+  if (!scopes_.back().one_line) NewLine();
+}
+
+void JsonWriter::NewLine() {
+  text_ += '\n';
+  text_.append(2 * scopes_.size(), ' ');
+}
+
+void JsonWriter::Quote(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  text_ += '"';
+  for (size_t at = 0; at < text.size();) {
+    size_t plain = at;  // almost everything goes in one piece
+    while (plain < text.size() && IsPlain(text[plain])) ++plain;
+    text_ += text.substr(at, plain - at);
+    at = plain;
+    if (at == text.size()) break;
+    const char byte = text[at];
+    const size_t length = CharacterLength(text, at);
+    if (length == 0) {
+      text_ += "\xEF\xBF\xBD";
+    } else if (byte == '"' || byte == '\\') {
+      text_ += '\\';
+      text_ += byte;
+    } else if (IsControl(text.substr(at, length))) {
+      const uint32_t code = CodeOf(text.substr(at, length));
+      text_ += "\\u";
+      for (int shift = 12; shift >= 0; shift -= 4) text_ += kHex[code >> shift & 15];
+    } else {
+      text_ += text.substr(at, length);
+    }
+    at += length == 0 ? 1 : length;
+  }
+  text_ += '"';
+}
+
+}  // namespace onnx_mem

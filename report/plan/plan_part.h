@@ -1,0 +1,44 @@
+// What a report says of checkpoint plans: the request, the answer, and the course of memory with the chosen plan.
+#ifndef ONNX_MEM_REPORT_PLAN_PLAN_PART_H_
+#define ONNX_MEM_REPORT_PLAN_PLAN_PART_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/analysis/analysis.h"
+#include "analyzer/devices/verdict.h"
+#include "report/analyze/limit.h"
+#include "planner/measure/plan.h"
+#include "planner/search/largest_batch.h"
+
+namespace onnx_mem {
+
+struct PlanPart {
+  PlanRequest request;
+  PlanAnswer answer;
+  std::vector<int64_t> live_bytes;  // per step of the whole training step, with the chosen plan; empty without one
+  std::optional<LargestBatch> largest_batch;
+  std::optional<SmallerBatch> smaller_batch;  // without a plan for the one asked for
+  // What the plan was held against, its budget first: what the step needs there as it is, and with the chosen plan (where
+  // there is none: with the one that needs least).
+  struct Held {
+    Limit limit;
+    Need as_it_is, planned;
+    Verdict verdict = Verdict::kDoesNotFit;  // of the plan; without a chosen one its budget is none that it fits
+  };
+  std::vector<Held> held;
+  // For formats that draw every step: the run without any plan, and with each plan of `answer`.
+  struct Drawn {
+    std::shared_ptr<const Analysis> analysis = nullptr;  // null for a plan without segments, which is the baseline
+    std::string code = "";  // that applies it
+  };
+  std::shared_ptr<const Analysis> baseline;
+  std::vector<Drawn> drawn;
+};
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_REPORT_PLAN_PLAN_PART_H_

@@ -1,0 +1,329 @@
+// The screen of onnx-mem plan MODEL: what was chosen and why, what to checkpoint, the whole trade-off.
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "report/analyze/answer.h"
+#include "report/parts/figures.h"
+#include "report/parts/layout.h"
+#include "report/plan/plan_report.h"
+#include "report/plan/plan_words.h"
+#include "report/text/text_parts.h"
+#include "planner/code/name_patterns.h"
+#include "planner/search/curve.h"
+
+namespace onnx_mem {
+namespace {
+
+constexpr size_t kGap = 2;
+constexpr size_t kBar = 24;
+constexpr size_t kSpark = 60;
+constexpr size_t kRows = 12;      // of the curve, unless -n says otherwise
+constexpr size_t kSegments = 16;
+constexpr size_t kName = 36;
+
+std::string Title(std::string_view text, const Screen& screen) {
+  return std::string(kIndent, ' ') + Painted(text, Paint::kBold, screen) + '\n';
+}
+
+std::string Times(double slowdown) { return absl::StrFormat("x%.3f", 1 + slowdown); }
+
+std::string ChosenText(const PlanPart& part, const Screen& screen) {
+  const PlanAnswer& answer = part.answer;
+  if (!answer.chosen) return NoPlanText(part, screen);
+  const Measured& chosen = answer.plans[*answer.chosen].measured;
+  const int64_t now = BytesOf(part, answer.baseline), then = BytesOf(part, chosen);
+  const std::string limits = Limits(part, screen);
+  const std::string indent(kIndent, ' ');
+  if (answer.plans[*answer.chosen].segments.empty()) {
+    const std::string why = !limits.empty() ? absl::StrFormat("no plan needed (%s)", limits)
+                            : !answer.not_searched.empty()
+                                ? "none of the plans that were looked at frees more than it costs"
+                                : "nothing that checkpointing frees is worth its compute";
+    return indent +
+           Painted(absl::StrFormat("%s %s", FormatBytesIn(now, screen.units), LineName(part)), Paint::kBold, screen) +
+           ": " + why + '\n';
+  }
+  const std::string name = "Chosen plan: ";
+  const std::string size = absl::StrFormat("%s %s", FormatBytesIn(then, screen.units), LineName(part));
+  const double change = now > 0 ? 100 * (1 - static_cast<double>(then) / static_cast<double>(now)) : 0;
+  const std::string more =
+      absl::StrFormat(" (now %s%s%s)", FormatBytesIn(now, screen.units), limits.empty() ? "" : ", ", limits);
+  const std::string less = absl::StrFormat("-%.0f %%", change);
+  const std::string price = absl::StrCat("for ", BothPrices(part, chosen));
+  // What there is no room for goes to a second line.
+  const size_t first = kIndent + name.size() + size.size() + more.size() + 3 + less.size();
+  const std::string to_second = absl::StrCat("\n", indent, indent);
+  const bool two_lines = first + 3 + price.size() > screen.width;
+  return absl::StrCat(indent, name, Painted(size, Paint::kBold, screen), more, first > screen.width ? to_second : "   ",
+                      less, !two_lines ? "   " : first > screen.width ? " " : to_second, price, "\n");
+}
+
+// The chosen plan, and below it what would be cheaper: with another setting, on a card of the budget's size.
+std::string AnswerText(const PlanPart& part, const Screen& screen) {
+  return ChosenText(part, screen) + NeedsText(part, screen) + SettingText(part, screen) + CardText(part, screen);
+}
+
+std::string RangeName(const PlannedSegment& segment) {
+  if (segment.segment.modules.empty()) {
+    return absl::StrFormat("%s .. %s", segment.nodes.front(), segment.nodes.back());
+  }
+  const std::vector<std::string>& modules = segment.segment.modules;
+  if (modules.size() == 1) return modules.front();
+  // Of neighbours in one parent the last one's own name says enough: "layer1.0 to 2".
+  const std::string& last = modules.back();
+  const size_t dot = last.rfind('.');
+  const bool together = dot == modules.front().rfind('.') && dot != std::string::npos &&
+                        last.compare(0, dot, modules.front(), 0, dot) == 0;
+  return absl::StrFormat("%s to %s, as one", modules.front(), together ? last.substr(dot + 1) : last);
+}
+
+std::string KindOf(const PlannedSegment& segment) {
+  if (segment.segment.offload == Offload::kGate) return ", from where on they leave";
+  if (segment.segment.offload != Offload::kNo) return ", to the host";
+  return segment.segment.keep.empty() ? "" : ", keeping products";
+}
+
+std::string SegmentName(const PlannedSegment& segment) { return RangeName(segment) + KindOf(segment); }
+
+// Repeated blocks are one row.
+struct SegmentsRow {
+  std::string name;
+  size_t count = 1;
+  size_t ops = 0;
+  int64_t saves_bytes = 0;
+  int64_t cost = 0;
+};
+
+std::vector<SegmentsRow> SegmentRows(const ModulePlan& plan) {
+  std::vector<std::string> names, kinds;
+  for (const PlannedSegment& segment : plan.segments) {
+    names.push_back(segment.segment.modules.empty() ? "" : RangeName(segment));
+    kinds.push_back(KindOf(segment));
+  }
+  std::vector<SegmentsRow> rows;
+  for (const NameGroup& group : GroupNames(names, kinds)) {
+    const size_t first = group.members.front();
+    SegmentsRow row{.name = group.numbers.empty() ? SegmentName(plan.segments[first]) : TextOf(group) + kinds[first],
+                    .count = group.members.size()};
+    for (size_t member : group.members) {
+      row.ops += plan.segments[member].nodes.size();
+      row.saves_bytes += plan.segments[member].saves_bytes;
+      row.cost += plan.segments[member].cost;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// A part of what the plan costs, as a share of the step.
+double ShareOfStep(const PlanPart& part, const ModulePlan& plan, int64_t cost) {
+  const int64_t whole = CostOn(part.request.cost_line, plan.measured);
+  return whole > 0 ? plan.measured.slowdown * static_cast<double>(cost) / static_cast<double>(whole) : 0;
+}
+
+std::string SegmentsText(const Report& report, const Screen& screen) {
+  const PlanPart& part = std::get<PlanPart>(report.part);
+  const PlanAnswer& answer = part.answer;
+  if (!answer.chosen) return "";
+  const ModulePlan& plan = answer.plans[*answer.chosen];
+  if (plan.segments.empty()) return "";
+  const auto share = [](int64_t some, int64_t whole) {
+    return whole > 0 ? 100 * static_cast<double>(some) / static_cast<double>(whole) : 0.0;
+  };
+  const auto away = static_cast<size_t>(
+      std::count_if(plan.segments.begin(), plan.segments.end(),
+                    [](const PlannedSegment& segment) { return segment.segment.offload != Offload::kNo; }));
+  const auto gates = static_cast<size_t>(
+      std::count_if(plan.segments.begin(), plan.segments.end(),
+                    [](const PlannedSegment& segment) { return segment.segment.offload == Offload::kGate; }));
+  const size_t again = plan.segments.size() - away, moved = away - gates;
+  std::vector<std::string> titles;
+  if (again > 0) {
+    titles.push_back(absl::StrFormat("Checkpoint %d segment%s (%.0f %% of the forward's FLOPs run twice)", again,
+                                     again == 1 ? "" : "s",
+                                     share(plan.measured.recompute_flops, answer.baseline_forward_flops)));
+  }
+  if (moved > 0) {
+    titles.push_back(absl::StrFormat("%d module%s to the host (%s there)", moved, moved == 1 ? "" : "s",
+                                     FormatBytesIn(plan.measured.host_bytes, screen.units)));
+  }
+  std::string text;
+  const std::vector<std::string> lines =
+      absl::StrSplit(Wrapped(absl::StrJoin(titles, ", "), screen.width - kIndent, 0, 0), '\n');
+  for (const std::string& line : lines)
+    text += Title(line, screen);
+  TextTable table;
+  table.columns = {
+      {.right = true}, {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {.right = true}};
+  table.rows = {{"#", "modules", "ops", "frees", "costs"}};
+  const std::vector<SegmentsRow> rows = SegmentRows(plan);
+  int64_t largest = 0;
+  for (const SegmentsRow& row : rows) largest = std::max(largest, row.saves_bytes);
+  const ByteUnit unit = ColumnUnit(largest, screen.units);
+  const size_t most = report.top_given && report.top == 0 ? rows.size() : kSegments;
+  for (size_t i = 0; i < std::min(most, rows.size()); ++i) {
+    const SegmentsRow& row = rows[i];
+    table.rows.push_back({row.count == 1 ? "" : absl::StrFormat("%d x", row.count), row.name,
+                          absl::StrFormat("%d", row.ops), SizeIn(row.saves_bytes, unit),
+                          MoreOf(part, ShareOfStep(part, plan, row.cost))});
+  }
+  for (const std::string& line : Aligned(std::move(table), 2 * kIndent, kGap, screen)) text += line + '\n';
+  if (rows.size() > most) {
+    absl::StrAppendFormat(&text, "%s(%d more: -n 0)\n", std::string(2 * kIndent, ' '), rows.size() - most);
+  }
+  return text;
+}
+
+// Rows of the curve to show: the first, the last, the chosen one, and the rest evenly; habits that are beaten have a
+// line of their own.
+std::vector<size_t> ShownRows(const Report& report) {
+  const PlanAnswer& answer = std::get<PlanPart>(report.part).answer;
+  std::vector<size_t> curve;
+  for (size_t i = 0; i < answer.plans.size(); ++i) {
+    const ModulePlan& plan = answer.plans[i];
+    if (!plan.dominated || answer.chosen == i || plan.method == "given" || plan.segments.empty()) curve.push_back(i);
+  }
+  const size_t most = report.top_given ? static_cast<size_t>(report.top) : kRows;
+  if (most == 0 || curve.size() <= most || most < 2) return curve;
+  std::set<size_t> shown;
+  if (answer.chosen) shown.insert(*answer.chosen);
+  for (size_t i : curve) {
+    if (answer.plans[i].method == "given") shown.insert(i);
+  }
+  for (size_t i = 0; i < most; ++i) shown.insert(curve[i * (curve.size() - 1) / (most - 1)]);
+  return {shown.begin(), shown.end()};
+}
+
+std::string CurveText(const Report& report, const Screen& screen) {
+  const PlanPart& part = std::get<PlanPart>(report.part);
+  const PlanAnswer& answer = part.answer;
+  const ByteUnit unit = screen.units == ByteUnit::kAuto ? ByteUnit::kAuto : screen.units;
+  TextTable table;
+  table.columns = {{}, {.shrinks = true}, {.right = true}, {.right = true, .optional = true}, {.right = true},
+                   {.right = true, .optional = true}, {.optional = true}, {}};
+  table.rows = {{"", "", "on the GPU", "alive", "compute", "time", "", ""}};
+  const std::vector<size_t> rows = ShownRows(report);
+  for (size_t i : rows) {
+    const ModulePlan& plan = answer.plans[i];
+    const int64_t whole = BytesOf(part, answer.baseline);
+    const double bytes = whole > 0 ? static_cast<double>(BytesOf(part, plan.measured)) / static_cast<double>(whole) : 0;
+    std::string mark;
+    if (answer.chosen == i) {
+      mark = "<- chosen";
+    } else if (&plan == &LeastOf(answer.plans)) {
+      mark = "<- least";
+    } else if (plan.method == "given") {
+      mark = "<- given";
+    }
+    table.rows.push_back({answer.chosen == i ? ">" : "", Shortened(plan.label, kName, screen.utf8),
+                          FormatBytesIn(plan.measured.device_bytes, unit),
+                          FormatBytesIn(plan.measured.peak_bytes, unit), Times(plan.measured.flops_slowdown),
+                          Times(plan.measured.time_slowdown), Bar(bytes, kBar, screen.utf8), mark});
+  }
+  std::string text = Title("Trade-off", screen);
+  for (const std::string& line : Aligned(std::move(table), kIndent, kGap, screen)) text += line + '\n';
+  size_t left_out = 0;
+  for (const ModulePlan& plan : answer.plans) left_out += !plan.dominated;
+  if (left_out > rows.size()) {
+    absl::StrAppendFormat(&text, "%s(%d more: -n 0)\n", std::string(2 * kIndent, ' '), left_out - rows.size());
+  }
+  return text;
+}
+
+// "all stages: 3.76 GiB at x1.327, beaten by "layer1, layer2.0" (3.70 GiB at x1.104)".
+std::string HabitsText(const PlanPart& part, const Screen& screen) {
+  std::string text;
+  for (const ModulePlan& habit : part.answer.plans) {
+    if (!habit.dominated || habit.method != "habit") continue;
+    const ModulePlan* better = nullptr;
+    for (const ModulePlan& plan : part.answer.plans) {
+      if (plan.dominated || BytesOf(part, plan.measured) > BytesOf(part, habit.measured)) continue;
+      if (better == nullptr ||
+          CostOn(part.request.cost_line, plan.measured) < CostOn(part.request.cost_line, better->measured))
+        better = &plan;
+    }
+    if (better == nullptr) continue;
+    text += Wrapped(absl::StrFormat("Not worth it: %s: %s at x%.3f; \"%s\" takes %s at x%.3f", habit.label,
+                                    FormatBytesIn(BytesOf(part, habit.measured), screen.units),
+                                    1 + habit.measured.slowdown, better->label,
+                                    FormatBytesIn(BytesOf(part, better->measured), screen.units),
+                                    1 + better->measured.slowdown),
+                    screen.width, kIndent, 2 * kIndent) +
+            '\n';
+  }
+  return text;
+}
+
+std::string CourseText(const Report& report, const Screen& screen) {
+  const PartSummary& without = *report.runs.front().training;
+  const std::vector<int64_t>& with = std::get<PlanPart>(report.part).live_bytes;
+  if (with.empty() || without.live_bytes.empty()) return "";
+  const size_t width = std::min(kSpark, screen.width - 4 * kIndent);
+  const auto columns = [&](const std::vector<int64_t>& live) {
+    const PhaseSpan whole{Phase::kForward, static_cast<int64_t>(live.size())};
+    return ColumnsOf(live, {whole}, width).bytes;
+  };
+  // Both on one scale: a last glyph sets it and is cut off again.
+  const int64_t top = without.peak_bytes;
+  const auto drawn = [&](const std::vector<int64_t>& live) {
+    std::vector<int64_t> bytes = columns(live);
+    bytes.push_back(top);
+    const std::string line = Sparkline(bytes, screen.utf8);
+    return line.substr(0, line.size() - (screen.utf8 ? 3 : 1));
+  };
+  return absl::StrFormat("%swithout  %s\n%splan     %s\n", std::string(kIndent, ' '), drawn(without.live_bytes),
+                         std::string(kIndent, ' '), drawn(with));
+}
+
+}  // namespace
+
+std::vector<std::string> PlanAnswerLines(const Report& report, const Screen& screen) {
+  Screen plain = screen;
+  plain.color = false;
+  plain.width = std::numeric_limits<size_t>::max() / 2;  // a sentence is a line
+  std::vector<std::string> lines;
+  for (const std::string& line : std::vector<std::string>(
+           absl::StrSplit(AnswerText(std::get<PlanPart>(report.part), plain), '\n', absl::SkipWhitespace()))) {
+    lines.emplace_back(absl::StripAsciiWhitespace(line));
+  }
+  return lines;
+}
+
+Table SegmentsTable(const PlanPart& part) {
+  Table table{"segments",
+              "Checkpoint",
+              {{"modules", "checkpoint"},
+               {"ops", "ops", ColumnKind::kStep},
+               {"saves_bytes", "frees", ColumnKind::kBytes},
+               {"recompute_flops", "recompute", ColumnKind::kWork}},
+              {},
+              2};
+  table.has_total = false;
+  if (!part.answer.chosen) return table;
+  for (const PlannedSegment& segment : part.answer.plans[*part.answer.chosen].segments) {
+    table.rows.push_back({SegmentName(segment), static_cast<int64_t>(segment.nodes.size()), segment.saves_bytes,
+                          segment.recompute_flops});
+  }
+  return table;
+}
+
+std::string PlanText(const Report& report, const Screen& screen) {
+  const PlanPart& part = std::get<PlanPart>(report.part);
+  std::string text;
+  for (const std::string& piece :
+       {LargestBatchText(part, screen), AnswerText(part, screen) + PlanHeldText(part, screen),
+        SegmentsText(report, screen), CurveText(report, screen) + HabitsText(part, screen),
+        ProofText(part, screen) + NotSearchedText(part, screen), CourseText(report, screen)}) {
+    if (piece.empty()) continue;
+    if (!text.empty()) text += '\n';
+    text += piece;
+  }
+  return text;
+}
+
+}  // namespace onnx_mem

@@ -1,0 +1,20 @@
+// The plan without a plan: every operator that is needed runs once, in the listed order, and every tensor is kept to
+// its last use. Where variants of one computation differ in what they save, those are run that serve every reader.
+#ifndef ONNX_MEM_SOLVER_PROBLEM_NO_RECOMPUTE_H_
+#define ONNX_MEM_SOLVER_PROBLEM_NO_RECOMPUTE_H_
+
+#include <vector>
+
+#include "solver/problem/op_sequence.h"
+#include "solver/problem/stages.h"
+
+namespace onnx_mem {
+
+// Indices into problem.ops of the operators that a run without recomputation needs, ascending.
+std::vector<int> OperatorsRunOnce(const StageProblem& problem);
+
+OpSequence RunOnce(const StageProblem& problem);
+
+}  // namespace onnx_mem
+
+#endif  // ONNX_MEM_SOLVER_PROBLEM_NO_RECOMPUTE_H_

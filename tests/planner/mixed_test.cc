@@ -1,0 +1,128 @@
+// Plans in which modules also go to the host, held against the accountant by itself.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "analyzer/devices/gpus.h"
+#include "planner/measure/plan.h"
+#include "tests/planner/advice/testdata_model.h"
+
+namespace onnx_mem {
+namespace {
+
+struct Asked {
+  ImportedModel model;
+  Workload workload;
+  PlanRequest request;
+};
+
+// On live bytes.
+Asked Of(const std::string& name, const Workload& workload) {
+  Asked asked;
+  asked.workload = workload;
+  asked.model = *OpenModel(name).Import(workload.bindings);
+  asked.request.budget_line = BudgetLine::kLive;
+  return asked;
+}
+
+// GPT-2 of six layers, 256 tokens, live bytes, on a card with 16 lanes of PCI Express 4.
+Asked Transformer() {
+  Workload workload = TrainingAt(8);
+  workload.bindings.dims["seq"] = 256;
+  Asked asked = Of("gpt2_sdpa", workload);
+  asked.request.clock.card = *RooflineOf(*FindGpu("A100 PCIe 40GB"));
+  asked.request.iteration_limit = 120;
+  asked.request.plans_alone = true;
+  return asked;
+}
+
+PlanAnswer AnswerTo(const Asked& asked) {
+  absl::StatusOr<PlanAnswer> answer = PlanModel(asked.model, asked.workload, asked.request);
+  EXPECT_TRUE(answer.ok()) << answer.status();
+  return *std::move(answer);
+}
+
+TEST(FindMixed, IsFasterThanSecondRunsAloneAndTakesWhatTheAnalysisMeasures) {
+  Asked asked = Transformer();
+  const int64_t most = AnswerTo(asked).baseline.peak_bytes;
+  asked.request.budget_bytes = most / 100 * 86;
+  const PlanAnswer again = AnswerTo(asked);
+  asked.request.offload = true;
+  const PlanAnswer mixed = AnswerTo(asked);
+  ASSERT_TRUE(again.chosen && mixed.chosen);
+  const ModulePlan& plan = mixed.plans[*mixed.chosen];
+  EXPECT_LT(plan.measured.slowdown, again.plans[*again.chosen].measured.slowdown);
+  EXPECT_GT(plan.measured.host_bytes, 0);
+  EXPECT_LE(plan.measured.peak_bytes, *asked.request.budget_bytes);
+
+  Workload workload = asked.workload;
+  for (const PlannedSegment& segment : plan.segments) workload.run.segments.push_back(segment.segment);
+  const absl::StatusOr<Analysis> analysis = AnalyzeImported(asked.model, workload);
+  ASSERT_TRUE(analysis.ok()) << analysis.status();
+  EXPECT_EQ(plan.measured.peak_bytes, analysis->training->peak_bytes);
+  EXPECT_EQ(plan.measured.device_bytes, analysis->training->device_bytes);
+  EXPECT_EQ(plan.measured.recompute_flops, analysis->recompute_flops);
+}
+
+// Its late modules are large: a module that waits for its own moves waits long, a gate does not.
+TEST(FindMixed, KeepsModulesOfAUNetUntilAGate) {
+  Asked asked = Of("unet_seg", TrainingAt(16));
+  asked.request.clock.card = *RooflineOf(*FindGpu("RTX 4090"));
+  asked.request.plans_alone = true;
+  asked.request.budget_bytes = AnswerTo(asked).baseline.peak_bytes / 100 * 90;
+  const PlanAnswer again = AnswerTo(asked);
+  asked.request.offload = true;
+  const PlanAnswer mixed = AnswerTo(asked);
+  ASSERT_TRUE(again.chosen && mixed.chosen);
+  const ModulePlan& plan = mixed.plans[*mixed.chosen];
+  EXPECT_LT(plan.measured.slowdown, again.plans[*again.chosen].measured.slowdown * 0.75);
+  EXPECT_EQ(plan.segments.back().segment.offload, Offload::kGate);
+}
+
+// The first two blocks leave when the fifth has run: one after another they wait for each other's moves.
+TEST(Offload, HeldModulesHaveUntilTheGateToMove) {
+  const Asked asked = Transformer();
+  const auto with = [&](Offload first, Offload last) {
+    Workload workload = asked.workload;
+    workload.run.segments = {{.modules = {"m.transformer.h.0"}, .nodes = {}, .offload = first},
+                             {.modules = {"m.transformer.h.1"}, .nodes = {}, .offload = first},
+                             {.modules = {"m.transformer.h.4.mlp"}, .nodes = {}, .offload = last}};
+    return *AnalyzeImported(asked.model, workload);
+  };
+  const Analysis gated = with(Offload::kHeld, Offload::kGate), chained = with(Offload::kOverlapped, Offload::kWaiting);
+  const auto waits = [&](const Analysis& analysis) {
+    return EstimateTime(analysis.training->program, asked.request.clock.card).offload_ns;
+  };
+  EXPECT_LT(waits(gated), waits(chained) / 2);
+  EXPECT_LT(gated.training->peak_bytes, AnswerTo(asked).baseline.peak_bytes);
+  EXPECT_GT(gated.training->peak_bytes, chained.training->peak_bytes);  // the fifth block's stay
+}
+
+// What is proven of second runs says nothing of moves, but for what any step must have at hand.
+TEST(FindMixed, IsProvenImpossibleBelowTheNeediestStepAlone) {
+  Asked asked = Of("resnet18", TrainingAt(8));
+  asked.request.iteration_limit = 40;
+  asked.request.budget_bytes = 1;
+  const PlanAnswer again = AnswerTo(asked);
+  ASSERT_TRUE(again.class_bound.has_value());
+  ASSERT_LT(again.minimum_bytes, again.class_bound->floor_bytes);
+  asked.request.budget_bytes = again.class_bound->floor_bytes - 1;
+  EXPECT_EQ(AnswerTo(asked).status, PlanStatus::kInfeasible);
+  asked.request.offload = true;
+  asked.request.host_bytes = 0;  // so that no move answers
+  EXPECT_EQ(AnswerTo(asked).status, PlanStatus::kNotFound);
+  asked.request.budget_bytes = again.minimum_bytes - 1;
+  EXPECT_EQ(AnswerTo(asked).status, PlanStatus::kInfeasible);
+}
+
+TEST(FindMixed, KeepsToTheHostsMemory) {
+  Asked asked = Transformer();
+  asked.request.budget_bytes = AnswerTo(asked).baseline.peak_bytes / 100 * 86;
+  asked.request.offload = true;
+  asked.request.host_bytes = int64_t{100} << 20;
+  for (const ModulePlan& plan : AnswerTo(asked).plans) EXPECT_LE(plan.measured.host_bytes, *asked.request.host_bytes);
+}
+
+}  // namespace
+}  // namespace onnx_mem
