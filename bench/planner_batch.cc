@@ -26,8 +26,12 @@ struct Network {
   int64_t published;  // the batch that Checkmate reports
 };
 constexpr Network kNetworks[] = {
-    {"VGG19", 256, 143667240, 289}, {"ResNet50", 256, 25636712, 193}, {"MobileNet", 512, 4253864, 1105},
-    {"vgg_unet", 32, 0, 57},        {"fcn_8", 32, 0, 60},             {"segnet", 32, 0, 62},
+    {"VGG19", 256, 143667240, 289},
+    {"ResNet50", 256, 25636712, 193},
+    {"MobileNet", 512, 4253864, 1105},
+    {"vgg_unet", 32, 0, 57},
+    {"fcn_8", 32, 0, 60},
+    {"segnet", 32, 0, 62},
 };
 
 // The largest batch for which `holds`, which holds for smaller ones too.

@@ -26,8 +26,8 @@ class Step {
   StepTensorId Gradient(StepTensorId of) {
     const auto [it, inserted] = gradients_.emplace(of, StepTensorId());
     if (inserted) {
-      it->second = Add(absl::StrCat("d.", graph_.tensors[of].name), graph_.tensors[of].size_bytes,
-                       StepTensorKind::kGradient);
+      it->second =
+          Add(absl::StrCat("d.", graph_.tensors[of].name), graph_.tensors[of].size_bytes, StepTensorKind::kGradient);
     }
     return it->second;
   }

@@ -99,8 +99,8 @@ Diagnostic ErrorOf(const absl::Status& status) {
         absl::StrFormat("try: report it with the model (weights removed), the command line and version %s", kVersion));
   }
   const auto suggests = [](const std::string& line) { return line.find("did you mean") != std::string::npos; };
-  if (diagnostic.code == Code::kNotFound && std::none_of(diagnostic.details.begin(), diagnostic.details.end(),
-                                                         suggests)) {
+  if (diagnostic.code == Code::kNotFound &&
+      std::none_of(diagnostic.details.begin(), diagnostic.details.end(), suggests)) {
     if (std::string hint = NearbyFile(Quoted(diagnostic.message)); !hint.empty()) diagnostic.details.push_back(hint);
   }
   return diagnostic;

@@ -16,12 +16,12 @@
 #include "cli/commands/help.h"
 #include "cli/error_text.h"
 #include "cli/heap.h"
+#include "cli/host/terminal.h"
 #include "cli/options/options.h"
+#include "cli/pasted_command.h"
 #include "cli/progress.h"
 #include "report/parts/formats.h"
-#include "cli/pasted_command.h"
 #include "report/parts/printable.h"
-#include "cli/host/terminal.h"
 
 namespace onnx_mem {
 namespace {

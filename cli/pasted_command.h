@@ -1,5 +1,6 @@
 // Lines that begin with "try:" as the user can paste them. A diagnostic's detail that is to be pasted begins
-// "try: onnx-mem MODEL", or "try: ... --option" for the command line as it was with an option more; a remark stands behind "   # ".
+// "try: onnx-mem MODEL", or "try: ... --option" for the command line as it was with an option more; a remark stands
+// behind "   # ".
 #ifndef ONNX_MEM_CLI_PASTED_COMMAND_H_
 #define ONNX_MEM_CLI_PASTED_COMMAND_H_
 

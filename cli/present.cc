@@ -6,10 +6,10 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
-#include "report/parts/formats.h"
 #include "cli/host/output_file.h"
-#include "report/parts/printable.h"
 #include "cli/host/terminal.h"
+#include "report/parts/formats.h"
+#include "report/parts/printable.h"
 
 namespace onnx_mem {
 namespace {
@@ -23,10 +23,10 @@ std::vector<std::string> InputFiles(const Options& options) {
 }
 
 absl::Status NothingToShow(const FormatRow& format) {
-  return ErrorStatus(absl::StatusCode::kFailedPrecondition, Code::kUsage,
-                     absl::StrFormat("format %s has nothing to show of this: it wants an ONNX graph that was analyzed",
-                                     format.name),
-                     {"try: onnx-mem MODEL -o page.html"});
+  return ErrorStatus(
+      absl::StatusCode::kFailedPrecondition, Code::kUsage,
+      absl::StrFormat("format %s has nothing to show of this: it wants an ONNX graph that was analyzed", format.name),
+      {"try: onnx-mem MODEL -o page.html"});
 }
 
 }  // namespace

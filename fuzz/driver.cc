@@ -1,5 +1,5 @@
-// A driver for fuzz targets where libFuzzer is not at hand: runs every file it is given, then changes of them, and keeps
-// the input that ended it in crash-input.
+// A driver for fuzz targets where libFuzzer is not at hand: runs every file it is given, then changes of them, and
+// keeps the input that ended it in crash-input.
 //
 //   fuzz_plan -runs=1000 -seed=1 -max_total_time=60 -dict=fuzz/plan.dict -seed_inputs=FILE,FILE fuzz/corpus/plan
 //
@@ -123,7 +123,8 @@ class Changer {
   size_t Below(size_t n) { return n == 0 ? 0 : static_cast<size_t>(random_() % n); }
 
   void Change(std::string& input) {
-    static constexpr int64_t kNumbers[] = {0, 1, -1, 127, 128, 255, 1 << 16, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+    static constexpr int64_t kNumbers[] = {0,       1,         -1,        127,       128,      255,
+                                           1 << 16, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
     const size_t at = Below(input.size() + 1);
     const size_t length = Below(std::min<size_t>(input.size() - at, 64) + 1);
     switch (Below(8)) {
@@ -133,15 +134,9 @@ class Changer {
       case 1:
         if (at < input.size()) input[at] = static_cast<char>(Below(256));
         break;
-      case 2:
-        input.erase(at, length);
-        break;
-      case 3:
-        input.insert(at, input.substr(at, length));
-        break;
-      case 4:
-        input.insert(Below(input.size() + 1), input.substr(at, length));
-        break;
+      case 2: input.erase(at, length); break;
+      case 3: input.insert(at, input.substr(at, length)); break;
+      case 4: input.insert(Below(input.size() + 1), input.substr(at, length)); break;
       case 5:
         if (!words_.empty()) input.insert(at, words_[Below(words_.size())]);
         break;

@@ -1,9 +1,9 @@
 // A file of cards.
+#include "analyzer/devices/gpus.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-
-#include "analyzer/devices/gpus.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,4 +1,6 @@
 // A saved report, shown again and held against itself, in every form that has one.
+#include "report/analyze/report.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -6,7 +8,6 @@
 #include <utility>
 
 #include "cli/files/saved_report.h"
-#include "report/analyze/report.h"
 #include "report/compare/comparison.h"
 #include "report/parts/formats.h"
 

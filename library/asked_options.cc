@@ -52,9 +52,8 @@ std::string InputText(const std::string& name, const std::vector<int64_t>& dims)
 
 const OptionRow* RowNamed(std::string_view long_name) {
   const absl::Span<const OptionRow> rows = OptionRows();
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const OptionRow& row) {
-    return row.long_name == long_name;
-  });
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const OptionRow& row) { return row.long_name == long_name; });
   return found == rows.end() ? nullptr : &*found;
 }
 
@@ -165,9 +164,8 @@ OptionWords WordsOf(const PlanOptions& plan) {
   return words.Take();
 }
 
-absl::StatusOr<onnx_mem::Options> OptionsOf(std::string_view command, CommandSet bit,
-                                            std::vector<std::string> operands, const Workload& workload,
-                                            const OptionWords& words) {
+absl::StatusOr<onnx_mem::Options> OptionsOf(std::string_view command, CommandSet bit, std::vector<std::string> operands,
+                                            const Workload& workload, const OptionWords& words) {
   onnx_mem::Options options;
   options.command = command;
   options.operands = std::move(operands);

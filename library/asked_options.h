@@ -24,9 +24,8 @@ OptionWords WordsOf(const Listing& listing);
 OptionWords WordsOf(const PlanOptions& plan);
 
 // Options of `command`, whose bit is `bit`, about `operands`. Errors: usage, as the command line has them.
-absl::StatusOr<onnx_mem::Options> OptionsOf(std::string_view command, CommandSet bit,
-                                            std::vector<std::string> operands, const Workload& workload,
-                                            const OptionWords& words);
+absl::StatusOr<onnx_mem::Options> OptionsOf(std::string_view command, CommandSet bit, std::vector<std::string> operands,
+                                            const Workload& workload, const OptionWords& words);
 
 }  // namespace onnx_mem::api
 

@@ -24,7 +24,8 @@ Result<T> Guarded(F answer) {
     if (!answered.ok()) return ErrorFrom(answered.status());
     return *std::move(answered);
   } catch (const std::bad_alloc&) {
-    return ErrorFrom(ErrorStatus(absl::StatusCode::kResourceExhausted, Code::kTooLarge, "not enough memory for this model"));
+    return ErrorFrom(
+        ErrorStatus(absl::StatusCode::kResourceExhausted, Code::kTooLarge, "not enough memory for this model"));
   } catch (const std::exception& error) {
     return ErrorFrom(absl::InternalError(error.what()));
   }

@@ -23,8 +23,8 @@ namespace {
 
 absl::StatusOr<Model> ModelFrom(absl::StatusOr<ModelFile> file, const std::string& path) {
   RETURN_IF_ERROR(file.status());
-  return Model(std::make_shared<const Model::File>(
-      Model::File{path, std::make_shared<const ModelFile>(*std::move(file))}));
+  return Model(
+      std::make_shared<const Model::File>(Model::File{path, std::make_shared<const ModelFile>(*std::move(file))}));
 }
 
 OptionWords Joined(OptionWords words, const OptionWords& more) {
@@ -54,8 +54,7 @@ Result<Analysis> Model::Analyze(const Workload& workload, const Listing& listing
 Result<Plans> Model::Plan(const Workload& workload, const PlanOptions& plan, const Listing& listing) const {
   return Guarded<Plans>([&]() -> absl::StatusOr<Plans> {
     ASSIGN_OR_RETURN(const onnx_mem::Options options,
-                     OptionsOf("plan", kPlanCommand, {file_->path}, workload,
-                               Joined(WordsOf(plan), WordsOf(listing))));
+                     OptionsOf("plan", kPlanCommand, {file_->path}, workload, Joined(WordsOf(plan), WordsOf(listing))));
     ASSIGN_OR_RETURN(onnx_mem::Answered answered, AnswerPlan(options, {file_->file}));
     return PlansFrom(std::move(answered));
   });

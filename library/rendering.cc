@@ -7,9 +7,9 @@
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
 #include "cli/options/option_values.h"
+#include "library/guard.h"
 #include "report/parts/formats.h"
 #include "report/parts/screen.h"
-#include "library/guard.h"
 
 namespace onnx_mem::api {
 

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "cli/error_text.h"
+#include "library/rendering.h"
 #include "report/analyze/json_parts.h"
 #include "report/compare/comparison.h"
 #include "report/plan/plan_report.h"
-#include "library/rendering.h"
 
 namespace onnx_mem::api {
 namespace {
@@ -75,8 +75,7 @@ std::vector<Note> NotesFrom(const std::vector<Diagnostic>& diagnostics) {
   std::vector<Note> notes;
   for (const Diagnostic& diagnostic : diagnostics) {
     notes.push_back({CodeOf(diagnostic), std::string(NameOf(diagnostic.severity)), diagnostic.message,
-                     diagnostic.details,
-                     diagnostic.count, diagnostic.bytes});
+                     diagnostic.details, diagnostic.count, diagnostic.bytes});
   }
   return notes;
 }
@@ -122,8 +121,8 @@ Fitting::Card CardFrom(const onnx_mem::CardFit& card) {
 
 Fitting::Way WayFrom(const onnx_mem::FitWay& way) {
   const onnx_mem::Saving& saving = way.saving;
-  return {saving.change.change, saving.change.flags,  saving.change.cost, saving.footprint.device_bytes,
-          saving.extra_compute, way.largest_batch};
+  return {saving.change.change,          saving.change.flags,  saving.change.cost,
+          saving.footprint.device_bytes, saving.extra_compute, way.largest_batch};
 }
 
 Comparison::Side SideFrom(const onnx_mem::ComparedSide& side) {

@@ -44,7 +44,8 @@ Graph ParseGraph(std::string_view text, const std::map<std::string, int64_t>& di
   auto model = ImportText(text, bindings, opset);
   if (!model.ok()) {
     const Diagnostic diagnostic = DiagnosticOf(model.status());
-    Die(absl::StrCat(CodeOf(diagnostic), ": ", diagnostic.message, "\n", absl::StrJoin(diagnostic.details, "\n")), text);
+    Die(absl::StrCat(CodeOf(diagnostic), ": ", diagnostic.message, "\n", absl::StrJoin(diagnostic.details, "\n")),
+        text);
   }
   return std::move(model->graph);
 }

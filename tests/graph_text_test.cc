@@ -1,6 +1,6 @@
-#include "analyzer/graph/verify_graph.h"
 #include "tests/graph_text.h"
 
+#include "analyzer/graph/verify_graph.h"
 #include "gtest/gtest.h"
 
 namespace onnx_mem {

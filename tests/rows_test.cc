@@ -22,8 +22,8 @@ constexpr size_t kNearby = 200;  // characters, of code
 struct Table {
   std::string what;
   std::string file;
-  std::string row;  // a regular expression with the name as its group
-  std::set<std::string> shared = {};  // with another vocabulary
+  std::string row;                       // a regular expression with the name as its group
+  std::set<std::string> shared = {};     // with another vocabulary
   std::set<std::string> elsewhere = {};  // files that say of several rows what only they know
 };
 void PrintTo(const Table& table, std::ostream* out) { *out << table.what; }
@@ -104,17 +104,25 @@ INSTANTIATE_TEST_SUITE_P(
     Tables, Rows,
     testing::Values(
         // The shared ones are operators of the framework.
-        Table{"rewrite", "analyzer/prepare/rewrite_table.inc", "ROW\\(\\w+, \"([^\"]+)\"",
+        Table{"rewrite",
+              "analyzer/prepare/rewrite_table.inc",
+              "ROW\\(\\w+, \"([^\"]+)\"",
               {"addcmul", "attention", "dropout", "gelu", "glu", "hardswish", "mish", "roll", "rsqrt", "silu"}},
         Table{"allocator", "analyzer/allocators/allocator_table.inc", "ROW\\(\\w+, \"([^\"]+)\""},
         // Which optimizer keeps less is advice: a row for each step down.
-        Table{"optimizer", "analyzer/eager/optimizer/optimizer.cc", "\n    \\{\"([a-z0-9-]+)\", \"", {"none"},
+        Table{"optimizer",
+              "analyzer/eager/optimizer/optimizer.cc",
+              "\n    \\{\"([a-z0-9-]+)\", \"",
+              {"none"},
               {"planner/advice/optimizer_ways.cc"}},
         // The same methods plan step graphs.
-        Table{"proposal", "planner/search/proposals.cc", "\n    \\{\"([a-z0-9-]+)\", P", {},
+        Table{"proposal",
+              "planner/search/proposals.cc",
+              "\n    \\{\"([a-z0-9-]+)\", P",
+              {},
               {"solver/methods/methods.cc"}},
-        Table{"method", "solver/methods/methods.cc", "\n    \\{\"([a-z0-9-]+)\", \"",
-              {"none", "sqrt", "chen", "chain"}},
+        Table{
+            "method", "solver/methods/methods.cc", "\n    \\{\"([a-z0-9-]+)\", \"", {"none", "sqrt", "chen", "chain"}},
         Table{"way", "planner/advice/ways.cc", "\n    \\{\"([a-z0-9-]+)\", P"},
         Table{"format", "report/parts/formats.cc", "\n    \\{\"([a-z0-9-]+)\", \""},
         Table{"assumption", "analyzer/assume/table/assumptions.cc", "\\.code = (Code::k\\w+)"}),

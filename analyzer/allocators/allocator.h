@@ -75,9 +75,9 @@ struct CudaAllocatorOptions {
   // Steps between two powers of two that sizes are rounded up to, by the power of two below the size: 1 MiB (and
   // less), 2 MiB, ..., 32 GiB (and more). 0 and 1: round to 512 bytes.
   std::array<int64_t, 16> roundup_power2_divisions = {};
-  std::optional<int64_t> max_split_size_bytes;           // larger blocks are not split; nullopt: all may be
+  std::optional<int64_t> max_split_size_bytes;               // larger blocks are not split; nullopt: all may be
   int64_t max_non_split_rounding_bytes = int64_t{20} << 20;  // how much larger than asked an unsplit block may be
-  int64_t large_segment_bytes = int64_t{20} << 20;       // segments for sizes from 1 to 10 MiB
+  int64_t large_segment_bytes = int64_t{20} << 20;           // segments for sizes from 1 to 10 MiB
 };
 
 // OrtArenaCfg; see bfc_arena.cc for the rules.

@@ -90,11 +90,11 @@ class BlockHeap {
   void Unindex(BlockId id);
   BlockId NewBlock(const Block& block);
   BlockId CutOff(BlockId id, int64_t bytes);  // as Split, neither part being indexed
-  void Absorb(BlockId id, BlockId next);  // `next` becomes part of `id`, neither being indexed
+  void Absorb(BlockId id, BlockId next);      // `next` becomes part of `id`, neither being indexed
 
   int64_t sign_ = 1;  // of a segment's number, in the order of addresses
   IdVector<BlockId, Block> blocks_;
-  std::vector<BlockId> unused_;  // ids of blocks that were absorbed or removed
+  std::vector<BlockId> unused_;    // ids of blocks that were absorbed or removed
   absl::btree_set<Rank> by_size_;  // free blocks
   absl::btree_set<Rank> unmapped_;
   std::vector<int64_t> segment_bytes_;  // of every segment that ever was

@@ -10,10 +10,10 @@ constexpr int64_t kHeaderBytes = 8;
 constexpr int64_t kChunkAlignment = 16;
 constexpr int64_t kLeastChunk = 32;
 constexpr int64_t kAlignment = 64;
-constexpr int64_t kSmallBytes = int64_t{16} << 10;            // names, shapes and the like
-constexpr int64_t kPieceBytes = 128;                          // up to this a freed chunk waits for a small request
-constexpr int64_t kMostMmapThreshold = int64_t{32} << 20;     // DEFAULT_MMAP_THRESHOLD_MAX
-constexpr int64_t kTopPad = int64_t{128} << 10;               // DEFAULT_TOP_PAD
+constexpr int64_t kSmallBytes = int64_t{16} << 10;         // names, shapes and the like
+constexpr int64_t kPieceBytes = 128;                       // up to this a freed chunk waits for a small request
+constexpr int64_t kMostMmapThreshold = int64_t{32} << 20;  // DEFAULT_MMAP_THRESHOLD_MAX
+constexpr int64_t kTopPad = int64_t{128} << 10;            // DEFAULT_TOP_PAD
 
 int64_t Up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 int64_t ChunkOf(int64_t bytes) { return std::max(kLeastChunk, Up(bytes + kHeaderBytes, kChunkAlignment)); }

@@ -44,13 +44,13 @@ class CHeap {
   void FreeRange(int64_t begin, int64_t bytes);
   void Merge(int64_t begin, int64_t bytes);
 
-  std::map<int64_t, int64_t> free_;                    // begin -> bytes, apart from each other
-  std::set<std::pair<int64_t, int64_t>> by_size_;      // (bytes, begin) of the same
-  std::unordered_map<Block, int64_t> used_;            // of the heap
+  std::map<int64_t, int64_t> free_;                                // begin -> bytes, apart from each other
+  std::set<std::pair<int64_t, int64_t>> by_size_;                  // (bytes, begin) of the same
+  std::unordered_map<Block, int64_t> used_;                        // of the heap
   std::unordered_map<Block, std::pair<int64_t, int64_t>> mapped_;  // bytes, of which written
-  int64_t top_ = 0;          // where the heap's unused end begins
-  int64_t end_ = 0;          // of the heap
-  int64_t written_end_ = 0;  // of what was ever written to
+  int64_t top_ = 0;                                                // where the heap's unused end begins
+  int64_t end_ = 0;                                                // of the heap
+  int64_t written_end_ = 0;                                        // of what was ever written to
   int64_t mapped_bytes_ = 0;
   int64_t next_mapping_ = int64_t{1} << 56;
   int64_t mmap_threshold_ = int64_t{128} << 10;

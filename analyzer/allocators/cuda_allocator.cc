@@ -8,9 +8,7 @@
 #include "analyzer/allocators/rounding.h"
 
 namespace onnx_mem {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 int64_t RoundForCuda(int64_t bytes, const CudaAllocatorOptions& options) {
   if (bytes < kCudaMinBlockBytes) return kCudaMinBlockBytes;

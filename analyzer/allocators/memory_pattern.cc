@@ -68,7 +68,8 @@ MemoryPattern TracePattern(const MemoryProgram& program, const std::function<boo
     std::erase_if(alive, [&](const Placed& placed) {
       return static_cast<size_t>(program.buffers[placed.id].end.value()) <= step;
     });
-    for (BufferId id : begins[step]) Place(id, RoundUp(program.buffers[id].bytes, kAlignmentBytes), alive, pattern.block_bytes);
+    for (BufferId id : begins[step])
+      Place(id, RoundUp(program.buffers[id].bytes, kAlignmentBytes), alive, pattern.block_bytes);
   }
   if (pattern.block_bytes > 0) {
     Buffer block;

@@ -63,8 +63,9 @@ std::vector<int64_t> PlaceGreedily(std::span<const LiveRange> ranges, Order orde
       top = std::max(top, offsets[j] + ranges[j].bytes);
     }
     offsets[i] = best.value_or(top);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
-                                   [&](size_t a, size_t b) { return offsets[a] < offsets[b]; }), i);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), i, [&](size_t a, size_t b) { return offsets[a] < offsets[b]; }),
+        i);
   }
   return offsets;
 }

@@ -37,9 +37,9 @@ struct Packing {
 };
 
 struct PackingOptions {
-  int64_t alignment_bytes = 1;   // offsets are multiples; sizes are rounded up to it
-  int64_t work = 20000;          // of the search after the greedy orders (packing_search.h); 0: greedy alone
-  int64_t enough_bytes = 0;      // a height that nobody needs to beat, as the size of a given arena
+  int64_t alignment_bytes = 1;  // offsets are multiples; sizes are rounded up to it
+  int64_t work = 20000;         // of the search after the greedy orders (packing_search.h); 0: greedy alone
+  int64_t enough_bytes = 0;     // a height that nobody needs to beat, as the size of a given arena
 };
 
 // Sizes must not be negative and ranges not empty. Greedy first (best fit by falling size, length and area, as static

@@ -233,9 +233,8 @@ int Search::Refute(const Items& items, int64_t offset, int changed_first, int ch
       const PackingItem& it = items_[static_cast<size_t>(item)];
       if (it.first < changed_last && changed_first < it.last) by_offset_.push_back(item);
     }
-    std::sort(by_offset_.begin(), by_offset_.end(), [&](int a, int b) {
-      return lowest_[static_cast<size_t>(a)] > lowest_[static_cast<size_t>(b)];
-    });
+    std::sort(by_offset_.begin(), by_offset_.end(),
+              [&](int a, int b) { return lowest_[static_cast<size_t>(a)] > lowest_[static_cast<size_t>(b)]; });
     raised_first_ = std::numeric_limits<int>::max();
     raised_last_ = 0;
     const int refuted = RefuteOnce(by_offset_, offset, changed_first, changed_last);

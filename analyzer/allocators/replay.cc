@@ -110,7 +110,7 @@ class Remaining {
 
  private:
   std::vector<Kept> kept_;
-  size_t next_ = 0;  // all before it are taken
+  size_t next_ = 0;                                            // all before it are taken
   absl::flat_hash_map<FixedKey, std::vector<size_t>> places_;  // by key, last first; filled when first needed
 };
 
@@ -122,8 +122,8 @@ std::vector<int64_t> AddressesOf(const std::vector<std::optional<BlockPlace>>& p
   for (const std::optional<BlockPlace>& place : places) {
     if (!place) continue;
     int64_t& extent = extents[{place->pool, place->segment}];
-    extent = std::max(extent, place->segment_bytes <= kMostSegmentBytes ? place->segment_bytes
-                                                                        : place->offset_bytes + place->bytes);
+    extent = std::max(
+        extent, place->segment_bytes <= kMostSegmentBytes ? place->segment_bytes : place->offset_bytes + place->bytes);
   }
   if (extents.empty()) return {};
   int64_t base = 0;
@@ -280,10 +280,10 @@ class Replayer {
   bool with_addresses_;
   AllocatorUsage usage_;
   Moment moment_;
-  std::vector<int64_t> ids_;  // allocation of each buffer of the program that runs
+  std::vector<int64_t> ids_;                       // allocation of each buffer of the program that runs
   std::vector<std::optional<BlockPlace>> places_;  // of each buffer of the program that runs
-  std::vector<Kept> kept_;      // what stays alive between runs
-  bool kept_for_good_ = false;  // the next run of the same program begins with all of it
+  std::vector<Kept> kept_;                         // what stays alive between runs
+  bool kept_for_good_ = false;                     // the next run of the same program begins with all of it
   bool settled_ = false;
   int64_t next_allocation_ = 0;
   std::vector<int64_t> unused_;  // numbers below it that no allocation has

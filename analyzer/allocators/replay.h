@@ -28,8 +28,8 @@ struct ReplayOptions {
   AllocatorOptions options = {};
   int repetitions = 2;  // of the program; at least 1. One that ended where it began is not run once more
   const MemoryProgram* first_step = nullptr;  // of Replay for programs: `first_step` of Replay for scripts
-  bool per_step = false;  // fill AllocatorUsage::steps
-  bool addresses = false;  // fill AllocatorUsage::addresses
+  bool per_step = false;                      // fill AllocatorUsage::steps
+  bool addresses = false;                     // fill AllocatorUsage::addresses
 };
 
 struct StepUsage {
@@ -48,7 +48,7 @@ struct Moment {
 
 struct OutOfMemory {
   Moment moment;
-  BufferId buffer;      // of the program that was running; could not be allocated
+  BufferId buffer;       // of the program that was running; could not be allocated
   AllocatorState state;  // after the allocator had given back what it could
   friend bool operator==(const OutOfMemory&, const OutOfMemory&) = default;
 };
@@ -58,7 +58,7 @@ struct AllocatorUsage {
   int64_t peak_allocated_bytes = 0;
   Moment peak_allocated_at;
   int64_t peak_reserved_bytes = 0;
-  int64_t touched_bytes = 0;  // AllocatorState::touched_bytes, at the end
+  int64_t touched_bytes = 0;       // AllocatorState::touched_bytes, at the end
   std::vector<RegionUse> regions;  // Allocator::Regions, at the end
   Moment peak_reserved_at;
   // At the peak of allocated bytes: reserved but not in use, and the largest piece of it.
@@ -66,7 +66,7 @@ struct AllocatorUsage {
   int64_t largest_unused_block_bytes = 0;
   int64_t device_allocations = 0;
   int64_t retries = 0;
-  int64_t last_retries = 0;  // of the last repetition: what a step costs once the cache has settled
+  int64_t last_retries = 0;                  // of the last repetition: what a step costs once the cache has settled
   std::optional<OutOfMemory> out_of_memory;  // the replay ended there; the figures are those up to it
   std::vector<StepUsage> steps;              // of the last repetition
   // Of the last repetition, by buffer: where it begins if the segments lie one behind the other in the order in which
@@ -77,8 +77,9 @@ struct AllocatorUsage {
 // `program` must be valid (VerifyProgram), and so must the first step. Error (usage): no such allocator.
 absl::StatusOr<AllocatorUsage> Replay(const MemoryProgram& program, const ReplayOptions& options = {});
 
-// `first_step` is replayed once before: step 1, in which optimizer state first appears in the optimizer's own step. What
-// it leaves behind of the fixed buffers (same name, category and size) is taken over, not allocated again. nullptr: none.
+// `first_step` is replayed once before: step 1, in which optimizer state first appears in the optimizer's own step.
+// What it leaves behind of the fixed buffers (same name, category and size) is taken over, not allocated again.
+// nullptr: none.
 absl::StatusOr<AllocatorUsage> Replay(const ReplayScript& script, const ReplayScript* first_step,
                                       const ReplayOptions& options);
 

@@ -1,5 +1,5 @@
-// What a replay reads of a program: sizes and lives, and the names of what stays from one run to the next. A seventh of a
-// program's bytes, of which a run reads most again and again.
+// What a replay reads of a program: sizes and lives, and the names of what stays from one run to the next. A seventh of
+// a program's bytes, of which a run reads most again and again.
 #ifndef ONNX_MEM_ANALYZER_ALLOCATORS_REPLAY_SCRIPT_H_
 #define ONNX_MEM_ANALYZER_ALLOCATORS_REPLAY_SCRIPT_H_
 
@@ -17,7 +17,7 @@ struct ReplayedLife {
   int64_t bytes = 0;
   StepId begin;
   StepId end;
-  int32_t name = -1;      // of what survives
+  int32_t name = -1;  // of what survives
   Category category = Category::kTransientActivations;
   bool fixed = false;     // there before the first step, and kept
   bool survives = false;  // fixed, or state that appears late in step 1 and is fixed in all others

@@ -83,7 +83,8 @@ absl::Status FillFigures(const Workload& workload, const FirstScripts* first, Ru
   figures.peak_bytes = figures.timeline.peak_bytes;
   const LibraryCases cases = LibraryCasesOf(workload.allocator, workload.platform);
   figures.workspace_blocks = CublasBlocks(figures.program, cases.expected);
-  figures.workspace_bytes = figures.workspace_blocks * std::max(cases.expected.kept_bytes, cases.expected.product_bytes);
+  figures.workspace_bytes =
+      figures.workspace_blocks * std::max(cases.expected.kept_bytes, cases.expected.product_bytes);
   ASSIGN_OR_RETURN(AllocatorUsage usage, ReplayCase(figures.program, cases.expected,
                                                     first != nullptr ? &first->expected : nullptr, workload));
   figures.addresses = std::move(usage.addresses);
@@ -272,9 +273,8 @@ absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowe
   return BoundPeak(graph, lowered, asked, peak, peak_of, diagnostics, source);
 }
 
-absl::StatusOr<PeakBounds> BoundInference(const Graph& graph, const Lowered& lowered, const Run& run,
-                                          Peak peak, std::vector<Diagnostic>& diagnostics,
-                                          std::optional<Source>* source) {
+absl::StatusOr<PeakBounds> BoundInference(const Graph& graph, const Lowered& lowered, const Run& run, Peak peak,
+                                          std::vector<Diagnostic>& diagnostics, std::optional<Source>* source) {
   const auto peak_of = [](const Lowered& other, const Run& asked) -> absl::StatusOr<int64_t> {
     ASSIGN_OR_RETURN(const Enacted enacted, EnactLowered(other, asked));
     return ComputeTimeline(enacted.program).peak_bytes;
@@ -300,8 +300,7 @@ absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted,
   options.options.capacity_bytes = device_bytes - context_bytes;
   ASSIGN_OR_RETURN(const AllocatorUsage usage, Replay(later, &first_script, options));
   if (usage.out_of_memory) return std::nullopt;
-  return LimitedRun{usage.peak_reserved_bytes + context_bytes, usage.retries - usage.last_retries,
-                    usage.last_retries};
+  return LimitedRun{usage.peak_reserved_bytes + context_bytes, usage.retries - usage.last_retries, usage.last_retries};
 }
 
 absl::StatusOr<RunFigures> InferenceFigures(const ImportedModel& model, MemoryProgram enacted,

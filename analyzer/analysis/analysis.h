@@ -29,11 +29,11 @@ enum class Device { kGpu, kCpu };
 struct Workload {
   Bindings bindings;
   Mode mode = Mode::kBoth;
-  Run run;               // `training` is set by Analyze
+  Run run;  // `training` is set by Analyze
   Optimizer optimizer;
   std::string allocator = "pytorch";  // a row of analyzer/allocators
   Device device = Device::kGpu;       // the CPU: of sessions alone
-  Platform platform;                        // the card and the version of PyTorch; platform.torch_of_file is set by Analyze
+  Platform platform;                  // the card and the version of PyTorch; platform.torch_of_file is set by Analyze
   int64_t sessions = 1;               // of onnxruntime in one process, each with its weights and its arena
   bool training_bounds = false;       // measure too what the training peak may be, given what an export does not show
   bool addresses = false;             // tell too where the allocator puts every buffer, for pictures
@@ -59,22 +59,22 @@ struct PeakFigures {
   int64_t allocated_low_bytes = 0;
   int64_t allocated_high_bytes = 0;
   int64_t reserved_peak_bytes = 0;
-  int64_t device_bytes = 0;           // with the CUDA context: what nvidia-smi shows
+  int64_t device_bytes = 0;  // with the CUDA context: what nvidia-smi shows
   int64_t device_low_bytes = 0;
   int64_t device_high_bytes = 0;
-  int64_t workspace_bytes = 0;        // of cuBLAS, within the allocated bytes
-  int64_t workspace_blocks = 0;       // of equal size that these are
-  int64_t context_bytes = 0;          // of CUDA, within the device bytes
-  int64_t context_low_bytes = 0;      // between which that lies
+  int64_t workspace_bytes = 0;    // of cuBLAS, within the allocated bytes
+  int64_t workspace_blocks = 0;   // of equal size that these are
+  int64_t context_bytes = 0;      // of CUDA, within the device bytes
+  int64_t context_low_bytes = 0;  // between which that lies
   int64_t context_high_bytes = 0;
   // Between which the peak lies, whatever the file does not say (peak_bounds.h); 0 where they are not known: training
   // without Workload::training_bounds.
   int64_t peak_low_bytes = 0;
   int64_t peak_high_bytes = 0;
-  int64_t ideal_peak_bytes = 0;       // inference only: a runtime that plans ahead, no Python frames
+  int64_t ideal_peak_bytes = 0;                // inference only: a runtime that plans ahead, no Python frames
   std::optional<SessionFigures> session = {};  // of one, where sessions run
-  std::optional<int64_t> ideal_arena_bytes;  // inference only: its activations in one arena with planned offsets
-  bool at_least = false;              // something could not be known: the figures are lower bounds
+  std::optional<int64_t> ideal_arena_bytes;    // inference only: its activations in one arena with planned offsets
+  bool at_least = false;                       // something could not be known: the figures are lower bounds
 };
 
 struct RunFigures : PeakFigures {
@@ -111,10 +111,10 @@ struct Analysis {
   int64_t backward_flops = 0;
   int64_t recompute_flops = 0;
   bool batch_statistics = false;  // some layer normalizes over the batch
-  Graph graph;  // as imported: the file's tensors with their shapes
+  Graph graph;                    // as imported: the file's tensors with their shapes
   std::vector<Diagnostic> diagnostics;
-  std::vector<Diagnostic> plain_rewrites;  // of lower.h: for a check of the file
-  std::shared_ptr<TrainingParts> parts;          // with Workload::keep_parts
+  std::vector<Diagnostic> plain_rewrites;                        // of lower.h: for a check of the file
+  std::shared_ptr<TrainingParts> parts;                          // with Workload::keep_parts
   std::vector<std::pair<std::string, std::string>> assumptions;  // ("optimizer", "adam"), ("loss", "cross-entropy")
 };
 
@@ -139,17 +139,17 @@ int64_t TrainingPeak(const Enacted& enacted, const Workload& workload);
 absl::StatusOr<PeakBounds> BoundTraining(const Graph& graph, const Lowered& lowered, const Workload& workload,
                                          Peak peak, std::vector<Diagnostic>& diagnostics,
                                          std::optional<Source>* source = nullptr);
-absl::StatusOr<PeakBounds> BoundInference(const Graph& graph, const Lowered& lowered, const Run& run,
-                                          Peak peak, std::vector<Diagnostic>& diagnostics,
+absl::StatusOr<PeakBounds> BoundInference(const Graph& graph, const Lowered& lowered, const Run& run, Peak peak,
+                                          std::vector<Diagnostic>& diagnostics,
                                           std::optional<Source>* source = nullptr);
 
 // The same step on a card that has no more than `device_bytes` for the process (or with
 // set_per_process_memory_fraction): where memory runs out, the allocator gives back what it has cached and tries again.
 // nullopt: it runs out all the same.
 struct LimitedRun {
-  int64_t device_bytes = 0;        // with the CUDA context, at most the limit
-  int64_t first_retries = 0;       // in the first steps, until the cache has settled
-  int64_t retries_per_step = 0;    // in every later one: each waits for the card and costs time
+  int64_t device_bytes = 0;      // with the CUDA context, at most the limit
+  int64_t first_retries = 0;     // in the first steps, until the cache has settled
+  int64_t retries_per_step = 0;  // in every later one: each waits for the card and costs time
 };
 absl::StatusOr<std::optional<LimitedRun>> TrainingWithin(const Enacted& enacted, const Workload& workload,
                                                          int64_t device_bytes);

@@ -127,17 +127,16 @@ void NoteIdleOptions(const Run& run, std::vector<Diagnostic>& diagnostics) {
     diagnostics.push_back({.code = Code::kRecordSettles,
                            .severity = Severity::kNote,
                            .count = static_cast<int64_t>(idle.size()),
-                           .message = absl::StrCat(absl::StrJoin(idle, ", "),
-                                                   idle.size() == 1 ? " changes" : " change",
+                           .message = absl::StrCat(absl::StrJoin(idle, ", "), idle.size() == 1 ? " changes" : " change",
                                                    " nothing: the model's record says what ran")});
   }
   if (!run.dtype) return;
-  diagnostics.push_back({.code = Code::kRecordDtype,
-                         .severity = Severity::kWarning,
-                         .message = absl::StrCat("the model was recorded as it is, not in ",
-                                                 std::string(onnx_mem::NameOf(*run.dtype)),
-                                                 ": casts in its code that do nothing there are not counted"),
-                         .details = {"try: a record of model.to(dtype)"}});
+  diagnostics.push_back(
+      {.code = Code::kRecordDtype,
+       .severity = Severity::kWarning,
+       .message = absl::StrCat("the model was recorded as it is, not in ", std::string(onnx_mem::NameOf(*run.dtype)),
+                               ": casts in its code that do nothing there are not counted"),
+       .details = {"try: a record of model.to(dtype)"}});
 }
 
 void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis& analysis) {
@@ -157,9 +156,13 @@ void FillAssumptions(const Workload& workload, const Enacted& enacted, Analysis&
   list.emplace_back("loss", NameOf(enacted.loss));
   AddIf(enacted.loss_tokens > 0, "loss-over", absl::StrCat(enacted.loss_tokens, " tokens"), list);
   AddIf(!run.freeze.empty(), "freeze", absl::StrJoin(run.freeze, "|"), list);
-  AddIf(!run.lora.empty(), "lora", absl::StrJoin(run.lora, "; ", [](std::string* text, const Lora& lora) {
-          absl::StrAppend(text, lora.rank, lora.dropout > 0.0 ? absl::StrCat(",", lora.dropout) : "", ":", lora.weights);
-        }), list);
+  AddIf(!run.lora.empty(), "lora",
+        absl::StrJoin(run.lora, "; ",
+                      [](std::string* text, const Lora& lora) {
+                        absl::StrAppend(text, lora.rank, lora.dropout > 0.0 ? absl::StrCat(",", lora.dropout) : "", ":",
+                                        lora.weights);
+                      }),
+        list);
   AddIf(run.base_bits != BaseBits::kAsStored, "base-bits", std::string(NameOf(run.base_bits)), list);
   AddIf(!run.requires_grad.empty(), "requires-grad", absl::StrJoin(run.requires_grad, ","), list);
   AddIf(!run.checkpointed.empty(), "checkpointed", absl::StrJoin(run.checkpointed, "|"), list);

@@ -81,15 +81,16 @@ absl::Status SettleShapes(Lowered& lowered) {
     }
     const std::optional<int64_t> bytes = NumBytes(tensor.shape, tensor.dtype);
     if (!bytes || *bytes > (int64_t{1} << 56)) {
-      return ErrorStatus(absl::StatusCode::kOutOfRange, Code::kTooLarge,
-                         absl::StrCat("tensor '", tensor.name, "' of shape ", ToString(tensor.shape),
-                                      " is larger than any memory"),
-                         {"try: a smaller --batch or --dim"});
+      return ErrorStatus(
+          absl::StatusCode::kOutOfRange, Code::kTooLarge,
+          absl::StrCat("tensor '", tensor.name, "' of shape ", ToString(tensor.shape), " is larger than any memory"),
+          {"try: a smaller --batch or --dim"});
     }
   }
   if (unknown > 0) {
     Diagnostic diagnostic{.code = Code::kShapeUnknown, .severity = Severity::kWarning, .count = unknown};
-    diagnostic.message = absl::StrCat(unknown, " tensors have sizes that depend on data or on unknown operators; "
+    diagnostic.message = absl::StrCat(unknown,
+                                      " tensors have sizes that depend on data or on unknown operators; "
                                       "the result is a lower bound");
     lowered.diagnostics.push_back(std::move(diagnostic));
   }
@@ -157,10 +158,10 @@ absl::Status SumFlops(const MemoryProgram& program, Enacted& result) {
   int64_t total = 0;
   for (const Step& step : program.steps) {
     if (step.flops > kMost - total) {
-      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
-                         absl::StrCat("with step '", step.op.str(),
-                                      "' there are more operations to count than any run has"),
-                         {"try: a smaller --batch, --dim or --input"});
+      return ErrorStatus(
+          absl::StatusCode::kInvalidArgument, Code::kTooLarge,
+          absl::StrCat("with step '", step.op.str(), "' there are more operations to count than any run has"),
+          {"try: a smaller --batch, --dim or --input"});
     }
     total += step.flops;
     if (step.recompute) {
@@ -262,18 +263,21 @@ void Parameters(const Machine& m, const Executor& executor, const Graph& graph, 
 }
 
 void Observe(Machine& m, Executor& executor, std::vector<NodeTrace>& nodes) {
-  executor.SetObserver([&m, &nodes](int32_t node, std::span<const TensorRef> inputs, std::span<const TensorRef> outputs,
-                                    StepId before) {
-    NodeTrace trace{.node = node, .begin = StepId(before.value() + 1), .end = m.recorder().program().steps.next_id(),
-                    .reads = {}, .writes = {}};
-    for (const TensorRef& t : inputs) {
-      if (t != nullptr) trace.reads.push_back(t->storage->buffer);
-    }
-    for (const TensorRef& t : outputs) {
-      if (t != nullptr) trace.writes.push_back(t->storage->buffer);
-    }
-    nodes.push_back(std::move(trace));
-  });
+  executor.SetObserver(
+      [&m, &nodes](int32_t node, std::span<const TensorRef> inputs, std::span<const TensorRef> outputs, StepId before) {
+        NodeTrace trace{.node = node,
+                        .begin = StepId(before.value() + 1),
+                        .end = m.recorder().program().steps.next_id(),
+                        .reads = {},
+                        .writes = {}};
+        for (const TensorRef& t : inputs) {
+          if (t != nullptr) trace.reads.push_back(t->storage->buffer);
+        }
+        for (const TensorRef& t : outputs) {
+          if (t != nullptr) trace.writes.push_back(t->storage->buffer);
+        }
+        nodes.push_back(std::move(trace));
+      });
 }
 
 std::vector<SavedTrace> SavedByNodes(Machine& m, const Graph& graph) {
@@ -283,7 +287,8 @@ std::vector<SavedTrace> SavedByNodes(Machine& m, const Graph& graph) {
     SavedTrace trace;
     if (node.origin != nullptr) trace.node = static_cast<int32_t>(node.origin - &*graph.nodes.begin());
     for (const eager::SavedTensor& entry : node.saved) {
-      if (entry.tensor != nullptr && entry.tensor->storage != nullptr) trace.buffers.push_back(entry.tensor->storage->buffer);
+      if (entry.tensor != nullptr && entry.tensor->storage != nullptr)
+        trace.buffers.push_back(entry.tensor->storage->buffer);
     }
     if (trace.node >= 0 || !trace.buffers.empty()) saved.push_back(std::move(trace));
   }

@@ -26,7 +26,7 @@ struct Parameter {
   Dims dims;
   DType dtype = DType::kUnknown;
   int64_t bytes = 0;
-  bool trainable = true;     // false: frozen
+  bool trainable = true;      // false: frozen
   bool has_gradient = false;  // it got one in backward
 };
 
@@ -38,19 +38,19 @@ struct Enacted {
   std::vector<Parameter> parameters;
   int64_t parameter_count = 0;
   int64_t parameter_bytes = 0;
-  int64_t buffer_bytes = 0;  // running statistics and other tensors that are not trained
+  int64_t buffer_bytes = 0;            // running statistics and other tensors that are not trained
   int64_t saved_activation_bytes = 0;  // held for backward when the model's forward ends, each storage once
   int64_t end_of_forward_bytes = 0;    // alive when the model's forward ends
-  int64_t forward_flops = 0;   // multiply-add counts 2, as torch.utils.flop_counter
+  int64_t forward_flops = 0;           // multiply-add counts 2, as torch.utils.flop_counter
   int64_t backward_flops = 0;
-  int64_t recompute_flops = 0;  // of checkpointed segments
-  int64_t host_peak_bytes = 0;  // most that offloaded segments have on the host at once
-  bool batch_statistics = false;  // some layer normalizes over the batch: its size changes what is computed
+  int64_t recompute_flops = 0;      // of checkpointed segments
+  int64_t host_peak_bytes = 0;      // most that offloaded segments have on the host at once
+  bool batch_statistics = false;    // some layer normalizes over the batch: its size changes what is computed
   LossKind loss = LossKind::kNone;  // what kAuto became
   int64_t loss_tokens = 0;          // over which it is taken, where that is not the batch
   std::vector<Diagnostic> diagnostics;
   std::vector<Diagnostic> plain_rewrites;  // of lower.h
-  std::vector<std::string> assumptions;  // "in-place ReLU", for the report's last line
+  std::vector<std::string> assumptions;    // "in-place ReLU", for the report's last line
 };
 
 // `graph` as imported (analyzer/onnx). Errors: Unimplemented for constructs that are refused, Internal for our bugs.

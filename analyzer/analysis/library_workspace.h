@@ -22,9 +22,9 @@ bool ServesLibraries(std::string_view allocator);
 
 // One way in which they may.
 struct LibraryCase {
-  int64_t product_bytes = 0;    // of a matrix product
-  int64_t biased_bytes = 0;     // of one that adds a bias in the same call
-  int64_t kept_bytes = 0;       // of each handle, from its first product on
+  int64_t product_bytes = 0;  // of a matrix product
+  int64_t biased_bytes = 0;   // of one that adds a bias in the same call
+  int64_t kept_bytes = 0;     // of each handle, from its first product on
   enum class Convolutions : uint8_t { kNone, kChosen, kTried } convolutions = Convolutions::kNone;
   friend bool operator==(const LibraryCase&, const LibraryCase&) = default;
 };

@@ -50,8 +50,8 @@ class Bounds {
     if (!(run_.training ? row.training : row.inference)) return absl::OkStatus();
     if (row.open != nullptr && !row.open(run_, lowered_)) return absl::OkStatus();
     if (!row.code) return TakeAll(row, nullptr);
-    const auto told = std::find_if(diagnostics.begin(), diagnostics.end(),
-                                   [&](const Diagnostic& d) { return d.code == row.code; });
+    const auto told =
+        std::find_if(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& d) { return d.code == row.code; });
     return told == diagnostics.end() ? absl::OkStatus() : TakeAll(row, &*told);
   }
 

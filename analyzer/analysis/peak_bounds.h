@@ -1,5 +1,6 @@
-// The interval that holds a peak, given what the file does not say: each open row of assume/table is taken the other way
-// and measured by the same accountant, and all ways that lead down, or up, together; of habits of code one at a time.
+// The interval that holds a peak, given what the file does not say: each open row of assume/table is taken the other
+// way and measured by the same accountant, and all ways that lead down, or up, together; of habits of code one at a
+// time.
 #ifndef ONNX_MEM_ANALYZER_ANALYSIS_PEAK_BOUNDS_H_
 #define ONNX_MEM_ANALYZER_ANALYSIS_PEAK_BOUNDS_H_
 

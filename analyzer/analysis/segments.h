@@ -30,14 +30,14 @@ absl::StatusOr<std::vector<eager::NodeRange>> RangesOf(const Graph& graph, const
 
 // What a second run of nodes does beside computing the same.
 struct RerunEffects {
-  bool random = false;             // draws random numbers: the generator's state must be kept
+  bool random = false;              // draws random numbers: the generator's state must be kept
   bool running_statistics = false;  // would update a BatchNorm's running statistics twice
-  bool overwrites_inputs = false;  // an in-place operator destroys what the second run starts from: autograd refuses
+  bool overwrites_inputs = false;   // an in-place operator destroys what the second run starts from: autograd refuses
 };
 RerunEffects EffectsOfRerun(const Graph& graph, const eager::NodeRange& range);
 
-// The autograd.Function of the user's code that `span` cuts: its forward runs as one, and no segment begins or ends within
-// it. nullptr where there is none.
+// The autograd.Function of the user's code that `span` cuts: its forward runs as one, and no segment begins or ends
+// within it. nullptr where there is none.
 const UserFunction* FunctionCutBy(const Lowered& lowered, const NodeSpan& span);
 
 // `graph` is lowered: nodes know their module. Ranges come sorted and do not overlap. Errors: unknown-module with a

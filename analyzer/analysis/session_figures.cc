@@ -25,8 +25,8 @@ constexpr int64_t kLibraryCodeBytes = 9'200'000;
 constexpr int64_t kMostSessionBytes = int64_t{1} << 58;  // of all sessions; beyond it sums could overflow
 
 int64_t ObjectsOf(const Graph& graph) {
-  const auto nodes = std::count_if(graph.nodes.begin(), graph.nodes.end(),
-                                   [](const Node& node) { return !node.inputs.empty(); });
+  const auto nodes =
+      std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return !node.inputs.empty(); });
   return static_cast<int64_t>(nodes) + static_cast<int64_t>(graph.initializers.size());
 }
 
@@ -46,8 +46,8 @@ SessionFigures SessionOf(const MemoryProgram& program, const AllocatorUsage& usa
 void FillProcess(const Graph& graph, const Graph& optimized, bool weights_beside, int64_t count,
                  const AllocatorUsage& usage, RunFigures& figures) {
   const SessionResidence residence = ResidenceOf(graph, optimized, usage.regions, weights_beside);
-  figures.device_low_bytes = count * (usage.touched_bytes - residence.unread_bytes +
-                                        kSessionObjectBytes * ObjectsOf(graph));
+  figures.device_low_bytes =
+      count * (usage.touched_bytes - residence.unread_bytes + kSessionObjectBytes * ObjectsOf(graph));
   figures.device_bytes = std::max(figures.device_low_bytes, count * residence.bytes + kLibraryCodeBytes);
   figures.device_high_bytes = std::max(figures.device_bytes, count * residence.peak_bytes + kLibraryCodeBytes);
 }

@@ -130,8 +130,8 @@ class Loading {
 
 SessionResidence ResidenceOf(const Graph& file, const Graph& session, std::span<const RegionUse> regions,
                              bool external) {
-  const auto nodes = std::count_if(file.nodes.begin(), file.nodes.end(),
-                                   [](const Node& node) { return !node.inputs.empty(); });
+  const auto nodes =
+      std::count_if(file.nodes.begin(), file.nodes.end(), [](const Node& node) { return !node.inputs.empty(); });
   const SessionLoad load = LoadOf(file, session);
   SessionResidence residence = Loading(load, nodes, external, /*scattered=*/false).Run(regions);
   const SessionResidence most = Loading(load, nodes, external, /*scattered=*/true).Run(regions);

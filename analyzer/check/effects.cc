@@ -23,8 +23,8 @@ std::optional<Effect> FoldedBatchNorms(const CheckedExport& checked) {
   other.run.batch_norm = BatchNormMode::kAsIs;
   const std::optional<int64_t> more = MoreThan(checked, other);
   if (!more) return std::nullopt;
-  return Effect{
-      *more, absl::StrCat(Size(*more), " of the ", checked.peak_name, " are theirs (--bn as-is leaves them out)")};
+  return Effect{*more,
+                absl::StrCat(Size(*more), " of the ", checked.peak_name, " are theirs (--bn as-is leaves them out)")};
 }
 
 // Of buffers that an operator without a rule made.

@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/check/rules.h"
 #include "analyzer/compare/half_precision.h"
+#include "analyzer/graph/bytes.h"
 #include "analyzer/graph/dtype.h"
 #include "analyzer/graph/suggest.h"
 #include "analyzer/lower/facts/parameters.h"
-#include "analyzer/graph/bytes.h"
 
 namespace onnx_mem {
 namespace {
@@ -94,10 +94,9 @@ std::optional<Diagnostic> MissingModules(const CheckedExport& checked) {
   finding.bytes = bytes;
   finding.severity = Severity::kWarning;
   finding.message = "no operator has the path of its module";
-  finding.details = {
-      absl::StrCat("effect: ", FormatBytes(bytes), " of the ", checked.peak_name,
-                   " belong to no layer, and plan has nothing to wrap"),
-      "why: a tool that rewrote the file may have dropped them", std::string(kExportRecipe)};
+  finding.details = {absl::StrCat("effect: ", FormatBytes(bytes), " of the ", checked.peak_name,
+                                  " belong to no layer, and plan has nothing to wrap"),
+                     "why: a tool that rewrote the file may have dropped them", std::string(kExportRecipe)};
   return finding;
 }
 

@@ -37,8 +37,7 @@ std::optional<int64_t> PeakWith(const CheckedExport& checked, const Workload& wo
 std::vector<Diagnostic> CheckExport(const ModelFile& file, const Workload& workload, const Analysis& analysis) {
   CheckedExport checked{file, workload, analysis};
   if (const RunFigures* figures = PartOf(analysis)) checked.peak_bytes = figures->peak_bytes;
-  checked.peak_name =
-      absl::StrCat(analysis.training ? "training" : "inference", " peak at batch ", analysis.batch);
+  checked.peak_name = absl::StrCat(analysis.training ? "training" : "inference", " peak at batch ", analysis.batch);
   std::vector<Diagnostic> findings = analysis.diagnostics;
   findings.insert(findings.end(), analysis.plain_rewrites.begin(), analysis.plain_rewrites.end());
   for (Diagnostic& finding : findings) {

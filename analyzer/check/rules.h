@@ -17,7 +17,7 @@ struct CheckedExport {
   const ModelFile& file;
   const Workload& workload;
   const Analysis& analysis;
-  int64_t peak_bytes = 0;  // of training where there is one, else of inference
+  int64_t peak_bytes = 0;      // of training where there is one, else of inference
   std::string peak_name = {};  // "training peak at batch 64"
 };
 

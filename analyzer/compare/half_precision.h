@@ -29,7 +29,7 @@ struct HalfPrecision {
   DType dtype = DType::kFloat16;         // of most weights
   std::vector<OperatorGroup> kept_fp32;  // largest first; constants and shape arithmetic are no operators here
   std::vector<OperatorGroup> casts;
-  int64_t fp32_weights = 0;              // initializers that stayed float32
+  int64_t fp32_weights = 0;  // initializers that stayed float32
   int64_t fp32_weight_bytes = 0;
   friend bool operator==(const HalfPrecision&, const HalfPrecision&) = default;
 };

@@ -11,8 +11,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -70,8 +70,8 @@ absl::Status BadLine(const std::string& path, size_t line, std::string_view what
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadGpuFile,
                      absl::StrCat("'", path, "', line ", line, ": ", absl::string_view(what.data(), what.size())),
                      {absl::StrCat("columns: ", absl::StrJoin(kColumns, ",", [](std::string* out, const ColumnRow& c) {
-                                               out->append(c.name);
-                                             }))});
+                                     out->append(c.name);
+                                   }))});
 }
 
 absl::StatusOr<std::vector<const ColumnRow*>> ColumnsOf(const std::vector<std::string>& header,
@@ -98,8 +98,9 @@ absl::StatusOr<Gpu> ParseRow(const std::vector<const ColumnRow*>& columns, const
     const bool good = holds == kText || fields[i].empty() || number > 0 || (number == 0 && holds == kCount);
     if (!good) return BadLine(path, line, absl::StrCat("'", fields[i], "' is no size or rate"));
     if (number > kMost) {
-      return BadLine(path, line, absl::StrCat(absl::string_view(columns[i]->name.data(), columns[i]->name.size()),
-                                              " is beyond any card's"));
+      return BadLine(
+          path, line,
+          absl::StrCat(absl::string_view(columns[i]->name.data(), columns[i]->name.size()), " is beyond any card's"));
     }
     columns[i]->set(fields[i], gpu);
   }

@@ -26,9 +26,9 @@ struct Gpu {
   std::string vendor;
   std::string architecture;
   std::string compute_capability;
-  std::optional<int64_t> sold_gb;  // what its seller calls it
-  int64_t memory_mib = 0;       // as nvidia-smi shows it
-  std::string memory_kind;      // smi: read there; nominal: the size it is sold with; torch, believed
+  std::optional<int64_t> sold_gb;     // what its seller calls it
+  int64_t memory_mib = 0;             // as nvidia-smi shows it
+  std::string memory_kind;            // smi: read there; nominal: the size it is sold with; torch, believed
   std::optional<int64_t> usable_mib;  // what a CUDA program on Linux sees, where it was read
   std::optional<double> bandwidth_gbps;
   std::optional<int64_t> pcie_lanes;  // to the host; unset: 16; 0: it shares the host's memory

@@ -144,8 +144,12 @@ std::optional<LocalGpu> ReadGpu(const Nvml& nvml, unsigned index) {
   const bool sane = memory.total <= static_cast<unsigned long long>(std::numeric_limits<int64_t>::max()) &&
                     memory.free <= memory.total && memory.used <= memory.total;
   if (!sane) return std::nullopt;
-  return LocalGpu{index, name, static_cast<int64_t>(memory.total), static_cast<int64_t>(memory.used),
-                  static_cast<int64_t>(memory.free), ProcessesOf(nvml, device)};
+  return LocalGpu{index,
+                  name,
+                  static_cast<int64_t>(memory.total),
+                  static_cast<int64_t>(memory.used),
+                  static_cast<int64_t>(memory.free),
+                  ProcessesOf(nvml, device)};
 }
 
 absl::StatusOr<std::vector<LocalGpu>> ReadStarted(const Nvml& nvml) {

@@ -17,8 +17,8 @@ namespace onnx_mem {
 
 struct GpuProcess {
   int64_t pid = 0;
-  std::string name;                     // path of its program; "" where the driver does not tell
-  std::optional<int64_t> used_bytes;    // unknown in containers and under MIG
+  std::string name;                   // path of its program; "" where the driver does not tell
+  std::optional<int64_t> used_bytes;  // unknown in containers and under MIG
 };
 
 struct LocalGpu {

@@ -10,18 +10,22 @@ namespace onnx_mem {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-constexpr Overhead InMiB(int64_t expected, int64_t low, int64_t high) { return {expected * kMiB, low * kMiB, high * kMiB}; }
+constexpr Overhead InMiB(int64_t expected, int64_t low, int64_t high) {
+  return {expected * kMiB, low * kMiB, high * kMiB};
+}
 
 // Readings of processes that load kernels lazily (CUDA 11.7 and later). A bare context is the low end; kernels and the
 // handles of libraries come on top as a run uses them, for which there is no reading by generation.
 constexpr auto kContexts = std::to_array<ContextRow>({
     {"", InMiB(400, 250, 700),
      "274 MiB (pytorch#86509), 300 (pytorch#107667), 400 (pytorch#109888), of cards that are not named"},
-    {"Volta", InMiB(400, 300, 700), "319 MiB bare, without PyTorch's kernels (TITAN V, pytorch#28394); no reading above"},
+    {"Volta", InMiB(400, 300, 700),
+     "319 MiB bare, without PyTorch's kernels (TITAN V, pytorch#28394); no reading above"},
     {"Ampere", InMiB(400, 250, 700),
      "256 MiB bare (RTX 3090, torch 2.7, invoke-ai/InvokeAI#9413); 789 MiB with the buffers of NCCL (A100, "
      "meta-pytorch/torchrec#3580)"},
-    {"Ada", InMiB(500, 425, 800), "426 MiB bare (RTX 6000 Ada, torch 2.10, unslothai/unsloth-zoo#1053); no reading above"},
+    {"Ada", InMiB(500, 425, 800),
+     "426 MiB bare (RTX 6000 Ada, torch 2.10, unslothai/unsloth-zoo#1053); no reading above"},
     {"Hopper", InMiB(500, 250, 900), "no reading: between those of Ampere and Blackwell"},
     {"Blackwell", InMiB(700, 550, 1000),
      "0.6 GiB and 0.7 GiB bare (B300 and B200, torch 2.11, sgl-project/sglang#25225); no reading above"},
@@ -40,13 +44,18 @@ struct CublasRow {
   TorchVersion from;
   bool from_allocator;  // false: cublasCreate takes it from the device
   bool resident;
-  bool lt_shares;       // cuBLASLt works in the handle's own workspace
+  bool lt_shares;                // cuBLASLt works in the handle's own workspace
   std::string_view wide_majors;  // of compute capabilities with kWideWorkspaceBytes, 'a' for 10 and so on
   std::string_view source;
 };
 constexpr auto kCublasRows = std::to_array<CublasRow>({
     {{0, 0}, false, false, false, "", "no cublasSetWorkspace; pytorch#95668: 1.13 allocates nothing"},
-    {{2, 0}, true, true, false, "9", "a workspace for each handle and stream (pytorch#83461), its size (pytorch#91564)"},
+    {{2, 0},
+     true,
+     true,
+     false,
+     "9",
+     "a workspace for each handle and stream (pytorch#83461), its size (pytorch#91564)"},
     {{2, 11}, true, true, true, "9", "cuBLASLt shares it (pytorch#168175)"},
     {{2, 12}, true, true, true, "9ac", "32 MiB on Blackwell too (pytorch#175344)"},
     {{2, 14}, true, true, true, "9abc", "and on compute capability 11"},

@@ -1,6 +1,6 @@
 // What a process takes from the card beside its tensors, by the card and by the version of PyTorch: the CUDA context,
-// and the workspaces of cuBLAS. The context is in nvidia-smi's figure alone; workspaces come from the caching allocator,
-// so that torch.cuda.max_memory_allocated() and max_memory_reserved() count them too.
+// and the workspaces of cuBLAS. The context is in nvidia-smi's figure alone; workspaces come from the caching
+// allocator, so that torch.cuda.max_memory_allocated() and max_memory_reserved() count them too.
 #ifndef ONNX_MEM_ANALYZER_DEVICES_OVERHEAD_H_
 #define ONNX_MEM_ANALYZER_DEVICES_OVERHEAD_H_
 
@@ -41,10 +41,10 @@ CardKind KindOf(const Gpu& gpu);
 
 // On what a run is taken to run.
 struct Platform {
-  std::optional<CardKind> card;              // nullopt: no card was named
-  std::optional<TorchVersion> torch;         // --torch
+  std::optional<CardKind> card;               // nullopt: no card was named
+  std::optional<TorchVersion> torch;          // --torch
   std::optional<TorchVersion> torch_of_file;  // of the record or the exporter
-  bool cudnn_benchmark = false;              // torch.backends.cudnn.benchmark
+  bool cudnn_benchmark = false;               // torch.backends.cudnn.benchmark
   TorchVersion Torch() const { return torch.value_or(torch_of_file.value_or(kNewestTorch)); }
   friend bool operator==(const Platform&, const Platform&) = default;
 };

@@ -94,8 +94,8 @@ struct MeasuredTime {
 // What times are told by: a card, and what was measured on it.
 struct Clock {
   RooflineCard card;
-  bool named = false;    // by the user, rather than kDefaultCard
-  std::string unknown;   // why there is no card to tell times by; "" where there is one
+  bool named = false;   // by the user, rather than kDefaultCard
+  std::string unknown;  // why there is no card to tell times by; "" where there is one
   std::vector<MeasuredTime> measured;
   int64_t micro_steps = 1;  // forward and backward runs per optimizer step
 };
@@ -124,12 +124,12 @@ struct TimeEstimate {
   int64_t loss_ns = 0;
   int64_t backward_ns = 0;  // without recompute
   int64_t recompute_ns = 0;
-  int64_t offload_ns = 0;   // starting moves between device and host, and waiting for those that compute does not hide
+  int64_t offload_ns = 0;  // starting moves between device and host, and waiting for those that compute does not hide
   int64_t optimizer_ns = 0;
-  int64_t step_ns = 0;                    // all of them
+  int64_t step_ns = 0;                      // all of them
   std::array<int64_t, 4> by_bound_ns = {};  // by Bound; sums to step_ns
-  Bound bound = Bound::kNothing;          // what bounds most of the time
-  int64_t measured_ns = 0;                // of step_ns, not estimated
+  Bound bound = Bound::kNothing;            // what bounds most of the time
+  int64_t measured_ns = 0;                  // of step_ns, not estimated
   std::vector<std::string> assumptions;
 };
 

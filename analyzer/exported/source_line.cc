@@ -23,9 +23,10 @@ constexpr auto kSigns = std::to_array<std::string_view>({
     "|=",  "^=",  "==",  "!=",  "<=",  ">=", ":=", "->", "**", "//", ">>", "<<",
 });
 constexpr auto kKeywords = std::to_array<std::string_view>({
-    "False", "None", "True",   "and", "as",     "assert", "async", "await", "break", "class",  "continue", "def",
-    "del",   "elif", "else",   "except", "finally", "for", "from", "global", "if",   "import", "in",       "is",
-    "lambda", "nonlocal", "not", "or", "pass",   "raise",  "return", "try",  "while", "with",   "yield",
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
 });
 // Names of modules and of the object itself: no variables that hold a tensor.
 constexpr auto kNoVariables = std::to_array<std::string_view>(

@@ -21,19 +21,19 @@ enum class StatementKind : uint8_t {
   kAssign,     // targets = value
   kAugmented,  // target op= value
   kReturn,
-  kAppend,     // targets[0].append(value)
+  kAppend,  // targets[0].append(value)
 };
 
 struct Statement {
   StatementKind kind = StatementKind::kUnknown;
-  bool whole = false;                   // the line ends the statement: its brackets are closed
-  std::vector<std::string> targets;     // in order; "" for what is no plain name (self.x, x[0]); for lists their name;
-                                        // with kUnknown: names that the line may bind
-  std::vector<std::string> reads;       // variables of the value, each once: no callees, keywords or modules
-  std::vector<std::string> pops;        // of `reads`, lists that it takes an element out of: h = cat(h, skips.pop())
-  int places = 0;                       // calls, subscripts and binary operators in the value
-  bool close_set = false;               // x=f(y), which is a keyword argument if a statement is open before it
-  char augmented_op = 0;                // '+' for +=; 0 for operators of more than one character
+  bool whole = false;                // the line ends the statement: its brackets are closed
+  std::vector<std::string> targets;  // in order; "" for what is no plain name (self.x, x[0]); for lists their name;
+                                     // with kUnknown: names that the line may bind
+  std::vector<std::string> reads;    // variables of the value, each once: no callees, keywords or modules
+  std::vector<std::string> pops;     // of `reads`, lists that it takes an element out of: h = cat(h, skips.pop())
+  int places = 0;                    // calls, subscripts and binary operators in the value
+  bool close_set = false;            // x=f(y), which is a keyword argument if a statement is open before it
+  char augmented_op = 0;             // '+' for +=; 0 for operators of more than one character
 };
 
 // The statement on `text`, a line without its indentation.

@@ -44,7 +44,7 @@ bool IsTorchExporterName(std::string_view name) {
 bool HasOpaqueNames(const Graph& graph) {
   constexpr int kFewest = 4;  // of less, a hand may have written them
   const absl::flat_hash_set<TensorId> outputs(graph.outputs.begin(), graph.outputs.end());
-  constexpr int kAmong = 10;   // one of so many may have a name that lowering found elsewhere
+  constexpr int kAmong = 10;  // one of so many may have a name that lowering found elsewhere
   int opaque = 0, others = 0;
   bool stores_weights = false;
   for (TensorId id(0); graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
@@ -59,8 +59,8 @@ bool HasOpaqueNames(const Graph& graph) {
 
 Diagnostic OpaqueNames(const Graph& graph) {
   // Where the exporter wrote beside each node what it was, the names that belong to it are gone.
-  const bool is_lost = std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                                   [](const Node& node) { return !node.metadata.empty(); });
+  const bool is_lost =
+      std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return !node.metadata.empty(); });
   return {Code::kWeightNames,
           is_lost ? Severity::kWarning : Severity::kNote,
           static_cast<int64_t>(graph.initializers.size()),

@@ -31,11 +31,11 @@ std::string_view MeaningOf(Code code);
 struct Diagnostic {
   Code code = Code::kInternal;
   Severity severity = Severity::kNote;
-  int64_t count = 1;               // how many nodes or tensors it is about
-  std::string message = {};             // one sentence, without a final full stop
+  int64_t count = 1;                      // how many nodes or tensors it is about
+  std::string message = {};               // one sentence, without a final full stop
   std::vector<std::string> details = {};  // further lines, each already prefixed ("why: ...", "try: ...")
-  std::optional<int64_t> bytes = {};    // bytes at stake, where known
-  std::string rewrite = {};             // of Code::kRewrite: the row's name (analyzer/prepare)
+  std::optional<int64_t> bytes = {};      // bytes at stake, where known
+  std::string rewrite = {};               // of Code::kRewrite: the row's name (analyzer/prepare)
   friend bool operator==(const Diagnostic&, const Diagnostic&) = default;
 };
 

@@ -42,17 +42,28 @@ struct DTypeRow {
 };
 
 inline constexpr auto kDTypes = std::to_array<DTypeRow>({
-    {DType::kUnknown, "unknown", 0, false},      {DType::kFloat32, "float32", 32, true},
-    {DType::kFloat64, "float64", 64, true},      {DType::kFloat16, "float16", 16, true},
-    {DType::kBFloat16, "bfloat16", 16, true},    {DType::kFloat8, "float8", 8, true},
-    {DType::kFloat4, "float4", 4, true},         {DType::kInt64, "int64", 64, false},
-    {DType::kInt32, "int32", 32, false},         {DType::kInt16, "int16", 16, false},
-    {DType::kInt8, "int8", 8, false},            {DType::kInt4, "int4", 4, false},
-    {DType::kInt2, "int2", 2, false},            {DType::kUInt64, "uint64", 64, false},
-    {DType::kUInt32, "uint32", 32, false},       {DType::kUInt16, "uint16", 16, false},
-    {DType::kUInt8, "uint8", 8, false},          {DType::kUInt4, "uint4", 4, false},
-    {DType::kUInt2, "uint2", 2, false},          {DType::kBool, "bool", 8, false},
-    {DType::kComplex64, "complex64", 64, false}, {DType::kComplex128, "complex128", 128, false},
+    {DType::kUnknown, "unknown", 0, false},
+    {DType::kFloat32, "float32", 32, true},
+    {DType::kFloat64, "float64", 64, true},
+    {DType::kFloat16, "float16", 16, true},
+    {DType::kBFloat16, "bfloat16", 16, true},
+    {DType::kFloat8, "float8", 8, true},
+    {DType::kFloat4, "float4", 4, true},
+    {DType::kInt64, "int64", 64, false},
+    {DType::kInt32, "int32", 32, false},
+    {DType::kInt16, "int16", 16, false},
+    {DType::kInt8, "int8", 8, false},
+    {DType::kInt4, "int4", 4, false},
+    {DType::kInt2, "int2", 2, false},
+    {DType::kUInt64, "uint64", 64, false},
+    {DType::kUInt32, "uint32", 32, false},
+    {DType::kUInt16, "uint16", 16, false},
+    {DType::kUInt8, "uint8", 8, false},
+    {DType::kUInt4, "uint4", 4, false},
+    {DType::kUInt2, "uint2", 2, false},
+    {DType::kBool, "bool", 8, false},
+    {DType::kComplex64, "complex64", 64, false},
+    {DType::kComplex128, "complex128", 128, false},
     {DType::kString, "string", 0, false},
 });
 
@@ -70,9 +81,7 @@ constexpr DType ComplexTypeOf(DType dtype) {
   return dtype == DType::kFloat64 || dtype == DType::kComplex128 ? DType::kComplex128 : DType::kComplex64;
 }
 constexpr bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-constexpr bool IsIntegral(DType dtype) {
-  return dtype >= DType::kInt64 && dtype <= DType::kUInt2;
-}
+constexpr bool IsIntegral(DType dtype) { return dtype >= DType::kInt64 && dtype <= DType::kUInt2; }
 
 namespace dtype_internal {
 constexpr bool RowsInEnumOrder() {

@@ -41,7 +41,6 @@ void EraseIf(Ids& ids, const Drops& drops) {
   ids.erase(std::remove_if(ids.begin(), ids.end(), drops), ids.end());
 }
 
-
 // A tensor whose contents are known without running the model: small constants and folded shape arithmetic.
 // `data` holds as many elements as `dims` say, row-major. Integers and booleans are int64, all floats double.
 struct Literal {
@@ -66,7 +65,7 @@ std::string_view NameOf(TensorRole role);
 // What the numbers of a stored tensor were seen to be while the file was read, before they were let go.
 enum class Contents : uint8_t {
   kUnseen,
-  kSinusoids,  // sines and cosines of positions: nothing trains them
+  kSinusoids,    // sines and cosines of positions: nothing trains them
   kNoEmbedding,  // not the token embedding's, though the shape is
 };
 
@@ -76,11 +75,11 @@ struct Tensor {
   DType dtype = DType::kUnknown;
   Shape shape;
   TensorRole role = TensorRole::kActivation;
-  NodeId producer;                // invalid for inputs and initializers
+  NodeId producer;    // invalid for inputs and initializers
   NodeIds consumers;  // one entry per use, in node order
-  LiteralPtr value;               // contents where known, else null
+  LiteralPtr value;   // contents where known, else null
   Contents contents = Contents::kUnseen;
-  bool upper_bound = false;       // the size depends on data; `shape` is the largest it can be
+  bool upper_bound = false;  // the size depends on data; `shape` is the largest it can be
 };
 
 using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
@@ -88,12 +87,12 @@ using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t
 using Attributes = absl::btree_map<std::string, Attribute, std::less<>>;  // half the bytes of a std::map where empty
 
 struct Node {
-  std::string name;  // as in the file; may be empty
-  OpName op;         // "Conv" after import; a framework op ("conv") after lowering
-  std::string domain;  // "" for ai.onnx
+  std::string name;       // as in the file; may be empty
+  OpName op;              // "Conv" after import; a framework op ("conv") after lowering
+  std::string domain;     // "" for ai.onnx
   int since_version = 0;  // version of the operator's schema that the model's opset selects; 0: unknown
-  TensorIds inputs;   // an invalid id is an omitted optional input
-  TensorIds outputs;  // likewise
+  TensorIds inputs;       // an invalid id is an omitted optional input
+  TensorIds outputs;      // likewise
   Attributes attributes;
   absl::btree_map<std::string, std::string, std::less<>> metadata;  // exporter's metadata_props
   // Where in the framework's program the node ran; filled by analyzer/lower from metadata or names.
@@ -101,11 +100,11 @@ struct Node {
   std::vector<std::string> calls;  // module calls that enclose the node, outermost first, each naming one call
   std::shared_ptr<const std::string> source_trace;  // of the Python code, as the exporter wrote it; null: none
   std::string lost_parameter;  // of the module that it runs in, a parameter of which the file has no tensor; "": none
-  std::string framework_op;        // the framework operator call that it is a part of: "gelu#3"; "" if not known
+  std::string framework_op;    // the framework operator call that it is a part of: "gelu#3"; "" if not known
   // Bodies of If (then, else), Loop and Scan (body). A body's tensors are its own; `captures` names the outer ones.
   std::vector<std::shared_ptr<const Graph>> subgraphs;
-  TensorIds captures;  // tensors of this graph that the bodies read
-  bool shapes_assumed = false;     // outputs come from value_info or are unknown: no schema knew this operator
+  TensorIds captures;           // tensors of this graph that the bodies read
+  bool shapes_assumed = false;  // outputs come from value_info or are unknown: no schema knew this operator
 };
 
 struct BoundRecord;  // analyzer/record
@@ -115,11 +114,11 @@ struct Graph {
   int opset = 0;  // version of the standard operators that the file imports; 0: unknown
   IdVector<NodeId, Node> nodes;
   IdVector<TensorId, Tensor> tensors;
-  TensorIds inputs;   // without initializers
+  TensorIds inputs;  // without initializers
   TensorIds outputs;
   TensorIds initializers;
-  int64_t batch = 0;           // dim 0 of the inputs, as they are bound; 0: unknown
-  ProgramSignature signature;  // of the program that was exported; empty where the file has none
+  int64_t batch = 0;                          // dim 0 of the inputs, as they are bound; 0: unknown
+  ProgramSignature signature;                 // of the program that was exported; empty where the file has none
   std::shared_ptr<const BoundRecord> record;  // what the running model was seen to do; null where nobody recorded it
 };
 

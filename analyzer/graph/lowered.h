@@ -29,17 +29,19 @@ struct UserFunction {
   NodeSpan span;
   TensorIds saved = {};  // by save_for_backward
   TensorIds held = {};   // by the context's attributes, until the step ends
-  std::vector<std::pair<TensorId, TensorId>> gradients_of = {};  // (what backward is given, the output that it belongs to)
-  std::vector<std::pair<TensorId, TensorId>> gradients_to = {};  // (what backward returns, the input that it belongs to)
-  std::vector<Node> backward = {};                    // on tensors of the same graph, none of which a node of it makes
-  std::vector<TensorIds> dropped = {};    // by node of `backward`: what Python lets go of behind it
+  std::vector<std::pair<TensorId, TensorId>> gradients_of =
+      {};  // (what backward is given, the output that it belongs to)
+  std::vector<std::pair<TensorId, TensorId>> gradients_to =
+      {};                               // (what backward returns, the input that it belongs to)
+  std::vector<Node> backward = {};      // on tensors of the same graph, none of which a node of it makes
+  std::vector<TensorIds> dropped = {};  // by node of `backward`: what Python lets go of behind it
 };
 
 // A torch.utils.checkpoint call of the model's code.
 struct CheckpointCall {
   NodeSpan span;
   TensorIds arguments = {};  // held for the second run, whether it reads them or not
-  bool reentrant = false;                // use_reentrant=True
+  bool reentrant = false;    // use_reentrant=True
 };
 
 struct Lowered {
@@ -48,9 +50,9 @@ struct Lowered {
   // Parameters and buffers that no tensor of the graph shows but the module has (a BatchNorm's 8-byte counter): extra
   // static bytes, by category.
   int64_t hidden_buffer_bytes = 0;
-  int64_t computed_bytes = 0;  // of buffers that the exporter computed: a mask, a rotary table, position biases
+  int64_t computed_bytes = 0;          // of buffers that the exporter computed: a mask, a rotary table, position biases
   int64_t unread_parameter_bytes = 0;  // at most, of parameters that the file has not, and that are not counted
-  int64_t unread_buffer_bytes = 0;  // the same of buffers
+  int64_t unread_buffer_bytes = 0;     // the same of buffers
   absl::flat_hash_set<TensorId> frozen;  // parameters that the model itself does not train
   // For each tensor the index of the node after which the last Python reference to it goes: -1 where no node reads or
   // makes it, the number of nodes where the caller holds it (an output of the model).
@@ -62,13 +64,13 @@ struct Lowered {
 
   // What only a record of the running model tells (analyzer/record). With it nothing of the above is open.
   bool recorded = false;
-  bool has_own_casts = false;  // recorded in the precision that is asked for: nothing is left to cast
-  absl::flat_hash_map<TensorId, Dims> strides;      // of stored tensors and inputs that are not row-major, in elements
-  absl::flat_hash_map<TensorId, TensorId> windows;  // stored tensors on the storage of another one
+  bool has_own_casts = false;                   // recorded in the precision that is asked for: nothing is left to cast
+  absl::flat_hash_map<TensorId, Dims> strides;  // of stored tensors and inputs that are not row-major, in elements
+  absl::flat_hash_map<TensorId, TensorId> windows;                      // stored tensors on the storage of another one
   absl::flat_hash_map<TensorId, std::vector<std::string>> other_names;  // of a parameter that several modules share
-  std::vector<UserFunction> functions;   // by span, none inside another
-  std::vector<CheckpointCall> checkpointed;  // in order, none inside another
-  TensorId loss;                         // that the model computes itself; invalid: it computes none
+  std::vector<UserFunction> functions;                                  // by span, none inside another
+  std::vector<CheckpointCall> checkpointed;                             // in order, none inside another
+  TensorId loss;  // that the model computes itself; invalid: it computes none
 };
 
 }  // namespace onnx_mem

@@ -45,19 +45,33 @@ size_t First(const Bytes& bytes) {
 
 bool IsWord(int c) { return c < 128 && (std::isalnum(c) != 0 || c == '_'); }
 
-Bytes Digits() { return BytesThat([](int c) { return c >= '0' && c <= '9'; }); }
+Bytes Digits() {
+  return BytesThat([](int c) { return c >= '0' && c <= '9'; });
+}
 Bytes Words() { return BytesThat(IsWord); }
-Bytes Spaces() { return BytesThat([](int c) { return c < 128 && std::isspace(c) != 0; }); }
+Bytes Spaces() {
+  return BytesThat([](int c) { return c < 128 && std::isspace(c) != 0; });
+}
 
 struct NamedClass {
   std::string_view name;
   int (*is)(int);
 };
 constexpr auto kClasses = std::to_array<NamedClass>({
-    {"alnum", std::isalnum}, {"alpha", std::isalpha}, {"blank", std::isblank}, {"cntrl", std::iscntrl},
-    {"d", std::isdigit},     {"digit", std::isdigit}, {"graph", std::isgraph}, {"lower", std::islower},
-    {"print", std::isprint}, {"punct", std::ispunct}, {"s", std::isspace},     {"space", std::isspace},
-    {"upper", std::isupper}, {"xdigit", std::isxdigit},
+    {"alnum", std::isalnum},
+    {"alpha", std::isalpha},
+    {"blank", std::isblank},
+    {"cntrl", std::iscntrl},
+    {"d", std::isdigit},
+    {"digit", std::isdigit},
+    {"graph", std::isgraph},
+    {"lower", std::islower},
+    {"print", std::isprint},
+    {"punct", std::ispunct},
+    {"s", std::isspace},
+    {"space", std::isspace},
+    {"upper", std::isupper},
+    {"xdigit", std::isxdigit},
 });
 
 // A pattern's text -> its parts.
@@ -292,7 +306,11 @@ class Simulation {
  public:
   Simulation(const Automaton& automaton, const std::vector<Bytes>& sets, std::string_view name,
              const std::vector<std::vector<bool>>& ahead)
-      : automaton_(automaton), sets_(sets), name_(name), ahead_(ahead), now_(automaton.states.size()),
+      : automaton_(automaton),
+        sets_(sets),
+        name_(name),
+        ahead_(ahead),
+        now_(automaton.states.size()),
         next_(automaton.states.size()) {}
 
   void Enter(size_t at) { Close(automaton_.start, at, now_); }
@@ -380,8 +398,9 @@ class PatternCompiler {
     switch (piece.kind) {
       case Piece::Kind::kBytes:
         pattern_.sets_.push_back(piece.bytes);
-        return AddState(automaton, {.kind = State::Kind::kByte, .next = next,
-                                    .index = static_cast<int>(pattern_.sets_.size()) - 1});
+        return AddState(
+            automaton,
+            {.kind = State::Kind::kByte, .next = next, .index = static_cast<int>(pattern_.sets_.size()) - 1});
       case Piece::Kind::kSequence:
         for (size_t i = piece.parts.size(); i-- > 0;) {
           next = Add(automaton, piece.parts[reversed ? piece.parts.size() - 1 - i : i], next, reversed);
@@ -401,8 +420,8 @@ class PatternCompiler {
     }
     Automaton ahead = Build(piece.parts[0], /*reversed=*/true);
     pattern_.ahead_.push_back(std::move(ahead));
-    return AddState(automaton, {.kind = piece.assertion, .next = next,
-                                .index = static_cast<int>(pattern_.ahead_.size()) - 1});
+    return AddState(automaton,
+                    {.kind = piece.assertion, .next = next, .index = static_cast<int>(pattern_.ahead_.size()) - 1});
   }
 
   int AddRepeat(Automaton& automaton, const Piece& piece, int next, bool reversed) {

@@ -60,9 +60,9 @@ class ProgramSignature {
 
 // A call of the exported program, as its graph spells it.
 struct FxCall {
-  std::string name;               // of the result: "addmm"
-  std::string target;             // "aten.addmm.default"
-  std::vector<std::string> args;  // as written, without the % of a value: "p_fc_bias", "0.1", "[1, 1]"
+  std::string name;                 // of the result: "addmm"
+  std::string target;               // "aten.addmm.default"
+  std::vector<std::string> args;    // as written, without the % of a value: "p_fc_bias", "0.1", "[1, 1]"
   std::vector<std::string> kwargs;  // "approximate = tanh"
 };
 

@@ -15,8 +15,7 @@ namespace onnx_mem {
 class SharedText {
  public:
   SharedText() = default;
-  SharedText(std::string text)
-      : text_(text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text))) {}
+  SharedText(std::string text) : text_(text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text))) {}
   SharedText(std::string_view text) : SharedText(std::string(text)) {}
   SharedText(const char* text) : SharedText(std::string(text)) {}
 

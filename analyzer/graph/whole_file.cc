@@ -29,9 +29,9 @@ absl::Status CannotRead(const std::string& path, std::string_view verb, const st
 }
 
 absl::Status TooLarge(const std::string& path, std::string_view has) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
-                     absl::StrCat("'", path, "' has ", std::string(has), " bytes; a file of its kind has at most ",
-                                  kLargest));
+  return ErrorStatus(
+      absl::StatusCode::kInvalidArgument, Code::kTooLarge,
+      absl::StrCat("'", path, "' has ", std::string(has), " bytes; a file of its kind has at most ", kLargest));
 }
 
 // Whoever started the program opened this pipe and writes to it: "printf ... |", "<(...)".

@@ -9,8 +9,8 @@
 namespace onnx_mem {
 
 // The whole content of a regular file, or of a pipe that is open already (/dev/stdin, "<(...)"). Errors: not-found;
-// unreadable for a folder, a device, a pipe by name (which could block or never end) and a failing disk; too-large beyond
-// 256 MiB.
+// unreadable for a folder, a device, a pipe by name (which could block or never end) and a failing disk; too-large
+// beyond 256 MiB.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 
 }  // namespace onnx_mem

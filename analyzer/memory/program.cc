@@ -18,12 +18,16 @@ std::string_view NameOf(Phase phase) {
 }
 
 std::string_view NameOf(Category category) {
-  static constexpr std::array<std::string_view, kNumCategories> kNames = {
-      "parameters",        "buffers",
-      "inputs",            "gradients",
-      "optimizer_state",   "saved_activations",
-      "transient_activations", "activation_gradients",
-      "optimizer_temporaries", "workspace"};
+  static constexpr std::array<std::string_view, kNumCategories> kNames = {"parameters",
+                                                                          "buffers",
+                                                                          "inputs",
+                                                                          "gradients",
+                                                                          "optimizer_state",
+                                                                          "saved_activations",
+                                                                          "transient_activations",
+                                                                          "activation_gradients",
+                                                                          "optimizer_temporaries",
+                                                                          "workspace"};
   return kNames[static_cast<size_t>(category)];
 }
 
@@ -34,8 +38,8 @@ absl::Status VerifyProgram(const MemoryProgram& program) {
     if (buffer.bytes < 0) return absl::InternalError(absl::StrCat("buffer '", name, "' has a negative size"));
     if (!program.steps.contains(buffer.begin) || buffer.end <= buffer.begin ||
         static_cast<size_t>(buffer.end.value()) > program.steps.size()) {
-      return absl::InternalError(absl::StrCat("buffer '", name, "' has no valid life: [", buffer.begin.value(),
-                                              ", ", buffer.end.value(), ") of ", program.steps.size(), " steps"));
+      return absl::InternalError(absl::StrCat("buffer '", name, "' has no valid life: [", buffer.begin.value(), ", ",
+                                              buffer.end.value(), ") of ", program.steps.size(), " steps"));
     }
     std::optional<int64_t> sum = CheckedAdd(total_bytes, buffer.bytes);
     if (!sum) {

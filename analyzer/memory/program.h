@@ -1,6 +1,6 @@
 // The one result that every question is asked of: which buffers are alive at which step, what they are, and who keeps
-// them. Written by analyzer/analysis (enact.h: the framework re-enacted) and by memory/liveness (a runtime that plans ahead);
-// read by timeline, allocators, planner and report, which know neither ONNX nor PyTorch.
+// them. Written by analyzer/analysis (enact.h: the framework re-enacted) and by memory/liveness (a runtime that plans
+// ahead); read by timeline, allocators, planner and report, which know neither ONNX nor PyTorch.
 //
 //   step      0 conv1      1 relu       2 relu'      3 conv1'
 //   param w   |=========================================|   [0, 4)  parameters
@@ -51,17 +51,17 @@ std::string_view NameOf(Category category);  // "parameters", ...
 using BytesByCategory = std::array<int64_t, kNumCategories>;
 
 struct Step {
-  OpName op;           // framework operator: "convolution", "addmm"
-  SharedText node;     // node of the ONNX file that it comes from, or ""
-  SharedText module;   // module path, "" for the root
+  OpName op;          // framework operator: "convolution", "addmm"
+  SharedText node;    // node of the ONNX file that it comes from, or ""
+  SharedText module;  // module path, "" for the root
   Phase phase = Phase::kForward;
-  bool recompute = false;  // a second run under checkpointing
-  int64_t flops = 0;       // multiply-add counts 2
-  int64_t moved_bytes = 0;  // bytes read and written, for the roofline
+  bool recompute = false;         // a second run under checkpointing
+  int64_t flops = 0;              // multiply-add counts 2
+  int64_t moved_bytes = 0;        // bytes read and written, for the roofline
   DType dtype = DType::kUnknown;  // element type of its first floating result: the rate at which it computes
   bool tf32 = false;              // float32 work that the framework lets run as TF32 unless told otherwise
-  int64_t link_bytes = 0;  // that the step begins to move between device and host, beside what runs
-  StepId waits_for = {};   // valid: the step whose move must have ended
+  int64_t link_bytes = 0;         // that the step begins to move between device and host, beside what runs
+  StepId waits_for = {};          // valid: the step whose move must have ended
   // The most that a library's kernels may ask of the allocator while it runs (eager/engine/workspace.h): those that it
   // chooses, and all that it tries before it knows the fastest.
   int64_t chosen_workspace_bytes = 0;
@@ -70,15 +70,15 @@ struct Step {
 };
 
 struct Buffer {
-  SharedText name;   // tensor of the file where there is one, else what it is ("grad of x")
+  SharedText name;  // tensor of the file where there is one, else what it is ("grad of x")
   Category category = Category::kTransientActivations;
   int64_t bytes = 0;
   StepId begin;
-  StepId end;           // one past the last step at which it is alive
-  SharedText kept_by;   // who holds it longest: "saved by conv2 for its weight gradient"; "" for ordinary use
+  StepId end;          // one past the last step at which it is alive
+  SharedText kept_by;  // who holds it longest: "saved by conv2 for its weight gradient"; "" for ordinary use
   Dims dims;
   DType dtype = DType::kUnknown;
-  SharedText module;    // of the node that made it
+  SharedText module;     // of the node that made it
   bool assumed = false;  // made by an operator without a rule
   friend bool operator==(const Buffer&, const Buffer&) = default;
 };

@@ -213,7 +213,7 @@ class SessionPlanner {
   IdVector<TensorId, int> end_;
   IdVector<TensorId, bool> is_output_;
   IdVector<TensorId, bool> is_read_;  // whether a node reads of the buffer
-  std::list<TensorId> freed_;  // buffers that nobody reads any more, the latest first
+  std::list<TensorId> freed_;         // buffers that nobody reads any more, the latest first
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 //      when it is the last reader of a buffer that the session owns and the shapes are equal;
 //   3. a buffer that nobody reads any more, of exactly the same shape and element size, the most recently freed first;
 //   4. a new buffer.
-// A buffer lives from its first tensor to its last reader, idle spans between two tensors included, and one that no node
-// reads to the end of the run: that is what distinguishes this plan from ideal liveness (liveness.h).
+// A buffer lives from its first tensor to its last reader, idle spans between two tensors included, and one that no
+// node reads to the end of the run: that is what distinguishes this plan from ideal liveness (liveness.h).
 //
 //   x --conv1--> a[8,16] --relu--> b[8,16] --conv2--> c[8,32] --conv3--> d[8,16] --> y
 //   buffers: {a, b} [0, 3)  c [2, 4)  {d reuses a's} -> {a, b, d} [0, 5)

@@ -13,7 +13,7 @@ struct Timeline {
   std::vector<int64_t> live_bytes;  // per step, exact sizes
   StepId peak_step;                 // the first step with the largest sum; invalid for an empty program
   int64_t peak_bytes = 0;
-  BytesByCategory at_peak = {};     // sums to peak_bytes
+  BytesByCategory at_peak = {};  // sums to peak_bytes
   friend bool operator==(const Timeline&, const Timeline&) = default;
 };
 

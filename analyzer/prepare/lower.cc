@@ -49,10 +49,10 @@ absl::Status LacksInput(const Graph& graph, NodeId id, int input) {
 
 absl::Status TooManyOperators(const Graph& graph, NodeId id, int64_t most) {
   const Node& node = graph.nodes[id];
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
-                     absl::StrCat(Describe(graph, id), " and those before it become more than ", most,
-                                  " operators of the framework"),
-                     {absl::StrCat("why: it has ", node.inputs.size(), " inputs and ", node.outputs.size(), " outputs")});
+  return ErrorStatus(
+      absl::StatusCode::kInvalidArgument, Code::kTooLarge,
+      absl::StrCat(Describe(graph, id), " and those before it become more than ", most, " operators of the framework"),
+      {absl::StrCat("why: it has ", node.inputs.size(), " inputs and ", node.outputs.size(), " outputs")});
 }
 
 absl::Status LowerNodes(const IdVector<NodeId, CallScope>& scopes, Lowering& lowering) {
@@ -106,10 +106,13 @@ void SettleOutputs(Lowering& lowering) {
 void ReportAssumed(const Lowering& lowering, std::vector<Diagnostic>& diagnostics) {
   if (!lowering.assumed.empty()) diagnostics.push_back(AssumedOperators(lowering.assumed, "nodes"));
   if (lowering.data_dependent > 0) {
-    diagnostics.push_back({Code::kOpaqueSubgraph, Severity::kWarning, lowering.data_dependent,
+    diagnostics.push_back({Code::kOpaqueSubgraph,
+                           Severity::kWarning,
+                           lowering.data_dependent,
                            absl::StrCat(lowering.data_dependent,
                                         " If, Loop or Scan nodes are counted as the peak of one run of their body"),
-                           {}, {}});
+                           {},
+                           {}});
   }
 }
 
@@ -133,22 +136,32 @@ std::string Named(const std::vector<std::string>& names) {
 // Parameters that nothing reads have no gradient, but lie in memory.
 void ReportLostTensors(const LostTensors& lost, Lowered& lowered) {
   if (lost.merged > 0) {
-    lowered.plain_rewrites.push_back({Code::kMergedTensors, Severity::kNote, lost.merged,
-                                      absl::StrCat(lost.merged, " tensors that the exporter made one with others of "
-                                                                "equal contents are counted for themselves"),
-                                      {}, {}});
+    lowered.plain_rewrites.push_back({Code::kMergedTensors,
+                                      Severity::kNote,
+                                      lost.merged,
+                                      absl::StrCat(lost.merged,
+                                                   " tensors that the exporter made one with others of "
+                                                   "equal contents are counted for themselves"),
+                                      {},
+                                      {}});
   }
   if (lost.biases > 0) {
-    lowered.plain_rewrites.push_back({Code::kDroppedBias, Severity::kNote, lost.biases,
-                                      absl::StrCat(lost.biases, " biases that the exporter dropped because they are "
-                                                                "zero are counted and added"),
-                                      {}, {}});
+    lowered.plain_rewrites.push_back({Code::kDroppedBias,
+                                      Severity::kNote,
+                                      lost.biases,
+                                      absl::StrCat(lost.biases,
+                                                   " biases that the exporter dropped because they are "
+                                                   "zero are counted and added"),
+                                      {},
+                                      {}});
   }
   if (lost.unknown.empty()) return;
   lowered.unread_parameter_bytes = lost.unknown_bytes;
   const auto count = static_cast<int64_t>(lost.unknown.size());
   lowered.diagnostics.push_back(
-      {Code::kParameterUnread, Severity::kWarning, count,
+      {Code::kParameterUnread,
+       Severity::kWarning,
+       count,
        absl::StrCat(count, " parameters of the module are not in the file by their names"),
        {absl::StrCat("what: ", Named(lost.unknown)),
         absl::StrCat("why: no operator reads them. What the exporter computed of one and stored counts as a parameter; "
@@ -167,7 +180,9 @@ void ReportUnreadBuffers(const LostTensors& lost, const ProgramSignature& signat
   lowered.unread_buffer_bytes = MostBytesOfBuffers(lost.unread_buffers, signature, lowered);
   const auto count = static_cast<int64_t>(lost.unread_buffers.size());
   lowered.diagnostics.push_back(
-      {Code::kBufferUnread, Severity::kNote, count,
+      {Code::kBufferUnread,
+       Severity::kNote,
+       count,
        absl::StrCat(count, " buffers of the module are not in the file, and are not counted"),
        {absl::StrCat("what: ", Named(lost.unread_buffers)),
         absl::StrCat("why: the exporter computed on them and kept what came out. They take at most about ",
@@ -190,8 +205,7 @@ void ReportInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics) {
        Severity::kNote,
        count,
        absl::StrCat(count, " LeakyReLUs are taken to write over what they read, as they usually do behind a layer"),
-       {"why: otherwise what they read is kept for backward too",
-        "try: --inplace none if they do not"},
+       {"why: otherwise what they read is kept for backward too", "try: --inplace none if they do not"},
        bytes});
 }
 
@@ -205,8 +219,9 @@ void ReportMaybeInPlace(const Draft& draft, std::vector<Diagnostic>& diagnostics
       {Code::kInplacePossible,
        Severity::kNote,
        count,
-       absl::StrCat(count, " LeakyReLUs, ELUs and their like are taken to give tensors of their own, as half of all "
-                           "code has it"),
+       absl::StrCat(count,
+                    " LeakyReLUs, ELUs and their like are taken to give tensors of their own, as half of all "
+                    "code has it"),
        {"why: with inplace=True they write over what they read, and backward keeps less",
         "try: --inplace all if they do, or a pattern of their modules"},
        bytes});

@@ -19,8 +19,7 @@ namespace onnx_mem {
 // `rewrites`: in this order, for tests of it.
 // Errors: InvalidArgument "unknown-rewrite" for a name in run.disabled_rewrites.
 absl::StatusOr<Lowered> Lower(const Graph& graph, const Run& run, std::span<const Rewrite> rewrites = AllRewrites());
-absl::StatusOr<Lowered> Lower(const Source& source, const Run& run,
-                              std::span<const Rewrite> rewrites = AllRewrites());
+absl::StatusOr<Lowered> Lower(const Source& source, const Run& run, std::span<const Rewrite> rewrites = AllRewrites());
 
 }  // namespace onnx_mem
 

@@ -40,8 +40,7 @@ absl::Status CheckRewriteNames(const std::vector<std::string>& names) {
     std::vector<std::string> details = {absl::StrCat("what: the rewrites are ", absl::StrJoin(known, ", "))};
     if (const std::string near = DidYouMean(name, known); !near.empty()) details.push_back(near);
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnknownRewrite,
-                       absl::StrCat("no rewrite '", name, "'"),
-                       std::move(details));
+                       absl::StrCat("no rewrite '", name, "'"), std::move(details));
   }
   return absl::OkStatus();
 }

@@ -394,29 +394,61 @@ void Recurrent(AtenCall& c) {
 // --- the rows
 
 // Operators of one tensor that are called alike.
-constexpr auto kSameName = std::to_array<std::string_view>(
-    {"acos", "acosh", "asin",  "asinh", "atan",        "atanh",      "ceil",       "celu",  "cos",   "cosh",
-     "elu",  "erf",  "exp",   "exp2",  "expm1", "floor",       "frac",       "gelu",       "log",   "log10", "log1p",
-     "log2", "logit", "mish", "neg",   "relu",  "hardshrink",  "hardsigmoid", "hardswish", "round", "rsqrt", "selu",
-     "sign", "silu", "sigmoid", "sin", "sinh",  "leaky_relu",  "nan_to_num", "reciprocal", "softplus", "softshrink",
-     "sqrt", "tan",  "tanh",  "threshold", "trunc", "detach",  "flip",       "roll",       "repeat", "tril",
-     "triu", "im2col", "col2im", "pixel_shuffle", "pixel_unshuffle", "unsqueeze", "expand", "logical_not", "isinf",
-     "isnan", "isfinite", "nonzero", "diagonal"});
+constexpr auto kSameName = std::to_array<std::string_view>({"acos",        "acosh",         "asin",
+                                                            "asinh",       "atan",          "atanh",
+                                                            "ceil",        "celu",          "cos",
+                                                            "cosh",        "elu",           "erf",
+                                                            "exp",         "exp2",          "expm1",
+                                                            "floor",       "frac",          "gelu",
+                                                            "log",         "log10",         "log1p",
+                                                            "log2",        "logit",         "mish",
+                                                            "neg",         "relu",          "hardshrink",
+                                                            "hardsigmoid", "hardswish",     "round",
+                                                            "rsqrt",       "selu",          "sign",
+                                                            "silu",        "sigmoid",       "sin",
+                                                            "sinh",        "leaky_relu",    "nan_to_num",
+                                                            "reciprocal",  "softplus",      "softshrink",
+                                                            "sqrt",        "tan",           "tanh",
+                                                            "threshold",   "trunc",         "detach",
+                                                            "flip",        "roll",          "repeat",
+                                                            "tril",        "triu",          "im2col",
+                                                            "col2im",      "pixel_shuffle", "pixel_unshuffle",
+                                                            "unsqueeze",   "expand",        "logical_not",
+                                                            "isinf",       "isnan",         "isfinite",
+                                                            "nonzero",     "diagonal"});
 
-constexpr auto kFactories = std::to_array<std::string_view>(
-    {"arange", "arange.start", "arange.start_step", "empty.memory_format", "empty_strided", "eye", "eye.m", "full",
-     "linspace", "logspace", "ones", "rand", "randint", "randint.low", "randn", "randperm", "scalar_tensor",
-     "tril_indices", "triu_indices", "zeros", "_efficientzerotensor", "multinomial", "normal.float_float",
-     "hann_window"});
+constexpr auto kFactories = std::to_array<std::string_view>({"arange",
+                                                             "arange.start",
+                                                             "arange.start_step",
+                                                             "empty.memory_format",
+                                                             "empty_strided",
+                                                             "eye",
+                                                             "eye.m",
+                                                             "full",
+                                                             "linspace",
+                                                             "logspace",
+                                                             "ones",
+                                                             "rand",
+                                                             "randint",
+                                                             "randint.low",
+                                                             "randn",
+                                                             "randperm",
+                                                             "scalar_tensor",
+                                                             "tril_indices",
+                                                             "triu_indices",
+                                                             "zeros",
+                                                             "_efficientzerotensor",
+                                                             "multinomial",
+                                                             "normal.float_float",
+                                                             "hann_window"});
 constexpr auto kFactoriesLike = std::to_array<std::string_view>(
     {"bernoulli", "bernoulli.p", "empty_like", "full_like", "new_empty", "new_empty_strided", "new_full", "new_ones",
      "new_zeros", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like"});
 
 // What writes numbers over a tensor.
-constexpr auto kOverwrites = std::to_array<std::string_view>({"bernoulli.float", "bernoulli.Tensor", "cauchy",
-                                                              "exponential", "fill.Scalar", "fill.Tensor", "geometric",
-                                                              "log_normal", "normal", "random", "random.from",
-                                                              "random.to", "uniform", "zero"});
+constexpr auto kOverwrites = std::to_array<std::string_view>(
+    {"bernoulli.float", "bernoulli.Tensor", "cauchy", "exponential", "fill.Scalar", "fill.Tensor", "geometric",
+     "log_normal", "normal", "random", "random.from", "random.to", "uniform", "zero"});
 
 constexpr auto kCompareWithNumber =
     std::to_array<std::string_view>({"eq.Scalar", "ge.Scalar", "gt.Scalar", "le.Scalar", "lt.Scalar", "ne.Scalar"});

@@ -11,8 +11,8 @@
 namespace onnx_mem::record {
 
 struct AtenRow {
-  std::string_view aten;  // with overload, "add.Tensor"; of an operator in place without the underscore
-  std::string_view op;    // the framework operator
+  std::string_view aten;        // with overload, "add.Tensor"; of an operator in place without the underscore
+  std::string_view op;          // the framework operator
   void (*map)(AtenCall& call);  // gives the node its inputs and attributes; may change its operator
 };
 

@@ -57,7 +57,8 @@ void Budget::Count(const Value& value) {
 absl::Status Budget::Check(int64_t lines, size_t open_spans) const {
   if (lines > most_lines_) return MoreThan(absl::StrCat("has more than ", most_lines_, " lines"));
   if (open_spans > kDeepestSpans) return MoreThan(absl::StrCat("has more than ", kDeepestSpans, " spans within spans"));
-  if (operators_ > kMostOperators) return MoreThan(absl::StrCat("has a program of more than ", kMostOperators, " operators"));
+  if (operators_ > kMostOperators)
+    return MoreThan(absl::StrCat("has a program of more than ", kMostOperators, " operators"));
   if (std::max(made_bytes_, named_bytes_) <= kMostRecordBytes) return absl::OkStatus();
   return MoreThan(absl::StrCat("takes more than ", kMostRecordBytes >> 20, " MiB"));
 }

@@ -11,11 +11,21 @@ struct DTypeWord {
   DType dtype;
 };
 constexpr auto kWords = std::to_array<DTypeWord>({
-    {"f32", DType::kFloat32},       {"f16", DType::kFloat16},        {"bf16", DType::kBFloat16},
-    {"f64", DType::kFloat64},       {"i64", DType::kInt64},          {"i32", DType::kInt32},
-    {"i16", DType::kInt16},         {"i8", DType::kInt8},            {"u8", DType::kUInt8},
-    {"b8", DType::kBool},           {"c64", DType::kComplex64},      {"c128", DType::kComplex128},
-    {"uint16", DType::kUInt16},     {"uint32", DType::kUInt32},      {"uint64", DType::kUInt64},
+    {"f32", DType::kFloat32},
+    {"f16", DType::kFloat16},
+    {"bf16", DType::kBFloat16},
+    {"f64", DType::kFloat64},
+    {"i64", DType::kInt64},
+    {"i32", DType::kInt32},
+    {"i16", DType::kInt16},
+    {"i8", DType::kInt8},
+    {"u8", DType::kUInt8},
+    {"b8", DType::kBool},
+    {"c64", DType::kComplex64},
+    {"c128", DType::kComplex128},
+    {"uint16", DType::kUInt16},
+    {"uint32", DType::kUInt32},
+    {"uint64", DType::kUInt64},
     {"float8_e4m3fn", DType::kFloat8},
 });
 

@@ -19,11 +19,11 @@ constexpr int64_t kSmallConstant = 64;  // elements of integers that an exporter
 constexpr char kTarget[] = "targets.";  // inputs of a loss beside the model (python/onnx_mem/exporting.py)
 
 absl::Status Mismatch(std::string_view what) {
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kRecordMismatch,
-                     absl::StrCat("the file's record of the running model is of another model than its graph: ",
-                                  std::string(what)),
-                     {"why: a record stands for a graph that names the same inputs, parameters and outputs",
-                      "try: onnx_mem.export(model, args, path) again"});
+  return ErrorStatus(
+      absl::StatusCode::kInvalidArgument, Code::kRecordMismatch,
+      absl::StrCat("the file's record of the running model is of another model than its graph: ", std::string(what)),
+      {"why: a record stands for a graph that names the same inputs, parameters and outputs",
+       "try: onnx_mem.export(model, args, path) again"});
 }
 
 // "float32 [B,3,?,?]".
@@ -33,7 +33,8 @@ std::string TypeText(DType dtype, const std::vector<std::string>& dims) {
 
 std::string TextOf(const FaceTensor& tensor) {
   std::vector<std::string> dims;
-  for (int64_t d : tensor.dims.value_or(std::vector<int64_t>())) dims.push_back(d == kBatchSize ? "batch" : d == kAnySize ? "?" : absl::StrCat(d));
+  for (int64_t d : tensor.dims.value_or(std::vector<int64_t>()))
+    dims.push_back(d == kBatchSize ? "batch" : d == kAnySize ? "?" : absl::StrCat(d));
   return TypeText(tensor.dtype, dims);
 }
 
@@ -59,8 +60,13 @@ ByName NamesOf(const std::vector<FaceTensor>& tensors, bool plain) {
 class Beside {
  public:
   Beside(const Record& record, const Program& program, const Variant* variant, const GraphFace& graph)
-      : record_(record), program_(program), variant_(variant), graph_(graph), inputs_(NamesOf(graph.inputs, true)),
-        stored_(NamesOf(graph.stored, false)), mine_(FaceOf(program)) {
+      : record_(record),
+        program_(program),
+        variant_(variant),
+        graph_(graph),
+        inputs_(NamesOf(graph.inputs, true)),
+        stored_(NamesOf(graph.stored, false)),
+        mine_(FaceOf(program)) {
     place_.length = record.free ? record.free->length : 0;
     place_.batch = alone() ? variant->batch : BatchOfGraph();
   }
@@ -84,7 +90,8 @@ class Beside {
     }
     const bool fewer = opaque && returned.size() < graph_.outputs.size();
     if (returned.size() != graph_.outputs.size() && !fewer) {
-      return Mismatch(absl::StrCat("the record returns ", returned.size(), " tensors, the graph ", graph_.outputs.size()));
+      return Mismatch(
+          absl::StrCat("the record returns ", returned.size(), " tensors, the graph ", graph_.outputs.size()));
     }
     size_t next = 0;
     for (const FaceTensor& output : graph_.outputs) {
@@ -130,8 +137,7 @@ class Beside {
       if (found == inputs_.end() || !found->second->dims) continue;
       const std::vector<int64_t>& dims = *found->second->dims;
       for (size_t i = 0; i < std::min(dims.size(), v->type.dims.size()); ++i) {
-        if (dims[i] >= 0 && At(v->type.dims[i], {dims[i], place_.length}) == dims[i] &&
-            !IsNumber(v->type.dims[i])) {
+        if (dims[i] >= 0 && At(v->type.dims[i], {dims[i], place_.length}) == dims[i] && !IsNumber(v->type.dims[i])) {
           return dims[i];
         }
       }
@@ -185,7 +191,8 @@ class Beside {
 
   static bool IsSmall(const FaceTensor& tensor) {
     int64_t count = 1;
-    for (int64_t d : *tensor.dims) count = d > kSmallConstant ? kSmallConstant + 1 : std::min(count * d, kSmallConstant + 1);
+    for (int64_t d : *tensor.dims)
+      count = d > kSmallConstant ? kSmallConstant + 1 : std::min(count * d, kSmallConstant + 1);
     return tensor.dims->empty() || (!IsFloating(tensor.dtype) && count <= kSmallConstant);
   }
 

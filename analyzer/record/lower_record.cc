@@ -44,9 +44,9 @@ absl::Status CheckSpan(const Dims& dims, const Dims& strides) {
     if (more && *more <= kMostElements - elements) {
       elements += *more;
     } else {
-      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadRecord,
-                         absl::StrCat("the record has a tensor of strides ", ToString(Shape(strides)),
-                                      ", which no memory holds"));
+      return ErrorStatus(
+          absl::StatusCode::kInvalidArgument, Code::kBadRecord,
+          absl::StrCat("the record has a tensor of strides ", ToString(Shape(strides)), ", which no memory holds"));
     }
   }
   return absl::OkStatus();
@@ -429,10 +429,10 @@ class Lowering {
   Place place_;
   const onnx_mem::Run& run_;
   Lowered out_;
-  TensorIds tensor_of_;  // by value: what its name stands for now
-  std::vector<int32_t> releases_;    // by tensor
+  TensorIds tensor_of_;            // by value: what its name stands for now
+  std::vector<int32_t> releases_;  // by tensor
   absl::flat_hash_map<ValueNumber, int> versions_;
-  absl::flat_hash_set<ValueNumber> kept_;  // by the caller
+  absl::flat_hash_set<ValueNumber> kept_;               // by the caller
   absl::flat_hash_map<TensorId, TensorId> transposes_;  // of parameters
   std::vector<std::string> calls_, modules_;
   absl::flat_hash_map<std::string, int64_t> calls_of_;
@@ -441,11 +441,11 @@ class Lowering {
   CheckpointCall checkpoint_;  // that is open
   int checkpoint_depth_ = 0;
   UserFunction function_;
-  UserFunction* backward_ = nullptr;  // where lines go while its backward is read
+  UserFunction* backward_ = nullptr;                               // where lines go while its backward is read
   std::vector<std::pair<ValueNumber, TensorId>> before_backward_;  // what its lines changed, first change first
   bool in_function_ = false;
-  TensorIds written_in_function_;  // whose history the node of the function is to lead to
-  TensorId first_in_function_;     // of what its lines make, whose history is none
+  TensorIds written_in_function_;                               // whose history the node of the function is to lead to
+  TensorId first_in_function_;                                  // of what its lines make, whose history is none
   absl::flat_hash_map<ValueNumber, TensorId> before_function_;  // of values that its forward writes over
 };
 

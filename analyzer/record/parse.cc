@@ -214,7 +214,8 @@ class Reader {
   // A path of thousands of modules would be taken apart again and again.
   static std::string_view ReadPath(Cursor& c, std::string_view path) {
     if (limits::IsBeyondNames(path, ".")) {
-      c.Fail(absl::StrCat("a path of at most ", limits::kDeepestModules, " modules and ", limits::kLongestName, " bytes"));
+      c.Fail(
+          absl::StrCat("a path of at most ", limits::kDeepestModules, " modules and ", limits::kLongestName, " bytes"));
     }
     return path;
   }

@@ -15,12 +15,12 @@ namespace onnx_mem::record {
 
 struct ProgramFace {
   std::vector<const Value*> inputs = {};
-  std::vector<const Value*> stored = {};                     // parameters and buffers
+  std::vector<const Value*> stored = {};                      // parameters and buffers
   absl::flat_hash_map<std::string, const Value*> named = {};  // those, by each of their names
   std::vector<const Value*> constants = {};
   // Names that an operator reads: of inputs as PlainName gives them. Those that a convolution reads.
   absl::flat_hash_set<std::string> read = {}, convolved = {};
-  absl::flat_hash_set<const Value*> unread_constants = {};   // that no line names
+  absl::flat_hash_set<const Value*> unread_constants = {};  // that no line names
   bool has_operators = false;
 };
 

@@ -25,7 +25,7 @@ struct ValueType {
   std::optional<std::vector<Size>> strides = {};  // in elements; nullopt: row-major
   Size offset = {};                               // of the storage, in elements
   std::string device = {};                        // "" for the accelerator; else "cpu"
-  ValueNumber root = -1;                     // the first value on the storage that this one shares
+  ValueNumber root = -1;                          // the first value on the storage that this one shares
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
@@ -34,8 +34,8 @@ struct Value {
   Kind kind = Kind::kMade;
   std::string name = {};  // of parameters, buffers and inputs
   ValueType type = {};
-  bool frozen = false;               // of a parameter
-  std::vector<std::string> tied = {};     // other names of a parameter
+  bool frozen = false;                 // of a parameter
+  std::vector<std::string> tied = {};  // other names of a parameter
   bool defined = false;
   friend bool operator==(const Value&, const Value&) = default;
 };
@@ -55,16 +55,16 @@ struct Argument {
 
 struct Line {
   enum class Kind : uint8_t {
-    kOp,             // values = op arguments options drop drops
-    kCall,           // name: the module's path
-    kReturn,         // of the last call
-    kGrad,           // flag: on
-    kLeaf,           // values[0]
-    kFunction,       // name: the class
-    kEndFunction,    // values: saved; drops: held by the context
-    kBackward,       // pairs: gradient of output
-    kEndBackward,    // pairs: gradient to input
-    kCheckpoint,     // values: arguments; flag: reentrant
+    kOp,           // values = op arguments options drop drops
+    kCall,         // name: the module's path
+    kReturn,       // of the last call
+    kGrad,         // flag: on
+    kLeaf,         // values[0]
+    kFunction,     // name: the class
+    kEndFunction,  // values: saved; drops: held by the context
+    kBackward,     // pairs: gradient of output
+    kEndBackward,  // pairs: gradient to input
+    kCheckpoint,   // values: arguments; flag: reentrant
     kEndCheckpoint,
   };
   Kind kind = Kind::kOp;
@@ -84,7 +84,7 @@ struct Program {
   std::vector<Line> lines = {};
   std::vector<std::optional<ValueNumber>> returned = {};
   ValueNumber loss = -1;  // the model's own, where it computes one
-  std::string tree = {};       // of what it returns, JSON
+  std::string tree = {};  // of what it returns, JSON
 };
 
 // The model in one precision, or at one batch, where it runs other operators than at the others.

@@ -127,7 +127,8 @@ std::string ToText(const Size& size) {
     for (const size_t i : {2, 1, 3, 0}) {
       const Rational& factor = (of_batch ? size.per_sample : size.fixed)[i];
       if (factor.numerator == 0) continue;
-      const std::string letters = absl::StrCat(of_batch ? "B" : "", absl::string_view(kOfLength[i].data(), kOfLength[i].size()));
+      const std::string letters =
+          absl::StrCat(of_batch ? "B" : "", absl::string_view(kOfLength[i].data(), kOfLength[i].size()));
       absl::StrAppend(&text, TermText(factor, letters, text.empty()));
     }
   }

@@ -99,8 +99,8 @@ void AppendProgram(std::string_view mode, const Program& program, std::string& t
     const Value& value = program.values[i];
     const std::string_view word = WordOf(value.kind);
     if (!value.defined || word.empty()) continue;
-    absl::StrAppend(&text, "%", i, " ", std::string(word), value.name.empty() ? "" : " ", value.name, " ", Text(value.type),
-                    value.frozen ? " frozen\n" : "\n");
+    absl::StrAppend(&text, "%", i, " ", std::string(word), value.name.empty() ? "" : " ", value.name, " ",
+                    Text(value.type), value.frozen ? " frozen\n" : "\n");
     for (const std::string& other : value.tied) absl::StrAppend(&text, "tied %", i, " ", other, "\n");
   }
   size_t depth = 0;

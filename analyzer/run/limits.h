@@ -1,6 +1,7 @@
 // How much a file may make of what it holds. A model lists its nodes; a few hundred bytes of functions that call one
-// another, of loops, or of constants that are computed, can stand for more than any memory. No model that is known to us
-// comes near one of these. Beyond them the program says too-large, or takes the conservative default where there is one.
+// another, of loops, or of constants that are computed, can stand for more than any memory. No model that is known to
+// us comes near one of these. Beyond them the program says too-large, or takes the conservative default where there is
+// one.
 #ifndef ONNX_MEM_ANALYZER_RUN_LIMITS_H_
 #define ONNX_MEM_ANALYZER_RUN_LIMITS_H_
 

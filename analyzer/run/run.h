@@ -82,18 +82,18 @@ struct Lora {
 };
 
 struct Run {
-  bool training = true;                      // false: evaluation mode under no_grad
-  std::optional<DType> dtype;                // --dtype: every float32 tensor in this type; nullopt: as in the file
-  std::optional<DType> autocast;             // --amp: fp16 or bf16
+  bool training = true;           // false: evaluation mode under no_grad
+  std::optional<DType> dtype;     // --dtype: every float32 tensor in this type; nullopt: as in the file
+  std::optional<DType> autocast;  // --amp: fp16 or bf16
   LossKind loss = LossKind::kAuto;
   AttentionKernel attention = AttentionKernel::kAuto;
   BatchNormMode batch_norm = BatchNormMode::kAuto;
-  std::optional<double> dropout;  // of removed dropouts; 0: as in the file; nullopt: as models of its build have
-  std::string dropout_behind;                // with dropout: regex over node names and module paths; "": usual places
-  bool dropout_everywhere = false;           // with dropout: behind every activation too, for an upper bound
-  TiedMode tied = TiedMode::kAuto;           // --tied: output projections stored beside an embedding of their transpose
-  std::string inplace = "auto";              // auto, none, or a regex over node names and module paths
-  std::vector<std::string> freeze;           // regexes over parameter names
+  std::optional<double> dropout;    // of removed dropouts; 0: as in the file; nullopt: as models of its build have
+  std::string dropout_behind;       // with dropout: regex over node names and module paths; "": usual places
+  bool dropout_everywhere = false;  // with dropout: behind every activation too, for an upper bound
+  TiedMode tied = TiedMode::kAuto;  // --tied: output projections stored beside an embedding of their transpose
+  std::string inplace = "auto";     // auto, none, or a regex over node names and module paths
+  std::vector<std::string> freeze;  // regexes over parameter names
   std::vector<Lora> lora;
   BaseBits base_bits = BaseBits::kAsStored;  // of the weights of frozen linear layers
   bool freeze_scales = false;                // single numbers that scale activations are not trained, for a lower bound

@@ -45,8 +45,8 @@ class Question {
   Question& operator=(const Question&) = delete;
 };
 
-// A file of so many bytes, weights aside, is asked about. Exporters write a node in a hundred and more bytes, which become
-// half a dozen steps.
+// A file of so many bytes, weights aside, is asked about. Exporters write a node in a hundred and more bytes, which
+// become half a dozen steps.
 inline void Allow(int64_t stored_bytes) { Current().free = std::max(Current().free, stored_bytes / 8); }
 
 inline void Spend(int64_t steps) {

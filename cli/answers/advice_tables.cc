@@ -34,9 +34,10 @@ Table EmptyTable(std::string key, std::string title) {
 }
 
 Row RowOf(const Saving& saving) {
-  return {saving.change.change,          saving.footprint.device_bytes, saving.saves_bytes, saving.footprint.peak_bytes,
-          saving.extra_compute,          std::string(NameOf(saving.change.price)),
-          saving.change.flags,           CostOf(saving)};
+  return {saving.change.change, saving.footprint.device_bytes,
+          saving.saves_bytes,   saving.footprint.peak_bytes,
+          saving.extra_compute, std::string(NameOf(saving.change.price)),
+          saving.change.flags,  CostOf(saving)};
 }
 
 }  // namespace

@@ -2,13 +2,13 @@
 #ifndef ONNX_MEM_CLI_ANSWERS_ADVICE_TABLES_H_
 #define ONNX_MEM_CLI_ANSWERS_ADVICE_TABLES_H_
 
+#include <string_view>
 #include <vector>
 
-#include <string_view>
-#include "report/parts/table.h"
 #include "planner/advice/fit.h"
 #include "planner/advice/joint.h"
 #include "planner/advice/savings.h"
+#include "report/parts/table.h"
 
 namespace onnx_mem {
 

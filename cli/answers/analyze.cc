@@ -18,8 +18,8 @@
 #include "cli/answers/runtime_of_file.h"
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
-#include "report/analyze/answer.h"
 #include "cli/present.h"
+#include "report/analyze/answer.h"
 #include "report/analyze/report.h"
 #include "report/parts/formats.h"
 
@@ -117,8 +117,7 @@ bool IsTooLargeForAdvice(const Graph& graph) {
 
 Diagnostic NoAdviceNote(const Graph& graph) {
   Diagnostic note{.code = Code::kNoAdvice, .severity = Severity::kNote, .count = 1};
-  note.message =
-      absl::StrFormat("what would save most is not worked out for a graph of %d nodes", graph.nodes.size());
+  note.message = absl::StrFormat("what would save most is not worked out for a graph of %d nodes", graph.nodes.size());
   note.details = {"try: the change itself, for example --amp bf16, --optimizer sgd or a smaller --batch"};
   return note;
 }

@@ -13,9 +13,9 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/onnx/build/import.h"
 #include "cli/options/options.h"
-#include "report/analyze/report.h"
 #include "planner/advice/fit.h"
 #include "planner/code/emit_pytorch.h"
+#include "report/analyze/report.h"
 
 namespace onnx_mem {
 
@@ -35,7 +35,7 @@ enum class Advice { kWhole, kFirstScreen };
 struct Answered {
   Report report = {};
   std::vector<Diagnostic> warnings = {};
-  bool yes = true;  // within every limit that was asked about
+  bool yes = true;                                  // within every limit that was asked about
   std::shared_ptr<const void> made_from = nullptr;  // analyze: what was worked out for it, which nobody reads further
   // analyze: what would save most, for AnalyzePart::savings. It takes longer than all the rest; empty: not to be told.
   std::function<Table(Advice)> savings = nullptr;

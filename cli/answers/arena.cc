@@ -15,7 +15,8 @@ struct Strategy {
   std::string_view allocator;  // a row of analyzer/allocators
   std::string_view name;       // a value of arena_extend_strategy
 };
-constexpr auto kStrategies = std::to_array<Strategy>({{"ort", "kNextPowerOfTwo"}, {"ort-as-requested", "kSameAsRequested"}});
+constexpr auto kStrategies =
+    std::to_array<Strategy>({{"ort", "kNextPowerOfTwo"}, {"ort-as-requested", "kSameAsRequested"}});
 
 struct Weighed {
   int64_t device_bytes = 0;
@@ -57,9 +58,9 @@ absl::StatusOr<std::optional<Diagnostic>> BetterArena(Meter& meter, const Worklo
     return std::optional<Diagnostic>(std::move(note));
   }
   note.message = absl::StrFormat("arena_extend_strategy %s is the better one: %s", better.name, gain);
-  note.details = {absl::StrFormat("try: providers=[(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"%s\"})]",
-                                  better.name),
-                  absl::StrFormat("figures: --allocator %s", better.allocator)};
+  note.details = {
+      absl::StrFormat("try: providers=[(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"%s\"})]", better.name),
+      absl::StrFormat("figures: --allocator %s", better.allocator)};
   return std::optional<Diagnostic>(std::move(note));
 }
 

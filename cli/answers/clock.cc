@@ -112,10 +112,10 @@ absl::Status CheckHostLink(const Clock& clock, bool offload, const std::optional
                                      [](const Segment& segment) { return segment.offload != Offload::kNo; });
   }
   if (!offload || clock.card.link_bandwidth > 0) return absl::OkStatus();
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kSharedMemory,
-                     absl::StrFormat("the memory of %s is the host's own: what moves to the host frees nothing",
-                                     clock.card.name),
-                     {"try: no --offload and no --host-memory; modules can run again (onnx-mem plan without them)"});
+  return ErrorStatus(
+      absl::StatusCode::kInvalidArgument, Code::kSharedMemory,
+      absl::StrFormat("the memory of %s is the host's own: what moves to the host frees nothing", clock.card.name),
+      {"try: no --offload and no --host-memory; modules can run again (onnx-mem plan without them)"});
 }
 
 std::vector<Diagnostic> UnmatchedTimes(const Clock& clock, const MemoryProgram& program) {

@@ -26,8 +26,8 @@ namespace onnx_mem {
 // the clock says why it tells no times. `local` is the card that "--gpu local" stands for.
 absl::StatusOr<Clock> ClockOf(const Options& options, const LocalGpu* local = nullptr);
 
-// Error (shared-memory) where the clock's card has its memory from the host and tensors are to go there: by a search, or
-// by a plan that was given.
+// Error (shared-memory) where the clock's card has its memory from the host and tensors are to go there: by a search,
+// or by a plan that was given.
 absl::Status CheckHostLink(const Clock& clock, bool offload, const std::optional<std::vector<Segment>>& given);
 
 // `path` is for messages.

@@ -45,8 +45,8 @@ absl::StatusOr<std::vector<SideRequest>> RequestsOf(const Options& options) {
                        absl::StrFormat("try: onnx-mem compare %s --batch 32,64", paths.front())});
   }
   if (batches.size() > 1 && batches.size() != paths.size()) {
-    return UsageError(absl::StrFormat("%d batches for %d models: give one for all, or one for each", batches.size(),
-                                      paths.size()));
+    return UsageError(
+        absl::StrFormat("%d batches for %d models: give one for all, or one for each", batches.size(), paths.size()));
   }
   for (size_t i = 0; i < paths.size(); ++i) {
     SideRequest& request = requests.emplace_back(SideRequest{i, paths[i], std::nullopt});

@@ -1,4 +1,6 @@
 // The batches that fit a card, and what makes a batch fit that does not.
+#include "planner/advice/fit.h"
+
 #include <deque>
 #include <memory>
 #include <optional>
@@ -21,7 +23,6 @@
 #include "cli/options/option_values.h"
 #include "cli/present.h"
 #include "report/analyze/report.h"
-#include "planner/advice/fit.h"
 
 namespace onnx_mem {
 namespace {
@@ -152,8 +153,8 @@ absl::StatusOr<Answered> AnswerFit(const Options& given, const OpenModels& open)
     answer.yes = answer.yes && IsYes(card.parts.front().verdict, options.strict);
     cards.push_back(std::move(card));
   }
-  ASSIGN_OR_RETURN(std::optional<Diagnostic> arena, BetterArena(meter, OnCard(workload, targets.front()),
-                                                                targets.front().usable_bytes, options.units));
+  ASSIGN_OR_RETURN(std::optional<Diagnostic> arena,
+                   BetterArena(meter, OnCard(workload, targets.front()), targets.front().usable_bytes, options.units));
   if (arena) report.notes.push_back(*std::move(arena));
   // Ways for the first card that is too small.
   size_t small = 0;

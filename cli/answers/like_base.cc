@@ -99,9 +99,9 @@ absl::Status CheckSameAssumptions(const ComparedSide& base, const ComparedSide& 
   const std::string &base_path = base.report.model.path, &head_path = head.report.model.path;
   if (VersionOf(base) != VersionOf(head)) {
     const std::string& old = base.saved ? base_path : head_path;
-    return Other(absl::StrFormat("'%s' is of onnx-mem %s, '%s' of %s", base_path, VersionOf(base), head_path,
-                                 VersionOf(head)),
-                 {"why: another version may count differently", absl::StrFormat("try: save '%s' again", old)});
+    return Other(
+        absl::StrFormat("'%s' is of onnx-mem %s, '%s' of %s", base_path, VersionOf(base), head_path, VersionOf(head)),
+        {"why: another version may count differently", absl::StrFormat("try: save '%s' again", old)});
   }
   const bool train = Trains(base) && Trains(head);
   std::vector<std::string> differences;

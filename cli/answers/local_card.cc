@@ -42,8 +42,8 @@ std::string LargestProcesses(const LocalGpu& gpu, ByteUnit units) {
     if (i > 0) text += ", ";
     if (process.used_bytes) text += FormatBytesIn(*process.used_bytes, units) + " ";
     const std::string program = ProgramOf(process);
-    text += program.empty() ? absl::StrFormat("pid %d", process.pid)
-                            : absl::StrFormat("%s (pid %d)", program, process.pid);
+    text +=
+        program.empty() ? absl::StrFormat("pid %d", process.pid) : absl::StrFormat("%s (pid %d)", program, process.pid);
   }
   return text;
 }

@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/devices/local_gpus.h"
-#include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/bytes.h"
+#include "analyzer/graph/diagnostic.h"
 
 namespace onnx_mem {
 

@@ -113,13 +113,12 @@ Table CategoriesTable(const Match& match) {
 
 // Blocks of one place and size are one row.
 Table UnexplainedTable(const Match& match) {
-  Table table{"unexplained",
-              "Blocks at the peak that nobody explains",
-              {{"where", "allocated by"},
-               {"blocks", "blocks", ColumnKind::kCount},
-               {"bytes", "bytes", ColumnKind::kBytes}},
-              {},
-              2};
+  Table table{
+      "unexplained",
+      "Blocks at the peak that nobody explains",
+      {{"where", "allocated by"}, {"blocks", "blocks", ColumnKind::kCount}, {"bytes", "bytes", ColumnKind::kBytes}},
+      {},
+      2};
   std::map<std::pair<std::string, int64_t>, int64_t> counts;
   for (const SnapshotBlock& block : match.unexplained) ++counts[{block.where, block.bytes}];
   for (const auto& [block, count] : counts) {
@@ -149,9 +148,9 @@ bool AsksForMeasured(const Options& options) {
 absl::StatusOr<Answered> AnswerMeasured(const Options& options, const OpenModels& open) {
   const size_t operands = options.measured_bytes ? 1 : 2;
   if (options.operands.size() != operands || options.batches.size() > 1) {
-    return UsageError("a measurement is of one model at one batch",
-                      {"try: onnx-mem compare MODEL snapshot.pickle -b N",
-                       "try: onnx-mem compare MODEL --measured SIZE -b N"});
+    return UsageError(
+        "a measurement is of one model at one batch",
+        {"try: onnx-mem compare MODEL snapshot.pickle -b N", "try: onnx-mem compare MODEL --measured SIZE -b N"});
   }
   if (!options.gpu.empty() || options.gpu_memory_bytes) {
     return UsageError("a measurement is held against the prediction, not against a card",

@@ -19,19 +19,18 @@
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
 #include "cli/present.h"
-#include "report/analyze/report.h"
-#include "report/plan/plan_report.h"
 #include "planner/code/emit_pytorch.h"
 #include "planner/search/largest_batch.h"
+#include "report/analyze/report.h"
+#include "report/plan/plan_report.h"
 
 namespace onnx_mem {
 namespace {
 
 // The card with the least memory: a plan that fits it fits all. nullptr without a card.
 const Card* SmallestOf(const std::vector<Card>& cards) {
-  const auto smallest = std::min_element(cards.begin(), cards.end(), [](const Card& a, const Card& b) {
-    return a.usable_bytes < b.usable_bytes;
-  });
+  const auto smallest = std::min_element(cards.begin(), cards.end(),
+                                         [](const Card& a, const Card& b) { return a.usable_bytes < b.usable_bytes; });
   return smallest == cards.end() ? nullptr : &*smallest;
 }
 
@@ -163,7 +162,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   part.request = request;
 
   ASSIGN_OR_RETURN(part.answer, PlanModel(*model, workload, request,
-                                           {parts->lowered.get(), parts->enacted.get(), &*baseline.training}));
+                                          {parts->lowered.get(), parts->enacted.get(), &*baseline.training}));
   Answered answer;
   const ModulePlan* const chosen = Chosen(part.answer);
   if (chosen != nullptr) {

@@ -4,6 +4,7 @@
 #include "cli/answers/answers.h"
 #include "cli/answers/strict.h"
 #include "cli/files/saved_report.h"
+#include "cli/options/option_values.h"
 #include "cli/present.h"
 #include "report/analyze/report.h"
 

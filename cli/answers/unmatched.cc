@@ -20,8 +20,7 @@ absl::Status CheckName(std::string_view option, Code code, const std::string& na
   std::vector<std::string> details;
   if (std::string hint = DidYouMean(name, known); !hint.empty()) details.push_back(std::move(hint));
   return ErrorStatus(absl::StatusCode::kInvalidArgument, code,
-                     absl::StrFormat("%s %s: the model has %s", option, name, MeaningOf(code)),
-                     std::move(details));
+                     absl::StrFormat("%s %s: the model has %s", option, name, MeaningOf(code)), std::move(details));
 }
 
 // Every module path and its parents.
@@ -148,16 +147,16 @@ std::vector<Diagnostic> UnmatchedPatterns(const Run& run, const Analysis& analys
   std::vector<Diagnostic> warnings;
   if ((analysis.training || analysis.inference) && !MatchesInPlace(run.inplace, analysis)) {
     warnings.push_back(NoMatch("--inplace", run.inplace, "node and no module", "--by layer -n 0"));
-    warnings.back().message = absl::StrFormat("--inplace '%s' matches no node and no module, so nothing runs in place",
-                                              run.inplace);
+    warnings.back().message =
+        absl::StrFormat("--inplace '%s' matches no node and no module, so nothing runs in place", run.inplace);
   }
   if (!analysis.training) return warnings;
   if (run.checkpointed.empty()) return warnings;
   const std::set<std::string> modules = ModulesOf(analysis.training->program);
   for (const std::string& pattern : run.checkpointed) {
     const std::optional<NamePattern> compiled = NamePattern::Compile(pattern);
-    const bool matched = std::any_of(modules.begin(), modules.end(),
-                                     [&](const std::string& path) { return compiled->Matches(path); });
+    const bool matched =
+        std::any_of(modules.begin(), modules.end(), [&](const std::string& path) { return compiled->Matches(path); });
     if (!matched) warnings.push_back(NoMatch("--checkpointed", pattern, "module", "--by layer -n 0"));
   }
   return warnings;

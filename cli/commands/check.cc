@@ -9,18 +9,18 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/check/findings.h"
-#include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/bytes.h"
+#include "analyzer/graph/status_macros.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/answers/cards.h"
 #include "cli/answers/runtime_of_file.h"
 #include "cli/commands/commands.h"
 #include "cli/options/option_values.h"
-#include "report/analyze/answer.h"
-#include "cli/present.h"
-#include "report/analyze/report.h"
 #include "cli/pasted_command.h"
+#include "cli/present.h"
+#include "report/analyze/answer.h"
+#include "report/analyze/report.h"
 
 namespace onnx_mem {
 namespace {
@@ -165,8 +165,8 @@ absl::StatusOr<Answer> RunCheck(const Options& given_options) {
   }
   for (Diagnostic& note : report.notes) note = WithCommands(std::move(note), options);
   const Severity wrong = options.strict ? Severity::kWarning : Severity::kError;  // of which one is a no
-  const bool errors = std::any_of(report.notes.begin(), report.notes.end(),
-                                  [&](const Diagnostic& d) { return d.severity >= wrong; });
+  const bool errors =
+      std::any_of(report.notes.begin(), report.notes.end(), [&](const Diagnostic& d) { return d.severity >= wrong; });
   RETURN_IF_ERROR(WriteExports(report, options));
   return Answer{Present(report, options), {}, errors ? ExitCode::kNo : ExitCode::kYes};
 }

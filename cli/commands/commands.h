@@ -36,8 +36,8 @@ struct CommandRow {
   std::string_view summary;
   std::string_view examples;  // lines "arguments|what it is for"
   CommandSet bit;
-  std::string_view files;                  // extensions of the files that its operands are: "onnx json", or ""
-  std::vector<std::string> (*words)();     // what else they can be, for completions; or nullptr
+  std::string_view files;               // extensions of the files that its operands are: "onnx json", or ""
+  std::vector<std::string> (*words)();  // what else they can be, for completions; or nullptr
   absl::StatusOr<Answer> (*run)(const Options& options);
 };
 

@@ -126,7 +126,8 @@ std::string ZshFiles(std::string_view files) {
 std::string Zsh() {
   std::string text = "#compdef onnx-mem\n_onnx_mem_operand() {\n  case \"$words[2]\" in\n";
   for (const CommandRow& row : CommandRows()) {
-    if (row.words != nullptr) absl::StrAppendFormat(&text, "    %s) compadd -- %s;;\n", row.name, Literal(WordsFor(row)));
+    if (row.words != nullptr)
+      absl::StrAppendFormat(&text, "    %s) compadd -- %s;;\n", row.name, Literal(WordsFor(row)));
     if (!row.files.empty()) absl::StrAppendFormat(&text, "    %s) %s;;\n", row.name, ZshFiles(row.files));
   }
   absl::StrAppendFormat(&text, "    *) %s;;\n  esac\n}\n_onnx_mem() {\n  _arguments -s -S \\\n",
@@ -168,7 +169,9 @@ std::string Fish() {
   absl::StrAppendFormat(&text, "complete -c onnx-mem -n __fish_use_subcommand -k -x -a '%s'\n",
                         FishFiles(CommandRows().front().files));
   for (const CommandRow& row : CommandRows()) {
-    const std::string operands = row.words != nullptr ? Literal(WordsFor(row)) : row.files.empty() ? "" : FishFiles(row.files);
+    const std::string operands = row.words != nullptr ? Literal(WordsFor(row))
+                                 : row.files.empty()  ? ""
+                                                      : FishFiles(row.files);
     if (operands.empty()) continue;
     absl::StrAppendFormat(&text, "complete -c onnx-mem -n '__fish_seen_subcommand_from %s' -k -x -a '%s'\n", row.name,
                           operands);

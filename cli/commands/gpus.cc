@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/devices/local_gpus.h"
 #include "analyzer/graph/status_macros.h"
-#include "cli/commands/commands.h"
 #include "cli/answers/local_card.h"
+#include "cli/commands/commands.h"
 #include "cli/options/option_values.h"
 #include "cli/present.h"
 #include "report/analyze/report.h"
@@ -71,8 +71,8 @@ Table LocalGpuTable(const std::vector<LocalGpu>& gpus) {
               4};
   table.has_total = false;
   for (const LocalGpu& gpu : gpus) {
-    table.rows.push_back({gpu.index, gpu.name, gpu.total_bytes, gpu.used_bytes, gpu.free_bytes,
-                          LargestProcesses(gpu, ByteUnit::kAuto)});
+    table.rows.push_back(
+        {gpu.index, gpu.name, gpu.total_bytes, gpu.used_bytes, gpu.free_bytes, LargestProcesses(gpu, ByteUnit::kAuto)});
   }
   return table;
 }

@@ -76,9 +76,9 @@ std::string ShortHelp() {
 
 std::string LongHelp(const CommandRow& command) {
   const bool is_default = command.bit == kAnalyzeCommand;
-  std::string text =
-      is_default ? std::string(kPurpose)
-                 : Wrapped(absl::StrFormat("onnx-mem %s: %s", command.name, command.summary), kHelpWidth, 0, 2);
+  std::string text = is_default
+                         ? std::string(kPurpose)
+                         : Wrapped(absl::StrFormat("onnx-mem %s: %s", command.name, command.summary), kHelpWidth, 0, 2);
   absl::StrAppendFormat(&text, "\n\nUsage: %s\n", Usage(command));
   if (is_default) {
     text += "\nCommands:\n";

@@ -1,4 +1,5 @@
-// The texts of -h, --help, --version, --help-exit-codes and of the manual page, made from the tables of options and commands.
+// The texts of -h, --help, --version, --help-exit-codes and of the manual page, made from the tables of options and
+// commands.
 #ifndef ONNX_MEM_CLI_COMMANDS_HELP_H_
 #define ONNX_MEM_CLI_COMMANDS_HELP_H_
 

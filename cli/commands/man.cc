@@ -1,4 +1,5 @@
-// onnx-mem man: the manual page, from the tables of commands and options, which the installation puts beside the others.
+// onnx-mem man: the manual page, from the tables of commands and options, which the installation puts beside the
+// others.
 #include <string>
 
 #include "absl/strings/str_format.h"
@@ -88,9 +89,9 @@ std::string ExamplesSection() {
 }  // namespace
 
 std::string ManPage() {
-  std::string text = absl::StrFormat(
-      ".TH ONNX\\-MEM 1 \"\" \"onnx\\-mem %s\" \"User Commands\"\n.SH NAME\nonnx\\-mem \\- %s\n", kVersion,
-      "predict the memory that an ONNX model needs");
+  std::string text =
+      absl::StrFormat(".TH ONNX\\-MEM 1 \"\" \"onnx\\-mem %s\" \"User Commands\"\n.SH NAME\nonnx\\-mem \\- %s\n",
+                      kVersion, "predict the memory that an ONNX model needs");
   text += ".SH SYNOPSIS\n";
   for (const CommandRow& row : CommandRows()) absl::StrAppendFormat(&text, ".B %s\n.br\n", Roff(Usage(row)));
   absl::StrAppendFormat(&text, ".SH DESCRIPTION\n%s\n", Roff(kPurpose));

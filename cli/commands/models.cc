@@ -14,8 +14,8 @@
 #include "cli/answers/strict.h"
 #include "cli/answers/unmatched.h"
 #include "cli/options/option_values.h"
-#include "report/analyze/answer.h"
 #include "cli/present.h"
+#include "report/analyze/answer.h"
 #include "report/analyze/run_table.h"
 #include "report/analyze/tables.h"
 #include "report/parts/formats.h"
@@ -80,7 +80,9 @@ void AddRows(const Analysis& analysis, const RunSummary& run, const std::optiona
   models.rows.push_back({analysis.info.path, run.batch, analysis.parameter_count, analysis.parameter_bytes,
                          run.forward_flops, run.saved_activation_bytes, PeakCell(run.training),
                          DeviceCell(run.training), PeakCell(run.inference), DeviceCell(run.inference),
-                         !verdict ? "" : *verdict == Verdict::kDoesNotFit ? "no" : "yes",
+                         !verdict                           ? ""
+                         : *verdict == Verdict::kDoesNotFit ? "no"
+                                                            : "yes",
                          verdict ? Cell(std::string(NameOf(*verdict))) : Cell(std::string())});
   const Table own = LayerTable(analysis, nullptr);
   for (const Row& row : own.rows) {
@@ -100,8 +102,7 @@ void TellOfAll(const std::vector<std::string>& trained, std::vector<std::pair<st
 }  // namespace
 
 absl::StatusOr<Answer> AnalyzeModels(const Options& given) {
-  if (given.batches.size() > 1)
-    return UsageError("several models take one batch", {"try: one --batch, or one model"});
+  if (given.batches.size() > 1) return UsageError("several models take one batch", {"try: one --batch, or one model"});
   if (given.by != By::kNone && given.by != By::kLayer) {
     return UsageError("several models are told by layer", {"try: --by layer, or one model"});
   }

@@ -161,49 +161,53 @@ class PickleMachine {
 
   absl::Status Step(char opcode) {
     switch (static_cast<unsigned char>(opcode)) {
-      case 0x80: return Take(1).status();                                // PROTO
-      case 0x95: return Take(8).status();                                // FRAME
+      case 0x80: return Take(1).status();                                  // PROTO
+      case 0x95: return Take(8).status();                                  // FRAME
       case '(': marks_.push_back(stack_.size()); return absl::OkStatus();  // MARK
-      case '0': return Pop(1).status();                                  // POP
-      case '1': return PopToMark().status();                             // POP_MARK
+      case '0': return Pop(1).status();                                    // POP
+      case '1': return PopToMark().status();                               // POP_MARK
       case 'N': Push({Kind::kNone, 0, {}}); return absl::OkStatus();
-      case 0x88: Push({Kind::kInt, 1, {}}); return absl::OkStatus();     // NEWTRUE
-      case 0x89: Push({Kind::kInt, 0, {}}); return absl::OkStatus();     // NEWFALSE
-      case 'J': return PushInt(4, /*is_signed=*/true);                   // BININT
-      case 'K': return PushInt(1);                                       // BININT1
-      case 'M': return PushInt(2);                                       // BININT2
-      case 0x8a: {                                                       // LONG1
+      case 0x88: Push({Kind::kInt, 1, {}}); return absl::OkStatus();  // NEWTRUE
+      case 0x89: Push({Kind::kInt, 0, {}}); return absl::OkStatus();  // NEWFALSE
+      case 'J': return PushInt(4, /*is_signed=*/true);                // BININT
+      case 'K': return PushInt(1);                                    // BININT1
+      case 'M': return PushInt(2);                                    // BININT2
+      case 0x8a: {                                                    // LONG1
         ASSIGN_OR_RETURN(const uint64_t count, Little(1));
         return PushLong(count);
       }
-      case 0x8b: {                                                       // LONG4
+      case 0x8b: {  // LONG4
         ASSIGN_OR_RETURN(const uint64_t count, Little(4));
         return PushLong(count);
       }
-      case 'G': RETURN_IF_ERROR(Take(8).status()); Push({Kind::kReal, 0, {}}); return absl::OkStatus();  // BINFLOAT
-      case 'X': return PushText(4);                                      // BINUNICODE
-      case 0x8c: return PushText(1);                                     // SHORT_BINUNICODE
-      case 0x8d: return PushText(8);                                     // BINUNICODE8
-      case 'B': return PushText(4);                                      // BINBYTES
-      case 'C': return PushText(1);                                      // SHORT_BINBYTES
-      case 0x8e: return PushText(8);                                     // BINBYTES8
-      case ']': PushContainer(Kind::kList, {}); return absl::OkStatus();   // EMPTY_LIST
-      case ')': PushContainer(Kind::kList, {}); return absl::OkStatus();   // EMPTY_TUPLE
-      case '}': PushContainer(Kind::kDict, {}); return absl::OkStatus();   // EMPTY_DICT
-      case 't': case 'l': return PushTuple(PopToMark());                 // TUPLE, LIST
-      case 'd': return PushTuple(PopToMark(), Kind::kDict);              // DICT
-      case 0x85: return PushTuple(Pop(1));                               // TUPLE1
-      case 0x86: return PushTuple(Pop(2));                               // TUPLE2
-      case 0x87: return PushTuple(Pop(3));                               // TUPLE3
-      case 'a': return Extend(Kind::kList, Pop(1));                      // APPEND
-      case 'e': return Extend(Kind::kList, PopToMark());                 // APPENDS
-      case 's': return Extend(Kind::kDict, Pop(2));                      // SETITEM
-      case 'u': return Extend(Kind::kDict, PopToMark());                 // SETITEMS
-      case 'q': return RememberAt(1);                                    // BINPUT
-      case 'r': return RememberAt(4);                                    // LONG_BINPUT
-      case 0x94: return Remember(memo_.size());                          // MEMOIZE
-      case 'h': return RecallFrom(1);                                    // BINGET
-      case 'j': return RecallFrom(4);                                    // LONG_BINGET
+      case 'G':
+        RETURN_IF_ERROR(Take(8).status());
+        Push({Kind::kReal, 0, {}});
+        return absl::OkStatus();                                          // BINFLOAT
+      case 'X': return PushText(4);                                       // BINUNICODE
+      case 0x8c: return PushText(1);                                      // SHORT_BINUNICODE
+      case 0x8d: return PushText(8);                                      // BINUNICODE8
+      case 'B': return PushText(4);                                       // BINBYTES
+      case 'C': return PushText(1);                                       // SHORT_BINBYTES
+      case 0x8e: return PushText(8);                                      // BINBYTES8
+      case ']': PushContainer(Kind::kList, {}); return absl::OkStatus();  // EMPTY_LIST
+      case ')': PushContainer(Kind::kList, {}); return absl::OkStatus();  // EMPTY_TUPLE
+      case '}': PushContainer(Kind::kDict, {}); return absl::OkStatus();  // EMPTY_DICT
+      case 't':
+      case 'l': return PushTuple(PopToMark());               // TUPLE, LIST
+      case 'd': return PushTuple(PopToMark(), Kind::kDict);  // DICT
+      case 0x85: return PushTuple(Pop(1));                   // TUPLE1
+      case 0x86: return PushTuple(Pop(2));                   // TUPLE2
+      case 0x87: return PushTuple(Pop(3));                   // TUPLE3
+      case 'a': return Extend(Kind::kList, Pop(1));          // APPEND
+      case 'e': return Extend(Kind::kList, PopToMark());     // APPENDS
+      case 's': return Extend(Kind::kDict, Pop(2));          // SETITEM
+      case 'u': return Extend(Kind::kDict, PopToMark());     // SETITEMS
+      case 'q': return RememberAt(1);                        // BINPUT
+      case 'r': return RememberAt(4);                        // LONG_BINPUT
+      case 0x94: return Remember(memo_.size());              // MEMOIZE
+      case 'h': return RecallFrom(1);                        // BINGET
+      case 'j': return RecallFrom(4);                        // LONG_BINGET
       default: break;
     }
     // GLOBAL, STACK_GLOBAL, REDUCE, BUILD, OBJ, INST, NEWOBJ, PERSID, EXT: they import and call.

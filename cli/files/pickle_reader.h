@@ -33,7 +33,7 @@ class PickledValues {
   friend class PickleMachine;
   struct Value {
     Kind kind = Kind::kNone;
-    int64_t number = 0;           // of a list or a dict: its items' place
+    int64_t number = 0;          // of a list or a dict: its items' place
     std::string_view text = {};  // into the pickle
   };
   std::vector<Value> values_ = {Value{}};

@@ -10,9 +10,10 @@
 
 namespace onnx_mem {
 
-// Writes all of `text` or nothing: beside `path` first, and then under its name, so that a reader never sees a half, and
-// a full disk or an interrupt leaves what was there. What is there and no regular file (/dev/stdout, a pipe somebody
-// reads) is written to as it is. Errors: write-failed; is-input where `path` is one of `inputs` under some name.
+// Writes all of `text` or nothing: beside `path` first, and then under its name, so that a reader never sees a half,
+// and a full disk or an interrupt leaves what was there. What is there and no regular file (/dev/stdout, a pipe
+// somebody reads) is written to as it is. Errors: write-failed; is-input where `path` is one of `inputs` under some
+// name.
 absl::Status WriteOutputFile(const std::string& path, std::string_view text, const std::vector<std::string>& inputs);
 
 }  // namespace onnx_mem

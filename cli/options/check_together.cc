@@ -29,11 +29,14 @@ absl::Status CheckBudgetShare(const Options& options) {
   if (!options.budget_percent) return absl::OkStatus();
   const std::vector<std::string> help = {"try: ... --budget 4GiB   # a size"};
   if (!options.instance_file.empty()) {
-    return UsageError("--budget: a step graph's budget is a number in its own units", {"try: ... --budget 4096   # of the graph's own units"});
+    return UsageError("--budget: a step graph's budget is a number in its own units",
+                      {"try: ... --budget 4096   # of the graph's own units"});
   }
   if (options.command != "analyze" && options.command != "plan") {
     return UsageError(absl::StrFormat("--budget: %s takes a size; a share is of the present peak of one run, "
-                                      "which analyze and plan take", options.command), help);
+                                      "which analyze and plan take",
+                                      options.command),
+                      help);
   }
   if (options.operands.size() > 1 || options.batches.size() > 1 || options.max_batch) {
     return UsageError("--budget: a share of which run? It is of one model at one batch", help);
@@ -46,8 +49,7 @@ absl::Status CheckRuntime(const Options& options) {
   const bool sessions = RunsSessions(workload.allocator);
   if (options.runtime == Runtime::kOnnxruntime) {
     if (workload.mode != Mode::kInference) {
-      return UsageError("--for onnxruntime is about inference",
-                        {"try: --for pytorch   # for a training step"});
+      return UsageError("--for onnxruntime is about inference", {"try: --for pytorch   # for a training step"});
     }
     if (!sessions) return UsageError("--for onnxruntime has an arena of its own", {"try: --allocator ort"});
   }

@@ -1,8 +1,8 @@
 #include "cli/options/option_table.h"
 
 #include <array>
-#include <deque>
 #include <cctype>
+#include <deque>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -13,8 +13,8 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
 #include "cli/options/option_values.h"
-#include "report/parts/formats.h"
 #include "planner/measure/plan.h"
+#include "report/parts/formats.h"
 
 namespace onnx_mem {
 namespace {
@@ -71,10 +71,10 @@ constexpr auto kBudgetLines = std::to_array<Choice<BudgetLine>>(
 constexpr auto kGranularities = std::to_array<Choice<Granularity>>(
     {{"module", Granularity::kModule, "modules layer"}, {"op", Granularity::kOp, "ops operator"}});
 constexpr auto kCostLines = std::to_array<Choice<CostLine>>({{"flops", CostLine::kFlops}, {"time", CostLine::kTime}});
-constexpr auto kRuntimes = std::to_array<Choice<Runtime>>(
-    {{"auto", Runtime::kByFile}, {"pytorch", Runtime::kPyTorch, "torch"}, {"onnxruntime", Runtime::kOnnxruntime, "ort"}});
-constexpr auto kDevices =
-    std::to_array<Choice<Device>>({{"gpu", Device::kGpu, "cuda"}, {"cpu", Device::kCpu}});
+constexpr auto kRuntimes = std::to_array<Choice<Runtime>>({{"auto", Runtime::kByFile},
+                                                           {"pytorch", Runtime::kPyTorch, "torch"},
+                                                           {"onnxruntime", Runtime::kOnnxruntime, "ort"}});
+constexpr auto kDevices = std::to_array<Choice<Device>>({{"gpu", Device::kGpu, "cuda"}, {"cpu", Device::kCpu}});
 constexpr auto kLikes = std::to_array<Choice<bool>>({{"base", true}});
 constexpr auto kColors = std::to_array<Choice<ColorChoice>>({{"auto", ColorChoice::kAuto},
                                                              {"always", ColorChoice::kAlways, "yes on"},
@@ -146,7 +146,8 @@ absl::Status ApplySegment(std::string_view text, Options& options) {
   }
   ASSIGN_OR_RETURN(segment.modules, ParseNames(text));
   if (segment.offload != Offload::kNo && segment.modules.size() > 1) {
-    return UsageError("modules go to the host one by one", {"try: --segment layer1@host --segment layer2@host-waiting"});
+    return UsageError("modules go to the host one by one",
+                      {"try: --segment layer1@host --segment layer2@host-waiting"});
   }
   options.workload.run.segments.push_back(std::move(segment));
   return absl::OkStatus();
@@ -199,8 +200,8 @@ absl::Status ApplyLora(std::string_view text, Options& options) {
   const std::string_view numbers = text.substr(0, std::min(colon, text.size()));
   const size_t comma = std::min(numbers.find(','), numbers.size());
   Lora lora;
-  if (!absl::SimpleAtoi(std::string(numbers.substr(0, comma)), &lora.rank) || lora.rank < 1 || lora.rank > kMostLoraRank ||
-      colon == std::string_view::npos || colon + 1 == text.size()) {
+  if (!absl::SimpleAtoi(std::string(numbers.substr(0, comma)), &lora.rank) || lora.rank < 1 ||
+      lora.rank > kMostLoraRank || colon == std::string_view::npos || colon + 1 == text.size()) {
     return UsageError(absl::StrFormat("'%s' is no rank and pattern of weights", text),
                       {"try: --lora 8:'q_proj|v_proj', or with dropout --lora 8,0.05:'q_proj|v_proj'"});
   }
@@ -623,8 +624,7 @@ std::vector<std::string> ChoicesOf(const OptionRow& row) {
     const size_t end = std::min(row.value.find('|', begin), row.value.size());
     const std::string_view word = row.value.substr(begin, end - begin);
     // A word all in capitals stands for anything; "MiB" and "B" are words to type.
-    const bool placeholder =
-        word == "P" || word == "P[:REGEX]" || word == "REGEX" || word == "SIZE" || word == "P%";
+    const bool placeholder = word == "P" || word == "P[:REGEX]" || word == "REGEX" || word == "SIZE" || word == "P%";
     if (!placeholder) choices.emplace_back(word);
     begin = end + 1;
   }

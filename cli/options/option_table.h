@@ -37,7 +37,7 @@ struct OptionRow {
   CommandSet commands;
   std::string_view help;
   absl::Status (*apply)(std::string_view value, Options& options);
-  bool repeatable = false;  // else the last one given counts
+  bool repeatable = false;                        // else the last one given counts
   std::vector<std::string> (*names)() = nullptr;  // of another table's rows, the choices in place of `value`
   std::vector<std::string> (*words)() = nullptr;  // that people mean, of all that it takes; for completions
 };

@@ -8,11 +8,11 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/graph/bytes.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/graph/suggest.h"
-#include "analyzer/graph/bytes.h"
 #include "report/parts/formats.h"
 
 namespace onnx_mem {
@@ -123,9 +123,9 @@ absl::StatusOr<std::vector<std::string>> ParseNames(std::string_view text) {
   for (std::string_view part : SplitAt(text, ",")) {
     const size_t first = part.find_first_not_of(" \t");
     if (first == std::string_view::npos) {
-      return UsageError(absl::StrFormat("'%s' has no name %s", text,
-                                        names.empty() ? "before its comma" : "after a comma"),
-                        {"try: names with one comma between two of them, as in first,second"});
+      return UsageError(
+          absl::StrFormat("'%s' has no name %s", text, names.empty() ? "before its comma" : "after a comma"),
+          {"try: names with one comma between two of them, as in first,second"});
     }
     names.emplace_back(part.substr(first, part.find_last_not_of(" \t") + 1 - first));
   }

@@ -30,43 +30,43 @@ struct Export {
 
 struct Options {
   std::string command = "analyze";
-  std::vector<std::string> operands;  // the model, or whatever the command takes
+  std::vector<std::string> operands;   // the model, or whatever the command takes
   std::vector<std::string> arguments;  // the command line as it was, for texts that propose another
 
-  Workload workload;             // bindings.batch is unset: `batches` has the batches
-  bool mode_given = false;       // workload.mode and .allocator are the user's choice
+  Workload workload;        // bindings.batch is unset: `batches` has the batches
+  bool mode_given = false;  // workload.mode and .allocator are the user's choice
   bool allocator_given = false;
   bool device_given = false;
   Runtime runtime = Runtime::kByFile;
-  std::vector<int64_t> batches;  // empty: the file's own, else 1
-  std::string plan_file;         // --plan: segments to apply
+  std::vector<int64_t> batches;              // empty: the file's own, else 1
+  std::string plan_file;                     // --plan: segments to apply
   std::optional<std::vector<Segment>> plan;  // what it says, once it is read
 
   // plan
-  std::string instance_file;     // --instance: a step graph in place of a model
+  std::string instance_file;  // --instance: a step graph in place of a model
   std::string method = "auto";
   const std::atomic<bool>* stop = nullptr;  // ends a search with what it has found; no option sets it
-  std::optional<double> time_limit_s;  // 0: none; unset: what is planned has one of its own
-  int64_t iteration_limit = 0;   // 0: none
+  std::optional<double> time_limit_s;       // 0: none; unset: what is planned has one of its own
+  int64_t iteration_limit = 0;              // 0: none
   BudgetLine budget_line = BudgetLine::kDevice;
   CostLine cost_line = CostLine::kTime;
   bool cost_line_given = false;
   std::optional<double> max_slowdown;
   Granularity granularity = Granularity::kModule;
-  bool offload = false;          // --offload, or --host-memory
+  bool offload = false;  // --offload, or --host-memory
   std::optional<int64_t> host_bytes;
-  bool max_batch = false;        // --max-batch: the largest batch within the budget
-  std::string emit;              // --emit: "pytorch" or "json"; empty: the report
+  bool max_batch = false;  // --max-batch: the largest batch within the budget
+  std::string emit;        // --emit: "pytorch" or "json"; empty: the report
 
-  std::string gpu;                // the first one of
+  std::string gpu;  // the first one of
   std::vector<std::string> gpus;
   std::optional<int64_t> gpu_memory_bytes;
   std::string cost_file;  // --cost: measured times
   std::optional<int64_t> budget_bytes;
-  std::optional<double> budget_percent;        // --budget 50%, in place of bytes: of what is taken now
-  absl::Status budget_status;                  // an error where the text is no size: "4"
-  std::optional<int64_t> measured_bytes;       // compare: torch.cuda.max_memory_allocated() of the run that is predicted
-  bool like_base = false;                      // compare: what the base's report assumes holds for all
+  std::optional<double> budget_percent;   // --budget 50%, in place of bytes: of what is taken now
+  absl::Status budget_status;             // an error where the text is no size: "4"
+  std::optional<int64_t> measured_bytes;  // compare: torch.cuda.max_memory_allocated() of the run that is predicted
+  bool like_base = false;                 // compare: what the base's report assumes holds for all
   std::optional<double> max_increase_percent;  // compare: more than this is a regression
 
   std::optional<int64_t> top;  // rows of a list, 0: all; unset: kDefaultTop
@@ -86,8 +86,6 @@ struct Options {
   bool exit_codes_help = false;
 };
 
-inline constexpr int64_t kDefaultTop = 8;
-
 // `arguments` without the program's name. `format` is set even where an error is returned, so that the error can be
 // told in it. Errors: InvalidArgument with code usage (or a more special one), each with what would help.
 struct ParsedOptions {
@@ -96,7 +94,8 @@ struct ParsedOptions {
 };
 ParsedOptions ParseOptions(const std::vector<std::string>& arguments);
 
-// With --for onnxruntime, or an option that only its sessions know: inference in them, where nothing else was asked for.
+// With --for onnxruntime, or an option that only its sessions know: inference in them, where nothing else was asked
+// for.
 void SettleRuntime(Options& options);
 void RunInSessions(Options& options);
 

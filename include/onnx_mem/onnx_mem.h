@@ -85,33 +85,33 @@ struct Segment {
 // What is asked about a model: how it runs and where. What the file does not say has the command's default; what the
 // command of a question does not take, as compare no card, is an error (usage).
 struct Workload {
-  std::vector<int64_t> batches;               // dim 0 of the inputs; several: a run each; none: the file's, else 1
-  std::map<std::string, int64_t> dims;        // symbolic dimensions
+  std::vector<int64_t> batches;         // dim 0 of the inputs; several: a run each; none: the file's, else 1
+  std::map<std::string, int64_t> dims;  // symbolic dimensions
   std::map<std::string, std::vector<int64_t>> inputs;  // whole shapes of inputs
-  std::string mode = "both";                  // both, train, infer
-  std::string dtype = "file", amp = "none";   // file, fp32, fp16, bf16: as if converted; none, fp16, bf16: autocast
-  std::string optimizer = "adam";             // none, sgd, adamw ..., or a number: bytes of state per parameter
-  std::string optimizer_impl = "foreach";     // foreach, for-loop, fused
-  bool weight_decay = false;                  // the optimizer adds it to the gradients
-  int64_t accumulate = 1, sessions = 1;       // batches per optimizer step; onnxruntime's sessions in one process
-  std::string loss = "auto";                  // auto, sum, mean, cross-entropy, mse, none
-  std::vector<std::string> freeze, lora;      // regexes over parameters that are not trained; adapters: "8:q_proj"
-  std::string base_bits;                      // with lora, of the frozen linear layers: "4", "4-double", "8"
+  std::string mode = "both";                           // both, train, infer
+  std::string dtype = "file", amp = "none";      // file, fp32, fp16, bf16: as if converted; none, fp16, bf16: autocast
+  std::string optimizer = "adam";                // none, sgd, adamw ..., or a number: bytes of state per parameter
+  std::string optimizer_impl = "foreach";        // foreach, for-loop, fused
+  bool weight_decay = false;                     // the optimizer adds it to the gradients
+  int64_t accumulate = 1, sessions = 1;          // batches per optimizer step; onnxruntime's sessions in one process
+  std::string loss = "auto";                     // auto, sum, mean, cross-entropy, mse, none
+  std::vector<std::string> freeze, lora;         // regexes over parameters that are not trained; adapters: "8:q_proj"
+  std::string base_bits;                         // with lora, of the frozen linear layers: "4", "4-double", "8"
   std::vector<std::string> requires_grad, hold;  // inputs that get a gradient; tensors that a Python variable keeps
-  std::vector<std::string> checkpointed;      // regexes over modules that the code checkpoints already
-  std::vector<Segment> segments;              // a checkpoint plan to apply; of Model::Plan: to measure beside others
-  std::string inplace = "auto";               // auto, norms, all, none, or a regex
-  std::string attention = "auto";             // auto, eager, math, flash, efficient
-  std::string bn = "auto", tied = "auto";     // auto, as-is, unfold; auto, yes, no
-  std::string dropout = "auto";               // auto, file, a probability, or probability:regex
-  std::vector<std::string> no_rewrite;        // operators to take as the file spells them
+  std::vector<std::string> checkpointed;         // regexes over modules that the code checkpoints already
+  std::vector<Segment> segments;                 // a checkpoint plan to apply; of Model::Plan: to measure beside others
+  std::string inplace = "auto";                  // auto, norms, all, none, or a regex
+  std::string attention = "auto";                // auto, eager, math, flash, efficient
+  std::string bn = "auto", tied = "auto";        // auto, as-is, unfold; auto, yes, no
+  std::string dropout = "auto";                  // auto, file, a probability, or probability:regex
+  std::vector<std::string> no_rewrite;           // operators to take as the file spells them
   std::string runtime = "auto", device = "gpu";  // --for: auto, pytorch, onnxruntime; of its sessions: gpu, cpu
-  std::string allocator = "pytorch";          // pytorch, pytorch-expandable, ort, exact
-  std::string torch;                          // the version of PyTorch that runs it, "2.4"; "": the exporter's
-  bool cudnn_benchmark = false;               // torch.backends.cudnn.benchmark is on
-  std::string gpu;                            // a card of `onnx-mem gpus`, or local; several with commas
+  std::string allocator = "pytorch";             // pytorch, pytorch-expandable, ort, exact
+  std::string torch;                             // the version of PyTorch that runs it, "2.4"; "": the exporter's
+  bool cudnn_benchmark = false;                  // torch.backends.cudnn.benchmark is on
+  std::string gpu;                               // a card of `onnx-mem gpus`, or local; several with commas
   std::optional<int64_t> gpu_memory_bytes, budget_bytes;  // of a card without a name; of what is needed on any
-  std::string cost_file;                      // csv of measured times, in place of estimates
+  std::string cost_file;                                  // csv of measured times, in place of estimates
 };
 
 // What a report lists; figures do not depend on it.
@@ -122,11 +122,11 @@ struct Listing {
 };
 
 struct PlanOptions {
-  std::string method = "auto";          // auto, none, sqrt, chen, chain, dag
+  std::string method = "auto";                               // auto, none, sqrt, chen, chain, dag
   std::string granularity = "module", budget_on = "device";  // module, op; device, live
-  std::string cost_in;                  // flops, time; "": time with a cost_file, else flops
-  std::optional<double> max_slowdown;   // 0.1: at most a tenth more work
-  bool max_batch = false, offload = false;  // plan the largest batch that fits; saved tensors may go to the host
+  std::string cost_in;                                       // flops, time; "": time with a cost_file, else flops
+  std::optional<double> max_slowdown;                        // 0.1: at most a tenth more work
+  bool max_batch = false, offload = false;   // plan the largest batch that fits; saved tensors may go to the host
   std::optional<int64_t> host_memory_bytes;  // at most this much there
   // Of processor time, and of enactments by each method; 0: none. Without the first, any machine finds the same plans.
   double time_limit_s = 0;
@@ -137,8 +137,8 @@ struct PlanOptions {
 struct Note {
   std::string code, severity, message;  // "bn-folded"; note, warning or error
   std::vector<std::string> details;
-  int64_t count = 1;              // nodes or tensors that it is about
-  std::optional<int64_t> bytes;   // at stake
+  int64_t count = 1;             // nodes or tensors that it is about
+  std::optional<int64_t> bytes;  // at stake
 };
 
 // The answer as text. A copy costs nothing.
@@ -158,25 +158,27 @@ class ONNX_MEM_EXPORT Report {
   std::shared_ptr<const Content> content_;
 };
 
-struct Interval { int64_t low_bytes = 0, high_bytes = 0; };
+struct Interval {
+  int64_t low_bytes = 0, high_bytes = 0;
+};
 // Of one training step (its steady state) or one inference.
 struct Figures {
-  int64_t peak_bytes = 0;             // alive at once, exact sizes, each storage once
+  int64_t peak_bytes = 0;                 // alive at once, exact sizes, each storage once
   std::optional<Interval> peak_interval;  // given what the file does not say
-  int64_t first_step_peak_bytes = 0;  // training: step 1, in which optimizer state first appears
-  int64_t allocated_peak_bytes = 0;   // torch.cuda.max_memory_allocated
-  Interval allocated_interval;        // with what the file leaves open and what libraries may take
-  int64_t reserved_peak_bytes = 0;    // torch.cuda.max_memory_reserved
-  int64_t device_bytes = 0;           // nvidia-smi: with the CUDA context
-  Interval device_interval;           // low and high; device_bytes is what is expected
+  int64_t first_step_peak_bytes = 0;      // training: step 1, in which optimizer state first appears
+  int64_t allocated_peak_bytes = 0;       // torch.cuda.max_memory_allocated
+  Interval allocated_interval;            // with what the file leaves open and what libraries may take
+  int64_t reserved_peak_bytes = 0;        // torch.cuda.max_memory_reserved
+  int64_t device_bytes = 0;               // nvidia-smi: with the CUDA context
+  Interval device_interval;               // low and high; device_bytes is what is expected
   std::string verdict;  // fits: high is within every limit; may-fit: device_bytes is; does-not-fit; "": no limit
-  std::vector<std::pair<std::string, int64_t>> breakdown;  // sums to peak_bytes; categories and order of the JSON
+  std::vector<std::pair<std::string, int64_t>> breakdown;   // sums to peak_bytes; categories and order of the JSON
   std::string peak_phase, peak_op, peak_node, peak_module;  // when: "backward", "convolution_backward"
-  bool lower_bound = false;           // something could not be known: the figures are the least
+  bool lower_bound = false;                                 // something could not be known: the figures are the least
 };
 struct Run {
   int64_t batch = 1;
-  std::optional<Figures> training, inference;  // as far as Workload::mode asks
+  std::optional<Figures> training, inference;                    // as far as Workload::mode asks
   int64_t end_of_forward_bytes = 0, saved_activation_bytes = 0;  // alive and held for backward when the forward ends
   int64_t forward_flops = 0, backward_flops = 0;
   std::optional<int64_t> recompute_flops;  // with Workload::segments
@@ -191,7 +193,11 @@ struct Answer {
   std::vector<Note> notes;
   Report report;
 };
-struct Held { std::string name; int64_t limit_bytes = 0; std::string verdict; };  // on a card, or "" a size; the worst
+struct Held {
+  std::string name;
+  int64_t limit_bytes = 0;
+  std::string verdict;
+};  // on a card, or "" a size; the worst
 
 struct Analysis : Answer {
   ModelSummary model;
@@ -202,34 +208,34 @@ struct Analysis : Answer {
 
 struct Plan {
   int64_t id = 0;
-  std::string method, label;      // none, sqrt, chen, chain, dag, habit, given; "layer1", "7 blocks"
-  std::vector<Segment> segments;  // what Workload::segments takes
+  std::string method, label;                    // none, sqrt, chen, chain, dag, habit, given; "layer1", "7 blocks"
+  std::vector<Segment> segments;                // what Workload::segments takes
   std::map<std::string, std::string> settings;  // of the process's environment; what follows is measured with them
   int64_t peak_bytes = 0, first_step_peak_bytes = 0, allocated_peak_bytes = 0, device_bytes = 0;
   int64_t recompute_flops = 0;
-  double slowdown = 0;           // more work of the step, as a fraction
-  bool dominated = false;        // another plan is better in both; people choose it by habit
+  double slowdown = 0;     // more work of the step, as a fraction
+  bool dominated = false;  // another plan is better in both; people choose it by habit
 };
 struct Plans : Answer {
-  std::string status;            // feasible, infeasible (proven), unknown
-  std::vector<Plan> plans;       // the trade-off: "none" first, the least memory last
-  std::optional<size_t> chosen;  // index into plans
-  int64_t minimum_bytes = 0;     // proven: no checkpointing gets below
+  std::string status;                       // feasible, infeasible (proven), unknown
+  std::vector<Plan> plans;                  // the trade-off: "none" first, the least memory last
+  std::optional<size_t> chosen;             // index into plans
+  int64_t minimum_bytes = 0;                // proven: no checkpointing gets below
   int64_t lower_bound_recompute_flops = 0;  // proven, for the budget
-  bool optimal = false;          // the chosen plan meets a proven bound of its class
-  double gap = 0;                // to that bound, as a fraction of the step's work
-  std::optional<int64_t> largest_batch;  // with PlanOptions::max_batch; 0: none
-  std::vector<Held> held;        // the chosen plan on the budget, then on each card
+  bool optimal = false;                     // the chosen plan meets a proven bound of its class
+  double gap = 0;                           // to that bound, as a fraction of the step's work
+  std::optional<int64_t> largest_batch;     // with PlanOptions::max_batch; 0: none
+  std::vector<Held> held;                   // the chosen plan on the budget, then on each card
 };
 struct Fitting : Answer {
   struct Part {
     std::string name, verdict;  // training, inference; as Figures::verdict
     int64_t device_bytes = 0;   // at `batch`
     Interval device_interval;
-    bool fits = false;          // verdict is not does-not-fit
+    bool fits = false;  // verdict is not does-not-fit
     // High fits, expected fits, low does not. 0: not one sample; empty: the file's batch is fixed, none is impossible.
     std::optional<int64_t> safe_batch, largest_batch, impossible_from;
-    bool at_least = false;      // nothing larger was looked at
+    bool at_least = false;  // nothing larger was looked at
   };
   struct Card {
     std::string name;  // "" for a size

@@ -54,8 +54,8 @@ void BatchSearch::Take(const Point& point) {
 absl::Status BatchSearch::Bracket() {
   const std::optional<double> crossing = beyond_ ? std::nullopt : Crossing();
   if (!beyond_ && fits_.batch < kLargestBatch) {
-    const double next = std::clamp(crossing.value_or(0) + 1, static_cast<double>(fits_.batch + 1),
-                                   static_cast<double>(kLargestBatch));
+    const double next =
+        std::clamp(crossing.value_or(0) + 1, static_cast<double>(fits_.batch + 1), static_cast<double>(kLargestBatch));
     RETURN_IF_ERROR(Try(static_cast<int64_t>(next)));
   }
   Point before = fits_;

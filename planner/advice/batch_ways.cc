@@ -25,10 +25,10 @@ Proposal InParts(const Situation& s, int64_t parts) {
   const int64_t micro = s.batch / parts;
   const int64_t accumulate = s.workload.run.accumulate * parts;
   Proposal change{absl::StrCat("batch ", micro, ", accumulate ", accumulate),
-                {"-b", absl::StrCat(micro), "--accumulate", absl::StrCat(accumulate)},
-                s.enacted.batch_statistics ? absl::StrCat("BatchNorm sees ", micro) : "",
-                Price::kTime,
-                s.workload};
+                  {"-b", absl::StrCat(micro), "--accumulate", absl::StrCat(accumulate)},
+                  s.enacted.batch_statistics ? absl::StrCat("BatchNorm sees ", micro) : "",
+                  Price::kTime,
+                  s.workload};
   change.workload.bindings.batch = micro;
   change.workload.run.accumulate = accumulate;
   return change;

@@ -22,8 +22,8 @@
 namespace onnx_mem {
 
 struct FittingBatch {
-  int64_t batch = 0;          // 0: not even one sample fits
-  bool at_least = false;      // nothing larger was looked at: kLargestBatch fits
+  int64_t batch = 0;                           // 0: not even one sample fits
+  bool at_least = false;                       // nothing larger was looked at: kLargestBatch fits
   std::optional<int64_t> device_bytes;         // at `batch`; unset for 0
   std::optional<int64_t> device_bytes_beyond;  // at `batch` + 1; unset with at_least, or beyond what can be counted
 };
@@ -63,9 +63,9 @@ class BatchNeeds {
 
 // The three batches at which the answer changes, each a measured run beside one of one sample more or less.
 struct BatchEdges {
-  FittingBatch safe;      // the largest whose high is within the limit; its bytes are the high ones
-  FittingBatch expected;  // the largest whose expected figure is
-  std::optional<int64_t> impossible_from;       // the smallest whose low is above it; unset: none up to kLargestBatch
+  FittingBatch safe;                       // the largest whose high is within the limit; its bytes are the high ones
+  FittingBatch expected;                   // the largest whose expected figure is
+  std::optional<int64_t> impossible_from;  // the smallest whose low is above it; unset: none up to kLargestBatch
   std::optional<int64_t> impossible_low_bytes;  // low there, and at one sample less
   std::optional<int64_t> possible_low_bytes;
 };

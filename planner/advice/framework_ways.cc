@@ -29,10 +29,10 @@ std::vector<Proposal> ProposeAttentionKernel(const Situation& s) {
   // Flash takes 16-bit types only; the accountant says whether the model has an attention that either can take.
   const bool half = s.workload.run.autocast || s.workload.run.dtype;
   Proposal change{half ? "flash attention" : "memory-efficient attention",
-                {"--attention", half ? "flash" : "efficient"},
-                "F.scaled_dot_product_attention",
-                Price::kNothing,
-                s.workload};
+                  {"--attention", half ? "flash" : "efficient"},
+                  "F.scaled_dot_product_attention",
+                  Price::kNothing,
+                  s.workload};
   change.workload.run.attention = half ? AttentionKernel::kFlash : AttentionKernel::kEfficient;
   changes.push_back(std::move(change));
   return changes;
@@ -41,10 +41,10 @@ std::vector<Proposal> ProposeAttentionKernel(const Situation& s) {
 std::vector<Proposal> ProposeExpandableSegments(const Situation& s) {
   if (s.workload.allocator != "pytorch") return {};
   Proposal change{"expandable_segments:True",
-                {"--allocator", "pytorch-expandable"},
-                "set in PYTORCH_ALLOC_CONF",
-                Price::kNothing,
-                s.workload};
+                  {"--allocator", "pytorch-expandable"},
+                  "set in PYTORCH_ALLOC_CONF",
+                  Price::kNothing,
+                  s.workload};
   change.workload.allocator = "pytorch-expandable";
   return {change};
 }

@@ -14,10 +14,10 @@
 namespace onnx_mem {
 namespace {
 
-constexpr int kMostPlans = 3;          // searches for plans, of each base: at the largest micro-batches
-constexpr int64_t kHopeless = 8;       // no plan is looked for where the run takes so many times what there is
-constexpr size_t kPlansOfCurve = 3;    // of one search
-constexpr size_t kMostRuns = 6;        // of a frontier
+constexpr int kMostPlans = 3;        // searches for plans, of each base: at the largest micro-batches
+constexpr int64_t kHopeless = 8;     // no plan is looked for where the run takes so many times what there is
+constexpr size_t kPlansOfCurve = 3;  // of one search
+constexpr size_t kMostRuns = 6;      // of a frontier
 
 struct Base {
   Proposal change;
@@ -36,12 +36,14 @@ Proposal Joined(const Proposal& first, Proposal second) {
 Proposal WithPlan(const Proposal& change, const ModulePlan& plan) {
   Proposal with{"", {}, "", Price::kTime, change.workload};
   AddSegments(plan, with);
-  const auto away = static_cast<size_t>(
-      std::count_if(plan.segments.begin(), plan.segments.end(),
-                    [](const PlannedSegment& planned) { return planned.segment.offload != Offload::kNo; }));
-  const auto gates = static_cast<size_t>(
-      std::count_if(plan.segments.begin(), plan.segments.end(),
-                    [](const PlannedSegment& planned) { return planned.segment.offload == Offload::kGate; }));
+  const auto away =
+      static_cast<size_t>(std::count_if(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& planned) {
+        return planned.segment.offload != Offload::kNo;
+      }));
+  const auto gates =
+      static_cast<size_t>(std::count_if(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& planned) {
+        return planned.segment.offload == Offload::kGate;
+      }));
   const size_t again = plan.segments.size() - away, moved = away - gates;
   const auto counted = [](size_t count, std::string_view what) {
     return absl::StrCat(count, " ", std::string(what), count == 1 ? "" : "s");

@@ -45,8 +45,8 @@ Meter::Meter(const ModelFile& file, const TrainingParts& known) : file_(file) {
   imports_.push_back({known.bindings, known.model});
   if (LoweringPart(known.run) == known.run) lowerings_.push_back({known.bindings, known.run, known.lowered});
   enactments_kept_.push_back({known.bindings, known.run, known.enacted});
-  known_ = Known{known.bindings, known.run, known.optimizer, known.allocator, known.platform,
-                 FootprintOf(known.figures, *known.enacted)};
+  known_ = Known{known.bindings,  known.run,      known.optimizer,
+                 known.allocator, known.platform, FootprintOf(known.figures, *known.enacted)};
 }
 
 absl::StatusOr<Meter::Import*> Meter::ImportOf(const Bindings& bindings) {
@@ -69,7 +69,7 @@ absl::StatusOr<const Lowered*> Meter::Lower(const Bindings& bindings, const Run&
   for (const Lowering& lowering : lowerings_) {
     if (lowering.run == part && lowering.bindings == bindings) return lowering.lowered.get();
   }
-  ASSIGN_OR_RETURN(Import* import, ImportOf(bindings));
+  ASSIGN_OR_RETURN(Import * import, ImportOf(bindings));
   ASSIGN_OR_RETURN(Lowered lowered, Prepare(import->model->graph, part, &import->source));
   MakeRoom(lowerings_);
   lowerings_.push_back({bindings, part, std::make_shared<const Lowered>(std::move(lowered))});

@@ -24,7 +24,7 @@ struct Footprint {
   int64_t first_step_peak_bytes = 0;
   int64_t allocated_peak_bytes = 0;
   int64_t device_bytes = 0;
-  int64_t step_flops = 0;       // forward and backward, nothing run twice
+  int64_t step_flops = 0;  // forward and backward, nothing run twice
   int64_t recompute_flops = 0;
 };
 

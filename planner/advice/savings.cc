@@ -34,8 +34,7 @@ bool IsAsked(Price price, const std::set<Price>& found, size_t prices) {
 
 }  // namespace
 
-absl::StatusOr<Saving> MeasureChange(Meter& meter, const Workload& workload, const Footprint& now,
-                                     Proposal change) {
+absl::StatusOr<Saving> MeasureChange(Meter& meter, const Workload& workload, const Footprint& now, Proposal change) {
   RETURN_IF_ERROR(CheckUnderstood(meter, workload.bindings, change.workload.bindings));
   Saving saving;
   ASSIGN_OR_RETURN(saving.footprint, meter.Measure(change.workload));
@@ -48,8 +47,7 @@ absl::StatusOr<Saving> MeasureChange(Meter& meter, const Workload& workload, con
   return saving;
 }
 
-absl::StatusOr<std::vector<Saving>> RankSavings(Meter& meter, const Workload& workload,
-                                                const AdviceRequest& request) {
+absl::StatusOr<std::vector<Saving>> RankSavings(Meter& meter, const Workload& workload, const AdviceRequest& request) {
   ASSIGN_OR_RETURN(const Footprint now, meter.Measure(workload));
   std::vector<Saving> savings;
   std::set<Price> found;

@@ -13,9 +13,9 @@ namespace onnx_mem {
 
 struct Saving {
   Proposal change;
-  Footprint footprint;        // with it
-  int64_t saves_bytes = 0;    // on the device
-  double extra_compute = 0;   // FLOPs that it adds, as a fraction of the step's
+  Footprint footprint;       // with it
+  int64_t saves_bytes = 0;   // on the device
+  double extra_compute = 0;  // FLOPs that it adds, as a fraction of the step's
 };
 
 struct AdviceRequest {
@@ -28,13 +28,11 @@ struct AdviceRequest {
 
 // Measures `change` against `now`, the run without it. Errors: those of Analyze, and FailedPrecondition where the
 // changed model is understood less well than before (what it reports would be no saving).
-absl::StatusOr<Saving> MeasureChange(Meter& meter, const Workload& workload, const Footprint& now,
-                                     Proposal change);
+absl::StatusOr<Saving> MeasureChange(Meter& meter, const Workload& workload, const Footprint& now, Proposal change);
 
 // `workload` is a training step or, with mode kInference, an inference. Only what saves at least a hundredth of the
 // bytes on the device, largest saving first. Errors: those of Analyze for the run as it is.
-absl::StatusOr<std::vector<Saving>> RankSavings(Meter& meter, const Workload& workload,
-                                                const AdviceRequest& request);
+absl::StatusOr<std::vector<Saving>> RankSavings(Meter& meter, const Workload& workload, const AdviceRequest& request);
 
 }  // namespace onnx_mem
 

@@ -39,7 +39,7 @@ struct Proposal {
   std::vector<std::string> flags;  // what to append to the command line for the same run
   std::string cost;                // in words, "" for nothing; recomputation is measured and not said here
   Price price = Price::kNothing;
-  Workload workload;               // the run with it
+  Workload workload;  // the run with it
 };
 
 // What a way may look at: the run as it is, and the model with its dimensions bound.
@@ -49,9 +49,9 @@ struct Situation {
   const Enacted& enacted;
   const Lowered& lowered;
   int64_t batch = 1;
-  const Gpu* card = nullptr;                // nullptr: not known
+  const Gpu* card = nullptr;                 // nullptr: not known
   std::optional<int64_t> budget_bytes = {};  // on the device; unset: as little as is worth it
-  int64_t plan_iterations = 0;              // enactments that a search for checkpoint plans may take; 0: no search
+  int64_t plan_iterations = 0;               // enactments that a search for checkpoint plans may take; 0: no search
 };
 
 // `workload` as the accountant has it; valid until it measures something else.

@@ -9,9 +9,9 @@
 namespace onnx_mem {
 namespace {
 
-constexpr size_t kMostParts = 3;          // changes in a combination
-constexpr size_t kMostCombinations = 3;   // that are told
-constexpr int64_t kMostTried = 40;        // combinations that are measured
+constexpr size_t kMostParts = 3;         // changes in a combination
+constexpr size_t kMostCombinations = 3;  // that are told
+constexpr int64_t kMostTried = 40;       // combinations that are measured
 
 bool ChangesBatch(const Workload& from, const Workload& to) { return from.bindings.batch != to.bindings.batch; }
 
@@ -26,8 +26,8 @@ class Ways {
       if (!work::HasLeft(work::kAdviceShare)) break;
       RETURN_IF_ERROR(TrySingle(row));
     }
-    const bool cheap = std::any_of(fitting_.begin(), fitting_.end(),
-                                   [](const Saving& s) { return s.change.price <= Price::kTime; });
+    const bool cheap =
+        std::any_of(fitting_.begin(), fitting_.end(), [](const Saving& s) { return s.change.price <= Price::kTime; });
     if (!cheap) Combine();
     std::stable_sort(fitting_.begin(), fitting_.end(), Cheaper);
     std::vector<FitWay> ways;
@@ -112,8 +112,7 @@ class Ways {
   FitWay WithLargestBatch(Saving saving) {
     FitWay way;
     if (!ChangesBatch(workload_, saving.change.workload) && work::HasLeft(work::kAdviceShare)) {
-      const absl::StatusOr<FittingBatch> largest =
-          FindLargestBatch(meter_, saving.change.workload, limit_bytes_);
+      const absl::StatusOr<FittingBatch> largest = FindLargestBatch(meter_, saving.change.workload, limit_bytes_);
       if (largest.ok()) way.largest_batch = largest->batch;
     }
     way.saving = std::move(saving);

@@ -41,15 +41,19 @@ std::string Quoted(const std::string& name) {
 }
 
 std::string QuotedList(const std::vector<std::string>& names) {
-  return absl::StrCat("[", absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) {
-                        absl::StrAppend(out, Quoted(name));
-                      }), "]");
+  return absl::StrCat(
+      "[",
+      absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) { absl::StrAppend(out, Quoted(name)); }),
+      "]");
 }
 
 std::string DictOf(const Settings& settings) {
-  return absl::StrCat("{", absl::StrJoin(settings, ", ", [](std::string* out, const auto& setting) {
-                        absl::StrAppend(out, Quoted(setting.first), ": ", Quoted(setting.second));
-                      }), "}");
+  return absl::StrCat("{",
+                      absl::StrJoin(settings, ", ",
+                                    [](std::string* out, const auto& setting) {
+                                      absl::StrAppend(out, Quoted(setting.first), ": ", Quoted(setting.second));
+                                    }),
+                      "}");
 }
 
 // Text of the file or the user in a comment: one line.
@@ -79,8 +83,9 @@ std::string Header(const ModelInfo& info, const Measured& baseline, const Module
                           ? ""
                           : absl::StrFormat("# On the host: %s bytes.\n", Thousands(plan.measured.host_bytes)),
                       absl::StrFormat("# Computed twice: %s FLOPs, %.1f %% of the step's; estimated %.1f %% more time "
-                                      "on %s.\n", Thousands(plan.measured.recompute_flops),
-                                      100 * plan.measured.flops_slowdown, 100 * plan.measured.time_slowdown, card),
+                                      "on %s.\n",
+                                      Thousands(plan.measured.recompute_flops), 100 * plan.measured.flops_slowdown,
+                                      100 * plan.measured.time_slowdown, card),
                       plan.settings.empty()
                           ? ""
                           : absl::StrFormat("# Run it with %s in the environment: the plan was measured with\n"
@@ -125,11 +130,11 @@ Entry EntryOf(const Wrapping& wrapping, const PlannedSegment& segment, bool pres
               const std::vector<int64_t>& parameters) {
   Entry entry{wrapping.segment.modules, "", segment.saves_bytes, wrapping.calls};
   const Offload offload = segment.segment.offload;
-  entry.settings = absl::StrCat(
-      offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
-                              : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
-      parameters.empty() ? "" : absl::StrCat(", \"parameters\": [", absl::StrJoin(parameters, ", "), "]"),
-      segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)));
+  entry.settings =
+      absl::StrCat(offload != Offload::kNo ? absl::StrCat(", \"offload\": \"", std::string(NameOf(offload)), "\"")
+                                           : absl::StrCat(", \"preserve_rng_state\": ", preserve ? "True" : "False"),
+                   parameters.empty() ? "" : absl::StrCat(", \"parameters\": [", absl::StrJoin(parameters, ", "), "]"),
+                   segment.segment.keep.empty() ? "" : absl::StrCat(", \"keep\": ", QuotedList(segment.segment.keep)));
   return entry;
 }
 
@@ -143,10 +148,9 @@ std::string EntryText(const Entry& entry) {
 std::string GroupText(const NameGroup& group, const std::vector<Entry>& entries) {
   const std::vector<int64_t>& numbers = group.numbers;
   const int64_t step = StepOf(numbers);
-  const std::string which =
-      step == 0 ? absl::StrCat("(", absl::StrJoin(numbers, ", "), ")")
-                : absl::StrCat("range(", numbers.front(), ", ", numbers.back() + 1,
-                               step == 1 ? ")" : absl::StrCat(", ", step, ")"));
+  const std::string which = step == 0 ? absl::StrCat("(", absl::StrJoin(numbers, ", "), ")")
+                                      : absl::StrCat("range(", numbers.front(), ", ", numbers.back() + 1,
+                                                     step == 1 ? ")" : absl::StrCat(", ", step, ")"));
   int64_t bytes = 0;
   for (size_t member : group.members) bytes += entries[member].frees_bytes;
   const Entry& first = entries[group.members.front()];
@@ -158,8 +162,8 @@ std::string GroupText(const NameGroup& group, const std::vector<Entry>& entries)
 std::string EntriesText(const std::vector<Entry>& entries) {
   std::vector<std::string> names, kinds;
   for (const Entry& entry : entries) {
-    const bool alone = entry.modules.size() != 1 || entry.calls > 1 ||
-                       entry.modules.front().find_first_of("{}") != std::string::npos;
+    const bool alone =
+        entry.modules.size() != 1 || entry.calls > 1 || entry.modules.front().find_first_of("{}") != std::string::npos;
     names.push_back(alone ? "" : entry.modules.front());
     kinds.push_back(entry.settings);
   }

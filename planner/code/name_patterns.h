@@ -16,7 +16,7 @@ struct NameGroup {
   std::string before;            // of the number; the whole name where there is only one
   std::vector<int64_t> numbers;  // rising; empty: a name alone
   std::string after;
-  std::vector<size_t> members;   // indices of the names, in order of the numbers
+  std::vector<size_t> members;  // indices of the names, in order of the numbers
 };
 
 // Names that differ in one number alone, sooner a later one in the name, are one group where `kinds` (one per name) are

@@ -24,11 +24,11 @@ enum class WrapKind { kModule, kRun, kEditForward };
 
 struct Wrapping {
   WrapKind kind = WrapKind::kModule;
-  Segment segment;            // its modules in the order in which they run
-  int calls = 1;              // of its only module: each is a checkpoint call of its own
-  bool random = false;        // draws random numbers, whose state must be kept
+  Segment segment;                  // its modules in the order in which they run
+  int calls = 1;                    // of its only module: each is a checkpoint call of its own
+  bool random = false;              // draws random numbers, whose state must be kept
   bool running_statistics = false;  // holds BatchNorms, whose statistics must not move twice
-  std::string why;            // of kEditForward: what stands in the way
+  std::string why;                  // of kEditForward: what stands in the way
 };
 
 // `segment` of a model as Prepare gives it, whose nodes by module are `modules`. Errors: unknown-module, unknown-node.

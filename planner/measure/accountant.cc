@@ -84,9 +84,8 @@ int64_t Accountant::PeakOf(const MemoryProgram& program) const {
 Score Accountant::ScoreOf(const Enacted& enacted) const {
   Score score;
   score.peak_bytes = PeakOf(enacted.program);
-  score.cost = cost_line_ == CostLine::kFlops
-                   ? enacted.recompute_flops - baseline_->recompute_flops
-                   : AddedNs(EstimateTime(enacted.program, clock_.card, clock_.measured));
+  score.cost = cost_line_ == CostLine::kFlops ? enacted.recompute_flops - baseline_->recompute_flops
+                                              : AddedNs(EstimateTime(enacted.program, clock_.card, clock_.measured));
   return score;
 }
 

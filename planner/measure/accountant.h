@@ -21,8 +21,8 @@ namespace onnx_mem {
 struct Score {
   int64_t peak_bytes = 0;
   int64_t device_bytes =
-      0;  // 0: not looked at, a replay of the allocator takes several times as long as the step itself
-  int64_t cost = 0;          // FLOPs or nanoseconds of recomputation
+      0;             // 0: not looked at, a replay of the allocator takes several times as long as the step itself
+  int64_t cost = 0;  // FLOPs or nanoseconds of recomputation
   friend bool operator==(const Score&, const Score&) = default;
 };
 
@@ -46,12 +46,12 @@ class Accountant {
   int64_t optimizer_peak_bytes() const { return optimizer_peak_bytes_; }
   const Clock& clock() const { return clock_; }
   int64_t work() const { return work_; }  // enactments; a replay of the allocator counts as several
-  double StepFlops() const;  // forward and backward, without recomputation
+  double StepFlops() const;               // forward and backward, without recomputation
   // What the workload's own checkpoints recompute, in what recomputation costs.
   int64_t OwnRecompute() const {
     return cost_line_ == CostLine::kFlops ? baseline_->recompute_flops : baseline_recompute_ns_;
   }
-  double StepCost() const;   // the same in what recomputation costs
+  double StepCost() const;  // the same in what recomputation costs
 
   absl::StatusOr<Enacted> Enact(const std::vector<Segment>& segments);
   // Peak over the whole steady step of a program from Enact: what TrainingFigures would report as peak_bytes.

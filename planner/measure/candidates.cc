@@ -24,9 +24,9 @@ struct Module {
   std::vector<size_t> children = {};  // in order of their first node
   int32_t first = 0;
   int32_t last = 0;
-  int32_t count = 0;       // nodes of it and of what is inside
-  int32_t own_count = 0;   // nodes of it alone
-  bool called = false;     // a module with a forward; a ModuleList is never called
+  int32_t count = 0;      // nodes of it and of what is inside
+  int32_t own_count = 0;  // nodes of it alone
+  bool called = false;    // a module with a forward; a ModuleList is never called
   std::set<std::string> calls = {};
   bool contiguous() const { return last - first + 1 == count; }
 };
@@ -94,15 +94,15 @@ class ModuleTree {
       if (!ReadsWeights(node) || node.calls.empty()) continue;
       calls_of[node.module].insert(node.calls.back());
     }
-    return module.calls.size() > 1 || (!calls_of.empty() && std::all_of(calls_of.begin(), calls_of.end(),
-                                                   [](const auto& entry) { return entry.second.size() > 1; }));
+    return module.calls.size() > 1 ||
+           (!calls_of.empty() &&
+            std::all_of(calls_of.begin(), calls_of.end(), [](const auto& entry) { return entry.second.size() > 1; }));
   }
 
  private:
   bool ReadsWeights(const Node& node) const {
-    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
-      return id.valid() && graph_.tensors[id].role == TensorRole::kInitializer;
-    });
+    return std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](TensorId id) { return id.valid() && graph_.tensors[id].role == TensorRole::kInitializer; });
   }
 
   size_t Find(const std::string& path, size_t parent, int32_t node) {
@@ -194,9 +194,9 @@ class Finder {
   }
 
   bool NumberedChildren(const Module& module) const {
-    return module.children.size() > 1 &&
-           std::all_of(module.children.begin(), module.children.end(),
-                       [&](size_t child) { return ChildNumber(tree_.modules()[child].path).has_value(); });
+    return module.children.size() > 1 && std::all_of(module.children.begin(), module.children.end(), [&](size_t child) {
+             return ChildNumber(tree_.modules()[child].path).has_value();
+           });
   }
 
   void AddModule(size_t index, bool block) {

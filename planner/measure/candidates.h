@@ -21,10 +21,10 @@ namespace onnx_mem {
 
 struct Candidate {
   Segment segment;
-  std::string label;   // "layer1", "layer1.0-1"
-  int32_t first = 0;   // lowered nodes, inclusive
+  std::string label;  // "layer1", "layer1.0-1"
+  int32_t first = 0;  // lowered nodes, inclusive
   int32_t last = 0;
-  bool is_run = false;  // of several children
+  bool is_run = false;    // of several children
   bool is_block = false;  // one of several numbered children: layer1.0, encoder.layer.3; outermost such level
   bool is_stage = false;  // a child of the root (or of the only child of the root, and so on)
 
@@ -32,8 +32,8 @@ struct Candidate {
 };
 
 struct CandidateSet {
-  std::vector<Candidate> list = {};  // by first node, longest first
-  bool by_module = true;        // false: runs of nodes
+  std::vector<Candidate> list = {};            // by first node, longest first
+  bool by_module = true;                       // false: runs of nodes
   std::vector<std::string> called_twice = {};  // modules that were left out because they are called more than once
 };
 

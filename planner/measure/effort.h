@@ -13,8 +13,8 @@
 
 namespace onnx_mem {
 
-// Work without an iteration limit, in enactments times nodes: about a second of a 2020s core. Beyond that, for models of
-// any size, a handful of enactments.
+// Work without an iteration limit, in enactments times nodes: about a second of a 2020s core. Beyond that, for models
+// of any size, a handful of enactments.
 inline constexpr int64_t kDefaultWork = 200'000;
 inline constexpr int64_t kHandful = 8;
 inline constexpr int64_t kSmall = 48;
@@ -30,9 +30,8 @@ class Effort {
         seconds_(request.time_limit_s),
         stop_(request.stop) {
     const auto nodes = static_cast<int64_t>(accountant.lowered().graph.nodes.size());
-    enactments_ = request.iteration_limit > 0
-                      ? request.iteration_limit
-                      : std::max(kHandful, kDefaultWork / std::max<int64_t>(nodes, 1));
+    enactments_ = request.iteration_limit > 0 ? request.iteration_limit
+                                              : std::max(kHandful, kDefaultWork / std::max<int64_t>(nodes, 1));
   }
 
   // Work that was done whatever was left takes nothing from what follows.
@@ -45,7 +44,8 @@ class Effort {
   bool Left(double share) const {
     if (stop_ != nullptr && *stop_) return false;
     if (!work::HasLeft(work::kAdviceShare)) return false;
-    if (static_cast<double>(accountant_.work() - spent_before_) >= share * static_cast<double>(enactments_)) return false;
+    if (static_cast<double>(accountant_.work() - spent_before_) >= share * static_cast<double>(enactments_))
+      return false;
     const double spent = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
     return seconds_ <= 0 || spent < share * kSearchShare * seconds_;
   }

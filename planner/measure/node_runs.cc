@@ -11,9 +11,7 @@ namespace {
 
 constexpr size_t kMostPoints = 32;
 
-bool IsActivation(const Tensor& tensor) {
-  return tensor.role == TensorRole::kActivation && tensor.value == nullptr;
-}
+bool IsActivation(const Tensor& tensor) { return tensor.role == TensorRole::kActivation && tensor.value == nullptr; }
 
 // Points p such that exactly one activation is made before node p and read at p or later. Named nodes only: a segment
 // is told by the names of its ends.

@@ -28,22 +28,22 @@ enum class CostLine { kFlops, kTime };     // what recomputation costs: Measured
 std::vector<std::string> MethodNames();
 
 struct PlanRequest {
-  std::optional<int64_t> budget_bytes;   // none: the knee of the curve is chosen
+  std::optional<int64_t> budget_bytes;  // none: the knee of the curve is chosen
   BudgetLine budget_line = BudgetLine::kDevice;
   CostLine cost_line = CostLine::kTime;
   Clock clock = {DefaultRoofline(), false, "", {}};  // what times are told by
-  std::optional<double> max_slowdown;    // 0.1: recompute at most a tenth of the step, by the cost line
-  std::string method = "auto";           // one of MethodNames()
+  std::optional<double> max_slowdown;                // 0.1: recompute at most a tenth of the step, by the cost line
+  std::string method = "auto";                       // one of MethodNames()
   Granularity granularity = Granularity::kModule;
-  bool crumbs = false;                   // true: also segments that free less than 0.1 % of the peak
-  bool plans_alone = false;              // true: no proof, no plan of other granularity or for another allocator
-  bool offload = false;                  // modules may go to the host in place of a second run; costs are times then
-  std::optional<int64_t> host_bytes;     // that they may take there; none: as much as they want
-  double time_limit_s = 0;               // of processor time; 0 = none: then the same plans on any machine
+  bool crumbs = false;                // true: also segments that free less than 0.1 % of the peak
+  bool plans_alone = false;           // true: no proof, no plan of other granularity or for another allocator
+  bool offload = false;               // modules may go to the host in place of a second run; costs are times then
+  std::optional<int64_t> host_bytes;  // that they may take there; none: as much as they want
+  double time_limit_s = 0;            // of processor time; 0 = none: then the same plans on any machine
   int64_t iteration_limit =
       0;  // enactments; the same limit gives the same plans on any machine; 0: by the model's size
   const std::atomic<bool>* stop = nullptr;  // set by who wants what has been found so far; outlives the request
-  std::vector<Segment> given;    // a plan to choose where it keeps the limits, and to show on the curve; empty: none
+  std::vector<Segment> given;  // a plan to choose where it keeps the limits, and to show on the curve; empty: none
 };
 
 // What the accountant measures of one choice of segments. Bytes; FLOPs of multiply-adds counted as 2.
@@ -62,33 +62,33 @@ struct Measured {
 };
 
 struct PlannedSegment {
-  Segment segment;                  // as Run::segments takes it
-  std::vector<std::string> nodes;   // of the file, in order
-  int64_t saves_bytes = 0;          // held at the end of the forward without it, minus with it alone
-  int64_t recompute_flops = 0;      // of its re-run
-  int64_t cost = 0;                 // of its re-run, by the cost line
+  Segment segment;                 // as Run::segments takes it
+  std::vector<std::string> nodes;  // of the file, in order
+  int64_t saves_bytes = 0;         // held at the end of the forward without it, minus with it alone
+  int64_t recompute_flops = 0;     // of its re-run
+  int64_t cost = 0;                // of its re-run, by the cost line
 };
 
 struct ModulePlan {
   int64_t id = 0;
-  std::string method;               // "none", "sqrt", "chen", "chain", "dag", "habit", "given"
-  std::string label;                // for people: "layer1", "7 blocks", "all stages"
+  std::string method;  // "none", "sqrt", "chen", "chain", "dag", "habit", "given"
+  std::string label;   // for people: "layer1", "7 blocks", "all stages"
   std::vector<PlannedSegment> segments;
-  Settings settings = {};           // that the process needs for `measured` to hold
+  Settings settings = {};  // that the process needs for `measured` to hold
   Measured measured;
-  bool dominated = false;           // another plan has no more of either; shown because people choose it by habit
+  bool dominated = false;  // another plan has no more of either; shown because people choose it by habit
 };
 
 enum class PlanStatus { kFeasible, kInfeasible, kNotFound };
 
 // What is proven of all sets of disjoint candidates that a request's granularity allows.
 struct ClassBound {
-  std::string name;               // "module-level segments"
+  std::string name;  // "module-level segments"
   int64_t candidates = 0;
-  int64_t floor_bytes = 0;        // no plan of the class takes less, on the budget's line
-  int64_t constant_bytes = 0;     // nor does one of any other segments
-  std::optional<int64_t> cost;    // none within the budget recomputes less (by the cost line); nullopt: there is none
-  double gap = 0;                 // as PlanAnswer::gap
+  int64_t floor_bytes = 0;      // no plan of the class takes less, on the budget's line
+  int64_t constant_bytes = 0;   // nor does one of any other segments
+  std::optional<int64_t> cost;  // none within the budget recomputes less (by the cost line); nullopt: there is none
+  double gap = 0;               // as PlanAnswer::gap
 };
 
 // The best schedule found when any operator may run again at any time, which no framework executes: what could be had
@@ -103,13 +103,13 @@ struct AnySchedule {
 
 struct PlanAnswer {
   PlanStatus status = PlanStatus::kFeasible;
-  Measured baseline;                // nothing checkpointed
+  Measured baseline;  // nothing checkpointed
   int64_t baseline_forward_flops = 0;
   int64_t baseline_backward_flops = 0;
-  std::vector<ModulePlan> plans;    // by falling peak: "none" first, the floor last, no dominated one unless marked
-  std::optional<size_t> chosen;     // index into plans
-  int64_t minimum_bytes = 0;        // proven: no checkpointing gets below, on the budget's line
-  std::string minimum_why;          // the operator that sets it
+  std::vector<ModulePlan> plans;  // by falling peak: "none" first, the floor last, no dominated one unless marked
+  std::optional<size_t> chosen;   // index into plans
+  int64_t minimum_bytes = 0;      // proven: no checkpointing gets below, on the budget's line
+  std::string minimum_why;        // the operator that sets it
   // Proven, for the budget: any schedule with this backward order. The one that the cost line counts; the other is 0.
   int64_t lower_bound_recompute_flops = 0;
   int64_t lower_bound_recompute_ns = 0;
@@ -118,17 +118,17 @@ struct PlanAnswer {
   std::optional<AnySchedule> any_schedule;
   // What the effort did not suffice for, as clauses for people; empty: every method had its turn.
   std::vector<std::string> not_searched;
-  bool left_crumbs = false;         // segments that free next to nothing were no candidates
-  bool optimal = false;             // chosen meets a proven bound of its class
-  std::string optimal_class;        // "module-level segments", "all schedules with this backward order"
-  std::string infeasible_class;     // of the status: that none of these fits
-  double gap = 0;                   // (chosen recompute - bound) / (forward + backward + recompute)
+  bool left_crumbs = false;      // segments that free next to nothing were no candidates
+  bool optimal = false;          // chosen meets a proven bound of its class
+  std::string optimal_class;     // "module-level segments", "all schedules with this backward order"
+  std::string infeasible_class;  // of the status: that none of these fits
+  double gap = 0;                // (chosen recompute - bound) / (forward + backward + recompute)
   // With a budget, what was found after each method of the ladder, in their order.
   struct Rung {
-    std::string method;             // "none", "exact", "sqrt", "chen", "chain", "search"
-    int64_t work = 0;               // enactments until then; a replay of the allocator counts as several
-    std::optional<int64_t> cost;    // of the cheapest plan within the budget, by the cost line; nullopt: none yet
-    double gap = 0;                 // of that plan, to the bound of its class
+    std::string method;           // "none", "exact", "sqrt", "chen", "chain", "search"
+    int64_t work = 0;             // enactments until then; a replay of the allocator counts as several
+    std::optional<int64_t> cost;  // of the cheapest plan within the budget, by the cost line; nullopt: none yet
+    double gap = 0;               // of that plan, to the bound of its class
   };
   std::vector<Rung> rungs;
   // With a budget on the device: what costs less than the chosen plan and fits with the caching allocator's expandable

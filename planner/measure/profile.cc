@@ -103,9 +103,11 @@ std::string LooksOf(const Graph& graph, const Candidate& candidate) {
 
 class Profiler {
  public:
-  Profiler(Accountant& accountant, const CandidateSet& set, const std::function<bool()>& may_go_on,
-           bool crumbs)
-      : accountant_(accountant), set_(set), may_go_on_(may_go_on), crumbs_(crumbs),
+  Profiler(Accountant& accountant, const CandidateSet& set, const std::function<bool()>& may_go_on, bool crumbs)
+      : accountant_(accountant),
+        set_(set),
+        may_go_on_(may_go_on),
+        crumbs_(crumbs),
         index_(IndexNodes(accountant.lowered().graph)) {}
 
   absl::StatusOr<Profile> Make() {
@@ -116,9 +118,7 @@ class Profiler {
     std::vector<size_t> order(set_.list.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      const auto key = [&](size_t i) {
-        return std::pair(set_.list[i].is_run, set_.list[i].last - set_.list[i].first);
-      };
+      const auto key = [&](size_t i) { return std::pair(set_.list[i].is_run, set_.list[i].last - set_.list[i].first); };
       return key(a) < key(b);
     });
     for (size_t i : order) RETURN_IF_ERROR(Fill(i));
@@ -143,9 +143,7 @@ class Profiler {
   }
 
   // Blocks and stages are tried whatever the effort: where nothing at all was measured, none is a crumb yet.
-  bool IsHabitUnmeasured(size_t i) const {
-    return !any_enacted_ && (set_.list[i].is_block || set_.list[i].is_stage);
-  }
+  bool IsHabitUnmeasured(size_t i) const { return !any_enacted_ && (set_.list[i].is_block || set_.list[i].is_stage); }
 
   int64_t BackwardPeakWithin(const Candidate& c) const {
     return *std::max_element(profile_.backward_live.begin() + c.first, profile_.backward_live.begin() + c.last + 1);
@@ -226,8 +224,8 @@ class Profiler {
     if (any_enacted_ || whole.is_run) return;
     // Of no part anything is known: what the baseline's forward gathers while it runs.
     if (forward_flops_.empty()) CountForward();
-    figures.saves_bytes = std::max<int64_t>(
-        0, profile_.forward_live[Index(whole.last)] - profile_.forward_live[Index(whole.first)]);
+    figures.saves_bytes =
+        std::max<int64_t>(0, profile_.forward_live[Index(whole.last)] - profile_.forward_live[Index(whole.first)]);
     figures.recompute_flops = figures.cost = 0;
     for (int32_t node = whole.first; node <= whole.last; ++node) {
       figures.recompute_flops += forward_flops_[Index(node)];

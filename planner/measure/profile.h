@@ -20,11 +20,11 @@
 namespace onnx_mem {
 
 struct CandidateFigures {
-  int64_t saves_bytes = 0;      // alive at the end of the forward: without it minus with it
+  int64_t saves_bytes = 0;  // alive at the end of the forward: without it minus with it
   int64_t recompute_flops = 0;
-  int64_t cost = 0;             // of its re-run, as Score::cost
+  int64_t cost = 0;              // of its re-run, as Score::cost
   int64_t rerun_peak_bytes = 0;  // most alive from its re-run to the end of its backward, alone
-  bool enacted = false;         // false: taken from a range that looks alike, or added up from its parts
+  bool enacted = false;          // false: taken from a range that looks alike, or added up from its parts
 };
 
 struct Profile {
@@ -32,12 +32,12 @@ struct Profile {
   std::vector<CandidateFigures> figures;  // one per candidate
   std::vector<int64_t> forward_live;      // per lowered node: most alive while it runs, baseline
   std::vector<int64_t> backward_live;
-  std::vector<int64_t> block_live;        // most of either in each block of nodes; empty: nobody has worked it out
-  int64_t loss_live = 0;                  // between the model's forward and its backward
-  int64_t constant_peak = 0;              // of the steps that no plan changes
+  std::vector<int64_t> block_live;  // most of either in each block of nodes; empty: nobody has worked it out
+  int64_t loss_live = 0;            // between the model's forward and its backward
+  int64_t constant_peak = 0;        // of the steps that no plan changes
   int64_t baseline_peak = 0;
-  int64_t added_up = 0;                   // candidates that there was no effort for: estimated from their parts
-  bool left_crumbs = false;               // candidates that free next to nothing were left out
+  int64_t added_up = 0;      // candidates that there was no effort for: estimated from their parts
+  bool left_crumbs = false;  // candidates that free next to nothing were left out
 };
 
 // Enacts at most as often as `may_go_on` allows; the rest is estimated from parts. Without `crumbs`, candidates that

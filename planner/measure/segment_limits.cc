@@ -28,7 +28,11 @@ class Limiter {
  public:
   Limiter(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost, int64_t call_cost,
           int64_t always_bytes)
-      : trace_(trace), program_(trace.enacted.program), cost_(cost), call_cost_(call_cost), always_bytes_(always_bytes),
+      : trace_(trace),
+        program_(trace.enacted.program),
+        cost_(cost),
+        call_cost_(call_cost),
+        always_bytes_(always_bytes),
         count_(static_cast<int32_t>(graph.nodes.size())) {
     FindHeld();
     FindLive(graph);
@@ -278,12 +282,12 @@ class Limiter {
   int64_t always_bytes_;
   int32_t count_;
   int32_t forward_steps_ = 0;
-  std::vector<int32_t> node_of_step_;  // of the forward; -1
+  std::vector<int32_t> node_of_step_;                                    // of the forward; -1
   std::vector<std::vector<std::pair<int32_t, int32_t>>> steps_of_node_;  // of the forward: begins and ends
-  std::vector<bool> is_saver_;         // by node
-  std::vector<int32_t> own_until_;     // by node: the last step that makes what the node itself saves; -1
-  std::vector<bool> saves_;            // by candidate: some node of it saves something
-  std::vector<Held> held_;             // rising makers
+  std::vector<bool> is_saver_;                                           // by node
+  std::vector<int32_t> own_until_;  // by node: the last step that makes what the node itself saves; -1
+  std::vector<bool> saves_;         // by candidate: some node of it saves something
+  std::vector<Held> held_;          // rising makers
   int64_t uncertain_bytes_ = 0;
   std::vector<int64_t> first_live_, later_live_;
   int64_t loss_live_ = 0;
@@ -291,8 +295,8 @@ class Limiter {
 
 }  // namespace
 
-SegmentLimits LimitsOf(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost,
-                       int64_t call_cost, int64_t always_bytes, const std::vector<Candidate>& candidates) {
+SegmentLimits LimitsOf(const Graph& graph, const StepTrace& trace, const std::vector<int64_t>& cost, int64_t call_cost,
+                       int64_t always_bytes, const std::vector<Candidate>& candidates) {
   return Limiter(graph, trace, cost, call_cost, always_bytes).Limits(candidates);
 }
 

@@ -30,7 +30,10 @@ std::string NameOfStep(const Step& step) {
 class Builder {
  public:
   Builder(const StepTrace& trace, const std::vector<int64_t>& cost)
-      : trace_(trace), program_(trace.enacted.program), cost_(cost), maker_(program_.buffers.size(), -1),
+      : trace_(trace),
+        program_(trace.enacted.program),
+        cost_(cost),
+        maker_(program_.buffers.size(), -1),
         tensor_(program_.buffers.size()) {}
 
   StepGraph Build(int64_t always_bytes) {
@@ -164,9 +167,10 @@ class Builder {
         continue;
       }
       const bool stays = end >= step_count();
-      const StepTensorId tensor = graph_.tensors.Add(
-          {.name = buffer(b).name, .size_bytes = buffer(b).bytes,
-           .kind = stays ? StepTensorKind::kParameterGradient : StepTensorKind::kGradient});
+      const StepTensorId tensor =
+          graph_.tensors.Add({.name = buffer(b).name,
+                              .size_bytes = buffer(b).bytes,
+                              .kind = stays ? StepTensorKind::kParameterGradient : StepTensorKind::kGradient});
       graph_.ops[LaterOp(begin)].outputs.push_back(tensor);
       if (!stays) Read(LaterOp(end - 1), tensor);
     }
@@ -276,10 +280,10 @@ class Builder {
   const MemoryProgram& program_;
   const std::vector<int64_t>& cost_;
   StepGraph graph_;
-  int32_t first_later_ = 0;               // first step of loss or backward
-  std::vector<int32_t> maker_;            // by buffer: run
-  std::vector<StepTensorId> tensor_;      // by buffer
-  std::vector<int32_t> group_;            // by run: first run of its operator
+  int32_t first_later_ = 0;           // first step of loss or backward
+  std::vector<int32_t> maker_;        // by buffer: run
+  std::vector<StepTensorId> tensor_;  // by buffer
+  std::vector<int32_t> group_;        // by run: first run of its operator
   std::vector<StepOpId> op_of_group_;
   std::map<int32_t, int32_t> overwritten_at_;  // buffer: last run that writes over it
   std::map<StepOpId, std::set<StepOpId>> before_;

@@ -37,9 +37,9 @@ class AnswerProof {
       // Schedules are looked for while time lasts: not where the answer must be the same on any machine.
       const bool stopped = request_.stop != nullptr && *request_.stop;
       const bool schedules = !stopped && request_.iteration_limit == 0;
-      const double seconds =
-          schedules ? kProofShare * (request_.time_limit_s > 0 ? request_.time_limit_s : kUnlimitedSeconds)
-                    : request_.time_limit_s;
+      const double seconds = schedules
+                                 ? kProofShare * (request_.time_limit_s > 0 ? request_.time_limit_s : kUnlimitedSeconds)
+                                 : request_.time_limit_s;
       ASSIGN_OR_RETURN(bound, prover.BoundFor(limit, schedules, seconds, kProofIterations));
     }
     if (bound.infeasible && !bound.why.empty()) answer.minimum_why = bound.why;

@@ -40,8 +40,8 @@ struct Labels {
 };
 
 struct Move {
-  size_t to = 0;           // position index
-  int64_t live = 0;        // most alive on the way, before what earlier segments freed
+  size_t to = 0;     // position index
+  int64_t live = 0;  // most alive on the way, before what earlier segments freed
   int32_t candidate = -1;
 };
 
@@ -77,7 +77,8 @@ Course BuildCourse(const Profile& profile) {
 class Solver {
  public:
   Solver(const Profile& profile, const Course& course)
-      : profile_(profile), course_(course),
+      : profile_(profile),
+        course_(course),
         most_labels_(std::clamp(kLabelWork / course.moves.size(), kFewLabels, kMostLabels)) {}
 
   // Empty with `found` false when no choice fits.
@@ -117,8 +118,8 @@ class Solver {
     }
     const CandidateFigures& figures = profile_.figures[Index(move.candidate)];
     for (auto label = first; label != from.end(); ++label) {
-      to.list.push_back({label->saved + figures.saves_bytes, label->cost + figures.cost,
-                         static_cast<int32_t>(arena_.size())});
+      to.list.push_back(
+          {label->saved + figures.saves_bytes, label->cost + figures.cost, static_cast<int32_t>(arena_.size())});
       arena_.push_back({label->taken, move.candidate});
     }
   }

@@ -36,7 +36,7 @@ class CheapestFirst {
     size_t place = 0;
     int64_t freed_bytes = 0;
     int64_t cost = 0;
-    int32_t before = -1;  // in taken_
+    int32_t before = -1;                         // in taken_
     bool operator<(const Partial& other) const;  // for a queue: the best one is the greatest
   };
   struct Taken {

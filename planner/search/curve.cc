@@ -12,8 +12,7 @@ bool StaysWhenBeaten(const ModulePlan& plan) {
 }
 
 // Steps of a knee: how far a point lies below the straight line from the first to the last, in shares of both ranges.
-double BelowLine(const Measured& first, const Measured& last, const Measured& point, BudgetLine line,
-                 CostLine cost) {
+double BelowLine(const Measured& first, const Measured& last, const Measured& point, BudgetLine line, CostLine cost) {
   const auto share = [](int64_t part, int64_t whole) {
     return whole != 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
   };

@@ -51,8 +51,7 @@ absl::Status Exact::TryRow(int64_t baseline_peak, bool spread, const std::functi
   int64_t misses = 0;  // running
   for (left_ = kRow; left_ > 0 && may_go_on() && !(spread && misses == kMostMisses); --left_) {
     const int64_t i = kRow - left_;
-    ASSIGN_OR_RETURN(const bool found,
-                     Try(floor + (baseline_peak - floor) * (spread ? Spread(i) : i) / kRow, front));
+    ASSIGN_OR_RETURN(const bool found, Try(floor + (baseline_peak - floor) * (spread ? Spread(i) : i) / kRow, front));
     misses = found ? 0 : misses + 1;
   }
   return absl::OkStatus();

@@ -28,11 +28,11 @@ class Exact {
   bool has_bound() const { return bound_.has_value(); }
   int64_t candidates() const { return static_cast<int64_t>(list().size()); }
   const std::vector<Candidate>& list() const { return profile_.candidates; }
-  int64_t Floor() const { return bound_->Floor(); }  // alive: no set has less
+  int64_t Floor() const { return bound_->Floor(); }             // alive: no set has less
   int64_t Constant() const { return bound_->constant_live(); }  // nor has one of other segments
 
-  // The cheapest set for each of a row of limits on live bytes, the lowest first or, with `spread`, all over. The row is
-  // the same for every budget.
+  // The cheapest set for each of a row of limits on live bytes, the lowest first or, with `spread`, all over. The row
+  // is the same for every budget.
   absl::Status TryRow(int64_t baseline_peak, bool spread, const std::function<bool()>& may_go_on, Front& front);
 
   // The cheapest set for one limit: if what was tried of the row was as its limits said, so that more of a budget never

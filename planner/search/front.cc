@@ -56,9 +56,8 @@ void Front::Insert(BudgetLine line, const JudgedPlan& plan) {
   std::erase_if(on_line, [&](const JudgedPlan& other) {
     return other.score.cost >= plan.score.cost && BytesOn(line, other.score) >= BytesOn(line, plan.score);
   });
-  const auto place = std::find_if(on_line.begin(), on_line.end(), [&](const JudgedPlan& other) {
-    return other.score.cost > plan.score.cost;
-  });
+  const auto place = std::find_if(on_line.begin(), on_line.end(),
+                                  [&](const JudgedPlan& other) { return other.score.cost > plan.score.cost; });
   on_line.insert(place, plan);
 }
 

@@ -25,7 +25,7 @@ struct JudgedPlan {
   Score score;
   std::string method;
   std::optional<Measured> measured = {};  // where the device's bytes were looked at
-  bool explored = false;  // its neighbours were looked at
+  bool explored = false;                  // its neighbours were looked at
 };
 
 int64_t BytesOn(BudgetLine line, const Score& score);

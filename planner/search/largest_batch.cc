@@ -111,8 +111,7 @@ class Finder {
 
   absl::StatusOr<std::optional<ModulePlan>> PlanFor(int64_t batch) {
     ASSIGN_OR_RETURN(const ImportedModel model, Import(batch));
-    ASSIGN_OR_RETURN(Accountant accountant,
-                     Accountant::Create(model, workload_, request_.clock, request_.cost_line));
+    ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(model, workload_, request_.clock, request_.cost_line));
     if (Fits(accountant)) {
       ModulePlan plan;
       plan.method = plan.label = "none";
@@ -121,8 +120,7 @@ class Finder {
     }
     if (!Leaves(accountant)) return std::nullopt;
     const auto nodes = static_cast<int64_t>(accountant.lowered().graph.nodes.size());
-    request_.iteration_limit =
-        std::clamp(kProbeWork / std::max<int64_t>(nodes, 1), kHandful, kProbeIterations);
+    request_.iteration_limit = std::clamp(kProbeWork / std::max<int64_t>(nodes, 1), kHandful, kProbeIterations);
     const KnownStep known{&accountant.lowered(), &accountant.baseline(), &accountant.baseline_figures()};
     ASSIGN_OR_RETURN(PlanAnswer answer, PlanModel(model, workload_, request_, known));
     if (!answer.chosen) return std::nullopt;

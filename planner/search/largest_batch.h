@@ -13,8 +13,8 @@
 namespace onnx_mem {
 
 struct LargestBatch {
-  int64_t batch = 0;             // 0: not even one sample
-  int64_t without_plan = 0;      // the largest that fits as it is
+  int64_t batch = 0;         // 0: not even one sample
+  int64_t without_plan = 0;  // the largest that fits as it is
   // Proven: no set of the segments that the request allows fits a larger one; unset where that was not looked for.
   std::optional<int64_t> class_bound;
   std::optional<int64_t> bound;  // proven: no checkpointing fits a larger one; unset where that was not looked for

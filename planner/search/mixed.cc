@@ -24,12 +24,12 @@ struct Leaving {
   int32_t part = 0;
   bool held = false;
 };
-constexpr Leaving kLeavings[] = {{0, false}, {8, true}, {7, true}, {6, false}, {8, false},
-                                  {6, true},  {4, false}, {4, true}, {2, false}};
+constexpr Leaving kLeavings[] = {{0, false}, {8, true},  {7, true}, {6, false}, {8, false},
+                                 {6, true},  {4, false}, {4, true}, {2, false}};
 
 struct MixedPlan {
-  Choice again;  // of the profile: run a second time
-  Choice away;   // of the moves: go to the host, by node
+  Choice again;                                // of the profile: run a second time
+  Choice away;                                 // of the moves: go to the host, by node
   std::optional<int32_t> gate = std::nullopt;  // of the moves
   bool held = false;                           // until the gate
   Measured measured = {};
@@ -54,8 +54,14 @@ class Mixer {
  public:
   Mixer(Accountant& accountant, const Profile& profile, const Profile& moves, const Front& front, int64_t limit,
         std::optional<int64_t> cost, std::optional<int64_t> host_bytes, const std::function<bool()>& may_go_on)
-      : accountant_(accountant), profile_(profile), moves_(moves), front_(front), limit_(limit), cost_(cost),
-        host_bytes_(host_bytes), may_go_on_(may_go_on) {}
+      : accountant_(accountant),
+        profile_(profile),
+        moves_(moves),
+        front_(front),
+        limit_(limit),
+        cost_(cost),
+        host_bytes_(host_bytes),
+        may_go_on_(may_go_on) {}
 
   absl::StatusOr<std::optional<MixedPlan>> Find() {
     const std::vector<Choice> all = Bases(kMostAdded, std::nullopt);  // dearer ones too: they lose some
@@ -83,7 +89,7 @@ class Mixer {
         plan.away.assign(movable.begin(), movable.begin() + static_cast<std::ptrdiff_t>(count));
         ASSIGN_OR_RETURN(const std::optional<int64_t> cost, CostAlone(plan, leaving));
         if (!cost || (cost_ && *cost >= *cost_)) break;  // more of them cost no less
-        size_t low = 0, high = bases.size();  // the first that fits is in [low, high]
+        size_t low = 0, high = bases.size();             // the first that fits is in [low, high]
         while (low < high && may_go_on_()) {
           const size_t middle = low + (high - low) / 2;
           plan.again = bases[middle];

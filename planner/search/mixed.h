@@ -21,8 +21,8 @@
 namespace onnx_mem {
 
 // `limit`: on the front's line; `cost`: of the best plan known within it, by the clock; nullopt: none is known.
-// `host_bytes`: at most on the host. `moves`: of MovesOf. As a plan of the curve, where what the moves take is dealt out
-// to the modules by what they free; nullopt: nothing cheaper was found.
+// `host_bytes`: at most on the host. `moves`: of MovesOf. As a plan of the curve, where what the moves take is dealt
+// out to the modules by what they free; nullopt: nothing cheaper was found.
 absl::StatusOr<std::optional<ModulePlan>> FindMixed(Accountant& accountant, const Profile& profile,
                                                     const Profile& moves, const Front& front, int64_t limit,
                                                     std::optional<int64_t> cost, std::optional<int64_t> host_bytes,

@@ -59,8 +59,8 @@ class ModelPlanner {
 
   absl::StatusOr<PlanAnswer> Plan() {
     ASSIGN_OR_RETURN(const CandidateSet candidates, Candidates());
-    ASSIGN_OR_RETURN(profile_, MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); },
-                                            request_.crumbs));
+    ASSIGN_OR_RETURN(profile_,
+                     MakeProfile(accountant_, candidates, [&] { return effort_.Left(0.4); }, request_.crumbs));
     if (profile_.added_up > 0) {
       NoteCut(absl::StrCat("what ", profile_.added_up, " of ", candidates.list.size(),
                            " candidates free, measured one by one"));
@@ -493,8 +493,8 @@ class Searches {
     ASSIGN_OR_RETURN(PlanAnswer answer, With(request_));
     // Where no schedule at all fits, or no segments of any kind, a finer class only tells how near it comes: of a large
     // model that takes too long.
-    const bool no_segments = answer.class_bound && request_.budget_bytes &&
-                             answer.class_bound->constant_bytes > *request_.budget_bytes;
+    const bool no_segments =
+        answer.class_bound && request_.budget_bytes && answer.class_bound->constant_bytes > *request_.budget_bytes;
     const bool hopeless = (answer.infeasible_class == kAnySchedule || no_segments) && !answer.chosen &&
                           Effort(request_, accountant_).IsSmall();
     if (!answer.chosen && answer.left_crumbs && !hopeless) {  // then every byte counts
@@ -543,8 +543,7 @@ std::vector<std::string> MethodNames() {
 absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
                                      KnownStep known) {
   RETURN_IF_ERROR(CheckMethod(request.method));
-  ASSIGN_OR_RETURN(Accountant accountant,
-                   Accountant::Create(model, workload, request.clock, request.cost_line, known));
+  ASSIGN_OR_RETURN(Accountant accountant, Accountant::Create(model, workload, request.clock, request.cost_line, known));
   ASSIGN_OR_RETURN(const Prover prover,
                    Prover::Create(accountant, request.cost_line, request.budget_line, !request.plans_alone));
   Searches searches(request, accountant, prover);

@@ -9,8 +9,8 @@
 #include "analyzer/allocators/cuda_allocator.h"
 #include "analyzer/analysis/library_workspace.h"
 #include "analyzer/graph/status_macros.h"
-#include "analyzer/run/work.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/run/work.h"
 #include "planner/measure/step_graph.h"
 #include "solver/methods/solve.h"
 
@@ -178,9 +178,8 @@ std::optional<SegmentLimits> Prover::LimitSegments(const std::vector<Candidate>&
   const bool own = line == cost_line_;
   const Clock& clock = accountant_->clock();
   SegmentLimits limits =
-      LimitsOf(accountant_->lowered().graph, trace_,
-               own ? costs_ : CostsOf(trace_.enacted.program, line, clock), CallCost(line, clock), always_bytes_,
-               candidates);
+      LimitsOf(accountant_->lowered().graph, trace_, own ? costs_ : CostsOf(trace_.enacted.program, line, clock),
+               CallCost(line, clock), always_bytes_, candidates);
   limits.constant_live = std::max(limits.constant_live, accountant_->optimizer_peak_bytes());
   return limits;
 }

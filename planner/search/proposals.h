@@ -15,7 +15,7 @@ namespace onnx_mem {
 struct ProposalRow {
   std::string_view name;  // as --method takes it
   std::vector<Choice> (*propose)(const Profile& profile);
-  int always;             // so many of them are measured whatever effort is left, the most promising first
+  int always;  // so many of them are measured whatever effort is left, the most promising first
 };
 
 absl::Span<const ProposalRow> ProposalRows();

@@ -93,9 +93,8 @@ int64_t SegmentBound::PeakOf(const std::vector<int32_t>& ranges) const {
   int64_t peak = constant_live_, freed = 0;
   auto next = ranges.begin();
   for (size_t p = 0; p < moves_.size();) {
-    const auto into = std::find_if(moves_[p].begin(), moves_[p].end(), [&](const Move& move) {
-      return next != ranges.end() && move.range == *next;
-    });
+    const auto into = std::find_if(moves_[p].begin(), moves_[p].end(),
+                                   [&](const Move& move) { return next != ranges.end() && move.range == *next; });
     const Move& move = into != moves_[p].end() ? *into : moves_[p].front();
     if (into != moves_[p].end()) ++next;
     peak = std::max(peak, move.live_bytes - freed);

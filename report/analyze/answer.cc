@@ -4,8 +4,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
-#include "report/parts/figures.h"
 #include "planner/advice/way.h"
+#include "report/parts/figures.h"
 
 namespace onnx_mem {
 namespace {
@@ -105,9 +105,8 @@ std::string ShortVerdict(const Need& need, const Limit& limit, ByteUnit units) {
 std::vector<std::string> BatchLines(const CardFit::Part& part, ByteUnit units) {
   if (!part.batches) return {"The file's batch is fixed: no other one can be looked at"};
   const BatchEdges& batches = *part.batches;
-  std::vector<std::string> lines = {
-      EdgeLine("Safe", "safe", "at most ", batches.safe, units),
-      EdgeLine("Expected to fit", "expected to fit", "", batches.expected, units)};
+  std::vector<std::string> lines = {EdgeLine("Safe", "safe", "at most ", batches.safe, units),
+                                    EdgeLine("Expected to fit", "expected to fit", "", batches.expected, units)};
   if (!batches.impossible_from) {
     lines.push_back(absl::StrFormat("No batch up to %d is impossible", kLargestBatch));
     return lines;
@@ -145,7 +144,7 @@ std::string AssumptionsText(const Report& report) {
   std::string text;
   for (const auto& [name, value] : report.assumptions) {
     if (value == "file" || (value == "none" && name == "amp")) continue;  // nothing was changed
-    if (name == "loss-over") {  // a part of what stands before it
+    if (name == "loss-over") {                                            // a part of what stands before it
       text += " over " + value;
       continue;
     }

@@ -17,11 +17,11 @@ namespace onnx_mem {
 Paint PaintOf(Verdict verdict);
 
 struct AnswerLine {
-  std::string part;       // "training"
-  bool at_least = false;  // the size is a lower bound
-  std::string size;       // "5.98 GiB"
-  std::string interval;   // "5.70 - 6.30 GiB" in the size's unit, or ""
-  std::string verdict;    // "fits RTX 4090 (24.0 GiB), 25 %"; "" without a limit
+  std::string part;                 // "training"
+  bool at_least = false;            // the size is a lower bound
+  std::string size;                 // "5.98 GiB"
+  std::string interval;             // "5.70 - 6.30 GiB" in the size's unit, or ""
+  std::string verdict;              // "fits RTX 4090 (24.0 GiB), 25 %"; "" without a limit
   Verdict answer = Verdict::kFits;  // the worst of every limit
 };
 std::vector<AnswerLine> AnswerLines(const RunSummary& run, const std::vector<Limit>& limits, ByteUnit units);
@@ -61,8 +61,8 @@ std::string AssumptionsText(const Report& report);
 // The value of an assumption; "" where the report has none of this name.
 std::string AssumptionNamed(const Report& report, std::string_view name);
 
-// Rows of a table of savings: the largest for each price, cheapest price first, then what else saves most; never another
-// task.
+// Rows of a table of savings: the largest for each price, cheapest price first, then what else saves most; never
+// another task.
 std::vector<size_t> CheapestWays(const Table& savings);
 inline constexpr size_t kShownWays = 3;  // of them, on the first screen
 

@@ -43,7 +43,10 @@ std::vector<std::pair<std::string_view, int64_t>> InferenceBreakdown(const PartS
   for (Category category : {Category::kParameters, Category::kBuffers, Category::kInputs, Category::kWorkspace}) {
     activations -= of(category).second;
   }
-  return {of(Category::kParameters), of(Category::kBuffers), of(Category::kInputs), {"activations", activations},
+  return {of(Category::kParameters),
+          of(Category::kBuffers),
+          of(Category::kInputs),
+          {"activations", activations},
           of(Category::kWorkspace)};
 }
 

@@ -65,11 +65,10 @@ std::string FitMarkdown(const Report& report, const FitPart& fit, const Screen& 
     for (const CardFit::Part& part : card.parts) {
       const std::string size = FormatBytesIn(part.need.expected_bytes, screen.units);
       const std::string interval = IntervalText(part.need, size);
-      absl::StrAppendFormat(&text, "%s**%s, batch %d: %s needs %s%s** - %s\n\n", text.empty() ? "" : "\n", model,
-                            fit.asked_batch, part.name, size,
-                            interval.empty() ? "" : absl::StrFormat(" (%s)", interval),
-                            MarkdownText(VerdictText(part.need, {Limit::Kind::kGpu, card.name, card.usable_bytes},
-                                                     screen.units)));
+      absl::StrAppendFormat(
+          &text, "%s**%s, batch %d: %s needs %s%s** - %s\n\n", text.empty() ? "" : "\n", model, fit.asked_batch,
+          part.name, size, interval.empty() ? "" : absl::StrFormat(" (%s)", interval),
+          MarkdownText(VerdictText(part.need, {Limit::Kind::kGpu, card.name, card.usable_bytes}, screen.units)));
       for (const std::string& line : BatchLines(part, screen.units)) absl::StrAppendFormat(&text, "- %s\n", line);
     }
   }

@@ -31,9 +31,9 @@ std::vector<RangeCause> RangeCauses(const Report& report, const PartSummary& par
   RangeCause gaps{"allocator", session ? "the arena's gaps" : "the allocator's gaps",
                   session ? "the session's log of extensions" : "torch.cuda.max_memory_reserved() of one step"};
   // What comes on top of all that was counted: of libraries on a card, of the loader in a process.
-  RangeCause above{"workspace", "library workspace",
-                   session ? "nvidia-smi beside a running session"
-                           : "a snapshot of a step: onnx-mem compare MODEL snapshot.pickle"};
+  RangeCause above{
+      "workspace", "library workspace",
+      session ? "nvidia-smi beside a running session" : "a snapshot of a step: onnx-mem compare MODEL snapshot.pickle"};
   if (part.context_bytes == 0) {  // a process
     gaps = {"heap", "pages that the heap keeps", "VmRSS after malloc_trim(0)"};
     above = {"loading", "what loading takes for a time", "VmHWM"};
@@ -53,8 +53,8 @@ std::string RangeWords(const Report& report, const PartSummary& part) {
   if (causes.empty()) return "";
   constexpr int64_t kWorthAWord = 4;  // a cause of less than one part in so many of the range is not named
   const int64_t width = part.device_high_bytes - part.device_low_bytes;
-  std::string words = absl::StrFormat("low and high, %sby %s", causes.size() > 1 ? "mostly " : "",
-                                      causes.front().words);
+  std::string words =
+      absl::StrFormat("low and high, %sby %s", causes.size() > 1 ? "mostly " : "", causes.front().words);
   if (causes.size() > 1 && WidthOf(causes[1]) * kWorthAWord > width) {
     absl::StrAppendFormat(&words, " and %s", causes[1].words);
   }
@@ -77,8 +77,8 @@ Table RangeTable(const Report& report) {
   for (const auto& [name, part] : {std::pair("training", &run.training), std::pair("inference", &run.inference)}) {
     if (!*part) continue;
     for (const RangeCause& cause : RangeCauses(report, **part)) {
-      table.rows.push_back({std::string(name), std::string(cause.key), cause.less_bytes, cause.more_bytes,
-                            std::string(cause.told_by)});
+      table.rows.push_back(
+          {std::string(name), std::string(cause.key), cause.less_bytes, cause.more_bytes, std::string(cause.told_by)});
     }
   }
   return table;

@@ -19,11 +19,11 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/memory/program.h"
 #include "analyzer/onnx/build/import.h"
+#include "planner/advice/fit.h"
 #include "report/analyze/limit.h"
 #include "report/parts/layers.h"
 #include "report/parts/table.h"
 #include "report/plan/plan_part.h"
-#include "planner/advice/fit.h"
 
 namespace onnx_mem {
 
@@ -71,7 +71,7 @@ struct ModelSummary {
   int64_t parameters = 0;
   int64_t parameter_bytes = 0;
   int64_t buffer_bytes = 0;
-  std::string source;  // "graph" or "record": what was analyzed
+  std::string source;           // "graph" or "record": what was analyzed
   std::string parameter_dtype;  // "float32"; "mixed"; "" without parameters
 };
 
@@ -87,8 +87,8 @@ struct Scaling {
 // What onnx-mem fit answers for one card.
 struct CardFit {
   struct Part {
-    std::string name;            // "training"
-    Need need;                   // at the batch that was asked about
+    std::string name;  // "training"
+    Need need;         // at the batch that was asked about
     Verdict verdict = Verdict::kDoesNotFit;
     std::optional<BatchEdges> batches;  // unset: the file's batch is fixed
   };
@@ -105,9 +105,9 @@ struct AnalyzePart {
   bool card_named = false;        // the card of the times is the user's choice
   std::string time_unknown = {};  // why there are no times
   // For one batch, what the first screen shows of who holds the peak:
-  std::vector<LayerShare> layers_at_peak = {};  // BytesByLayer
-  Table largest_tensors = {};                   // LiveTable, the largest few
-  Table savings = {};  // what would save most; without a key: not looked for
+  std::vector<LayerShare> layers_at_peak = {};    // BytesByLayer
+  Table largest_tensors = {};                     // LiveTable, the largest few
+  Table savings = {};                             // what would save most; without a key: not looked for
   std::shared_ptr<const Analysis> analysis = {};  // for formats that draw every step; of one batch
 };
 

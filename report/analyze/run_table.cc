@@ -83,11 +83,7 @@ std::string OneWord(std::string name) {
 }
 
 Table GpusTable(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits) {
-  Table table{"gpus",
-              "Does it fit",
-              {{"name", ""}, {"usable_bytes", "usable", ColumnKind::kBytes}},
-              {},
-              1};
+  Table table{"gpus", "Does it fit", {{"name", ""}, {"usable_bytes", "usable", ColumnKind::kBytes}}, {}, 1};
   table.has_total = false;
   if (runs.empty()) return table;
   const bool sweep = runs.size() > 1;

@@ -221,8 +221,8 @@ Table StepTable(const RunFigures& figures) {
               1};
   table.has_total = false;
   for (size_t c = 0; c < kNumCategories; ++c) {
-    table.columns.push_back({absl::StrFormat("%s_bytes", NameOf(static_cast<Category>(c))), "", ColumnKind::kBytes,
-                             Show::kData});
+    table.columns.push_back(
+        {absl::StrFormat("%s_bytes", NameOf(static_cast<Category>(c))), "", ColumnKind::kBytes, Show::kData});
   }
   for (StepId id(0); program.steps.contains(id); id = StepId(id.value() + 1)) {
     const Step& step = program.steps[id];

@@ -34,8 +34,8 @@ std::string RowText(std::string_view name, int64_t base, int64_t head, bool bold
   const ByteUnit unit = ColumnUnit(std::max(base, head), units);
   const auto size = [&](int64_t bytes) { return bytes == 0 ? "-" : SizeIn(bytes, unit); };
   const std::string_view mark = bold ? "**" : "";
-  return absl::StrFormat("| %s%s%s | %s | %s | %s%s%s | %s |", mark, name, mark, size(base), size(head),
-                         mark, SignedSize(head - base, unit), mark, SignedPercent(base, head));
+  return absl::StrFormat("| %s%s%s | %s | %s | %s%s%s | %s |", mark, name, mark, size(base), size(head), mark,
+                         SignedSize(head - base, unit), mark, SignedPercent(base, head));
 }
 
 }  // namespace

@@ -56,8 +56,8 @@ class FigureTable {
   FigureTable(const Comparison& comparison, size_t head, ByteUnit unit)
       : figures_(FiguresOf(comparison.base.report.runs.front(), comparison.heads[head].report.runs.front())),
         unit_(unit) {
-    table_.columns = {{.shrinks = true}, {.right = true}, {.right = true}, {.right = true},
-                      {.right = true, .optional = true}};
+    table_.columns = {
+        {.shrinks = true}, {.right = true}, {.right = true}, {.right = true}, {.right = true, .optional = true}};
     table_.rows = {{"", "base", "head", "change", "%"}};
     if (!comparison.base_amp) return;
     amp_ = FiguresOf(comparison.base.report.runs.front(), *comparison.base_amp);
@@ -176,7 +176,8 @@ std::string TagOf(Presence presence) {
 std::string LayersText(const Change& change, const Report& report, const Screen& screen) {
   if (!change.layers) {
     return Wrapped("Layers: not compared, since a saved report has none; -o report.json saves them", screen.width,
-                   kIndent, 2 * kIndent) + '\n';
+                   kIndent, 2 * kIndent) +
+           '\n';
   }
   std::vector<LayerChange> layers = report.shown_table == "layers" ? *change.layers : Coarse(*change.layers);
   std::erase_if(layers, [](const LayerChange& layer) { return layer.delta_bytes() == 0; });
@@ -267,8 +268,8 @@ std::string CompareText(const Comparison& comparison, const Report& report, cons
   } else {
     parts.push_back(lines(HeadTable(comparison, unit)));
   }
-  parts.push_back(OfEachHead(
-      comparison, [&](size_t h) { return LayersText(comparison.changes[h], report, screen); }, screen));
+  parts.push_back(
+      OfEachHead(comparison, [&](size_t h) { return LayersText(comparison.changes[h], report, screen); }, screen));
   parts.push_back(
       OfEachHead(comparison, [&](size_t h) { return OperatorsText(comparison.changes[h], screen); }, screen));
   std::string words;

@@ -113,8 +113,7 @@ std::vector<std::string> PrecisionInWords(const Comparison& comparison, const Sc
     if (!half) continue;
     const std::string of = comparison.heads.size() > 1 ? absl::StrCat(names[h + 1], ": ") : "";
     if (!half->kept_fp32.empty()) {
-      lines.push_back(
-          absl::StrCat(of, "Kept in fp32 by the exporter: ", GroupsText(half->kept_fp32, screen.units)));
+      lines.push_back(absl::StrCat(of, "Kept in fp32 by the exporter: ", GroupsText(half->kept_fp32, screen.units)));
     }
     if (half->fp32_weights > 0) {
       lines.push_back(absl::StrFormat("%sWeights kept in fp32: %d (%s)", of, half->fp32_weights,

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "analyzer/compare/match.h"
 #include "report/analyze/answer.h"
 #include "report/analyze/tables.h"

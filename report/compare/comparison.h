@@ -36,12 +36,12 @@ struct OperatorCall {
 };
 
 struct ComparedSide {
-  Report report;                                   // of one run
-  bool saved = false;                              // a report that was read, not a model that was analyzed
-  std::string version = {};                        // of the program that wrote a saved report; "" where it does not say
-  std::optional<std::vector<LayerFigures>> layers;  // nullopt: a saved report without them
-  std::optional<std::vector<OperatorCall>> calls;   // nullopt: a saved report
-  std::optional<HalfPrecision> half;                // nullopt: full precision
+  Report report;             // of one run
+  bool saved = false;        // a report that was read, not a model that was analyzed
+  std::string version = {};  // of the program that wrote a saved report; "" where it does not say
+  std::optional<std::vector<LayerFigures>> layers;     // nullopt: a saved report without them
+  std::optional<std::vector<OperatorCall>> calls;      // nullopt: a saved report
+  std::optional<HalfPrecision> half;                   // nullopt: full precision
   std::shared_ptr<const Analysis> analysis = nullptr;  // for formats that draw every step; null for a saved report
 };
 
@@ -88,8 +88,8 @@ struct Gate {
 struct Comparison {
   ComparedSide base;
   std::vector<ComparedSide> heads;
-  std::vector<Change> changes;             // one per head
-  std::optional<RunSummary> base_amp;      // the base under autocast, where a head is an export in half precision
+  std::vector<Change> changes;         // one per head
+  std::optional<RunSummary> base_amp;  // the base under autocast, where a head is an export in half precision
   DType amp_dtype = DType::kUnknown;
   std::optional<Gate> gate;
   std::vector<Limit> limits = {};  // what every side is held against; `runs` of a card: those of the sides, base first

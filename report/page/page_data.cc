@@ -189,8 +189,8 @@ void WriteBuffers(JsonWriter& json, const DrawnRun& run, const Modules& modules,
 void CollectStrings(const DrawnRun& run, const Modules& modules, size_t most, StringList& strings) {
   const MemoryProgram& program = run.figures->program;
   for (const Step& step : program.steps) {
-    for (std::string_view text : {std::string_view(step.op), std::string_view(step.node),
-                                  std::string_view(step.module)}) {
+    for (std::string_view text :
+         {std::string_view(step.op), std::string_view(step.node), std::string_view(step.module)}) {
       strings.Collect(text);
     }
   }

@@ -6,10 +6,10 @@
 
 namespace onnx_mem {
 
-extern const std::string_view kPageTemplate;      // {{name}} stands for what the program fills in
+extern const std::string_view kPageTemplate;  // {{name}} stands for what the program fills in
 extern const std::string_view kPageStyle;
 extern const std::string_view kPageScript;
-extern const std::string_view kPageStyleSha256;   // hexadecimal
+extern const std::string_view kPageStyleSha256;  // hexadecimal
 extern const std::string_view kPageScriptSha256;
 
 }  // namespace onnx_mem

@@ -21,7 +21,8 @@ inline std::string CsvField(std::string_view field) {
 }
 
 // Whether a spreadsheet takes a cell that begins so for a formula, which may start programs and send what the other
-// cells hold: https://owasp.org/www-community/attacks/CSV_Injection. The last four are the full-width forms of the first.
+// cells hold: https://owasp.org/www-community/attacks/CSV_Injection. The last four are the full-width forms of the
+// first.
 inline bool BeginsFormula(std::string_view cell) {
   constexpr auto kBegins = std::to_array<std::string_view>(
       {"=", "+", "-", "@", "\t", "\r", "\n", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"});

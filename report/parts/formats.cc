@@ -3,6 +3,7 @@
 #include <array>
 
 #include "analyzer/graph/suggest.h"
+#include "report/analyze/report.h"
 
 namespace onnx_mem {
 namespace {
@@ -15,7 +16,8 @@ constexpr auto kRows = std::to_array<FormatRow>({
     {"html", "html htm", "a page with pictures that opens offline", RenderPage, true, false, Filter::kData, true},
     {"svg", "svg", "the course of memory as a picture", RenderSvg, true, true, Filter::kData},
     {"trace", "trace perfetto", "every step, for Perfetto", RenderTrace, true, true, Filter::kData},
-    {"folded", "folded collapsed", "bytes at the peak by module, for flame graphs", RenderFolded, true, true, Filter::kData},
+    {"folded", "folded collapsed", "bytes at the peak by module, for flame graphs", RenderFolded, true, true,
+     Filter::kData},
     {"speedscope", "speedscope", "the same for speedscope", RenderSpeedscope, true, true, Filter::kData},
     {"snapshot", "pickle pkl", "every buffer at its address, for PyTorch's memory_viz", RenderSnapshot, true, true,
      Filter::kBinary},

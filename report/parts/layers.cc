@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-
 #include "report/parts/grouped.h"
 
 namespace onnx_mem {

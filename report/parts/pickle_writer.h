@@ -1,5 +1,5 @@
-// Plain values -> a Python pickle (protocol 2): dicts, lists, strings, integers, booleans. What viewers that unpickle in
-// JavaScript understand too: no memo of containers, strings of at most 4 GiB, appended in batches.
+// Plain values -> a Python pickle (protocol 2): dicts, lists, strings, integers, booleans. What viewers that unpickle
+// in JavaScript understand too: no memo of containers, strings of at most 4 GiB, appended in batches.
 //
 //   PickleWriter pickle;
 //   pickle.BeginDict().String("size").Int(512).EndDict();

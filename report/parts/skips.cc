@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kLongShare = 10;  // of the steps, one in so many
 constexpr int64_t kLeastSteps = 4;
-constexpr int64_t kEdgeSteps = 2;   // at either end, in which it is made and used
+constexpr int64_t kEdgeSteps = 2;  // at either end, in which it is made and used
 
 bool IsActivation(const Buffer& buffer) {
   return buffer.category == Category::kTransientActivations || buffer.category == Category::kSavedActivations;

@@ -12,6 +12,8 @@
 
 namespace onnx_mem {
 
+inline constexpr int64_t kDefaultTop = 8;  // rows of a list that is shown where no --top says how many
+
 // What a row of a list stands for.
 enum class By { kNone, kLayer, kOp, kTensor, kShape, kCategory, kStep };
 
@@ -21,7 +23,7 @@ enum class ColumnKind : uint8_t {
   kCount,
   kWork,  // a count that is large: FLOPs, on the screen "4.09 G"
   kBytes,
-  kTime,  // nanoseconds, on the screen "1.25 ms"
+  kTime,     // nanoseconds, on the screen "1.25 ms"
   kStep,     // a number that is not to be summed
   kIndex,    // a position in a list, from 0; on the screen counted from 1
   kDecimal,  // a number with a unit of its own, which the title names
@@ -42,7 +44,8 @@ struct Column {
   Show show = Show::kAlways;
 };
 
-// A string for kText and kWord, a double for kDecimal and kShare, a Shape for kShape, else an int64_t; monostate is "not known".
+// A string for kText and kWord, a double for kDecimal and kShare, a Shape for kShape, else an int64_t; monostate is
+// "not known".
 using CommandWords = std::vector<std::string>;  // of a command line, in JSON an array
 using Cell = std::variant<std::monostate, std::string, int64_t, double, Shape, CommandWords>;
 using Row = std::vector<Cell>;

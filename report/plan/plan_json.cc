@@ -178,7 +178,7 @@ void WritePlan(JsonWriter& json, const PlanPart& part) {
     json.Key("recompute");
     rung.cost ? json.Int(*rung.cost) : json.Null();
     json.Key("gap");
-    rung.cost && answer.class_bound ? json.Number(rung.gap) : json.Null();
+    rung.cost&& answer.class_bound ? json.Number(rung.gap) : json.Null();
     json.EndObject();
   }
   json.EndArray();

@@ -10,9 +10,9 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/devices/verdict.h"
-#include "report/analyze/limit.h"
 #include "planner/measure/plan.h"
 #include "planner/search/largest_batch.h"
+#include "report/analyze/limit.h"
 
 namespace onnx_mem {
 
@@ -22,8 +22,8 @@ struct PlanPart {
   std::vector<int64_t> live_bytes;  // per step of the whole training step, with the chosen plan; empty without one
   std::optional<LargestBatch> largest_batch;
   std::optional<SmallerBatch> smaller_batch;  // without a plan for the one asked for
-  // What the plan was held against, its budget first: what the step needs there as it is, and with the chosen plan (where
-  // there is none: with the one that needs least).
+  // What the plan was held against, its budget first: what the step needs there as it is, and with the chosen plan
+  // (where there is none: with the one that needs least).
   struct Held {
     Limit limit;
     Need as_it_is, planned;
@@ -33,7 +33,7 @@ struct PlanPart {
   // For formats that draw every step: the run without any plan, and with each plan of `answer`.
   struct Drawn {
     std::shared_ptr<const Analysis> analysis = nullptr;  // null for a plan without segments, which is the baseline
-    std::string code = "";  // that applies it
+    std::string code = "";                               // that applies it
   };
   std::shared_ptr<const Analysis> baseline;
   std::vector<Drawn> drawn;

@@ -33,8 +33,7 @@ Table CurveTable(const PlanPart& part) {
 
 std::string PlanLine(const Report& report) {
   const PlanAnswer& answer = std::get<PlanPart>(report.part).answer;
-  std::string text =
-      absl::StrFormat("%s batch=%d", BaseName(report.model.path), report.runs.front().batch);
+  std::string text = absl::StrFormat("%s batch=%d", BaseName(report.model.path), report.runs.front().batch);
   if (!answer.chosen) return text + " plan=none\n";
   const Measured& chosen = answer.plans[*answer.chosen].measured;
   absl::StrAppendFormat(&text, " plan=%d slowdown=%.4f\n", chosen.device_bytes, chosen.slowdown);

@@ -7,14 +7,14 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "planner/code/name_patterns.h"
+#include "planner/search/curve.h"
 #include "report/analyze/answer.h"
 #include "report/parts/figures.h"
 #include "report/parts/layout.h"
 #include "report/plan/plan_report.h"
 #include "report/plan/plan_words.h"
 #include "report/text/text_parts.h"
-#include "planner/code/name_patterns.h"
-#include "planner/search/curve.h"
 
 namespace onnx_mem {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kGap = 2;
 constexpr size_t kBar = 24;
 constexpr size_t kSpark = 60;
-constexpr size_t kRows = 12;      // of the curve, unless -n says otherwise
+constexpr size_t kRows = 12;  // of the curve, unless -n says otherwise
 constexpr size_t kSegments = 16;
 constexpr size_t kName = 36;
 
@@ -60,7 +60,11 @@ std::string ChosenText(const PlanPart& part, const Screen& screen) {
   const std::string to_second = absl::StrCat("\n", indent, indent);
   const bool two_lines = first + 3 + price.size() > screen.width;
   return absl::StrCat(indent, name, Painted(size, Paint::kBold, screen), more, first > screen.width ? to_second : "   ",
-                      less, !two_lines ? "   " : first > screen.width ? " " : to_second, price, "\n");
+                      less,
+                      !two_lines             ? "   "
+                      : first > screen.width ? " "
+                                             : to_second,
+                      price, "\n");
 }
 
 // The chosen plan, and below it what would be cheaper: with another setting, on a card of the budget's size.
@@ -135,12 +139,14 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
   const auto share = [](int64_t some, int64_t whole) {
     return whole > 0 ? 100 * static_cast<double>(some) / static_cast<double>(whole) : 0.0;
   };
-  const auto away = static_cast<size_t>(
-      std::count_if(plan.segments.begin(), plan.segments.end(),
-                    [](const PlannedSegment& segment) { return segment.segment.offload != Offload::kNo; }));
-  const auto gates = static_cast<size_t>(
-      std::count_if(plan.segments.begin(), plan.segments.end(),
-                    [](const PlannedSegment& segment) { return segment.segment.offload == Offload::kGate; }));
+  const auto away =
+      static_cast<size_t>(std::count_if(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& segment) {
+        return segment.segment.offload != Offload::kNo;
+      }));
+  const auto gates =
+      static_cast<size_t>(std::count_if(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& segment) {
+        return segment.segment.offload == Offload::kGate;
+      }));
   const size_t again = plan.segments.size() - away, moved = away - gates;
   std::vector<std::string> titles;
   if (again > 0) {
@@ -155,8 +161,7 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
   std::string text;
   const std::vector<std::string> lines =
       absl::StrSplit(Wrapped(absl::StrJoin(titles, ", "), screen.width - kIndent, 0, 0), '\n');
-  for (const std::string& line : lines)
-    text += Title(line, screen);
+  for (const std::string& line : lines) text += Title(line, screen);
   TextTable table;
   table.columns = {
       {.right = true}, {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {.right = true}};
@@ -204,8 +209,14 @@ std::string CurveText(const Report& report, const Screen& screen) {
   const PlanAnswer& answer = part.answer;
   const ByteUnit unit = screen.units == ByteUnit::kAuto ? ByteUnit::kAuto : screen.units;
   TextTable table;
-  table.columns = {{}, {.shrinks = true}, {.right = true}, {.right = true, .optional = true}, {.right = true},
-                   {.right = true, .optional = true}, {.optional = true}, {}};
+  table.columns = {{},
+                   {.shrinks = true},
+                   {.right = true},
+                   {.right = true, .optional = true},
+                   {.right = true},
+                   {.right = true, .optional = true},
+                   {.optional = true},
+                   {}};
   table.rows = {{"", "", "on the GPU", "alive", "compute", "time", "", ""}};
   const std::vector<size_t> rows = ShownRows(report);
   for (size_t i : rows) {
@@ -248,13 +259,13 @@ std::string HabitsText(const PlanPart& part, const Screen& screen) {
         better = &plan;
     }
     if (better == nullptr) continue;
-    text += Wrapped(absl::StrFormat("Not worth it: %s: %s at x%.3f; \"%s\" takes %s at x%.3f", habit.label,
-                                    FormatBytesIn(BytesOf(part, habit.measured), screen.units),
-                                    1 + habit.measured.slowdown, better->label,
-                                    FormatBytesIn(BytesOf(part, better->measured), screen.units),
-                                    1 + better->measured.slowdown),
-                    screen.width, kIndent, 2 * kIndent) +
-            '\n';
+    text +=
+        Wrapped(absl::StrFormat("Not worth it: %s: %s at x%.3f; \"%s\" takes %s at x%.3f", habit.label,
+                                FormatBytesIn(BytesOf(part, habit.measured), screen.units), 1 + habit.measured.slowdown,
+                                better->label, FormatBytesIn(BytesOf(part, better->measured), screen.units),
+                                1 + better->measured.slowdown),
+                screen.width, kIndent, 2 * kIndent) +
+        '\n';
   }
   return text;
 }

@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "planner/search/curve.h"
 #include "report/parts/figures.h"
 #include "report/parts/layout.h"
 #include "report/text/text_parts.h"
-#include "planner/search/curve.h"
 
 namespace onnx_mem {
 namespace {

@@ -9,11 +9,11 @@
 
 namespace onnx_mem {
 
-int64_t BytesOf(const PlanPart& part, const Measured& measured);  // what the budget limits
-std::string LineName(const PlanPart& part);                       // "on the GPU"
-std::string MoreOf(const PlanPart& part, double slowdown);        // "+5.5 % time", as the request counts it
+int64_t BytesOf(const PlanPart& part, const Measured& measured);         // what the budget limits
+std::string LineName(const PlanPart& part);                              // "on the GPU"
+std::string MoreOf(const PlanPart& part, double slowdown);               // "+5.5 % time", as the request counts it
 std::string BothPrices(const PlanPart& part, const Measured& measured);  // "+5.5 % time (+4.0 % compute)"
-std::string Limits(const PlanPart& part, const Screen& screen);   // "budget 4.00 GiB, at most +10.0 % compute"
+std::string Limits(const PlanPart& part, const Screen& screen);          // "budget 4.00 GiB, at most +10.0 % compute"
 
 // Paragraphs, each with its last newline; "" where there is nothing to say.
 std::string NoPlanText(const PlanPart& part, const Screen& screen);

@@ -52,8 +52,7 @@ std::string SolutionText(const StepGraph& graph, int64_t budget_bytes, const Sol
     case SolveStatus::kUnknown:
       return absl::StrFormat("%s: no plan found within %d; none is ruled out\nproven: no schedule costs less than %d\n",
                              graph.name, budget_bytes, solution.lower_bound);
-    case SolveStatus::kFeasible:
-      break;
+    case SolveStatus::kFeasible: break;
   }
   const int64_t once = OnceCost(graph);
   return absl::StrFormat("%s: cost %d within %d (peak %d), %d more than with each operator run once (+%.3g %%)\n",

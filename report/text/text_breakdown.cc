@@ -65,7 +65,8 @@ bool HasWideAllocation(const std::optional<PartSummary>& part) {
 std::string AllocatedEnds(const RunSummary& run, const PartColumns& block) {
   if (!HasWideAllocation(run.training) && !HasWideAllocation(run.inference)) return "";
   return block.Text(TotalLine(run, "  low", &PartSummary::allocated_low_bytes, "by what the file leaves open")) +
-         block.Text(TotalLine(run, "  high", &PartSummary::allocated_high_bytes, "with what cuBLAS and cuDNN may take"));
+         block.Text(
+             TotalLine(run, "  high", &PartSummary::allocated_high_bytes, "with what cuBLAS and cuDNN may take"));
 }
 
 int64_t Largest(const RunSummary& run, int64_t PartSummary::*field) {
@@ -123,11 +124,10 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
     text += block.Text(TotalLine(run, "  at least", &PartSummary::peak_low_bytes, "by what the file leaves open"));
     text += block.Text(TotalLine(run, "  at most", &PartSummary::peak_high_bytes, "onnx-mem check says why"));
   }
-  text += block.Text(
-      TotalLine(run, "allocated", &PartSummary::allocated_peak_bytes,
-                torch                ? "torch.cuda.max_memory_allocated()"
-                : allocator == "exact" ? "without an allocator's rounding"
-                                       : "with the allocator's rounding, and workspace"));
+  text += block.Text(TotalLine(run, "allocated", &PartSummary::allocated_peak_bytes,
+                               torch                  ? "torch.cuda.max_memory_allocated()"
+                               : allocator == "exact" ? "without an allocator's rounding"
+                                                      : "with the allocator's rounding, and workspace"));
   if (torch) text += AllocatedEnds(run, block);
   if (torch && Largest(run, &PartSummary::workspace_bytes) > 0) {
     text += block.Text(TotalLine(run, "(cuBLAS workspace)", &PartSummary::workspace_bytes,
@@ -138,14 +138,13 @@ std::string BreakdownText(const Report& report, const Screen& screen) {
   text += block.Text(TotalLine(run, "reserved", &PartSummary::reserved_peak_bytes,
                                torch ? "torch.cuda.max_memory_reserved()" : "taken from the device"));
   if (main.context_bytes > 0) {
-    text += block.Text(
-        TotalLine(run, "CUDA context", &PartSummary::context_bytes,
-                  absl::StrFormat("%d to %d MiB, by card and version", main.context_low_bytes >> 20,
-                                  main.context_high_bytes >> 20)));
+    text += block.Text(TotalLine(run, "CUDA context", &PartSummary::context_bytes,
+                                 absl::StrFormat("%d to %d MiB, by card and version", main.context_low_bytes >> 20,
+                                                 main.context_high_bytes >> 20)));
   }
-  text += block.Text(TotalLine(run, std::string(words.whole), &PartSummary::device_bytes,
-                               main.context_bytes > 0 ? "nvidia-smi: reserved and the context"
-                                                      : std::string(words.shown_by)));
+  text += block.Text(
+      TotalLine(run, std::string(words.whole), &PartSummary::device_bytes,
+                main.context_bytes > 0 ? "nvidia-smi: reserved and the context" : std::string(words.shown_by)));
   if (main.session && main.context_bytes == 0) {
     text += block.Text(TotalLine(run, "  in use", &PartSummary::device_low_bytes, "VmRSS after malloc_trim(0)"));
   }

@@ -139,9 +139,9 @@ std::string HeldByText(const AnalyzePart& analyzed, const PartSummary& part, con
   const ByteUnit unit = ColumnUnit(part.peak_bytes, screen.units);
   std::string text = std::string(kIndent, ' ') + "Held by ";
   for (size_t i = 0; i < layers.size(); ++i) {
-    std::string held = absl::StrFormat("%s%s %s (%s)", i == 0 ? "" : ", ",
-                                       Shortened(layers[i].name, screen.width / 3, screen.utf8),
-                                       SizeIn(layers[i].bytes, unit), Percent(layers[i].bytes, part.peak_bytes));
+    std::string held =
+        absl::StrFormat("%s%s %s (%s)", i == 0 ? "" : ", ", Shortened(layers[i].name, screen.width / 3, screen.utf8),
+                        SizeIn(layers[i].bytes, unit), Percent(layers[i].bytes, part.peak_bytes));
     if (i > 0 && DisplayWidth(text) + DisplayWidth(held) > screen.width) break;
     text += held;
   }
@@ -191,9 +191,9 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   if (const std::string words = RangeWords(report, main); !words.empty()) {
     text += absl::StrFormat("%sIn brackets: %s.", text.empty() ? "" : " ", brief ? "low and high" : words);
   }
-  text += absl::StrFormat("%sMore%s: -v", text.empty() ? "" : " ",
-                          notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out,
-                                                                     notes_left_out == 1 ? "" : "s"));
+  text += absl::StrFormat(
+      "%sMore%s: -v", text.empty() ? "" : " ",
+      notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out, notes_left_out == 1 ? "" : "s"));
   return Wrapped(text, screen.width, kIndent, kIndent) + '\n';
 }
 
@@ -215,8 +215,8 @@ std::string FirstScreenText(const Report& report, const AnalyzePart& analyzed, c
   for (const Diagnostic& note : report.notes) {
     if (note.severity != Severity::kNote) continue;  // warnings go to stderr
     const std::string told =
-        Wrapped(absl::StrFormat("Note: %s [%s]", note.message, CodeOf(note)), screen.width, kIndent,
-                2 * kIndent) + '\n';
+        Wrapped(absl::StrFormat("Note: %s [%s]", note.message, CodeOf(note)), screen.width, kIndent, 2 * kIndent) +
+        '\n';
     const bool matters = note.bytes && *note.bytes * kWorthANote >= part.device_bytes;
     if (matters && lines + LinesOf(notes) + LinesOf(told) + assumed <= kMostLines) {
       notes += told;

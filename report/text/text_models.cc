@@ -185,9 +185,8 @@ std::string ModelsText(const Report& report, const Screen& screen) {
   const ByteUnit device_unit = ColumnUnit(largest_device, screen.units);
   TextTable text = StartTable(absl::StrFormat("batch %d", NumberAt(models, models.rows.front(), "batch")));
   text.columns.push_back({.right = true, .optional = true});
-  const bool trains = std::any_of(models.rows.begin(), models.rows.end(), [&](const Row& row) {
-    return NumberAt(models, row, "training_device_bytes") > 0;
-  });
+  const bool trains = std::any_of(models.rows.begin(), models.rows.end(),
+                                  [&](const Row& row) { return NumberAt(models, row, "training_device_bytes") > 0; });
   text.rows.front().push_back(trains ? "training" : "inference");
   for (const Row& row : models.rows) {
     std::vector<std::string> cells = {"  " + BaseName(std::get<std::string>(CellAt(models, row, "model")))};

@@ -173,9 +173,11 @@ std::string TimeText(const RunSummary& run, const AnalyzePart& analyzed, const S
            '\n';
   }
   const bool all_measured = time->measured_ns == time->step_ns;
-  std::string text = absl::StrFormat(
-      "Time (%s) on %s%s: ", all_measured ? "measured" : time->measured_ns > 0 ? "partly measured" : "estimate",
-      time->card, analyzed.card_named ? "" : " (no --gpu)");
+  std::string text = absl::StrFormat("Time (%s) on %s%s: ",
+                                     all_measured            ? "measured"
+                                     : time->measured_ns > 0 ? "partly measured"
+                                                             : "estimate",
+                                     time->card, analyzed.card_named ? "" : " (no --gpu)");
   if (run.training) {
     absl::StrAppendFormat(&text, "forward %s, backward %s", ShortTime(time->forward_ns + time->loss_ns),
                           ShortTime(time->backward_ns));

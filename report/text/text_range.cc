@@ -51,7 +51,8 @@ std::string RangeText(const Report& report, const Screen& screen) {
     const std::string fact = absl::StrFormat("%s is known by %s", widest.words, widest.told_by);
     if (fact != said) {
       told += Wrapped(absl::StrFormat("Narrower%s once %s", said.empty() ? "" : absl::StrFormat(" (%s)", name), fact),
-                      screen.width, 2 * kIndent, 3 * kIndent) + '\n';
+                      screen.width, 2 * kIndent, 3 * kIndent) +
+              '\n';
     }
     said = fact;
   }

@@ -50,8 +50,7 @@ std::string ShapesText(const Table& table, const Report& report, const Screen& s
   }
   const auto others = static_cast<int64_t>(table.rows.size() - shown.size()) + table.omitted_rows;
   if (others > 0) {
-    lines.rows.push_back(
-        {"+", "", "", Others(others), "", SizeIn(total - shown_bytes, unit), ""});
+    lines.rows.push_back({"+", "", "", Others(others), "", SizeIn(total - shown_bytes, unit), ""});
   }
   lines.rows.push_back({"=", "", "", "total", "", SizeIn(total, unit), ""});
   std::string text = absl::StrFormat("%s%s\n", std::string(kIndent, ' '), Painted(table.title, Paint::kBold, screen));

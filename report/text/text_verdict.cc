@@ -91,10 +91,9 @@ std::string FitLine(const FitPart& fit, const Screen& screen) {
   }
   const CardFit& card = fit.cards.front();
   const CardFit::Part& part = card.parts.front();
-  std::string line = absl::StrFormat(
-      "Batch %d %s %s", fit.asked_batch, WordsOf(part.verdict),
-      card.name.empty() ? FormatBytesIn(card.usable_bytes, screen.units)
-                        : Shortened(card.name, kMostName, screen.utf8));
+  std::string line = absl::StrFormat("Batch %d %s %s", fit.asked_batch, WordsOf(part.verdict),
+                                     card.name.empty() ? FormatBytesIn(card.usable_bytes, screen.units)
+                                                       : Shortened(card.name, kMostName, screen.utf8));
   if (!part.batches) return line;
   absl::StrAppendFormat(&line, "; safe %s, expected %s", EdgeText(part.batches, &BatchEdges::safe),
                         EdgeText(part.batches, &BatchEdges::expected));
@@ -212,8 +211,9 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
     return text;
   }
   TextTable table;
-  table.columns = {{.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {},
-                   {.right = true},   {.right = true},                   {.right = true}};
+  table.columns = {
+      {.shrinks = true}, {.right = true, .optional = true}, {.right = true}, {}, {.right = true}, {.right = true},
+      {.right = true}};
   for (size_t p = 0; p < fit.cards.front().parts.size(); ++p) {
     table.rows.push_back({absl::StrFormat("batch %d of %s", fit.asked_batch, fit.cards.front().parts[p].name),
                           p == 0 ? "usable" : "", p == 0 ? "needs" : "", "", p == 0 ? "safe" : "",
@@ -228,9 +228,10 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
     }
   }
   return TableLines(std::move(table), kIndent, screen) +
-         Wrapped("safe: the largest batch whose high end fits; expected: whose expected figure does; impossible: "
-                 "from it on not even the low end fits",
-                 screen.width, kIndent, kIndent) +
+         Wrapped(
+             "safe: the largest batch whose high end fits; expected: whose expected figure does; impossible: "
+             "from it on not even the low end fits",
+             screen.width, kIndent, kIndent) +
          "\n";
 }
 
@@ -247,7 +248,8 @@ std::string PlanHeldText(const PlanPart& plan, const Screen& screen) {
     return Painted(Wrapped(absl::StrFormat("%s%s", Capitalized(VerdictText(held.planned, held.limit, screen.units)),
                                            interval.empty() ? "" : absl::StrFormat("  (%s)", interval)),
                            screen.width, kIndent, 2 * kIndent),
-                   PaintOf(held.verdict), screen) + "\n";
+                   PaintOf(held.verdict), screen) +
+           "\n";
   }
   TextTable table;
   table.columns = {{.shrinks = true}, {.right = true}, {.right = true}, {}, {.right = true}, {}};

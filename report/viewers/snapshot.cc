@@ -16,7 +16,7 @@
 namespace onnx_mem {
 namespace {
 
-constexpr int64_t kBase = int64_t{1} << 32;      // a null address reads like an error
+constexpr int64_t kBase = int64_t{1} << 32;  // a null address reads like an error
 constexpr int64_t kAlignment = 512;
 constexpr int64_t kSegment = int64_t{2} << 20;
 
@@ -41,8 +41,7 @@ std::vector<int64_t> AddressesOf(const RunFigures& figures) {
 
 class SnapshotWriter {
  public:
-  explicit SnapshotWriter(const RunFigures& figures)
-      : program_(figures.program), addresses_(AddressesOf(figures)) {
+  explicit SnapshotWriter(const RunFigures& figures) : program_(figures.program), addresses_(AddressesOf(figures)) {
     for (BufferId id(0); program_.buffers.contains(id); id = BufferId(id.value() + 1)) {
       segment_bytes_ = std::max(segment_bytes_, addresses_[Index(id)] + program_.buffers[id].bytes);
     }

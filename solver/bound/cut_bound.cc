@@ -12,7 +12,7 @@ constexpr int kClosestCuts = 8;     // solved to the end
 constexpr int kBranchLimit = 3000;  // for each
 constexpr int kQuickCuts = 2;
 constexpr int kQuickBranches = 800;  // for the first; a quarter for each that follows
-constexpr size_t kWindowEnds = 14;  // instants between which windows are tried
+constexpr size_t kWindowEnds = 14;   // instants between which windows are tried
 constexpr int kFewAnchors = 100;     // so few that every window is tried, and solved to the end
 constexpr int kWindowBranches = 60;
 constexpr size_t kRefinedAround = 3;
@@ -52,7 +52,10 @@ std::vector<int64_t> Overflows(const StageProblem& problem, int64_t budget_bytes
 class Bounder {
  public:
   Bounder(const StageProblem& problem, int64_t budget, const CutBoundLimits& limits)
-      : problem_(problem), budget_(budget), limits_(limits), first_runs_(problem),
+      : problem_(problem),
+        budget_(budget),
+        limits_(limits),
+        first_runs_(problem),
         once_(problem.anchor_cost + first_runs_.cost()) {
     bound_.lower_bound = once_;
   }
@@ -76,15 +79,11 @@ class Bounder {
   }
 
  private:
-  bool Enough() const {
-    return bound_.impossible_at >= 0 || bound_.lower_bound >= limits_.enough || Stop();
-  }
+  bool Enough() const { return bound_.impossible_at >= 0 || bound_.lower_bound >= limits_.enough || Stop(); }
 
   bool Stop() const { return work_ > limits_.work_limit || limits_.stop(); }
 
-  bool HasFewAnchors() const {
-    return problem_.anchor_count() <= kFewAnchors;
-  }
+  bool HasFewAnchors() const { return problem_.anchor_count() <= kFewAnchors; }
 
   CutValue Solve(int k, int until, int branch_limit) {
     CutGraph graph(problem_, first_runs_, budget_, k, until);
@@ -108,9 +107,8 @@ class Bounder {
   std::vector<int> ByCost() const {
     std::vector<int> anchors;
     for (const auto& [anchor, value] : solved_) anchors.push_back(anchor);
-    std::stable_sort(anchors.begin(), anchors.end(), [&](int a, int b) {
-      return solved_.at(a).lower_bound > solved_.at(b).lower_bound;
-    });
+    std::stable_sort(anchors.begin(), anchors.end(),
+                     [&](int a, int b) { return solved_.at(a).lower_bound > solved_.at(b).lower_bound; });
     return anchors;
   }
 

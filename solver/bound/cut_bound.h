@@ -31,8 +31,8 @@ enum class CutEffort {
 
 struct CutBoundLimits {
   CutEffort effort = CutEffort::kThorough;
-  int64_t enough = std::numeric_limits<int64_t>::max();   // a schedule of this cost is known
-  int64_t work_limit = 1'000'000'000;                     // arcs looked at in minimum cuts; some nanoseconds each
+  int64_t enough = std::numeric_limits<int64_t>::max();  // a schedule of this cost is known
+  int64_t work_limit = 1'000'000'000;                    // arcs looked at in minimum cuts; some nanoseconds each
   std::function<bool()> stop = [] { return false; };
 };
 

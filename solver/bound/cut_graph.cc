@@ -11,8 +11,12 @@ constexpr int64_t kNeverCut = int64_t{1} << 61;
 }  // namespace
 
 CutGraph::CutGraph(const StageProblem& problem, const FirstRuns* first_runs, int64_t budget_bytes, int k)
-    : problem_(problem), first_runs_(first_runs), k_(k), there_(problem.items.size(), false),
-      served_(problem.requirements.size(), false), node_of_(problem.requirements.size(), -1) {
+    : problem_(problem),
+      first_runs_(first_runs),
+      k_(k),
+      there_(problem.items.size(), false),
+      served_(problem.requirements.size(), false),
+      node_of_(problem.requirements.size(), -1) {
   bytes_left_.reserve(problem.items.size());
   for (const StageItem& item : problem.items) bytes_left_.push_back(item.bytes);
   DecideAtAnchor(budget_bytes);

@@ -9,15 +9,15 @@
 namespace onnx_mem {
 namespace {
 
-constexpr int kMostBits = 59;                          // of the sum of all costs as capacities
+constexpr int kMostBits = 59;                             // of the sum of all costs as capacities
 constexpr int64_t kMost = int64_t{1} << (kMostBits + 1);  // no cut in question contains such an arc
-constexpr int kMostPrices = 24;  // per bound; a handful is usual
+constexpr int kMostPrices = 24;                           // per bound; a handful is usual
 
 enum class Forced : int8_t { kOpen, kKept, kDropped };
 
 struct Branch {
   int64_t bound = 0;
-  std::vector<std::pair<int, Forced>> decisions;  // indices into keeps()
+  std::vector<std::pair<int, Forced>> decisions;                                         // indices into keeps()
   friend bool operator<(const Branch& a, const Branch& b) { return a.bound > b.bound; }  // for a queue, cheapest first
 };
 
@@ -177,8 +177,7 @@ class Search {
     const MinCut::Wide excess = graph_.cut().Solve() - scaled(room_) - 1;
     choice = Read();
     if (excess <= 0) return 0;
-    const MinCut::Wide cost =
-        shift_ >= 0 ? (excess + (MinCut::Wide{1} << shift_) - 1) >> shift_ : excess << -shift_;
+    const MinCut::Wide cost = shift_ >= 0 ? (excess + (MinCut::Wide{1} << shift_) - 1) >> shift_ : excess << -shift_;
     return static_cast<int64_t>((cost + unit_ - 1) / unit_ * unit_);
   }
 

@@ -17,17 +17,17 @@
 namespace onnx_mem {
 
 struct CutLimits {
-  int branch_limit = 0;          // branchings after the first bound
+  int branch_limit = 0;                                  // branchings after the first bound
   int64_t enough = std::numeric_limits<int64_t>::max();  // a bound from here on is as good as any
-  std::function<bool()> stop = [] { return false; };  // asked between minimum cuts
+  std::function<bool()> stop = [] { return false; };     // asked between minimum cuts
 };
 
 struct CutValue {
-  bool impossible = false;    // no choice fits: no schedule does
-  int64_t lower_bound = 0;    // proven: of all runs behind the anchor, beyond what FirstRuns charges there
-  int64_t cost = -1;          // of the best choice found, -1 if none
-  std::vector<int> kept;      // requirements that it keeps at the instant
-  std::vector<int> dropped;   // requirements that it makes again afterwards
+  bool impossible = false;   // no choice fits: no schedule does
+  int64_t lower_bound = 0;   // proven: of all runs behind the anchor, beyond what FirstRuns charges there
+  int64_t cost = -1;         // of the best choice found, -1 if none
+  std::vector<int> kept;     // requirements that it keeps at the instant
+  std::vector<int> dropped;  // requirements that it makes again afterwards
 };
 
 // `cost_unit`: all costs are multiples of it.

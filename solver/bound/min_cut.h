@@ -59,7 +59,7 @@ class MinCut {
   std::vector<int> to_;
   std::vector<int64_t> capacity_;
   bool linked_ = false;
-  std::vector<int> first_;    // by node, into halves_; one more at the end
+  std::vector<int> first_;  // by node, into halves_; one more at the end
   std::vector<Half> halves_;
   std::vector<int> half_of_;  // by arc
   std::vector<Wide> excess_;
@@ -68,11 +68,11 @@ class MinCut {
   std::vector<int> queue_;
   std::vector<std::vector<int>> active_;  // by label
   // Nodes that have a label, each list from its first one on; -1 ends it.
-  std::vector<int> first_with_;           // by label
-  std::vector<int> after_, before_;       // by node
-  int top_ = 0;                           // no node in a list has a higher label
+  std::vector<int> first_with_;      // by label
+  std::vector<int> after_, before_;  // by node
+  int top_ = 0;                      // no node in a list has a higher label
   int highest_ = 0;
-  int64_t work_ = 0;        // since the last global relabelling
+  int64_t work_ = 0;  // since the last global relabelling
   int64_t total_work_ = 0;
 };
 

@@ -26,11 +26,11 @@ class PlanEditor {
   // How an item can be given up at a moment at which it is idle.
   struct Drop {
     int item = -1;
-    int op = -1;    // runs again
-    int slot = -1;  // in the gap of this slot
-    TimeKey after = 0;   // the use before
-    TimeKey until = 0;   // where it is back
-    int64_t cost = 0;    // estimate: of this run and of those that it needs in turn
+    int op = -1;        // runs again
+    int slot = -1;      // in the gap of this slot
+    TimeKey after = 0;  // the use before
+    TimeKey until = 0;  // where it is back
+    int64_t cost = 0;   // estimate: of this run and of those that it needs in turn
   };
   static constexpr int64_t kNever = int64_t{1} << 60;
 

@@ -12,7 +12,9 @@ namespace {
 class Thinning {
  public:
   Thinning(const StageProblem& problem, const OpSequence& runs, int64_t budget)
-      : problem_(problem), budget_(budget), profile_(std::max<int>(1, static_cast<int>(runs.size()))),
+      : problem_(problem),
+        budget_(budget),
+        profile_(std::max<int>(1, static_cast<int>(runs.size()))),
         events_(problem.items.size()) {
     std::map<StepOpId, int> op_of;
     std::map<StepOpId, int> anchor_of;

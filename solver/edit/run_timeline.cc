@@ -125,18 +125,10 @@ void RunTimeline::TakeBack(size_t mark) {
         EraseRun(change.run);
         free_runs_.push_back(change.run);
         break;
-      case Change::Kind::kRemoveRun:
-        InsertRun(change.run);
-        break;
-      case Change::Kind::kAddAccess:
-        EraseAccess(change.item, change.run, change.makes);
-        break;
-      case Change::Kind::kRemoveAccess:
-        InsertAccess(change.item, change.run, change.makes);
-        break;
-      case Change::Kind::kSetUse:
-        runs_[change.run].uses[change.need] = change.item;
-        break;
+      case Change::Kind::kRemoveRun: InsertRun(change.run); break;
+      case Change::Kind::kAddAccess: EraseAccess(change.item, change.run, change.makes); break;
+      case Change::Kind::kRemoveAccess: InsertAccess(change.item, change.run, change.makes); break;
+      case Change::Kind::kSetUse: runs_[change.run].uses[change.need] = change.item; break;
     }
   }
 }
@@ -178,8 +170,8 @@ void RunTimeline::UpdateSlot(int slot) {
 void RunTimeline::InsertRun(int id) {
   TimelineRun& run = runs_[id];
   std::vector<int>& ids = slots_[run.slot];
-  const auto next = std::upper_bound(ids.begin(), ids.end(), run.key,
-                                     [&](TimeKey key, int other) { return key < runs_[other].key; });
+  const auto next =
+      std::upper_bound(ids.begin(), ids.end(), run.key, [&](TimeKey key, int other) { return key < runs_[other].key; });
   const TimelineRun& later = runs_[*next];
   run.bytes = later.bytes - later.own_bytes - later.defined_bytes + run.own_bytes;
   ids.insert(next, id);

@@ -123,10 +123,10 @@ class RunTimeline {
 
   const StageProblem& problem_;
   int rank_bits_ = 0;
-  std::vector<int> rank_;  // by operator; -1: never runs
-  std::vector<int> home_;  // by group
-  std::vector<int> first_op_;      // by slot: operator of the first run, -1
-  std::vector<int> first_anchor_;  // by slot
+  std::vector<int> rank_;           // by operator; -1: never runs
+  std::vector<int> home_;           // by group
+  std::vector<int> first_op_;       // by slot: operator of the first run, -1
+  std::vector<int> first_anchor_;   // by slot
   std::vector<int64_t> gap_bytes_;  // by slot
   std::vector<TimelineRun> runs_;
   std::vector<int> free_runs_;

@@ -43,7 +43,9 @@ class Roles {
 }  // namespace
 
 RunTimeline::RunTimeline(const StageProblem& problem, const Schedule& schedule)
-    : problem_(problem), rank_(problem.ops.size(), -1), home_(problem.group_count, -1),
+    : problem_(problem),
+      rank_(problem.ops.size(), -1),
+      home_(problem.group_count, -1),
       accesses_(problem.items.size()) {
   PlaceFirstRuns(schedule);
   RankOperators();

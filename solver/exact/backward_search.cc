@@ -15,8 +15,10 @@ constexpr size_t kMostCompared = 4000;
 class Search {
  public:
   Search(const StageProblem& problem, int64_t budget, const ExactSearchLimits& limits)
-      : limits_(limits), preceding_(problem, budget, limits.effort, limits.stop),
-        states_(problem, budget, preceding_), closed_(problem.anchor_count() + 1) {
+      : limits_(limits),
+        preceding_(problem, budget, limits.effort, limits.stop),
+        states_(problem, budget, preceding_),
+        closed_(problem.anchor_count() + 1) {
     best_ = limits.better_than > 0 ? limits.better_than : kImpossible;
   }
 

@@ -32,8 +32,8 @@ struct ExactSearchLimits {
 };
 
 struct ExactSearchResult {
-  bool finished = false;    // the search ended by itself: what it says is proven
-  bool found = false;       // `runs` is a schedule that costs `cost`
+  bool finished = false;  // the search ended by itself: what it says is proven
+  bool found = false;     // `runs` is a schedule that costs `cost`
   int64_t cost = 0;
   int64_t lower_bound = 0;  // proven for every schedule (up to better_than); kImpossible if there is none
   OpSequence runs;

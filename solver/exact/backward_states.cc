@@ -5,7 +5,11 @@
 namespace onnx_mem {
 
 BackwardStates::BackwardStates(const StageProblem& problem, int64_t budget_bytes, PrecedingCost& preceding)
-    : problem_(problem), budget_(budget_bytes), preceding_(preceding), words_(preceding.words()), table_(words_),
+    : problem_(problem),
+      budget_(budget_bytes),
+      preceding_(preceding),
+      words_(preceding.words()),
+      table_(words_),
       row_(words_) {}
 
 void BackwardStates::AddEnd() {

@@ -15,10 +15,10 @@
 namespace onnx_mem {
 
 struct BackwardState {
-  int64_t cost = 0;         // of what is decided
-  int64_t estimate = 0;     // cost + what must precede it, or what was known of that
-  int32_t after = -1;       // the state that this one leads to
-  int32_t run = -1;  // operator that leads there, an index into ops; kAnchorRun for the anchor of this state's gap
+  int64_t cost = 0;      // of what is decided
+  int64_t estimate = 0;  // cost + what must precede it, or what was known of that
+  int32_t after = -1;    // the state that this one leads to
+  int32_t run = -1;      // operator that leads there, an index into ops; kAnchorRun for the anchor of this state's gap
   bool is_bounded = false;  // else the estimate is the next state's
   bool is_closed = false;
 };

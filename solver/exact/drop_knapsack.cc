@@ -12,18 +12,18 @@ namespace {
 struct Knapsack : DropQuestion {
   explicit Knapsack(DropQuestion question) : DropQuestion(std::move(question)) {}
 
-  std::vector<double> rate = {};           // per item of `items`: price per byte, ascending
+  std::vector<double> rate = {};  // per item of `items`: price per byte, ascending
   std::vector<int64_t> suffix_bytes = {};
-  std::vector<int> paid = {};              // per group: how often it was paid for in this search
-  std::vector<int64_t> group_bytes = {};   // per group: bytes of its items
-  std::vector<int8_t> again = {};          // per intermediate: whether it is produced again
-  std::vector<int8_t> kept = {};           // per item: whether it is kept to serve an intermediate
+  std::vector<int> paid = {};             // per group: how often it was paid for in this search
+  std::vector<int64_t> group_bytes = {};  // per group: bytes of its items
+  std::vector<int8_t> again = {};         // per intermediate: whether it is produced again
+  std::vector<int8_t> kept = {};          // per item: whether it is kept to serve an intermediate
   struct Open {
     int requirement;
     int next;  // index into open_lists, or kNothing
   };
   static constexpr int kNothing = -1;
-  std::vector<Open> open_lists = {};       // lists that share their ends
+  std::vector<Open> open_lists = {};  // lists that share their ends
   int64_t best = kImpossible;
   int nodes = 0;
 

@@ -102,8 +102,8 @@ bool PrecedingCost::ServedBy(int r, const Word* row) const {
 PrecedingCost::Moment PrecedingCost::DescribeMoment(int k) const {
   const StageAnchor& anchor = problem_.anchors[k];
   AnchorRoom room = RoomAt(problem_, anchor, budget_bytes_);
-  Moment moment{k, room.room_bytes, std::move(room.bytes), std::vector<Word>(words_, 0), BitRows(), due_cost_[k + 1],
-                RowMap(words_)};
+  Moment moment{k,         room.room_bytes,  std::move(room.bytes), std::vector<Word>(words_, 0),
+                BitRows(), due_cost_[k + 1], RowMap(words_)};
   std::vector<Word> resident(words_, 0);
   for (int item : anchor.outputs) SetBit(resident.data(), item);
   for (int need : anchor.needs) {
@@ -111,8 +111,8 @@ PrecedingCost::Moment PrecedingCost::DescribeMoment(int k) const {
   }
   for (size_t r = 0; r < problem_.requirements.size(); ++r) {
     const auto& alternatives = problem_.requirements[r].alternatives;
-    const bool later = std::any_of(alternatives.begin(), alternatives.end(),
-                                   [&](int item) { return problem_.items[item].maker > k; });
+    const bool later =
+        std::any_of(alternatives.begin(), alternatives.end(), [&](int item) { return problem_.items[item].maker > k; });
     if (later || ServedBy(static_cast<int>(r), resident.data())) SetBit(moment.there.data(), static_cast<int>(r));
   }
   for (int need : anchor.needs) SetBit(moment.there.data(), need);
@@ -262,7 +262,11 @@ int64_t PrecedingCost::SolveDrop(const Moment& moment, const Word* needed, int64
     }
     for (int item : problem_.requirements[r].alternatives) SetBit(keepable.data(), item);
   }
-  DropQuestion question{problem_, moment.bytes, std::move(items), std::move(keepable), std::move(intermediates),
+  DropQuestion question{problem_,
+                        moment.bytes,
+                        std::move(items),
+                        std::move(keepable),
+                        std::move(intermediates),
                         std::vector<int64_t>(problem_.group_count, 0)};
   question.node_limit = effort_.knapsack_nodes;
   const DropValue value = CheapestDrop(std::move(question), overflow, choices);

@@ -22,10 +22,10 @@ namespace onnx_mem {
 
 // How much to spend on it.
 struct PrecedingEffort {
-  size_t moments = 64;                  // that a state is held against, beside the anchor before it
-  int knapsack_nodes = 2000;            // what takes more is solved by minimum cuts,
-  int cut_branches = 60;                // with so many branchings; -1: not at all
-  int64_t window_work = 100'000'000;    // for the windows between earlier anchors; see PrecedingCost::work
+  size_t moments = 64;                // that a state is held against, beside the anchor before it
+  int knapsack_nodes = 2000;          // what takes more is solved by minimum cuts,
+  int cut_branches = 60;              // with so many branchings; -1: not at all
+  int64_t window_work = 100'000'000;  // for the windows between earlier anchors; see PrecedingCost::work
 };
 
 class PrecedingCost {
@@ -82,12 +82,12 @@ class PrecedingCost {
   const PrecedingEffort effort_;
   int64_t work_ = 0;
   int words_;
-  std::vector<Word> made_by_anchor_;  // requirements that some anchor serves
-  BitRows reach_;                     // per requirement: itself and all that making it takes
-  BitRows due_;                       // per t: the closure of what anchors before t need
-  std::vector<int64_t> due_cost_;     // per t
-  std::vector<Moment> moments_;       // by anchor
-  std::vector<int> chosen_;           // anchors whose moments later gaps look at, ascending
+  std::vector<Word> made_by_anchor_;            // requirements that some anchor serves
+  BitRows reach_;                               // per requirement: itself and all that making it takes
+  BitRows due_;                                 // per t: the closure of what anchors before t need
+  std::vector<int64_t> due_cost_;               // per t
+  std::vector<Moment> moments_;                 // by anchor
+  std::vector<int> chosen_;                     // anchors whose moments later gaps look at, ascending
   std::vector<std::vector<int>> best_moments_;  // per t: which moments bound best
   std::vector<int64_t> group_cost_;
   std::vector<int> groups_;

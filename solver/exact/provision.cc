@@ -9,7 +9,9 @@
 namespace onnx_mem {
 
 Provisioner::Provisioner(const StageProblem& problem)
-    : problem_(problem), words_(WordsFor(std::max(problem.item_count(), 1))), op_seen_(problem.ops.size(), 0),
+    : problem_(problem),
+      words_(WordsFor(std::max(problem.item_count(), 1))),
+      op_seen_(problem.ops.size(), 0),
       item_seen_(problem.items.size(), 0) {
   int64_t total = 0;
   for (const StageOp& op : problem.ops) total += op.cost;
@@ -60,8 +62,13 @@ int64_t Provisioner::CostToMake(int item, int gap, const Word* resident) {
 class ProvisionSearch {
  public:
   ProvisionSearch(Provisioner& provisioner, const ProvisionQuestion& question, const ProvisionLimits& limits)
-      : provisioner_(provisioner), problem_(provisioner.problem_), question_(question), limits_(limits),
-        words_(provisioner.words_), table_(words_), row_(words_, 0) {}
+      : provisioner_(provisioner),
+        problem_(provisioner.problem_),
+        question_(question),
+        limits_(limits),
+        words_(provisioner.words_),
+        table_(words_),
+        row_(words_, 0) {}
 
   Provision Run() {
     Provision provision;
@@ -98,7 +105,7 @@ class ProvisionSearch {
     int32_t after;
     int32_t run;
     const std::vector<int>* needs;
-    int64_t own_bytes;   // of outputs and workspace
+    int64_t own_bytes;  // of outputs and workspace
     int64_t past;
     int64_t ahead = -1;  // if that is known
   };
@@ -169,9 +176,11 @@ class ProvisionSearch {
     bool others = false;
     for (int op : ops) {
       const auto& outputs = problem_.ops[op].outputs;
-      const bool leads_on = std::any_of(outputs.begin(), outputs.end(), [&](int item) {
-        return TestBit(row.data(), item) && !TestBit(question_.resident.data(), item);
-      }) && std::none_of(outputs.begin(), outputs.end(), [&](int item) { return TestBit(read_.data(), item); });
+      const bool leads_on =
+          std::any_of(
+              outputs.begin(), outputs.end(),
+              [&](int item) { return TestBit(row.data(), item) && !TestBit(question_.resident.data(), item); }) &&
+          std::none_of(outputs.begin(), outputs.end(), [&](int item) { return TestBit(read_.data(), item); });
       if (leads_on == again) {
         others = true;
         continue;

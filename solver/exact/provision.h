@@ -20,26 +20,26 @@
 namespace onnx_mem {
 
 struct ProvisionQuestion {
-  int gap = 0;                         // operators that run first behind it are not there yet
-  std::vector<int> needs;              // requirements that must be served in the end
-  std::vector<Word> resident;          // items that are there to begin with, and may go
-  std::vector<Word> held;              // of these, the ones that must stay; empty: none
-  int64_t room_bytes = 0;              // for items and workspaces, in the gap
-  int64_t last_bytes = 0;              // beside the items asked for, while they are used
+  int gap = 0;                              // operators that run first behind it are not there yet
+  std::vector<int> needs;                   // requirements that must be served in the end
+  std::vector<Word> resident;               // items that are there to begin with, and may go
+  std::vector<Word> held;                   // of these, the ones that must stay; empty: none
+  int64_t room_bytes = 0;                   // for items and workspaces, in the gap
+  int64_t last_bytes = 0;                   // beside the items asked for, while they are used
   bool ignores_what_nothing_makes = false;  // items that no operator makes: take no bytes and are there
 };
 
 struct ProvisionLimits {
   int64_t state_limit = 5000;
-  double past_weight = 0.02;           // of what has been run, against what is left to run
+  double past_weight = 0.02;  // of what has been run, against what is left to run
   std::function<bool()> stop = [] { return false; };
 };
 
 struct Provision {
   enum class Outcome { kFound, kImpossible, kUnknown };
   Outcome outcome = Outcome::kUnknown;
-  std::vector<int> ops;                       // to run, in this order
-  std::vector<std::vector<Word>> required;    // items that must be resident before each of them, and after the last
+  std::vector<int> ops;                     // to run, in this order
+  std::vector<std::vector<Word>> required;  // items that must be resident before each of them, and after the last
   int64_t states = 0;
 };
 
@@ -71,7 +71,7 @@ class Provisioner {
   std::vector<int32_t> op_seen_;    // by operator: in which closure
   std::vector<int32_t> item_seen_;  // by item
   std::vector<int> open_;
-  std::vector<int> closure_;        // operators of the last closure
+  std::vector<int> closure_;  // operators of the last closure
   int32_t stamp_ = 0;
 };
 

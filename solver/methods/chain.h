@@ -20,11 +20,11 @@ namespace onnx_mem {
 
 // One way to save what the backward of a block needs.
 struct ChainSaving {
-  int64_t saved_bytes = 0;     // stays until the backward; the block's output is part of it
-  int64_t forward_bytes = 0;   // activations and work at the worst moment of the forward, the block's input left out
+  int64_t saved_bytes = 0;    // stays until the backward; the block's output is part of it
+  int64_t forward_bytes = 0;  // activations and work at the worst moment of the forward, the block's input left out
   int64_t backward_bytes =
-      0;  // everything (base and gradients too) at the worst moment of the backward, less the input
-  int64_t cost = 0;            // of the forward, and of what the backward has to run again
+      0;             // everything (base and gradients too) at the worst moment of the backward, less the input
+  int64_t cost = 0;  // of the forward, and of what the backward has to run again
   OpSequence forward;
   OpSequence backward;
 };

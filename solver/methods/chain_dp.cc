@@ -69,8 +69,8 @@ class ChainSolver {
     const int64_t gap_below = index > 0 ? chain_.blocks[index - 1].gap_bytes : block.gap_bytes;
     std::vector<int64_t> numbers = {block.output_bytes, block.run_bytes, block.run_cost, gap_below - block.gap_bytes};
     for (const ChainSaving& saving : block.savings) {
-      numbers.insert(numbers.end(), {saving.saved_bytes, saving.forward_bytes, saving.backward_bytes - block.gap_bytes,
-                                     saving.cost});
+      numbers.insert(numbers.end(),
+                     {saving.saved_bytes, saving.forward_bytes, saving.backward_bytes - block.gap_bytes, saving.cost});
     }
     return numbers;
   }

@@ -236,9 +236,8 @@ class Extractor {
   bool Writes(int op, int requirement) const {
     const auto& outputs = problem_.ops[op].outputs;
     const auto& alternatives = problem_.requirements[requirement].alternatives;
-    return std::any_of(alternatives.begin(), alternatives.end(), [&](int item) {
-      return std::find(outputs.begin(), outputs.end(), item) != outputs.end();
-    });
+    return std::any_of(alternatives.begin(), alternatives.end(),
+                       [&](int item) { return std::find(outputs.begin(), outputs.end(), item) != outputs.end(); });
   }
 
   int64_t OutputBytes(int op) const {

@@ -18,9 +18,14 @@ constexpr int kNeverAgain = std::numeric_limits<int>::max();
 class Execution {
  public:
   Execution(const StageProblem& problem, int64_t budget, const CutValue& cut)
-      : problem_(problem), budget_(budget), kept_(problem.items.size(), false),
-        dropped_(problem.items.size(), false), there_(problem.items.size(), false), held_(problem.items.size(), 0),
-        uses_(problem.items.size()), running_(problem.ops.size(), false) {
+      : problem_(problem),
+        budget_(budget),
+        kept_(problem.items.size(), false),
+        dropped_(problem.items.size(), false),
+        there_(problem.items.size(), false),
+        held_(problem.items.size(), 0),
+        uses_(problem.items.size()),
+        running_(problem.ops.size(), false) {
     for (int requirement : cut.kept) Mark(requirement, kept_);
     for (int requirement : cut.dropped) Mark(requirement, dropped_);
     most_runs_ = 4 * (problem.ops.size() + problem.anchors.size());
@@ -137,10 +142,10 @@ class Execution {
 
   const StageProblem& problem_;
   const int64_t budget_;
-  std::vector<bool> kept_;     // by item
-  std::vector<bool> dropped_;  // by item
-  std::vector<bool> there_;  // by item
-  std::vector<int> held_;    // by item: by how many runs under way
+  std::vector<bool> kept_;              // by item
+  std::vector<bool> dropped_;           // by item
+  std::vector<bool> there_;             // by item
+  std::vector<int> held_;               // by item: by how many runs under way
   std::vector<std::vector<int>> uses_;  // by item: positions in the order without recomputation
   std::vector<bool> running_;           // by operator
   std::map<StepOpId, int> op_of_;

@@ -17,8 +17,8 @@ constexpr double kPartBesideExact = 0.5;
 
 // One annealing run after the other, from the best plan or from a new one.
 struct Phase {
-  double part;        // of what time and iterations are left
-  int64_t coolness;   // a plan dearer by this part of the recomputation is still accepted at first
+  double part;       // of what time and iterations are left
+  int64_t coolness;  // a plan dearer by this part of the recomputation is still accepted at first
   bool afresh;
 };
 constexpr std::array kPhases = {Phase{0.25, 3, false}, Phase{0.3, 1, true}, Phase{0.6, 2, false},
@@ -35,8 +35,12 @@ constexpr std::array kDescents = {Descent{60, true}, Descent{60, false}, Descent
 class Search {
  public:
   Search(const PlanningTask& task, Incumbent& incumbent, const Schedule& start, uint32_t seed, int64_t coolness)
-      : task_(task), incumbent_(incumbent), coolness_(coolness), repair_(task, start, seed),
-        timeline_(repair_.timeline()), editor_(repair_.editor()) {}
+      : task_(task),
+        incumbent_(incumbent),
+        coolness_(coolness),
+        repair_(task, start, seed),
+        timeline_(repair_.timeline()),
+        editor_(repair_.editor()) {}
 
   void Run(const Descent& descent) {
     constexpr int kRounds = 400;

@@ -24,10 +24,19 @@ constexpr int kMoreStatesFromNothing = 256;
 class DemandExecution {
  public:
   DemandExecution(const StageProblem& problem, int64_t budget, const DemandTaste& taste, const ProvisionLimits& limits,
-            ProvisionsFromNothing& from_nothing)
-      : problem_(problem), budget_(budget), taste_(taste), limits_(limits), from_nothing_(from_nothing),
-        provisioner_(problem), words_(provisioner_.words()), resident_(words_, 0), uses_(problem.items.size()),
-        random_(taste.seed), first_runs_(problem), preferred_(problem.items.size(), 1.0) {
+                  ProvisionsFromNothing& from_nothing)
+      : problem_(problem),
+        budget_(budget),
+        taste_(taste),
+        limits_(limits),
+        from_nothing_(from_nothing),
+        provisioner_(problem),
+        words_(provisioner_.words()),
+        resident_(words_, 0),
+        uses_(problem.items.size()),
+        random_(taste.seed),
+        first_runs_(problem),
+        preferred_(problem.items.size(), 1.0) {
     for (int t = 0; t < problem.anchor_count(); ++t) {
       for (int need : problem.anchors[t].needs) {
         for (int item : problem.requirements[need].alternatives) uses_[item].push_back(t);

@@ -8,8 +8,7 @@
 
 namespace onnx_mem {
 
-Incumbent::Incumbent(const StepGraph& graph, int64_t budget_bytes)
-    : graph_(graph), budget_bytes_(budget_bytes) {}
+Incumbent::Incumbent(const StepGraph& graph, int64_t budget_bytes) : graph_(graph), budget_bytes_(budget_bytes) {}
 
 bool Incumbent::Offer(const OpSequence& runs, std::string_view method) {
   std::optional<Schedule> schedule = ScheduleOf(graph_, runs);

@@ -38,8 +38,8 @@ ProcessorClock::time_point ProcessorClock::now() {
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
   return time_point(std::chrono::seconds(spent.tv_sec) + std::chrono::nanoseconds(spent.tv_nsec));
 #else
-  return time_point(std::chrono::duration_cast<duration>(std::chrono::duration<double>(
-      static_cast<double>(std::clock()) / CLOCKS_PER_SEC)));
+  return time_point(std::chrono::duration_cast<duration>(
+      std::chrono::duration<double>(static_cast<double>(std::clock()) / CLOCKS_PER_SEC)));
 #endif
 }
 

@@ -27,7 +27,7 @@ constexpr double kSecondShare = 0.4;
 constexpr double kBeamShare = 0.15;
 constexpr int kMostWidth = 300;
 constexpr int kStatesPerWidth = 40;  // that a beam looks at, in iterations
-constexpr int kMostAnchors = 400;  // beyond, choosing cuts and searching take longer than they give
+constexpr int kMostAnchors = 400;    // beyond, choosing cuts and searching take longer than they give
 
 // The operator that needs most, if that is more than the budget.
 std::string WhyNothingFits(const PlanningTask& task) {

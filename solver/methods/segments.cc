@@ -12,12 +12,9 @@ constexpr int kSweepSteps = 64;
 
 int64_t WeightOf(const ChainBlock& block, SegmentWeight weight) {
   switch (weight) {
-    case SegmentWeight::kCount:
-      break;
-    case SegmentWeight::kBytes:
-      return block.savings.front().saved_bytes;
-    case SegmentWeight::kCost:
-      return block.run_cost;
+    case SegmentWeight::kCount: break;
+    case SegmentWeight::kBytes: return block.savings.front().saved_bytes;
+    case SegmentWeight::kCost: return block.run_cost;
   }
   return 1;
 }

@@ -7,12 +7,9 @@ namespace {
 
 const char* NameOf(SolveStatus status) {
   switch (status) {
-    case SolveStatus::kFeasible:
-      return "feasible";
-    case SolveStatus::kInfeasible:
-      return "infeasible";
-    case SolveStatus::kUnknown:
-      break;
+    case SolveStatus::kFeasible: return "feasible";
+    case SolveStatus::kInfeasible: return "infeasible";
+    case SolveStatus::kUnknown: break;
   }
   return "unknown";
 }

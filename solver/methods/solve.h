@@ -12,9 +12,9 @@
 namespace onnx_mem {
 
 struct SolveOptions {
-  std::string method = "auto";   // a row of the method table (methods.h), or "auto" for the whole ladder
-  double time_limit_s = 2.0;     // of processor time; 0 = none
-  int64_t iteration_limit = 0;   // search iterations; the same limit gives the same plan on any machine; 0 = none
+  std::string method = "auto";  // a row of the method table (methods.h), or "auto" for the whole ladder
+  double time_limit_s = 2.0;    // of processor time; 0 = none
+  int64_t iteration_limit = 0;  // search iterations; the same limit gives the same plan on any machine; 0 = none
 };
 
 enum class SolveStatus {

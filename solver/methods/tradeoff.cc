@@ -23,9 +23,9 @@ int64_t PeakOfKeepingAll(const StepGraph& graph) {
 
 void SetCost(Solution& solution) {
   solution.optimal = solution.cost == solution.lower_bound;
-  solution.gap = solution.cost > 0 ? static_cast<double>(solution.cost - solution.lower_bound) /
-                                         static_cast<double>(solution.cost)
-                                   : 0.0;
+  solution.gap = solution.cost > 0
+                     ? static_cast<double>(solution.cost - solution.lower_bound) / static_cast<double>(solution.cost)
+                     : 0.0;
 }
 
 // Plans and proofs serve their neighbours.

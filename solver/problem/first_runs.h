@@ -27,7 +27,7 @@ class FirstRuns {
   void Need(const StageProblem& problem, int k, const std::vector<int>& needs);
 
   int64_t cost_ = 0;
-  std::vector<bool> seen_;  // by requirement
+  std::vector<bool> seen_;                                 // by requirement
   std::vector<std::vector<std::pair<int, int64_t>>> due_;  // by group: from which anchor on how much, ascending
 };
 

@@ -8,8 +8,12 @@ namespace {
 class Lives {
  public:
   Lives(const StepGraph& graph, const OpSequence& runs)
-      : graph_(graph), runs_(runs), keep_(runs.size(), true), dies_after_(runs.size()),
-        live_(graph.tensors.size(), false), defs_(graph.tensors.size()) {}
+      : graph_(graph),
+        runs_(runs),
+        keep_(runs.size(), true),
+        dies_after_(runs.size()),
+        live_(graph.tensors.size(), false),
+        defs_(graph.tensors.size()) {}
 
   std::optional<Schedule> Compute() {
     CollectDefinitions();
@@ -20,9 +24,7 @@ class Lives {
   }
 
  private:
-  bool IsActivation(StepTensorId tensor) const {
-    return graph_.tensors[tensor].kind == StepTensorKind::kActivation;
-  }
+  bool IsActivation(StepTensorId tensor) const { return graph_.tensors[tensor].kind == StepTensorKind::kActivation; }
 
   void CollectDefinitions() {
     IdVector<StepOpId, bool> ran(graph_.ops.size(), false);

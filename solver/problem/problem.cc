@@ -60,8 +60,8 @@ absl::Status VerifyInputs(const StepGraph& graph, const StepOp& op) {
                                         "': only a backward operator may, and without alternatives"));
       }
       if (std::find(op.outputs.begin(), op.outputs.end(), tensor) != op.outputs.end()) {
-        return BadInstance(absl::StrCat("operator '", op.name, "' reads tensor '", graph.tensors[tensor].name,
-                                        "', which it writes"));
+        return BadInstance(
+            absl::StrCat("operator '", op.name, "' reads tensor '", graph.tensors[tensor].name, "', which it writes"));
       }
     }
   }
@@ -84,8 +84,8 @@ absl::Status VerifyOutputs(const StepGraph& graph, const StepOp& op) {
       return BadInstance(absl::StrCat("operator '", op.name, "' writes the input '", written.name, "'"));
     }
     if (written.kind != StepTensorKind::kActivation && op.kind != StepOpKind::kBackward) {
-      return BadInstance(absl::StrCat("operator '", op.name, "' writes gradient '", written.name,
-                                      "': only a backward operator may"));
+      return BadInstance(
+          absl::StrCat("operator '", op.name, "' writes gradient '", written.name, "': only a backward operator may"));
     }
   }
   return absl::OkStatus();
@@ -96,8 +96,12 @@ absl::Status VerifyOutputs(const StepGraph& graph, const StepOp& op) {
 class Reachability {
  public:
   explicit Reachability(const StepGraph& graph)
-      : graph_(graph), available_(graph.tensors.size()), ran_(graph.ops.size()), readers_(graph.tensors.size()),
-        missing_(graph.ops.size()), pending_writers_(graph.tensors.size()) {
+      : graph_(graph),
+        available_(graph.tensors.size()),
+        ran_(graph.ops.size()),
+        readers_(graph.tensors.size()),
+        missing_(graph.ops.size()),
+        pending_writers_(graph.tensors.size()) {
     for (size_t i = 0; i < graph.ops.size(); ++i) {
       const StepOpId id(static_cast<int32_t>(i));
       const StepOp& op = graph.ops[id];
@@ -201,8 +205,8 @@ absl::Status VerifyStepGraph(const StepGraph& graph) {
     }
   }
   const std::vector<StepOpId> order = RequiredOrder(graph);
-  const bool ordered = std::any_of(graph.ops.begin(), graph.ops.end(),
-                                   [](const StepOp& op) { return op.kind == StepOpKind::kOrdered; });
+  const bool ordered =
+      std::any_of(graph.ops.begin(), graph.ops.end(), [](const StepOp& op) { return op.kind == StepOpKind::kOrdered; });
   if (ordered && !std::is_sorted(order.begin(), order.end())) {
     return BadInstance("operators are not listed in an order in which they can run");
   }

@@ -14,8 +14,11 @@ namespace {
 class Machine {
  public:
   explicit Machine(const StepGraph& graph)
-      : graph_(graph), resident_(graph.tensors.size()), ran_(graph.ops.size()),
-        pending_writers_(graph.tensors.size(), 0), pending_readers_(graph.tensors.size(), 0) {
+      : graph_(graph),
+        resident_(graph.tensors.size()),
+        ran_(graph.ops.size()),
+        pending_writers_(graph.tensors.size(), 0),
+        pending_readers_(graph.tensors.size(), 0) {
     measure_.peak_bytes = graph.base_bytes;
     for (size_t i = 0; i < graph.tensors.size(); ++i) {
       const StepTensorId id(static_cast<int32_t>(i));

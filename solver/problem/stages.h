@@ -45,12 +45,12 @@ struct StageRequirement {
 
 struct StageAnchor {
   StepOpId id;
-  int op = -1;              // the re-runnable operator that it is the first run of, -1 for backward operators
+  int op = -1;  // the re-runnable operator that it is the first run of, -1 for backward operators
   int64_t cost = 0;
-  int64_t fixed_bytes = 0;  // while it runs: base, gradients, its gradient outputs in full, its work
-  int64_t gap_bytes = 0;    // in the gap before it: base and gradients
-  std::vector<int> needs;   // requirements
-  std::vector<int> outputs; // items
+  int64_t fixed_bytes = 0;   // while it runs: base, gradients, its gradient outputs in full, its work
+  int64_t gap_bytes = 0;     // in the gap before it: base and gradients
+  std::vector<int> needs;    // requirements
+  std::vector<int> outputs;  // items
 };
 
 struct StageProblem {

@@ -75,8 +75,8 @@ words=(onnx-mem analyze ''); [[ $(_onnx_mem_operand) == 'files -g *.(onnx|json)'
 std::string OfferedByFish(const std::string& line) {
   const std::string folder = testing::TempDir(), path = folder + "/onnx_mem_completion.fish";
   std::ofstream(path) << Script("fish") << "complete -C '" << line << "'\n";
-  const std::string command = "HOME='" + folder + "' fish --no-config '" + path + "' | cut -f1 | paste -sd, > '" +
-                              folder + "/onnx_mem_fish'";
+  const std::string command =
+      "HOME='" + folder + "' fish --no-config '" + path + "' | cut -f1 | paste -sd, > '" + folder + "/onnx_mem_fish'";
   EXPECT_EQ(std::system(command.c_str()), 0);
   std::string words;
   std::getline(std::ifstream(folder + "/onnx_mem_fish"), words);

@@ -99,9 +99,7 @@ TEST(FirstScreen, ShowsOfTheAdviceWhatItWouldOfAllOfIt) {
   EXPECT_LT(measured, known) << "the part is all";
 }
 
-TEST(FirstScreen, FitsATerminalForEveryModel) {
-  ExpectFits(fs::path(ONNX_MEM_SOURCE_DIR) / "testdata" / "models", 20);
-}
+TEST(FirstScreen, FitsATerminalForEveryModel) { ExpectFits(fs::path(ONNX_MEM_SOURCE_DIR) / "testdata" / "models", 20); }
 
 TEST(FirstScreen, FitsATerminalForEveryRecord) {
   ExpectFits(fs::path(ONNX_MEM_SOURCE_DIR) / "testdata" / "records", 15);
@@ -118,7 +116,8 @@ TEST(FirstScreen, TellsTheStepThatFilesCountFromZero) {
 }
 
 TEST(FirstScreen, MayFitWhereTheRangeEndsBeyondTheLimit) {
-  absl::StatusOr<Report> report = ReportOn(fs::path(ONNX_MEM_SOURCE_DIR) / "testdata/models/resnet18.train.ts.op17.onnx");
+  absl::StatusOr<Report> report =
+      ReportOn(fs::path(ONNX_MEM_SOURCE_DIR) / "testdata/models/resnet18.train.ts.op17.onnx");
   ASSERT_TRUE(report.ok()) << report.status();
   const RunSummary& run = report->runs.front();
   const PartSummary& part = *run.training;

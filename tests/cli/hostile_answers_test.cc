@@ -21,8 +21,8 @@ namespace {
 std::string LoopsWithinLoops(int depth, int trips) {
   std::string body = "p = Relu(v)";
   for (int k = depth; k-- > 0;) {
-    body = absl::StrCat("t", k, " = Constant<value = int64 {", trips, "}>()  ", k == 0 ? "y" : "p", " = Loop<body = b", k,
-                        " (int64 i, bool go, float[1, 4] v) => (bool go, p) { ", body, " }>(t", k, ", , ",
+    body = absl::StrCat("t", k, " = Constant<value = int64 {", trips, "}>()  ", k == 0 ? "y" : "p", " = Loop<body = b",
+                        k, " (int64 i, bool go, float[1, 4] v) => (bool go, p) { ", body, " }>(t", k, ", , ",
                         k == 0 ? "x" : "v", ")");
   }
   return absl::StrCat("g (float[N, 4] x) => (y) { ", body, " }");
@@ -66,7 +66,8 @@ TEST(HostileAnswers, LoopsWithinLoopsEndInEveryCommand) {
 // The same questions about a model that holds what it makes take nothing from the budget.
 TEST(HostileAnswers, AnOrdinaryModelIsNotCounted) {
   const std::string text =
-      "g (float[N, 64] x) => (y) <float[64, 64] w = [\"location\": \"none\"], float[64, 64] v = [\"location\": \"none\"]> "
+      "g (float[N, 64] x) => (y) <float[64, 64] w = [\"location\": \"none\"], float[64, 64] v = [\"location\": "
+      "\"none\"]> "
       "{ [fc1] a = MatMul(x, w)  [act] b = Relu(a)  [fc2] y = MatMul(b, v) }";
   Options options;
   options.command = "fit";
@@ -83,7 +84,8 @@ TEST(HostileAnswers, AnOrdinaryModelIsNotCounted) {
 // Names of a file are no formulas of the spreadsheet that opens the list.
 TEST(HostileAnswers, NamesAreNoFormulasInCsv) {
   constexpr char kRecord[] =
-      "eager 1\ntorch 2.15.0\nprogram train\n%0 param =1+1 f32[4,4]\n%1 input @x f32[B,4]\ncall -m\n%2 f32[B,4] = mm %1 %0\n"
+      "eager 1\ntorch 2.15.0\nprogram train\n%0 param =1+1 f32[4,4]\n%1 input @x f32[B,4]\ncall -m\n%2 f32[B,4] = mm "
+      "%1 %0\n"
       "ret\n%3 f32[B,4] = relu %2\nreturn %3\ntree 1\n";
   Options options;
   options.command = "analyze";
@@ -97,7 +99,8 @@ TEST(HostileAnswers, NamesAreNoFormulasInCsv) {
     ASSERT_TRUE(answered.ok()) << answered.status();
     const std::string csv = RenderCsv(answered->report, Screen());
     EXPECT_NE(csv.find(by == By::kTensor ? "\n'=1+1," : "\n'-m,"), std::string::npos) << csv;
-    for (const char* formula : {"\n=", "\n@", "\n-", ",=", ",@"}) EXPECT_EQ(csv.find(formula), std::string::npos) << csv;
+    for (const char* formula : {"\n=", "\n@", "\n-", ",=", ",@"})
+      EXPECT_EQ(csv.find(formula), std::string::npos) << csv;
   }
 }
 

@@ -105,8 +105,8 @@ TEST(TakeOver, SegmentsOnTheHostAreNamedAsTheyAreTyped) {
     if (name == "segment") told = value;
   }
   EXPECT_EQ(told, "layer1.0@host; layer1.1@host-waiting; layer2.0@host-held; layer3@host-gate");
-  const Analysis again = AnalysisWith(OptionsOf({"--segment", "layer1.0", "--segment", "layer1.1", "--segment",
-                                                 "layer2.0", "--segment", "layer3"}));
+  const Analysis again = AnalysisWith(
+      OptionsOf({"--segment", "layer1.0", "--segment", "layer1.1", "--segment", "layer2.0", "--segment", "layer3"}));
   EXPECT_FALSE(CheckSameAssumptions(Saved(base), ComparedOf(again)).ok()) << "run again is not moved to the host";
 }
 

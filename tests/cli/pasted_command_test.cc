@@ -19,11 +19,11 @@ Options OptionsOf(const std::vector<std::string>& words, const std::string& mode
 TEST(WithCommands, AddsOptionsToTheCommandLineAsItWas) {
   Diagnostic error;
   error.details = {"try: ... --dim s77=512", "try: onnx-mem MODEL --by layer   # lists the names", "why: MODEL is big"};
-  const Diagnostic shown = WithCommands(error, OptionsOf({"fit", "my model.onnx", "-b", "4", "--gpu", "T4"}, "my model.onnx"));
-  EXPECT_EQ(shown.details,
-            (std::vector<std::string>{"try: onnx-mem fit 'my model.onnx' -b 4 --gpu T4 --dim s77=512",
-                                      "try: onnx-mem 'my model.onnx' --by layer   # lists the names",
-                                      "why: MODEL is big"}));
+  const Diagnostic shown =
+      WithCommands(error, OptionsOf({"fit", "my model.onnx", "-b", "4", "--gpu", "T4"}, "my model.onnx"));
+  EXPECT_EQ(shown.details, (std::vector<std::string>{"try: onnx-mem fit 'my model.onnx' -b 4 --gpu T4 --dim s77=512",
+                                                     "try: onnx-mem 'my model.onnx' --by layer   # lists the names",
+                                                     "why: MODEL is big"}));
 }
 
 TEST(WithCommands, OptionsStandBeforeTheEndOfAllOptions) {

@@ -14,9 +14,9 @@ namespace onnx_mem {
 namespace {
 
 TEST(ParsePlan, SegmentsWrittenByHand) {
-  EXPECT_EQ(ParsePlan(R"({"segments": [{"modules": ["layer1", "layer2.0"]}, {"nodes": ["/Relu_3"]}]})", "p.json")
-                ->segments,
-            (std::vector<Segment>{{{"layer1", "layer2.0"}, {}}, {{}, {"/Relu_3"}}}));
+  EXPECT_EQ(
+      ParsePlan(R"({"segments": [{"modules": ["layer1", "layer2.0"]}, {"nodes": ["/Relu_3"]}]})", "p.json")->segments,
+      (std::vector<Segment>{{{"layer1", "layer2.0"}, {}}, {{}, {"/Relu_3"}}}));
   EXPECT_TRUE(ParsePlan(R"({"segments": []})", "p.json")->segments.empty());
 }
 
@@ -39,7 +39,9 @@ TEST(ParsePlan, SettingsNameAnAllocator) {
   EXPECT_EQ(allocator("null"), std::nullopt);
   // Those of the chosen plan, as its segments.
   EXPECT_EQ(ParsePlan(R"({"chosen": 1, "plans": [{"id": 0, "settings": {"A": "b"}, "segments": []},
-      {"id": 1, "settings": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}, "segments": []}]})", "p.json")->allocator,
+      {"id": 1, "settings": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}, "segments": []}]})",
+                      "p.json")
+                ->allocator,
             "pytorch-expandable");
 }
 

@@ -26,7 +26,8 @@ std::vector<RunSummary> RunsOf(const Words& words) {
 // What -q prints of a run.
 std::string BytesOf(const RunSummary& run) {
   std::string text = std::to_string(run.batch);
-  for (const auto& part : {run.training, run.inference}) text += " " + (part ? std::to_string(part->device_bytes) : "-");
+  for (const auto& part : {run.training, run.inference})
+    text += " " + (part ? std::to_string(part->device_bytes) : "-");
   return text;
 }
 
@@ -55,14 +56,14 @@ TEST_P(SameAnswer, AListOfBatchesIsAsManyRuns) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Files, SameAnswer,
-    testing::Values(Words{std::string(kModels) + "decoder.eval.ts.op17.onnx", "-d", "sequence_length=4", "-d",
-                          "past_sequence_length=60"},
-                    Words{std::string(kModels) + "decoder.eval.ts.op17.onnx", "-d", "sequence_length=4", "-d",
-                          "past_sequence_length=0"},
-                    Words{std::string(kModels) + "resnet18.int8.eval.ts.op17.onnx"},
-                    Words{std::string(kModels) + "resnet18.int8.eval.ts.op17.onnx", "--device", "cpu"}));
+INSTANTIATE_TEST_SUITE_P(Files, SameAnswer,
+                         testing::Values(Words{std::string(kModels) + "decoder.eval.ts.op17.onnx", "-d",
+                                               "sequence_length=4", "-d", "past_sequence_length=60"},
+                                         Words{std::string(kModels) + "decoder.eval.ts.op17.onnx", "-d",
+                                               "sequence_length=4", "-d", "past_sequence_length=0"},
+                                         Words{std::string(kModels) + "resnet18.int8.eval.ts.op17.onnx"},
+                                         Words{std::string(kModels) + "resnet18.int8.eval.ts.op17.onnx", "--device",
+                                               "cpu"}));
 
 }  // namespace
 }  // namespace onnx_mem

@@ -47,7 +47,9 @@ TEST(PickleReader, LongListsComeInBatches) {
 
 TEST(PickleReader, RefusesWhatWouldRunOrIsBroken) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"\x80\x02" "cos\nsystem\n."s, "holds objects or code, not plain values alone: it was not read"},
+      {"\x80\x02"
+       "cos\nsystem\n."s,
+       "holds objects or code, not plain values alone: it was not read"},
       {"\x80\x04\x8c\x02os\x8c\x06system\x93."s, "holds objects or code, not plain values alone: it was not read"},
       {"\x80\x02}R."s, "holds objects or code, not plain values alone: it was not read"},
       {"\x80\x02]("s, "ends in the middle"},
@@ -55,7 +57,9 @@ TEST(PickleReader, RefusesWhatWouldRunOrIsBroken) {
       {"\x80\x02\x8d\xff\xff\xff\xff\xff\xff\xff\xff."s, "ends in the middle"},
       {"\x80\x02u."s, "has no mark where one is needed"},
       {"\x80\x02K\x01s."s, "takes more values than it has made"},
-      {"\x80\x02K\x01(K\x02" "e."s, "adds to what is no list or dict"},
+      {"\x80\x02K\x01(K\x02"
+       "e."s,
+       "adds to what is no list or dict"},
       {"\x80\x02}(K\x01u."s, "has a key without a value"},
       {"\x80\x02h\x07."s, "reads what it has not kept"},
       {"\x80\x02."s, "leaves more than one value"},
@@ -71,7 +75,9 @@ TEST(PickleReader, RefusesWhatWouldRunOrIsBroken) {
 
 // A list that contains itself is read, and looked at no deeper than a snapshot goes.
 TEST(PickleReader, AListMayContainItself) {
-  const std::string bytes = "\x80\x02]q\x00h\x00" "a."s;
+  const std::string bytes =
+      "\x80\x02]q\x00h\x00"
+      "a."s;
   const absl::StatusOr<PickledValues> values = ReadPickle(bytes, "x.pickle");
   ASSERT_TRUE(values.ok()) << values.status();
   EXPECT_EQ(values->ItemsOf(values->root()).front(), values->root());

@@ -65,8 +65,9 @@ std::string FreezeText(const std::string& pattern) {
 // A pattern that freezes nothing is refused: what it names would be trained.
 TEST(CheckFreeze, RefusesPatternsThatMatchNothing) {
   EXPECT_EQ(FreezeText("lora_B"), "no-match: --freeze 'lora_B' matches no parameter | did you mean: lora_A");
-  EXPECT_EQ(FreezeText("^layers\\.1\\."), "no-match: --freeze '^layers\\.1\\.' matches no parameter | did you mean: "
-                                          "layers.0, layers");
+  EXPECT_EQ(FreezeText("^layers\\.1\\."),
+            "no-match: --freeze '^layers\\.1\\.' matches no parameter | did you mean: "
+            "layers.0, layers");
   EXPECT_EQ(FreezeText("encoder"),
             "no-match: --freeze 'encoder' matches no parameter | why: its parameters are "
             "layers.0.q_proj.lora_A.weight, layers.0.q_proj.weight, head.weight");

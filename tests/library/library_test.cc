@@ -1,11 +1,11 @@
 // The public API: its figures are those of the command's JSON, its texts the command's, its errors carry codes.
 #include <gtest/gtest.h>
+#include <onnx_mem/onnx_mem.h>
 
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <onnx_mem/onnx_mem.h>
 #include <string>
 #include <thread>
 #include <vector>

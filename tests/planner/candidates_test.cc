@@ -53,8 +53,8 @@ TEST(FindCandidates, AChildWithoutOperatorsLiesWithinARun) {
 }
 
 TEST(FindCandidates, ItemsOfAListAreWrappedOneByOne) {
-  const CandidateSet set = Find(kChain, {"/l.0/w/MatMul", "/l.0/act/Relu", "/l.1/w/MatMul", "/l.1/act/Relu",
-                                         "/l.2/w/MatMul", "/l.2/act/Relu"});
+  const CandidateSet set = Find(
+      kChain, {"/l.0/w/MatMul", "/l.0/act/Relu", "/l.1/w/MatMul", "/l.1/act/Relu", "/l.2/w/MatMul", "/l.2/act/Relu"});
   EXPECT_EQ(Labels(set), (Names{"l.0", "l.1", "l.2"}));
   EXPECT_TRUE(std::all_of(set.list.begin(), set.list.end(), [](const Candidate& c) { return c.is_block; }));
 }
@@ -70,8 +70,8 @@ TEST(FindCandidates, WithoutModulesRunsBetweenNarrowPoints) {
 }
 
 TEST(FindCandidates, AModuleWhoseNodesAreNotTogetherIsNone) {
-  const CandidateSet set = Find(kChain, {"/l.0/w/MatMul", "/l.0/act/Relu", "/l.1/w/MatMul", "/Relu", "/l.1/v/MatMul",
-                                         "/l.2/Relu"});
+  const CandidateSet set =
+      Find(kChain, {"/l.0/w/MatMul", "/l.0/act/Relu", "/l.1/w/MatMul", "/Relu", "/l.1/v/MatMul", "/l.2/Relu"});
   EXPECT_EQ(Labels(set), (Names{"l.0"}));
 }
 

@@ -34,15 +34,17 @@ std::vector<std::string> LabelsOf(const std::vector<ModulePlan>& curve) {
 using Names = std::vector<std::string>;
 
 TEST(MakeCurve, KeepsWhatNothingBeats) {
-  const auto curve = MakeCurve({Plan("b", 60, 160, 20), Plan("none", 100, 200, 0), Plan("worse", 70, 170, 25),
-                                Plan("a", 80, 180, 10)}, BudgetLine::kLive, CostLine::kFlops);
+  const auto curve =
+      MakeCurve({Plan("b", 60, 160, 20), Plan("none", 100, 200, 0), Plan("worse", 70, 170, 25), Plan("a", 80, 180, 10)},
+                BudgetLine::kLive, CostLine::kFlops);
   EXPECT_EQ(LabelsOf(curve), (Names{"none", "a", "b"}));
   EXPECT_EQ(curve[2].id, 2);
 }
 
 TEST(MakeCurve, KeepsHabitsAndMarksThem) {
-  const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("all stages", 90, 190, 30, "habit"),
-                                Plan("a", 80, 180, 10)}, BudgetLine::kLive, CostLine::kFlops);
+  const auto curve =
+      MakeCurve({Plan("none", 100, 200, 0), Plan("all stages", 90, 190, 30, "habit"), Plan("a", 80, 180, 10)},
+                BudgetLine::kLive, CostLine::kFlops);
   EXPECT_EQ(LabelsOf(curve), (Names{"none", "all stages!", "a"}));
 }
 
@@ -77,8 +79,9 @@ TEST(Choose, TheCheapestWithinTheBudget) {
 }
 
 TEST(Choose, TheGivenPlanWhereItKeepsTheLimits) {
-  const auto curve = MakeCurve({Plan("none", 100, 200, 0), Plan("a", 80, 180, 10), Plan("mine", 85, 185, 30, "given"),
-                                Plan("b", 60, 160, 20)}, BudgetLine::kDevice, CostLine::kFlops);
+  const auto curve = MakeCurve(
+      {Plan("none", 100, 200, 0), Plan("a", 80, 180, 10), Plan("mine", 85, 185, 30, "given"), Plan("b", 60, 160, 20)},
+      BudgetLine::kDevice, CostLine::kFlops);
   ASSERT_EQ(LabelsOf(curve), (Names{"none", "mine!", "a", "b"}));
   PlanRequest request;
   EXPECT_EQ(Choose(curve, request), 1);

@@ -18,7 +18,7 @@ struct BoundCase {
 
 TEST(DeviceBound, NoReplayedPlanBeatsIt) {
   for (const BoundCase& c : {BoundCase{"resnet18.train.ts.op17.onnx", 8}, BoundCase{"unet_seg.train.ts.op17.onnx", 2},
-                        BoundCase{"vit_b_16.train.ts.op17.onnx", 2}}) {
+                             BoundCase{"vit_b_16.train.ts.op17.onnx", 2}}) {
     for (const char* allocator : {"pytorch", "pytorch-expandable"}) {
       SCOPED_TRACE(std::string(c.name) + " " + allocator);
       Workload workload;

@@ -121,7 +121,8 @@ TEST(EmitPlanJson, IsWhatPlanFilesLookLike) {
   EXPECT_EQ(
       EmitPlanJson(info, PlanOf({{"0", "1"}})),
       "{\n  \"model\": \"chain.onnx\",\n  \"label\": \"by hand\\nos.remove('x')\",\n  \"peak_bytes\": 3552260915,\n"
-      "  \"device_bytes\": 0,\n  \"recompute_flops\": 1024,\n  \"settings\": {},\n  \"segments\": [\n    {\n      \"modules\": [\n        \"0\",\n        \"1\"\n"
+      "  \"device_bytes\": 0,\n  \"recompute_flops\": 1024,\n  \"settings\": {},\n  \"segments\": [\n    {\n      "
+      "\"modules\": [\n        \"0\",\n        \"1\"\n"
       "      ]\n    }\n  ]\n}\n");
 }
 

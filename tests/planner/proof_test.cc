@@ -19,9 +19,9 @@ struct ProofCase {
   int64_t batch;
 };
 constexpr ProofCase kProofCases[] = {{"resnet18.train.ts.op17.onnx", 16},
-                           {"unet_seg.train.ts.op17.onnx", 2},
-                           {"resnet50.train.dynamo.op18.noopt.onnx", 4},
-                           {"vit_b_16.train.ts.op17.onnx", 2}};
+                                     {"unet_seg.train.ts.op17.onnx", 2},
+                                     {"resnet50.train.dynamo.op18.noopt.onnx", 4},
+                                     {"vit_b_16.train.ts.op17.onnx", 2}};
 
 ImportedModel Import(const ProofCase& c, Workload& workload) {
   workload.mode = Mode::kTraining;

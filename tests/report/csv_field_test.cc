@@ -20,7 +20,10 @@ TEST(CsvText, NoCellIsAFormula) {
   EXPECT_EQ(CsvText("+1"), "'+1");
   EXPECT_EQ(CsvText("-1"), "'-1");
   EXPECT_EQ(CsvText("\t=1"), "'\t'=1");
-  EXPECT_EQ(CsvText("\xef\xbc\x9d" "1"), "'\xef\xbc\x9d" "1");
+  EXPECT_EQ(CsvText("\xef\xbc\x9d"
+                    "1"),
+            "'\xef\xbc\x9d"
+            "1");
   EXPECT_EQ(CsvText("a=b"), "a=b");
 }
 

@@ -45,8 +45,8 @@ TEST(CleanText, KeepsWhatPeopleWriteAndNothingThatHarms) {
   EXPECT_EQ(CleanText("layer1.conv é 层 🙂"), "layer1.conv é 层 🙂");
   EXPECT_EQ(CleanText("a\x1b[31m"), "a\uFFFD[31m");
   EXPECT_EQ(CleanText("a\x7f"), "a\uFFFD");
-  EXPECT_EQ(CleanText("a\u0085z"), "a\uFFFDz");             // C1
-  EXPECT_EQ(CleanText("gpj.\u202Eexe"), "gpj.\uFFFDexe");   // right-to-left override
+  EXPECT_EQ(CleanText("a\u0085z"), "a\uFFFDz");            // C1
+  EXPECT_EQ(CleanText("gpj.\u202Eexe"), "gpj.\uFFFDexe");  // right-to-left override
   EXPECT_EQ(CleanText("\u2066x\u2069"), "\uFFFDx\uFFFD");
   EXPECT_EQ(CleanText("\xff\xc3"), "\uFFFD\uFFFD");
   EXPECT_EQ(CleanText("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD");  // half of a surrogate pair

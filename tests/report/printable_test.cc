@@ -11,8 +11,13 @@ namespace {
 
 TEST(Printable, WhatCommandsATerminalOrTurnsTheTextAround) {
   EXPECT_EQ(Printable("a\x1b[2J\x07\rb\tc\x7f\nd"), "a?[2J??b?c?\nd");
-  EXPECT_EQ(Printable("\xC2\x9B" "31m \xE2\x80\xAE" "exe \xE2\x81\xA6 \xD8\x9C"), "?31m ?exe ? ?");
-  EXPECT_EQ(Printable("a\x9B" "b\xFF"), "a?b?");
+  EXPECT_EQ(Printable("\xC2\x9B"
+                      "31m \xE2\x80\xAE"
+                      "exe \xE2\x81\xA6 \xD8\x9C"),
+            "?31m ?exe ? ?");
+  EXPECT_EQ(Printable("a\x9B"
+                      "b\xFF"),
+            "a?b?");
   EXPECT_EQ(Printable("Größe ─ 模型 █"), "Größe ─ 模型 █");
 }
 

@@ -184,9 +184,10 @@ TEST(RenderCsv, QuotesWhatNeedsIt) {
 
 TEST(RenderMarkdown, BeginsWithTheAnswer) {
   const std::string text = RenderMarkdown(SampleReport({.limits = {{Limit::Kind::kBudget, "", 4096}}}), Screen());
-  EXPECT_EQ(text.substr(0, text.find('\n')),
-            "**net.onnx, batch 4: training needs 8.00 KiB** (7.81 - 8.20 KiB) - does not fit the budget of 4.00 KiB, 4.00 "
-            "KiB over");
+  EXPECT_EQ(
+      text.substr(0, text.find('\n')),
+      "**net.onnx, batch 4: training needs 8.00 KiB** (7.81 - 8.20 KiB) - does not fit the budget of 4.00 KiB, 4.00 "
+      "KiB over");
 }
 
 TEST(RenderQuiet, IsOneLinePerRun) {

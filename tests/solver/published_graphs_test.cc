@@ -13,16 +13,16 @@ namespace onnx_mem {
 namespace {
 
 struct Optimum {
-  const char* name;          // how the file begins
-  int percent;               // budget, of the peak of keeping everything
-  int thousandths_percent;   // extra cost
+  const char* name;         // how the file begins
+  int percent;              // budget, of the peak of keeping everything
+  int thousandths_percent;  // extra cost
 };
 constexpr Optimum kOptima[] = {
-    {"VGG16", 90, 1968},    {"fcn_8", 90, 29},      {"fcn_8", 80, 136},     {"vgg_unet", 90, 1129},
-    {"vgg_unet", 80, 1984}, {"vgg_unet", 70, 2967}, {"vgg_unet", 60, 4451}, {"segnet", 90, 103},
-    {"segnet", 80, 207},    {"segnet", 70, 311},    {"segnet", 60, 423},    {"MobileNet", 90, 163},
+    {"VGG16", 90, 1968},    {"fcn_8", 90, 29},      {"fcn_8", 80, 136},      {"vgg_unet", 90, 1129},
+    {"vgg_unet", 80, 1984}, {"vgg_unet", 70, 2967}, {"vgg_unet", 60, 4451},  {"segnet", 90, 103},
+    {"segnet", 80, 207},    {"segnet", 70, 311},    {"segnet", 60, 423},     {"MobileNet", 90, 163},
     {"MobileNet", 80, 370}, {"MobileNet", 70, 626}, {"MobileNet", 60, 1067}, {"ResNet50", 90, 108},
-    {"ResNet50", 80, 279},  {"ResNet50", 70, 564},  {"ResNet50", 60, 963},  {"ResNet50", 50, 1499},
+    {"ResNet50", 80, 279},  {"ResNet50", 70, 564},  {"ResNet50", 60, 963},   {"ResNet50", 50, 1499},
 };
 
 std::string FileOf(const std::filesystem::path& folder, const std::string& name) {

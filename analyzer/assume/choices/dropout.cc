@@ -54,11 +54,10 @@ void ReportLost(Lowering& lowering, const DropoutSpots& spots) {
     d.message =
         "the file shows no Dropout, and none is counted; a model that trains with it saves masks and dropped results "
         "too";
-    d.details.emplace_back(
-        spots.usual.empty() ? "why: some models have it behind activations"
-        : more              ? "why: such models have it ahead of the last layer and between layers, some behind "
-                              "activations too"
-                            : "why: such models have it ahead of the last layer and between layers");
+    d.details.emplace_back(spots.usual.empty() ? "why: some models have it behind activations"
+                           : more ? "why: such models have it ahead of the last layer and between layers, some behind "
+                                    "activations too"
+                                  : "why: such models have it ahead of the last layer and between layers");
   }
   d.details.emplace_back("try: --dropout 0.1, or --dropout 0.1:REGEX behind the modules that drop");
   d.details.emplace_back(kExportRecipe);
@@ -73,8 +72,8 @@ void ReportAssumed(Lowering& lowering, const DropoutRecipe& recipe) {
       {Code::kDropoutAssumed,
        Severity::kWarning,
        count,
-       absl::StrCat("the file shows no Dropout: ", count, " with probability ", recipe.probability,
-                    " counted, ", std::string(recipe.why)),
+       absl::StrCat("the file shows no Dropout: ", count, " with probability ", recipe.probability, " counted, ",
+                    std::string(recipe.why)),
        {"why: their masks and dropped results are saved for backward",
         "try: --dropout file if the model trains without, --dropout P:REGEX if it drops elsewhere",
         std::string(kExportRecipe)},

@@ -236,9 +236,9 @@ int64_t SavedBytes(const Draft& draft, const DropoutSpot& spot) {
   return elements * (spot.place == DropoutPlace::kMask ? 1 : 1 + RowOf(result.dtype).bits / 8);
 }
 
-// relu(norm(x)) of the sum or the joined features that a stream of images' blocks goes on as, in front of a block's first
-// convolution: blocks that normalize ahead drop inside or at their end (Zagoruyko and Komodakis 2016, 3.3: between the
-// convolutions; Huang et al. 2017, 3: behind each convolution).
+// relu(norm(x)) of the sum or the joined features that a stream of images' blocks goes on as, in front of a block's
+// first convolution: blocks that normalize ahead drop inside or at their end (Zagoruyko and Komodakis 2016, 3.3:
+// between the convolutions; Huang et al. 2017, 3: behind each convolution).
 bool IsPreActivationOfStream(const Draft& draft, NodeId norm) {
   const Node& node = draft.node(norm);
   constexpr int kImage = 4;

@@ -27,9 +27,9 @@ struct DropoutSpot {
 struct DropoutSpots {
   std::vector<DropoutSpot> usual;     // in running order
   std::vector<DropoutSpot> possible;  // behind other activations of layers
-  int64_t attentions = 0;          // of those, attention weights
-  int64_t usual_bytes = 0;         // that dropouts at the usual places save, about
-  int64_t most_bytes = 0;          // with those at the possible places as well
+  int64_t attentions = 0;             // of those, attention weights
+  int64_t usual_bytes = 0;            // that dropouts at the usual places save, about
+  int64_t most_bytes = 0;             // with those at the possible places as well
 };
 
 // `outputs`: the graph's, resolved.

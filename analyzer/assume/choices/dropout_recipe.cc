@@ -146,7 +146,7 @@ enum class Kind { kBlocks, kSequence, kGaps, kPyramid };
 
 struct Row {
   Kind kind;
-  bool (*is)(const Build& build);  // nullptr: wherever there are such places
+  bool (*is)(const Build& build);                          // nullptr: wherever there are such places
   std::vector<DropoutSpot> (*places)(const Build& build);  // nullptr: trains without, or nothing is known
   double probability = 0.0;
   std::string_view why = {};
@@ -172,7 +172,8 @@ constexpr Row kOfOthers[] = {
     // VGG, SqueezeNet, FCN (dropout_gaps.h)
     {Kind::kGaps, nullptr, InGaps, 0.5, "where a number is missing in an nn.Sequential"},
     // Chen et al. 2017: DeepLab, behind the projection of its pyramid
-    {Kind::kPyramid, nullptr, BehindAll<IsPyramidActivation>, 0.5, "as DeepLab's pyramids of dilated convolutions train"},
+    {Kind::kPyramid, nullptr, BehindAll<IsPyramidActivation>, 0.5,
+     "as DeepLab's pyramids of dilated convolutions train"},
 };
 
 }  // namespace

@@ -28,20 +28,63 @@ struct HabitRow {
 // its backward needs, so models write it in place; SiLU and its like save a copy of the input then, which leaves
 // training memory as it was.
 constexpr auto kHabits = std::to_array<HabitRow>({
-    {"relu", Habit::kAlways},     {"leaky_relu", Habit::kAsModule}, {"relu6", Habit::kInference},
-    {"silu", Habit::kInference},  {"hardswish", Habit::kInference},
+    {"relu", Habit::kAlways},
+    {"leaky_relu", Habit::kAsModule},
+    {"relu6", Habit::kInference},
+    {"silu", Habit::kInference},
+    {"hardswish", Habit::kInference},
     // torch.zeros(n, d).index_add_(0, target, messages), as graph networks write it
-    {"scatter", Habit::kIntoZeros}, {"scatter_add", Habit::kIntoZeros}, {"index_add", Habit::kIntoZeros},
-    {"index_copy", Habit::kIntoZeros}, {"index_put", Habit::kIntoZeros},
+    {"scatter", Habit::kIntoZeros},
+    {"scatter_add", Habit::kIntoZeros},
+    {"index_add", Habit::kIntoZeros},
+    {"index_copy", Habit::kIntoZeros},
+    {"index_put", Habit::kIntoZeros},
 });
 
 // Producers whose backward reads their own output: it must stay as it is.
 constexpr auto kSavesOutput = std::to_array<std::string_view>({
-    "sigmoid", "tanh", "exp",  "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax", "relu",      "leaky_relu",
-    "elu",     "selu", "celu", "tan",  "prod",  "amax",       "amin",    "norm",        "logsumexp", "pow",
-    "cumprod", "sdpa", "lstm", "gru",  "rnn",   "std",        "cumsum",  "max_pool",    "assumed",   "opaque",
-    "exp2",    "expm1", "logcumsumexp", "inverse", "det", "custom_function", "rpow_scalar", "pairwise_distance",
-    "max_all", "std_mean", "scatter_reduce", "polar",
+    "sigmoid",
+    "tanh",
+    "exp",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
+    "softmax",
+    "log_softmax",
+    "relu",
+    "leaky_relu",
+    "elu",
+    "selu",
+    "celu",
+    "tan",
+    "prod",
+    "amax",
+    "amin",
+    "norm",
+    "logsumexp",
+    "pow",
+    "cumprod",
+    "sdpa",
+    "lstm",
+    "gru",
+    "rnn",
+    "std",
+    "cumsum",
+    "max_pool",
+    "assumed",
+    "opaque",
+    "exp2",
+    "expm1",
+    "logcumsumexp",
+    "inverse",
+    "det",
+    "custom_function",
+    "rpow_scalar",
+    "pairwise_distance",
+    "max_all",
+    "std_mean",
+    "scatter_reduce",
+    "polar",
 });
 
 // Producers after which model zoos write `inplace=True`.
@@ -116,8 +159,7 @@ bool HasOnlyDefaults(const Node& activation, const Node& before) {
   return is_default && (before.calls.empty() || !StartsWith(activation.calls, before.calls));
 }
 
-bool IsHabit(const Draft& draft, Habit habit, NodeId id, NodeId producer, const Run& run,
-             bool convolutional) {
+bool IsHabit(const Draft& draft, Habit habit, NodeId id, NodeId producer, const Run& run, bool convolutional) {
   const Node& before = draft.node(producer);
   switch (habit) {
     case Habit::kAlways:

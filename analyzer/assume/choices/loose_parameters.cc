@@ -66,8 +66,9 @@ std::optional<Diagnostic> FindConstantWeights(const Lowered& lowered) {
   return Diagnostic{Code::kTrainedUndecided,
                     Severity::kNote,
                     count,
-                    absl::StrCat(count, " stored tensors in Constant nodes stand where layers have weights; they are "
-                                        "counted as not trained"),
+                    absl::StrCat(count,
+                                 " stored tensors in Constant nodes stand where layers have weights; they are "
+                                 "counted as not trained"),
                     {"why: exporters of torch store parameters as initializers and numbers of the code in Constant "
                      "nodes; a tool may have moved them"},
                     {}};

@@ -13,8 +13,8 @@
 
 namespace onnx_mem {
 
-// Trains none of them: parameters of two dimensions and more of which sums, products and joins alone read, or whose rows
-// are picked by their place. False if there is none.
+// Trains none of them: parameters of two dimensions and more of which sums, products and joins alone read, or whose
+// rows are picked by their place. False if there is none.
 bool FreezeLooseTables(Lowered& lowered);
 
 // Stored numbers in Constant nodes that an exporter named, read where layers have their weights: an exporter of torch

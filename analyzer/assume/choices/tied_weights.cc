@@ -79,9 +79,8 @@ void SayMayBeTied(Lowering& lowering, int64_t count, int64_t bytes) {
       "an output projection may share the token embedding's weight, which a folded export does not "
       "show: it is counted apart, ",
       FormatBytes(bytes), " of parameters");
-  warning.details = {
-      "why: gradients and optimizer states come on top of them",
-      "try: --tied yes if they are shared, --tied no if not", std::string(kExportRecipe)};
+  warning.details = {"why: gradients and optimizer states come on top of them",
+                     "try: --tied yes if they are shared, --tied no if not", std::string(kExportRecipe)};
   warning.bytes = bytes;
   lowering.diagnostics.push_back(std::move(warning));
 }

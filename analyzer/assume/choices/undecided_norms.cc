@@ -1,6 +1,6 @@
 // A BatchNorm that was folded into a convolution leaves a convolution with a bias, and one that has just been made (no
-// shift, a scale of one) leaves one without. Where the file's names tell (exporters/folded_batch_norm.cc) it is put back;
-// where nothing tells whether there was one, the network is taken as it stands and the range is told.
+// shift, a scale of one) leaves one without. Where the file's names tell (exporters/folded_batch_norm.cc) it is put
+// back; where nothing tells whether there was one, the network is taken as it stands and the range is told.
 //
 //   conv(x, "W3", "B3") -> relu,  no norm anywhere   ->   bn-undecided
 //
@@ -46,9 +46,8 @@ bool HasUntoldWeight(const Draft& draft, const Node& conv) {
 bool MayHaveHadNorm(const Draft& draft, const Node& conv) {
   const NodeIds& readers = draft.readers(conv.outputs[0]);
   return HasUntoldWeight(draft, conv) && !readers.empty() &&
-         std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-           return IsOneOf(kBehindNorms, draft.node(reader).op);
-         });
+         std::all_of(readers.begin(), readers.end(),
+                     [&](NodeId reader) { return IsOneOf(kBehindNorms, draft.node(reader).op); });
 }
 
 }  // namespace
@@ -69,8 +68,9 @@ int64_t TellUndecidedNorms(Lowering& lowering) {
       {Code::kBnUndecided,
        Severity::kNote,
        possible,
-       absl::StrCat(possible, " convolutions may have had a BatchNorm that was folded into them: the file does not "
-                              "show whether, and they are counted as they stand"),
+       absl::StrCat(possible,
+                    " convolutions may have had a BatchNorm that was folded into them: the file does not "
+                    "show whether, and they are counted as they stand"),
        {"why: a BatchNorm makes a tensor of its own, and saves its input for backward",
         "try: --bn unfold if the model has BatchNorms, --bn as-is if it has none", std::string(kExportRecipe)},
        {}});

@@ -27,9 +27,10 @@ bool BecomesWeights(const Draft& draft, TensorId scores, int depth = 0) {
   constexpr int kDeepest = 4;
   const NodeIds& readers = draft.readers(scores);
   return depth < kDeepest && std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const Node& node = draft.node(reader);
-    return node.op == "softmax" || (IsOneOf(kTowardsSoftmax, node.op) && BecomesWeights(draft, node.outputs[0], depth + 1));
-  });
+           const Node& node = draft.node(reader);
+           return node.op == "softmax" ||
+                  (IsOneOf(kTowardsSoftmax, node.op) && BecomesWeights(draft, node.outputs[0], depth + 1));
+         });
 }
 
 struct Scales {
@@ -89,8 +90,9 @@ int64_t SettleScales(Lowering& lowering) {
       {Code::kTrainedUndecided,
        scales.of_scores ? Severity::kWarning : Severity::kNote,
        count,
-       absl::StrCat(count, " parameters of one number each scale activations and are counted as trained, which the file "
-                           "does not show"),
+       absl::StrCat(count,
+                    " parameters of one number each scale activations and are counted as trained, which the file "
+                    "does not show"),
        {absl::StrCat("what: ", absl::StrJoin(names, ", ")),
         "why: what a trained number scales is saved for backward; for a fixed one (requires_grad=False) nothing is",
         "try: --freeze REGEX if they are fixed"},

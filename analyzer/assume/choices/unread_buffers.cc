@@ -20,9 +20,9 @@ enum class IndexSource : uint8_t { kInput, kStored, kComputed };
 // By views and arithmetic alone: what offsets are added to is still an input. What is compared or counted is computed.
 IndexSource SourceOfIndex(const Lowered& lowered, TensorId id, int depth = 0) {
   constexpr auto kViewing = std::to_array<std::string_view>(
-      {"reshape", "permute", "slice", "select", "expand", "unsqueeze", "squeeze", "identity", "clone", "contiguous",
-       "cast", "split", "unbind", "add", "sub", "mul", "add_scalar", "sub_scalar", "mul_scalar", "clamp",
-       "remainder_scalar", "cat", "stack"});
+      {"reshape",    "permute",    "slice",      "select", "expand",           "unsqueeze", "squeeze", "identity",
+       "clone",      "contiguous", "cast",       "split",  "unbind",           "add",       "sub",     "mul",
+       "add_scalar", "sub_scalar", "mul_scalar", "clamp",  "remainder_scalar", "cat",       "stack"});
   constexpr int kDeepest = 12;
   const Graph& graph = lowered.graph;
   const Tensor& tensor = graph.tensors[id];
@@ -57,7 +57,7 @@ struct Computed {
   bool integers = false;  // which stand for the index that they were computed of
   int64_t longest_row = 1;
   int64_t largest_square = 0;  // of the last two dimensions
-  int64_t rows = 0;  // at most, of a table of positions of which it took some
+  int64_t rows = 0;            // at most, of a table of positions of which it took some
 };
 
 Computed FindComputed(const ProgramSignature& signature, const Lowered& lowered) {

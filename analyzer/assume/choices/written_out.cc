@@ -15,10 +15,9 @@ bool Has(const Names& names, std::string_view op) {
 }
 
 // By what backward needs (tools/autograd/derivatives.yaml).
-constexpr auto kSaveInputs = std::to_array<std::string_view>({"mul", "div", "pow", "pow_scalar", "log", "abs", "erf",
-                                                              "sin", "cos", "softplus", "log1p"});
-constexpr auto kSaveResult =
-    std::to_array<std::string_view>({"tanh", "sigmoid", "exp", "sqrt", "rsqrt", "reciprocal"});
+constexpr auto kSaveInputs = std::to_array<std::string_view>(
+    {"mul", "div", "pow", "pow_scalar", "log", "abs", "erf", "sin", "cos", "softplus", "log1p"});
+constexpr auto kSaveResult = std::to_array<std::string_view>({"tanh", "sigmoid", "exp", "sqrt", "rsqrt", "reciprocal"});
 constexpr auto kSaveNothing = std::to_array<std::string_view>(
     {"add", "sub", "neg", "add_scalar", "sub_scalar", "rsub_scalar", "mul_scalar", "div_scalar", "mean", "sum"});
 constexpr auto kSums = std::to_array<std::string_view>({"mul", "div", "abs"});

@@ -1,11 +1,11 @@
-// An autograd function of the code that TorchScript's exporter writes out: what it runs looks like operators of the model,
-// each of which saves what its gradient needs, where the function saves what it likes.
+// An autograd function of the code that TorchScript's exporter writes out: what it runs looks like operators of the
+// model, each of which saves what its gradient needs, where the function saves what it likes.
 //
 //   return GeLUFunction.apply(x)       x alone, where x * 0.5 * (1 + tanh(...)) saves five tensors
 //   return LayerNormFunction.apply(x, weight, bias, eps)
 //
-// Sources: transformers/models/bloom/modeling_bloom.py (GeLUFunction), torch/csrc/jit/passes/onnx.cpp (a PythonOp with a
-// traced body is replaced by it: autograd_inlining). The other exporter tells of them in the program's calls.
+// Sources: transformers/models/bloom/modeling_bloom.py (GeLUFunction), torch/csrc/jit/passes/onnx.cpp (a PythonOp with
+// a traced body is replaced by it: autograd_inlining). The other exporter tells of them in the program's calls.
 #ifndef ONNX_MEM_ANALYZER_ASSUME_CHOICES_WRITTEN_OUT_H_
 #define ONNX_MEM_ANALYZER_ASSUME_CHOICES_WRITTEN_OUT_H_
 

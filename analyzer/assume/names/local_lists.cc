@@ -45,9 +45,8 @@ bool Locals::StandsInList(TensorId id, const Node& cat) const {
   if (IsLookedUp(id) || IsEncoding(id)) return true;
   if (cat.inputs.size() < 3 || id != cat.inputs.back()) return false;
   if (graph_.nodes[graph_.tensors[id].producer].op != "upsample") return false;
-  return std::any_of(cat.inputs.begin(), cat.inputs.end(), [&](TensorId part) {
-    return part.valid() && graph_.tensors[part].consumers.size() >= 2;
-  });
+  return std::any_of(cat.inputs.begin(), cat.inputs.end(),
+                     [&](TensorId part) { return part.valid() && graph_.tensors[part].consumers.size() >= 2; });
 }
 
 // torch.cat([x] + [f(x * frequency) for ...], -1): the sines and cosines of a positional encoding (NeRF).

@@ -80,8 +80,8 @@ void Locals::FindCollected(const Round& round, TensorIds values) {
 // were made, calls that give several stages, lists.
 void Locals::FindPossible() {
   absl::flat_hash_map<Round, TensorIds> rounds;
-  absl::flat_hash_map<int32_t, std::vector<Life>> late;              // by frame
-  absl::flat_hash_map<int32_t, TensorId> first_result;  // of a call
+  absl::flat_hash_map<int32_t, std::vector<Life>> late;  // by frame
+  absl::flat_hash_map<int32_t, TensorId> first_result;   // of a call
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = graph_.tensors[id];
     if (!tensor.producer.valid() || tensor.consumers.empty() || !IsFloating(tensor.dtype)) continue;

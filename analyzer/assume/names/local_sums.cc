@@ -52,8 +52,7 @@ int32_t Locals::HeldBySumInCall(TensorId id) const {
     const std::span<const int32_t> outer = calls_.of_node(reader.value()), inner = calls_.of_node(next[0].value());
     if (inner.size() < outer.size() || !std::equal(outer.begin(), outer.end(), inner.begin())) continue;
     const int32_t call = calls_.UnitCall(next[0].value(), outer.size());
-    const bool is_norm =
-        Contains(kNorms, graph_.nodes[next[0]].op) || (call >= 0 && IsNorm(calls_.span(call).name));
+    const bool is_norm = Contains(kNorms, graph_.nodes[next[0]].op) || (call >= 0 && IsNorm(calls_.span(call).name));
     if (IsResidual(reader) && !is_norm) continue;
     last = std::max(last, calls_.EndOfCallEntered(reader.value(), next[0].value()).value_or(-1));
   }

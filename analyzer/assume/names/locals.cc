@@ -18,10 +18,7 @@ constexpr auto kRebinding =
 }  // namespace
 
 Locals::Locals(const Graph& graph, const Calls& calls)
-    : graph_(graph),
-      calls_(calls),
-      output_number_(graph.tensors.size(), 0),
-      takes_token_(graph.nodes.size(), false) {
+    : graph_(graph), calls_(calls), output_number_(graph.tensors.size(), 0), takes_token_(graph.nodes.size(), false) {
   for (NodeId node(0); graph.nodes.contains(node); node = NodeId(node.value() + 1)) {
     const auto& inputs = graph.nodes[node].inputs;
     takes_token_[node] = std::any_of(inputs.begin(), inputs.end(), [&](TensorId input) { return IsToken(input); });

@@ -34,10 +34,11 @@ class Locals {
   Locals(const Graph& graph, const Calls& calls);
   // The node after which the last variable that likely holds `id` goes; -1 if none is likely.
   int32_t HeldUntil(TensorId id) const;
-  // The node after which a name of its own goes at the latest, in the function that hands `id` around: possible. -1 where
-  // none can be, as a container passes it on. `lists`: that function may have a list of all its values.
+  // The node after which a name of its own goes at the latest, in the function that hands `id` around: possible. -1
+  // where none can be, as a container passes it on. `lists`: that function may have a list of all its values.
   int32_t PossibleNameOf(TensorId id, bool lists) const;
-  // The list of a caller that may hold `id`, which source lines do not tell of: outs.append(x) is no operator. -1: none.
+  // The list of a caller that may hold `id`, which source lines do not tell of: outs.append(x) is no operator. -1:
+  // none.
   int32_t CallersListOf(TensorId id) const;
 
  private:
@@ -123,11 +124,11 @@ class Locals {
   // Frames and names (without digits) of norms whose result a function wraps: F.relu(self.bn1(self.conv1(x))).
   std::set<std::pair<int32_t, std::string>> wrapped_norms_;
   std::set<int32_t> skip_frames_;
-  std::set<int32_t> naming_frames_;                          // functions that read several values late
-  std::set<Round> collected_;                                // whose results may all be in a list
-  absl::flat_hash_map<TensorId, int32_t> batch_ends_;        // of such a list, where the next one takes its name
-  absl::flat_hash_set<int32_t> encoders_;                    // calls that give maps of several sizes
-  std::set<TensorId> popped_;                       // skips that a stack hands out once
+  std::set<int32_t> naming_frames_;                     // functions that read several values late
+  std::set<Round> collected_;                           // whose results may all be in a list
+  absl::flat_hash_map<TensorId, int32_t> batch_ends_;   // of such a list, where the next one takes its name
+  absl::flat_hash_set<int32_t> encoders_;               // calls that give maps of several sizes
+  std::set<TensorId> popped_;                           // skips that a stack hands out once
   mutable absl::flat_hash_map<TensorId, bool> cut_up_;  // whose slices are as large as it is
   mutable absl::flat_hash_map<std::pair<int32_t, int32_t>, TensorId> only_results_;  // by first and last node of a call
 };

@@ -19,9 +19,8 @@ namespace {
 bool IsInsideOperator(const Graph& graph, TensorId id) {
   const Tensor& tensor = graph.tensors[id];
   const std::string& call = graph.nodes[tensor.producer].framework_op;
-  return !call.empty() && std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) {
-    return graph.nodes[reader].framework_op == call;
-  });
+  return !call.empty() && std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
+                                      [&](NodeId reader) { return graph.nodes[reader].framework_op == call; });
 }
 
 }  // namespace
@@ -52,8 +51,8 @@ IdVector<TensorId, int32_t> ReleaseAfter(const Graph& graph, NameRules rules) {
     if (locals && !told) last = std::max(last, locals->HeldUntil(id));
     release[id] = last;
     if (!names_more) continue;
-    release[id] = std::max(last, told ? locals->CallersListOf(id)
-                                      : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls));
+    release[id] =
+        std::max(last, told ? locals->CallersListOf(id) : locals->PossibleNameOf(id, rules == NameRules::kWholeCalls));
   }
   for (TensorId id : graph.outputs) release[id] = static_cast<int32_t>(graph.nodes.size());
   return release;

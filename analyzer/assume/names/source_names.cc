@@ -26,9 +26,8 @@ std::optional<std::string> PlainArgument(const SourceLine& line, std::string_vie
   if (end == std::string_view::npos) return std::nullopt;
   if (rest[end] == '(') return std::string();
   const std::string_view name = rest.substr(0, end);
-  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-  });
+  const bool plain = std::all_of(name.begin(), name.end(),
+                                 [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; });
   return plain && !name.empty() ? std::optional<std::string>(name) : std::nullopt;
 }
 
@@ -261,8 +260,8 @@ std::optional<int32_t> SourceNames::EndOfName(const Frame& frame, const Name& na
   const std::optional<size_t> rebound = Rebinds(frame, name, after);
   for (size_t run = after + 1; run < rebound.value_or(frame.runs.size()); ++run) {
     const SourceLine* line = frame.runs[run].line;
-    const bool may_bind = line != nullptr && line->statement.kind == StatementKind::kUnknown &&
-                          Contains(line->statement.targets, name);
+    const bool may_bind =
+        line != nullptr && line->statement.kind == StatementKind::kUnknown && Contains(line->statement.targets, name);
     if (may_bind) return std::nullopt;
   }
   // Where the first line runs again, another call may have begun: the names of this one are gone then.

@@ -81,7 +81,7 @@ class SourceNames {
   const Calls& calls_;
   SourceTraceReader traces_;
   std::vector<std::unique_ptr<const SourceLine>> made_;  // lines that stand for others
-  std::map<int32_t, Frame> frames_;  // by call; -1 is the model's own forward
+  std::map<int32_t, Frame> frames_;                      // by call; -1 is the model's own forward
   bool any_ = false;
 };
 

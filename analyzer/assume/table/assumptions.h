@@ -23,20 +23,20 @@ enum class Towards : uint8_t { kEither, kLess, kMore };
 struct Alternative {
   std::string_view words = {};  // how a report names it: "with --tied yes"
   Towards towards = Towards::kEither;
-  bool usual = true;  // as likely as what was taken, rather than the most that may be
+  bool usual = true;   // as likely as what was taken, rather than the most that may be
   bool habit = false;  // of whoever wrote the code, not a fact of the graph: nobody has all of them at their worst
-  void (*run)(Run& run) = nullptr;                       // the run to lower anew
-  bool (*lowered)(Lowered& lowered) = nullptr;           // what changes in the lowered model; false: nothing
-  int64_t (*bytes)(const Lowered& lowered) = nullptr;    // less bytes then, at any time; negative: more
-  int percent = 0;                                       // less of the peak then; negative: more
+  void (*run)(Run& run) = nullptr;                     // the run to lower anew
+  bool (*lowered)(Lowered& lowered) = nullptr;         // what changes in the lowered model; false: nothing
+  int64_t (*bytes)(const Lowered& lowered) = nullptr;  // less bytes then, at any time; negative: more
+  int percent = 0;                                     // less of the peak then; negative: more
 };
 
 struct Assumption {
-  std::string_view fact;       // "dropout"
+  std::string_view fact;          // "dropout"
   std::optional<Code> code = {};  // of the diagnostic that tells of it
-  bool training = true;        // moves the peak of a training step
-  bool inference = true;       // moves that of an inference
-  bool forward_only = false;   // lowers no peak outside the forward
+  bool training = true;           // moves the peak of a training step
+  bool inference = true;          // moves that of an inference
+  bool forward_only = false;      // lowers no peak outside the forward
   std::span<const Alternative> alternatives = {};
   // False where the user or the model has settled it; nullptr: open where there is a diagnostic.
   bool (*open)(const Run& run, const Lowered& lowered) = nullptr;
@@ -53,7 +53,7 @@ struct AssumedSetting {
   std::string_view option;
   bool training = true;
   bool inference = true;
-  bool of_records = false;  // a record leaves it open too
+  bool of_records = false;                         // a record leaves it open too
   std::string (*value)(const Run& run) = nullptr;  // "": not worth a word
 };
 std::span<const AssumedSetting> AssumedSettings();

@@ -50,20 +50,18 @@ struct TensorMeta {
 using TensorRefs = absl::InlinedVector<TensorRef, 3>;
 
 struct AutogradNode {
-  std::string_view name;           // "ConvolutionBackward0"; empty for the accumulation node of a parameter
-  const Node* origin = nullptr;    // the lowered node whose forward made it
+  std::string_view name;               // "ConvolutionBackward0"; empty for the accumulation node of a parameter
+  const Node* origin = nullptr;        // the lowered node whose forward made it
   absl::InlinedVector<Edge, 3> edges;  // per differentiable argument; node < 0 where no gradient is wanted
   std::vector<SavedTensor> saved;
   absl::InlinedVector<TensorMeta, 1> outputs;  // of the forward outputs, what incoming gradients must look like
   Formula formula;
-  TensorRef parameter;             // of an accumulation node
-  std::weak_ptr<const void> share;  // in this node, of those that hold it
+  TensorRef parameter;               // of an accumulation node
+  std::weak_ptr<const void> share;   // in this node, of those that hold it
   std::unique_ptr<TensorMeta> view;  // of a CopySlices node: what its operator wrote over (copy_slices.h)
 
   // Accumulation nodes come before everything else, others last made first.
-  int64_t Priority(int32_t index) const {
-    return parameter != nullptr ? std::numeric_limits<int64_t>::max() : index;
-  }
+  int64_t Priority(int32_t index) const { return parameter != nullptr ? std::numeric_limits<int64_t>::max() : index; }
 };
 
 // What a formula sees of its node's turn.

@@ -19,8 +19,8 @@ int64_t OverwrittenBytes(const std::vector<TensorRef>& inputs, const Outputs& ou
   int64_t bytes = 0;
   for (const TensorRef& output : outputs) {
     const bool overwrites = output != nullptr && std::any_of(inputs.begin(), inputs.end(), [&](const TensorRef& input) {
-      return input != nullptr && input->storage == output->storage;
-    });
+                              return input != nullptr && input->storage == output->storage;
+                            });
     if (overwrites) bytes += DenseBytes(output->dims, output->dtype);
   }
   return bytes;
@@ -46,8 +46,7 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
       values_(graph_.tensors.size()) {
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     // A table with a release is what the step before left behind, and this one replaces.
-    const bool goes =
-        kinds_[id] == TensorKind::kActivation || (lowered.recorded && kinds_[id] == TensorKind::kBuffer);
+    const bool goes = kinds_[id] == TensorKind::kActivation || (lowered.recorded && kinds_[id] == TensorKind::kBuffer);
     if (!goes || release_after_[id] < 0) continue;
     const bool named = std::find(held.begin(), held.end(), graph_.tensors[id].name) != held.end();
     if (named) release_after_[id] = static_cast<int32_t>(graph_.nodes.size());
@@ -82,7 +81,7 @@ void Executor::AllocateStatics(const std::function<bool(TensorId)>& trainable,
         t->storage = m_.recorder().AllocateStatic(CategoryOf(kind), ShownName(tensor), bytes, t->dims, t->dtype);
       }
       t->requires_grad = IsDifferentiable(t->dtype) && ((kind == TensorKind::kParameter && trainable(id)) ||
-                                                  (kind == TensorKind::kInput && wants_grad(tensor)));
+                                                        (kind == TensorKind::kInput && wants_grad(tensor)));
       t->is_leaf_parameter = t->requires_grad;
       if (kind == TensorKind::kParameter) parameters_.push_back(id);
       values_[id] = std::move(t);
@@ -127,8 +126,8 @@ Outputs Executor::RunOperator(const Node& node, const Frame& frame, std::vector<
   (FitsAsMade(row, call) ? row : *FindOp("assumed")).enact(m_, call, outputs);
   m_.SetGradEnabled(grad);
   // What is written over without gradients keeps its history.
-  if ((without || !grad) && call.inplace() && !outputs.empty() && outputs[0] != nullptr &&
-      call.input(0) != nullptr && outputs[0]->storage == call.input(0)->storage) {
+  if ((without || !grad) && call.inplace() && !outputs.empty() && outputs[0] != nullptr && call.input(0) != nullptr &&
+      outputs[0]->storage == call.input(0)->storage) {
     outputs[0] = call.input(0);
   }
   if (m_.recorder().current_step() != before_call) {
@@ -239,7 +238,8 @@ absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
     }
     RunNode(i, frame);
     DropAfter(i);
-    if (static_cast<int64_t>(m_.recorder().program().steps.size()) > limits::ForwardSteps(count)) return TooManySteps(i);
+    if (static_cast<int64_t>(m_.recorder().program().steps.size()) > limits::ForwardSteps(count))
+      return TooManySteps(i);
   }
   return absl::OkStatus();
 }

@@ -20,8 +20,8 @@ namespace onnx_mem::eager {
 // Nodes first..last (inclusive) run inside one checkpoint call.
 struct NodeRange : NodeSpan {
   std::vector<std::string> keep = {};  // operators whose results are kept for the second run
-  TensorIds arguments = {};  // held for the second run beside what it reads
-  Offload offload = Offload::kNo;        // not kNo: no second run
+  TensorIds arguments = {};            // held for the second run beside what it reads
+  Offload offload = Offload::kNo;      // not kNo: no second run
   bool reentrant = false;
 };
 

@@ -19,8 +19,8 @@ bool ObeysLayoutContract(const EagerTensor& grad, const EagerTensor& parameter) 
   return true;
 }
 
-// A stride for each dimension, whatever a malformed record says of a result: a split or a view of another rank than what
-// it is made of.
+// A stride for each dimension, whatever a malformed record says of a result: a split or a view of another rank than
+// what it is made of.
 Dims OnePerDimension(const Dims& strides, const Dims& dims) {
   return strides.size() == dims.size() ? strides : ContiguousStrides(dims);
 }

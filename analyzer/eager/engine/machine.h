@@ -65,10 +65,10 @@ struct OffloadedStorage {
   Machine& machine;
   int32_t call;
   int64_t bytes;
-  int32_t version = 0;        // of the storage when it was copied
+  int32_t version = 0;  // of the storage when it was copied
   BufferId original;
   TensorRef device = nullptr;  // null while on the host alone
-  StepId fetched = {};        // the step that began to bring it back; its first reader waits for that
+  StepId fetched = {};         // the step that began to bring it back; its first reader waits for that
   bool waited = false;
 };
 
@@ -142,8 +142,8 @@ class Machine {
 
   // --- checkpoint segments (engine/checkpoint.cc)
   struct Segment {
-    int32_t slots = 0;        // tensors that the forward would have saved
-    int32_t unreleased = 0;   // of those, not yet released by their nodes
+    int32_t slots = 0;                        // tensors that the forward would have saved
+    int32_t unreleased = 0;                   // of those, not yet released by their nodes
     absl::flat_hash_set<int32_t> dead_slots;  // whose node went before the second run, which keeps nothing for them
     bool recomputed = false;
     std::vector<TensorRef> tensors;  // by slot, once recomputed
@@ -194,12 +194,12 @@ class Machine {
   void Recompute(int32_t index);
   struct OffloadedCall {
     Offload mode = Offload::kNo;
-    BufferId first_buffer;  // that the segment made, if it made one
+    BufferId first_buffer;                                       // that the segment made, if it made one
     std::vector<std::weak_ptr<OffloadedStorage>> storages = {};  // that its nodes saved, first saved first
-    size_t copied = 0;           // of `storages`, how many copies have begun
+    size_t copied = 0;                                           // of `storages`, how many copies have begun
     StepId last_copy = {};
-    bool returned = false;       // they come or came back
-    bool saved = false;          // of a gate: its backward will ask for something
+    bool returned = false;  // they come or came back
+    bool saved = false;     // of a gate: its backward will ask for something
   };
   bool Offloads(const TensorRef& t) const;
   int32_t PassGate();
@@ -245,7 +245,7 @@ class Machine {
   std::span<const Node> nodes_of_graph_;
   std::vector<OriginTexts> texts_of_nodes_;
   absl::flat_hash_map<const Node*, OriginTexts> other_texts_;
-  SharedText last_module_;                                      // nodes of one module follow each other
+  SharedText last_module_;  // nodes of one module follow each other
   bool grad_enabled_ = true;
   bool counts_numbers_ = true;
   std::deque<Segment> segments_;

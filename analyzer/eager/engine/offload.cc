@@ -1,9 +1,9 @@
-// Segments whose saved tensors go to host memory: torch.autograd.graph.saved_tensors_hooks, on a stream of their own, as
-// python/onnx_mem/_checkpoint/applied.py sets them (_Offloaded). A storage is copied once, however many of the segment's
-// nodes save it. In forward it leaves the device when the segment that the mode names has run, as the compute stream
-// waits there for the copy; in backward all of a segment's storages come back when its first tensor is asked for, and
-// those of the segment before it begin to (of held segments in a row: of all). A gate moves nothing; all that it saves
-// tells when its backward begins.
+// Segments whose saved tensors go to host memory: torch.autograd.graph.saved_tensors_hooks, on a stream of their own,
+// as python/onnx_mem/_checkpoint/applied.py sets them (_Offloaded). A storage is copied once, however many of the
+// segment's nodes save it. In forward it leaves the device when the segment that the mode names has run, as the compute
+// stream waits there for the copy; in backward all of a segment's storages come back when its first tensor is asked
+// for, and those of the segment before it begin to (of held segments in a row: of all). A gate moves nothing; all that
+// it saves tells when its backward begins.
 #include <algorithm>
 
 #include "analyzer/eager/engine/machine.h"
@@ -29,8 +29,8 @@ void Machine::EndOffload() {
   const bool is_gate = ended.mode == Offload::kGate;
   // Nothing of it moves, or nothing will tell of its backward.
   if (is_gate ? !ended.saved : ended.storages.empty()) return offloaded_.pop_back();
-  const bool goes_on = ended.mode == Offload::kHeld && call > 0 &&
-                       offloaded_[static_cast<size_t>(call - 1)].mode == Offload::kHeld;
+  const bool goes_on =
+      ended.mode == Offload::kHeld && call > 0 && offloaded_[static_cast<size_t>(call - 1)].mode == Offload::kHeld;
   if (!goes_on) {
     for (int32_t before : GroupBefore(call)) LeaveDevice(before);
   }

@@ -38,9 +38,8 @@ constexpr auto kLinear = std::to_array<std::string_view>({"linear", "matmul", "a
 
 // The operand that a node made; else the first.
 TensorId MadeOperand(const Graph& graph, const Node& node) {
-  const auto made = std::find_if(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
-    return id.valid() && graph.tensors[id].producer.valid();
-  });
+  const auto made = std::find_if(node.inputs.begin(), node.inputs.end(),
+                                 [&](TensorId id) { return id.valid() && graph.tensors[id].producer.valid(); });
   if (made != node.inputs.end()) return *made;
   return node.inputs.empty() ? TensorId() : node.inputs.front();
 }
@@ -93,8 +92,7 @@ int64_t TokensOfLoss(LossKind asked, const Graph& graph, const TensorIds& output
 LossKind ResolveLoss(LossKind asked, const Graph& graph, const TensorIds& outputs) {
   if (asked != LossKind::kAuto) return asked;
   if (outputs.empty()) return LossKind::kNone;
-  const bool are_logits =
-      graph.tensors[outputs.front()].shape.rank() == 2 || TokensOfLoss(asked, graph, outputs) > 0;
+  const bool are_logits = graph.tensors[outputs.front()].shape.rank() == 2 || TokensOfLoss(asked, graph, outputs) > 0;
   return are_logits ? LossKind::kCrossEntropy : LossKind::kMean;
 }
 

@@ -61,8 +61,7 @@ void Executor::RunReentrant(const NodeRange& range) {
   });
 }
 
-void Executor::RunReentrantBackward(const NodeRange& range, Values values, const TensorIds& results,
-                                    Backward& b) {
+void Executor::RunReentrantBackward(const NodeRange& range, Values values, const TensorIds& results, Backward& b) {
   std::vector<TensorRef> inputs;
   for (size_t i = 0; i < range.arguments.size(); ++i) {
     const TensorRef saved = b.saved(i);

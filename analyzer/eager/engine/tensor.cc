@@ -1,7 +1,7 @@
 #include "analyzer/eager/engine/tensor.h"
 
-#include <limits>
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "analyzer/eager/engine/recorder.h"

@@ -45,7 +45,7 @@ struct EagerTensor {
   Dims dims;
   Dims strides;  // in elements
   DType dtype = DType::kFloat32;
-  bool is_view = false;        // made by a view operator: its base stays alive with it
+  bool is_view = false;  // made by a view operator: its base stays alive with it
   bool requires_grad = false;
   bool is_leaf_parameter = false;
   Edge grad_edge;
@@ -59,10 +59,10 @@ struct EagerTensor {
 // tensors are shared pointers and use_count() is meaningful: copy a TensorRef only where the framework holds one.
 using TensorRef = std::shared_ptr<EagerTensor>;
 
-int64_t NumElements(const Dims& dims);          // no unknown dims; saturated
+int64_t NumElements(const Dims& dims);  // no unknown dims; saturated
 int64_t DenseBytes(const Dims& dims, DType dtype);
-// The elements of dims[first], dims[first + 1], ... dims[last - 1] together. What is left of a shape when some sizes are
-// taken out of it is this product, and never a quotient: of an empty tensor that would be a division by zero.
+// The elements of dims[first], dims[first + 1], ... dims[last - 1] together. What is left of a shape when some sizes
+// are taken out of it is this product, and never a quotient: of an empty tensor that would be a division by zero.
 int64_t ElementsBetween(const Dims& dims, size_t first, size_t last);
 inline int64_t ElementsFrom(const Dims& dims, size_t first) { return ElementsBetween(dims, first, dims.size()); }
 // Rows of a tensor that is read as a matrix of its last dimension.
@@ -73,19 +73,20 @@ inline int64_t NumRows(const Dims& dims) { return ElementsBetween(dims, 0, dims.
 constexpr int64_t Quotient(int64_t whole, int64_t size) { return size > 0 ? whole / size : 0; }
 constexpr int64_t Remainder(int64_t whole, int64_t size) { return size > 0 ? whole % size : 0; }
 
-// From the first element to the last: a table that is expanded lies in memory once. No overflow (checked with the record).
+// From the first element to the last: a table that is expanded lies in memory once. No overflow (checked with the
+// record).
 int64_t SpannedBytes(const EagerTensor& t);
-// The product of factors that are not negative, or the largest number where that is beyond it: counts of operations grow
-// faster than sizes, which are checked at import.
+// The product of factors that are not negative, or the largest number where that is beyond it: counts of operations
+// grow faster than sizes, which are checked at import.
 int64_t Saturated(std::initializer_list<int64_t> factors);
 
 // Of all elements of all tensors, null ones skipped: what an operator that reads them moves.
 int64_t TotalBytes(std::span<const TensorRef> tensors);
 
 Dims ContiguousStrides(const Dims& dims);
-Dims ChannelsLastStrides(const Dims& dims);     // NHWC or NDHWC; rank 4 or 5
+Dims ChannelsLastStrides(const Dims& dims);  // NHWC or NDHWC; rank 4 or 5
 bool IsContiguous(const EagerTensor& t);
-bool IsChannelsLast(const EagerTensor& t);      // rank 4 or 5 and strided so, and not also contiguous
+bool IsChannelsLast(const EagerTensor& t);  // rank 4 or 5 and strided so, and not also contiguous
 bool IsNonOverlappingAndDense(const EagerTensor& t);
 
 // Strides of a view of `t` with shape `dims` (same element count), or nullopt where only a copy can have that shape.

@@ -58,8 +58,8 @@ int64_t SpectraBytes(const ConvolutionSizes& sizes) {
   if (std::max(height, width) > kSide || std::max(height, width) <= 1) return 0;
   const int64_t down = kSide - height + 1, across = kSide - width + 1;
   const auto tiles = [&](const Dims& dims) {
-    return Saturated({dims[0], dims[1], Quotient(sizes.small[2] + down - 1, down),
-                      Quotient(sizes.small[3] + across - 1, across)});
+    return Saturated(
+        {dims[0], dims[1], Quotient(sizes.small[2] + down - 1, down), Quotient(sizes.small[3] + across - 1, across)});
   };
   const int64_t filters = Saturated({sizes.weight[0], sizes.weight[1]});
   return Saturated({Sum({tiles(sizes.large), tiles(sizes.small), filters}), kTileBytes});

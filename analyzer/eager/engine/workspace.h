@@ -1,6 +1,6 @@
 // Scratch memory that libraries ask of the allocator while an operator runs: in no tensor, in max_memory_allocated().
-// cuBLAS takes one of a known size for a matrix product (devices/overhead.h). What cuDNN takes for a convolution depends
-// on the engine that its heuristics choose on the card: a bound is given for those that a convolution allows.
+// cuBLAS takes one of a known size for a matrix product (devices/overhead.h). What cuDNN takes for a convolution
+// depends on the engine that its heuristics choose on the card: a bound is given for those that a convolution allows.
 #ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_WORKSPACE_H_
 #define ONNX_MEM_ANALYZER_EAGER_ENGINE_WORKSPACE_H_
 
@@ -29,7 +29,7 @@ struct ConvolutionSizes {
   Dims large, small, weight;
   DType dtype = DType::kFloat32;
   int64_t groups = 1;
-  bool dense = true;          // neither strided nor dilated
+  bool dense = true;  // neither strided nor dilated
   bool channels_last = false;
 };
 

@@ -249,10 +249,9 @@ TensorRef Div(Machine& m, const TensorRef& a, const TensorRef& b, bool in_place)
   NodeRef node = m.MakeNode("DivBackward0", {a, b});
   node.Save(b);
   node.Save(node.needs(kOther) ? Original(m, a, in_place) : nullptr);
-  TensorRef y =
-      in_place ? InPlace(m, "div", a)
-               : NewPointwise(m, "div", {a, b},
-                              IsDifferentiable(ResultType({a, b})) ? ResultType({a, b}) : DType::kFloat32);
+  TensorRef y = in_place ? InPlace(m, "div", a)
+                         : NewPointwise(m, "div", {a, b},
+                                        IsDifferentiable(ResultType({a, b})) ? ResultType({a, b}) : DType::kFloat32);
   node.Output(y);
   node.Formula([](Backward& back) {
     const TensorRef other = back.saved(0);

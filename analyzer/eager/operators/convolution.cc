@@ -62,8 +62,13 @@ void EnactConvolution(Machine& m, const Call& call, Outputs& out) {
   const bool channels_last = SuggestsChannelsLast(*x) || SuggestsChannelsLast(*weight);
   const bool transposed = call.node.op == "conv_transpose";
   const Dims out_dims = call.output_dims();
-  const ConvolutionSizes sizes{transposed ? out_dims : x->dims, transposed ? x->dims : out_dims, weight->dims, x->dtype,
-                               IntAttribute(call.node, "group", 1), IsDense(call.node), channels_last};
+  const ConvolutionSizes sizes{transposed ? out_dims : x->dims,
+                               transposed ? x->dims : out_dims,
+                               weight->dims,
+                               x->dtype,
+                               IntAttribute(call.node, "group", 1),
+                               IsDense(call.node),
+                               channels_last};
   const Convolution conv{x->dims, weight->dims, out_dims, channels_last, transposed, ConvolutionWorkspace(sizes)};
   NodeRef node = m.MakeNode("ConvolutionBackward0", {x, weight, bias});
   node.Save(x);
@@ -79,9 +84,7 @@ void EnactConvolution(Machine& m, const Call& call, Outputs& out) {
 
 namespace {
 
-bool AreOfOneRank(const CallShape& call) {
-  return call.rank(0) == call.rank(1) && call.rank(0) == call.output_rank();
-}
+bool AreOfOneRank(const CallShape& call) { return call.rank(0) == call.rank(1) && call.rank(0) == call.output_rank(); }
 
 }  // namespace
 

@@ -69,9 +69,8 @@ void EnactLpNormalize(Machine& m, const Call& call, Outputs& out) {
   node.Save(norm);
   const TensorRef least = m.NewLike("clamp_min", *norm);
   node.Output(least);
-  node.Formula([](Backward& b) {
-    b.result(0, RunPointwise(b.m, {"scalar_tensor", "gt", "where"}, {b.grad(), b.saved(0)}));
-  });
+  node.Formula(
+      [](Backward& b) { b.result(0, RunPointwise(b.m, {"scalar_tensor", "gt", "where"}, {b.grad(), b.saved(0)})); });
   out[0] = Div(m, x, Expand(m, least, x->dims));
 }
 

@@ -261,7 +261,8 @@ bool ReadStack(Machine& m, const Call& call, Stacked& stack) {
   const auto cells = static_cast<size_t>(Quotient(weights, static_cast<int64_t>(per_cell)));
   const bool lstm = kind == "lstm";
   if (states != (lstm ? 2 : 1) || cells == 0 || (directions == 2 && cells % 2 != 0)) return false;
-  if (std::any_of(call.inputs.begin(), call.inputs.end(), [](const TensorRef& t) { return t == nullptr; })) return false;
+  if (std::any_of(call.inputs.begin(), call.inputs.end(), [](const TensorRef& t) { return t == nullptr; }))
+    return false;
   for (size_t i = 1; i <= states; ++i) {
     const Dims& dims = call.inputs[i]->dims;
     if (dims.size() != 3 || dims[0] != static_cast<int64_t>(cells)) return false;

@@ -80,8 +80,9 @@ void EnactAffineGrid(Machine& m, const Call& call, Outputs& out) {
     Dims base = dims;
     base.back() += 1;
     const TensorRef grid = b.m.New("empty", base, b.grad()->dtype);
-    const TensorRef product = b.m.New("bmm", Dims{theta_dims[0], theta_dims[2], theta_dims[1]}, b.grad()->dtype,
-                                      Saturated({2, NumElements(theta_dims), ElementsBetween(base, 1, base.size() - 1)}));
+    const TensorRef product =
+        b.m.New("bmm", Dims{theta_dims[0], theta_dims[2], theta_dims[1]}, b.grad()->dtype,
+                Saturated({2, NumElements(theta_dims), ElementsBetween(base, 1, base.size() - 1)}));
     b.result(0, Transpose(b.m, product, 1, 2));
   });
 }

@@ -107,9 +107,7 @@ const OptimizerRow* FindRow(std::string_view name) {
 const OptimizerRow* RowOfWord(std::string_view word) {
   constexpr std::string_view kModule = "torch.optim.";
   if (word.starts_with(kModule)) word.remove_prefix(kModule.size());
-  const auto means = [&](const OptimizerRow& row) {
-    return SameWord(word, row.name) || HasWord(row.also, word);
-  };
+  const auto means = [&](const OptimizerRow& row) { return SameWord(word, row.name) || HasWord(row.also, word); };
   const auto it = std::find_if(kOptimizers.begin(), kOptimizers.end(), means);
   return it == kOptimizers.end() ? nullptr : &*it;
 }
@@ -251,8 +249,8 @@ absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text) {
   }
   std::vector<std::string> details;
   if (std::string hint = DidYouMean(text, OptimizerNames()); !hint.empty()) details.push_back(std::move(hint));
-  details.push_back(absl::StrCat("known: ", absl::StrJoin(OptimizerNames(), ", "),
-                                 ", or a number: bytes of state per parameter"));
+  details.push_back(
+      absl::StrCat("known: ", absl::StrJoin(OptimizerNames(), ", "), ", or a number: bytes of state per parameter"));
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUsage,
                      absl::StrCat("unknown optimizer '", std::string(text), "'"), std::move(details));
 }

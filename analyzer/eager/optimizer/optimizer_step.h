@@ -29,7 +29,7 @@ class StepLocals {
   void Delete(std::string_view variable);
   // `to = from` where both name the same tensors from now on, and only `to` is bound anew.
   void Rename(std::string_view from, std::string_view to);
-  void Use(int64_t bytes);      // lives for one expression
+  void Use(int64_t bytes);                            // lives for one expression
   void Keep(int64_t bytes) { kept_bytes_ += bytes; }  // becomes state within the loop
 
   // What made the peak: the temporaries that were alive at the moment at which they and kept state were most.

@@ -136,8 +136,9 @@ class AdapterWriter {
     if (lora.dropout > 0.0) {
       t = Append("dropout", {t}, x_dims, DType::kFloat32, {{"p", lora.dropout}});
     }
-    t = Pass(t, x, layer.convolution ? Append("conv", {t, a}, narrow, DType::kFloat32, like_.attributes)
-                                     : Append("linear", {t, a}, narrow, DType::kFloat32, {}));
+    t = Pass(t, x,
+             layer.convolution ? Append("conv", {t, a}, narrow, DType::kFloat32, like_.attributes)
+                               : Append("linear", {t, a}, narrow, DType::kFloat32, {}));
     const std::vector<int64_t> ones(a_dims.size() - 2, 1), zeros(a_dims.size() - 2, 0);
     Attributes pointwise;
     if (layer.convolution) pointwise = {{"stride", ones}, {"pad", zeros}, {"dilation", ones}, {"group", int64_t{1}}};
@@ -185,8 +186,7 @@ class AdapterWriter {
     return AddTensor(std::move(name), dims, dtype, TensorKind::kActivation);
   }
 
-  void AppendTo(TensorId result, std::string_view op, TensorIds inputs,
-                Attributes attributes = {}) {
+  void AppendTo(TensorId result, std::string_view op, TensorIds inputs, Attributes attributes = {}) {
     Node node;
     node.op = op;
     node.name = absl::StrCat(like_.name, ".lora.", nodes_.size());
@@ -200,8 +200,7 @@ class AdapterWriter {
     nodes_.push_back(std::move(node));
   }
 
-  TensorId Append(std::string_view op, TensorIds inputs, const Dims& dims, DType dtype,
-                  Attributes attributes) {
+  TensorId Append(std::string_view op, TensorIds inputs, const Dims& dims, DType dtype, Attributes attributes) {
     const TensorId id = AddResult(absl::StrCat(like_.name, ".lora.", nodes_.size()), dims, dtype);
     AppendTo(id, op, std::move(inputs), std::move(attributes));
     return id;
@@ -294,7 +293,8 @@ void FreezeAll(Lowered& lowered) {
 
 absl::Status NoSuchLayer(const Pattern& pattern) {
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kNoMatch,
-                     absl::StrCat("--lora '", pattern.asked.weights, "' matches the weight of no linear layer and of no "
+                     absl::StrCat("--lora '", pattern.asked.weights,
+                                  "' matches the weight of no linear layer and of no "
                                   "convolution with one group"),
                      {"try: onnx-mem MODEL --by tensor -n 0   # lists the names"});
 }

@@ -7,9 +7,9 @@ namespace onnx_mem {
 namespace {
 
 constexpr auto kInPlaceForms = std::to_array<std::string_view>({
-    "relu",    "leaky_relu", "relu6",     "silu",    "hardswish", "elu",   "selu",    "celu",        "hardsigmoid",
-    "mish",    "dropout",    "sigmoid",   "tanh",    "clamp",     "threshold", "scatter", "scatter_add", "index_add",
-    "index_copy", "index_put",
+    "relu",      "leaky_relu",  "relu6",       "silu",      "hardswish",  "elu",       "selu",
+    "celu",      "hardsigmoid", "mish",        "dropout",   "sigmoid",    "tanh",      "clamp",
+    "threshold", "scatter",     "scatter_add", "index_add", "index_copy", "index_put",
 });
 
 }  // namespace

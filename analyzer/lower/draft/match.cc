@@ -58,8 +58,7 @@ Piece ReadPiece(const Draft& draft, NodeId slice) {
   return {node.inputs[0], axes[0], IntsAttribute(node, "starts")[0], IntsAttribute(node, "ends")[0]};
 }
 
-Node MakeNodeInCallOf(const Node& of, std::string_view op, TensorIds inputs,
-                      TensorIds outputs) {
+Node MakeNodeInCallOf(const Node& of, std::string_view op, TensorIds inputs, TensorIds outputs) {
   Node node = MakeNode(op, std::move(inputs), std::move(outputs));
   node.name = of.name;
   node.module = of.module;

@@ -152,7 +152,8 @@ class Expression::Parser {
       Expect('\'');
     } else if (Take('[')) {
       std::vector<int64_t> list;
-      for (absl::string_view part : absl::StrSplit(View(While([](char c) { return c != ']'; })), ' ', absl::SkipEmpty()))
+      for (absl::string_view part :
+           absl::StrSplit(View(While([](char c) { return c != ']'; })), ' ', absl::SkipEmpty()))
         ok_ &= absl::SimpleAtoi(part, &list.emplace_back());
       attribute.value = std::move(list);
       Expect(']');

@@ -2,7 +2,8 @@
 // exporter wrote, over the operators that it lowers to, and what it is fused to like a call.
 //
 //   {"mul!(x,sigmoid(x))", "silu(x)"}
-//   {"div_scalar(mul_scalar(mean{axes=$a,keepdim=$k}(mul(D:sub(x,mean{axes=$a}(x)),D))))", "var{axes=$a,keepdim=$k}(x)"}
+//   {"div_scalar(mul_scalar(mean{axes=$a,keepdim=$k}(mul(D:sub(x,mean{axes=$a}(x)),D))))",
+//   "var{axes=$a,keepdim=$k}(x)"}
 //
 //   x                a tensor, the same wherever it stands; x? may be left out at the end
 //   _                a number that the framework passes as such
@@ -11,8 +12,8 @@
 //   op(a,0.5)        an operator with a number: its scalar or exponent, to one part in a thousand
 //   D:op(a)  D       a name for an operator; D is its result again
 //   op(a).1  D.1     its result number 1; result 0 without
-//   op{k=1}(a)       an attribute: a number, 'text', [1 2], or $a, which is the same wherever it stands, absent included
-//   (A|B)            either of two expressions
+//   op{k=1}(a)       an attribute: a number, 'text', [1 2], or $a, which is the same wherever it stands, absent
+//   included (A|B)            either of two expressions
 //
 // Everything between the root and the tensors is read by the expression alone, and ran in one call. Matching takes time
 // by the size of the pattern, not of the graph: readers are looked at up to the first outside.

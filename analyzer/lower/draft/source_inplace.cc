@@ -18,8 +18,14 @@ struct ArithmeticRow {
   std::string_view function;
 };
 constexpr auto kArithmetic = std::to_array<ArithmeticRow>({
-    {"add", '+', "add"},        {"sub", '-', "sub"},        {"mul", '*', "mul"},        {"div", '/', "div"},
-    {"add_scalar", '+', "add"}, {"sub_scalar", '-', "sub"}, {"mul_scalar", '*', "mul"}, {"div_scalar", '/', "div"},
+    {"add", '+', "add"},
+    {"sub", '-', "sub"},
+    {"mul", '*', "mul"},
+    {"div", '/', "div"},
+    {"add_scalar", '+', "add"},
+    {"sub_scalar", '-', "sub"},
+    {"mul_scalar", '*', "mul"},
+    {"div_scalar", '/', "div"},
 });
 
 // Framework operators whose functions take `inplace`, and the names of the functions.
@@ -28,10 +34,21 @@ struct FunctionRow {
   std::string_view function;
 };
 constexpr auto kFunctions = std::to_array<FunctionRow>({
-    {"relu", "relu"},       {"leaky_relu", "leaky_relu"}, {"relu6", "relu6"},     {"silu", "silu"},
-    {"hardswish", "hardswish"}, {"elu", "elu"},           {"selu", "selu"},       {"celu", "celu"},
-    {"hardsigmoid", "hardsigmoid"}, {"mish", "mish"},     {"dropout", "dropout"}, {"sigmoid", "sigmoid"},
-    {"tanh", "tanh"},       {"threshold", "threshold"},   {"clamp", "clamp"},
+    {"relu", "relu"},
+    {"leaky_relu", "leaky_relu"},
+    {"relu6", "relu6"},
+    {"silu", "silu"},
+    {"hardswish", "hardswish"},
+    {"elu", "elu"},
+    {"selu", "selu"},
+    {"celu", "celu"},
+    {"hardsigmoid", "hardsigmoid"},
+    {"mish", "mish"},
+    {"dropout", "dropout"},
+    {"sigmoid", "sigmoid"},
+    {"tanh", "tanh"},
+    {"threshold", "threshold"},
+    {"clamp", "clamp"},
 });
 
 bool IsNamePart(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }

@@ -130,9 +130,8 @@ bool MakeOne(Draft& draft, const Call& call, int64_t& saved_bytes) {
       if (!made.valid()) continue;
       if (!IsReadAfterwards(draft, made, members, last)) return false;
       const NodeIds& readers = draft.readers(made);
-      const bool leaves = draft.IsOutput(made) || std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-                            return !members.contains(reader);
-                          });
+      const bool leaves = draft.IsOutput(made) || std::any_of(readers.begin(), readers.end(),
+                                                              [&](NodeId reader) { return !members.contains(reader); });
       if (leaves) outputs.push_back(made);
     }
   }

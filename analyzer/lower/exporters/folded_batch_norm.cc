@@ -217,8 +217,7 @@ FoldedNorm NamedNorm(Lowering& lowering, const FxCall& call, const Node& conv, i
     if (entry == nullptr) return TensorId();
     const auto [it, is_new] = made.try_emplace(entry->target);
     if (!is_new) return it->second;
-    const TensorKind kind =
-        entry->kind == SignatureKind::kParameter ? TensorKind::kParameter : TensorKind::kBuffer;
+    const TensorKind kind = entry->kind == SignatureKind::kParameter ? TensorKind::kParameter : TensorKind::kBuffer;
     it->second = lowering.draft.NewTensor(entry->target, dtype, Dims{channels}, kind);
     const std::string module = entry->target.substr(0, entry->target.rfind('.') + 1);
     const bool counts = lowering.source.signature.FindTarget(absl::StrCat(module, "num_batches_tracked")) != nullptr;
@@ -259,9 +258,8 @@ int64_t UnfoldBatchNorm(Lowering& lowering) {
     if (channels == 0) continue;
     Node norm = conv;
     const TensorId result = conv.outputs[0];
-    const bool keeps_bias =
-        !IsFoldedOperand(draft.tensor(conv.inputs[1]).name, "Conv") && !HasInventedBias(draft, conv) &&
-        !(NamesBatchNorm(conv) && draft.has_opaque_names());
+    const bool keeps_bias = !IsFoldedOperand(draft.tensor(conv.inputs[1]).name, "Conv") &&
+                            !HasInventedBias(draft, conv) && !(NamesBatchNorm(conv) && draft.has_opaque_names());
     GiveConvolutionItsModule(draft, calls, conv);
     MovePadWith(draft, norm, conv);
     GiveNormItsModule(draft, blocks, norm);

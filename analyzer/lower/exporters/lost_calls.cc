@@ -239,7 +239,8 @@ void LostCalls::RestoreResult(TensorId output) {
   const NodeId maker = draft_.producer(output);
   const std::string name = draft_.tensor(output).name;
   const Copying* row = CopyingOf(AtenOf(name));
-  if (!maker.valid() || !draft_.readers(output).empty() || row == nullptr || !row->framework.ends_with("_scalar")) return;
+  if (!maker.valid() || !draft_.readers(output).empty() || row == nullptr || !row->framework.ends_with("_scalar"))
+    return;
   const std::string_view made_by = ResultOfProgramCall(lowering_.source.nodes[NodeId(draft_.rank(maker).source)]);
   if (made_by.empty() || made_by == name) return;
   draft_.mutable_tensor(output).name = std::string(made_by);

@@ -59,8 +59,8 @@ size_t NumParts(const std::string& path) { return static_cast<size_t>(std::count
 
 // Two modules that stand side by side, resblocks.0 and resblocks.1, or two calls of one.
 struct Siblings {
-  std::string own, other;  // paths of the modules; the same for two calls
-  bool alike = false;      // their names say so
+  std::string own, other;            // paths of the modules; the same for two calls
+  bool alike = false;                // their names say so
   int own_run = -1, other_run = -1;  // of two calls: which
   size_t depth = 0;                  // and how many calls are around them
 };
@@ -74,9 +74,7 @@ bool IsRandom(const Node& node) { return node.op == "dropout" || node.op == "fea
 
 class MergedExpressions {
  public:
-  explicit MergedExpressions(Draft& draft) : draft_(draft) {
-    NumberCalls();
-  }
+  explicit MergedExpressions(Draft& draft) : draft_(draft) { NumberCalls(); }
 
   // Later expressions first: what they read becomes the sibling's own in turn.
   int64_t Split() {
@@ -287,8 +285,8 @@ class MergedExpressions {
 
   Draft& draft_;
   mutable std::optional<std::set<std::string>> parameters_;  // names; for who asks first
-  std::set<std::pair<std::string, std::string>> told_;  // modules that run one expression each
-  absl::flat_hash_map<NodeId, Runs> runs_;  // the calls around a node, outermost first
+  std::set<std::pair<std::string, std::string>> told_;       // modules that run one expression each
+  absl::flat_hash_map<NodeId, Runs> runs_;                   // the calls around a node, outermost first
 };
 
 }  // namespace

@@ -94,16 +94,14 @@ bool IsOneCall(const Graph& graph, const Node& node) {
 
 using Counts = std::map<std::string, int64_t>;
 
-Diagnostic Report(Code code, const Counts& counts, std::string_view text,
-                  std::vector<std::string> details) {
+Diagnostic Report(Code code, const Counts& counts, std::string_view text, std::vector<std::string> details) {
   int64_t total = 0;
   for (const auto& [rule, count] : counts) total += count;
   const std::string rules = absl::StrJoin(counts, ", ", [](std::string* out, const auto& entry) {
     absl::StrAppend(out, entry.first, " (x", entry.second, ")");
   });
   details.insert(details.begin(), absl::StrCat("what: ", rules));
-  return {code, Severity::kWarning, total, absl::StrCat(total, " ", std::string(text)), std::move(details),
-          {}};
+  return {code, Severity::kWarning, total, absl::StrCat(total, " ", std::string(text)), std::move(details), {}};
 }
 
 }  // namespace

@@ -191,11 +191,12 @@ class Finder {
     const SignatureEntry* parameter;
   };
 
-  // Where the nodes of the call read what the exporter computed of one parameter each. Of a call without a row: its only
-  // parameter, where its nodes read only one such tensor.
+  // Where the nodes of the call read what the exporter computed of one parameter each. Of a call without a row: its
+  // only parameter, where its nodes read only one such tensor.
   std::vector<FoldedRead> FoldedReads(const CallNodes& call) const {
     const auto parameter = [&](size_t i) -> const SignatureEntry* {
-      const SignatureEntry* entry = i < call.call.args.size() ? graph_.signature.FindPlaceholder(call.call.args[i]) : nullptr;
+      const SignatureEntry* entry =
+          i < call.call.args.size() ? graph_.signature.FindPlaceholder(call.call.args[i]) : nullptr;
       return entry != nullptr && entry->kind == SignatureKind::kParameter && !IsInFile(*entry) ? entry : nullptr;
     };
     const bool is_linear = absl::StartsWith(call.call.target, "aten.linear");
@@ -212,7 +213,8 @@ class Finder {
         const SignatureEntry* read = nullptr;
         if (is_linear) {
           read = IsLinearLayer(node) && i == 1 ? parameter(1) : nullptr;
-        } else if (is_group_norm) {  // torch_lib/ops/core.py, aten_group_norm: a norm without scale, then scale and shift
+        } else if (is_group_norm) {  // torch_lib/ops/core.py, aten_group_norm: a norm without scale, then scale and
+                                     // shift
           read = node.op == "Mul" ? parameter(2) : node.op == "Add" ? parameter(3) : nullptr;
         } else if (parameters.size() == 1) {  // but for what another call gave
           read = IsArgumentOfCall(node, graph_.tensors[node.inputs[i]].name) ? nullptr : parameters[0];
@@ -226,16 +228,16 @@ class Finder {
     return reads;
   }
 
-  // The parameter that the weight of the node's module is computed from in each run, where it is not in the file: one of
-  // the weight's shape (torch/nn/utils/parametrize.py, ParametrizationList: "original" where there is one input).
+  // The parameter that the weight of the node's module is computed from in each run, where it is not in the file: one
+  // of the weight's shape (torch/nn/utils/parametrize.py, ParametrizationList: "original" where there is one input).
   const SignatureEntry* ParametrizationOf(const Node& node) const {
     const SignatureEntry* entry = graph_.signature.FindTarget(
         absl::StrCat(std::string(CallingModuleOf(node)), ".parametrizations.weight.original"));
     return entry != nullptr && entry->kind == SignatureKind::kParameter && !IsInFile(*entry) ? entry : nullptr;
   }
 
-  // What the exporter computed of a parameter (its transpose) is one tensor for each parameter: a module that runs twice
-  // has one for each run, and what it computed of two parameters of equal contents was made one.
+  // What the exporter computed of a parameter (its transpose) is one tensor for each parameter: a module that runs
+  // twice has one for each run, and what it computed of two parameters of equal contents was made one.
   int64_t SettleFolded(const CallNodes& call) {
     int64_t count = 0;
     for (const FoldedRead& read : FoldedReads(call)) {
@@ -247,7 +249,8 @@ class Finder {
         graph_.nodes[read.node].inputs[read.slot] = copy->second;
         joins_ = true;
       } else if (!owned_.insert(folded).second) {
-        count += Give(read.node, read.slot, *read.parameter, graph_.tensors[folded].dtype, graph_.tensors[folded].shape);
+        count +=
+            Give(read.node, read.slot, *read.parameter, graph_.tensors[folded].dtype, graph_.tensors[folded].shape);
         copy->second = graph_.nodes[read.node].inputs[read.slot];
       }
     }
@@ -382,8 +385,8 @@ class Finder {
 
   Graph graph_;
   std::vector<CallNodes> calls_;
-  std::map<std::string, size_t> places_;       // in calls_, by the result's name
-  absl::flat_hash_set<std::string> present_;   // names of the signature that the file or this pass has
+  std::map<std::string, size_t> places_;      // in calls_, by the result's name
+  absl::flat_hash_set<std::string> present_;  // names of the signature that the file or this pass has
   absl::flat_hash_map<std::string, TensorId> restored_;
   absl::flat_hash_map<std::string, TensorId> copies_;  // what the exporter computed of a parameter
   absl::flat_hash_set<TensorId> owned_;                // the tensors of copies_ that the file has

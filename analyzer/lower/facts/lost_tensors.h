@@ -20,9 +20,9 @@
 namespace onnx_mem {
 
 struct LostTensors {
-  std::optional<Graph> graph;  // with what was found; empty where nothing was lost
-  int64_t merged = 0;          // tensors that had become one with another
-  int64_t biases = 0;          // biases of zeros
+  std::optional<Graph> graph;        // with what was found; empty where nothing was lost
+  int64_t merged = 0;                // tensors that had become one with another
+  int64_t biases = 0;                // biases of zeros
   std::vector<std::string> unknown;  // parameters that nothing in the file shows
   // What these take at most if they are as large as others of the model: the largest whose name differs in its numbers
   // alone ("layers.3.fc.weight"), else the largest of its slot in a layer of that name ("fc.weight"), else the largest

@@ -63,9 +63,8 @@ bool IsComputedWeight(const Graph& graph, TensorId id) {
   if (IsLayerWeight(graph, id)) return true;
   const NodeIds& readers = graph.tensors[id].consumers;
   return IsOneRow(graph.tensors[id].shape) && !readers.empty() &&
-         std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-           return graph.nodes[reader].op == "Mul" || graph.nodes[reader].op == "Add";
-         });
+         std::all_of(readers.begin(), readers.end(),
+                     [&](NodeId reader) { return graph.nodes[reader].op == "Mul" || graph.nodes[reader].op == "Add"; });
 }
 
 struct Merge {

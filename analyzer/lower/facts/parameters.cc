@@ -21,25 +21,65 @@ bool AllDigits(std::string_view s) {
 
 // Last parts of names that frameworks give to buffers: register_buffer in torch, torchvision, timm, transformers.
 constexpr std::array<std::string_view, 24> kBufferNames = {
-    "running_mean", "running_var", "num_batches_tracked", "position_ids", "token_type_ids",
-    "inv_freq",     "cos_cached",  "sin_cached",          "freqs_cis",    "freqs",
-    "attn_mask",    "mask",        "causal_mask",         "masked_bias",  "relative_position_index",
-    "anchors",      "anchor_grid", "pixel_mean",          "pixel_std",    "image_mean",
-    "image_std",    "pe",          "relative_coords_table", "final_logits_bias",
+    "running_mean",
+    "running_var",
+    "num_batches_tracked",
+    "position_ids",
+    "token_type_ids",
+    "inv_freq",
+    "cos_cached",
+    "sin_cached",
+    "freqs_cis",
+    "freqs",
+    "attn_mask",
+    "mask",
+    "causal_mask",
+    "masked_bias",
+    "relative_position_index",
+    "anchors",
+    "anchor_grid",
+    "pixel_mean",
+    "pixel_std",
+    "image_mean",
+    "image_std",
+    "pe",
+    "relative_coords_table",
+    "final_logits_bias",
 };
 
 // ATen operators that dynamo's exporter evaluates when all that they read is stored. What they give is named after
 // them, with a number from the second on: "unsqueeze", "unsqueeze_14". Parameters have the names that the model gave
 // them.
 constexpr auto kFoldedCalls = std::to_array<std::string_view>({
-    "_to_copy",  "add",       "arange",        "cat",    "clone",     "convert_element_type", "cos",       "cumsum",
-    "div",       "einsum",    "exp",           "expand", "flip",      "full",                 "index",     "linspace",
-    "masked_fill", "mul",     "neg",           "new_ones", "new_zeros", "ones",               "outer",     "permute",
-    "pow",       "reciprocal", "repeat",       "reshape", "rsqrt",    "select",               "sigmoid",   "sin",
-    "slice",     "slice_scatter", "softmax",   "sqrt",   "squeeze",   "stack",                "sub",       "sum",
-    "t",         "tmp",       "transpose",     "tril",   "triu",      "unsqueeze",            "view",      "where",
-    "zeros",     "abs",       "full_like",     "ge",     "gt",        "le",                   "lt",        "zeros_like",
-    "ones_like", "rsub",
+    "_to_copy",    "add",
+    "arange",      "cat",
+    "clone",       "convert_element_type",
+    "cos",         "cumsum",
+    "div",         "einsum",
+    "exp",         "expand",
+    "flip",        "full",
+    "index",       "linspace",
+    "masked_fill", "mul",
+    "neg",         "new_ones",
+    "new_zeros",   "ones",
+    "outer",       "permute",
+    "pow",         "reciprocal",
+    "repeat",      "reshape",
+    "rsqrt",       "select",
+    "sigmoid",     "sin",
+    "slice",       "slice_scatter",
+    "softmax",     "sqrt",
+    "squeeze",     "stack",
+    "sub",         "sum",
+    "t",           "tmp",
+    "transpose",   "tril",
+    "triu",        "unsqueeze",
+    "view",        "where",
+    "zeros",       "abs",
+    "full_like",   "ge",
+    "gt",          "le",
+    "lt",          "zeros_like",
+    "ones_like",   "rsub",
 });
 
 // At most one dimension that is not 1: the scale of a layer, seen through a view, rather than a table.
@@ -116,7 +156,6 @@ bool IsResultName(std::string_view name) {
   if (absl::StartsWith(View(name), "val_") && AllDigits(name.substr(4))) return true;
   return std::find(kFoldedCalls.begin(), kFoldedCalls.end(), CallOf(name)) != kFoldedCalls.end();
 }
-
 
 // A folded expression (swin's gathered relative position bias), not the parameter that it was computed from.
 bool IsFoldedExpression(const Tensor& tensor) {
@@ -252,12 +291,12 @@ bool MakesOnlySines(const Graph& graph, TensorId id, int depth) {
   constexpr int kDeepest = 8;
   const NodeIds& readers = graph.tensors[id].consumers;
   return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const Node& node = graph.nodes[reader];
-    if (node.op == "Shape" || node.op == "Sin" || node.op == "Cos") return true;
-    if (node.outputs.empty() || !node.outputs[0].valid()) return false;
-    return std::find(kTowardsSine.begin(), kTowardsSine.end(), node.op) != kTowardsSine.end() &&
-           MakesOnlySines(graph, node.outputs[0], depth + 1);
-  });
+           const Node& node = graph.nodes[reader];
+           if (node.op == "Shape" || node.op == "Sin" || node.op == "Cos") return true;
+           if (node.outputs.empty() || !node.outputs[0].valid()) return false;
+           return std::find(kTowardsSine.begin(), kTowardsSine.end(), node.op) != kTowardsSine.end() &&
+                  MakesOnlySines(graph, node.outputs[0], depth + 1);
+         });
 }
 
 // Scales of quantized tensors are numbers that nothing trains, whatever their shape. First slot that holds scales or
@@ -291,14 +330,15 @@ bool IsOnlyCompared(const Graph& graph, TensorId id, int depth) {
   constexpr int kDeepest = 8;
   const NodeIds& readers = graph.tensors[id].consumers;
   return depth < kDeepest && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
-    const Node& node = graph.nodes[reader];
-    if (node.op == "Shape" || std::find(kComparisons.begin(), kComparisons.end(), node.op) != kComparisons.end())
-      return true;
-    if (node.outputs.empty() || !node.outputs[0].valid()) return false;
-    if (node.op == "Cast" && graph.tensors[node.outputs[0]].dtype == DType::kBool) return true;
-    return std::find(kTowardsComparison.begin(), kTowardsComparison.end(), node.op) != kTowardsComparison.end() &&
-           node.inputs[0] == id && IsOnlyCompared(graph, node.outputs[0], depth + 1);
-  });
+           const Node& node = graph.nodes[reader];
+           if (node.op == "Shape" || std::find(kComparisons.begin(), kComparisons.end(), node.op) != kComparisons.end())
+             return true;
+           if (node.outputs.empty() || !node.outputs[0].valid()) return false;
+           if (node.op == "Cast" && graph.tensors[node.outputs[0]].dtype == DType::kBool) return true;
+           return std::find(kTowardsComparison.begin(), kTowardsComparison.end(), node.op) !=
+                      kTowardsComparison.end() &&
+                  node.inputs[0] == id && IsOnlyCompared(graph, node.outputs[0], depth + 1);
+         });
 }
 
 // Numbers, lists of them, and words of Python: no value of the program.

@@ -12,36 +12,44 @@ namespace {
 
 // onnxruntime registers these with an alias of their input (core/providers/cpu/tensor/*.cc, Alias(0, 0)). Dropout is
 // the identity outside training.
-constexpr auto kSharesInput = std::to_array<std::string_view>(
-    {"Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"});
+constexpr auto kSharesInput =
+    std::to_array<std::string_view>({"Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"});
 
 // Elementwise on equal shapes: a planner that is free to choose may write their output over their input.
 constexpr auto kMayOverwrite = std::to_array<std::string_view>(
-    {"Abs", "Add", "Clip", "Div", "Elu", "Exp", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Mul", "Neg", "PRelu",
-     "Reciprocal", "Relu", "Selu", "Sigmoid", "Softplus", "Sqrt", "Sub", "Tanh"});
+    {"Abs", "Add",   "Clip",       "Div",  "Elu",  "Exp",     "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Mul",
+     "Neg", "PRelu", "Reciprocal", "Relu", "Selu", "Sigmoid", "Softplus",    "Sqrt",      "Sub",       "Tanh"});
 
 // What onnxruntime's kernels themselves allow (MayInplace(0, 0) in their registrations; measured on the CPU provider of
 // 1.31 by the size of the memory pattern of MatMul - operator - MatMul). Arithmetic is not among them.
-constexpr auto kSessionOverwrites = std::to_array<std::string_view>(
-    {"Cast", "Celu", "Clip", "Elu", "HardSigmoid", "LeakyRelu", "LogSoftmax", "Relu", "Selu", "Sigmoid", "Softmax",
-     "Softplus", "Softsign", "Tanh", "ThresholdedRelu"});
+constexpr auto kSessionOverwrites =
+    std::to_array<std::string_view>({"Cast", "Celu", "Clip", "Elu", "HardSigmoid", "LeakyRelu", "LogSoftmax", "Relu",
+                                     "Selu", "Sigmoid", "Softmax", "Softplus", "Softsign", "Tanh", "ThresholdedRelu"});
 
 // Operators whose inputs from `first` on decide the shape of their output.
 struct ShapeOperand {
   std::string_view op;
   size_t first;
 };
-constexpr auto kShapeOperands = std::to_array<ShapeOperand>(
-    {{"ConstantOfShape", 0}, {"Expand", 1}, {"Pad", 1}, {"Range", 0}, {"Reshape", 1}, {"Resize", 1}, {"Slice", 1},
-     {"Split", 1}, {"Tile", 1}, {"TopK", 1}, {"Unsqueeze", 1}, {"Upsample", 1}});
+constexpr auto kShapeOperands = std::to_array<ShapeOperand>({{"ConstantOfShape", 0},
+                                                             {"Expand", 1},
+                                                             {"Pad", 1},
+                                                             {"Range", 0},
+                                                             {"Reshape", 1},
+                                                             {"Resize", 1},
+                                                             {"Slice", 1},
+                                                             {"Split", 1},
+                                                             {"Tile", 1},
+                                                             {"TopK", 1},
+                                                             {"Unsqueeze", 1},
+                                                             {"Upsample", 1}});
 
 // Whether a session knows the shapes of what the node makes, by those of what it reads.
 bool TellsItsShapes(const Graph& graph, const Node& node, const IdVector<TensorId, bool>& known) {
   if (node.op == "Shape" || node.op == "Size") return true;  // as long as the rank
   if (node.op == "NonZero") return false;
-  const auto operand = std::find_if(kShapeOperands.begin(), kShapeOperands.end(), [&](const ShapeOperand& row) {
-    return node.domain.empty() && row.op == node.op;
-  });
+  const auto operand = std::find_if(kShapeOperands.begin(), kShapeOperands.end(),
+                                    [&](const ShapeOperand& row) { return node.domain.empty() && row.op == node.op; });
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const TensorId input = node.inputs[i];
     if (!input.valid()) continue;
@@ -131,8 +139,8 @@ int64_t SessionScratchBytes(const Graph& graph, const Node& node) {
     for (size_t i = 2; i < x.rank(); ++i) bytes *= static_cast<double>(x.dims[i]);
   } else if ((node.op == "LSTM" || node.op == "GRU") && x.rank() == 3 && w.rank() == 3) {
     // output_iofc_, of every step, for one direction (providers/cpu/rnn/uni_directional_lstm.cc).
-    bytes = kFloatBytes * static_cast<double>(w.dims[1]) * static_cast<double>(x.dims[0]) *
-            static_cast<double>(x.dims[1]);
+    bytes =
+        kFloatBytes * static_cast<double>(w.dims[1]) * static_cast<double>(x.dims[0]) * static_cast<double>(x.dims[1]);
   }
   return bytes > 0 && bytes < static_cast<double>(kMost) ? static_cast<int64_t>(bytes) : 0;
 }

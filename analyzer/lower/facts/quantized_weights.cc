@@ -39,8 +39,8 @@ constexpr auto kIntegerSlots = std::to_array<IntegerSlot>({
 });
 
 // Operators that give what they read, or some of it, in another layout.
-constexpr auto kPasses = std::to_array<std::string_view>(
-    {"Flatten", "Gather", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"});
+constexpr auto kPasses =
+    std::to_array<std::string_view>({"Flatten", "Gather", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"});
 
 bool IsReadAsWeight(const Graph& graph, TensorId id, int depth) {
   constexpr int kDeepest = 4;

@@ -7,8 +7,8 @@
 namespace onnx_mem {
 
 // True for stored integers, more than one, that some operator reads as a layer's weight or bias: DequantizeLinear
-// (QDQ), QLinearConv and its like (QOperator), MatMulInteger (dynamic), MatMulNBits. What lies between may pick rows or change
-// the layout, as of a quantized embedding.
+// (QDQ), QLinearConv and its like (QOperator), MatMulInteger (dynamic), MatMulNBits. What lies between may pick rows or
+// change the layout, as of a quantized embedding.
 bool IsQuantizedWeight(const Graph& graph, TensorId id);
 
 }  // namespace onnx_mem

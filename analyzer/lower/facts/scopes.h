@@ -41,9 +41,9 @@ class ScopeReader {
   std::string TruePath(const std::string& parent, const std::string& candidate) const;
   void LearnContainers(const Graph& graph);
 
-  absl::flat_hash_set<std::string> modules_;  // that own an initializer, and all their ancestors
-  absl::flat_hash_set<std::string> owners_;   // that own an initializer
-  absl::flat_hash_set<std::string> seen_;     // raw paths of node names so far
+  absl::flat_hash_set<std::string> modules_;                  // that own an initializer, and all their ancestors
+  absl::flat_hash_set<std::string> owners_;                   // that own an initializer
+  absl::flat_hash_set<std::string> seen_;                     // raw paths of node names so far
   absl::flat_hash_map<std::string, std::string> full_paths_;  // path as in node names -> with the lost container names
   absl::flat_hash_map<std::string, int> container_call_;      // container's raw path -> which call of it is running
   absl::flat_hash_set<std::string> working_;  // calls, as node names have them, that run operators of their own

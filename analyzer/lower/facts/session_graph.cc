@@ -17,16 +17,15 @@ namespace onnx_mem {
 namespace {
 
 // Results that differ from run to run, or that the optimizer leaves to the operators around them.
-constexpr auto kNeverFolded = std::to_array<std::string_view>(
-    {"Bernoulli", "DequantizeLinear", "Dropout", "Multinomial", "QuantizeLinear", "RandomNormal", "RandomNormalLike",
-     "RandomUniform", "RandomUniformLike"});
+constexpr auto kNeverFolded =
+    std::to_array<std::string_view>({"Bernoulli", "DequantizeLinear", "Dropout", "Multinomial", "QuantizeLinear",
+                                     "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
 
 constexpr auto kFusedActivations =
     std::to_array<std::string_view>({"Clip", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Tanh"});
 
-constexpr auto kGemmActivations =
-    std::to_array<std::string_view>({"Elu", "HardSigmoid", "LeakyRelu", "Relu", "Selu", "Sigmoid", "Softplus",
-                                     "Softsign", "Tanh", "ThresholdedRelu"});
+constexpr auto kGemmActivations = std::to_array<std::string_view>(
+    {"Elu", "HardSigmoid", "LeakyRelu", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Tanh", "ThresholdedRelu"});
 
 // In the order in which the session runs them (graph_transformer_utils.cc): nodes that a pass makes are numbered behind
 // all that were there, and the order of execution hangs on the numbers.
@@ -121,9 +120,9 @@ class SessionOptimizer {
     const Node& node = graph_.nodes[id];
     if (node.inputs.empty() || node.outputs.empty() || !node.inputs.front().valid()) return;
     // Even one exported in training mode: a session for inference has none (measured: 38 of a BERT's 38 are gone).
-    const bool dropout = IsStandard(node, "Dropout") &&
-                         std::all_of(node.outputs.begin() + 1, node.outputs.end(),
-                                     [&](TensorId mask) { return !mask.valid() || !IsRead(mask); });
+    const bool dropout =
+        IsStandard(node, "Dropout") && std::all_of(node.outputs.begin() + 1, node.outputs.end(),
+                                                   [&](TensorId mask) { return !mask.valid() || !IsRead(mask); });
     if (!IsStandard(node, "Identity") && !dropout) return;
     const TensorId from = node.inputs.front(), to = node.outputs.front();
     if (!to.valid() || IsOutput(to)) return;
@@ -223,7 +222,8 @@ class SessionOptimizer {
 
   // Which slice of how many the node takes alone, as a constant says; -1 for any other node.
   int64_t GatheredSlice(const Node& node, TensorId from, size_t axis, int64_t slices) const {
-    if (!IsStandard(node, "Gather") || node.inputs.size() != 2 || node.inputs[0] != from || !HasOneOutput(node)) return -1;
+    if (!IsStandard(node, "Gather") || node.inputs.size() != 2 || node.inputs[0] != from || !HasOneOutput(node))
+      return -1;
     const Tensor& index = graph_.tensors[node.inputs[1]];
     if (!IsConstant(node.inputs[1]) || index.value == nullptr || index.value->ints() == nullptr) return -1;
     const int64_t rank = static_cast<int64_t>(graph_.tensors[from].shape.rank()), at = IntAttribute(node, "axis", 0);
@@ -297,8 +297,8 @@ class SessionOptimizer {
       for (TensorId input : graph_.nodes[id].inputs) {
         if (!input.valid() || graph_.tensors[input].value == nullptr || IsOutput(input)) continue;
         const Tensor& tensor = graph_.tensors[input];
-        const bool unread = std::all_of(tensor.consumers.begin(), tensor.consumers.end(),
-                                        [&](NodeId reader) { return gone_[reader]; });
+        const bool unread =
+            std::all_of(tensor.consumers.begin(), tensor.consumers.end(), [&](NodeId reader) { return gone_[reader]; });
         if (unread && tensor.producer.valid() && !gone_[tensor.producer]) going.push_back(tensor.producer);
       }
     }
@@ -331,7 +331,9 @@ class SessionOptimizer {
     for (size_t i = 0; i < 2 && sum.inputs.size() == 2; ++i) {
       const TensorId other = sum.inputs[1 - i], result = sum.outputs.front();
       Node* maker = OnlyMaker(sum.inputs[i]);
-      if (maker == nullptr || !IsStandard(*maker, "Conv") || maker->inputs.size() > kConvolutionSum || IsConstant(other)) continue;
+      if (maker == nullptr || !IsStandard(*maker, "Conv") || maker->inputs.size() > kConvolutionSum ||
+          IsConstant(other))
+        continue;
       const Shape& shape = graph_.tensors[result].shape;
       if (shape.rank() != 4 || graph_.tensors[other].shape != shape) continue;
       maker->inputs.resize(kConvolutionSum);
@@ -395,7 +397,8 @@ class SessionOptimizer {
       if (!maker.valid() || gone_[maker] || IsOutput(argument)) return;
       Node& node = graph_.nodes[maker];
       if (std::find(parts.begin(), parts.end(), &node) != parts.end()) continue;
-      const bool arithmetic = IsStandard(node, "Mul") || IsStandard(node, "Div") || IsStandard(node, "Add") || IsStandard(node, "Pow");
+      const bool arithmetic =
+          IsStandard(node, "Mul") || IsStandard(node, "Div") || IsStandard(node, "Add") || IsStandard(node, "Pow");
       constexpr size_t kMostParts = 12;
       if (!arithmetic || !HasOneOutput(node) || parts.size() >= kMostParts) return;
       parts.push_back(&node);
@@ -437,7 +440,8 @@ class SessionOptimizer {
   void FuseQuickGelu(NodeId id) {
     Node& sigmoid = graph_.nodes[id];
     Node* product = OnlyReader(sigmoid);
-    if (product == nullptr || !IsStandard(*product, "Mul") || product->inputs.size() != 2 || sigmoid.inputs.empty()) return;
+    if (product == nullptr || !IsStandard(*product, "Mul") || product->inputs.size() != 2 || sigmoid.inputs.empty())
+      return;
     const TensorId made = sigmoid.outputs.front(), argument = sigmoid.inputs.front();
     const TensorId x = product->inputs[0] == made ? product->inputs[1] : product->inputs[0];
     if (!x.valid()) return;

@@ -29,8 +29,11 @@ int64_t RoundedTo(int64_t size, int64_t multiple) { return (size + multiple - 1)
 class Loader {
  public:
   Loader(const Graph& file, const Graph& session)
-      : file_(file), session_(session), held_(session.tensors.size(), kNotHeld),
-        readers_(session.tensors.size(), 0), gathers_(session.tensors.size(), 0) {
+      : file_(file),
+        session_(session),
+        held_(session.tensors.size(), kNotHeld),
+        readers_(session.tensors.size(), 0),
+        gathers_(session.tensors.size(), 0) {
     for (const Node& node : session.nodes) {
       for (TensorId input : node.inputs) {
         if (input.valid()) ++readers_[input];
@@ -108,8 +111,8 @@ class Loader {
   }
 
   void Pack(const Node& node) {
-    const auto packer = std::find_if(kPackers.begin(), kPackers.end(),
-                                     [&](const auto& each) { return node.op == each.first; });
+    const auto packer =
+        std::find_if(kPackers.begin(), kPackers.end(), [&](const auto& each) { return node.op == each.first; });
     if (packer == kPackers.end() || node.inputs.size() <= packer->second) return;
     const TensorId weight = node.inputs[packer->second];
     if (!IsHeld(weight)) return;

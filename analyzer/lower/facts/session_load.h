@@ -31,7 +31,7 @@ struct SessionLoad {
     int64_t bytes = 0;
     bool by_rows = false;  // a table: a run reads some rows of it, and nothing else
   };
-  std::vector<Stored> stored;  // in the file's order
+  std::vector<Stored> stored;   // in the file's order
   std::vector<LoadStep> steps;  // a step that makes something gives the next number, kDrop too
 };
 

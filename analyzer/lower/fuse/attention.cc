@@ -65,9 +65,8 @@ bool IsTriangle(const Draft& draft, TensorId id, int depth, bool& triangle) {
   if (!maker.valid() || depth > 12) return false;
   const Node& node = draft.node(maker);
   if (node.op == "tril" || node.op == "triu") triangle = true;
-  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
-    return !input.valid() || IsTriangle(draft, input, depth + 1, triangle);
-  });
+  return std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](TensorId input) { return !input.valid() || IsTriangle(draft, input, depth + 1, triangle); });
 }
 
 // True if `where` is a part of the attention that `near` belongs to, or of the one whose result dynamo's optimizer lets

@@ -41,8 +41,7 @@ NodeId ChunkSize(const Graph& source, const Node& slice) {
 }
 
 // One split in the place of `slices`, which all read one tensor along one axis.
-void PutSplit(Draft& draft, const NodeIds& slices, TensorIds pieces,
-              std::vector<int64_t> sizes) {
+void PutSplit(Draft& draft, const NodeIds& slices, TensorIds pieces, std::vector<int64_t> sizes) {
   const Node& first = draft.node(slices.front());
   Node split = MakeNode("split", {first.inputs[0]}, std::move(pieces));
   split.attributes["axis"] = IntsAttribute(first, "axes")[0];

@@ -33,26 +33,16 @@ bool IsInHalves(const Draft& draft, const Expression::Match& match, Node&) {
 
 // The gate stands second, as the exporters write it for the framework's own function; sigmoid(x) * x is code
 // (torch/onnx symbolic_opset9.py, silu and glu; onnxscript's aten_silu), or a tool swapped the operands.
-constexpr Guess kSilu = {
-    Code::kSiluAssumed, "silu", "x * sigmoid(x)", "nn.SiLU", "sigmoid(x)", {"mul!(x,sigmoid(x))", "silu(x)"}};
-constexpr Guess kHardswish = {Code::kHardswishAssumed,
-                              "hardswish",
-                              "x * hardsigmoid(x)",
-                              "nn.Hardswish",
-                              "hardsigmoid(x)",
-                              {"mul(x,hardsigmoid(x))", "hardswish(x)"}};
-constexpr Guess kMish = {Code::kMishAssumed,
-                         "mish",
-                         "x * tanh(softplus(x))",
-                         "nn.Mish",
-                         "softplus(x) and its tanh",
-                         {"mul(x,tanh(softplus(x)))", "mish(x)"}};
-constexpr Guess kGlu = {Code::kGluAssumed,
-                        "glu",
-                        "a * sigmoid(b)",
-                        "nn.GLU",
-                        "sigmoid(b)",
-                        {"mul!(S:split{axis=$a}(x),sigmoid(S.1))", "glu{axis=$a}(x)", IsInHalves}};
+constexpr Guess kSilu = {Code::kSiluAssumed, "silu",       "x * sigmoid(x)",
+                         "nn.SiLU",          "sigmoid(x)", {"mul!(x,sigmoid(x))", "silu(x)"}};
+constexpr Guess kHardswish = {Code::kHardswishAssumed, "hardswish",      "x * hardsigmoid(x)",
+                              "nn.Hardswish",          "hardsigmoid(x)", {"mul(x,hardsigmoid(x))", "hardswish(x)"}};
+constexpr Guess kMish = {Code::kMishAssumed,         "mish",
+                         "x * tanh(softplus(x))",    "nn.Mish",
+                         "softplus(x) and its tanh", {"mul(x,tanh(softplus(x)))", "mish(x)"}};
+constexpr Guess kGlu = {Code::kGluAssumed, "glu",
+                        "a * sigmoid(b)",  "nn.GLU",
+                        "sigmoid(b)",      {"mul!(S:split{axis=$a}(x),sigmoid(S.1))", "glu{axis=$a}(x)", IsInHalves}};
 
 // nn.SiLU's operators are those of F.silu and of code that spells it out: TorchScript exports of all three are alike
 // (torch/onnx symbolic_opset9.py). A module that does nothing else is nearly always the framework's own; in the code of
@@ -98,7 +88,9 @@ void MarkSwapped(Lowering& lowering, const Guess& guess, const Patterns& pattern
   if (swapped.empty() || !lowering.run.training) return;
   const auto count = static_cast<int64_t>(swapped.size());
   lowering.diagnostics.push_back(
-      {guess.code, Severity::kNote, count,
+      {guess.code,
+       Severity::kNote,
+       count,
        absl::StrCat(count, " products of a gate and what it gates, in this order, are counted as code that spells out ",
                     std::string(guess.function)),
        {absl::StrCat("why: exporters write ", std::string(guess.spelled), " for ", std::string(guess.function),

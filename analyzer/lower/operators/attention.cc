@@ -130,8 +130,8 @@ void LowerMicrosoftAttention(Site& s) {
   const int64_t total = weight_dims.size() == 2 ? weight_dims[1] : 3 * out.dims[2];
   TensorIds operands = {s.Materialized(0), weight};
   if (const TensorId bias = s.Stored(2); bias.valid()) operands.push_back(bias);
-  const TensorId qkv = s.EmitTemp("linear", std::move(operands), {x.dims[0], x.dims[1], total}, dtype,
-                                  {{"transposed", int64_t{1}}});
+  const TensorId qkv =
+      s.EmitTemp("linear", std::move(operands), {x.dims[0], x.dims[1], total}, dtype, {{"transposed", int64_t{1}}});
   const int64_t v_size = out.dims[2];
   const int64_t q_size = (total - v_size) / 2;
   const Dims q_dims = {x.dims[0], x.dims[1], q_size}, v_dims = {x.dims[0], x.dims[1], v_size};

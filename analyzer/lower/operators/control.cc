@@ -77,7 +77,8 @@ void LowerControlFlow(Site& s) {
   for (TensorId capture : s.node().captures) {
     if (!s.lowering().residence.number[capture]) inputs.push_back(s.draft().Resolve(capture));
   }
-  s.Emit("opaque", std::move(inputs), s.node().outputs, {{"workspace_bytes", workspace}, {"onnx_op", s.node().op.str()}});
+  s.Emit("opaque", std::move(inputs), s.node().outputs,
+         {{"workspace_bytes", workspace}, {"onnx_op", s.node().op.str()}});
   ++s.lowering().data_dependent;
 }
 

@@ -21,9 +21,7 @@ void EmitScalar(Site& s, std::string_view op, size_t tensor_slot, size_t scalar_
   s.Emit(op, {s.In(tensor_slot)}, {s.Out(0)}, {{"scalar", *s.Number(scalar_slot)}});
 }
 
-void EmitBinary(Site& s, std::string_view op) {
-  s.Emit(op, {s.Materialized(0), s.Materialized(1)}, {s.Out(0)});
-}
+void EmitBinary(Site& s, std::string_view op) { s.Emit(op, {s.Materialized(0), s.Materialized(1)}, {s.Out(0)}); }
 
 Dims Broadcast(const Dims& a, const Dims& b) {
   Dims dims(std::max(a.size(), b.size()), 1);

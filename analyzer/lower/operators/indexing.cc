@@ -80,9 +80,7 @@ void LowerScatterNd(Site& s) {
 // A key or value cache that the new tokens are written into, in place.
 void LowerTensorScatter(Site& s) { s.Emit("copy_into", {s.Materialized(0), s.Materialized(1)}, {s.Out(0)}); }
 
-void LowerTopK(Site& s) {
-  s.Emit("topk", {s.Materialized(0)}, {s.Out(0), s.Out(1)}, {{"axis", s.Axis("axis", -1)}});
-}
+void LowerTopK(Site& s) { s.Emit("topk", {s.Materialized(0)}, {s.Out(0), s.Out(1)}, {{"axis", s.Axis("axis", -1)}}); }
 
 void LowerNonZero(Site& s) { s.Emit("nonzero", {s.Materialized(0)}, {s.Out(0)}); }
 

@@ -60,8 +60,6 @@ void LowerMatMul(Site& s) {
   s.Emit("matmul", {s.Materialized(0), s.Materialized(1)}, {s.Out(0)});
 }
 
-void LowerEinsum(Site& s) {
-  s.Emit("einsum", s.Tensors(), {s.Out(0)}, {{"equation", s.String("equation", "")}});
-}
+void LowerEinsum(Site& s) { s.Emit("einsum", s.Tensors(), {s.Out(0)}, {{"equation", s.String("equation", "")}}); }
 
 }  // namespace onnx_mem

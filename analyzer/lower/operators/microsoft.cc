@@ -40,8 +40,13 @@ struct FusedActivation {
   std::string_view onnx, framework;
 };
 constexpr FusedActivation kFusedActivations[] = {
-    {"Relu", "relu"},           {"Tanh", "tanh"}, {"Sigmoid", "sigmoid"}, {"LeakyRelu", "leaky_relu"},
-    {"HardSigmoid", "hardsigmoid"}, {"Clip", "clamp"}, {"HardSwish", "hardswish"},
+    {"Relu", "relu"},
+    {"Tanh", "tanh"},
+    {"Sigmoid", "sigmoid"},
+    {"LeakyRelu", "leaky_relu"},
+    {"HardSigmoid", "hardsigmoid"},
+    {"Clip", "clamp"},
+    {"HardSwish", "hardswish"},
 };
 
 // The activation of a fused operator, by its ONNX name.
@@ -67,8 +72,7 @@ void LowerFastGelu(Site& s) {
 void LowerQuickGelu(Site& s) {
   const TensorId x = s.Materialized(0);
   const Dims dims = s.OutShape().dims;
-  const TensorId scaled =
-      s.EmitTemp("mul_scalar", {x}, dims, s.OutType(), {{"scalar", s.Float("alpha", 1.702)}});
+  const TensorId scaled = s.EmitTemp("mul_scalar", {x}, dims, s.OutType(), {{"scalar", s.Float("alpha", 1.702)}});
   const TensorId gate = s.EmitTemp("sigmoid", {scaled}, dims, s.OutType());
   s.Emit("mul", {x, gate}, {s.Out(0)});
 }
@@ -155,8 +159,7 @@ void LowerMicrosoftGroupNorm(Site& s) {
 }
 
 void LowerGemmFastGelu(Site& s) {
-  const TensorId product =
-      s.EmitTemp("matmul", {s.Materialized(0), s.Materialized(1)}, s.OutShape().dims, s.OutType());
+  const TensorId product = s.EmitTemp("matmul", {s.Materialized(0), s.Materialized(1)}, s.OutShape().dims, s.OutType());
   s.Emit("gelu", {AddBias(s, product, 2)}, {s.Out(0)}, {{"approximate", std::string("tanh")}});
 }
 

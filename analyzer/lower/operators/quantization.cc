@@ -24,8 +24,7 @@ NodeIds OnlyDequantized(const Graph& graph, TensorId q) {
 }  // namespace
 
 void LowerQuantize(Site& s) {
-  const NodeIds readers = s.node().op == "QuantizeLinear" ? OnlyDequantized(s.source(), s.Out(0))
-                                                                      : NodeIds{};
+  const NodeIds readers = s.node().op == "QuantizeLinear" ? OnlyDequantized(s.source(), s.Out(0)) : NodeIds{};
   if (readers.empty()) {
     s.Emit("quantize", {s.Materialized(0)}, s.node().outputs);
     return;

@@ -12,8 +12,8 @@ namespace {
 
 // Operators that make a tensor on the device out of nothing: what they give is no number, though it may have one
 // element and be known (the positions of a sequence of one token).
-constexpr auto kCreators = std::to_array<std::string_view>({"Range", "ConstantOfShape", "EyeLike", "Expand", "Tile",
-                                                            "RandomUniform", "RandomNormal", "OneHot", "Trilu"});
+constexpr auto kCreators = std::to_array<std::string_view>(
+    {"Range", "ConstantOfShape", "EyeLike", "Expand", "Tile", "RandomUniform", "RandomNormal", "OneHot", "Trilu"});
 
 bool HasOneElement(const Tensor& tensor) {
   return std::all_of(tensor.shape.dims.begin(), tensor.shape.dims.end(), [](int64_t d) { return d == 1; });
@@ -108,9 +108,8 @@ Residence FindResidence(const Graph& graph) {
   for (int32_t i = static_cast<int32_t>(graph.nodes.size()) - 1; i >= 0; --i) {
     const NodeId id(i);
     const Node& node = graph.nodes[id];
-    const bool runs = std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
-      return output.valid() && residence.on_device[output];
-    });
+    const bool runs = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                  [&](TensorId output) { return output.valid() && residence.on_device[output]; });
     if (!runs) continue;
     residence.runs[id] = true;
     Demand(graph, node, residence);

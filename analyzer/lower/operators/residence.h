@@ -14,11 +14,11 @@
 namespace onnx_mem {
 
 struct Residence {
-  IdVector<NodeId, bool> runs;          // the node is an operator on the device
-  IdVector<TensorId, bool> on_device;   // some operator reads the tensor there, or it is an output of the graph
-  IdVector<TensorId, bool> number;      // one number that the framework passes as a Python scalar
-  IdVector<TensorId, bool> from_data;   // computed from inputs or weights, not from shapes and constants alone
-  TensorIds read_back;      // device tensors that the host reads: their contents decide a size
+  IdVector<NodeId, bool> runs;         // the node is an operator on the device
+  IdVector<TensorId, bool> on_device;  // some operator reads the tensor there, or it is an output of the graph
+  IdVector<TensorId, bool> number;     // one number that the framework passes as a Python scalar
+  IdVector<TensorId, bool> from_data;  // computed from inputs or weights, not from shapes and constants alone
+  TensorIds read_back;                 // device tensors that the host reads: their contents decide a size
 };
 
 Residence FindResidence(const Graph& graph);

@@ -1,11 +1,10 @@
 // Sequences of tensors: Python lists, which cost nothing. A list is known where it is built of known tensors, a tensor
 // is split into it, and positions are numbers; what comes from outside or out of a loop is assumed.
-#include "analyzer/lower/operators/ops.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
 
+#include "analyzer/lower/operators/ops.h"
 #include "analyzer/run/limits.h"
 
 namespace onnx_mem {

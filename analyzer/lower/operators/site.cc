@@ -69,9 +69,7 @@ const Shape& Site::InShape(size_t i) const {
   return Has(i) ? lowering_.draft.tensor(node_.inputs[i]).shape : kNone;
 }
 
-DType Site::InType(size_t i) const {
-  return Has(i) ? lowering_.draft.tensor(node_.inputs[i]).dtype : DType::kUnknown;
-}
+DType Site::InType(size_t i) const { return Has(i) ? lowering_.draft.tensor(node_.inputs[i]).dtype : DType::kUnknown; }
 
 std::optional<std::vector<double>> Site::Floats(size_t i) const {
   if (!Has(i)) return std::nullopt;
@@ -101,9 +99,7 @@ const Shape& Site::OutShape(size_t i) const {
   return Out(i).valid() ? lowering_.draft.tensor(Out(i)).shape : kNone;
 }
 
-DType Site::OutType(size_t i) const {
-  return Out(i).valid() ? lowering_.draft.tensor(Out(i)).dtype : DType::kUnknown;
-}
+DType Site::OutType(size_t i) const { return Out(i).valid() ? lowering_.draft.tensor(Out(i)).dtype : DType::kUnknown; }
 
 std::optional<std::vector<int64_t>> Site::Axes(size_t slot, size_t rank) const {
   std::optional<std::vector<int64_t>> axes;
@@ -142,8 +138,7 @@ TensorId Site::Temp(const Dims& dims, DType dtype) {
   return draft().NewTensor(absl::StrCat(base, "/", place_), dtype, dims);
 }
 
-TensorId Site::EmitTemp(std::string_view op, TensorIds inputs, const Dims& dims, DType dtype,
-                        Attributes attributes) {
+TensorId Site::EmitTemp(std::string_view op, TensorIds inputs, const Dims& dims, DType dtype, Attributes attributes) {
   const TensorId result = Temp(dims, dtype);
   Emit(op, std::move(inputs), {result}, std::move(attributes));
   return result;

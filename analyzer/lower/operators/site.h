@@ -33,11 +33,11 @@ struct Lowering {
   bool training_form = false;  // exported in training mode: some BatchNormalization or Dropout says so
   int64_t hidden_buffer_bytes = 0;
   std::map<std::string, int64_t> assumed = {};  // operator -> how many nodes got the default rule
-  int64_t data_dependent = 0;              // subgraphs that run as one opaque step
-  int64_t dropouts = 0;                    // Dropout nodes in the file
+  int64_t data_dependent = 0;                   // subgraphs that run as one opaque step
+  int64_t dropouts = 0;                         // Dropout nodes in the file
   std::vector<Diagnostic> diagnostics = {};
-  absl::flat_hash_set<TensorId> frozen = {};    // parameters that the model itself does not train
-  absl::flat_hash_set<TensorId> counters = {};  // running means of the BatchNorms whose counter is counted
+  absl::flat_hash_set<TensorId> frozen = {};     // parameters that the model itself does not train
+  absl::flat_hash_set<TensorId> counters = {};   // running means of the BatchNorms whose counter is counted
   std::map<TensorId, TensorIds> sequences = {};  // sequences whose tensors are known
   int64_t listed = 0;                            // tensors in all of them
   // The states of recurrent layers, by what the file slices them from, and whether they are the cells'.
@@ -80,9 +80,9 @@ class Site {
   // Dimension `axis` of input i or output i; unknown where it has no such dimension. InShape(i).dims[axis] may not be.
   int64_t InDim(size_t i, size_t axis) const { return Dim(InShape(i), axis); }
   int64_t OutDim(size_t i, size_t axis) const { return Dim(OutShape(i), axis); }
-  std::optional<double> Number(size_t i) const;                // known, single
-  std::optional<std::vector<int64_t>> Ints(size_t i) const;    // known integers
-  std::optional<std::vector<double>> Floats(size_t i) const;   // known numbers
+  std::optional<double> Number(size_t i) const;               // known, single
+  std::optional<std::vector<int64_t>> Ints(size_t i) const;   // known integers
+  std::optional<std::vector<double>> Floats(size_t i) const;  // known numbers
 
   // --- outputs
   size_t num_outputs() const { return node_.outputs.size(); }
@@ -109,11 +109,9 @@ class Site {
   std::optional<std::vector<int64_t>> Axes(size_t slot, size_t rank) const;
 
   // --- what the node becomes
-  NodeId Emit(std::string_view op, TensorIds inputs, TensorIds outputs,
-              Attributes attributes = {});
+  NodeId Emit(std::string_view op, TensorIds inputs, TensorIds outputs, Attributes attributes = {});
   // An operator on the way, with a result of this shape.
-  TensorId EmitTemp(std::string_view op, TensorIds inputs, const Dims& dims, DType dtype,
-                    Attributes attributes = {});
+  TensorId EmitTemp(std::string_view op, TensorIds inputs, const Dims& dims, DType dtype, Attributes attributes = {});
   TensorId Temp(const Dims& dims, DType dtype);
   // Output i is the very same tensor as `of`.
   void Alias(size_t i, TensorId of) { lowering_.draft.Alias(Out(i), of); }

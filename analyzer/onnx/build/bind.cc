@@ -114,9 +114,8 @@ absl::Status Binder::Assign(const std::string& symbol, int64_t value, const std:
   const auto [it, fresh] = bound_.dims.emplace(symbol, value);
   if (fresh) by_[symbol] = by;
   if (it->second == value) return absl::OkStatus();
-  return BindError(Code::kDimConflict,
-                   absl::StrCat(by, " makes dimension '", symbol, "' ", value, ", but ", by_[symbol],
-                                                " makes it ", it->second));
+  return BindError(Code::kDimConflict, absl::StrCat(by, " makes dimension '", symbol, "' ", value, ", but ",
+                                                    by_[symbol], " makes it ", it->second));
 }
 
 absl::Status Binder::BindNamed() {
@@ -160,7 +159,7 @@ absl::Status Binder::BindOverride(const DeclaredInput& input, const Dims& dims) 
   if (!input.has_rank) return absl::OkStatus();
   if (dims.size() != input.dims.size()) {
     return BindError(Code::kBadShape, absl::StrCat(option, " has ", dims.size(), " dimensions, the model's input has ",
-                                               input.dims.size(), ": ", TextOf(input)));
+                                                   input.dims.size(), ": ", TextOf(input)));
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     const DeclaredDim& declared = input.dims[i];
@@ -215,8 +214,8 @@ absl::Status Binder::CheckOneBatch() const {
   if (!bindings_.batch) return absl::OkStatus();
   const auto conflict = [&](const std::string& other, int64_t theirs) {
     return BindError(Code::kDimConflict,
-                     absl::StrCat("--batch ", *bindings_.batch, " and ", other, " give two batches, ",
-                                                  *bindings_.batch, " and ", theirs),
+                     absl::StrCat("--batch ", *bindings_.batch, " and ", other, " give two batches, ", *bindings_.batch,
+                                  " and ", theirs),
                      {absl::StrCat("try: without ", other)});
   };
   for (const auto& [name, dims] : bindings_.inputs) {
@@ -296,7 +295,7 @@ absl::Status Binder::FillShapes() {
       const std::optional<int64_t> size = SizeOf(input, i);
       if (!size || *size < 0) {
         return BindError(Code::kBadShape, absl::StrCat("dimension '", input.dims[i].symbol, "' of input '", input.name,
-                                                   "' cannot be computed from the sizes given"));
+                                                       "' cannot be computed from the sizes given"));
       }
       dims.push_back(*size);
       if (input.dims[i].size && *input.dims[i].size != *size) {

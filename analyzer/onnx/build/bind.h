@@ -40,7 +40,7 @@ struct BoundInputs {
   absl::flat_hash_map<std::string, Shape> shapes;  // as asked for; tensor inputs without initializers
   std::map<std::string, int64_t> dims;             // every symbolic dimension
   int64_t file_batch = 1;  // without --batch: the inputs' fixed dim 0; where it is symbolic, what it is bound to
-  std::vector<DimChange> changes;                  // empty: the file can be inferred as it is
+  std::vector<DimChange> changes;  // empty: the file can be inferred as it is
 };
 
 // The inputs, the symbols that have a size, and what has none.

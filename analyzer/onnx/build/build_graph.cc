@@ -6,8 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "onnx/onnx_pb.h"
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/exported/source_trace.h"
@@ -18,6 +16,7 @@
 #include "analyzer/onnx/infer/schemas.h"
 #include "analyzer/onnx/read/short_name.h"
 #include "analyzer/onnx/read/tensor_literal.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {
@@ -125,7 +124,7 @@ class Scope {
   absl::flat_hash_map<absl::string_view, TensorId> ids_;  // keys live in the proto, or in made_names_
   std::deque<std::string> made_names_;
   absl::flat_hash_map<std::string, int64_t> last_;  // name -> the number behind it that was given out last
-  TensorIds captures_;  // tensors of outer_ that were asked for
+  TensorIds captures_;                              // tensors of outer_ that were asked for
   absl::flat_hash_map<int, std::vector<const InputRewrite*>> rewrites_;
 };
 

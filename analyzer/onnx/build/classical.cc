@@ -17,9 +17,9 @@ namespace onnx_mem {
 namespace {
 
 // What a network has and nothing around a classical model does.
-constexpr auto kLayers = std::to_array<std::string_view>(
-    {"Attention", "BatchNormalization", "Conv", "ConvTranspose", "Einsum", "GRU", "Gemm", "LSTM", "LayerNormalization",
-     "MatMul", "RNN"});
+constexpr auto kLayers =
+    std::to_array<std::string_view>({"Attention", "BatchNormalization", "Conv", "ConvTranspose", "Einsum", "GRU",
+                                     "Gemm", "LSTM", "LayerNormalization", "MatMul", "RNN"});
 
 // "2 trees of 6 nodes", of all ensembles; "" without any.
 std::string TreesText(const onnx::GraphProto& graph) {
@@ -61,8 +61,8 @@ std::optional<Diagnostic> ClassicalNote(const onnx::ModelProto& model, int64_t f
   const std::string trees = TreesText(model.graph());
   Diagnostic note{.code = Code::kNotANetwork, .severity = Severity::kWarning};
   note.bytes = file_bytes;
-  note.message = absl::StrCat("a classical model, not a network: ", FormatBytes(file_bytes),
-                              trees.empty() ? "" : ", " + trees);
+  note.message =
+      absl::StrCat("a classical model, not a network: ", FormatBytes(file_bytes), trees.empty() ? "" : ", " + trees);
   note.details = {absl::StrCat("why: its operators are of ai.onnx.ml: ", absl::StrJoin(operators, ", ")),
                   "why: a session keeps about the size of the file, and a batch adds its rows alone"};
   return note;

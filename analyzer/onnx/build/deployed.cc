@@ -11,17 +11,17 @@ namespace {
 
 constexpr std::string_view kQuantizedFile = "quantized", kOptimizedFile = "optimized by onnxruntime";
 
-constexpr auto kQuantized = std::to_array<std::string_view>(
-    {"ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "QLinearConv", "QLinearMatMul",
-     "QuantizeLinear"});
+constexpr auto kQuantized =
+    std::to_array<std::string_view>({"ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger",
+                                     "QLinearConv", "QLinearMatMul", "QuantizeLinear"});
 
 bool IsQuantized(const onnx::NodeProto& node) {
   if (node.domain().empty()) {
     return std::find(kQuantized.begin(), kQuantized.end(), node.op_type()) != kQuantized.end();
   }
-  return node.domain() == "com.microsoft" && (absl::StartsWith(node.op_type(), "QLinear") ||
-                                              absl::StartsWith(node.op_type(), "MatMulNBits") ||
-                                              absl::StartsWith(node.op_type(), "DynamicQuantize"));
+  return node.domain() == "com.microsoft" &&
+         (absl::StartsWith(node.op_type(), "QLinear") || absl::StartsWith(node.op_type(), "MatMulNBits") ||
+          absl::StartsWith(node.op_type(), "DynamicQuantize"));
 }
 
 // Operators that only a converter of classical models writes, around layers too: the labels and classes of a
@@ -36,14 +36,13 @@ bool IsOfScikitLearn(const onnx::ModelProto& model) { return model.producer_name
 // Integers that a training step would have to change. Quantization of weights that stay floating, as of a model that
 // is trained for it, holds none.
 bool HoldsIntegerWeights(const onnx::ModelProto& model) {
-  constexpr auto kIntegers = std::to_array<int>({onnx::TensorProto::INT8, onnx::TensorProto::UINT8,
-                                                 onnx::TensorProto::INT4, onnx::TensorProto::UINT4});
-  return std::any_of(model.graph().initializer().begin(), model.graph().initializer().end(),
-                     [&](const onnx::TensorProto& tensor) {
-                       const bool integer =
-                           std::find(kIntegers.begin(), kIntegers.end(), tensor.data_type()) != kIntegers.end();
-                       return integer && tensor.dims_size() > 1;
-                     });
+  constexpr auto kIntegers = std::to_array<int>(
+      {onnx::TensorProto::INT8, onnx::TensorProto::UINT8, onnx::TensorProto::INT4, onnx::TensorProto::UINT4});
+  return std::any_of(
+      model.graph().initializer().begin(), model.graph().initializer().end(), [&](const onnx::TensorProto& tensor) {
+        const bool integer = std::find(kIntegers.begin(), kIntegers.end(), tensor.data_type()) != kIntegers.end();
+        return integer && tensor.dims_size() > 1;
+      });
 }
 
 }  // namespace

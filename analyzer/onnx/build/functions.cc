@@ -3,8 +3,6 @@
 #include <tuple>
 #include <utility>
 
-#include "onnx/onnx_pb.h"
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -12,6 +10,7 @@
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/onnx/build/renaming.h"
 #include "analyzer/run/limits.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {
@@ -115,7 +114,7 @@ absl::Status Inliner::Expand(const onnx::NodeProto& call, const onnx::FunctionPr
   }
   if (call.input_size() > function.input_size() || call.output_size() > function.output_size()) {
     return BadFunction(absl::StrCat("node '", call.name(), "' has more inputs or outputs than the function '",
-                                 function.name(), "' that it calls"));
+                                    function.name(), "' that it calls"));
   }
   ++result_.calls;
   ImportOpsets(function);

@@ -19,24 +19,24 @@ namespace onnx_mem {
 
 // Values that the user gives to the model's free dimensions.
 struct Bindings {
-  std::optional<int64_t> batch = {};        // dim 0 of every input, whatever it is called
-  std::map<std::string, int64_t> dims = {};   // --dim NAME=N
-  std::map<std::string, Dims> inputs = {};  // --input NAME=1x3x224x224: the whole shape of one input
+  std::optional<int64_t> batch = {};         // dim 0 of every input, whatever it is called
+  std::map<std::string, int64_t> dims = {};  // --dim NAME=N
+  std::map<std::string, Dims> inputs = {};   // --input NAME=1x3x224x224: the whole shape of one input
   friend bool operator==(const Bindings&, const Bindings&) = default;
 };
 
 struct ModelInfo {
   std::string path;
-  std::string producer;          // "pytorch 2.15.0"
+  std::string producer;  // "pytorch 2.15.0"
   int64_t ir_version = 0;
   std::map<std::string, int64_t> opsets;  // domain -> version, "" for ai.onnx
   int64_t file_bytes = 0;
-  int64_t node_count = 0;        // of the file's main graph
-  bool has_exporter_metadata = false;  // module scopes on nodes (dynamo exports)
-  int64_t file_batch = 1;        // dim 0 of the inputs as the file gives it; 1 where it is symbolic
-  std::map<std::string, int64_t> bound_dims;  // every symbolic dimension and the value used
-  bool from_record = false;  // what is analyzed: a record of the running model, not the file's graph
-  bool weights_beside = false;  // in a file of their own, which is there
+  int64_t node_count = 0;                       // of the file's main graph
+  bool has_exporter_metadata = false;           // module scopes on nodes (dynamo exports)
+  int64_t file_batch = 1;                       // dim 0 of the inputs as the file gives it; 1 where it is symbolic
+  std::map<std::string, int64_t> bound_dims;    // every symbolic dimension and the value used
+  bool from_record = false;                     // what is analyzed: a record of the running model, not the file's graph
+  bool weights_beside = false;                  // in a file of their own, which is there
   std::map<std::string, std::string> metadata;  // the model's and the graph's metadata_props
 };
 

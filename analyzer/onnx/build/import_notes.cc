@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "onnx/onnx_pb.h"
-
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,6 +14,7 @@
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/run/limits.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {
@@ -157,8 +156,8 @@ namespace {
 absl::Status AddSizes(const Graph& graph, int64_t& total) {
   for (const Tensor& tensor : graph.tensors) {
     if (!tensor.shape.known()) continue;
-    const std::optional<int64_t> bytes = NumBytes(tensor.shape, tensor.dtype == DType::kUnknown ? DType::kFloat32
-                                                                                                : tensor.dtype);
+    const std::optional<int64_t> bytes =
+        NumBytes(tensor.shape, tensor.dtype == DType::kUnknown ? DType::kFloat32 : tensor.dtype);
     if (!bytes || *bytes > limits::kTensorBytes - total) {
       return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kTooLarge,
                          absl::StrCat("with tensor '", tensor.name, "' [", ToString(tensor.shape),

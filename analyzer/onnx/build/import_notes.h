@@ -21,8 +21,8 @@ absl::Status CheckElementCounts(const Graph& graph);
 // tensor.
 absl::Status CheckSizes(const Graph& graph);
 
-// Warnings of programs in the file that are not read: a training step of ONNX's own (training_info), and one for several
-// devices, over which nodes spread their tensors.
+// Warnings of programs in the file that are not read: a training step of ONNX's own (training_info), and one for
+// several devices, over which nodes spread their tensors.
 void NoteOtherPrograms(const onnx::ModelProto& model, std::vector<Diagnostic>& notes);
 
 // Adds diagnostics custom-op (operators that no schema knows), no-data (contents in a file that is not read, where they

@@ -5,9 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "google/protobuf/arena.h"
-#include "onnx/onnx_pb.h"
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -44,6 +41,8 @@
 #include "analyzer/record/decompress.h"
 #include "analyzer/record/text.h"
 #include "analyzer/run/work.h"
+#include "google/protobuf/arena.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {
@@ -120,11 +119,12 @@ bool HasLostMetadata(const onnx::GraphProto& graph, const ModelInfo& info) {
 }
 
 Diagnostic LostMetadata() {
-  return {.code = Code::kModulePaths,
-          .severity = Severity::kWarning,
-          .message = "torch.onnx.export(dynamo=True) wrote this file, and a tool removed its metadata",
-          .details = {"why: what ran as one operator, in which module, and which tensors are parameters is then guessed",
-                      "try: the file as torch.onnx.export wrote it"}};
+  return {
+      .code = Code::kModulePaths,
+      .severity = Severity::kWarning,
+      .message = "torch.onnx.export(dynamo=True) wrote this file, and a tool removed its metadata",
+      .details = {"why: what ran as one operator, in which module, and which tensors are parameters is then guessed",
+                  "try: the file as torch.onnx.export wrote it"}};
 }
 
 ModelInfo InfoOf(const onnx::ModelProto& model, const std::string& path, int64_t file_bytes) {
@@ -248,10 +248,10 @@ void Tell(const SeenContents& contents, Graph& graph) {
 
 struct ModelFile::Impl {
   google::protobuf::Arena arena{LargeBlocks()};
-  std::string slim;  // the file's bytes without its weights
+  std::string slim;                   // the file's bytes without its weights
   onnx::ModelProto* model = nullptr;  // of them, on the arena; functions inlined, nodes in order
   SeenContents contents;
-  ModelInfo info;                     // all but what bindings decide
+  ModelInfo info;  // all but what bindings decide
   std::vector<Diagnostic> diagnostics;
   Rebatcher rebatcher;
   std::shared_ptr<const record::Record> record;  // null: the file has none, or none that can be used

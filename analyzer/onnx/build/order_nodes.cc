@@ -6,14 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "onnx/onnx_pb.h"
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {

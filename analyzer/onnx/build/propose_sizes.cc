@@ -6,8 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "onnx/onnx_pb.h"
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -17,6 +15,7 @@
 #include "analyzer/onnx/build/bind.h"
 #include "analyzer/onnx/infer/shapes.h"
 #include "analyzer/onnx/sizes/dim_expression.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {
@@ -40,9 +39,7 @@ enum class Mask { kWhole, kNow, kPast };
 // What is known of one open dimension.
 enum class Meaning { kLength, kPast, kMask, kPixels };
 
-bool Has(const std::string& symbol, const char* word) {
-  return absl::StrContains(absl::AsciiStrToLower(symbol), word);
-}
+bool Has(const std::string& symbol, const char* word) { return absl::StrContains(absl::AsciiStrToLower(symbol), word); }
 
 // The axis along which a node appends to its first input: where a cache grows.
 std::optional<size_t> AppendAxis(const onnx::NodeProto& node, size_t rank) {

@@ -5,8 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "onnx/onnx_pb.h"
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/status_macros.h"
@@ -17,6 +15,7 @@
 #include "analyzer/record/graph_face.h"
 #include "analyzer/record/lower_record.h"
 #include "analyzer/record/text.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {
@@ -77,7 +76,8 @@ record::GraphFace FaceOf(const onnx::GraphProto& graph) {
   std::set<std::string_view> stored;
   for (const onnx::TensorProto& tensor : graph.initializer()) {
     stored.insert(tensor.name());
-    face.stored.push_back({.name = tensor.name(), .dtype = DTypeOf(tensor.data_type()),
+    face.stored.push_back({.name = tensor.name(),
+                           .dtype = DTypeOf(tensor.data_type()),
                            .dims = std::vector<int64_t>(tensor.dims().begin(), tensor.dims().end())});
   }
   for (const auto& input : graph.input()) {
@@ -137,19 +137,21 @@ std::string GraphHash(const onnx::GraphProto& graph) {
 }
 
 absl::StatusOr<std::shared_ptr<const record::Record>> RecordOf(const onnx::ModelProto& model,
-                                                              std::vector<Diagnostic>& diagnostics) {
+                                                               std::vector<Diagnostic>& diagnostics) {
   const std::string packed = MetadataOf(model, kProgramKey);
   if (packed.empty()) return nullptr;
   if (MetadataOf(model, kGraphHashKey) != GraphHash(model.graph())) {
     diagnostics.push_back({.code = Code::kRecordStale,
                            .severity = Severity::kWarning,
-                           .message = "the file carries a record of the running model, but its graph was changed since: "
-                                      "the graph is what is analyzed",
+                           .message =
+                               "the file carries a record of the running model, but its graph was changed since: "
+                               "the graph is what is analyzed",
                            .details = {std::string(kExportRecipe)}});
     return nullptr;
   }
   absl::StatusOr<std::string> text = record::Unpack(packed);
-  absl::StatusOr<record::Record> read = text.ok() ? record::ParseRecord(*text, static_cast<int64_t>(packed.size())) : text.status();
+  absl::StatusOr<record::Record> read =
+      text.ok() ? record::ParseRecord(*text, static_cast<int64_t>(packed.size())) : text.status();
   if (!read.ok()) {
     diagnostics.push_back({.code = Code::kBadRecord,
                            .severity = Severity::kWarning,
@@ -214,13 +216,14 @@ absl::Status OtherSize(const std::string& path, const record::Record& record, co
     if (!record.free || name != record.free->name) other = name;
   }
   const bool dim = !other.empty();
-  const std::string option = dim ? absl::StrCat("--dim ", other) : absl::StrCat("--input ", bindings.inputs.begin()->first);
-  return ErrorStatus(absl::StatusCode::kInvalidArgument, dim ? Code::kUnknownDim : Code::kUnknownInput,
-                     absl::StrCat("'", path, "' is a record, whose sizes but the batch", free,
-                                  " are those that it was made with: ", option),
-                     {record.free ? absl::StrCat("it follows: --batch N, --dim ", record.free->name, "=N")
-                                  : "it follows: --batch N",
-                      dim && !record.free ? FreeSizeRecipe(other) : "in Python: record it with inputs of this size"});
+  const std::string option =
+      dim ? absl::StrCat("--dim ", other) : absl::StrCat("--input ", bindings.inputs.begin()->first);
+  return ErrorStatus(
+      absl::StatusCode::kInvalidArgument, dim ? Code::kUnknownDim : Code::kUnknownInput,
+      absl::StrCat("'", path, "' is a record, whose sizes but the batch", free,
+                   " are those that it was made with: ", option),
+      {record.free ? absl::StrCat("it follows: --batch N, --dim ", record.free->name, "=N") : "it follows: --batch N",
+       dim && !record.free ? FreeSizeRecipe(other) : "in Python: record it with inputs of this size"});
 }
 
 // The record's free size: what is asked for, else that of the example inputs.
@@ -246,12 +249,13 @@ std::optional<Diagnostic> FarFromWatched(const Graph& graph) {
   const record::FreeSize& free = *graph.record->record->free;
   const int64_t length = graph.record->place.length;
   if (free.first <= length && length <= free.last) return std::nullopt;
-  return Diagnostic{.code = Code::kRecordSizes,
-                    .severity = Severity::kNote,
-                    .message = absl::StrCat("the model was watched at ", free.name, " = ", free.first, " to ",
-                                            free.last, "; at ", length, " its sizes are taken to go on as they do there"),
-                    .details = {"why: code may branch on a length, at a window or at the longest position",
-                                absl::StrCat("try: a record made at ", free.name, " = ", length)}};
+  return Diagnostic{
+      .code = Code::kRecordSizes,
+      .severity = Severity::kNote,
+      .message = absl::StrCat("the model was watched at ", free.name, " = ", free.first, " to ", free.last, "; at ",
+                              length, " its sizes are taken to go on as they do there"),
+      .details = {"why: code may branch on a length, at a window or at the longest position",
+                  absl::StrCat("try: a record made at ", free.name, " = ", length)}};
 }
 
 absl::StatusOr<Graph> GraphOfRecord(std::shared_ptr<const record::Record> record, const Bindings& bindings,

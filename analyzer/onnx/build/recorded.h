@@ -27,10 +27,10 @@ namespace onnx_mem {
 std::string GraphHash(const onnx::GraphProto& graph);
 
 // The record in the file's metadata; null, and a diagnostic ("record-stale", "bad-record"), where the graph was changed
-// since or it cannot be read; null where there is none. A diagnostic "record-unverified" where the graph names nothing to
-// hold it against. Error: InvalidArgument "record-mismatch" where it is of another model than the graph.
+// since or it cannot be read; null where there is none. A diagnostic "record-unverified" where the graph names nothing
+// to hold it against. Error: InvalidArgument "record-mismatch" where it is of another model than the graph.
 absl::StatusOr<std::shared_ptr<const record::Record>> RecordOf(const onnx::ModelProto& model,
-                                                              std::vector<Diagnostic>& diagnostics);
+                                                               std::vector<Diagnostic>& diagnostics);
 
 // Puts the record beside the graph, unless the graph was bound to other sizes than the record has at `batch`
 // (diagnostic "record-sizes").

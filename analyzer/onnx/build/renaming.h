@@ -9,10 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "onnx/onnx_pb.h"
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 
@@ -27,8 +26,9 @@ class Renamer {
   // `name`, or the first of name_1, name_2 ... that is free. It is taken then.
   std::string Fresh(const std::string& name);
 
-  // `names` is as it was when this returns. Renames what `node` reads and gives, in its bodies too, whose own values get fresh names. An attribute that refers
-  // to one of a function's is replaced by that of `attributes`, or left out where none is given.
+  // `names` is as it was when this returns. Renames what `node` reads and gives, in its bodies too, whose own values
+  // get fresh names. An attribute that refers to one of a function's is replaced by that of `attributes`, or left out
+  // where none is given.
   void Rename(onnx::NodeProto& node, ValueNames& names, const AttributesByName& attributes = {});
 
  private:

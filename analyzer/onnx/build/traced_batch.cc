@@ -6,9 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "onnx/onnx_pb.h"
-
 #include "analyzer/onnx/infer/shapes.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {
@@ -27,9 +26,8 @@ std::vector<DimChange> Differences(const BoundInputs& from, const BoundInputs& t
       changes.push_back({name, static_cast<int>(i), before->second.dims[i], shape.dims[i]});
     }
   }
-  std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.dim, a.input) < std::tie(b.dim, b.input);
-  });
+  std::sort(changes.begin(), changes.end(),
+            [](const auto& a, const auto& b) { return std::tie(a.dim, a.input) < std::tie(b.dim, b.input); });
   return changes;
 }
 

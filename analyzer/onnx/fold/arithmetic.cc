@@ -177,8 +177,7 @@ Outputs Mean(const Call& call) {
   Outputs sum = Variadic(call, Add);
   if (sum.empty() || sum[0]->floats() == nullptr) return {};
   const auto count = static_cast<double>(call.num_inputs());
-  return MapElements(
-      *sum[0], [](int64_t v) { return v; }, [count](double v) { return v / count; });
+  return MapElements(*sum[0], [](int64_t v) { return v; }, [count](double v) { return v / count; });
 }
 
 // A shift by the width or more (negative counts as such) leaves nothing, to the right the sign.

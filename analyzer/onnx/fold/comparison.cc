@@ -51,8 +51,7 @@ Outputs Xor(const Call& call) { return Logical(call, std::nullopt, std::not_equa
 Outputs Not(const Call& call) {
   const Literal& x = *call.value(0);
   if (x.dtype != DType::kBool) return {};
-  return MapElements(
-      x, [](int64_t v) -> int64_t { return v == 0 ? 1 : 0; }, [](double v) { return v; });
+  return MapElements(x, [](int64_t v) -> int64_t { return v == 0 ? 1 : 0; }, [](double v) { return v; });
 }
 
 template <class Test>

@@ -12,8 +12,7 @@ template <class Op>
 Outputs MapFloats(const Call& call, Op op) {
   const Literal& x = *call.value(0);
   if (x.floats() == nullptr) return {};
-  return MapElements(
-      x, [](int64_t v) { return v; }, op);
+  return MapElements(x, [](int64_t v) { return v; }, op);
 }
 
 template <double (*F)(double)>
@@ -28,8 +27,7 @@ Outputs Abs(const Call& call) {
 }
 
 Outputs Neg(const Call& call) {
-  return MapElements(
-      *call.value(0), [](int64_t v) { return v == INT64_MIN ? v : -v; }, [](double v) { return -v; });
+  return MapElements(*call.value(0), [](int64_t v) { return v == INT64_MIN ? v : -v; }, [](double v) { return -v; });
 }
 
 Outputs Sign(const Call& call) {
@@ -45,8 +43,7 @@ Outputs Relu(const Call& call) {
 
 Outputs BitwiseNot(const Call& call) {
   if (call.value(0)->ints() == nullptr) return {};
-  return MapElements(
-      *call.value(0), [](int64_t v) { return ~v; }, [](double v) { return v; });
+  return MapElements(*call.value(0), [](int64_t v) { return ~v; }, [](double v) { return v; });
 }
 
 Outputs Reciprocal(const Call& call) {

@@ -67,7 +67,8 @@ const RangeRow* RangeOf(const onnx::NodeProto& node, std::string_view attribute)
 
 std::string OutOfRange(const Proto& attribute, const RangeRow& row) {
   const auto fault = [&](int64_t value) {
-    return value >= row.least && value <= row.most ? std::string() : absl::StrCat(std::string(row.attribute), " is ", value);
+    return value >= row.least && value <= row.most ? std::string()
+                                                   : absl::StrCat(std::string(row.attribute), " is ", value);
   };
   std::string text = attribute.type() == Proto::INT ? fault(attribute.i()) : std::string();
   for (int64_t value : attribute.ints()) {
@@ -122,11 +123,12 @@ std::string WrongAttribute(const onnx::NodeProto& node, const onnx::OpSchema& sc
     }
     const bool graph = found->second.type == Proto::GRAPH;
     const bool fits = graph ? attribute.has_g() && attribute.graphs_size() == 0
-                            : !HoldsGraphs(attribute) && (attribute.type() == found->second.type ||
-                                                          attribute.type() == Proto::UNDEFINED);
+                            : !HoldsGraphs(attribute) &&
+                                  (attribute.type() == found->second.type || attribute.type() == Proto::UNDEFINED);
     if (fits) continue;
     return absl::StrCat("attribute '", attribute.name(), "' is of type ", Proto::AttributeType_Name(attribute.type()),
-                        " instead of ", Proto::AttributeType_Name(static_cast<Proto::AttributeType>(found->second.type)));
+                        " instead of ",
+                        Proto::AttributeType_Name(static_cast<Proto::AttributeType>(found->second.type)));
   }
   for (const auto& [name, attribute] : declared) {
     if (!attribute.required) continue;

@@ -3,9 +3,8 @@
 #ifndef ONNX_MEM_ANALYZER_ONNX_INFER_CHECK_NODES_H_
 #define ONNX_MEM_ANALYZER_ONNX_INFER_CHECK_NODES_H_
 
-#include "onnx/onnx_pb.h"
-
 #include "absl/status/status.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 

@@ -47,8 +47,7 @@ absl::Status BadShape(const onnx::NodeProto& node, const onnx::GraphProto& graph
   std::vector<std::string> details;
   if (!inputs.empty()) details.push_back(absl::StrCat("why: its inputs are ", InputShapes(inputs)));
   return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadShape,
-                     absl::StrCat(Describe(node, graph), ": ", reason),
-                     std::move(details));
+                     absl::StrCat(Describe(node, graph), ": ", reason), std::move(details));
 }
 
 bool IsScalar(const onnx::TypeProto* type) {

@@ -242,8 +242,8 @@ std::string AxisFault(const onnx::NodeProto& node, int version, const Shape& fir
   if (!first.has_rank) return {};
   const std::string_view op = node.op_type();
   // One more than the rank: where an axis may be put behind the last one, or what is behind it is empty.
-  const bool behind = op == "Flatten" || op == "OneHot" ||
-                      (version < 13 && (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax"));
+  const bool behind =
+      op == "Flatten" || op == "OneHot" || (version < 13 && (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax"));
   // With one scale for the whole tensor there is no axis to point at.
   if (op == "QuantizeLinear" || op == "DequantizeLinear") return {};
   const auto rank = static_cast<int64_t>(first.rank());

@@ -26,8 +26,7 @@ absl::Status CannotOpen(const std::string& path, int error) {
       details.push_back(absl::StrCat("did you mean: ", similar));
     }
     return ErrorStatus(absl::StatusCode::kNotFound, Code::kNotFound,
-                       absl::StrCat("cannot open '", path, "': no such file"),
-                       std::move(details));
+                       absl::StrCat("cannot open '", path, "': no such file"), std::move(details));
   }
   return ErrorStatus(absl::StatusCode::kPermissionDenied, Code::kUnreadable,
                      absl::StrCat("cannot read '", path, "': ", std::strerror(error)));

@@ -31,7 +31,7 @@ std::optional<Table> TableOf(const onnx::TensorProto& tensor) {
   }
   const Table table{tensor.name(), tensor.dims(n - 2), tensor.dims(n - 1)};
   return table.rows < kFewestRows || table.columns < kFewestColumns || table.columns % 2 != 0 ? std::nullopt
-                                                                                             : std::optional(table);
+                                                                                              : std::optional(table);
 }
 
 // The column of the cosine that belongs to column `i`'s sine; -1 where `i` is none's.

@@ -34,39 +34,39 @@ struct FieldRow {
 
 // Fields that are not copied as they are.
 constexpr auto kFields = std::to_array<FieldRow>({
-    {Message::kModel, 6, Action::kDrop},                              // doc_string
-    {Message::kModel, 7, Action::kEnter, Message::kGraph},            // graph
-    {Message::kModel, 20, Action::kEmpty},                            // training_info: ONNX's own training, unused here
-    {Message::kModel, 25, Action::kEnter, Message::kFunction},        // functions
-    {Message::kGraph, 1, Action::kEnter, Message::kNode},             // node
-    {Message::kGraph, 5, Action::kEnter, Message::kTensor},           // initializer
-    {Message::kGraph, 10, Action::kDrop},                             // doc_string
-    {Message::kGraph, 14, Action::kDrop},                             // quantization_annotation
-    {Message::kGraph, 15, Action::kEnter, Message::kSparseTensor},    // sparse_initializer
-    {Message::kNode, 5, Action::kEnter, Message::kAttribute},         // attribute
-    {Message::kNode, 6, Action::kDrop},                               // doc_string
-    {Message::kAttribute, 4, Action::kBlob},                          // s
-    {Message::kAttribute, 5, Action::kEnter, Message::kTensor},       // t
-    {Message::kAttribute, 6, Action::kEnter, Message::kGraph},        // g
-    {Message::kAttribute, 9, Action::kBlob},                          // strings
-    {Message::kAttribute, 10, Action::kEnter, Message::kTensor},      // tensors
-    {Message::kAttribute, 11, Action::kEnter, Message::kGraph},       // graphs
-    {Message::kAttribute, 13, Action::kDrop},                         // doc_string
+    {Message::kModel, 6, Action::kDrop},                            // doc_string
+    {Message::kModel, 7, Action::kEnter, Message::kGraph},          // graph
+    {Message::kModel, 20, Action::kEmpty},                          // training_info: ONNX's own training, unused here
+    {Message::kModel, 25, Action::kEnter, Message::kFunction},      // functions
+    {Message::kGraph, 1, Action::kEnter, Message::kNode},           // node
+    {Message::kGraph, 5, Action::kEnter, Message::kTensor},         // initializer
+    {Message::kGraph, 10, Action::kDrop},                           // doc_string
+    {Message::kGraph, 14, Action::kDrop},                           // quantization_annotation
+    {Message::kGraph, 15, Action::kEnter, Message::kSparseTensor},  // sparse_initializer
+    {Message::kNode, 5, Action::kEnter, Message::kAttribute},       // attribute
+    {Message::kNode, 6, Action::kDrop},                             // doc_string
+    {Message::kAttribute, 4, Action::kBlob},                        // s
+    {Message::kAttribute, 5, Action::kEnter, Message::kTensor},     // t
+    {Message::kAttribute, 6, Action::kEnter, Message::kGraph},      // g
+    {Message::kAttribute, 9, Action::kBlob},                        // strings
+    {Message::kAttribute, 10, Action::kEnter, Message::kTensor},    // tensors
+    {Message::kAttribute, 11, Action::kEnter, Message::kGraph},     // graphs
+    {Message::kAttribute, 13, Action::kDrop},                       // doc_string
     {Message::kAttribute, 22, Action::kEnter, Message::kSparseTensor},
     {Message::kAttribute, 23, Action::kEnter, Message::kSparseTensor},
-    {Message::kTensor, 4, Action::kPayload},                          // float_data
-    {Message::kTensor, 5, Action::kPayload},                          // int32_data
-    {Message::kTensor, 6, Action::kPayload},                          // string_data
-    {Message::kTensor, 7, Action::kPayload},                          // int64_data
-    {Message::kTensor, 9, Action::kPayload},                          // raw_data
-    {Message::kTensor, 10, Action::kPayload},                         // double_data
-    {Message::kTensor, 11, Action::kPayload},                         // uint64_data
-    {Message::kTensor, 12, Action::kDrop},                            // doc_string
-    {Message::kSparseTensor, 1, Action::kEnter, Message::kTensor},    // values
-    {Message::kSparseTensor, 2, Action::kEnter, Message::kTensor},    // indices
-    {Message::kFunction, 7, Action::kEnter, Message::kNode},          // node
-    {Message::kFunction, 8, Action::kDrop},                           // doc_string
-    {Message::kFunction, 11, Action::kEnter, Message::kAttribute},    // attribute_proto
+    {Message::kTensor, 4, Action::kPayload},                        // float_data
+    {Message::kTensor, 5, Action::kPayload},                        // int32_data
+    {Message::kTensor, 6, Action::kPayload},                        // string_data
+    {Message::kTensor, 7, Action::kPayload},                        // int64_data
+    {Message::kTensor, 9, Action::kPayload},                        // raw_data
+    {Message::kTensor, 10, Action::kPayload},                       // double_data
+    {Message::kTensor, 11, Action::kPayload},                       // uint64_data
+    {Message::kTensor, 12, Action::kDrop},                          // doc_string
+    {Message::kSparseTensor, 1, Action::kEnter, Message::kTensor},  // values
+    {Message::kSparseTensor, 2, Action::kEnter, Message::kTensor},  // indices
+    {Message::kFunction, 7, Action::kEnter, Message::kNode},        // node
+    {Message::kFunction, 8, Action::kDrop},                         // doc_string
+    {Message::kFunction, 11, Action::kEnter, Message::kAttribute},  // attribute_proto
 });
 
 const FieldRow* Find(Message in, uint32_t number) {
@@ -263,8 +263,6 @@ absl::Status Slimmer::CopyTensor(int64_t begin, int64_t end) {
 
 }  // namespace
 
-absl::StatusOr<std::string> SlimModel(ByteWindow& bytes, const std::string& path) {
-  return Slimmer(bytes, path).Run();
-}
+absl::StatusOr<std::string> SlimModel(ByteWindow& bytes, const std::string& path) { return Slimmer(bytes, path).Run(); }
 
 }  // namespace onnx_mem

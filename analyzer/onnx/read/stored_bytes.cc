@@ -80,8 +80,8 @@ std::string RealPath(const std::string& path) {
   return real ? std::string(real.get()) : std::string();
 }
 
-// Whether `file`, links followed, lies in the folder of the model, or of what the model's own name is a link to (a cache
-// that keeps all contents in one folder).
+// Whether `file`, links followed, lies in the folder of the model, or of what the model's own name is a link to (a
+// cache that keeps all contents in one folder).
 bool StaysInside(const std::string& file, const std::string& folder, const std::string& model) {
   const std::string real = RealPath(file), own = RealPath(model);
   const std::string beside = own.substr(0, own.rfind('/') + 1);

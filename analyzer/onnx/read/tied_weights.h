@@ -23,8 +23,7 @@ namespace onnx_mem {
 
 // `bytes`: the whole file of `path`, of which `model` was read without its weights. Returns how many weights were
 // joined.
-int64_t JoinTiedWeights(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path,
-                         SeenContents& seen);
+int64_t JoinTiedWeights(onnx::ModelProto& model, ByteWindow& bytes, const std::string& path, SeenContents& seen);
 
 }  // namespace onnx_mem
 

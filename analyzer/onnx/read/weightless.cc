@@ -7,12 +7,11 @@
 #include <set>
 #include <string_view>
 
-#include "onnx/onnx_pb.h"
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/program_signature.h"
 #include "analyzer/graph/suggest.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {
@@ -52,8 +51,8 @@ Names ReadAsWeight(const onnx::GraphProto& graph) {
       const int end = std::min(slots.last + 1, node.input_size());
       for (int slot = slots.first; slot < end; ++slot) names.insert(node.input(slot));
     }
-    const bool layout = std::find(kChangesOfLayout.begin(), kChangesOfLayout.end(), node.op_type()) !=
-                        kChangesOfLayout.end();
+    const bool layout =
+        std::find(kChangesOfLayout.begin(), kChangesOfLayout.end(), node.op_type()) != kChangesOfLayout.end();
     if (layout && node.input_size() > 0 && node.output_size() > 0 && names.contains(node.output(0)))
       names.insert(node.input(0));
   }
@@ -135,9 +134,9 @@ void StoreInputs(onnx::GraphProto& graph, const Names& weights, std::vector<Diag
   for (const auto& input : inputs) {
     if (weights.contains(input.name())) AddWithoutContents(graph, input);
   }
-  inputs.erase(std::remove_if(inputs.begin(), inputs.end(),
-                              [&](const auto& input) { return weights.contains(input.name()); }),
-               inputs.end());
+  inputs.erase(
+      std::remove_if(inputs.begin(), inputs.end(), [&](const auto& input) { return weights.contains(input.name()); }),
+      inputs.end());
   const auto count = static_cast<int64_t>(weights.size());
   Diagnostic note{.code = Code::kWeightsAsInputs, .severity = Severity::kWarning, .count = count};
   note.message = absl::StrCat(weights.size(), weights.size() == 1 ? " input is" : " inputs are",

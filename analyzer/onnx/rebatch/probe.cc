@@ -116,7 +116,7 @@ class ProbeHook : public ScalingHook {
   absl::flat_hash_map<int, std::vector<ContentsEdit>> grants_, grants_in_use_;
   absl::flat_hash_set<std::string> heavy_;  // values of this pass that carry no variable and took products to compute
   absl::flat_hash_set<std::pair<std::string, int>> denied_;  // value and Ones
-  std::vector<Operand> inputs_, outputs_;  // of the node at hand
+  std::vector<Operand> inputs_, outputs_;                    // of the node at hand
   bool new_wish_ = false;
 };
 

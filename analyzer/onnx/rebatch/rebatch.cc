@@ -60,7 +60,6 @@ class ReplayHook : public ScalingHook {
   absl::flat_hash_map<int, std::vector<const Expansion*>> expansions_;
 };
 
-
 }  // namespace
 
 // The changes as variables: one for all dims 0 that change alike, one for all others that do.

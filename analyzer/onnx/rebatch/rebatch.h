@@ -9,8 +9,8 @@
 #ifndef ONNX_MEM_ANALYZER_ONNX_REBATCH_REBATCH_H_
 #define ONNX_MEM_ANALYZER_ONNX_REBATCH_REBATCH_H_
 
-#include <memory>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,7 +24,7 @@ namespace onnx_mem {
 struct Rebatched {
   InferredGraph facts;
   std::vector<InputRewrite> rewrites;
-  int64_t followed = 0;  // constants, initializers and inputs that were made to follow
+  int64_t followed = 0;                   // constants, initializers and inputs that were made to follow
   std::map<std::string, bool> unreached;  // as in BatchPlan
 };
 

@@ -66,7 +66,7 @@ struct Ruling {
   std::vector<ContentsEdit> edits;
   std::vector<SizeWish> wishes;
   std::vector<SizeWish> alternatives;  // one of these is enough: operands that broadcast to the same dim
-  bool understood = true;  // false: nobody knows how to scale this operator's output
+  bool understood = true;              // false: nobody knows how to scale this operator's output
 };
 
 // What must change at the inputs so that the operator fits its already scaled operands. Empty for operators without a
@@ -83,7 +83,7 @@ bool MayDropBatch(const BatchSite& site);
 // --- for the rows ---
 
 struct BatchRow {
-  std::string_view op;  // of ai.onnx
+  std::string_view op;                            // of ai.onnx
   Ruling (*follow)(const BatchSite&);             // null: nothing at the inputs has to follow
   Ruling (*grant)(const BatchSite&, int output);  // null: its output cannot be asked to follow
 };

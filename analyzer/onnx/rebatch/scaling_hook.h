@@ -50,8 +50,8 @@ class ScalingHook : public NodeHook {
 
   const Sizes sizes_;
   google::protobuf::Arena* arena_ = nullptr;
-  std::deque<Value> values_;        // what sites point at
-  std::deque<std::string> names_;   // scopes keep views of names
+  std::deque<Value> values_;       // what sites point at
+  std::deque<std::string> names_;  // scopes keep views of names
 };
 
 }  // namespace onnx_mem

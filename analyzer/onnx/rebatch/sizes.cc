@@ -123,7 +123,6 @@ Ruling GrantRange(const BatchSite& site, int) {
   return ruling;
 }
 
-
 }  // namespace
 
 absl::Span<const BatchRow> SizeRows() {

@@ -11,7 +11,6 @@ namespace {
 
 using fold::Call;
 
-
 // A vector is one sample.
 int64_t Samples(const Call& call) { return ShapeOf(call, 0).rank() == 1 ? 1 : DimOf(call, 0, 0); }
 
@@ -43,8 +42,8 @@ Results ArrayFeatureExtractor(const Call& call) {
 Results Classifier(const Call& call) {
   const onnx::AttributeProto* names = call.attribute("classlabels_strings");
   const int64_t texts = names == nullptr ? 0 : names->strings_size();
-  const auto numbers = static_cast<int64_t>(IntsOf(call, "classlabels_int64s").size() +
-                                            IntsOf(call, "classlabels_ints").size());
+  const auto numbers =
+      static_cast<int64_t>(IntsOf(call, "classlabels_int64s").size() + IntsOf(call, "classlabels_ints").size());
   const int label = texts > 0 ? onnx::TensorProto::STRING : onnx::TensorProto::INT64;
   return {{label, Shape({Samples(call)})}, {kFloat, Shape({Samples(call), std::max(texts, numbers)})}};
 }

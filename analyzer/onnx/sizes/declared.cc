@@ -2,14 +2,13 @@
 
 #include <utility>
 
-#include "onnx/onnx_pb.h"
-
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/status_macros.h"
 #include "analyzer/onnx/infer/scope.h"
 #include "analyzer/onnx/read/tensor_literal.h"
 #include "analyzer/run/limits.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {
@@ -26,9 +25,8 @@ absl::StatusOr<DeclaredInput> Declare(const onnx::ValueInfoProto& info) {
     DeclaredDim declared;
     // Some exporters write -1, and for the batch 0, where a dimension is dynamic.
     if (dim.has_dim_value() && dim.dim_value() < -1) {
-      return ErrorStatus(
-          absl::StatusCode::kInvalidArgument, Code::kBadModel,
-          absl::StrCat("input '", info.name(), "' has the negative dimension ", dim.dim_value()));
+      return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kBadModel,
+                         absl::StrCat("input '", info.name(), "' has the negative dimension ", dim.dim_value()));
     }
     if (dim.has_dim_value() && dim.dim_value() >= (i == 0 && type.shape().dim_size() > 1 ? 1 : 0)) {
       declared.size = dim.dim_value();

@@ -91,12 +91,13 @@ void Fold(std::vector<ListedInput>& lines) {
   constexpr size_t kMostParts = 32;
   longest = std::min(longest, kMostParts);
   for (size_t at = 0; at < longest; ++at) {
-    FoldPart(at, [](const ListedInput&, const std::string& part) { return NumberIn(part).has_value(); }, RangeText,
-             lines);
+    FoldPart(
+        at, [](const ListedInput&, const std::string& part) { return NumberIn(part).has_value(); }, RangeText, lines);
   }
   for (size_t at = 0; at < longest; ++at) {
-    FoldPart(at, [](const ListedInput& line, const std::string& part) { return line.numbered && IsWord(part); },
-             [](const Parts& words) { return absl::StrCat("{", JoinFirst(words, ","), "}"); }, lines);
+    FoldPart(
+        at, [](const ListedInput& line, const std::string& part) { return line.numbered && IsWord(part); },
+        [](const Parts& words) { return absl::StrCat("{", JoinFirst(words, ","), "}"); }, lines);
   }
 }
 

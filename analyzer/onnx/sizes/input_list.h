@@ -22,9 +22,9 @@ std::string TextOf(const DeclaredInput& input);
 
 // What has no size: a dimension of an input, named or not, or an input as a whole.
 struct OpenDim {
-  size_t input = 0;           // index among the inputs
+  size_t input = 0;                // index among the inputs
   std::optional<size_t> dim = {};  // nullopt: the input has no rank
-  std::string symbol = {};    // "": the dimension has no name
+  std::string symbol = {};         // "": the dimension has no name
 };
 
 // "input 'x' has unknown dimensions: seq", or of each dimension whose it is.

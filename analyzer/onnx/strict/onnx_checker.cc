@@ -4,18 +4,17 @@
 #include <string>
 #include <string_view>
 
-#include "onnx/checker.h"
-#include "onnx/onnx_pb.h"
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/shape.h"
 #include "analyzer/onnx/build/functions.h"
 #include "analyzer/onnx/build/order_nodes.h"
-#include "analyzer/onnx/infer/shapes.h"
 #include "analyzer/onnx/infer/scope.h"
+#include "analyzer/onnx/infer/shapes.h"
 #include "analyzer/onnx/read/tensor_literal.h"
+#include "onnx/checker.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {
@@ -89,7 +88,9 @@ std::string Says(const std::string& name, const std::string& one, const std::str
   return absl::StrCat("it says of '", name, "' that it is ", one, ", and makes it ", other);
 }
 
-std::string TypeText(DType dtype, const Shape& shape) { return absl::StrCat(std::string(NameOf(dtype)), " ", ToString(shape)); }
+std::string TypeText(DType dtype, const Shape& shape) {
+  return absl::StrCat(std::string(NameOf(dtype)), " ", ToString(shape));
+}
 
 // Two types that cannot both be true. What is not known contradicts nothing.
 bool Contradict(DType a_dtype, const Shape& a, DType b_dtype, const Shape& b) {

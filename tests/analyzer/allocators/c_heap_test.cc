@@ -57,7 +57,8 @@ TEST(CHeap, CountsWhatIsWritten) {
   EXPECT_EQ(MiBOf(heap), 10);
 }
 
-// An aligned block is cut out of a larger one. If what is cut off was taken meanwhile, neighbours never become one hole.
+// An aligned block is cut out of a larger one. If what is cut off was taken meanwhile, neighbours never become one
+// hole.
 TEST(CHeap, AlignedNeighboursMergeUnlessPiecesBetweenThemAreTaken) {
   for (const bool taken : {false, true}) {
     CHeap heap;

@@ -15,7 +15,7 @@ constexpr int64_t kOutOfMemory = -1;
 struct Call {
   char what;  // + allocate, - free, e empty the cache
   int64_t id;
-  int64_t bytes;  // asked for
+  int64_t bytes;            // asked for
   int64_t allocated_bytes;  // afterwards; kOutOfMemory: the call is refused
   int64_t reserved_bytes;
 };

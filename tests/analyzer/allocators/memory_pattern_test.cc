@@ -1,9 +1,10 @@
 #include "analyzer/allocators/memory_pattern.h"
-#include "analyzer/memory/verify_program.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "analyzer/memory/verify_program.h"
 
 namespace onnx_mem {
 namespace {
@@ -29,7 +30,7 @@ bool All(const Buffer&) { return true; }
 TEST(TracePattern, PutsLaterTensorsIntoGaps) {
   // b lies behind a; c fits where a was, d does not and goes behind.
   const MemoryProgram program = PatternProgram(5, {Activation("a", 1024, 0, 2), Activation("b", 512, 1, 5 - 1),
-                                            Activation("c", 768, 2, 4), Activation("d", 512, 3, 5)});
+                                                   Activation("c", 768, 2, 4), Activation("d", 512, 3, 5)});
   EXPECT_EQ(TracePattern(program, All).block_bytes, 1024 + 512 + 512);
 }
 
@@ -37,7 +38,7 @@ TEST(TracePattern, TakesTheSmallestGapThatFits) {
   // Gaps of 1024 (a) and 512 (c) when e comes: e takes the smaller one, so that f still finds the larger.
   const MemoryProgram program =
       PatternProgram(4, {Activation("a", 1024, 0, 1), Activation("b", 256, 0, 4 - 1), Activation("c", 512, 0, 1),
-                  Activation("d", 256, 0, 3), Activation("e", 512, 1, 3), Activation("f", 1024, 2, 4)});
+                         Activation("d", 256, 0, 3), Activation("e", 512, 1, 3), Activation("f", 1024, 2, 4)});
   EXPECT_EQ(TracePattern(program, All).block_bytes, 1024 + 256 + 512 + 256);
 }
 
@@ -46,7 +47,7 @@ TEST(TracePattern, TakesWhatIsLeftBelowTheHeightForAGap) {
   // of two gaps, and e of 1024 bytes still finds a's.
   const MemoryProgram program =
       PatternProgram(4, {Activation("a", 1024, 0, 1), Activation("b", 256, 0, 4 - 1), Activation("c", 768, 0, 1),
-                  Activation("d", 768, 1, 4), Activation("e", 1024, 2, 4)});
+                         Activation("d", 768, 1, 4), Activation("e", 1024, 2, 4)});
   EXPECT_EQ(TracePattern(program, All).block_bytes, 1024 + 256 + 768);
 }
 

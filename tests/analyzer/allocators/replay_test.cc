@@ -11,7 +11,6 @@
 namespace onnx_mem {
 namespace {
 
-
 struct Life {
   const char* name;
   Category category;
@@ -208,8 +207,7 @@ TEST(Replay, PutsSegmentsOneBehindTheOther) {
                                             {"b", Category::kSavedActivations, 8 * kMiB, 0, 1},
                                             {"c", Category::kSavedActivations, 8 * kMiB, 0, 1},
                                             {"small", Category::kSavedActivations, 100, 0, 1}});
-  EXPECT_EQ(Replay(program, {.addresses = true})->addresses,
-            (std::vector<int64_t>{0, 8 * kMiB, 20 * kMiB, 40 * kMiB}));
+  EXPECT_EQ(Replay(program, {.addresses = true})->addresses, (std::vector<int64_t>{0, 8 * kMiB, 20 * kMiB, 40 * kMiB}));
   EXPECT_TRUE(Replay(program)->addresses.empty());
   EXPECT_TRUE(Replay(program, {.allocator = "exact", .addresses = true})->addresses.empty());
 }

@@ -83,7 +83,8 @@ TEST(Lora, OfAConvolutionKeepsItsKernelInTheFirstAdapter) {
   const std::string dump = DumpGraph(WithLora(graph, {.rank = 2, .weights = "c"}).graph);
   EXPECT_NE(dump.find("initializer c_weight.lora_A.default.weight float32 2x4x3x3\n"), std::string::npos) << dump;
   EXPECT_NE(dump.find("initializer c_weight.lora_B.default.weight float32 8x2x1x1\n"), std::string::npos) << dump;
-  EXPECT_NE(dump.find("c.lora.1 = conv(x, c_weight.lora_A.default.weight) -> c.lora.1 float32 2x2x4x4\n"), std::string::npos)
+  EXPECT_NE(dump.find("c.lora.1 = conv(x, c_weight.lora_A.default.weight) -> c.lora.1 float32 2x2x4x4\n"),
+            std::string::npos)
       << dump;
 }
 

@@ -1,6 +1,4 @@
 // What a peak may be, given what an evaluation export does not show.
-#include "analyzer/analysis/analysis.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/analysis/analysis.h"
 #include "analyzer/memory/timeline.h"
 #include "tests/graph_text.h"
 
@@ -49,7 +48,8 @@ Bounded BoundsIn(Graph graph, const Workload& workload = {}) {
   EXPECT_TRUE(enacted.ok()) << enacted.status();
   Bounded bounded{
       .peak_bytes = TrainingPeak(*enacted, workload), .bounds = {}, .all = {}, .diagnostics = enacted->diagnostics};
-  absl::StatusOr<PeakBounds> bounds = BoundTraining(graph, *lowered, workload, {bounded.peak_bytes, true}, bounded.diagnostics);
+  absl::StatusOr<PeakBounds> bounds =
+      BoundTraining(graph, *lowered, workload, {bounded.peak_bytes, true}, bounded.diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
   bounded.all = *bounds;
   bounded.bounds = WithoutSmallThings(*bounds, bounded.peak_bytes);
@@ -152,7 +152,8 @@ std::pair<int64_t, int64_t> BoundsOfInference(std::string_view text, std::string
   absl::StatusOr<Enacted> enacted = EnactLowered(*lowered, run);
   EXPECT_TRUE(enacted.ok()) << enacted.status();
   const int64_t peak_bytes = ComputeTimeline(enacted->program).peak_bytes;
-  const absl::StatusOr<PeakBounds> bounds = BoundInference(graph, *lowered, run, {peak_bytes, true}, enacted->diagnostics);
+  const absl::StatusOr<PeakBounds> bounds =
+      BoundInference(graph, *lowered, run, {peak_bytes, true}, enacted->diagnostics);
   EXPECT_TRUE(bounds.ok()) << bounds.status();
   const PeakBounds others = WithoutSmallThings(*bounds, peak_bytes);
   return {others.low_bytes - peak_bytes, others.high_bytes - peak_bytes};

@@ -47,11 +47,12 @@ TEST(RewrittenBounds, AConstantMayBeAWeight) {
       { CONSTANT
         h = MatMul(x, val_1)
         y = MatMul(h, w) })";
-  constexpr char kNumbers[] = "float[8,8] {1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,"
-                              "7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8}";
+  constexpr char kNumbers[] =
+      "float[8,8] {1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,"
+      "7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8}";
   const std::string constant = std::string("val_1 = Constant <value = ") + kNumbers + "> ()";
-  const Analysis stored = AnalysisOf(absl::StrReplaceAll(
-      kTransform, {{"STORED", R"(, float[8,8] val_1 = ["location": "none"])"}, {"CONSTANT", ""}}));
+  const Analysis stored = AnalysisOf(
+      absl::StrReplaceAll(kTransform, {{"STORED", R"(, float[8,8] val_1 = ["location": "none"])"}, {"CONSTANT", ""}}));
   const Analysis moved = AnalysisOf(absl::StrReplaceAll(kTransform, {{"STORED", ""}, {"CONSTANT", constant}}));
   EXPECT_LT(moved.training->peak_bytes, stored.training->peak_bytes) << "not trained";
   ExpectHolds(*moved.training, *stored.training);

@@ -29,7 +29,8 @@ using Lines = std::vector<std::string>;
 TEST(SessionGraph, FoldsWeightsAndDropsIdentities) {
   const Graph graph = SessionGraph(ParseGraph(R"(g (float[8,4] x) => (float[8,6] y)
       <float[6,4] w = ["location": "none"]>
-      { wt = Transpose <perm=[1,0]> (w)  a = Identity(x)  b = Dropout(a)  y = MatMul(b, wt) })"), true);
+      { wt = Transpose <perm=[1,0]> (w)  a = Identity(x)  b = Dropout(a)  y = MatMul(b, wt) })"),
+                                   true);
   EXPECT_EQ(NodesOf(graph), (Lines{"y = MatMul(x, wt)"}));
   int stored = 0;
   for (const Tensor& tensor : graph.tensors) stored += tensor.role == TensorRole::kInitializer ? 1 : 0;
@@ -39,7 +40,8 @@ TEST(SessionGraph, FoldsWeightsAndDropsIdentities) {
 // Nodes that the optimizer makes are numbered behind those of the file.
 TEST(SessionGraph, ScalesGoIntoTheProduct) {
   const Graph graph = SessionGraph(ParseGraph(R"(g (float[2,8,4] q, float[2,4,8] k) => (float[2,8,8] y)
-      { s = Constant <value_float=0.5> ()  a = Mul(q, s)  p = MatMul(a, k)  m = Div(p, s)  y = Softmax(m) })"), true);
+      { s = Constant <value_float=0.5> ()  a = Mul(q, s)  p = MatMul(a, k)  m = Div(p, s)  y = Softmax(m) })"),
+                                   true);
   EXPECT_EQ(NodesOf(graph), (Lines{"y = Softmax(m)", "m = MatMul(q, k)"}));
 }
 
@@ -49,7 +51,8 @@ TEST(SessionGraph, AGeluIsOneNodeWithItsBias) {
       { root = Constant <value_float=1.41421> ()  one = Constant <value_float=1.0> ()
         half = Constant <value_float=0.5> ()
         h = MatMul(x, w)  z = Add(h, bias)  a = Div(z, root)  b = Erf(a)  c = Add(b, one)  d = Mul(z, c)
-        e = Mul(d, half)  y = Relu(e) })"), true);
+        e = Mul(d, half)  y = Relu(e) })"),
+                                   true);
   EXPECT_EQ(NodesOf(graph), (Lines{"h = MatMul(x, w)", "y = Relu(e)", "e = BiasGelu(h)"}));
 }
 
@@ -59,8 +62,7 @@ TEST(SessionGraph, ASigmoidGateIsOneNode) {
         a = Mul(x, c)  b = Sigmoid(a)  d = Mul(x, b)  e = Sigmoid(d)  f = Mul(e, d)  g = Sigmoid(f)  y = Mul(g, z) })"),
                                    true);
   // The last one gates another tensor: it stays as it is.
-  EXPECT_EQ(NodesOf(graph),
-            (Lines{"g = Sigmoid(f)", "y = Mul(g, z)", "d = QuickGelu(x)", "f = QuickGelu(d)"}));
+  EXPECT_EQ(NodesOf(graph), (Lines{"g = Sigmoid(f)", "y = Mul(g, z)", "d = QuickGelu(x)", "f = QuickGelu(d)"}));
 }
 
 TEST(SessionGraph, AGemmTakesItsActivationOnTheCpu) {
@@ -83,7 +85,8 @@ TEST(SessionGraph, GathersOfAllSlicesAreOneSplit) {
 TEST(SessionGraph, AConvolutionAddsToTheShortcut) {
   const Graph graph = SessionGraph(ParseGraph(R"(g (float[1,3,8,8] x) => (float[1,16,8,8] y)
       <float[16,3,1,1] v = ["location": "none"], float[16,16,1,1] w = ["location": "none"]>
-      { a = Conv(x, v)  r = Relu(a)  c = Conv(r, w)  s = Add(c, r)  y = Relu(s) })"), true);
+      { a = Conv(x, v)  r = Relu(a)  c = Conv(r, w)  s = Add(c, r)  y = Relu(s) })"),
+                                   true);
   EXPECT_EQ(NodesOf(graph), (Lines{"a in blocks = Conv(x, v)", "r in blocks = Relu(a in blocks)",
                                    "c in blocks = Conv(r in blocks, w, -, r in blocks)",
                                    "y in blocks = Relu(c in blocks)", "y = ReorderOutput(y in blocks)"}));
@@ -94,12 +97,12 @@ TEST(SessionGraph, TensorsAreCopiedBetweenLayoutsOnceForAllReaders) {
   const Graph graph = SessionGraph(ParseGraph(R"(g (float[1,3,8,8] x) => (float[1,20,8,8] y)
       <float[20,3,1,1] v = ["location": "none"], float[20,20,1,1] w = ["location": "none"]>
       { a = Conv(x, v)  e = Elu(a)  f = Elu(a)  b = Conv(e, w)  c = Conv(e, w)  d = Mul(b, c)
-        y = Add(d, f) })"), true);
-  EXPECT_EQ(NodesOf(graph),
-            (Lines{"e = Elu(a)", "f = Elu(a)", "y = Add(d, f)", "a in blocks = Conv(x, v)",
-                   "e reordered = ReorderInput(e)", "c in blocks = Conv(e reordered, w)",
-                   "b in blocks = Conv(e reordered, w)", "d in blocks = Mul(b in blocks, c in blocks)",
-                   "a = ReorderOutput(a in blocks)", "d = ReorderOutput(d in blocks)"}));
+        y = Add(d, f) })"),
+                                   true);
+  EXPECT_EQ(NodesOf(graph), (Lines{"e = Elu(a)", "f = Elu(a)", "y = Add(d, f)", "a in blocks = Conv(x, v)",
+                                   "e reordered = ReorderInput(e)", "c in blocks = Conv(e reordered, w)",
+                                   "b in blocks = Conv(e reordered, w)", "d in blocks = Mul(b in blocks, c in blocks)",
+                                   "a = ReorderOutput(a in blocks)", "d = ReorderOutput(d in blocks)"}));
   int padded = 0;
   for (const Tensor& tensor : graph.tensors) padded += tensor.shape.dims == Dims{1, 32, 8, 8} ? 1 : 0;
   EXPECT_EQ(padded, 5);
@@ -110,7 +113,8 @@ TEST(SessionGraph, PoolingsOfOddChannelsAndConcatenationsOfPartsOfBlocksStayPlai
       <float[20,3,1,1] v = ["location": "none"], float[16,3,1,1] w = ["location": "none"]>
       { a = Conv(x, v)  b = Conv(x, w)
         p = MaxPool <kernel_shape=[1,1]> (a)  q = MaxPool <kernel_shape=[1,1]> (b)
-        c = Concat <axis=1> (q, b)  y = Concat <axis=1> (c, p) })"), true);
+        c = Concat <axis=1> (q, b)  y = Concat <axis=1> (c, p) })"),
+                                   true);
   EXPECT_EQ(NodesOf(graph),
             (Lines{"p = MaxPool(a)", "y = Concat(c, p)", "b in blocks = Conv(x, w)",
                    "q in blocks = MaxPool(b in blocks)", "c in blocks = Concat(q in blocks, b in blocks)",
@@ -121,7 +125,8 @@ TEST(SessionGraph, PoolingsOfOddChannelsAndConcatenationsOfPartsOfBlocksStayPlai
 TEST(SessionGraph, AConvolutionOnACardAddsToTheShortcut) {
   const Graph graph = SessionGraph(ParseGraph(R"(g (float[1,16,8,8] x) => (float[1,16,8,8] y)
       <float[16,16,1,1] w = ["location": "none"]>
-      { r = Relu(x)  c = Conv(r, w)  s = Add(c, r)  y = Relu(s) })"), false);
+      { r = Relu(x)  c = Conv(r, w)  s = Add(c, r)  y = Relu(s) })"),
+                                   false);
   EXPECT_EQ(NodesOf(graph), (Lines{"r = Relu(x)", "s = Conv(r, w, -, r)", "y = Relu(s)"}));
 }
 

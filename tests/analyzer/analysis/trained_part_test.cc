@@ -42,11 +42,11 @@ TEST(LossOfTokens, ATiedHeadIsOne) {
 
 // BERT's decoder has a bias of its own; Gemma bounds its logits.
 TEST(LossOfTokens, WhatFollowsTheHeadIsSeenThrough) {
-  EXPECT_EQ(LossOf(Language("100",
-                            R"(, float[32,100] head = ["location": "none"], float[100] b = ["location": "none"])",
-                            "l = MatMul(h, head)  s = Add(b, l)  t = Tanh(s)  c = Constant <value = float {30.0}> ()  "
-                            "y = Mul(t, c)")),
-            "cross-entropy, loss over 100 tokens");
+  EXPECT_EQ(
+      LossOf(Language("100", R"(, float[32,100] head = ["location": "none"], float[100] b = ["location": "none"])",
+                      "l = MatMul(h, head)  s = Add(b, l)  t = Tanh(s)  c = Constant <value = float {30.0}> ()  "
+                      "y = Mul(t, c)")),
+      "cross-entropy, loss over 100 tokens");
 }
 
 TEST(LossOfTokens, HiddenStatesAreNoLogits) {
@@ -90,8 +90,7 @@ TEST(LossOfTokens, IsWhatTheOptionGives) {
 }
 
 absl::StatusOr<Analysis> Frozen(const std::string& pattern) {
-  const std::string text = Language("100", R"(, float[32,100] head = ["location": "none"])",
-                                    "y = MatMul(h, head)");
+  const std::string text = Language("100", R"(, float[32,100] head = ["location": "none"])", "y = MatMul(h, head)");
   absl::StatusOr<ImportedModel> model = ImportText(text);
   if (!model.ok()) return model.status();
   Workload workload;

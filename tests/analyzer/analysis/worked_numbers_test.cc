@@ -84,8 +84,8 @@ TEST(WorkedNumbers, ThreeConvolutions) {
   int64_t activation_bytes = 0;
   for (const Buffer& buffer : e.program.buffers) {
     const bool forward = e.program.steps[buffer.begin].phase == Phase::kForward;
-    const bool activation = buffer.category == Category::kSavedActivations ||
-                            buffer.category == Category::kTransientActivations;
+    const bool activation =
+        buffer.category == Category::kSavedActivations || buffer.category == Category::kTransientActivations;
     if (forward && activation && buffer.dtype == DType::kFloat32) activation_bytes += buffer.bytes;
   }
   EXPECT_EQ(activation_bytes, 336'089'600);

@@ -136,7 +136,8 @@ void EnactWithZeros(Lowered& lowered) {
       alone.graph.tensors[id].shape.dims[axis] = 0;
       EnactEveryWay(alone);
       Lowered all = lowered;
-      for (Tensor& tensor : all.graph.tensors) std::replace(tensor.shape.dims.begin(), tensor.shape.dims.end(), size, int64_t{0});
+      for (Tensor& tensor : all.graph.tensors)
+        std::replace(tensor.shape.dims.begin(), tensor.shape.dims.end(), size, int64_t{0});
       EnactEveryWay(all);
     }
   }

@@ -22,8 +22,8 @@ TEST(FindHalfPrecision, ListsWhatStayedInSinglePrecision) {
   EXPECT_EQ(half->dtype, DType::kFloat16);
   const int64_t large = 2 * 4 * 16 * 16, small = 2 * 4 * 8 * 8;
   EXPECT_EQ(half->kept_fp32, (std::vector<OperatorGroup>{{"Resize", 1, 4 * large}, {"Softmax", 1, 4 * large}}));
-  EXPECT_EQ(half->casts, (std::vector<OperatorGroup>{{"float32 to float16", 1, 2 * large},
-                                                     {"float16 to float32", 1, 4 * small}}));
+  EXPECT_EQ(half->casts,
+            (std::vector<OperatorGroup>{{"float32 to float16", 1, 2 * large}, {"float16 to float32", 1, 4 * small}}));
   EXPECT_EQ(half->fp32_weight_bytes, 4 * (2 + 4));
 }
 

@@ -20,12 +20,12 @@ TEST(CublasWorkspace, ByCardAndVersion) {
     int64_t bytes;
     bool resident;
   };
-  for (const Row& row : {Row{"T4", {2, 4}, 8519680, true}, Row{"A10G", {2, 4}, 8519680, true},
-                         Row{"H100", {2, 0}, 32 * kMiB, true}, Row{"H100", {2, 15}, 32 * kMiB, false},
-                         Row{"B200", {2, 11}, 8519680, true}, Row{"B200", {2, 12}, 32 * kMiB, true},
-                         Row{"RTX 5090", {2, 11}, 8519680, true}, Row{"RTX 5090", {2, 13}, 32 * kMiB, true},
-                         Row{"RTX 4090", {2, 14}, 8519680, true}, Row{"RTX 4090", {2, 15}, 8519680, false},
-                         Row{"Tesla V100 SXM2 16GB", {1, 13}, 0, false}}) {
+  for (const Row& row :
+       {Row{"T4", {2, 4}, 8519680, true}, Row{"A10G", {2, 4}, 8519680, true}, Row{"H100", {2, 0}, 32 * kMiB, true},
+        Row{"H100", {2, 15}, 32 * kMiB, false}, Row{"B200", {2, 11}, 8519680, true},
+        Row{"B200", {2, 12}, 32 * kMiB, true}, Row{"RTX 5090", {2, 11}, 8519680, true},
+        Row{"RTX 5090", {2, 13}, 32 * kMiB, true}, Row{"RTX 4090", {2, 14}, 8519680, true},
+        Row{"RTX 4090", {2, 15}, 8519680, false}, Row{"Tesla V100 SXM2 16GB", {1, 13}, 0, false}}) {
     const CublasWorkspace workspace = CublasWorkspaceOf(row.torch, Kind(row.card));
     EXPECT_EQ(workspace.bytes, row.bytes) << row.card << " " << TextOf(row.torch);
     EXPECT_EQ(workspace.resident, row.resident) << row.card << " " << TextOf(row.torch);

@@ -106,8 +106,8 @@ TEST(GroupNorm, SavesASliceOfChannelsAsItIs) {
 TEST(Slice, AllOfAParameterHandsItsGradientOn) {
   OperatorRun run;
   const TensorRef table = run.Static({{1, 4, 8}});
-  const TensorRef all = run.One("slice", {table}, {1, 4, 8},
-                                {{"axes", std::vector<int64_t>{1}}, {"starts", std::vector<int64_t>{0}}});
+  const TensorRef all =
+      run.One("slice", {table}, {1, 4, 8}, {{"axes", std::vector<int64_t>{1}}, {"starts", std::vector<int64_t>{0}}});
   EXPECT_EQ(all->storage, table->storage);
   EXPECT_TRUE(all->requires_grad);
   EXPECT_EQ(run.Backward(run.One("neg", {all}, {1, 4, 8})), "neg:128");

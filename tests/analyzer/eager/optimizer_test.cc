@@ -43,8 +43,8 @@ Optimizer OptimizerOf(const Json& row) {
   const size_t space = name.find(' ');
   Optimizer optimizer = *ParseOptimizer(name.substr(0, space));
   optimizer.weight_decay = space != std::string::npos;
-  for (const OptimizerImplementation one : {OptimizerImplementation::kForeach, OptimizerImplementation::kForLoop,
-                                            OptimizerImplementation::kFused}) {
+  for (const OptimizerImplementation one :
+       {OptimizerImplementation::kForeach, OptimizerImplementation::kForLoop, OptimizerImplementation::kFused}) {
     if (row["implementation"] == NameOf(one)) optimizer.implementation = one;
   }
   return optimizer;
@@ -64,7 +64,8 @@ int64_t StateBytes(const MemoryProgram& program) {
   return bytes;
 }
 
-// A step with a backward before it, for every optimizer in each of its forms: step 2 made of step 1 is step 2 made anew.
+// A step with a backward before it, for every optimizer in each of its forms: step 2 made of step 1 is step 2 made
+// anew.
 TEST(OptimizerTest, StepOneBecomesStepTwo) {
   const std::vector<TrainedParameter> parameters = {{"a", 65536, 16384, {128, 128}, DType::kFloat32},
                                                     {"b", 256, 64, {64}, DType::kFloat32}};

@@ -24,13 +24,16 @@ constexpr char kPage[] = ONNX_MEM_SOURCE_DIR "/docs/diagnostics.md";
 std::string Page() {
   std::string text =
       "# Codes of notes, warnings and errors\n\n"
-      "Every note, warning and error ends with a code in brackets, and carries it in JSON. Codes stay as they are from\n"
-      "version to version. `rewrite-NAME` is followed by the name that `--no-rewrite` takes. This page is written from\n"
+      "Every note, warning and error ends with a code in brackets, and carries it in JSON. Codes stay as they are "
+      "from\n"
+      "version to version. `rewrite-NAME` is followed by the name that `--no-rewrite` takes. This page is written "
+      "from\n"
       "`analyzer/graph/diagnostic_codes.inc` (`ONNX_MEM_UPDATE_GOLDEN=1 ./scripts/test -R DiagnosticCodes`).\n\n"
       "| code | what it tells |\n| --- | --- |\n";
   for (Code code : kAll) {
     const std::string meaning(MeaningOf(code));
-    absl::StrAppend(&text, "| `", std::string(NameOf(code)), code == Code::kRewrite ? "-NAME" : "", "` | ", meaning, " |\n");
+    absl::StrAppend(&text, "| `", std::string(NameOf(code)), code == Code::kRewrite ? "-NAME" : "", "` | ", meaning,
+                    " |\n");
   }
   return text;
 }

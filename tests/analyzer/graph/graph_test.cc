@@ -18,8 +18,7 @@ TensorId AddTensor(Graph& graph, std::string name, Dims dims, TensorRole role = 
   return graph.tensors.Add(std::move(tensor));
 }
 
-NodeId AddNode(Graph& graph, std::string name, std::string op, TensorIds inputs,
-               TensorIds outputs) {
+NodeId AddNode(Graph& graph, std::string name, std::string op, TensorIds inputs, TensorIds outputs) {
   Node node;
   node.name = std::move(name);
   node.op = std::move(op);
@@ -145,15 +144,9 @@ INSTANTIATE_TEST_SUITE_P(
                            "links of tensor 'z' disagree with the nodes"},
                     Damage{"StaleProducer", [](Graph& g) { g.tensors[TensorId(0)].producer = NodeId(1); },
                            "links of tensor 'x' disagree with the nodes"},
-                    Damage{"LiteralTooShort",
-                           [](Graph& g) {
-                             g.tensors[TensorId(1)].value = Ints({3}, {1, 2});
-                           },
+                    Damage{"LiteralTooShort", [](Graph& g) { g.tensors[TensorId(1)].value = Ints({3}, {1, 2}); },
                            "value of 'w' has 2 elements"},
-                    Damage{"LiteralOfOtherShape",
-                           [](Graph& g) {
-                             g.tensors[TensorId(1)].value = Ints({2}, {1, 2});
-                           },
+                    Damage{"LiteralOfOtherShape", [](Graph& g) { g.tensors[TensorId(1)].value = Ints({2}, {1, 2}); },
                            "value of 'w' has another shape than the tensor"}),
     [](const testing::TestParamInfo<Damage>& info) { return info.param.name; });
 

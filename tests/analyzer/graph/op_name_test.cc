@@ -1,13 +1,13 @@
 // Operators' names as the graph holds them.
 #include "analyzer/graph/op_name.h"
 
+#include <gtest/gtest.h>
+
 #include <map>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 namespace onnx_mem {
 namespace {

@@ -134,7 +134,8 @@ TEST(Dropout, AStreamIsNotDroppedWhereABlockNormalizesIt) {
     /Relu_1 = Relu(d) -> e float32 2x8x4x4
     /d/Conv = Conv(e, d.w) -> y float32 2x8x4x4
     output y
-  )", run);
+  )",
+                                     run);
   EXPECT_EQ(text.find("b/dropout"), std::string::npos) << text;
   EXPECT_NE(text.find("e/dropout"), std::string::npos) << text;
 }
@@ -270,9 +271,8 @@ TEST(DropoutRecipe, TwoLinearsCalledAsTheFrameworksAreNoProof) {
   const absl::StatusOr<Lowered> lowered = Lower(ParseGraph(alone), Eager());
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   EXPECT_NE(Find(*lowered, Code::kEvalDropout), nullptr);
-  const std::string other_attention =
-      absl::StrReplaceAll(AsTorchLayers(alone),
-                          {{"/l0.self_attn/", "/l0.self_attn.proj/"}, {"/l1.self_attn/", "/l1.self_attn.proj/"}});
+  const std::string other_attention = absl::StrReplaceAll(
+      AsTorchLayers(alone), {{"/l0.self_attn/", "/l0.self_attn.proj/"}, {"/l1.self_attn/", "/l1.self_attn.proj/"}});
   EXPECT_EQ(Dropouts(other_attention, Eager()), 0) << "nn.MultiheadAttention calls no modules";
 }
 
@@ -354,7 +354,10 @@ TEST(Dropout, KernelsOfADynamicConvolutionAreNoAttentionWeights) {
     /Softmax = Softmax(k) -> p float32 2x4x3 {axis: -1}
     /MatMul = MatMul(p, v) -> y float32 2x4x8
     output y
-  )", run).find("dropout"), std::string::npos);
+  )",
+                      run)
+                .find("dropout"),
+            std::string::npos);
 }
 
 // SqueezeBERT: layers of convolutions over [B, C, T], norms between two permutes.
@@ -433,7 +436,8 @@ TEST(Dropout, NoneIsPossibleWhereTheNextChildReadsAtOnce) {
     weight w.weight float32 4x4x3x3
     /features/features.0/Conv = Conv(x, features.0.weight) -> a float32 2x4x6x6
     /features/features.1/Relu = Relu(a) -> r float32 2x4x6x6
-    /features/features.)", second, R"(/Conv = Conv(r, last.weight) -> b float32 2x4x4x4
+    /features/features.)",
+                        second, R"(/Conv = Conv(r, last.weight) -> b float32 2x4x4x4
     /w/Conv = Conv(b, w.weight) -> y float32 2x4x2x2
     output y
   )");
@@ -468,10 +472,11 @@ TEST(DropoutRecipe, APyramidOfDilatedConvolutionsDropsItsProjection) {
 // DeBERTa's scores: a number where they are masked, the scores in the last place.
 TEST(DropoutRecipe, ScoresMaskedByANumberAreLookedThrough) {
   const std::string plain = Transformer(true, "Gelu");
-  const std::string masked = absl::StrReplaceAll(
-      plain, {{"/l0.Softmax = Softmax(l0.s)", "weight hidden bool 2x4x4\nconst low float32 scalar = -10000\n"
-                                              "/l0.Where = Where(hidden, low, l0.s) -> l0.m float32 2x4x4\n"
-                                              "/l0.Softmax = Softmax(l0.m)"}});
+  const std::string masked =
+      absl::StrReplaceAll(plain, {{"/l0.Softmax = Softmax(l0.s)",
+                                   "weight hidden bool 2x4x4\nconst low float32 scalar = -10000\n"
+                                   "/l0.Where = Where(hidden, low, l0.s) -> l0.m float32 2x4x4\n"
+                                   "/l0.Softmax = Softmax(l0.m)"}});
   ASSERT_NE(masked, plain);
   EXPECT_GT(Dropouts(plain, Eager()), 0);
   EXPECT_EQ(Dropouts(masked, Eager()), Dropouts(plain, Eager()));
@@ -497,7 +502,8 @@ std::string Noise(std::string_view divisor) {
     /RandomUniformLike = RandomUniformLike(like) -> r float32 2x4x1x1
     /Less = Less(r, p) -> l bool 2x4x1x1
     /Cast = Cast(l) -> c float32 2x4x1x1 {to: 1}
-    /Div = Div(c, )", std::string(divisor), R"() -> n float32 2x4x1x1
+    /Div = Div(c, )",
+                      std::string(divisor), R"() -> n float32 2x4x1x1
     /Mul = Mul(x, n) -> z float32 2x4x8x8
 )");
 }
@@ -513,19 +519,20 @@ std::string FoldedNorm(std::string_view call) {
   return absl::StrCat(R"(
     input x float32 2x4x8x8
     weight conv.weight float32 4x4x1x1
-    @ pkg.torch.onnx.fx_node %norm : [num_users=1] = call_function[target=torch.ops.aten.)", std::string(call), R"(, kwargs = {})
+    @ pkg.torch.onnx.fx_node %norm : [num_users=1] = call_function[target=torch.ops.aten.)",
+                      std::string(call), R"(, kwargs = {})
     /Conv = Conv(x, conv.weight) -> z float32 2x4x8x8
 )");
 }
 
 TEST(TrainingForm, CallsThatWereFoldedTellIt) {
   const std::string args = "(args = (%conv2d, %p_bn_weight, %p_bn_bias, %b_bn_running_mean, %b_bn_running_var, ";
-  EXPECT_TRUE(SaysTraining(FoldedNorm(
-      absl::StrCat("_native_batch_norm_legit_functional.default]", args, "True, 0.1, 1e-05)"))));
-  EXPECT_FALSE(SaysTraining(FoldedNorm(
-      absl::StrCat("_native_batch_norm_legit_functional.default]", args, "False, 0.1, 1e-05)"))));
-  EXPECT_FALSE(SaysTraining(FoldedNorm(
-      absl::StrCat("_native_batch_norm_legit_no_training.default]", args, "0.1, 1e-05)"))));
+  EXPECT_TRUE(SaysTraining(
+      FoldedNorm(absl::StrCat("_native_batch_norm_legit_functional.default]", args, "True, 0.1, 1e-05)"))));
+  EXPECT_FALSE(SaysTraining(
+      FoldedNorm(absl::StrCat("_native_batch_norm_legit_functional.default]", args, "False, 0.1, 1e-05)"))));
+  EXPECT_FALSE(
+      SaysTraining(FoldedNorm(absl::StrCat("_native_batch_norm_legit_no_training.default]", args, "0.1, 1e-05)"))));
 }
 
 // An inference draws no noise: what would be multiplied with it is handed on.

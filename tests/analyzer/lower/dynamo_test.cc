@@ -323,7 +323,8 @@ TEST(Dynamo, MasksThatOnlyTracingMakesAreLeftOut) {
   EXPECT_NE(own.find("sdpa(q, k, v, mask) -> y"), std::string::npos) << own;
 }
 
-// F.scaled_dot_product_attention(q, k, v, mask, 0.1) of a training export: the file has no Dropout, the call's text has.
+// F.scaled_dot_product_attention(q, k, v, mask, 0.1) of a training export: the file has no Dropout, the call's text
+// has.
 TEST(Dynamo, TheCallTellsOfAnAttentionsDropout) {
   const auto called = [&](const std::string& call) {
     return MaskedBy("causal_mask = create_causal_mask(", kHeads, call, "dropout");
@@ -400,7 +401,8 @@ TEST(Dynamo, AVarianceKeepsItsAxis) {
     node_sqrt = Sqrt(var) -> y float32 2x3
     @ namespace : Net/sqrt: aten.sqrt.default
     output y
-  )", {}, "axes axis");
+  )",
+                                     {}, "axes axis");
   EXPECT_NE(text.find("var(x) -> var axes=[1]\n"), std::string::npos) << text;
 }
 

@@ -18,11 +18,13 @@ std::string TwoConvolutions(std::string_view other_weight) {
     input x float32 2x4x8
     input adj float32 2x4x4
     weight gc.weight float32 8x8
-    weight as.)", std::string(other_weight), R"( float32 8x8
+    weight as.)",
+                      std::string(other_weight), R"( float32 8x8
     /gc/MatMul = MatMul(adj, x) -> a float32 2x4x8
     /gc/Add = Add(a, x) -> b float32 2x4x8
     /gc/MatMul_1 = MatMul(b, gc.weight) -> c float32 2x4x8
-    /as/MatMul = MatMul(b, as.)", std::string(other_weight), R"() -> d float32 2x4x8
+    /as/MatMul = MatMul(b, as.)",
+                      std::string(other_weight), R"() -> d float32 2x4x8
     /Add = Add(c, d) -> y float32 2x4x8
     output y
   )");
@@ -95,7 +97,8 @@ std::string Chunk(std::string_view size_of) {
     const first int64 1 = 1
     const second int64 1 = 2
     /Relu = Relu(in) -> x float32 2x8
-    /Shape = Shape()", std::string(size_of), R"() -> s int64 2 = 2 8
+    /Shape = Shape()",
+                      std::string(size_of), R"() -> s int64 2 = 2 8
     /Gather = Gather(s, axis) -> g int64 1 = 8
     /Add = Add(g, one) -> r int64 1 = 9
     /Div = Div(r, two) -> n int64 1 = 4
@@ -164,7 +167,8 @@ TEST(Chunk, SlicesOfOneSplitCallAreOneSplit) {
 
 TEST(Chunk, SlicesThatTheCodeWritesStay) {
   EXPECT_EQ(LowerText(SplitBySizes("a, b = x[:, :3], x[:, 3:]")).find("split"), std::string::npos);
-  EXPECT_EQ(LowerText(SplitBySizes("a, b = split(x)", "4")).find("split("), std::string::npos) << "a column is left out";
+  EXPECT_EQ(LowerText(SplitBySizes("a, b = split(x)", "4")).find("split("), std::string::npos)
+      << "a column is left out";
 }
 
 TEST(Chunk, BoundsThatAnotherTensorGivesAreSlices) {

@@ -158,8 +158,9 @@ TEST(InPlace, AFunctionMakesANewTensorUnlessItEndsALayer) {
   )";
   EXPECT_NE(LowerText(kLayer).find("relu(n) -> y [l] inplace"), std::string::npos) << LowerText(kLayer);
   std::string block(kLayer);
-  block.replace(block.find("output y"), 8, "weight l.d.weight float32 3x3x1x1\n"
-                                           "    /l/d/Conv = Conv(y, l.d.weight) -> z float32 2x3x4x4\n    output z");
+  block.replace(block.find("output y"), 8,
+                "weight l.d.weight float32 3x3x1x1\n"
+                "    /l/d/Conv = Conv(y, l.d.weight) -> z float32 2x3x4x4\n    output z");
   EXPECT_EQ(LowerText(block).find("inplace"), std::string::npos) << LowerText(block);
 }
 

@@ -79,7 +79,9 @@ TEST(OpenFacts, AnExpressionMayBeAFunctionThatSavesWhatItIsGiven) {
     /Add = Add(b, x) -> c float32 2x16
     /Mul_2 = Mul(c, a) -> y float32 2x16
     output y
-  )")), 0) << "products and sums alone";
+  )")),
+            0)
+      << "products and sums alone";
 }
 
 // Sines of positions in an nn.Embedding: rows that are picked by the place of a token, not by the token.
@@ -102,7 +104,8 @@ TEST(OpenFacts, ATableOfPositionsMayBeFixed) {
 }
 
 // q, k and v of [B, H, D, T], turned.
-const std::string kTurned = absl::StrReplaceAll(std::string(kAttention), {{"input q float32 2x4x16x8\n", R"(input qd float32 2x4x8x16
+const std::string kTurned =
+    absl::StrReplaceAll(std::string(kAttention), {{"input q float32 2x4x16x8\n", R"(input qd float32 2x4x8x16
     /Transpose_1 = Transpose(qd) -> q float32 2x4x16x8 {perm: [0 1 3 2]}
 )"}});
 
@@ -110,8 +113,7 @@ TEST(OpenFacts, OperandsOfAnAttentionMayBeCopiedFirst) {
   Lowered turned = LoweredOf(kTurned), straight = LoweredOf(std::string(kAttention));
   EXPECT_FALSE(MakeAttentionRowsDense(straight));
   EXPECT_TRUE(MakeAttentionRowsDense(turned));
-  EXPECT_EQ(DumpLowered(turned, "made_dense"),
-            "permute(qd) -> q\nsdpa(q, k, v) -> y made_dense=1\n");
+  EXPECT_EQ(DumpLowered(turned, "made_dense"), "permute(qd) -> q\nsdpa(q, k, v) -> y made_dense=1\n");
 }
 
 TEST(OpenFacts, AFusedKernelThatTheUserNamesRuns) {

@@ -46,10 +46,11 @@ TEST(Recurrent, CellsHaveStatesOfTheirOwn) {
   EXPECT_EQ(Count(merged, "full("), 2) << "one of the cells beside that of the hidden states\n" << merged;
   EXPECT_EQ(Count(merged, "slice("), 4) << merged;
   EXPECT_EQ(Count(merged, "slice(zeros)"), 2) << merged;
-  const std::string given = TwoLayers("/rnn/A = Identity(start) -> h1 float32 1x2x4\n"
-                                      "    /rnn/B = Identity(start) -> c1 float32 1x2x4\n"
-                                      "    /rnn/C = Identity(start) -> h2 float32 1x2x4\n"
-                                      "    /rnn/D = Identity(start) -> c2 float32 1x2x4");
+  const std::string given = TwoLayers(
+      "/rnn/A = Identity(start) -> h1 float32 1x2x4\n"
+      "    /rnn/B = Identity(start) -> c1 float32 1x2x4\n"
+      "    /rnn/C = Identity(start) -> h2 float32 1x2x4\n"
+      "    /rnn/D = Identity(start) -> c2 float32 1x2x4");
   EXPECT_EQ(Count(given, "full("), 0) << "a state that the model was given\n" << given;
 }
 
@@ -77,7 +78,8 @@ TEST(Recurrent, JoinedEmbeddingsMayBeDropped) {
     /Concat = Concat(p, q) -> x float32 4x12 {axis: 1}
     /fc/Gemm = Gemm(x, fc.weight) -> y float32 4x3 {transB: 1}
     output y
-  )", run);
+  )",
+                                     run);
   EXPECT_TRUE(Has(text, "dropout(x) -> x/dropout")) << text;
 }
 

@@ -89,7 +89,7 @@ TEST(GatedActivations, AModuleOfItsOwnIsTakenForTheFrameworksAndSaidToBe) {
     /act_1/Mul = Mul(y, t) -> z float32 2x8
     output z
   )"),
-                                                 {});
+                                                {});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   const Diagnostic* said = Said(*lowered, "silu-assumed");
   ASSERT_NE(said, nullptr);
@@ -106,7 +106,7 @@ TEST(GatedActivations, InTheCodeOfALargerModuleItIsEither) {
     /conv/Sin = Sin(y) -> z float32 2x8
     output z
   )"),
-                                                 {});
+                                                {});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   const Diagnostic* said = Said(*lowered, "silu-assumed");
   ASSERT_NE(said, nullptr);
@@ -133,7 +133,7 @@ TEST(GatedActivations, WhatTheExporterNamesIsCertain) {
     @ namespace : Net/act: torch.nn.modules.activation.SiLU/silu: aten.silu.default
     output y
   )"),
-                                                 {});
+                                                {});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   EXPECT_EQ(DumpLowered(*lowered), "silu(x) -> y [act]\n");
   EXPECT_EQ(Said(*lowered, "silu-assumed"), nullptr);
@@ -175,7 +175,8 @@ TEST(Addcmul, IsKnownByItsProductByOne) {
     input x float32 2x8
     weight w float32 8
     weight b float32 8
-    const scale float32 scalar = )", std::string(scale), R"(
+    const scale float32 scalar = )",
+                        std::string(scale), R"(
     /a/Mul = Mul(w, x) -> p float32 2x8
     /a/Mul_1 = Mul(p, scale) -> s float32 2x8
     /a/Add = Add(b, s) -> y float32 2x8
@@ -323,7 +324,10 @@ TEST(Attention, WrittenByHandStays) {
     /Softmax = Softmax(ss) -> p float32 2x4x16x16 {axis: -1}
     /MatMul_1 = MatMul(p, v) -> y float32 2x4x16x8
     output y
-  )", run).find("softmax(ss) -> p"), std::string::npos);
+  )",
+                      run)
+                .find("softmax(ss) -> p"),
+            std::string::npos);
 }
 
 // x.reshape(B, H, W, -1).permute(0, 3, 1, 2).contiguous(): the copy is in no file.
@@ -402,7 +406,9 @@ TEST(FoldedBatchNorm, OfOneChannelComesBackToo) {
     const onnx::Conv_13 float32 1 = 0.25
     /conv1/Conv = Conv(x, onnx::Conv_12, onnx::Conv_13) -> c float32 2x1x6x6
     output c
-  )").find("batch_norm"), std::string::npos);
+  )")
+                .find("batch_norm"),
+            std::string::npos);
 }
 
 // mid = conv and bn, where bn calls its activation: timm's BatchNormAct2d.

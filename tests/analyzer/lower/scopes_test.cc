@@ -79,8 +79,8 @@ std::vector<Strings> ScopesOf(std::string_view text) {
 
 TEST(Scopes, ContainersCalledTwiceAreToldApartByTheirLeaves) {
   EXPECT_EQ(ScopesOf(kCalledTwice),
-            (std::vector<Strings>{{"b", "b.0"}, {"b", "b.2"}, {"b", "b.7"}, {"b_1", "b.0_1"}, {"b_1", "b.2_1"},
-                                  {"b_1", "b.7_1"}}));
+            (std::vector<Strings>{
+                {"b", "b.0"}, {"b", "b.2"}, {"b", "b.7"}, {"b_1", "b.0_1"}, {"b_1", "b.2_1"}, {"b_1", "b.7_1"}}));
   const Graph graph = ParseGraph(kCalledTwice);
   EXPECT_EQ(ScopeReader(graph).Of(*(graph.nodes.end() - 1)).module, "b.7");
 }

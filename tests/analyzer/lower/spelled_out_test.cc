@@ -1,11 +1,10 @@
 // Operators that exporters spell out, each as the exporter writes it, and one that only looks like it.
-#include "analyzer/lower/draft/patterns.h"
-
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "analyzer/lower/draft/patterns.h"
 #include "tests/analyzer/lower/graph_text.h"
 
 namespace onnx_mem {
@@ -186,7 +185,8 @@ TEST(SpelledOut, RmsNormOfADecomposition) {
     node_Pow = Pow(x, two) -> p float32 2x8
     node_Mean = ReduceMean(p) -> m float32 2x1 {axes: [1]}
     node_Add = Add(m, eps) -> a float32 2x1
-    @ namespace : Net/norm: torch.nn.RMSNorm/add_1: aten.)", std::string(overload), R"(
+    @ namespace : Net/norm: torch.nn.RMSNorm/add_1: aten.)",
+                        std::string(overload), R"(
     node_Sqrt = Sqrt(a) -> s float32 2x1
     node_Reciprocal = Reciprocal(s) -> r float32 2x1
     node_Mul = Mul(x, r) -> n float32 2x8
@@ -248,8 +248,8 @@ TEST(Expression, IsOkAsFarAsItsTextIs) {
   for (const char* text : {"sqrt(add(x,_))", "mul!(S:split{axis=$a}(x),sigmoid(S.1))", "linear|addmm(x,w,b?)",
                            "gelu{approximate='none'}(x)", "permute{perm=[0 2 1]}(x)", "erf((mul(x,0.5)|div(x,-2)))"})
     EXPECT_TRUE(Expression(text).ok()) << text;
-  for (const char* text : {"", "sqrt(", "sqrt(x))", "mul(x,", "a{k=}(x)", "a{k=[1 x]}(x)", "(x|", "x.", "D:", "s{", "a{k='t}(x)",
-                           "mul(x,1.2.3)", "a|(x)", "mul(x y)", "$"})
+  for (const char* text : {"", "sqrt(", "sqrt(x))", "mul(x,", "a{k=}(x)", "a{k=[1 x]}(x)", "(x|", "x.", "D:", "s{",
+                           "a{k='t}(x)", "mul(x,1.2.3)", "a|(x)", "mul(x y)", "$"})
     EXPECT_FALSE(Expression(text).ok()) << text;
 }
 

@@ -26,7 +26,8 @@ TEST(StoredKinds, AConstantOfTheCodeIsNoWeight) {
     const /Constant_output_0 float32 2x2 = 1 2 3 4
     /MatMul = MatMul(x, /Constant_output_0) -> y float32 2x3x2
     output y
-  )"), onnx_mem::Run());
+  )"),
+                                                onnx_mem::Run());
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   EXPECT_TRUE(Has(DumpLowered(*lowered), "buffer /Constant_output_0"));
 }
@@ -110,7 +111,8 @@ TEST(StoredKinds, TheTypeOperandOfCastLikeGivesNoContents) {
 
 // Two convolutions whose weights are called `name` and a number.
 std::string Convolutions(std::string_view name) {
-  return absl::StrReplaceAll(R"(
+  return absl::StrReplaceAll(
+      R"(
     input x float32 2x8x4x4
     weight NAME1 float32 8x8x3x3
     weight b1 float32 8
@@ -121,7 +123,8 @@ std::string Convolutions(std::string_view name) {
     c2 = Conv(r, NAME2, b2) -> g float32 2x8x4x4 {kernel_shape: [3 3], pads: [1 1 1 1]}
     r2 = Relu(g) -> y float32 2x8x4x4
     output y
-)", {{"NAME1", absl::StrCat("1", std::string(name))}, {"NAME2", absl::StrCat("2", std::string(name))}});
+)",
+      {{"NAME1", absl::StrCat("1", std::string(name))}, {"NAME2", absl::StrCat("2", std::string(name))}});
 }
 
 TEST(UndecidedNorms, ConvolutionsWhoseNamesTellNothingMayHaveHadNorms) {

@@ -22,7 +22,8 @@ std::string Model(std::string_view body) {
     weight norm.bias float32 16
     weight onnx::MatMul_8 float32 16x16
     /embed/Gather = Gather(embed.weight, ids) -> e float32 2x8x16
-)", std::string(body), R"(
+)",
+                      std::string(body), R"(
     /head/MatMul = MatMul(h, onnx::MatMul_9) -> y float32 2x8x2000
     output y
 )");
@@ -124,7 +125,8 @@ TEST(TiedWeights, NamesOfGpt2Share) {
     input i int64 2x8
     /positions/Gather = Gather(positions.weight, i) -> p float32 2x8x16
     /Add = Add(e, p) -> h float32 2x8x16
-)"), {{"embed.weight", "wte.weight"}, {"/head/", "/lm_head/"}});
+)"),
+                                               {{"embed.weight", "wte.weight"}, {"/head/", "/lm_head/"}});
   const auto is_tied = [](const std::string& model) {
     return LowerText(model).find("linear(h, wte.weight) -> y") != std::string::npos;
   };

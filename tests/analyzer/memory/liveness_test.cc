@@ -1,9 +1,9 @@
-#include "analyzer/graph/verify_graph.h"
 #include "analyzer/memory/liveness.h"
 
 #include <string>
 #include <vector>
 
+#include "analyzer/graph/verify_graph.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/memory/verify_program.h"
 #include "gtest/gtest.h"
@@ -66,8 +66,8 @@ std::string Lives(const MemoryProgram& program) {
   EXPECT_TRUE(VerifyProgram(program).ok()) << VerifyProgram(program);
   std::string text;
   for (const Buffer& buffer : program.buffers) {
-    text += buffer.name.str() + " " + std::to_string(buffer.bytes) + " [" +
-            std::to_string(buffer.begin.value()) + ", " + std::to_string(buffer.end.value()) + ") " + std::string(NameOf(buffer.category)) +
+    text += buffer.name.str() + " " + std::to_string(buffer.bytes) + " [" + std::to_string(buffer.begin.value()) +
+            ", " + std::to_string(buffer.end.value()) + ") " + std::string(NameOf(buffer.category)) +
             (buffer.assumed ? " assumed" : "") + "\n";
   }
   return text;
@@ -181,8 +181,8 @@ TEST(ComputeLiveness, OverwritesWhatNobodyReadsAnyMore) {
   GraphBuilder b;
   const TensorId x = b.Input("x", 1);
   const TensorId a = b.Node("f", {x}, "a", 4);
-  const TensorId r = b.Node("relu", {a}, "r", 4);    // over a
-  const TensorId s = b.Node("relu", {r}, "s", 4);    // not over r, which `out` reads
+  const TensorId r = b.Node("relu", {a}, "r", 4);  // over a
+  const TensorId s = b.Node("relu", {r}, "s", 4);  // not over r, which `out` reads
   const TensorId out = b.Node("add", {r, s}, "out", 4);
   EXPECT_EQ(Lives(ComputeLiveness(b.Finish({out}), InPlaceRules())),
             "x 4 [0, 4) inputs\n"

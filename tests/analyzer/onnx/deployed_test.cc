@@ -32,8 +32,9 @@ void ExpectClassical(const absl::StatusOr<ModelFile>& file, std::string_view siz
 TEST(WhyDeployed, QuantizedAndOptimizedFilesAre) {
   const auto why = [](std::string_view text) { return std::string(Opened(text)->WhyDeployed()); };
   EXPECT_EQ(why("g (float[8,4] x) => (float[8,4] y) { y = Relu(x) }"), "");
-  EXPECT_EQ(why(R"(g (float[8,4] x, float s) => (float[8,4] y) { q = QuantizeLinear(x, s) y = DequantizeLinear(q, s) })"),
-            "quantized");
+  EXPECT_EQ(
+      why(R"(g (float[8,4] x, float s) => (float[8,4] y) { q = QuantizeLinear(x, s) y = DequantizeLinear(q, s) })"),
+      "quantized");
   EXPECT_EQ(why(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
                    g (float[8,4] x) => (float[8,4] y) { y = com.microsoft.Gelu(x) })"),
             "optimized by onnxruntime");
@@ -90,20 +91,23 @@ TEST(Classical, AreNoNetworksAndTellTheirSize) {
 }
 
 TEST(Classical, LinearModelsAreNoNetworksEither) {
-  for (const auto& [op, attributes] : {std::pair("LinearRegressor", "coefficients = [1.0, 2.0], targets = 1"),
-                                       std::pair("LinearClassifier", "coefficients = [1.0, 2.0], classlabels_ints = [0]")}) {
+  for (const auto& [op, attributes] :
+       {std::pair("LinearRegressor", "coefficients = [1.0, 2.0], targets = 1"),
+        std::pair("LinearClassifier", "coefficients = [1.0, 2.0], classlabels_ints = [0]")}) {
     const bool classifier = std::string_view(op) == "LinearClassifier";
     ExpectClassical(Opened(absl::StrFormat(
-        R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+                        R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
            g (float[N,2] x) => (%s) { %s = ai.onnx.ml.%s <%s> (x) })",
-        classifier ? "int64[N] label, float[N,1] y" : "float[N,1] y", classifier ? "label, y" : "y", op, attributes)),
+                        classifier ? "int64[N] label, float[N,1] y" : "float[N,1] y", classifier ? "label, y" : "y", op,
+                        attributes)),
                     " B", op);
   }
 }
 
 TEST(Classical, AnOperatorOfItBesideLayersIsANetwork) {
   EXPECT_TRUE(Opened(R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
-      g (float[8,4] x, float[4,4] w) => (float[8,4] y) { s = ai.onnx.ml.Scaler(x) y = MatMul(s, w) })").ok());
+      g (float[8,4] x, float[4,4] w) => (float[8,4] y) { s = ai.onnx.ml.Scaler(x) y = MatMul(s, w) })")
+                  .ok());
 }
 
 }  // namespace

@@ -181,14 +181,15 @@ TEST(HostileModels, OperatorsOfAnotherDomainWithoutTheirInputs) {
                            "GroupNorm(x)", "EmbedLayerNormalization(x)", "QAttention(x)", "FusedMatMul(x)"}) {
     const std::string text = absl::StrCat(
         "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> g (float[2, 3] x) => (y) { [n] y = "
-        "com.microsoft.", node, " }");
+        "com.microsoft.",
+        node, " }");
     EXPECT_TRUE(absl::StrContains(LoweringOf(text), "is missing")) << node << ": " << LoweringOf(text);
   }
 }
 
 TEST(HostileModels, AnOperatorThatItsOpsetDoesNotHaveIsAssumed) {
   EXPECT_EQ(LoweringOf("<ir_version: 8, opset_import: [\"\" : 17]> g (float[2, 4] x) => (float[2, 4] y) "
-                    "{ y = Attention(x, x, x) }"),
+                       "{ y = Attention(x, x, x) }"),
             "ok");
 }
 
@@ -203,7 +204,8 @@ TEST(HostileModels, AGroupNormWhoseGroupsNobodyKnows) {
 }
 
 TEST(HostileModels, ElementTypesThatDoNotExist) {
-  onnx::ModelProto model = Model(R"(g (float[2, 3] x) => (y) <float[3, 5] w = ["location": "none"]> { y = MatMul(x, w) })");
+  onnx::ModelProto model =
+      Model(R"(g (float[2, 3] x) => (y) <float[3, 5] w = ["location": "none"]> { y = MatMul(x, w) })");
   EXPECT_EQ(Read(model), "1 nodes");
   model.mutable_graph()->mutable_initializer(0)->set_data_type(99);
   EXPECT_EQ(Read(model), "bad-model: 'm.onnx' gives 'w' elements of type 99, which ONNX does not have");
@@ -217,8 +219,9 @@ std::string LoopsWithin(int depth, int trips) {
   std::string body = "p = Relu(v)";
   for (int k = depth; k-- > 0;) {
     const std::string value = k == 0 ? "x" : "v";
-    body = absl::StrCat("t", k, " = Constant<value = int64 {", trips, "}>()  ", k == 0 ? "y" : "p", " = Loop<body = b", k,
-                        " (int64 i, bool go, float[1, 4] v) => (bool go, p) { ", body, " }>(t", k, ", , ", value, ")");
+    body =
+        absl::StrCat("t", k, " = Constant<value = int64 {", trips, "}>()  ", k == 0 ? "y" : "p", " = Loop<body = b", k,
+                     " (int64 i, bool go, float[1, 4] v) => (bool go, p) { ", body, " }>(t", k, ", , ", value, ")");
   }
   return absl::StrCat("g (float[1, 4] x) => (y) { ", body, " }");
 }
@@ -260,9 +263,9 @@ TEST(HostileModels, AnOrdinaryModelIsAskedAboutAsOftenAsOneLikes) {
 
 TEST(HostileModels, RecurrencesOverBillionsOfPositions) {
   const auto enact = [](int64_t positions) {
-    const std::string text = absl::StrCat("g (float[", positions, ", 1, 2] x) => (y) <float[1, 20, 2] w = [\"location\": ",
-                                          "\"none\"], float[1, 20, 5] r = [\"location\": \"none\"]> ",
-                                          "{ y = LSTM<hidden_size = 5>(x, w, r) }");
+    const std::string text = absl::StrCat(
+        "g (float[", positions, ", 1, 2] x) => (y) <float[1, 20, 2] w = [\"location\": ",
+        "\"none\"], float[1, 20, 5] r = [\"location\": \"none\"]> ", "{ y = LSTM<hidden_size = 5>(x, w, r) }");
     return Enact(ParseGraph(text), onnx_mem::Run());
   };
   EXPECT_GT(enact(1000)->program.steps.size(), 1000u);

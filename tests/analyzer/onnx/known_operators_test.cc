@@ -25,10 +25,13 @@ bool HasShapes(const TableRow& row) {
 
 // Of these nobody says it: a file with one is told to be a lower bound (custom-op, unknown-size).
 const std::set<std::string>& WithoutShapes() {
-  static const auto& names = *new std::set<std::string>{
-      "ai.onnx.preview.training.Gradient", "com.microsoft.Irfft",
-      "com.microsoft.IsAllFinite",         "com.microsoft.MulInteger",          "com.microsoft.ReduceSumInteger",
-      "com.microsoft.Rfft",                "com.microsoft.Tokenizer"};
+  static const auto& names = *new std::set<std::string>{"ai.onnx.preview.training.Gradient",
+                                                        "com.microsoft.Irfft",
+                                                        "com.microsoft.IsAllFinite",
+                                                        "com.microsoft.MulInteger",
+                                                        "com.microsoft.ReduceSumInteger",
+                                                        "com.microsoft.Rfft",
+                                                        "com.microsoft.Tokenizer"};
   return names;
 }
 

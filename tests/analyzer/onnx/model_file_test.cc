@@ -98,11 +98,13 @@ TEST(Import, ABranchThatHandsThroughIsAnIdentity) {
 
 TEST(Import, ARangeFromOneEndOfInt64ToTheOtherHasTheElementsItNames) {
   const auto elements = [](const std::string& numbers) {
-    const auto imported = Import(ModelBytes(absl::StrCat(R"(g (float[N] x) => (float[M] y) <int64 from = {)", numbers, R"(}> {
+    const auto imported =
+        Import(ModelBytes(absl::StrCat(R"(g (float[N] x) => (float[M] y) <int64 from = {)", numbers, R"(}> {
               r = Range (from, to, step)
               n = Shape (r)
               y = Expand (x, n)
-            })")), {.batch = 1});
+            })")),
+               {.batch = 1});
     return imported.ok() ? ToString(imported->graph.tensors[imported->graph.outputs[0]].shape)
                          : std::string(imported.status().message());
   };
@@ -184,7 +186,9 @@ TEST(Import, ErrorsNameTheirReason) {
   EXPECT_EQ(Dump(R"(g (float[2, 3] x, int64[4, 5] i) => (float[4] y) { y = GatherND(x, i) })").substr(0, 9),
             "bad-shape");
   EXPECT_EQ(Dump(R"(g (float[2, 3] x) => (float[y, 1, 2, 4] y) <float[1, 16, 3] w = ["location": "none"],
-      float[1, 16, 4] r = ["location": "none"]> { y = LSTM <hidden_size = 4> (x, w, r) })").substr(0, 9), "bad-shape");
+      float[1, 16, 4] r = ["location": "none"]> { y = LSTM <hidden_size = 4> (x, w, r) })")
+                .substr(0, 9),
+            "bad-shape");
   EXPECT_EQ(Dump("g (float[2, 3] x) => (float[2, 3] y) { [n] y = MatMul(x) }").substr(0, 52),
             "bad-shape: node 'n' (MatMul): input 1 (B) is missing");
   onnx::ModelProto empty = ModelOfText("g (float[N] x) => (float[N] x) { }");

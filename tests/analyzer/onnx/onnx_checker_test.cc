@@ -14,7 +14,8 @@ namespace onnx_mem {
 namespace {
 
 onnx::ModelProto Product() {
-  return ModelOfText(R"(g (float[N, 3] x) => (float[N, 5] y) <float[3, 5] w = ["location": "none"]> { y = MatMul(x, w) })");
+  return ModelOfText(
+      R"(g (float[N, 3] x) => (float[N, 5] y) <float[3, 5] w = ["location": "none"]> { y = MatMul(x, w) })");
 }
 
 // What --strict says of it; "" for nothing.

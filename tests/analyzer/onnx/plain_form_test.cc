@@ -115,8 +115,7 @@ TEST(PlainForm, AnIdentityThatAnExporterMergedStays) {
 
 // The names of `text` with ZZ in place of what a tool put in front of them.
 std::string Stripped(const std::string& text, const std::string& prefix) {
-  onnx::ModelProto model =
-      ModelOfText(absl::StrReplaceAll(text, {{"ZZ", prefix}}));
+  onnx::ModelProto model = ModelOfText(absl::StrReplaceAll(text, {{"ZZ", prefix}}));
   SeenContents seen;
   const std::string stripped = StripPrefix(*model.mutable_graph(), seen);
   return absl::StrCat(stripped, "|", Read(model.graph()));

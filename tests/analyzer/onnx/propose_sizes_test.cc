@@ -13,8 +13,8 @@ namespace {
 // One attention over a cache. `total`: what the mask calls its length; `cache`: dimensions of what was cached.
 std::string Decoder(std::string_view total, std::string_view cache) {
   return absl::StrCat(
-      "g (int64[batch, seq] input_ids, int64[batch, ", std::string(total), "] attention_mask, float[", std::string(cache),
-      "] past_key_values_0_key) => (float[batch, 2, seq, total] y)",
+      "g (int64[batch, seq] input_ids, int64[batch, ", std::string(total), "] attention_mask, float[",
+      std::string(cache), "] past_key_values_0_key) => (float[batch, 2, seq, total] y)",
       R"( <float[50, 16] table = ["location": "none"], int64[4] heads = {0, 0, 2, 8}, int64[2] between = {1, 2}>
       { x = Gather(table, input_ids)
         h = Reshape(x, heads)

@@ -4,12 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
-#include "onnx/onnx_pb.h"
-
 #include "analyzer/onnx/build/import.h"
 #include "analyzer/onnx/read/sha256.h"
 #include "analyzer/record/lower_record.h"
+#include "gtest/gtest.h"
+#include "onnx/onnx_pb.h"
 
 namespace onnx_mem {
 namespace {
@@ -63,7 +62,8 @@ bool Tells(const ImportedModel& model, const std::string& code) {
 }
 
 TEST(Recorded, IsTakenAtTheBatch) {
-  const absl::StatusOr<ImportedModel> model = ImportRecorded(ModelWith(kRecord), {.batch = 7, .dims = {}, .inputs = {}});
+  const absl::StatusOr<ImportedModel> model =
+      ImportRecorded(ModelWith(kRecord), {.batch = 7, .dims = {}, .inputs = {}});
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_NE(model->graph.record, nullptr);
   EXPECT_TRUE(model->info.from_record);
@@ -119,9 +119,19 @@ TEST(Recorded, IsLeftWhereOtherSizesAreAsked) {
   Bindings wide;
   wide.inputs["x"] = {2, 8};
   onnx::ModelProto free = ModelWith(kRecord);
-  free.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)
+  free.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(1)
       ->set_dim_param("width");
-  free.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)
+  free.mutable_graph()
+      ->mutable_output(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(1)
       ->set_dim_param("width");
   const absl::StatusOr<ImportedModel> model = ImportRecorded(free, wide);
   ASSERT_TRUE(model.ok()) << model.status();
@@ -200,9 +210,10 @@ TEST(Recorded, HoldsForTheBatchesOfItsPath) {
   const absl::StatusOr<ModelFile> bare = ModelFile::Parse(ghost, "model.eager");
   ASSERT_TRUE(bare.ok()) << bare.status();
   EXPECT_TRUE(bare->Import({.batch = 2}).ok());
-  for (const auto& [batch, message] : {std::pair<int64_t, std::string>{
-           17, "the record holds up to batch 16, not at 17: from batch 17 on the model takes another path"},
-           {1, "the record holds from batch 2 on, not at 1: below, the model takes another path"}}) {
+  for (const auto& [batch, message] :
+       {std::pair<int64_t, std::string>{
+            17, "the record holds up to batch 16, not at 17: from batch 17 on the model takes another path"},
+        {1, "the record holds from batch 2 on, not at 1: below, the model takes another path"}}) {
     const absl::StatusOr<ImportedModel> other = bare->Import({.batch = batch});
     ASSERT_FALSE(other.ok());
     EXPECT_EQ(DiagnosticOf(other.status()).code, Code::kRecordSizes);

@@ -86,7 +86,7 @@ TEST(SlimModel, DecidesAfterTheWholeTensorIsSeen) {
   const std::string tensor = payload.SerializeAsString() + head.SerializeAsString();
   onnx::GraphProto graph = SlimNode().graph();
   std::string graph_bytes = graph.SerializeAsString() + "\x2a";  // field 5, length-delimited
-  for (size_t n = tensor.size(); ; n >>= 7) {
+  for (size_t n = tensor.size();; n >>= 7) {
     graph_bytes.push_back(static_cast<char>(n < 128 ? n : (n & 127) | 128));
     if (n < 128) break;
   }

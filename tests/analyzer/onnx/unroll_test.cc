@@ -88,7 +88,8 @@ TEST(Unroll, WhatIsNotKnownOrTooLongStays) {
     test (float[N, 4] x, int64 n) => (float[N, 4] y) {
       many = Constant <value = int64 {30000}> ()
       yes = Constant <value = bool {1}> ()
-      y = Loop ()" + count + R"(, yes, x) <body = step (int64 i, bool go, float[N, 4] a) => (bool goes, float[N, 4] b) {
+      y = Loop ()" +
+           count + R"(, yes, x) <body = step (int64 i, bool go, float[N, 4] a) => (bool goes, float[N, 4] b) {
         goes = Identity (go)
         b = Mul (a, x)
       }>

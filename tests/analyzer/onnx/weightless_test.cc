@@ -59,7 +59,8 @@ TEST(Weightless, InputsStayInputs) {
   const absl::StatusOr<ImportedModel> imported = ImportText(R"(g (float[N,8] x, float[4,8] w) => (float[N,8] y)
       { t = Transpose(w)
         s = MatMul(x, t)
-        y = MatMul(s, w) })", {.batch = 2});
+        y = MatMul(s, w) })",
+                                                            {.batch = 2});
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->graph.inputs.size(), 2u);
 }

@@ -89,7 +89,8 @@ Order AnyOrder(std::mt19937& random) {
     std::vector<size_t> ready;
     for (size_t i = 0; i < left.size(); ++i) {
       const std::vector<std::string> earlier = Earlier(left[i]);
-      const bool is_ready = std::all_of(earlier.begin(), earlier.end(), [&](const auto& e) { return done.contains(e); });
+      const bool is_ready =
+          std::all_of(earlier.begin(), earlier.end(), [&](const auto& e) { return done.contains(e); });
       if (is_ready) ready.push_back(i);
     }
     const size_t pick = ready[random() % ready.size()];

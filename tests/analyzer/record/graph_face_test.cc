@@ -78,9 +78,11 @@ TEST(GraphFace, HasTheParametersOfTheRecord) {
 }
 
 TEST(GraphFace, HasTheParametersOfEachProgram) {
-  EXPECT_EQ(Difference(absl::StrCat(kPrograms, "program eval bf16\n%0 param conv.weight bf16[8,3,3,3]\n"
-                                               "%1 param fc.weight bf16[10,9]\n%2 input batch.x bf16[B,3,32,32]\n"
-                                               "return %2\ntree 1\n"), Face()),
+  EXPECT_EQ(Difference(absl::StrCat(kPrograms,
+                                    "program eval bf16\n%0 param conv.weight bf16[8,3,3,3]\n"
+                                    "%1 param fc.weight bf16[10,9]\n%2 input batch.x bf16[B,3,32,32]\n"
+                                    "return %2\ntree 1\n"),
+                       Face()),
             "the parameter 'fc.weight' is bfloat16 [10,9] in the record, float32 [10,8] in the graph");
 }
 
@@ -127,8 +129,8 @@ TEST(GraphFace, HasTheFreeSizesOfTheRecord) {
 }
 
 TEST(GraphFace, HasParametersThatTheRecordReads) {
-  const std::string unread = With("%6 f32[8,10]/[1,8] ^%1 = t %1\n%7 f32[B,10] = mm %5 %6 drop %5 %6",
-                                  "%7 f32[B,10] = zeros [B,10] drop %5");
+  const std::string unread =
+      With("%6 f32[8,10]/[1,8] ^%1 = t %1\n%7 f32[B,10] = mm %5 %6 drop %5 %6", "%7 f32[B,10] = zeros [B,10] drop %5");
   EXPECT_EQ(Difference(unread, Face()), "no operator of the record reads 'fc.weight'");
   EXPECT_EQ(Difference(With("convolution %3 %0 - [1,1] [1,1] [1,1] F [0,0] 1", "my::op %3 %0"), Face()),
             "no convolution of the record reads 'conv.weight'");
@@ -153,7 +155,8 @@ TEST(GraphFace, HasParametersThatTheRecordReads) {
 TEST(GraphFace, IsThatOfTheModeInWhichTheModelWas) {
   const std::string programs = kPrograms;
   const size_t train = programs.find("program train");
-  const std::string two = absl::StrReplaceAll(programs.substr(train), {{"return %7", "return %7 %5"}, {"drop %5 %6", "drop %6"}});
+  const std::string two =
+      absl::StrReplaceAll(programs.substr(train), {{"return %7", "return %7 %5"}, {"drop %5 %6", "drop %6"}});
   GraphFace face = Face();
   face.outputs.push_back({"mean", DType::kFloat32, {{kAnySize, 8}}});
   EXPECT_EQ(Difference(absl::StrCat(programs.substr(0, train), two), face), "");
@@ -175,8 +178,8 @@ TEST(GraphFace, LacksTheLossThatWasRecordedWithIt) {
 }
 
 TEST(GraphFace, CannotCheckWithoutNames) {
-  const absl::StatusOr<Record> record = ParseRecord(
-      absl::StrCat("eager 1\ntorch 2.15.0\n", absl::StrReplaceAll(kPrograms, {{"S,S", "32,32"}})));
+  const absl::StatusOr<Record> record =
+      ParseRecord(absl::StrCat("eager 1\ntorch 2.15.0\n", absl::StrReplaceAll(kPrograms, {{"S,S", "32,32"}})));
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_TRUE(CanCheck(*record, Face()));
   EXPECT_FALSE(CanCheck(*record, {.inputs = Face().inputs}));

@@ -92,33 +92,33 @@ void CheckForward(const record::Record& record, bool training, const nlohmann::j
   // The target of the loss is an input that the record does not have.
   std::optional<int64_t> target_bytes;
   int told = 0;
-  executor.SetObserver([&](int32_t index, std::span<const eager::TensorRef>, std::span<const eager::TensorRef> outputs,
-                           StepId) {
-    const Node& node = lowered->graph.nodes[NodeId(index)];
-    if (!lines.contains(LineOf(node))) return;  // no operator
-    const record::Line& line = *lines.at(LineOf(node));
-    const std::string where = absl::StrCat(training ? "train" : "eval", " ", node.name, " (", node.op.str(), ") in '",
-                                           node.module, "'");
-    const int64_t difference = truth.at(line.number) - m.recorder().live_bytes();
-    if (!target_bytes) target_bytes = difference;
-    if (difference != target_bytes && told++ < 3) {
-      ADD_FAILURE() << where << ": " << m.recorder().live_bytes() + *target_bytes << " bytes live, should be "
-                    << truth.at(line.number);
-      target_bytes = difference;
-    }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i] == nullptr || !node.outputs[i].valid()) continue;
-      const Tensor& tensor = lowered->graph.tensors[node.outputs[i]];
-      EXPECT_EQ(ToString(Shape(outputs[i]->dims)), ToString(tensor.shape)) << where;
-      EXPECT_EQ(NameOf(outputs[i]->dtype), NameOf(tensor.dtype)) << where;
-      const Dims strides = StridesOf(program.values[static_cast<size_t>(line.values[i])].type, batch);
-      if (outputs[i]->dims.size() == strides.size()) {
-        EXPECT_TRUE(HasStrides(*outputs[i], strides))
-            << where << " result " << i << ": strides " << ToString(Shape(outputs[i]->strides)) << ", should be "
-            << ToString(Shape(strides));
-      }
-    }
-  });
+  executor.SetObserver(
+      [&](int32_t index, std::span<const eager::TensorRef>, std::span<const eager::TensorRef> outputs, StepId) {
+        const Node& node = lowered->graph.nodes[NodeId(index)];
+        if (!lines.contains(LineOf(node))) return;  // no operator
+        const record::Line& line = *lines.at(LineOf(node));
+        const std::string where =
+            absl::StrCat(training ? "train" : "eval", " ", node.name, " (", node.op.str(), ") in '", node.module, "'");
+        const int64_t difference = truth.at(line.number) - m.recorder().live_bytes();
+        if (!target_bytes) target_bytes = difference;
+        if (difference != target_bytes && told++ < 3) {
+          ADD_FAILURE() << where << ": " << m.recorder().live_bytes() + *target_bytes << " bytes live, should be "
+                        << truth.at(line.number);
+          target_bytes = difference;
+        }
+        for (size_t i = 0; i < outputs.size(); ++i) {
+          if (outputs[i] == nullptr || !node.outputs[i].valid()) continue;
+          const Tensor& tensor = lowered->graph.tensors[node.outputs[i]];
+          EXPECT_EQ(ToString(Shape(outputs[i]->dims)), ToString(tensor.shape)) << where;
+          EXPECT_EQ(NameOf(outputs[i]->dtype), NameOf(tensor.dtype)) << where;
+          const Dims strides = StridesOf(program.values[static_cast<size_t>(line.values[i])].type, batch);
+          if (outputs[i]->dims.size() == strides.size()) {
+            EXPECT_TRUE(HasStrides(*outputs[i], strides))
+                << where << " result " << i << ": strides " << ToString(Shape(outputs[i]->strides)) << ", should be "
+                << ToString(Shape(strides));
+          }
+        }
+      });
   std::vector<eager::NodeRange> checkpointed;
   if (training) {
     for (const CheckpointCall& call : lowered->checkpointed) checkpointed.push_back({call.span, {}, call.arguments});

@@ -72,8 +72,8 @@ TEST(LowerRecord, ReleasesWherePythonDid) {
 }
 
 TEST(LowerRecord, NumbersTheCallsOfAModule) {
-  const Lowered lowered = LowerLines(
-      "%0 input x f32[B]\ncall a\n%1 f32[B] = relu %0\nret\ncall a\n%2 f32[B] = relu %1\nret\nreturn %2\n");
+  const Lowered lowered =
+      LowerLines("%0 input x f32[B]\ncall a\n%1 f32[B] = relu %0\nret\ncall a\n%2 f32[B] = relu %1\nret\nreturn %2\n");
   EXPECT_EQ(lowered.graph.nodes[NodeId(0)].calls, std::vector<std::string>{"a"});
   EXPECT_EQ(lowered.graph.nodes[NodeId(1)].calls, std::vector<std::string>{"a_1"});
 }
@@ -114,8 +114,8 @@ TEST(LowerRecord, LeavesOutWhatRunsOnTheHost) {
 
 // What the first update of a cache in transformers does: its gradient is that of the keys.
 TEST(LowerRecord, LeavesEmptyTensorsOutOfACat) {
-  const Lowered lowered = LowerLines(
-      "%0 input x f32[B,4]\n%1 f32[0] = zeros [0]\n%2 f32[B,4] = cat [%1,%0] -1 drop %1\nreturn %2\n");
+  const Lowered lowered =
+      LowerLines("%0 input x f32[B,4]\n%1 f32[0] = zeros [0]\n%2 f32[B,4] = cat [%1,%0] -1 drop %1\nreturn %2\n");
   const Node& cat = lowered.graph.nodes[NodeId(1)];
   EXPECT_EQ(cat.op.str(), "cat");
   ASSERT_EQ(cat.inputs.size(), 1u);
@@ -125,8 +125,9 @@ TEST(LowerRecord, LeavesEmptyTensorsOutOfACat) {
 
 // In the backward of an autograd.Function products are not taken apart.
 TEST(LowerRecord, KnowsAProductOfAFunctionsBackward) {
-  const Lowered lowered = LowerLines("%0 input x f32[B,3,4]\n%1 f32[B,4,3]/[12,1,4] ^%0 = transpose.int %0 -1 -2\n"
-                                     "%2 f32[B,3,3] = matmul %0 %1 drop %1\nreturn %2\n");
+  const Lowered lowered = LowerLines(
+      "%0 input x f32[B,3,4]\n%1 f32[B,4,3]/[12,1,4] ^%0 = transpose.int %0 -1 -2\n"
+      "%2 f32[B,3,3] = matmul %0 %1 drop %1\nreturn %2\n");
   EXPECT_EQ(lowered.graph.nodes[NodeId(1)].op.str(), "matmul");
   EXPECT_TRUE(lowered.diagnostics.empty());
 }
@@ -137,16 +138,16 @@ TEST(LowerRecord, ReleasesWhatAFunctionMadeAndWroteOver) {
       "%0 input x f32[B]\n%1 f32[B] = neg %0\nfunction F\n  %2 f32[B] = empty_like %1\n"
       "  %2 = bernoulli_.float %2 0.9\n  %3 f32[B] = rsub.Scalar %2 1 drop %2\n  %1 = mul_.Tensor %1 %3\n"
       "  %4 f32[B] = neg %1 drop %3\nendfunction\n%5 f32[B] = exp %4 drop %1 %4\nreturn %5\n");
-  EXPECT_EQ(ReleaseOf(lowered, "%2"), 2);    // with the line that writes over it
+  EXPECT_EQ(ReleaseOf(lowered, "%2"), 2);  // with the line that writes over it
   EXPECT_EQ(ReleaseOf(lowered, "%2.2"), 3);
-  EXPECT_EQ(ReleaseOf(lowered, "%1"), 5);    // with the function
+  EXPECT_EQ(ReleaseOf(lowered, "%1"), 5);  // with the function
 }
 
 // As the weights of DCLS's kernels: positions along an axis, expanded to a kernel of six dimensions.
 TEST(LowerRecord, CountsATableThatIsExpandedOnce) {
   const auto buffers = [](const std::string& type) {
-    const BoundRecord bound = Bound(absl::StrCat("%0 input x f32[B]\n%1 const ", type,
-                                                 "\n%2 f32[B] = relu %0\nreturn %2\n"));
+    const BoundRecord bound =
+        Bound(absl::StrCat("%0 input x f32[B]\n%1 const ", type, "\n%2 f32[B] = relu %0\nreturn %2\n"));
     Graph graph;
     graph.record = std::make_shared<const BoundRecord>(bound);
     onnx_mem::Run run;
@@ -283,7 +284,8 @@ TEST(LowerRecord, NoCheckpointCutsAFunction) {
 TEST(LowerRecord, ABackwardOfOperatorsWithoutTheirInputs) {
   const BoundRecord bound = Bound(
       "%0 param fc.weight f32[8,8]\n%2 input x f32[B,8]\nfunction m.F\n  %3 f32[B,8] = mm %2 %0\nendfunction %0\n"
-      "backward %5 f32[B,8] of %3\n  %6 f32[8,8] = mm\n  %7 f32[8,8] = convolution %5\nendbackward %6 to %0\nreturn %3\n");
+      "backward %5 f32[B,8] of %3\n  %6 f32[8,8] = mm\n  %7 f32[8,8] = convolution %5\nendbackward %6 to %0\nreturn "
+      "%3\n");
   Graph graph;
   graph.record = std::make_shared<const BoundRecord>(bound);
   const absl::StatusOr<Enacted> enacted = Enact(graph, {});

@@ -65,7 +65,8 @@ TEST(Text, ReadsProgramsOfAPrecisionAndOfBatchOne) {
 TEST(Text, ReadsSpans) {
   const std::string lines =
       "grad off\n%2 f32[8] = zeros [8]\ngrad on\nleaf %2\ncheckpoint reentrant %1\n  %4 f32[B,8] = relu "
-      "%1\nendcheckpoint\nfunction m.F\n  %3 f32[B,8] = mul.Tensor %4 2\nendfunction %4 held %1\nbackward %5 f32[B,8] of "
+      "%1\nendcheckpoint\nfunction m.F\n  %3 f32[B,8] = mul.Tensor %4 2\nendfunction %4 held %1\nbackward %5 f32[B,8] "
+      "of "
       "%3\n  %6 f32[B,8] = mul.Tensor %5 2\nendbackward %6 to %4, %5 to %1\n";
   const absl::StatusOr<Record> record = ParseRecord(WithLines(lines));
   ASSERT_TRUE(record.ok()) << record.status();
@@ -156,7 +157,8 @@ TEST(Size, IsReadAndWritten) {
     ASSERT_TRUE(size) << text;
     EXPECT_EQ(ToText(*size), text);
   }
-  for (const char* text : {"", "x", "B2", "1/0B", "--1", "9223372036854775808", "1/-2B", "BB", "2B+", "SSS", "SB", "RR", "2B3", "B+B", "S+"}) {
+  for (const char* text : {"", "x", "B2", "1/0B", "--1", "9223372036854775808", "1/-2B", "BB", "2B+", "SSS", "SB", "RR",
+                           "2B3", "B+B", "S+"}) {
     EXPECT_FALSE(ParseSize(text)) << text;
   }
 }

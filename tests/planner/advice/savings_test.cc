@@ -224,7 +224,8 @@ TEST(WaysToFit, NothingWhereNothingHelps) {
 // A prime, of tensors without elements: nobody tries all that might divide it.
 TEST(RankSavings, ABatchOfBillionsOfBillions) {
   const absl::StatusOr<ModelFile> file = ModelFile::Parse(
-      ModelBytes("g (float[N, 0, 4] x) => (y) <float[4, 4] w = [\"location\": \"none\"]> { y = MatMul(x, w) }"), "m.onnx");
+      ModelBytes("g (float[N, 0, 4] x) => (y) <float[4, 4] w = [\"location\": \"none\"]> { y = MatMul(x, w) }"),
+      "m.onnx");
   ASSERT_TRUE(file.ok()) << file.status();
   Meter meter(*file);
   const Workload workload = TrainingAt((int64_t{1} << 61) - 1);

@@ -60,7 +60,8 @@ TEST(PossibleNames, WithoutAListEachRoundGivesTheNameAnew) {
 TEST(PossibleNames, CodeThatReadsSeveralEarlyResultsAtTheEndMayNameAllBetween) {
   const auto build = [](LoweredProgram& p, bool several) {
     TensorIds b = {p.input()};
-    for (const char* name : {"stem", "low", "mid", "deep", "neck", "up", "top"}) b.push_back(p.Run("conv", {b.back()}, name));
+    for (const char* name : {"stem", "low", "mid", "deep", "neck", "up", "top"})
+      b.push_back(p.Run("conv", {b.back()}, name));
     const TensorId sum = p.Run("add", {b[1], b[7]});
     p.Run("maximum", {sum, several ? b[2] : sum});
     return b;

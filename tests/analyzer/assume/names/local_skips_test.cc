@@ -59,7 +59,7 @@ TEST(LocalSkips, AStackHandsEachSkipOutOnce) {
   }
   h = p.Run("conv", {h}, "mid", size(1));  // 4
   std::vector<int32_t> joins;
-  TensorId before;  // the second join
+  TensorId before;                // the second join
   for (int i = 3; i >= 0; --i) {  // 5 to 12
     if (i == 2) before = h;
     h = p.Run("cat", {h, stack[static_cast<size_t>(i)]}, "", size(i / 2));
@@ -74,14 +74,14 @@ TEST(LocalSkips, AStackHandsEachSkipOutOnce) {
 // x = F.interpolate(x); x = torch.cat([skip, x], 1); x = self.dec(x), where dec begins with a norm (3-D U-Nets).
 TEST(LocalSkips, WhatIsScaledForASkipLeavesNoName) {
   Program p;
-  const TensorId skip = p.Run("conv", {p.input()}, "enc.0");     // 0
-  const TensorId deep = p.Run("conv", {skip}, "enc.1");          // 1
-  const TensorId scaled = p.Run("upsample", {deep});             // 2
-  const TensorId joined = p.Run("cat", {skip, scaled});          // 3
-  const TensorId norm = p.Run("group_norm", {joined}, "dec");    // 4
-  const TensorId narrow = p.Run("conv", {norm}, "dec");          // 5
-  const TensorId act = p.Run("relu", {narrow}, "dec");           // 6
-  p.Run("conv", {act}, "last");                                  // 7
+  const TensorId skip = p.Run("conv", {p.input()}, "enc.0");   // 0
+  const TensorId deep = p.Run("conv", {skip}, "enc.1");        // 1
+  const TensorId scaled = p.Run("upsample", {deep});           // 2
+  const TensorId joined = p.Run("cat", {skip, scaled});        // 3
+  const TensorId norm = p.Run("group_norm", {joined}, "dec");  // 4
+  const TensorId narrow = p.Run("conv", {norm}, "dec");        // 5
+  const TensorId act = p.Run("relu", {narrow}, "dec");         // 6
+  p.Run("conv", {act}, "last");                                // 7
   EXPECT_EQ(p.Release(scaled), Nodes(3, 3));
   EXPECT_EQ(p.Release(joined), Nodes(6, 6)) << "a block that begins with a norm is no norm";
 }

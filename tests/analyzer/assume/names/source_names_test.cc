@@ -135,10 +135,10 @@ TEST(SourceNames, WhatMayBeOneOfSeveralAliasesIsNotTold) {
 
 TEST(SourceNames, AListThatPopsLetsGo) {
   TracedCode p;
-  const TensorId a = p.Call("a", {p.input()}, "x = self.a(x)");           // 0
-  const TensorId b = p.Call("b", {a}, "x = self.b(x)");                   // 1
+  const TensorId a = p.Call("a", {p.input()}, "x = self.a(x)");               // 0
+  const TensorId b = p.Call("b", {a}, "x = self.b(x)");                       // 1
   const TensorId c = p.Op("cat", {b, a}, "x = self.cat[i](x, skips.pop())");  // 2
-  const TensorId d = p.Call("d", {c}, "x = self.d(x)");                   // 3
+  const TensorId d = p.Call("d", {c}, "x = self.d(x)");                       // 3
   p.Call("e", {d}, "return self.e(x)");
   EXPECT_EQ(p.HeldUntil(a), 1);
   EXPECT_EQ(p.HeldUntil(b), 2);
@@ -146,11 +146,11 @@ TEST(SourceNames, AListThatPopsLetsGo) {
 
 TEST(SourceNames, TheLinesOverruleHabits) {
   TracedCode p;
-  const TensorId q = p.Call("q", {p.input()}, "q = self.q(x)");                       // 0
-  const TensorId k = p.Call("k", {p.input()}, "k = self.k(x)");                       // 1
-  const TensorId scores = p.Op("matmul", {q, k}, "q = torch.matmul(q, k)");           // 2
-  const TensorId y = p.Call("out", {scores}, "k = self.out(q)");                      // 3
-  p.Call("last", {y}, "return self.last(k)");                                         // 4
+  const TensorId q = p.Call("q", {p.input()}, "q = self.q(x)");              // 0
+  const TensorId k = p.Call("k", {p.input()}, "k = self.k(x)");              // 1
+  const TensorId scores = p.Op("matmul", {q, k}, "q = torch.matmul(q, k)");  // 2
+  const TensorId y = p.Call("out", {scores}, "k = self.out(q)");             // 3
+  p.Call("last", {y}, "return self.last(k)");                                // 4
   EXPECT_EQ(p.Release(q).first, 2) << "factors of a product usually keep their names";
   EXPECT_EQ(p.Release(k).first, 3);
 }

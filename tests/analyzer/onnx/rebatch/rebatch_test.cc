@@ -112,7 +112,8 @@ TEST(Rebatch, RecurrentStatesFollow) {
 
 TEST(Rebatch, EnumeratedIndicesFollow) {
   EXPECT_EQ(AtBatch(R"(g (float[2, 3] x) => (float[2, 3] y) <int64[1] flat = {-1}, int64[2, 3] i = {0, 1, 2, 3, 4, 5}>
-            { f = Reshape(x, flat)  y = Gather(f, i) })", 4),
+            { f = Reshape(x, flat)  y = Gather(f, i) })",
+                    4),
             "Reshape f 12\nGather y 4x3");
 }
 
@@ -131,8 +132,9 @@ TEST(Rebatch, IndicesThatCountTheBatchFollow) {
 
 // One sample that is picked for every batch has not followed: the output keeps its size, which is no batch.
 TEST(Rebatch, IndicesThatPickSamplesDoNotFollow) {
-  EXPECT_EQ(AtBatch(R"(g (float[2, 3] x) => (float[2] y) <int64[2, 2] at = {0,1, 0,2}> { y = GatherND(x, at) })", 5),
-            "static-batch: why: the batch is lost at the GatherND that makes 'y': its inputs follow, its output does not");
+  EXPECT_EQ(
+      AtBatch(R"(g (float[2, 3] x) => (float[2] y) <int64[2, 2] at = {0,1, 0,2}> { y = GatherND(x, at) })", 5),
+      "static-batch: why: the batch is lost at the GatherND that makes 'y': its inputs follow, its output does not");
 }
 
 TEST(Rebatch, ALostBatchIsNamed) {

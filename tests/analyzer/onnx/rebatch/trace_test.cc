@@ -26,10 +26,10 @@ TEST(Reshaped, MergesAndSplitsInFront) {
 }
 
 TEST(Reshaped, ABatchOfOneNeverGrowsTheFeatures) {
-  EXPECT_EQ(Follow({17, 1, 64}, 1, 1, {17, 64}), (Dims{136, 64}));          // sequence and batch merged
-  EXPECT_EQ(Follow({17, 1, 64}, 1, 1, {17, 4, 16}), (Dims{17, 32, 16}));    // batch and heads merged
-  EXPECT_EQ(Follow({17, 4, 16}, 1, 1, {17, 64}), (Dims{136, 64}));          // and back
-  EXPECT_EQ(Follow({1, 28, 28}, 0, 1, {784}), (Dims{6272}));                // nothing else could grow
+  EXPECT_EQ(Follow({17, 1, 64}, 1, 1, {17, 64}), (Dims{136, 64}));        // sequence and batch merged
+  EXPECT_EQ(Follow({17, 1, 64}, 1, 1, {17, 4, 16}), (Dims{17, 32, 16}));  // batch and heads merged
+  EXPECT_EQ(Follow({17, 4, 16}, 1, 1, {17, 64}), (Dims{136, 64}));        // and back
+  EXPECT_EQ(Follow({1, 28, 28}, 0, 1, {784}), (Dims{6272}));              // nothing else could grow
 }
 
 TEST(Reshaped, RemembersWhatStandsOutside) {

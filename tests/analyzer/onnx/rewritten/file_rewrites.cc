@@ -92,8 +92,9 @@ void PrefixNames(ModelProto& model) {
 }
 
 void PrefixValues(ModelProto& model) {
-  RenameAll(*model.mutable_graph(), Faces(model.graph()), [](const std::string& name) { return "zz_" + name; },
-            [](const std::string& name) { return name; });
+  RenameAll(
+      *model.mutable_graph(), Faces(model.graph()), [](const std::string& name) { return "zz_" + name; },
+      [](const std::string& name) { return name; });
 }
 
 void NumberNodes(ModelProto& model) {
