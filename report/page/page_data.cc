@@ -238,7 +238,7 @@ void WritePlans(JsonWriter& json, const PlanPart& part) {
 
 std::vector<DrawnRun> RunsOf(const Report& report) {
   std::vector<DrawnRun> runs;
-  const auto add = [&](std::string name, const Analysis& analysis, const std::optional<RunFigures>& figures,
+  const auto add = [&](std::string name, const Analysis& analysis, const std::shared_ptr<const RunFigures>& figures,
                        const std::vector<Limit>& limits) {
     if (!figures || figures->program.steps.empty()) return;
     runs.push_back({std::move(name), &analysis, &*figures, limits.empty() ? 0 : LiveLimit(limits.front(), *figures)});
