@@ -3,7 +3,6 @@
 #define ONNX_MEM_REPORT_ANALYZE_JSON_PARTS_H_
 
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "report/analyze/report.h"
@@ -36,8 +35,11 @@ void WriteLimits(JsonWriter& json, const Report& report, const std::vector<Limit
 // The members of fit behind "source", but for its tables.
 void WriteFit(JsonWriter& json, const Report& report, const FitPart& fit);
 
-// The categories of an inference, whose activations are one.
-std::vector<std::pair<std::string_view, int64_t>> InferenceBreakdown(const PartSummary& part);
+// The figures of PASS rows that JSON has in `object` of a run.
+void WritePasses(JsonWriter& json, std::string_view object, const RunSummary& run);
+
+// The member "breakdown".
+void WriteBreakdown(JsonWriter& json, const PartSummary& part, FigureOf of);
 
 }  // namespace onnx_mem
 

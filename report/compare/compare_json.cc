@@ -29,34 +29,25 @@ void WriteSide(JsonWriter& json, std::string_view key, const ComparedSide& side)
 }
 
 // The figures of a part that can be subtracted.
-void WritePartDelta(JsonWriter& json, std::string_view part, const std::optional<PartSummary>& delta) {
-  json.Key(part);
+void WritePartDelta(JsonWriter& json, const PartOfRun& which, const std::optional<PartSummary>& delta) {
+  json.Key(which.name);
   if (!delta) {
     json.Null();
     return;
   }
   json.BeginObject();
-  json.Key("peak_bytes").Int(delta->peak_bytes);
-  if (part == "training") json.Key("first_step_peak_bytes").Int(delta->first_step_peak_bytes);
-  json.Key("allocated_peak_bytes").Int(delta->allocated_peak_bytes);
-  json.Key("reserved_peak_bytes").Int(delta->reserved_peak_bytes);
-  json.Key("device_bytes").Int(delta->device_bytes);
-  json.Key("breakdown").BeginObject();
-  if (part == "inference") {
-    for (const auto& [name, bytes] : InferenceBreakdown(*delta)) json.Key(name).Int(bytes);
-  } else {
-    for (size_t c = 0; c < kNumCategories; ++c) json.Key(NameOf(static_cast<Category>(c))).Int(delta->breakdown[c]);
+  for (const PeakRow& row : kPeakRows) {
+    if (row.is_peak() && row.is_told_of(which.of)) json.Key(row.key).Int((*delta).*row.value);
   }
-  json.EndObject().EndObject();
+  WriteBreakdown(json, *delta, which.of);
+  json.EndObject();
 }
 
 void WriteDelta(JsonWriter& json, const RunSummary& delta) {
   json.Key("delta").BeginObject();
-  WritePartDelta(json, "training", delta.training);
-  WritePartDelta(json, "inference", delta.inference);
+  for (const PartOfRun& which : kPartsOfRun) WritePartDelta(json, which, delta.*which.part);
   json.Key("flops").BeginObject(Layout::kOneLine);
-  json.Key("forward").Int(delta.forward_flops);
-  json.Key("backward").Int(delta.backward_flops);
+  WritePasses(json, "flops", delta);
   json.EndObject().EndObject();
 }
 

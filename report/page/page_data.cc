@@ -299,11 +299,10 @@ std::string DataWith(const Report& report, const std::vector<DrawnRun>& runs, si
     const DrawnRun& run = runs[i];
     json.BeginObject();
     json.Key("name").String(run.name);
-    json.Key("peak_bytes").Int(run.figures->peak_bytes);
-    json.Key("peak_step").Int(run.figures->timeline.peak_step.value());
-    json.Key("device_bytes").Int(run.figures->device_bytes);
-    json.Key("reserved_bytes").Int(run.figures->reserved_peak_bytes);
-    json.Key("limit_bytes").Int(run.limit_bytes);
+    for (const PeakRow& row : kPeakRows) {
+      if (row.is_peak()) json.Key(row.key).Int(run.figures->*row.value);
+    }
+    json.Add({{"peak_step", run.figures->timeline.peak_step.value()}, {"limit_bytes", run.limit_bytes}});
     json.Key("base");
     run.base >= 0 ? json.Int(run.base) : json.Null();
     WriteSteps(json, run.figures->program, strings);

@@ -38,20 +38,13 @@ void WriteSegment(JsonWriter& json, const PlannedSegment& segment) {
 
 void WriteOnePlan(JsonWriter& json, const ModulePlan& plan, Granularity granularity) {
   json.BeginObject();
-  json.Key("id").Int(plan.id);
-  json.Key("method").String(plan.method);
-  json.Key("label").String(plan.label);
+  json.Add({{"id", plan.id}, {"method", plan.method}, {"label", plan.label}});
   json.Key("granularity").String(granularity == Granularity::kOp ? "op" : "module");
-  json.Key("peak_bytes").Int(plan.measured.peak_bytes);
-  json.Key("first_step_peak_bytes").Int(plan.measured.first_step_peak_bytes);
-  json.Key("allocated_peak_bytes").Int(plan.measured.allocated_peak_bytes);
-  json.Key("device_bytes").Int(plan.measured.device_bytes);
-  json.Key("recompute_flops").Int(plan.measured.recompute_flops);
-  json.Key("slowdown").Number(plan.measured.slowdown);
-  json.Key("recompute_ns").Int(plan.measured.recompute_ns);
-  json.Key("offload_ns").Int(plan.measured.offload_ns);
-  json.Key("host_bytes").Int(plan.measured.host_bytes);
-  json.Key("time_slowdown").Number(plan.measured.time_slowdown);
+  for (const PeakRow& row : kPeakRows) {
+    if (row.is_of_plans()) json.Key(row.key).Int(plan.measured.*row.value);
+  }
+#define ONNX_MEM_COST(type, member, ...) json.Add({{#member, plan.measured.member}});
+#include "include/onnx_mem/figures.inc"
   json.Key("dominated").Bool(plan.dominated);
   json.Key("settings").BeginObject(Layout::kOneLine);
   for (const auto& [variable, value] : plan.settings) json.Key(variable).String(value);
@@ -64,11 +57,11 @@ void WriteOnePlan(JsonWriter& json, const ModulePlan& plan, Granularity granular
 
 void WriteBaseline(JsonWriter& json, const PlanAnswer& answer) {
   json.Key("baseline").BeginObject();
-  json.Key("peak_bytes").Int(answer.baseline.peak_bytes);
-  json.Key("first_step_peak_bytes").Int(answer.baseline.first_step_peak_bytes);
-  json.Key("device_bytes").Int(answer.baseline.device_bytes);
-  json.Key("forward_flops").Int(answer.baseline_forward_flops);
-  json.Key("backward_flops").Int(answer.baseline_backward_flops);
+  json.Add({{"peak_bytes", answer.baseline.peak_bytes},
+            {"first_step_peak_bytes", answer.baseline.first_step_peak_bytes},
+            {"device_bytes", answer.baseline.device_bytes},
+            {"forward_flops", answer.baseline_forward_flops},
+            {"backward_flops", answer.baseline_backward_flops}});
   json.EndObject();
 }
 
