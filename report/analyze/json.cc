@@ -15,37 +15,35 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-void StringOrNull(JsonWriter& json, std::string_view text) { text.empty() ? json.Null() : json.String(text); }
-
 }  // namespace
 
 void WriteModel(JsonWriter& json, const ModelSummary& model) {
   json.Key("model").BeginObject();
-  json.Key("path").String(model.path);
-  json.Key("producer");
-  StringOrNull(json, model.producer);
+  json.Add({{"path", model.path}, {"producer", NullIfEmpty(model.producer)}});
   json.Key("opset").BeginObject(Layout::kOneLine);
   for (const auto& [domain, version] : model.opsets) json.Key(domain).Int(version);
   json.EndObject();
-  json.Key("nodes").Int(model.nodes);
-  json.Key("parameters").Int(model.parameters);
-  json.Key("parameter_bytes").Int(model.parameter_bytes);
-  json.Key("buffer_bytes").Int(model.buffer_bytes);
+  json.Add({{"nodes", model.nodes},
+            {"parameters", model.parameters},
+            {"parameter_bytes", model.parameter_bytes},
+            {"buffer_bytes", model.buffer_bytes}});
   json.EndObject();
   json.Key("source").String(model.source.empty() ? "graph" : model.source);
 }
 
-namespace {
-
-void WriteBindings(JsonWriter& json, const Report& report) {
+void WriteQuestion(JsonWriter& json, const Report& report, std::optional<int64_t> batch) {
   json.Key("bindings").BeginObject(Layout::kOneLine);
-  json.Key("batch");
-  report.runs.size() == 1 ? json.Int(report.runs.front().batch) : json.Null();
+  json.Add({{"batch", batch}});
   for (const auto& [name, size] : report.bound_dims) {
     if (name != "batch") json.Key(name).Int(size);
   }
   json.EndObject();
+  json.Key("assumptions").BeginObject();
+  for (const auto& [name, value] : report.assumptions) json.Key(name).String(value);
+  json.EndObject();
 }
+
+namespace {
 
 void WriteScaling(JsonWriter& json, const std::optional<Scaling>& scaling) {
   json.Key("scaling");
@@ -53,13 +51,11 @@ void WriteScaling(JsonWriter& json, const std::optional<Scaling>& scaling) {
     json.Null();
     return;
   }
-  json.BeginObject(Layout::kOneLine);
-  json.Key("fixed_bytes").Int(scaling->fixed_bytes);
-  json.Key("bytes_per_sample").Int(scaling->bytes_per_sample);
-  json.Key("exact").Bool(scaling->exact);
-  json.Key("from_batch").Int(scaling->from_batch);
-  json.Key("to_batch").Int(scaling->to_batch);
-  json.EndObject();
+  json.Object({{"fixed_bytes", scaling->fixed_bytes},
+               {"bytes_per_sample", scaling->bytes_per_sample},
+               {"exact", scaling->exact},
+               {"from_batch", scaling->from_batch},
+               {"to_batch", scaling->to_batch}});
 }
 
 void WriteShape(JsonWriter& json, const Shape& shape) {
@@ -82,9 +78,7 @@ void WriteCell(JsonWriter& json, const Cell& cell) {
   } else if (const auto* shape = std::get_if<Shape>(&cell)) {
     WriteShape(json, *shape);
   } else if (const auto* words = std::get_if<CommandWords>(&cell)) {
-    json.BeginArray(Layout::kOneLine);
-    for (const std::string& word : *words) json.String(word);
-    json.EndArray();
+    json.Texts(*words);
   } else {
     json.Null();
   }
@@ -107,30 +101,26 @@ void WriteDiagnostics(JsonWriter& json, const std::vector<Diagnostic>& diagnosti
   json.Key("diagnostics").BeginArray();
   for (const Diagnostic& diagnostic : diagnostics) {
     json.BeginObject(Layout::kOneLine);
-    json.Key("code").String(CodeOf(diagnostic));
-    json.Key("severity").String(NameOf(diagnostic.severity));
-    json.Key("count").Int(diagnostic.count);
-    json.Key("message").String(diagnostic.message);
-    json.Key("details").BeginArray();
-    for (const std::string& line : diagnostic.details) json.String(line);
-    json.EndArray();
+    json.Add({{"code", CodeOf(diagnostic)},
+              {"severity", NameOf(diagnostic.severity)},
+              {"count", diagnostic.count},
+              {"message", diagnostic.message}});
+    json.Key("details").Texts(diagnostic.details);
     if (diagnostic.bytes) json.Key("bytes").Int(*diagnostic.bytes);
     json.EndObject();
   }
   json.EndArray();
 }
 
-void WriteAssumptions(JsonWriter& json, const Report& report) {
-  WriteBindings(json, report);
-  json.Key("assumptions").BeginObject();
-  for (const auto& [name, value] : report.assumptions) json.Key(name).String(value);
-  json.EndObject();
+// Of several runs none is the one.
+std::optional<int64_t> OnlyBatch(const Report& report) {
+  return report.runs.size() == 1 ? std::optional(report.runs.front().batch) : std::nullopt;
 }
 
 }  // namespace
 
 void WriteAnalyses(JsonWriter& json, const Report& report, const AnalyzePart& analyzed) {
-  WriteAssumptions(json, report);
+  WriteQuestion(json, report, OnlyBatch(report));
   WriteLimits(json, report, analyzed.limits);
   WriteRuns(json, report, analyzed.card_named);
   WriteScaling(json, analyzed.scaling);
@@ -140,8 +130,7 @@ std::string RenderJson(const Report& report, const Screen&) {
   JsonWriter json;
   json.BeginObject();
   json.Key("schema").String("onnx-mem/1");
-  json.Key("tool").BeginObject(Layout::kOneLine);
-  json.Key("name").String("onnx-mem").Key("version").String(ONNX_MEM_VERSION).EndObject();
+  json.Key("tool").Object({{"name", "onnx-mem"}, {"version", ONNX_MEM_VERSION}});
   json.Key("command").String(report.command);
   if (const auto* compared = std::get_if<ComparePart>(&report.part)) WriteComparison(json, **compared);
   if (!report.model.path.empty()) WriteModel(json, report.model);
@@ -154,7 +143,7 @@ std::string RenderJson(const Report& report, const Screen&) {
     tables();
   };
   const auto planned = [&](const PlanPart& part) {
-    WriteAssumptions(json, report);
+    WriteQuestion(json, report, OnlyBatch(report));
     WritePlan(json, part);
   };
   const auto fitted = [&](const FitPart& part) {

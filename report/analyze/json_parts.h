@@ -2,6 +2,8 @@
 #ifndef ONNX_MEM_REPORT_ANALYZE_JSON_PARTS_H_
 #define ONNX_MEM_REPORT_ANALYZE_JSON_PARTS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -13,7 +15,10 @@ namespace onnx_mem {
 // The member "model".
 void WriteModel(JsonWriter& json, const ModelSummary& model);
 
-// The members "bindings", "assumptions", limits, "runs", "scaling".
+// The members "bindings" and "assumptions".
+void WriteQuestion(JsonWriter& json, const Report& report, std::optional<int64_t> batch);
+
+// Those, limits, "runs", "scaling".
 void WriteAnalyses(JsonWriter& json, const Report& report, const AnalyzePart& analyzed);
 
 // The member "runs".

@@ -230,10 +230,9 @@ void WritePlans(JsonWriter& json, const PlanPart& part) {
     json.EndObject();
   }
   json.EndArray();
-  json.Key("budget_bytes");
-  part.request.budget_bytes ? json.Int(*part.request.budget_bytes) : json.Null();
-  json.Key("budget_on").String(part.request.budget_line == BudgetLine::kDevice ? "device" : "live");
-  json.Key("cost_in").String(part.request.cost_line == CostLine::kFlops ? "flops" : "time");
+  json.Add({{"budget_bytes", part.request.budget_bytes},
+            {"budget_on", part.request.budget_line == BudgetLine::kDevice ? "device" : "live"},
+            {"cost_in", part.request.cost_line == CostLine::kFlops ? "flops" : "time"}});
 }
 
 std::vector<DrawnRun> RunsOf(const Report& report) {
