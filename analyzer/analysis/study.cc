@@ -182,10 +182,7 @@ absl::Status Study::AddTraining(const Workload& workload, Analysis& analysis) {
   ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(one));
   CopyModelFacts(*enacted, analysis);
   CopyFindings(*enacted, analysis);
-  analysis.end_of_forward_bytes = enacted->end_of_forward_bytes;
-  analysis.saved_activation_bytes = enacted->saved_activation_bytes;
-  analysis.backward_flops = enacted->backward_flops;
-  analysis.recompute_flops = enacted->recompute_flops;
+  static_cast<PassFigures&>(analysis) = *enacted;
   ASSIGN_OR_RETURN(analysis.training, Figures(one));
   const bool at_least = IsLowerBound(analysis.diagnostics) || HasOpaqueBodies(analysis.diagnostics);
   analysis.training = WithAtLeast(at_least, std::move(analysis.training));

@@ -18,25 +18,11 @@
 namespace onnx_mem {
 namespace {
 
-struct Total {
-  std::string_view key;
-  std::string_view title;
-  int64_t PartSummary::*field;
-};
-constexpr auto kTotals = std::to_array<Total>({
-    {"peak_bytes", "alive at the peak", &PartSummary::peak_bytes},
-    {"allocated_peak_bytes", "allocated", &PartSummary::allocated_peak_bytes},
-    {"reserved_peak_bytes", "reserved", &PartSummary::reserved_peak_bytes},
-    {"device_bytes", "on the GPU", &PartSummary::device_bytes},
-});
-
 std::optional<PartSummary> Minus(const std::optional<PartSummary>& head, const std::optional<PartSummary>& base) {
   if (!head || !base) return std::nullopt;
   PartSummary delta;
-  for (int64_t PartSummary::*field :
-       {&PartSummary::peak_bytes, &PartSummary::first_step_peak_bytes, &PartSummary::allocated_peak_bytes,
-        &PartSummary::reserved_peak_bytes, &PartSummary::device_bytes}) {
-    delta.*field = (*head).*field - (*base).*field;
+  for (const PeakRow& row : kPeakRows) {
+    if (row.is_peak()) delta.*row.value = (*head).*row.value - (*base).*row.value;
   }
   for (size_t c = 0; c < kNumCategories; ++c) delta.breakdown[c] = head->breakdown[c] - base->breakdown[c];
   return delta;
@@ -141,10 +127,7 @@ Change ChangeBetween(const ComparedSide& base, const ComparedSide& head) {
   change.delta.batch = after.batch;
   change.delta.training = Minus(after.training, before.training);
   change.delta.inference = Minus(after.inference, before.inference);
-  change.delta.end_of_forward_bytes = after.end_of_forward_bytes - before.end_of_forward_bytes;
-  change.delta.saved_activation_bytes = after.saved_activation_bytes - before.saved_activation_bytes;
-  change.delta.forward_flops = after.forward_flops - before.forward_flops;
-  change.delta.backward_flops = after.backward_flops - before.backward_flops;
+  for (const PassRow& row : kPassRows) change.delta.*row.value = after.*row.value - before.*row.value;
   if (base.layers && head.layers && before.training.has_value() == after.training.has_value()) {
     change.layers = CompareLayers(*base.layers, *head.layers);
   }
@@ -245,23 +228,23 @@ Gate CheckGate(const Comparison& comparison, double most_percent) {
 
 std::vector<ComparedFigure> FiguresOf(const RunSummary& base, const RunSummary& head) {
   std::vector<ComparedFigure> figures;
-  const auto add_part = [&](std::string_view part, const std::optional<PartSummary>& before,
-                            const std::optional<PartSummary>& after) {
-    if (!before || !after) return;
+  for (const PartOfRun& which : kPartsOfRun) {
+    const std::optional<PartSummary>&before = base.*which.part, &after = head.*which.part;
+    if (!before || !after) continue;
+    const std::string part(which.name);
     for (size_t c = 0; c < kNumCategories; ++c) {
       if (before->breakdown[c] == 0 && after->breakdown[c] == 0) continue;
-      std::string_view name = NameOf(static_cast<Category>(c));
-      if (part == "inference" && name == NameOf(Category::kTransientActivations)) name = "activations";
+      const auto category = static_cast<Category>(c);
+      const bool all_of_them = which.of == FigureOf::kInference && category == Category::kTransientActivations;
+      const std::string name(all_of_them ? "activations" : NameOf(category));
+      figures.push_back({part, name, Words(name), false, before->breakdown[c], after->breakdown[c]});
+    }
+    for (const PeakRow& row : kPeakRows) {
+      if (!row.is_peak() || row.title.empty()) continue;
       figures.push_back(
-          {std::string(part), std::string(name), Words(name), false, before->breakdown[c], after->breakdown[c]});
+          {part, std::string(row.key), std::string(row.title), true, (*before).*row.value, (*after).*row.value});
     }
-    for (const Total& total : kTotals) {
-      figures.push_back({std::string(part), std::string(total.key), std::string(total.title), true,
-                         (*before).*total.field, (*after).*total.field});
-    }
-  };
-  add_part("training", base.training, head.training);
-  add_part("inference", base.inference, head.inference);
+  }
   return figures;
 }
 

@@ -230,10 +230,9 @@ void WritePlans(JsonWriter& json, const PlanPart& part) {
     json.EndObject();
   }
   json.EndArray();
-  json.Key("budget_bytes");
-  part.request.budget_bytes ? json.Int(*part.request.budget_bytes) : json.Null();
-  json.Key("budget_on").String(part.request.budget_line == BudgetLine::kDevice ? "device" : "live");
-  json.Key("cost_in").String(part.request.cost_line == CostLine::kFlops ? "flops" : "time");
+  json.Add({{"budget_bytes", part.request.budget_bytes},
+            {"budget_on", part.request.budget_line == BudgetLine::kDevice ? "device" : "live"},
+            {"cost_in", part.request.cost_line == CostLine::kFlops ? "flops" : "time"}});
 }
 
 std::vector<DrawnRun> RunsOf(const Report& report) {
@@ -299,11 +298,10 @@ std::string DataWith(const Report& report, const std::vector<DrawnRun>& runs, si
     const DrawnRun& run = runs[i];
     json.BeginObject();
     json.Key("name").String(run.name);
-    json.Key("peak_bytes").Int(run.figures->peak_bytes);
-    json.Key("peak_step").Int(run.figures->timeline.peak_step.value());
-    json.Key("device_bytes").Int(run.figures->device_bytes);
-    json.Key("reserved_bytes").Int(run.figures->reserved_peak_bytes);
-    json.Key("limit_bytes").Int(run.limit_bytes);
+    for (const PeakRow& row : kPeakRows) {
+      if (row.is_peak()) json.Key(row.key).Int(run.figures->*row.value);
+    }
+    json.Add({{"peak_step", run.figures->timeline.peak_step.value()}, {"limit_bytes", run.limit_bytes}});
     json.Key("base");
     run.base >= 0 ? json.Int(run.base) : json.Null();
     WriteSteps(json, run.figures->program, strings);
