@@ -36,6 +36,8 @@ Workload OneRun(const Workload& workload) {
   return OneRun(workload, workload.mode == Mode::kInference ? Mode::kInference : Mode::kTraining);
 }
 
+Mode ModeOf(const Part& part) { return part.name == kTrainingPart ? Mode::kTraining : Mode::kInference; }
+
 void CopyModelFacts(const Enacted& enacted, Analysis& analysis) {
   analysis.parameters = enacted.parameters;
   analysis.parameter_count = enacted.parameter_count;
@@ -183,9 +185,9 @@ absl::Status Study::AddTraining(const Workload& workload, Analysis& analysis) {
   CopyModelFacts(*enacted, analysis);
   CopyFindings(*enacted, analysis);
   static_cast<PassFigures&>(analysis) = *enacted;
-  ASSIGN_OR_RETURN(analysis.training, Figures(one));
+  ASSIGN_OR_RETURN(Shared<RunFigures> figures, Figures(one));
   const bool at_least = IsLowerBound(analysis.diagnostics) || HasOpaqueBodies(analysis.diagnostics);
-  analysis.training = WithAtLeast(at_least, std::move(analysis.training));
+  analysis.parts.push_back({kTrainingPart, WithAtLeast(at_least, std::move(figures))});
   WarnIfNothingIsTrained(one.run, *enacted, analysis.diagnostics);
   FillAssumptions(workload, *enacted, analysis);
   return absl::OkStatus();
@@ -200,8 +202,8 @@ absl::Status Study::AddInference(const Workload& workload, Analysis& analysis) {
     if (!RunsSessions(workload.allocator)) CopyFindings(*enacted, analysis);
     FillInferenceAssumptions(workload, analysis);
   }
-  ASSIGN_OR_RETURN(analysis.inference, Figures(one));
-  analysis.inference = WithAtLeast(IsLowerBound(analysis.diagnostics), std::move(analysis.inference));
+  ASSIGN_OR_RETURN(Shared<RunFigures> figures, Figures(one));
+  analysis.parts.push_back({kInferencePart, WithAtLeast(IsLowerBound(analysis.diagnostics), std::move(figures))});
   return absl::OkStatus();
 }
 
@@ -221,21 +223,19 @@ absl::StatusOr<Analysis> Study::Expected(const Workload& workload) {
 
 absl::StatusOr<Analysis> Study::AskUpTo(Ends ends, const Workload& workload) {
   ASSIGN_OR_RETURN(Analysis analysis, Expected(workload));
-  if (analysis.training != nullptr) {
-    auto wide = std::make_shared<RunFigures>(*analysis.training);
-    RETURN_IF_ERROR(
-        Widen(OneRun(workload, Mode::kTraining), ends, wide->program, PeakOf(*wide), analysis.diagnostics, *wide));
-    analysis.training = std::move(wide);
-  }
-  if (analysis.inference != nullptr) {
-    const Workload one = OneRun(workload, Mode::kInference);
-    ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(one));
-    std::vector<Diagnostic> findings = enacted->diagnostics;  // whose details are of training
-    auto wide = std::make_shared<RunFigures>(*analysis.inference);
-    RETURN_IF_ERROR(Widen(one, Ends::kOfFile, wide->program, PeakOf(*wide), findings, *wide));
-    ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(one.bindings));
-    AddPlannedAhead(model->graph, *wide);
-    analysis.inference = std::move(wide);
+  ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(workload.bindings));
+  for (Part& part : analysis.parts) {
+    auto wide = std::make_shared<RunFigures>(*part.figures);
+    const Workload one = OneRun(workload, ModeOf(part));
+    if (one.run.training) {
+      RETURN_IF_ERROR(Widen(one, ends, wide->program, PeakOf(*wide), analysis.diagnostics, *wide));
+    } else {
+      ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(one));
+      std::vector<Diagnostic> findings = enacted->diagnostics;  // whose details are of training
+      RETURN_IF_ERROR(Widen(one, Ends::kOfFile, wide->program, PeakOf(*wide), findings, *wide));
+      AddPlannedAhead(model->graph, *wide);
+    }
+    part.figures = std::move(wide);
   }
   return analysis;
 }
@@ -246,17 +246,14 @@ absl::StatusOr<Analysis> Study::AskWithRange(const Workload& workload) { return 
 
 absl::Status Study::AddAddresses(const Workload& workload, Analysis& analysis) {
   ASSIGN_OR_RETURN(const Shared<ImportedModel> model, Import(workload.bindings));
-  const auto add = [&](Mode mode, Shared<RunFigures>& figures) -> absl::Status {
-    if (figures == nullptr) return absl::OkStatus();
-    const Workload one = WithTorchOf(model->info, OneRun(workload, mode));
+  for (Part& part : analysis.parts) {
+    const Workload one = WithTorchOf(model->info, OneRun(workload, ModeOf(part)));
     ASSIGN_OR_RETURN(const Shared<Enacted> enacted, Enact(one));
-    auto drawn = std::make_shared<RunFigures>(*figures);
-    ASSIGN_OR_RETURN(drawn->addresses, AddressesOf(*enacted, one, *figures));
-    figures = std::move(drawn);
-    return absl::OkStatus();
-  };
-  RETURN_IF_ERROR(add(Mode::kTraining, analysis.training));
-  return add(Mode::kInference, analysis.inference);
+    auto drawn = std::make_shared<RunFigures>(*part.figures);
+    ASSIGN_OR_RETURN(drawn->addresses, AddressesOf(*enacted, one, *drawn));
+    part.figures = std::move(drawn);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Analysis> Analyze(const ModelFile& file, const Workload& workload) { return Study(file).Ask(workload); }

@@ -232,9 +232,9 @@ absl::StatusOr<Answered> AnswerAnalyze(const Options& asked, const OpenModels& o
   Analysis& analysis = *sweep.first;
   RETURN_IF_ERROR(CheckNamed(options, clock, analysis));
   const bool one = sweep.runs.size() == 1;
-  if (analysis.inference != nullptr && analysis.inference->session && one) {
+  if (analysis.inference() != nullptr && analysis.inference()->session && one) {
     workload.bindings.batch = BatchesOf(options).front();
-    std::optional<Diagnostic> note = ArenaNote(*study, workload, *analysis.inference, options.units);
+    std::optional<Diagnostic> note = ArenaNote(*study, workload, *analysis.inference(), options.units);
     if (note) analysis.diagnostics.push_back(*std::move(note));
   }
   const bool advise = WantsAdvice(options) && !IsTooLargeForAdvice(*analysis.graph);

@@ -157,7 +157,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   RETURN_IF_ERROR(CheckNames(options.workload.run, *baseline.graph));
   RETURN_IF_ERROR(CheckFreeze(options.workload.run, baseline));
   const bool on_device = request.budget_line == BudgetLine::kDevice;
-  const int64_t present_bytes = on_device ? baseline.training->device_bytes : baseline.training->peak_bytes;
+  const int64_t present_bytes = on_device ? baseline.training()->device_bytes : baseline.training()->peak_bytes;
   const Limit budget = BudgetLimit(options, present_bytes, "without a plan");
   if (HasBudget(options)) request.budget_bytes = budget.bytes;
   part.request = request;
@@ -191,7 +191,7 @@ absl::StatusOr<Answered> AnswerPlan(const Options& options, const OpenModels& op
   baseline.diagnostics = model->diagnostics;
   baseline.diagnostics.insert(baseline.diagnostics.end(), part.answer.diagnostics.begin(),
                               part.answer.diagnostics.end());
-  for (Diagnostic& warning : UnmatchedTimes(request.clock, baseline.training->program)) {
+  for (Diagnostic& warning : UnmatchedTimes(request.clock, baseline.training()->program)) {
     baseline.diagnostics.push_back(std::move(warning));
   }
   for (Diagnostic& warning : UnmatchedPatterns(options.workload.run, baseline)) {

@@ -237,38 +237,38 @@ void WritePlans(JsonWriter& json, const PlanPart& part) {
 
 std::vector<DrawnRun> RunsOf(const Report& report) {
   std::vector<DrawnRun> runs;
-  const auto add = [&](std::string name, const Analysis& analysis, const std::shared_ptr<const RunFigures>& figures,
+  const auto add = [&](std::string name, const Analysis& analysis, const RunFigures* figures,
                        const std::vector<Limit>& limits) {
-    if (!figures || figures->program.steps.empty()) return;
-    runs.push_back({std::move(name), &analysis, &*figures, limits.empty() ? 0 : LiveLimit(limits.front(), *figures)});
+    if (figures == nullptr || figures->program.steps.empty()) return;
+    runs.push_back({std::move(name), &analysis, figures, limits.empty() ? 0 : LiveLimit(limits.front(), *figures)});
   };
   if (const auto* part = std::get_if<AnalyzePart>(&report.part); part != nullptr && part->analysis) {
-    add("training", *part->analysis, part->analysis->training, part->limits);
-    add("inference", *part->analysis, part->analysis->inference, part->limits);
+    for (const Part& run : part->analysis->parts) {
+      add(std::string(run.name), *part->analysis, run.figures.get(), part->limits);
+    }
   }
   if (const auto* part = std::get_if<PlanPart>(&report.part); part != nullptr && part->baseline) {
     std::vector<Limit> limits;
     if (part->request.budget_bytes && part->request.budget_line == BudgetLine::kDevice) {
       limits.push_back({Limit::Kind::kBudget, "", *part->request.budget_bytes});
     }
-    add("no plan", *part->baseline, part->baseline->training, limits);
+    add("no plan", *part->baseline, part->baseline->training(), limits);
     for (size_t i = 0; i < part->drawn.size(); ++i) {
       if (part->drawn[i].analysis == nullptr) continue;
       add(absl::StrFormat("plan %d", part->answer.plans[i].id), *part->drawn[i].analysis,
-          part->drawn[i].analysis->training, limits);
+          part->drawn[i].analysis->training(), limits);
     }
   }
   if (const auto* compared = std::get_if<ComparePart>(&report.part)) {
     const std::vector<std::string> names = SideNames(**compared);
     std::vector<const Analysis*> sides = {(*compared)->base.analysis.get()};
     for (const ComparedSide& head : (*compared)->heads) sides.push_back(head.analysis.get());
-    for (const auto figures : {&Analysis::training, &Analysis::inference}) {
+    for (std::string_view part : {kTrainingPart, kInferencePart}) {
       int64_t base = -1;
       for (size_t i = 0; i < sides.size(); ++i) {
         const size_t before = runs.size();
         if (sides[i] == nullptr) continue;
-        const std::string_view part = figures == &Analysis::training ? "training" : "inference";
-        add(absl::StrFormat("%s, %s", CleanText(names[i]), part), *sides[i], sides[i]->*figures, {});
+        add(absl::StrFormat("%s, %s", CleanText(names[i]), part), *sides[i], sides[i]->Find(part), {});
         if (runs.size() == before) continue;
         if (i == 0) base = static_cast<int64_t>(before);
         if (i > 0) runs.back().base = base;

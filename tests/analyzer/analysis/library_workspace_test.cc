@@ -31,7 +31,7 @@ PeakFigures Trained(const char* text, const Platform& platform) {
   EXPECT_TRUE(model.ok()) << model.status();
   const absl::StatusOr<Analysis> analysis = Study(*std::move(model)).AskWithRange(workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
-  return *analysis->training;
+  return *analysis->training();
 }
 
 Platform Of(TorchVersion torch, const std::string& card = "") {

@@ -86,9 +86,9 @@ TEST(PeakBounds, TheRangeOfAHugeGraphHoldsItsFigure) {
   ASSERT_TRUE(imported.ok()) << imported.status();
   const absl::StatusOr<Analysis> analysis = Study(*std::move(imported)).AskWithRange(Workload());
   ASSERT_TRUE(analysis.ok()) << analysis.status();
-  EXPECT_EQ(analysis->training->peak_high_bytes, 0) << "not known";
-  EXPECT_LT(analysis->training->device_low_bytes, analysis->training->device_bytes);
-  EXPECT_GT(analysis->training->device_high_bytes, analysis->training->device_bytes);
+  EXPECT_EQ(analysis->training()->peak_high_bytes, 0) << "not known";
+  EXPECT_LT(analysis->training()->device_low_bytes, analysis->training()->device_bytes);
+  EXPECT_GT(analysis->training()->device_high_bytes, analysis->training()->device_bytes);
 }
 
 TEST(PeakBounds, WhatTheUserSaidIsNotInDoubt) {

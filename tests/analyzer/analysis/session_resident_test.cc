@@ -44,7 +44,7 @@ TEST(SessionResident, ArenaAndResidentGrowthAreWithinFivePercent) {
     workload.bindings.dims = row["dims"].get<std::map<std::string, int64_t>>();
     const absl::StatusOr<Analysis> analysis = Analyze(*file, workload);
     ASSERT_TRUE(analysis.ok()) << analysis.status();
-    const RunFigures& figures = *analysis->inference;
+    const RunFigures& figures = *analysis->inference();
     const bool arena = Within(figures.session->arena_bytes, row["arena_bytes"].get<int64_t>());
     const bool resident = Within(figures.device_low_bytes, row["resident_bytes"].get<int64_t>());
     const std::string told = std::to_string(figures.session->arena_bytes) + " in the arena, " +
@@ -79,7 +79,7 @@ RunFigures FiguresOf(const json& row) {
   model->info.weights_beside = row.value("weights_beside", false);
   absl::StatusOr<Analysis> analysis = Study(*std::move(model)).Ask(workload);
   EXPECT_TRUE(analysis.ok()) << analysis.status();
-  return *analysis->inference;
+  return *analysis->inference();
 }
 
 // VmRSS of a process that trims nothing. It differs by a tenth from run to run, as the order of hash tables does.
