@@ -47,9 +47,7 @@ bool ShowsLinesAlone(const Options& options) {
 }
 
 // Without a limit nothing in a line needs more than the expected figure.
-bool ShowsRange(const Options& options) {
-  return !ShowsLinesAlone(options) || HasBudget(options) || !options.gpus.empty() || options.gpu_memory_bytes;
-}
+bool ShowsRange(const Options& options) { return !ShowsLinesAlone(options) || HasLimit(options); }
 
 // Batches that nobody asked for: none of them where one cannot be had.
 std::vector<RunSummary> RunsBeyond(Study& study, Workload workload, int64_t largest) {

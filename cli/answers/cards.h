@@ -50,6 +50,8 @@ absl::StatusOr<std::vector<Limit>> LimitsOfRun(Study& study, const RunSummary& r
 // --budget, where it is a share of `present_bytes`: what `what` takes now ("without the plan"; "" for the run itself).
 Limit BudgetLimit(const Options& options, int64_t present_bytes, std::string_view what);
 bool HasBudget(const Options& options);
+// A card or a budget: then the whole range of a run is read.
+bool HasLimit(const Options& options);
 
 }  // namespace onnx_mem
 

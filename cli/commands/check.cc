@@ -159,7 +159,7 @@ absl::StatusOr<Answer> RunCheck(const Options& given_options) {
   report.notes = CheckExport(study, workload, analysis);
   report.notes.push_back(BatchNote(study, given, analysis));
   NameSizes(given, workload.bindings, report.notes.back());
-  if (!cards.empty() || HasBudget(options)) {
+  if (HasLimit(options)) {
     ASSIGN_OR_RETURN(const std::vector<Diagnostic> verdicts, Verdicts(study, workload, cards, options));
     report.notes.insert(report.notes.begin(), verdicts.begin(), verdicts.end());
   }
