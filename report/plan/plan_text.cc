@@ -177,7 +177,7 @@ std::string SegmentsText(const Report& report, const Screen& screen) {
                           absl::StrFormat("%d", row.ops), SizeIn(row.saves_bytes, unit),
                           MoreOf(part, ShareOfStep(part, plan, row.cost))});
   }
-  for (const std::string& line : Aligned(std::move(table), 2 * kIndent, kGap, screen)) text += line + '\n';
+  text += AlignedText(std::move(table), 2 * kIndent, kGap, screen);
   if (rows.size() > most) {
     absl::StrAppendFormat(&text, "%s(%d more: -n 0)\n", std::string(2 * kIndent, ' '), rows.size() - most);
   }
@@ -237,7 +237,7 @@ std::string CurveText(const Report& report, const Screen& screen) {
                           Times(plan.measured.time_slowdown), Bar(bytes, kBar, screen.utf8), mark});
   }
   std::string text = Title("Trade-off", screen);
-  for (const std::string& line : Aligned(std::move(table), kIndent, kGap, screen)) text += line + '\n';
+  text += AlignedText(std::move(table), kIndent, kGap, screen);
   size_t left_out = 0;
   for (const ModulePlan& plan : answer.plans) left_out += !plan.dominated;
   if (left_out > rows.size()) {
