@@ -135,7 +135,8 @@ TextTable HeadTable(const Comparison& comparison, ByteUnit unit) {
   table.rows = {{""}};
   for (const PartOfRun& which : kPartsOfRun) {
     if (!(base.*which.part)) continue;
-    for (const std::string& title : {absl::AsciiStrToUpper(std::string(which.name)), std::string("change"), std::string("%")}) {
+    for (const std::string& title :
+         {absl::AsciiStrToUpper(std::string(which.name)), std::string("change"), std::string("%")}) {
       table.columns.push_back({.right = true, .optional = title == "%"});
       table.rows.front().push_back(title);
     }
