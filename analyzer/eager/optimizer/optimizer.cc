@@ -199,7 +199,7 @@ StepId AddOptimizerStep(MemoryProgram& program, std::string op) {
   Step step;
   step.op = std::move(op);
   step.phase = Phase::kOptimizer;
-  return program.steps.Add(std::move(step));
+  return program.steps.Add(step);
 }
 
 }  // namespace
