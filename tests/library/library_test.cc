@@ -45,9 +45,9 @@ void ExpectFigures(const mem::Figures& figures, const Json& json) {
   EXPECT_EQ(Interval(figures.device_interval), json["device_interval_bytes"]);
   EXPECT_EQ(figures.peak_interval ? Interval(*figures.peak_interval) : Json(), json["peak_interval_bytes"]);
   EXPECT_EQ(figures.lower_bound, json["lower_bound"]);
-  EXPECT_EQ(figures.peak_phase, json["peak"]["phase"]);
-  EXPECT_EQ(figures.peak_op, json["peak"]["op"]);
-  EXPECT_EQ(figures.peak_module, json["peak"]["module"]);
+  EXPECT_EQ(figures.peak_phase, json["peak"]["phase"].get<std::string>());
+  EXPECT_EQ(figures.peak_op, json["peak"]["op"].get<std::string>());
+  EXPECT_EQ(figures.peak_module, json["peak"]["module"].get<std::string>());
   int64_t sum = 0;
   ASSERT_EQ(figures.breakdown.size(), json["breakdown"].size());
   for (const auto& [name, bytes] : figures.breakdown) {
