@@ -204,8 +204,8 @@ std::optional<Verdict> VerdictOf(const RunSummary& run, RunPart part, const std:
 std::optional<Verdict> VerdictOf(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits) {
   std::optional<Verdict> worst;
   for (const RunSummary& run : runs) {
-    for (RunPart part : {&RunSummary::training, &RunSummary::inference}) {
-      const std::optional<Verdict> verdict = VerdictOf(run, part, limits);
+    for (const PartOfRun& which : kPartsOfRun) {
+      const std::optional<Verdict> verdict = VerdictOf(run, which.part, limits);
       if (verdict) worst = std::max(worst.value_or(*verdict), *verdict);
     }
   }

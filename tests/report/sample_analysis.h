@@ -36,7 +36,7 @@ inline Buffer SampleBuffer(std::string name, Category category, int64_t bytes, i
 
 inline Step SampleStep(std::string op, std::string module, Phase phase, int64_t flops) {
   Step step;
-  step.op = std::move(op);
+  step.op = op;
   step.node = module.empty() ? "" : "/" + module;
   step.module = std::move(module);
   step.phase = phase;

@@ -15,7 +15,7 @@ namespace {
 
 const Saving* WithFlag(const std::vector<Saving>& savings, const std::string& flag) {
   const auto found = std::find_if(savings.begin(), savings.end(), [&](const Saving& saving) {
-    return saving.change.flags.size() > 0 && saving.change.flags.front() == flag;
+    return !saving.change.flags.empty() && saving.change.flags.front() == flag;
   });
   return found == savings.end() ? nullptr : &*found;
 }
