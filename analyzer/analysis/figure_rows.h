@@ -19,7 +19,7 @@ struct SessionFigures {
 };
 
 // Of one training step (its steady state) or one inference. Bytes. Ranges of the peak are peak_bounds.h's; 0 where
-// nobody asked for them.
+// they were not worked out.
 struct PeakFigures {
 #define ONNX_MEM_PEAK(member, ...) int64_t member = 0;
 #define ONNX_MEM_RANGE(stem, ...) int64_t stem##_low_bytes = 0, stem##_high_bytes = 0;

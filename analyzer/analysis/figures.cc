@@ -92,7 +92,7 @@ absl::StatusOr<RunFigures> StepFigures(MemoryProgram program, const std::vector<
   return figures;
 }
 
-// One arena for everything that comes and goes, every address planned. nullopt: too many buffers to plan in passing.
+// One arena for everything that is transient, every address planned. nullopt: too many buffers to plan in passing.
 std::optional<int64_t> ArenaBytes(const MemoryProgram& program) {
   constexpr size_t kMostBuffers = 3000;
   constexpr int64_t kAlignmentBytes = 256;

@@ -72,7 +72,7 @@ Shared<RunFigures> WithAtLeast(bool at_least, Shared<RunFigures> figures) {
   return bound;
 }
 
-// The imported graph's tensors get the names that the parameters are told by.
+// The imported graph's tensors get the names that reports give the parameters.
 Shared<Graph> WithPaths(const std::vector<Parameter>& parameters, const Shared<ImportedModel>& model) {
   absl::flat_hash_map<absl::string_view, const std::string*> paths;
   for (const Parameter& p : parameters) {

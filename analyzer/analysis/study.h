@@ -40,8 +40,8 @@ class Study {
 
   const ModelFile& file() const { return *file_; }
 
-  // The hops. What they give stays, whatever is asked next. Where they take a workload it is of one run: the training
-  // step, or the inference where its mode is kInference. Errors: those of the hops themselves.
+  // The hops. What they return is the caller's for as long as it is held. Where they take a workload it is of one run:
+  // the training step, or the inference where its mode is kInference. Errors: those of the hops themselves.
   absl::StatusOr<Shared<ImportedModel>> Import(const Bindings& bindings);
   absl::StatusOr<Shared<Lowered>> Lower(const Bindings& bindings, const Run& run);
   absl::StatusOr<Shared<Enacted>> Enact(const Workload& workload);

@@ -72,6 +72,20 @@ absl::StatusOr<Analysis> AnalyzeSide(Study& study, const SideRequest& request, W
   return analysis;
 }
 
+// One model, whose parameters are added to `models`.
+absl::StatusOr<ComparedSide> SideOf(Study& study, const SideRequest& request, Workload workload, const Options& options,
+                                    std::vector<std::vector<Parameter>>& models) {
+  workload.bindings.batch = request.batch;
+  const auto ask = HasLimit(options) ? &Study::AskWithRange : &Study::Ask;
+  ASSIGN_OR_RETURN(Analysis analysis, AnalyzeSide(study, request, workload, ask));
+  models.push_back(analysis.parameters);
+  ComparedSide side = ComparedOf(analysis);
+  if (!DrawsSteps(options)) return side;
+  RETURN_IF_ERROR(study.AddAddresses(workload, analysis));
+  side.analysis = std::make_shared<const Analysis>(std::move(analysis));
+  return side;
+}
+
 // The models among the operands; null for a report that was saved.
 absl::StatusOr<Files> FilesOf(const Options& options, const OpenModels& open) {
   Files files;
@@ -196,14 +210,8 @@ absl::StatusOr<Answered> AnswerCompare(const Options& given, const OpenModels& o
     }
     if (!request.batch) request.batch = saved_batch;
     studies.push_back(std::make_shared<Study>(file));
-    const auto ask = HasLimit(options) ? &Study::AskWithRange : &Study::Ask;
-    ASSIGN_OR_RETURN(Analysis analysis, AnalyzeSide(*studies.back(), request, workload, ask));
-    sides.push_back(ComparedOf(analysis));
-    models.push_back(analysis.parameters);
-    if (!DrawsSteps(options)) continue;
-    workload.bindings.batch = request.batch;
-    RETURN_IF_ERROR(studies.back()->AddAddresses(workload, analysis));
-    sides.back().analysis = std::make_shared<const Analysis>(std::move(analysis));
+    ASSIGN_OR_RETURN(ComparedSide side, SideOf(*studies.back(), request, workload, options, models));
+    sides.push_back(std::move(side));
   }
   for (size_t i = 1; i < sides.size(); ++i) RETURN_IF_ERROR(CheckSameAssumptions(sides.front(), sides[i]));
   if (!models.empty()) RETURN_IF_ERROR(CheckFreeze(options.workload.run, models));
