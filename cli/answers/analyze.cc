@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "analyzer/allocators/allocator.h"
 #include "analyzer/analysis/analysis.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/bytes.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/runtimes/runtime.h"
+#include "analyzer/study/study.h"
 #include "cli/answers/advice_tables.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
@@ -107,7 +107,7 @@ bool IsAdvised(const Export& written) { return FormatNamed(written.format)->advi
 bool WantsAdvice(const Options& options) {
   const bool shown = !options.quiet || std::any_of(options.exports.begin(), options.exports.end(), IsAdvised);
   return options.batches.size() <= 1 && shown && options.by == By::kNone && !FormatNamed(options.format)->one_run &&
-         !RunsSessions(options.workload.allocator);
+         RuntimeOf(options.workload).eager;
 }
 
 // Advice takes some forty enactments, and the checkpoints of a plan: two seconds for a graph of this size.

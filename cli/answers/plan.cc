@@ -7,10 +7,10 @@
 
 #include "analyzer/analysis/analysis.h"
 #include "analyzer/analysis/enact.h"
-#include "analyzer/analysis/figures.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/devices/gpus.h"
 #include "analyzer/graph/status_macros.h"
+#include "analyzer/runtimes/figures.h"
+#include "analyzer/study/study.h"
 #include "cli/answers/answers.h"
 #include "cli/answers/batch_dim.h"
 #include "cli/answers/cards.h"

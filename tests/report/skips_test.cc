@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 namespace {

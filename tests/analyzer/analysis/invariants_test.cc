@@ -16,9 +16,9 @@
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/allocators/replay.h"
 #include "analyzer/analysis/enact.h"
-#include "analyzer/analysis/figures.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/onnx/build/import.h"
+#include "analyzer/runtimes/figures.h"
+#include "analyzer/study/study.h"
 
 namespace onnx_mem {
 namespace {

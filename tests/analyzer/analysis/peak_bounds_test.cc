@@ -7,9 +7,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/analysis/figures.h"
-#include "analyzer/analysis/study.h"
 #include "analyzer/memory/timeline.h"
+#include "analyzer/runtimes/figures.h"
+#include "analyzer/study/study.h"
 #include "tests/graph_text.h"
 
 namespace onnx_mem {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "analyzer/analysis/study.h"
+#include "analyzer/study/study.h"
 #include "planner/advice/footprint.h"
 #include "planner/advice/way.h"
 
