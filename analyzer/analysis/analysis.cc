@@ -194,10 +194,9 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, std::
 std::optional<int64_t> ArenaBytes(const MemoryProgram& program) {
   constexpr size_t kMostBuffers = 3000;
   constexpr int64_t kAlignmentBytes = 256;
-  constexpr int64_t kWork = 500;  // a few milliseconds
   const std::vector<LiveRange> ranges = TransientRanges(program);
   if (ranges.size() > kMostBuffers) return std::nullopt;
-  return PackOffsets(ranges, {.alignment_bytes = kAlignmentBytes, .work = kWork}).height_bytes;
+  return PackOffsets(ranges, kAlignmentBytes).height_bytes;
 }
 
 absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, std::optional<Source>& source,
