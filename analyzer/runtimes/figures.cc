@@ -97,10 +97,9 @@ absl::StatusOr<RunFigures> StepFigures(MemoryProgram program, const std::vector<
 std::optional<int64_t> ArenaBytes(const MemoryProgram& program) {
   constexpr size_t kMostBuffers = 3000;
   constexpr int64_t kAlignmentBytes = 256;
-  constexpr int64_t kWork = 500;  // a few milliseconds
   const std::vector<LiveRange> ranges = TransientRanges(program);
   if (ranges.size() > kMostBuffers) return std::nullopt;
-  return PackOffsets(ranges, {.alignment_bytes = kAlignmentBytes, .work = kWork}).height_bytes;
+  return PackOffsets(ranges, kAlignmentBytes).height_bytes;
 }
 
 }  // namespace
