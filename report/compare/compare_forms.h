@@ -26,6 +26,8 @@ void WriteComparison(JsonWriter& json, const Comparison& comparison);
 
 std::string_view NameOf(Presence presence);  // "both", "new", "deleted"
 
+std::string_view TagOf(Presence presence);  // before a name: "[NEW] ", "[DEL] ", ""
+
 // The same in every form for people: "Training needs 3.42 GiB on the GPU, -2.56 GiB (-42.8 %)".
 std::string ChangeInWords(const Comparison& comparison, size_t head, const Screen& screen);
 // "Too much: training peak grew by 12.0 % (5.59 GiB to 6.26 GiB), 2 % are allowed"; "" without a gate.

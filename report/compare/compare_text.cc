@@ -164,15 +164,6 @@ TextTable HeadTable(const Comparison& comparison, ByteUnit unit) {
   return table;
 }
 
-std::string TagOf(Presence presence) {
-  switch (presence) {
-    case Presence::kBoth: return "";
-    case Presence::kNew: return "[NEW] ";
-    case Presence::kGone: return "[DEL] ";
-  }
-  return "";
-}
-
 std::string LayersText(const Change& change, const Report& report, const Screen& screen) {
   if (!change.layers) {
     return Wrapped("Layers: not compared, since a saved report has none; -o report.json saves them", screen.width,
@@ -206,7 +197,7 @@ std::string LayersText(const Change& change, const Report& report, const Screen&
                           Size(layer.head_bytes, unit), SignedSize(layer.delta_bytes(), unit),
                           SignedPercent(layer.base_bytes, layer.head_bytes)});
   };
-  for (size_t i = 0; i < most; ++i) add(TagOf(layers[i].presence) + layers[i].name, layers[i]);
+  for (size_t i = 0; i < most; ++i) add(std::string(TagOf(layers[i].presence)) + layers[i].name, layers[i]);
   if (most < layers.size()) add("(" + Others(static_cast<int64_t>(layers.size() - most)) + ")", rest);
   if (layers.size() > 1) add("all that changed", sum);
   return AlignedText(std::move(table), kIndent, kGap, screen);

@@ -43,6 +43,10 @@ std::string_view NameOf(Presence presence) {
   return "";
 }
 
+std::string_view TagOf(Presence presence) {
+  return presence == Presence::kNew ? "[NEW] " : presence == Presence::kGone ? "[DEL] " : "";
+}
+
 std::string_view AmpName(const Comparison& comparison) {
   return comparison.amp_dtype == DType::kBFloat16 ? "bf16" : "fp16";
 }

@@ -50,7 +50,7 @@ bool IsOneRun(const Report& report);
 // With `stacks` each row becomes a block on a narrow screen, its cells one below the other with their titles.
 std::string TableHtml(const Table& table, const Screen& screen, bool stacks = false);
 // What would save most, cheapest first.
-Table WaysTable(const Table& savings);
+Table CheapestWaysTable(const Table& savings);
 
 // What the page's script draws, as JSON in which no "<" stands. "{}" for a report without pictures.
 std::string PageData(const Report& report);

@@ -130,7 +130,7 @@ std::string TableHtml(const Table& table, const Screen& screen, bool stacks) {
   return html;
 }
 
-Table WaysTable(const Table& savings) {
+Table CheapestWaysTable(const Table& savings) {
   Table ways = savings;
   ways.title = "How to need less, cheapest first";
   ways.rows.clear();
