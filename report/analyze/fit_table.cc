@@ -63,14 +63,13 @@ Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
   Table table = WithoutRows();
   for (const CardFit& card : fit.cards) {
     for (const CardFit::Part& part : card.parts) {
-      const BatchEdges batches = part.batches.value_or(BatchEdges());
-      const auto batch = [&](const FittingBatch& edge) { return part.batches ? Cell(edge.batch) : Cell(); };
+      const BatchFigures batches = BatchFiguresOf(part);
       table.rows.push_back({card.name, card.usable_bytes, fit.asked_batch, part.name, std::string(), std::string(),
                             std::string(), part.need.expected_bytes, YesOrNo(part.verdict != Verdict::kDoesNotFit),
-                            batch(batches.expected), CellOf(batches.expected.device_bytes),
-                            CellOf(batches.expected.device_bytes_beyond), Cell(), Cell(),
-                            std::string(NameOf(part.verdict)), part.need.low_bytes, part.need.high_bytes,
-                            batch(batches.safe), CellOf(batches.impossible_from)});
+                            CellOf(batches.largest_batch), CellOf(batches.largest_batch_device_bytes),
+                            CellOf(batches.next_batch_device_bytes), Cell(), Cell(), std::string(NameOf(part.verdict)),
+                            part.need.low_bytes, part.need.high_bytes, CellOf(batches.safe_batch),
+                            CellOf(batches.impossible_from)});
     }
   }
   const CardFit* card = SmallCard(fit);

@@ -180,6 +180,23 @@ std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const
   return law;
 }
 
+BatchFigures BatchFiguresOf(const CardFit::Part& part) {
+  BatchFigures figures;
+  if (!part.batches) return figures;
+  const BatchEdges& edges = *part.batches;
+  figures.safe_batch = edges.safe.batch;
+  figures.largest_batch = edges.expected.batch;
+  figures.impossible_from = edges.impossible_from;
+  figures.at_least = edges.expected.at_least;
+  figures.safe_batch_high_bytes = edges.safe.device_bytes;
+  figures.next_safe_batch_high_bytes = edges.safe.device_bytes_beyond;
+  figures.largest_batch_device_bytes = edges.expected.device_bytes;
+  figures.next_batch_device_bytes = edges.expected.device_bytes_beyond;
+  figures.last_possible_batch_low_bytes = edges.possible_low_bytes;
+  figures.impossible_from_low_bytes = edges.impossible_low_bytes;
+  return figures;
+}
+
 Need NeedOf(const PeakFigures& part) {
   Need need{part.device_bytes, part.device_bytes, part.device_bytes};
   if (part.device_high_bytes <= 0) return need;

@@ -60,14 +60,24 @@ struct RunSummary : PassFigures {
   bool with_plan = false;  // recompute_flops is told
 };
 
-struct ModelSummary {
+// Counts of a model: the MODEL rows of figures.inc.
+struct ModelCounts {
+#define ONNX_MEM_MODEL(member, ...) int64_t member = 0;
+#include "include/onnx_mem/figures.inc"
+};
+struct ModelRow {
+  std::string_view key;
+  int64_t ModelCounts::*value;
+};
+inline constexpr auto kModelRows = std::to_array<ModelRow>({
+#define ONNX_MEM_MODEL(member, ...) {#member, &ModelCounts::member},
+#include "include/onnx_mem/figures.inc"
+});
+
+struct ModelSummary : ModelCounts {
   std::string path;
   std::string producer;
   std::map<std::string, int64_t> opsets;
-  int64_t nodes = 0;
-  int64_t parameters = 0;
-  int64_t parameter_bytes = 0;
-  int64_t buffer_bytes = 0;
   std::string source;           // "graph" or "record": what was analyzed
   std::string parameter_dtype;  // "float32"; "mixed"; "" without parameters
 };
@@ -94,6 +104,13 @@ struct CardFit {
   int64_t usable_bytes = 0;
   std::vector<Part> parts;  // the first one answers
 };
+
+// The batches that fit: the BATCH rows of figures.inc.
+struct BatchFigures {
+#define ONNX_MEM_BATCH(type, member, ...) type member = {};
+#include "include/onnx_mem/figures.inc"
+};
+BatchFigures BatchFiguresOf(const CardFit::Part& part);
 
 // What is told of one model at one batch or several.
 struct AnalyzePart {
