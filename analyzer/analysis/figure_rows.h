@@ -53,7 +53,7 @@ struct PeakRow {
 
   bool is_range() const { return high != nullptr; }
   bool is_of_plans() const { return kind == Kind::kPlanPeak; }
-  bool is_peak() const { return kind == Kind::kPlanPeak || kind == Kind::kPeak; }  // differences of it are told
+  bool is_peak() const { return kind == Kind::kPlanPeak || kind == Kind::kPeak; }  // differences of it are shown
   bool is_told_of(FigureOf part) const { return of == FigureOf::kBoth || of == part; }
   bool is_known(const PeakFigures& figures) const { return kind != Kind::kOpenRange || figures.*high > 0; }
 };
@@ -88,7 +88,7 @@ struct PassRow {
   std::string_view object, key;  // in JSON: run["training"]["saved_activation_bytes"]
   int64_t PassFigures::*value;
   std::string_view column;
-  bool with_plan;  // told with a checkpoint plan alone
+  bool with_plan;  // reported with a checkpoint plan alone
 };
 
 inline constexpr auto kPassRows = std::to_array<PassRow>({

@@ -35,7 +35,7 @@ void ReadInterval(const Json& object, std::string_view key, int64_t& low, int64_
   high = interval->at(1).get<int64_t>();
 }
 
-// nullopt where the mode was not asked for, or the figures are not there.
+// nullopt where the part was not analyzed, or the figures are not there.
 std::optional<PartSummary> PartAt(const Json& run, const char* key) {
   const auto found = run.find(key);
   if (found == run.end() || !found->is_object() || !found->contains("peak_bytes")) return std::nullopt;

@@ -1,4 +1,4 @@
-// onnx-mem as a library: what training and inference of a PyTorch model need, told from its ONNX file.
+// onnx-mem as a library: what training and inference of a PyTorch model need, read off its ONNX file.
 //
 //   #include <onnx_mem/onnx_mem.h>
 //   namespace mem = onnx_mem::api;
@@ -197,7 +197,7 @@ struct Held {
 struct Analysis : Answer {
   ModelSummary model;
   std::vector<Run> runs;   // one per batch; of several cards as on the first
-  bool fits = true;        // every run every card, the memory and the budget that were asked about
+  bool fits = true;        // every run every card, the memory and the budget of the question
   std::vector<Held> held;  // those, in that order
 };
 

@@ -71,7 +71,7 @@ class Report(Answer):
     """Of analyze. `training` and `inference` are those of the first batch, on the first of several cards.
 
     Attributes:
-      verdict: of all batches on all cards, and of the budget: the worst; None where nothing was asked about.
+      verdict: of all batches on all cards, and of the budget: the worst; None without a limit.
       gpus: a card each: {"name", "memory_bytes", "usable_bytes", "verdict", "training", "inference"}.
     """
     runs: list[Run] = dataclasses.field(default_factory=list)
@@ -134,9 +134,9 @@ class Plan(Answer):
 
 @dataclasses.dataclass
 class Fit(FitFigures, Answer):
-    """Of fit. Batches are those of training where that was asked for; `training` and `inference` have each."""
+    """Of fit. Batches are those of training where it was analyzed; `training` and `inference` have each."""
     fits: bool | None = None
-    verdict: str | None = None  # of the batch that was asked about
+    verdict: str | None = None  # of the batch of the question
     device_bytes: int | None = None
     device_interval_bytes: list[int] | None = None
     over: str | None = None  # what is varied: "batch"

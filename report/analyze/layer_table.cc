@@ -25,7 +25,7 @@ StepId LastForwardStep(const MemoryProgram& program) {
   return last;
 }
 
-// One entry per step; empty where times are not told.
+// One entry per step; empty where times are not reported.
 std::vector<StepTime> TimesOf(const MemoryProgram& program, const Clock* clock) {
   if (clock == nullptr || !clock->unknown.empty()) return {};
   return StepTimes(program, clock->card, clock->measured, nullptr, clock->micro_steps);

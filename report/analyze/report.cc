@@ -57,7 +57,7 @@ void AddTables(const ReportRequest& request, const Analysis& analysis, AnalyzePa
   if (wanted(By::kCategory)) report.tables.push_back(CategoryTable(analysis));
   if (const RunFigures* figures = MainFigures(analysis)) {
     if (wanted(By::kShape)) report.tables.push_back(ShapeTable(*figures));
-    // Only where it is asked for: it is as long as the run, and made of what other formats draw.
+    // Only with --by step: it is as long as the run, and made of what other formats draw.
     if (request.by == By::kStep) report.tables.push_back(StepTable(*figures));
     const Modules modules(analysis.parameters);
     if (wanted(By::kTensor))

@@ -1,4 +1,4 @@
-// What is told to the user, before it takes a form: key figures of every run, tables, notes. Built once from analyses;
+// What is reported, before it takes a form: key figures of every run, tables, notes. Built once from analyses;
 // each format (parts/formats.cc) turns it into text.
 #ifndef ONNX_MEM_REPORT_ANALYZE_REPORT_H_
 #define ONNX_MEM_REPORT_ANALYZE_REPORT_H_
@@ -57,7 +57,7 @@ struct RunSummary : PassFigures {
   int64_t batch = 1;
   std::optional<PartSummary> training;
   std::optional<PartSummary> inference;
-  bool with_plan = false;  // recompute_flops is told
+  bool with_plan = false;  // recompute_flops is reported
 };
 
 // Counts of a model: the MODEL rows of figures.inc.
@@ -95,7 +95,7 @@ struct Scaling {
 struct CardFit {
   struct Part {
     std::string name;  // "training"
-    Need need;         // at the batch that was asked about
+    Need need;         // at the batch of the question
     Verdict verdict = Verdict::kDoesNotFit;
     std::optional<BatchEdges> batches;  // unset: the file's batch is fixed
   };
@@ -112,7 +112,7 @@ struct BatchFigures {
 };
 BatchFigures BatchFiguresOf(const CardFit::Part& part);
 
-// What is told of one model at one batch or several.
+// What is reported of one model at one batch or several.
 struct AnalyzePart {
   std::optional<Scaling> scaling = {};
   std::vector<Limit> limits = {};
@@ -141,7 +141,7 @@ struct Report {
   std::map<std::string, int64_t> bound_dims;  // symbolic dimensions; of the first run
   std::vector<std::pair<std::string, std::string>> assumptions;
   std::vector<RunSummary> runs;  // of AnalyzePart one per batch, of PlanPart the step without any plan, else none
-  std::vector<Table> tables;     // what was asked for
+  std::vector<Table> tables;     // that the question wants
   std::string shown_table;       // key of the table that --by asks for, or ""
   int64_t top = 0;               // rows of a list; 0: all
   bool top_given = false;        // by the user
@@ -160,7 +160,7 @@ struct ForPart : Functions... {
 // The limits that its runs are held against; none where it is not about one analysis.
 const std::vector<Limit>& LimitsOf(const Report& report);
 
-// What of an analysis is to be told beyond the key figures.
+// What of an analysis is reported beyond the key figures.
 struct ReportRequest {
   std::string command = "analyze";
   By by = By::kNone;
@@ -168,7 +168,7 @@ struct ReportRequest {
   bool every_table = false;         // for files, which hold everything
   bool verbose = false;
   std::vector<Limit> limits = {};
-  const Clock* clock = nullptr;  // for times of layers; null: none are told
+  const Clock* clock = nullptr;  // for times of layers; null: without them
   bool figures_alone = false;    // no table is shown
   std::shared_ptr<const ModelFile> file = {};
 };
@@ -191,7 +191,7 @@ ModelSummary SummarizeModel(const Analysis& analysis);
 std::vector<int64_t> BatchesBeyond(int64_t largest);
 
 // The law at the largest batch of `runs`, from it and `beyond` (runs of BatchesBeyond). Where `beyond` is empty, it
-// goes through the two largest batches and is exact if a third one confirms it. Nullopt for fewer than two batches.
+// passes through the two largest batches and is exact if a third one confirms it. Nullopt for fewer than two batches.
 std::optional<Scaling> ComputeScaling(const std::vector<RunSummary>& runs, const std::vector<RunSummary>& beyond);
 
 // The part that answers: training where there is one.

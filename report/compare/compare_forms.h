@@ -11,7 +11,7 @@
 
 namespace onnx_mem {
 
-// `report` holds the comparison, and what the user asked to see of it (top, --by layer).
+// `report` holds the comparison, and what the user wants to see of it (top, --by layer).
 std::string CompareText(const Comparison& comparison, const Report& report, const Screen& screen);
 std::string CompareMarkdown(const Comparison& comparison, const Report& report, const Screen& screen);
 

@@ -51,7 +51,7 @@ std::string HeadingOf(const Comparison& comparison, const Screen& screen) {
   return AlignedText(std::move(table), 0, kGap, screen);
 }
 
-// The figures of one head, with those of the base under autocast beside them where it has been asked.
+// The figures of one head, with those of the base under autocast beside them where it was analyzed.
 class FigureTable {
  public:
   FigureTable(const Comparison& comparison, size_t head, ByteUnit unit)

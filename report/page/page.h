@@ -1,7 +1,7 @@
 // Report -> one HTML file that needs no network: the answer, pictures, tables, assumptions. web/ has the page's source;
 // here is what the program fills in.
 //
-// Names come from files of strangers: all text goes through CleanText and, where it becomes HTML, HtmlText. The page's
+// Names come from files of strangers: all text passes CleanText and, where it becomes HTML, HtmlText. The page's
 // content security policy lets nothing run but its own script.
 #ifndef ONNX_MEM_REPORT_PAGE_PAGE_H_
 #define ONNX_MEM_REPORT_PAGE_PAGE_H_

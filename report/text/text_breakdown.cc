@@ -1,4 +1,4 @@
-// Where the memory goes: the middle of the first screen.
+// What the memory consists of: the middle of the first screen.
 //
 //                            training          inference
 //   parameters             97.5 MiB    2 %     97.5 MiB
