@@ -175,7 +175,7 @@ Fitting FittingFrom(onnx_mem::Answered answered) {
   fitting.notes = NotesFrom(report.notes);
   fitting.model = ModelFrom(report.model);
   const auto& fit = std::get<onnx_mem::FitPart>(report.part);
-  fitting.batch = fit.asked_batch;
+  fitting.batch = fit.batch;
   fitting.fits = answered.yes;
   for (const onnx_mem::CardFit& card : fit.cards) fitting.cards.push_back(CardFrom(card));
   for (const onnx_mem::FitWay& way : answered.ways) fitting.ways.push_back(WayFrom(way));

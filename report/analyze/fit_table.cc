@@ -64,7 +64,7 @@ Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
   for (const CardFit& card : fit.cards) {
     for (const CardFit::Part& part : card.parts) {
       const BatchFigures batches = BatchFiguresOf(part);
-      table.rows.push_back({card.name, card.usable_bytes, fit.asked_batch, part.name, std::string(), std::string(),
+      table.rows.push_back({card.name, card.usable_bytes, fit.batch, part.name, std::string(), std::string(),
                             std::string(), part.need.expected_bytes, YesOrNo(part.verdict != Verdict::kDoesNotFit),
                             CellOf(batches.largest_batch), CellOf(batches.largest_batch_device_bytes),
                             CellOf(batches.next_batch_device_bytes), Cell(), Cell(), std::string(NameOf(part.verdict)),
@@ -74,7 +74,7 @@ Table FitTable(const FitPart& fit, const Table* ways, const Table* together) {
   }
   const CardFit* card = SmallCard(fit);
   for (const Table* found : {together, ways}) {
-    if (card != nullptr && found != nullptr) AddWays(*card, fit.asked_batch, *found, table);
+    if (card != nullptr && found != nullptr) AddWays(*card, fit.batch, *found, table);
   }
   return table;
 }

@@ -127,7 +127,7 @@ struct AnalyzePart {
 
 struct FitPart {
   std::vector<CardFit> cards = {};
-  int64_t asked_batch = 0;
+  int64_t batch = 0;
 };
 
 struct TablesPart {};  // the tables and the notes are all that there is to tell

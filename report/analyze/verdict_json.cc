@@ -99,7 +99,7 @@ void WriteLimits(JsonWriter& json, const Report& report, const std::vector<Limit
 }
 
 void WriteFit(JsonWriter& json, const Report& report, const FitPart& fit) {
-  WriteQuestion(json, report, fit.asked_batch);
+  WriteQuestion(json, report, fit.batch);
   json.Key("over").String("batch");
   WriteCard(json, fit.cards.front());
   json.Key("gpus").BeginArray();

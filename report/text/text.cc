@@ -202,7 +202,7 @@ std::string RenderQuiet(const Report& report) {
       const CardFit::Part& part = card.parts.front();
       const BatchEdges batches = part.batches.value_or(BatchEdges());
       absl::StrAppendFormat(&text, "%s batch=%d %s=%d fits=%d largest=%d verdict=%s safe=%d impossible-from=%s%s\n",
-                            BaseName(report.model.path), fit.asked_batch, part.name, part.need.expected_bytes,
+                            BaseName(report.model.path), fit.batch, part.name, part.need.expected_bytes,
                             part.verdict == Verdict::kDoesNotFit ? 0 : 1, batches.expected.batch, NameOf(part.verdict),
                             batches.safe.batch, ImpossibleText(part.batches),
                             fit.cards.size() > 1 ? " on=" + OneWord(card.name) : "");
