@@ -166,9 +166,7 @@ TextTable HeadTable(const Comparison& comparison, ByteUnit unit) {
 
 std::string LayersText(const Change& change, const Report& report, const Screen& screen) {
   if (!change.layers) {
-    return Wrapped("Layers: not compared, since a saved report has none; -o report.json saves them", screen.width,
-                   kIndent, 2 * kIndent) +
-           '\n';
+    return Sentence("Layers: not compared, since a saved report has none; -o report.json saves them", screen);
   }
   std::vector<LayerChange> layers = report.shown_table == "layers" ? *change.layers : Coarse(*change.layers);
   std::erase_if(layers, [](const LayerChange& layer) { return layer.delta_bytes() == 0; });
@@ -215,8 +213,7 @@ std::string OperatorsText(const Change& change, const Screen& screen) {
                         op.bytes == 0 ? "" : absl::StrFormat(" (%s)", FormatBytesIn(op.bytes, screen.units))));
   }
   if (parts.empty()) return "";
-  return Wrapped("Operators of one side only: " + absl::StrJoin(parts, ", "), screen.width, kIndent, 2 * kIndent) +
-         '\n';
+  return Sentence("Operators of one side only: " + absl::StrJoin(parts, ", "), screen);
 }
 
 // Texts of all heads; the name of the head before each where there are several.
@@ -259,11 +256,11 @@ std::string CompareText(const Comparison& comparison, const Report& report, cons
       OfEachHead(comparison, [&](size_t h) { return OperatorsText(comparison.changes[h], screen); }, screen));
   std::string words;
   for (const std::string& line : PrecisionInWords(comparison, screen)) {
-    words += Wrapped(line, screen.width, kIndent, 2 * kIndent) + '\n';
+    words += Sentence(line, screen);
   }
   parts.push_back(words);
   if (const std::string assumed = AssumptionsText(comparison.heads.front().report); !assumed.empty()) {
-    parts.push_back(Wrapped(assumed, screen.width, kIndent, kIndent) + '\n');
+    parts.push_back(Sentence(assumed, screen, kIndent));
   }
   return Paragraphs(parts);
 }

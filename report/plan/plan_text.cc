@@ -136,13 +136,12 @@ std::string BeatenText(const PlanPart& part, const Screen& screen) {
         better = &plan;
     }
     if (better == nullptr) continue;
-    text += Wrapped(absl::StrFormat("Not worth it: %s: %s at x%.3f; \"%s\" takes %s at x%.3f", custom.label,
-                                    FormatBytesIn(BytesOf(part, custom.measured), screen.units),
-                                    1 + custom.measured.slowdown, better->label,
-                                    FormatBytesIn(BytesOf(part, better->measured), screen.units),
-                                    1 + better->measured.slowdown),
-                    screen.width, kIndent, 2 * kIndent) +
-            '\n';
+    text += Sentence(
+        absl::StrFormat("Not worth it: %s: %s at x%.3f; \"%s\" takes %s at x%.3f", custom.label,
+                        FormatBytesIn(BytesOf(part, custom.measured), screen.units), 1 + custom.measured.slowdown,
+                        better->label, FormatBytesIn(BytesOf(part, better->measured), screen.units),
+                        1 + better->measured.slowdown),
+        screen);
   }
   return text;
 }

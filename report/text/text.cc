@@ -37,6 +37,10 @@ std::string QuietRun(const Report& report, const RunSummary& run, const std::vec
 
 }  // namespace
 
+std::string Sentence(std::string_view text, const Screen& screen, size_t hanging) {
+  return Wrapped(text, screen.width, kIndent, hanging) + '\n';
+}
+
 std::string HeadingText(const Report& report, const Screen& screen) {
   const ModelSummary& model = report.model;
   std::string parameters = absl::StrFormat("%s parameters", ShortCount(model.parameters));
@@ -136,7 +140,7 @@ std::string TablesText(const Report& report, std::string text, const Screen& scr
 std::string TrainsLine(const Report& report, const Screen& screen) {
   const std::string trains = TrainsText(report);
   if (trains.empty()) return "";
-  return "\n" + Wrapped(absl::StrFormat("Trains %s.", trains), screen.width, kIndent, kIndent) + "\n";
+  return "\n" + Sentence(absl::StrFormat("Trains %s.", trains), screen, kIndent);
 }
 
 // One model at one batch, with more than the first screen has room for: the answer, then the list that was asked for,

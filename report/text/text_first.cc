@@ -196,7 +196,7 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   text += absl::StrFormat(
       "%sMore%s: -v", text.empty() ? "" : " ",
       notes_left_out == 0 ? "" : absl::StrFormat(", %d note%s", notes_left_out, notes_left_out == 1 ? "" : "s"));
-  return Wrapped(text, screen.width, kIndent, kIndent) + '\n';
+  return Sentence(text, screen, kIndent);
 }
 
 size_t LinesOf(std::string_view text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')); }
@@ -210,9 +210,7 @@ ShownNotes NotesWithin(const Report& report, size_t lines, const Screen& screen)
   ShownNotes shown;
   for (const Diagnostic& note : report.notes) {
     if (note.severity != Severity::kNote) continue;  // warnings are on stderr
-    const std::string text =
-        Wrapped(absl::StrFormat("Note: %s [%s]", note.message, CodeOf(note)), screen.width, kIndent, 2 * kIndent) +
-        '\n';
+    const std::string text = Sentence(absl::StrFormat("Note: %s [%s]", note.message, CodeOf(note)), screen);
     const bool matters = note.bytes && *note.bytes * kWorthANote >= MainPart(report.runs.front()).device_bytes;
     if (matters && LinesOf(shown.text) + LinesOf(text) <= lines) {
       shown.text += text;

@@ -220,11 +220,10 @@ std::string FitText(const FitPart& fit, const Screen& screen) {
     }
   }
   return AlignedText(std::move(table), kIndent, 2, screen) +
-         Wrapped(
+         Sentence(
              "safe: the largest batch whose high end fits; expected: whose expected figure does; impossible: "
              "from it on not even the low end fits",
-             screen.width, kIndent, kIndent) +
-         "\n";
+             screen, kIndent);
 }
 
 std::string PlanHeldText(const PlanPart& plan, const Screen& screen) {
