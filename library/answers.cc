@@ -110,7 +110,7 @@ Fitting::Way WayFrom(const onnx_mem::FitWay& way) {
 }
 
 Comparison::Side SideFrom(const onnx_mem::ComparedSide& side) {
-  return {ModelFrom(side.report.model), RunFrom(side.report.runs.front()), {}};
+  return {ModelFrom(side.report.model), RunFrom(side.run()), {}};
 }
 
 Comparison::Side HeadFrom(const onnx_mem::ComparedSide& side, const onnx_mem::Change& change) {

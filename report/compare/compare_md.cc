@@ -42,8 +42,7 @@ std::string RowText(std::string_view name, int64_t base, int64_t head, bool bold
 void AddHead(const Comparison& comparison, size_t head, const Report& report, const Screen& screen, Rows& rows) {
   const std::vector<std::string> names = SideNames(comparison);
   const std::string of = comparison.heads.size() > 1 ? absl::StrFormat("%s: ", MarkdownText(names[head + 1])) : "";
-  for (const ComparedFigure& figure :
-       FiguresOf(comparison.base.report.runs.front(), comparison.heads[head].report.runs.front())) {
+  for (const ComparedFigure& figure : FiguresOf(comparison.base.run(), comparison.heads[head].run())) {
     rows.Add(RowText(absl::StrFormat("%s%s %s", of, figure.part, figure.title), figure.base, figure.head, figure.total,
                      screen.units));
   }
@@ -71,7 +70,7 @@ std::string CompareMarkdown(const Comparison& comparison, const Report& report, 
     AddHead(comparison, h, report, screen, rows);
   }
   if (comparison.base_amp) {
-    for (const ComparedFigure& figure : FiguresOf(comparison.base.report.runs.front(), *comparison.base_amp)) {
+    for (const ComparedFigure& figure : FiguresOf(comparison.base.run(), *comparison.base_amp)) {
       if (figure.key != "device_bytes") continue;
       rows.Add(RowText(absl::StrFormat("%s %s, base with --amp %s", figure.part, figure.title, AmpName(comparison)),
                        figure.base, figure.head, false, screen.units));

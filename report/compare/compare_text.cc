@@ -26,8 +26,8 @@ std::string Size(int64_t bytes, ByteUnit unit) { return bytes == 0 ? "-" : SizeI
 ByteUnit UnitOf(const Comparison& comparison, ByteUnit chosen) {
   int64_t largest = 0;
   const auto look = [&](const RunSummary& run) { largest = std::max(largest, MainPart(run).device_bytes); };
-  look(comparison.base.report.runs.front());
-  for (const ComparedSide& head : comparison.heads) look(head.report.runs.front());
+  look(comparison.base.run());
+  for (const ComparedSide& head : comparison.heads) look(head.run());
   return ColumnUnit(largest, chosen);
 }
 
@@ -55,13 +55,12 @@ std::string HeadingOf(const Comparison& comparison, const Screen& screen) {
 class FigureTable {
  public:
   FigureTable(const Comparison& comparison, size_t head, ByteUnit unit)
-      : figures_(FiguresOf(comparison.base.report.runs.front(), comparison.heads[head].report.runs.front())),
-        unit_(unit) {
+      : figures_(FiguresOf(comparison.base.run(), comparison.heads[head].run())), unit_(unit) {
     table_.columns = {
         {.shrinks = true}, {.right = true}, {.right = true}, {.right = true}, {.right = true, .optional = true}};
     table_.rows = {{"", "base", "head", "change", "%"}};
     if (!comparison.base_amp) return;
-    amp_ = FiguresOf(comparison.base.report.runs.front(), *comparison.base_amp);
+    amp_ = FiguresOf(comparison.base.run(), *comparison.base_amp);
     table_.columns.push_back({.right = true, .optional = true});
     table_.rows.front().push_back(absl::StrFormat("base --amp %s", AmpName(comparison)));
   }
@@ -128,7 +127,7 @@ class FigureTable {
 
 // Several heads: a row each.
 TextTable HeadTable(const Comparison& comparison, ByteUnit unit) {
-  const RunSummary& base = comparison.base.report.runs.front();
+  const RunSummary& base = comparison.base.run();
   const std::vector<std::string> names = SideNames(comparison);
   TextTable table;
   table.columns = {{.shrinks = true}};
@@ -157,7 +156,7 @@ TextTable HeadTable(const Comparison& comparison, ByteUnit unit) {
     table.rows.push_back(std::move(row));
   };
   add(names[0], base);
-  for (size_t h = 0; h < comparison.heads.size(); ++h) add(names[h + 1], comparison.heads[h].report.runs.front());
+  for (size_t h = 0; h < comparison.heads.size(); ++h) add(names[h + 1], comparison.heads[h].run());
   if (comparison.base_amp) {
     add(absl::StrFormat("%s --amp %s", names[0], AmpName(comparison)), *comparison.base_amp);
   }
