@@ -57,7 +57,8 @@ Solution SolutionOf(const Incumbent& incumbent) {
 absl::StatusOr<Solution> Solve(const StepGraph& graph, int64_t budget_bytes, const SolveOptions& options) {
   if (!IsKnown(options.method)) {
     return ErrorStatus(absl::StatusCode::kInvalidArgument, Code::kUnknownMethod,
-                       absl::StrCat("no planning method '", options.method, "'"));
+                       absl::StrCat("a step graph has no planning method '", options.method, "'"),
+                       {"try: --method auto"});
   }
   const SolveLimits limits = LimitsOf(options);
   const StageProblem problem = BuildStages(graph);
