@@ -44,4 +44,29 @@ void Machine::DropNode(int32_t index) {
   dropping_ = false;
 }
 
+TensorRef Machine::Detached(const TensorRef& t, bool requires_grad) {
+  TensorRef leaf = Alias(t, t->dims, t->strides, t->is_view);
+  leaf->requires_grad = requires_grad;
+  leaf->is_leaf_parameter = requires_grad;
+  if (requires_grad) leaf_gradients_.emplace(leaf.get(), nullptr);
+  return leaf;
+}
+
+TensorRef Machine::TakeGradient(const TensorRef& leaf) {
+  const auto found = leaf_gradients_.find(leaf.get());
+  TensorRef gradient = std::move(found->second);
+  leaf_gradients_.erase(found);
+  if (leaf->grad_edge.node >= 0) node(leaf->grad_edge.node).parameter = nullptr;
+  return gradient;
+}
+
+void Machine::ForgetNodes(size_t first) {
+  for (size_t i = first; i < nodes_.size(); ++i) {
+    if (nodes_[i].parameter != nullptr) continue;  // a parameter's: it serves every graph
+    nodes_[i].formula = nullptr;
+    nodes_[i].saved.clear();
+    nodes_[i].edges.clear();
+  }
+}
+
 }  // namespace onnx_mem::eager

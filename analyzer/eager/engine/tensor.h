@@ -21,12 +21,17 @@ class Recorder;
 // Bytes that the allocator handed out. Dies, and says so to the recorder, with the last tensor on it.
 struct Storage {
   Storage(Recorder* r, BufferId b, int64_t n) : recorder(r), buffer(b), bytes(n) {}
-  ~Storage();
+  ~Storage() { Release(); }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
+  // Gives the bytes back while tensors still stand on it (untyped_storage().resize_(0)).
+  void Release();
+  // Takes as many again, as a buffer of the current step; there must be none.
+  void Materialize(const Dims& dims, DType dtype);
+
   Recorder* recorder;
-  BufferId buffer;
+  BufferId buffer;  // invalid while it has none
   int64_t bytes;
   int32_t version = 0;  // how often an operator has written over it
 };

@@ -2,125 +2,110 @@
 // slot that is asked for, stopped as soon as the last slot is filled. Source: torch/utils/checkpoint.py
 // (non-reentrant).
 #include <algorithm>
+#include <deque>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "analyzer/eager/engine/machine.h"
+#include "absl/container/flat_hash_set.h"
+#include "analyzer/eager/engine/second_run.h"
+#include "analyzer/eager/spans/spans.h"
 
 namespace onnx_mem::eager {
+namespace {
 
-int32_t Machine::BeginSegment() {
-  segments_.emplace_back();
-  active_segment_ = static_cast<int32_t>(segments_.size()) - 1;
-  return active_segment_;
-}
+// Thrown inside the re-run when the last wanted tensor is there, as PyTorch itself stops it
+// (_StopRecomputationError).
+struct StopRecomputation {};
 
-bool Machine::EndSegment() {
-  Segment& seg = segment(std::exchange(active_segment_, -1));
-  if (seg.unreleased == 0) seg.kept.clear();
-  return seg.unreleased > 0;
-}
+// Nodes hold the segment, which is _CheckpointFrame: with the last of its slots its inputs go.
+class Checkpoint : public SpanHook, public Packed, public std::enable_shared_from_this<Checkpoint> {
+ public:
+  Checkpoint(Executor& executor, NodeRange range)
+      : executor_(executor), m_(executor.machine()), range_(std::move(range)) {}
 
-void Machine::BeginSecondRun() {
-  before_second_run_.push_back({origin_, grad_enabled_, recorder_.phase()});
-  grad_enabled_ = true;
-  recorder_.SetRecompute(true);
-}
-
-void Machine::EndSecondRun() {
-  const Interrupted before = before_second_run_.back();
-  before_second_run_.pop_back();
-  recorder_.SetRecompute(false);
-  recorder_.SetPhase(before.phase);
-  grad_enabled_ = before.grad_enabled;
-  SetOrigin(before.origin);
-}
-
-TensorRef Machine::Detached(const TensorRef& t, bool requires_grad) {
-  TensorRef leaf = Alias(t, t->dims, t->strides, t->is_view);
-  leaf->requires_grad = requires_grad;
-  leaf->is_leaf_parameter = requires_grad;
-  if (requires_grad) leaf_gradients_.emplace(leaf.get(), nullptr);
-  return leaf;
-}
-
-TensorRef Machine::TakeGradient(const TensorRef& leaf) {
-  const auto found = leaf_gradients_.find(leaf.get());
-  TensorRef gradient = std::move(found->second);
-  leaf_gradients_.erase(found);
-  if (leaf->grad_edge.node >= 0) node(leaf->grad_edge.node).parameter = nullptr;
-  return gradient;
-}
-
-void Machine::ForgetNodes(size_t first) {
-  for (size_t i = first; i < nodes_.size(); ++i) {
-    if (nodes_[i].parameter != nullptr) continue;  // a parameter's: it serves every graph
-    nodes_[i].formula = nullptr;
-    nodes_[i].saved.clear();
-    nodes_[i].edges.clear();
-  }
-}
-
-// What the first run kept of `op`, while the segment runs again; null otherwise.
-TensorRef Machine::TakeKept(std::string_view op) {
-  if (recomputing_ < 0) return nullptr;
-  auto& kept = segment(recomputing_).kept;
-  const auto results = kept.find(op);
-  if (results == kept.end() || results->second.empty()) return nullptr;
-  TensorRef t = std::move(results->second.front());
-  results->second.pop_front();
-  return t;
-}
-
-void Machine::Keep(std::string_view op, const TensorRef& t) {
-  if (active_segment_ < 0 || recomputing_ >= 0) return;
-  Segment& seg = segment(active_segment_);
-  if (std::find(seg.keep.begin(), seg.keep.end(), op) == seg.keep.end()) return;
-  seg.kept[std::string(op)].push_back(Alias(t, t->dims, t->strides, t->is_view));
-  recorder_.MarkSaved(t->storage->buffer, "selective checkpointing");
-}
-
-TensorRef Machine::Unpack(const SavedTensor& saved) {
-  if (saved.offloaded != nullptr) return UnpackOffloaded(saved);
-  if (saved.gate >= 0) BeginReturn(saved.gate);
-  if (saved.segment < 0) return saved.tensor;
-  if (!segment(saved.segment).recomputed) Recompute(saved.segment);
-  return segment(saved.segment).tensors[static_cast<size_t>(saved.slot)];
-}
-
-void Machine::Recompute(int32_t index) {
-  segment(index).recomputed = true;
-  recomputing_ = index;
-  BeginSecondRun();
-  try {
-    segment(index).rerun();
-  } catch (const StopRecomputation&) {
-  }
-  recomputing_ = -1;
-  EndSecondRun();
-}
-
-// torch/utils/checkpoint.py, unpack_hook: the handle under which the tensor lay is set to None.
-void Machine::DropRecomputed(const std::vector<SavedTensor>& saved) {
-  for (const SavedTensor& entry : saved) {
-    if (entry.segment < 0 || !segment(entry.segment).recomputed) continue;
-    segment(entry.segment).tensors[static_cast<size_t>(entry.slot)].reset();
-  }
-}
-
-void Machine::Release(std::vector<SavedTensor>& saved) {
-  for (const SavedTensor& entry : saved) {
-    if (entry.segment < 0) continue;
-    Segment& seg = segment(entry.segment);
-    if (seg.recomputed) {
-      seg.tensors[static_cast<size_t>(entry.slot)].reset();
-    } else {
-      seg.dead_slots.insert(entry.slot);
+  void Before(const Frame& frame) override {
+    TensorIds ids = executor_.ReadWithin(range_);
+    ids.insert(ids.end(), range_.arguments.begin(), range_.arguments.end());
+    for (TensorId id : ids) {
+      if (TensorRef t = frame.read(id)) inputs_.emplace(id, std::move(t));
     }
-    if (--seg.unreleased > 0 || entry.segment == active_segment_) continue;
-    seg.rerun = nullptr;  // the frame goes, and with it the segment's inputs
-    seg.kept.clear();
   }
-  saved.clear();
+
+  std::optional<SavedTensor> OnSave(int32_t node, const TensorRef& t) override {
+    if (running_again_) return SaveAgain(node, t);
+    return SavedTensor{.tensor = nullptr, .packed = shared_from_this(), .slot = slots_++};
+  }
+
+  // Selective checkpointing (create_selective_checkpoint_contexts): what the first run made with the operators that are
+  // kept, the second takes from there, first made first.
+  TensorRef BeforeDispatch(std::string_view op) override {
+    if (!running_again_) return nullptr;
+    const auto results = kept_.find(op);
+    if (results == kept_.end() || results->second.empty()) return nullptr;
+    TensorRef t = std::move(results->second.front());
+    results->second.pop_front();
+    return t;
+  }
+
+  void AfterDispatch(std::string_view op, const TensorRef& t) override {
+    if (running_again_ || std::find(range_.keep.begin(), range_.keep.end(), op) == range_.keep.end()) return;
+    kept_[std::string(op)].push_back(m_.Alias(t, t->dims, t->strides, t->is_view));
+    m_.recorder().MarkSaved(t->storage->buffer, "selective checkpointing");
+  }
+
+  TensorRef Unpack(const SavedTensor& saved) override {
+    if (!std::exchange(recomputed_, true)) RunAgain();
+    return tensors_[static_cast<size_t>(saved.slot)];
+  }
+
+  // unpack_hook: the handle under which the tensor lay is set to None. Before the second run: it keeps nothing for a
+  // node that is gone.
+  void Drop(const SavedTensor& saved) override {
+    if (recomputed_) {
+      tensors_[static_cast<size_t>(saved.slot)].reset();
+    } else {
+      dead_slots_.insert(saved.slot);
+    }
+  }
+
+ private:
+  void RunAgain() {
+    const SecondRun second(m_, this);
+    running_again_ = true;
+    try {
+      executor_.RunAgain(range_, inputs_);
+    } catch (const StopRecomputation&) {
+    }
+    running_again_ = false;
+  }
+
+  // The graph of the second run is made and thrown away: its nodes hold nothing.
+  SavedTensor SaveAgain(int32_t node, const TensorRef& t) {
+    const bool wanted = !dead_slots_.contains(static_cast<int32_t>(tensors_.size()));
+    tensors_.push_back(wanted ? m_.Alias(t, t->dims, t->strides, t->is_view) : nullptr);
+    if (wanted) m_.MarkSaved(node, t);
+    if (static_cast<int32_t>(tensors_.size()) == slots_) throw StopRecomputation{};
+    return {};
+  }
+
+  Executor& executor_;
+  Machine& m_;
+  const NodeRange range_;
+  int32_t slots_ = 0;                        // tensors that the forward would have saved
+  absl::flat_hash_set<int32_t> dead_slots_;  // whose node was gone before the second run
+  bool recomputed_ = false;
+  bool running_again_ = false;
+  std::vector<TensorRef> tensors_;  // by slot, once recomputed
+  std::map<std::string, std::deque<TensorRef>, std::less<>> kept_;
+  Values inputs_;
+};
+
+}  // namespace
+
+std::shared_ptr<SpanHook> MakeCheckpoint(Executor& executor, const NodeRange& range) {
+  return std::make_shared<Checkpoint>(executor, range);
 }
 
 }  // namespace onnx_mem::eager

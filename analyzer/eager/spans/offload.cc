@@ -4,140 +4,206 @@
 // stream waits there for the copy; in backward all of a segment's storages come back when its first tensor is asked
 // for, and those of the segment before it begin to (of held segments in a row: of all). A gate moves nothing; all that
 // it saves tells when its backward begins.
-#include <algorithm>
+#include <utility>
+#include <vector>
 
-#include "analyzer/eager/engine/machine.h"
+#include "analyzer/eager/spans/spans.h"
 
 namespace onnx_mem::eager {
 
-OffloadedStorage::OffloadedStorage(Machine& m, int32_t of_call, int64_t size) : machine(m), call(of_call), bytes(size) {
-  machine.host_bytes_ += bytes;
-  machine.host_peak_bytes_ = std::max(machine.host_peak_bytes_, machine.host_bytes_);
-}
+class OffloadSpan;
 
-OffloadedStorage::~OffloadedStorage() { machine.host_bytes_ -= bytes; }
+// The calls that move something, and the gates, first called first.
+struct OffloadOrder {
+  struct Entry {
+    Offload mode;
+    std::weak_ptr<OffloadSpan> span;  // null once nothing holds what it saved
+  };
+  std::vector<Entry> calls;
 
-void Machine::BeginOffload(Offload mode) {
-  active_offload_ = static_cast<int32_t>(offloaded_.size());
-  offloaded_.push_back({.mode = mode, .first_buffer = recorder_.program().buffers.next_id()});
-}
+  // The call before number `index`, and if that is held, those right before it that are held too; last first.
+  std::vector<std::shared_ptr<OffloadSpan>> GroupBefore(size_t index) const;
+};
 
-void Machine::EndOffload() {
-  const int32_t call = active_offload_;
-  active_offload_ = -1;
-  const OffloadedCall& ended = offloaded_.back();
-  const bool is_gate = ended.mode == Offload::kGate;
-  // Nothing of it moves, or nothing will tell of its backward.
-  if (is_gate ? !ended.saved : ended.storages.empty()) return offloaded_.pop_back();
-  const bool goes_on =
-      ended.mode == Offload::kHeld && call > 0 && offloaded_[static_cast<size_t>(call - 1)].mode == Offload::kHeld;
-  if (!goes_on) {
-    for (int32_t before : GroupBefore(call)) LeaveDevice(before);
+// A storage that the segment's nodes saved: on the device until it has been copied, then on the host alone, from the
+// segment's backward on both.
+class HostCopy : public Packed {
+ public:
+  HostCopy(std::shared_ptr<OffloadSpan> span, Machine& m, std::shared_ptr<Storage> storage)
+      : span_(std::move(span)), m_(m), original_(storage->buffer), version_(storage->version) {
+    returned_ = std::make_shared<Storage>(&m.recorder(), BufferId(), storage->bytes);
+    on_device_ = std::move(storage);
+    m_.recorder().AddHostBytes(returned_->bytes);
   }
-  if (ended.mode == Offload::kWaiting) LeaveDevice(call);
-}
+  ~HostCopy() override { m_.recorder().AddHostBytes(-returned_->bytes); }
 
-// The call before `index`, and if that is held, those right before it that are held too; last first.
-std::vector<int32_t> Machine::GroupBefore(int32_t index) const {
-  std::vector<int32_t> group;
-  const auto is_held = [&](int32_t i) { return offloaded_[static_cast<size_t>(i)].mode == Offload::kHeld; };
-  for (int32_t i = index - 1; i >= 0 && (group.empty() || (is_held(i) && is_held(i + 1))); --i) group.push_back(i);
+  bool IsOf(const Storage& storage) const { return original_ == storage.buffer && version_ == storage.version; }
+  int64_t bytes() const { return returned_->bytes; }
+  bool on_device() const { return on_device_ != nullptr; }
+  void LeaveDevice() { on_device_.reset(); }
+  void BeginReturn();
+  TensorRef Unpack(const SavedTensor& saved) override;
+
+ private:
+  std::shared_ptr<OffloadSpan> span_;
+  Machine& m_;
+  BufferId original_;
+  int32_t version_;                     // when it was copied
+  std::shared_ptr<Storage> on_device_;  // null while on the host alone
+  std::shared_ptr<Storage> returned_;   // without memory until the backward
+  StepId fetched_ = {};                 // the step that began to bring it back; its first reader waits for that
+  bool waited_ = false;
+};
+
+class OffloadSpan : public SpanHook, public Packed, public std::enable_shared_from_this<OffloadSpan> {
+ public:
+  OffloadSpan(Machine& m, Offload mode, std::shared_ptr<OffloadOrder> order)
+      : m_(m), mode_(mode), order_(std::move(order)) {}
+
+  void Before(const Frame&) override { first_buffer_ = m_.recorder().program().buffers.next_id(); }
+  void AfterNode() override;
+  void After(const Frame&) override;
+  std::optional<SavedTensor> OnSave(int32_t node, const TensorRef& t) override;
+
+  // What a gate saved: the tensor itself.
+  TensorRef Unpack(const SavedTensor& saved) override {
+    BeginReturn();
+    return saved.tensor;
+  }
+
+  // Its backward has come.
+  void BeginReturn();
+
+ private:
+  bool Moves(const TensorRef& t) const;
+  void LeaveDevice();
+  void FetchBack();
+
+  Machine& m_;
+  const Offload mode_;
+  const std::shared_ptr<OffloadOrder> order_;
+  size_t index_ = 0;                             // in the order
+  BufferId first_buffer_;                        // that the segment made, if it made one
+  std::vector<std::weak_ptr<HostCopy>> copies_;  // of what its nodes saved, first saved first
+  size_t begun_ = 0;                             // of them, how many copies have begun
+  StepId last_copy_ = {};
+  bool returned_ = false;  // they come or came back
+  bool gated_ = false;     // of a gate: its backward will ask for something
+};
+
+std::vector<std::shared_ptr<OffloadSpan>> OffloadOrder::GroupBefore(size_t index) const {
+  std::vector<std::shared_ptr<OffloadSpan>> group;
+  const auto is_held = [&](size_t i) { return calls[i].mode == Offload::kHeld; };
+  for (size_t i = index; i-- > 0 && (i + 1 == index || (is_held(i) && is_held(i + 1)));) {
+    if (auto span = calls[i].span.lock()) group.push_back(std::move(span));
+  }
   return group;
 }
 
-// The gate that the node which saves something now is in; -1.
-int32_t Machine::PassGate() {
-  if (active_offload_ < 0 || offloaded_.back().mode != Offload::kGate) return -1;
-  offloaded_.back().saved = true;
-  return active_offload_;
+void HostCopy::BeginReturn() {
+  m_.BeginStep("copy from host");
+  returned_->Materialize({bytes()}, DType::kUInt8);
+  m_.recorder().SetCategory(returned_->buffer, Category::kSavedActivations);
+  m_.recorder().AddLinkBytes(bytes());
+  on_device_ = returned_;
+  fetched_ = m_.recorder().current_step();
+}
+
+TensorRef HostCopy::Unpack(const SavedTensor& saved) {
+  span_->BeginReturn();
+  if (fetched_.valid() && !std::exchange(waited_, true)) {
+    m_.BeginStep("wait for host");
+    m_.recorder().WaitFor(fetched_);
+  }
+  TensorRef t = m_.Alias(saved.tensor, saved.tensor->dims, saved.tensor->strides, saved.tensor->is_view);
+  t->storage = on_device_;
+  return t;
 }
 
 // Parameters and buffers stay, and what was there before the segment and has no gradient: the model's inputs, masks.
-bool Machine::Offloads(const TensorRef& t) const {
-  if (offloaded_[static_cast<size_t>(active_offload_)].mode == Offload::kGate) return false;
+bool OffloadSpan::Moves(const TensorRef& t) const {
   const BufferId buffer = t->storage->buffer;
-  const Category category = recorder_.category(buffer);
+  const Category category = m_.recorder().category(buffer);
   if (category == Category::kParameters || category == Category::kBuffers) return false;
-  const bool foreign = buffer < offloaded_[static_cast<size_t>(active_offload_)].first_buffer;
+  const bool foreign = buffer < first_buffer_;
   return t->storage->bytes >= kLeastOffloadBytes && (t->requires_grad || !foreign);
 }
 
-SavedTensor Machine::SaveOnHost(const TensorRef& t, std::string_view by) {
-  OffloadedCall& call = offloaded_[static_cast<size_t>(active_offload_)];
-  SavedTensor saved;
-  for (const std::weak_ptr<OffloadedStorage>& entry : call.storages) {
-    const std::shared_ptr<OffloadedStorage> known = entry.lock();
-    if (known == nullptr || known->original != t->storage->buffer || known->version != t->storage->version) continue;
-    saved.offloaded = known;
+std::optional<SavedTensor> OffloadSpan::OnSave(int32_t node, const TensorRef& t) {
+  if (mode_ == Offload::kGate) {
+    gated_ = true;
+    SavedTensor saved = m_.Hold(node, t);
+    saved.packed = shared_from_this();
+    return saved;
   }
-  if (saved.offloaded == nullptr) {
-    saved.offloaded = std::make_shared<OffloadedStorage>(*this, active_offload_, t->storage->bytes);
-    saved.offloaded->original = t->storage->buffer;
-    saved.offloaded->version = t->storage->version;
-    saved.offloaded->device = Alias(t, t->dims, t->strides, t->is_view);
-    recorder_.MarkSaved(t->storage->buffer, by);
-    call.storages.push_back(saved.offloaded);
+  if (!Moves(t)) return std::nullopt;
+  std::shared_ptr<HostCopy> copy;
+  for (const std::weak_ptr<HostCopy>& entry : copies_) {
+    const std::shared_ptr<HostCopy> known = entry.lock();
+    if (known != nullptr && known->IsOf(*t->storage)) copy = known;
   }
-  saved.tensor = Alias(t, t->dims, t->strides, t->is_view);
+  if (copy == nullptr) {
+    copy = std::make_shared<HostCopy>(shared_from_this(), m_, t->storage);
+    m_.MarkSaved(node, t);
+    copies_.push_back(copy);
+  }
+  SavedTensor saved{.tensor = m_.Alias(t, t->dims, t->strides, t->is_view), .packed = std::move(copy)};
   saved.tensor->storage.reset();
   return saved;
 }
 
 // The copies that a node's forward began count as steps behind its own.
-void Machine::CopyToHost() {
-  OffloadedCall& call = offloaded_[static_cast<size_t>(active_offload_)];
-  for (; call.copied < call.storages.size(); ++call.copied) {
-    const std::shared_ptr<OffloadedStorage> storage = call.storages[call.copied].lock();
-    if (storage == nullptr) continue;
-    BeginStep("copy to host");
-    recorder_.AddLinkBytes(storage->bytes);
-    call.last_copy = recorder_.current_step();
+void OffloadSpan::AfterNode() {
+  for (; begun_ < copies_.size(); ++begun_) {
+    const std::shared_ptr<HostCopy> copy = copies_[begun_].lock();
+    if (copy == nullptr) continue;
+    m_.BeginStep("copy to host");
+    m_.recorder().AddLinkBytes(copy->bytes());
+    last_copy_ = m_.recorder().current_step();
   }
 }
 
-void Machine::LeaveDevice(int32_t index) {
-  OffloadedCall& call = offloaded_[static_cast<size_t>(index)];
+void OffloadSpan::After(const Frame&) {
+  // Nothing of it moves, or nothing will tell of its backward.
+  if (mode_ == Offload::kGate ? !gated_ : copies_.empty()) return;
+  index_ = order_->calls.size();
+  order_->calls.push_back({mode_, weak_from_this()});
+  const bool continues = mode_ == Offload::kHeld && index_ > 0 && order_->calls[index_ - 1].mode == Offload::kHeld;
+  if (!continues) {
+    for (const auto& before : order_->GroupBefore(index_)) before->LeaveDevice();
+  }
+  if (mode_ == Offload::kWaiting) LeaveDevice();
+}
+
+void OffloadSpan::LeaveDevice() {
   bool any = false;
-  for (const std::weak_ptr<OffloadedStorage>& entry : call.storages) {
-    const std::shared_ptr<OffloadedStorage> storage = entry.lock();
-    if (storage == nullptr || storage->device == nullptr) continue;
+  for (const std::weak_ptr<HostCopy>& entry : copies_) {
+    const std::shared_ptr<HostCopy> copy = entry.lock();
+    if (copy == nullptr || !copy->on_device()) continue;
     if (!std::exchange(any, true)) {
-      BeginStep("wait for host");
-      recorder_.WaitFor(call.last_copy);
+      m_.BeginStep("wait for host");
+      m_.recorder().WaitFor(last_copy_);
     }
-    storage->device.reset();
+    copy->LeaveDevice();
   }
 }
 
-void Machine::FetchBack(int32_t index) {
-  const OffloadedCall& call = offloaded_[static_cast<size_t>(index)];
-  for (auto entry = call.storages.rbegin(); entry != call.storages.rend(); ++entry) {
-    const std::shared_ptr<OffloadedStorage> storage = entry->lock();
-    if (storage == nullptr || storage->device != nullptr) continue;
-    BeginStep("copy from host");
-    storage->device = Allocate(Dims{storage->bytes}, DType::kUInt8);
-    recorder_.SetCategory(storage->device->storage->buffer, Category::kSavedActivations);
-    recorder_.AddLinkBytes(storage->bytes);
-    storage->fetched = recorder_.current_step();
+void OffloadSpan::FetchBack() {
+  for (auto entry = copies_.rbegin(); entry != copies_.rend(); ++entry) {
+    const std::shared_ptr<HostCopy> copy = entry->lock();
+    if (copy != nullptr && !copy->on_device()) copy->BeginReturn();
   }
 }
 
-void Machine::BeginReturn(int32_t call) {
-  if (std::exchange(offloaded_[static_cast<size_t>(call)].returned, true)) return;
-  FetchBack(call);
-  for (int32_t before : GroupBefore(call)) FetchBack(before);
+void OffloadSpan::BeginReturn() {
+  if (std::exchange(returned_, true)) return;
+  FetchBack();
+  for (const auto& before : order_->GroupBefore(index_)) before->FetchBack();
 }
 
-TensorRef Machine::UnpackOffloaded(const SavedTensor& saved) {
-  OffloadedStorage& storage = *saved.offloaded;
-  BeginReturn(storage.call);
-  if (storage.fetched.valid() && !std::exchange(storage.waited, true)) {
-    BeginStep("wait for host");
-    recorder_.WaitFor(storage.fetched);
-  }
-  TensorRef t = Alias(saved.tensor, saved.tensor->dims, saved.tensor->strides, saved.tensor->is_view);
-  t->storage = storage.device->storage;
-  return t;
+std::shared_ptr<SpanHook> MakeOffload(Executor& executor, Offload mode, std::shared_ptr<OffloadOrder>& order) {
+  if (order == nullptr) order = std::make_shared<OffloadOrder>();
+  return std::make_shared<OffloadSpan>(executor.machine(), mode, order);
 }
 
 }  // namespace onnx_mem::eager

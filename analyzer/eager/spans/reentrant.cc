@@ -3,11 +3,13 @@
 // get their gradients inside; nothing does where no input needs one. Source: torch/utils/checkpoint.py
 // (CheckpointFunction).
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "analyzer/eager/engine/executor.h"
+#include "analyzer/eager/engine/second_run.h"
 #include "analyzer/eager/engine/without_grad.h"
+#include "analyzer/eager/spans/spans.h"
 
 namespace onnx_mem::eager {
 namespace {
@@ -19,7 +21,7 @@ bool IsReadBehind(const Graph& graph, const Lowered& lowered, TensorId id, int32
 }
 
 // What the checkpointed function returns that can have a gradient.
-TensorIds ResultsOf(const Lowered& lowered, const NodeRange& range) {
+TensorIds ResultsOf(const Lowered& lowered, const NodeSpan& range) {
   TensorIds results;
   for (int32_t i = range.first; i <= range.last; ++i) {
     for (TensorId id : lowered.graph.nodes[NodeId(i)].outputs) {
@@ -30,67 +32,80 @@ TensorIds ResultsOf(const Lowered& lowered, const NodeRange& range) {
   return results;
 }
 
-}  // namespace
-
-void Executor::RunReentrant(const NodeRange& range) {
-  std::vector<TensorRef> arguments;
-  for (TensorId id : range.arguments) arguments.push_back(values_[id]);
+// What its backward needs to run it again.
+struct Call {
+  Executor& executor;
+  NodeSpan span;
+  TensorIds arguments;
+  TensorIds results;
   Values others;  // that the function reads beside its arguments, held by it
-  for (TensorId id : ReadWithin(range)) {
-    if (values_[id] == nullptr) continue;
-    if (std::find(range.arguments.begin(), range.arguments.end(), id) != range.arguments.end()) continue;
-    const TensorRef& t = values_[id];
-    others.emplace(id, t->is_leaf_parameter ? t : m_.Alias(t, t->dims, t->strides, t->is_view));
-  }
-  {
-    const WithoutGrad inside(m_);
-    const Frame frame = OwnFrame();
-    for (int32_t i = range.first; i <= range.last; ++i) {
-      RunNode(i, frame);
-      DropAfter(i);
-    }
-  }
-  m_.SetOrigin(&graph_.nodes[NodeId(range.last)]);
-  NodeRef node = m_.MakeNode("CheckpointFunctionBackward", arguments);
-  if (!node) return;
-  for (const TensorRef& argument : arguments) node.Save(argument);
-  TensorIds results = ResultsOf(lowered_, range);
-  for (TensorId id : results) node.Output(values_[id]);
-  node.Formula([this, range, others = std::move(others), results = std::move(results)](Backward& b) {
-    RunReentrantBackward(range, others, results, b);
-  });
-}
 
-void Executor::RunReentrantBackward(const NodeRange& range, Values values, const TensorIds& results, Backward& b) {
+  void RunBackward(Backward& b) const;
+};
+
+void Call::RunBackward(Backward& b) const {
+  Machine& m = executor.machine();
+  Values values = others;
   std::vector<TensorRef> inputs;
-  for (size_t i = 0; i < range.arguments.size(); ++i) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
     const TensorRef saved = b.saved(i);
-    inputs.push_back(saved == nullptr ? nullptr : m_.Detached(saved, b.needs(i)));
-    values[range.arguments[i]] = inputs.back();
+    inputs.push_back(saved == nullptr ? nullptr : m.Detached(saved, b.needs(i)));
+    values[arguments[i]] = inputs.back();
   }
-  const Frame frame{.read =
-                        [&](TensorId id) {
-                          const auto it = values.find(id);
-                          return it == values.end() ? TensorRef() : it->second;
-                        },
-                    .write = [&](TensorId id, TensorRef t) { values[id] = std::move(t); }};
-  const size_t first_node = m_.num_nodes();
-  m_.BeginSecondRun();
-  for (int32_t i = range.first; i <= range.last; ++i) {
-    RunNode(i, frame);
-    for (TensorId id : dropped_after_[static_cast<size_t>(i)]) values.erase(id);
+  const size_t first_node = m.num_nodes();
+  {
+    const SecondRun second(m, /*hook=*/nullptr);
+    values = executor.RunAgain(span, std::move(values));
   }
-  m_.EndSecondRun();
   std::vector<std::pair<TensorRef, TensorRef>> roots;  // and their gradients
   for (size_t i = 0; i < results.size(); ++i) {
-    const TensorRef result = frame.read(results[i]);
-    if (result != nullptr && result->requires_grad && b.grad(i) != nullptr) roots.emplace_back(result, b.grad(i));
+    const auto result = values.find(results[i]);
+    if (result == values.end() || result->second == nullptr) continue;
+    if (result->second->requires_grad && b.grad(i) != nullptr) roots.emplace_back(result->second, b.grad(i));
   }
-  RunBackwardFrom(m_, roots);
+  RunBackwardFrom(m, roots);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (b.needs(i) && inputs[i] != nullptr) b.result(i, m_.TakeGradient(inputs[i]));
+    if (b.needs(i) && inputs[i] != nullptr) b.result(i, m.TakeGradient(inputs[i]));
   }
-  m_.ForgetNodes(first_node);
+  m.ForgetNodes(first_node);
+}
+
+class Reentrant : public SpanHook {
+ public:
+  Reentrant(Executor& executor, const NodeRange& range)
+      : m_(executor.machine()), call_{executor, range, range.arguments, ResultsOf(executor.lowered(), range), {}} {}
+
+  void Before(const Frame& frame) override {
+    for (TensorId id : call_.arguments) arguments_.push_back(frame.read(id));
+    for (TensorId id : call_.executor.ReadWithin(call_.span)) {
+      const TensorRef t = frame.read(id);
+      if (t == nullptr) continue;
+      if (std::find(call_.arguments.begin(), call_.arguments.end(), id) != call_.arguments.end()) continue;
+      call_.others.emplace(id, t->is_leaf_parameter ? t : m_.Alias(t, t->dims, t->strides, t->is_view));
+    }
+    inside_.emplace(m_);
+  }
+
+  void After(const Frame& frame) override {
+    inside_.reset();
+    NodeRef node = m_.MakeNode("CheckpointFunctionBackward", arguments_);
+    if (!node) return;
+    for (const TensorRef& argument : arguments_) node.Save(argument);
+    for (TensorId id : call_.results) node.Output(frame.read(id));
+    node.Formula([call = std::move(call_)](Backward& b) { call.RunBackward(b); });
+  }
+
+ private:
+  Machine& m_;
+  Call call_;
+  std::vector<TensorRef> arguments_;
+  std::optional<WithoutGrad> inside_;
+};
+
+}  // namespace
+
+std::shared_ptr<SpanHook> MakeReentrant(Executor& executor, const NodeRange& range) {
+  return std::make_shared<Reentrant>(executor, range);
 }
 
 }  // namespace onnx_mem::eager
