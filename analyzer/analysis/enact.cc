@@ -23,7 +23,6 @@
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/memory/timeline.h"
 #include "analyzer/memory/verify_program.h"
-#include "analyzer/prepare/lower.h"
 #include "analyzer/record/lower_record.h"
 #include "analyzer/run/limits.h"
 #include "analyzer/run/work.h"

@@ -5,8 +5,8 @@
 // One node's turn, in this order:
 //   formula    temporaries and results are allocated while the incoming gradient and all saved tensors live
 //   validate   a result of another shape than the forward input is summed, of another dtype is cast: a new tensor each
-//   drop       the incoming gradient goes (its bytes go too, unless a result aliases it)
-//   release    all that the node saved goes
+//   drop       the incoming gradient is freed (its bytes too, unless a result aliases it)
+//   release    all that the node saved is freed
 //   hand on    results go to the consumers in edge order, meeting what has already arrived there
 #ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_AUTOGRAD_H_
 #define ONNX_MEM_ANALYZER_EAGER_ENGINE_AUTOGRAD_H_

@@ -48,8 +48,9 @@ Executor::Executor(Machine& machine, const Lowered& lowered, std::span<const std
       values_(graph_.tensors.size()) {
   for (TensorId id(0); graph_.tensors.contains(id); id = TensorId(id.value() + 1)) {
     // A table with a release is what the step before left behind, and this one replaces.
-    const bool goes = kinds_[id] == TensorKind::kActivation || (lowered.recorded && kinds_[id] == TensorKind::kBuffer);
-    if (!goes || release_after_[id] < 0) continue;
+    const bool released =
+        kinds_[id] == TensorKind::kActivation || (lowered.recorded && kinds_[id] == TensorKind::kBuffer);
+    if (!released || release_after_[id] < 0) continue;
     const bool named = std::find(held.begin(), held.end(), graph_.tensors[id].name) != held.end();
     if (named) release_after_[id] = static_cast<int32_t>(graph_.nodes.size());
     dropped_after_[static_cast<size_t>(release_after_[id])].push_back(id);
@@ -114,7 +115,7 @@ void Executor::NoteHolder(TensorId id, const EagerTensor& value) {
   m_.recorder().MarkHeld(value.storage->buffer, absl::StrCat("held by forward code until ", place, " is done"));
 }
 
-Outputs Executor::RunOperator(const Node& node, const Frame& frame, std::vector<TensorRef>* observed) {
+Outputs Executor::RunOperator(const Node& node, const NameFrame& frame, std::vector<TensorRef>* observed) {
   Outputs outputs(node.outputs.size());
   Call call{graph_, node, {}};
   call.inputs.reserve(node.inputs.size());
@@ -145,7 +146,7 @@ Outputs Executor::RunOperator(const Node& node, const Frame& frame, std::vector<
   return outputs;
 }
 
-void Executor::RunNode(int32_t index, const Frame& frame) {
+void Executor::RunNode(int32_t index, const NameFrame& frame) {
   const Node& node = graph_.nodes[NodeId(index)];
   m_.SetOrigin(&node);
   if (const auto begins = function_from_.find(index); begins != function_from_.end()) {
@@ -169,7 +170,7 @@ void Executor::RunNode(int32_t index, const Frame& frame) {
   if (function_to_.contains(index)) std::exchange(function_, nullptr)->After(frame);
 }
 
-Frame Executor::OwnFrame() {
+NameFrame Executor::OwnFrame() {
   return {.read = [this](TensorId id) { return values_[id]; },
           .write = [this](TensorId id, TensorRef t) { values_[id] = std::move(t); }};
 }
@@ -183,7 +184,7 @@ absl::Status Executor::RunForward(std::span<const NodeRange> checkpointed) {
   m_.recorder().SetPhase(Phase::kForward);
   size_t next_range = 0;
   const auto count = static_cast<int32_t>(graph_.nodes.size());
-  const Frame frame = OwnFrame();
+  const NameFrame frame = OwnFrame();
   for (int32_t i = 0; i < count; ++i) {
     if (next_range < checkpointed.size() && checkpointed[next_range].first == i) {
       RunSpan(checkpointed[next_range]);
@@ -223,7 +224,7 @@ TensorIds Executor::ReadWithin(const NodeSpan& span) const {
 
 void Executor::RunSpan(const NodeRange& range) {
   const std::shared_ptr<SpanHook> hook = HookOf(*this, range, offloads_);
-  const Frame frame = OwnFrame();
+  const NameFrame frame = OwnFrame();
   hook->Before(frame);
   m_.SetSpan(hook.get());
   for (int32_t i = range.first; i <= range.last; ++i) {
@@ -236,7 +237,7 @@ void Executor::RunSpan(const NodeRange& range) {
 }
 
 Values Executor::RunAgain(const NodeSpan& span, Values values) {
-  const Frame frame = FrameOn(values);
+  const NameFrame frame = FrameOn(values);
   for (int32_t i = span.first; i <= span.last; ++i) {
     RunNode(i, frame);
     for (TensorId id : dropped_after_[static_cast<size_t>(i)]) values.erase(id);

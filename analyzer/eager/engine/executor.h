@@ -43,8 +43,8 @@ class Executor {
   // Ranges must not overlap, and be sorted. Error: Unimplemented when a node's operator has no row.
   absl::Status RunForward(std::span<const NodeRange> checkpointed);
 
-  // Told of every node of the forward when it has run: what it read and made (null where nothing is), and the last step
-  // before it.
+  // Called with every node of the forward when it has run: what it read and made (null where nothing is), and the last
+  // step before it.
   using Observer = std::function<void(int32_t node, std::span<const TensorRef> inputs,
                                       std::span<const TensorRef> outputs, StepId before)>;
   void SetObserver(Observer observer) { observer_ = std::move(observer); }
@@ -52,7 +52,7 @@ class Executor {
   Machine& machine() const { return m_; }
   const Lowered& lowered() const { return lowered_; }
   const TensorRef& value(TensorId id) const { return values_[id]; }
-  // Lets go of every value but the graph's outputs: the model's forward has returned.
+  // Frees every value but the graph's outputs: the model's forward has returned.
   void ReleaseLocals();
   const TensorIds& parameters() const { return parameters_; }
 
@@ -62,13 +62,13 @@ class Executor {
   // Runs the nodes of `span` in a frame that knows `values` alone; what is still known at its end.
   Values RunAgain(const NodeSpan& span, Values values);
   // Runs `node` and gives its results; null where an omitted one would stand.
-  Outputs RunOperator(const Node& node, const Frame& frame, std::vector<TensorRef>* observed = nullptr);
+  Outputs RunOperator(const Node& node, const NameFrame& frame, std::vector<TensorRef>* observed = nullptr);
 
  private:
   absl::Status TooManySteps(int32_t node) const;
 
-  void RunNode(int32_t index, const Frame& frame);
-  Frame OwnFrame();
+  void RunNode(int32_t index, const NameFrame& frame);
+  NameFrame OwnFrame();
   // Says of a value that outlives its last reader who keeps it.
   void NoteHolder(TensorId id, const EagerTensor& value);
   void MakeMissingInputs(const OpRow& row, Call& call);

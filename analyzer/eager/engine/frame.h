@@ -13,13 +13,13 @@ namespace onnx_mem::eager {
 
 using Values = absl::flat_hash_map<TensorId, TensorRef>;
 
-struct Frame {
+struct NameFrame {
   std::function<TensorRef(TensorId)> read;  // null: no such name
   std::function<void(TensorId, TensorRef)> write;
 };
 
 // A frame that knows `values` alone, which must outlive it.
-inline Frame FrameOn(Values& values) {
+inline NameFrame FrameOn(Values& values) {
   return {.read =
               [&values](TensorId id) {
                 const auto it = values.find(id);

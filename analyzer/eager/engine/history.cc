@@ -1,5 +1,5 @@
 // Who holds the nodes of autograd. In PyTorch a tensor holds its grad_fn, and a node those that it leads to; a branch
-// that no output needs keeps what it saved until the last name on it goes, and no longer. Sources:
+// that no output needs keeps what it saved until the last name on it is gone, and no longer. Sources:
 // torch/csrc/autograd/variable.h (grad_fn_; grad_accumulator_, which is weak), node.h (next_edges_, deleteNode).
 #include <utility>
 

@@ -201,7 +201,7 @@ void Machine::AccumulateGrad(const TensorRef& parameter, TensorRef grad) {
   const auto leaf = leaf_gradients_.find(parameter.get());
   const bool is_leaf = leaf != leaf_gradients_.end();
   const bool again = is_leaf ? leaf->second != nullptr : !with_gradient_.insert(parameter.get()).second;
-  if (again) {  // accumulated in place; `grad` goes
+  if (again) {  // accumulated in place; `grad` is freed
     BeginStep("add_");
     recorder_.AddMovedBytes(3 * DenseBytes(grad->dims, grad->dtype));
     return;

@@ -84,7 +84,7 @@ class Machine {
   void SetCountsNumbers(bool counts) { counts_numbers_ = counts; }
   bool counts_numbers() const { return counts_numbers_; }
 
-  // Whether a node goes with the last that holds it. Where nobody knows when Python lets go of a name, a branch that
+  // Whether a node dies with the last that holds it. Where nobody knows when Python frees a name, a branch that
   // leads nowhere keeps what it saved.
   void SetDropsNodes(bool drops) { drops_nodes_ = drops; }
 
@@ -114,7 +114,7 @@ class Machine {
   SavedTensor Hold(int32_t node, const TensorRef& t);
   void MarkSaved(int32_t node, const TensorRef& t);
   TensorRef Unpack(const SavedTensor& saved);
-  // The node has computed, and what a hook gave it for what it saved is not asked for again: it goes with the formula,
+  // The node has computed, and what a hook gave it for what it saved is not read again: it is freed with the formula,
   // before results are fitted to what they are gradients of.
   void Drop(const std::vector<SavedTensor>& saved);
   void Release(std::vector<SavedTensor>& saved);
@@ -150,10 +150,10 @@ class Machine {
   std::string Saver(int32_t index, const TensorRef& t);
   // A new node, and the first share in it.
   std::pair<int32_t, std::shared_ptr<const void>> AddNode(AutogradNode node);
-  // Nobody holds the node any more: it goes with what it saved, and so do those that it alone led to.
+  // Nobody holds the node any more: it dies with what it saved, and so do those that it alone led to.
   void DropNode(int32_t index);
 
-  bool closing_ = false;                // what goes now goes with the machine
+  bool closing_ = false;                // what dies now dies with the machine
   std::vector<int32_t> dropped_nodes_;  // whose turn to go has not come
   bool dropping_ = false;
   bool drops_nodes_ = true;

@@ -13,9 +13,9 @@ bool LivesOn(Category category) {
 }
 
 // Of one micro-batch: its steps alone, and where they stand in the whole.
-class Place {
+class MicroBatchSteps {
  public:
-  explicit Place(const MemoryProgram& program) : program_(&program) {
+  explicit MicroBatchSteps(const MemoryProgram& program) : program_(&program) {
     const auto backward = std::find_if(program.steps.begin(), program.steps.end(),
                                        [](const Step& step) { return step.phase == Phase::kBackward; });
     split_ = static_cast<int32_t>(backward - program.steps.begin());
@@ -56,11 +56,11 @@ std::vector<StepPart> OneAfterAnother(int32_t micro_batches) {
 }
 
 MemoryProgram RunInOrder(const MemoryProgram& first, const MemoryProgram& later, std::span<const StepPart> order) {
-  std::vector<Place> places;
+  std::vector<MicroBatchSteps> places;
   for (size_t i = 0; i < order.size() / 2; ++i) places.emplace_back(i == 0 ? first : later);
   MemoryProgram whole;
   for (const StepPart& part : order) places[static_cast<size_t>(part.micro_batch)].AddPart(part.kind, whole);
-  for (const Place& place : places) {
+  for (const MicroBatchSteps& place : places) {
     const bool is_first = &place == &places.front();
     for (Buffer buffer : place.program().buffers) {
       const bool lives_on = LivesOn(buffer.category);

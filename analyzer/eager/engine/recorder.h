@@ -1,5 +1,5 @@
 // Writes the MemoryProgram while the framework is re-enacted: steps as they are dispatched, buffers as they are
-// allocated, and their ends when the last reference goes.
+// allocated, and their ends when the last reference is gone.
 #ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_RECORDER_H_
 #define ONNX_MEM_ANALYZER_EAGER_ENGINE_RECORDER_H_
 
@@ -67,7 +67,7 @@ class Recorder {
   bool IsNamed(BufferId id) const { return !program_.buffers[id].name.empty(); }
   void SetName(BufferId id, SharedText name) { program_.buffers[id].name = std::move(name); }
   // An autograd node saved it: a forward buffer becomes a saved activation. `by` says who and what for. The first
-  // that saves is the last that lets go, since backward runs the other way.
+  // that saves is the last that frees it, since backward runs the other way.
   void MarkSaved(BufferId id, std::string_view by);
   bool IsSaved(BufferId id) const;
   // Something else than an operator keeps it: `why`, unless an autograd node does as well.

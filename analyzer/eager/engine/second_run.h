@@ -1,4 +1,4 @@
-// The second run of what is checkpointed: with gradients, in the middle of a backward that then goes on as before.
+// The second run of what is checkpointed: with gradients, in the middle of a backward that then continues as before.
 #ifndef ONNX_MEM_ANALYZER_EAGER_ENGINE_SECOND_RUN_H_
 #define ONNX_MEM_ANALYZER_EAGER_ENGINE_SECOND_RUN_H_
 

@@ -36,9 +36,10 @@ struct Storage {
   int32_t version = 0;  // how often an operator has written over it
 };
 
-// Where a tensor's gradient goes: output `output_nr` of autograd node `node`; node < 0: it has none. A tensor that an
-// operator made and a node behind it each hold a share in the node (grad_fn and next_functions are counted references);
-// with the last share the node goes, and what it saved. A leaf has none: its node lives as long as others lead to it.
+// Which node gets a tensor's gradient: output `output_nr` of autograd node `node`; node < 0: it has none. A tensor that
+// an operator made and a node behind it each hold a share in the node (grad_fn and next_functions are counted
+// references); with the last share the node dies, and what it saved. A leaf has none: its node lives as long as others
+// lead to it.
 struct Edge {
   int32_t node = -1;
   int32_t output_nr = 0;
@@ -58,7 +59,7 @@ struct EagerTensor {
   std::shared_ptr<EagerTensor> base;       // what the view is of, itself no view; null for all others
   std::shared_ptr<EagerTensor> successor;  // the same tensor once an operator has written over it
   int32_t version = 0;                     // of the storage when `grad_edge` was set
-  bool rebases = false;                    // made of a view in place: its operator's node goes to the base
+  bool rebases = false;                    // made of a view in place: its operator's node belongs to the base
 };
 // The framework's reference counts decide when bytes die and whether a gradient may be stolen or added in place, so
 // tensors are shared pointers and use_count() is meaningful: copy a TensorRef only where the framework holds one.

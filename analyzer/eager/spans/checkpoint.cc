@@ -1,5 +1,5 @@
 // Checkpointed segments: numbered slots instead of saved tensors, one re-run of the segment's forward at the first
-// slot that is asked for, stopped as soon as the last slot is filled. Source: torch/utils/checkpoint.py
+// slot that backward reads, stopped as soon as the last slot is filled. Source: torch/utils/checkpoint.py
 // (non-reentrant).
 #include <algorithm>
 #include <deque>
@@ -25,7 +25,7 @@ class Checkpoint : public SpanHook, public Packed, public std::enable_shared_fro
   Checkpoint(Executor& executor, NodeRange range)
       : executor_(executor), m_(executor.machine()), range_(std::move(range)) {}
 
-  void Before(const Frame& frame) override {
+  void Before(const NameFrame& frame) override {
     TensorIds ids = executor_.ReadWithin(range_);
     ids.insert(ids.end(), range_.arguments.begin(), range_.arguments.end());
     for (TensorId id : ids) {

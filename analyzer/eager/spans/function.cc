@@ -16,7 +16,7 @@ void RunBackwardOf(const UserFunction& function, Executor& executor, Values valu
     const TensorMeta& meta = b.output_meta(i);  // zeros where no gradient arrived
     values[function.gradients_of[i].first] = b.grad(i) != nullptr ? b.grad(i) : b.m.New("zeros", meta.dims, meta.dtype);
   }
-  Frame frame = FrameOn(values);
+  NameFrame frame = FrameOn(values);
   frame.read = [&](TensorId id) {
     const auto it = values.find(id);
     return it != values.end() ? it->second : executor.value(id);
@@ -36,9 +36,9 @@ class Function : public SpanHook {
  public:
   Function(Executor& executor, const UserFunction& function) : executor_(executor), function_(function) {}
 
-  void Before(const Frame&) override { inside_.emplace(executor_.machine()); }
+  void Before(const NameFrame&) override { inside_.emplace(executor_.machine()); }
 
-  void After(const Frame& frame) override {
+  void After(const NameFrame& frame) override {
     inside_.reset();
     std::vector<TensorRef> arguments;
     for (const auto& [gradient, input] : function_.gradients_to) arguments.push_back(frame.read(input));

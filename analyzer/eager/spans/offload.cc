@@ -1,8 +1,8 @@
 // Segments whose saved tensors go to host memory: torch.autograd.graph.saved_tensors_hooks, on a stream of their own,
 // as python/onnx_mem/_checkpoint/applied.py sets them (_Offloaded). A storage is copied once, however many of the
 // segment's nodes save it. In forward it leaves the device when the segment that the mode names has run, as the compute
-// stream waits there for the copy; in backward all of a segment's storages come back when its first tensor is asked
-// for, and those of the segment before it begin to (of held segments in a row: of all). A gate moves nothing; all that
+// stream waits there for the copy; in backward all of a segment's storages come back when its first tensor is read,
+// and those of the segment before it begin to (of held segments in a row: of all). A gate moves nothing; all that
 // it saves tells when its backward begins.
 #include <utility>
 #include <vector>
@@ -60,9 +60,9 @@ class OffloadSpan : public SpanHook, public Packed, public std::enable_shared_fr
   OffloadSpan(Machine& m, Offload mode, std::shared_ptr<OffloadOrder> order)
       : m_(m), mode_(mode), order_(std::move(order)) {}
 
-  void Before(const Frame&) override { first_buffer_ = m_.recorder().program().buffers.next_id(); }
+  void Before(const NameFrame&) override { first_buffer_ = m_.recorder().program().buffers.next_id(); }
   void AfterNode() override;
-  void After(const Frame&) override;
+  void After(const NameFrame&) override;
   std::optional<SavedTensor> OnSave(int32_t node, const TensorRef& t) override;
 
   // What a gate saved: the tensor itself.
@@ -163,7 +163,7 @@ void OffloadSpan::AfterNode() {
   }
 }
 
-void OffloadSpan::After(const Frame&) {
+void OffloadSpan::After(const NameFrame&) {
   // Nothing of it moves, or nothing will tell of its backward.
   if (mode_ == Offload::kGate ? !gated_ : copies_.empty()) return;
   index_ = order_->calls.size();

@@ -33,7 +33,7 @@ TensorIds ResultsOf(const Lowered& lowered, const NodeSpan& range) {
 }
 
 // What its backward needs to run it again.
-struct Call {
+struct ReentrantCall {
   Executor& executor;
   NodeSpan span;
   TensorIds arguments;
@@ -43,7 +43,7 @@ struct Call {
   void RunBackward(Backward& b) const;
 };
 
-void Call::RunBackward(Backward& b) const {
+void ReentrantCall::RunBackward(Backward& b) const {
   Machine& m = executor.machine();
   Values values = others;
   std::vector<TensorRef> inputs;
@@ -75,7 +75,7 @@ class Reentrant : public SpanHook {
   Reentrant(Executor& executor, const NodeRange& range)
       : m_(executor.machine()), call_{executor, range, range.arguments, ResultsOf(executor.lowered(), range), {}} {}
 
-  void Before(const Frame& frame) override {
+  void Before(const NameFrame& frame) override {
     for (TensorId id : call_.arguments) arguments_.push_back(frame.read(id));
     for (TensorId id : call_.executor.ReadWithin(call_.span)) {
       const TensorRef t = frame.read(id);
@@ -86,7 +86,7 @@ class Reentrant : public SpanHook {
     inside_.emplace(m_);
   }
 
-  void After(const Frame& frame) override {
+  void After(const NameFrame& frame) override {
     inside_.reset();
     NodeRef node = m_.MakeNode("CheckpointFunctionBackward", arguments_);
     if (!node) return;
@@ -97,7 +97,7 @@ class Reentrant : public SpanHook {
 
  private:
   Machine& m_;
-  Call call_;
+  ReentrantCall call_;
   std::vector<TensorRef> arguments_;
   std::optional<WithoutGrad> inside_;
 };

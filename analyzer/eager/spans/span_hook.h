@@ -35,8 +35,8 @@ class SpanHook {
  public:
   virtual ~SpanHook() = default;
   // Around the call; `frame` is the one that it runs in.
-  virtual void Before(const Frame&) {}
-  virtual void After(const Frame&) {}
+  virtual void Before(const NameFrame&) {}
+  virtual void After(const NameFrame&) {}
   // One of its operators has run, and the names that end with it are still there.
   virtual void AfterNode() {}
   // Autograd node `node`, made by the call, saves `t`. nullopt: the hook leaves it to the node.
@@ -50,9 +50,9 @@ class SpanHook {
 class Packed {
  public:
   virtual ~Packed() = default;
-  // The tensor, as often as it is asked for.
+  // The tensor, as often as it is read.
   virtual TensorRef Unpack(const SavedTensor& saved) = 0;
-  // The node has computed, or is gone: it will not ask for `saved` again. May come twice.
+  // The node has computed, or is gone: it will not read `saved` again. May come twice.
   virtual void Drop(const SavedTensor& /*saved*/) {}
 };
 
