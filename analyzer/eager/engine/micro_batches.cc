@@ -29,7 +29,9 @@ class MicroBatchSteps {
     const int32_t to = forward ? split_ : program_->steps.next_id().value();
     (forward ? forward_ : backward_) = whole.steps.next_id().value() - from;
     for (StepId id(from); id.value() < to; id = StepId(id.value() + 1)) {
-      whole.steps.Add(program_->steps[id]);
+      Step step = program_->steps[id];
+      if (step.waits_for.valid()) step.waits_for = At(step.waits_for);
+      whole.steps.Add(std::move(step));
     }
   }
 

@@ -18,6 +18,7 @@ MemoryProgram MicroBatch(bool first) {
     step.phase = i < 2 ? Phase::kForward : Phase::kBackward;
     program.steps.Add(step);
   }
+  program.steps[StepId(3)].waits_for = StepId(1);
   const auto add = [&](const char* name, Category category, int begin, int end) {
     Buffer buffer;
     buffer.name = name;
@@ -57,6 +58,7 @@ TEST(MicroBatchesTest, OneAfterAnother) {
   EXPECT_EQ(LivesOf(step),
             "weight 0-8\npassing 0-2\nsaved 0-3\noutput 1-4\ngradient 2-8\n"
             "passing 4-6\nsaved 4-7\noutput 5-8\n");
+  EXPECT_EQ(step.steps[StepId(7)].waits_for, StepId(5));
 }
 
 TEST(MicroBatchesTest, APipelineHoldsWhatSeveralForwardsSaved) {
