@@ -73,7 +73,9 @@ int Main(const std::vector<std::string>& arguments) {
   if (!status.ok()) return Fail(status, options);
   if (options.short_help) return Finish({ShortHelp(), {}, ExitCode::kYes}, options);
   const CommandRow& command = *CommandNamed(options.command);
-  if (options.long_help) return Finish({LongHelp(command), {}, ExitCode::kYes}, options);
+  if (options.long_help) {
+    return Finish({options.format == "json" ? HelpJson() : LongHelp(command), {}, ExitCode::kYes}, options);
+  }
   if (options.version) return Finish({VersionText(), {}, ExitCode::kYes}, options);
   if (options.exit_codes_help) return Finish({ExitCodesHelp(), {}, ExitCode::kYes}, options);
   // Nobody takes it apart: the program ends with it. Of a large graph that is a twentieth of the run.

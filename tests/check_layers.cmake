@@ -36,7 +36,7 @@ set(below_analyzer/allocators analyzer/graph analyzer/memory)
 set(below_analyzer/devices analyzer/graph analyzer/memory)
 set(below_analyzer/analysis analyzer/graph analyzer/exported analyzer/run analyzer/record analyzer/memory analyzer/eager analyzer/onnx analyzer/prepare
     analyzer/allocators analyzer/devices analyzer/lower/draft analyzer/lower/facts analyzer/lower/operators analyzer/lower/adapters
-    analyzer/assume/names analyzer/assume/table)
+    analyzer/assume/names analyzer/assume/table include)
 set(below_analyzer/check analyzer/graph analyzer/exported analyzer/compare analyzer/run analyzer/memory analyzer/lower/facts analyzer/lower/operators
     analyzer/assume/table analyzer/prepare analyzer/onnx analyzer/analysis)
 set(below_solver/problem analyzer/graph)
@@ -51,8 +51,9 @@ set(below_planner/code ${below_planner/measure} planner/measure)
 set(below_planner/search ${below_planner/code} planner/code)
 set(below_planner/advice ${below_planner/search} planner/search)
 set(below_report ${below_planner/advice} analyzer/compare planner/advice)
-set(below_cli ${below_report} report analyzer/check analyzer/eager)
-# The public header stands on nothing, so that it can be installed alone; the library asks as the commands do.
+set(below_cli ${below_report} report analyzer/check analyzer/eager include)
+# The public header and its table of options stand on nothing, so that they can be installed alone; the library asks as
+# the commands do.
 set(below_include)
 set(below_library include cli report analyzer/graph analyzer/run analyzer/onnx)
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <system_error>
 
+#include "absl/strings/charconv.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/graph/bytes.h"
@@ -95,11 +96,18 @@ absl::StatusOr<int64_t> ParseSize(std::string_view text) {
   return UsageError(absl::StrFormat("'%s' is a number without a unit", text), {meant});
 }
 
-absl::StatusOr<int64_t> ParseCount(std::string_view text, int64_t least) {
+absl::StatusOr<int64_t> ParseCount(std::string_view text) {
   const std::optional<int64_t> number = WholeNumber(text);
   if (!number) return UsageError(absl::StrFormat("'%s' is not a whole number", text));
-  if (*number < least) return UsageError(absl::StrFormat("'%s' is less than %d", text, least));
   return *number;
+}
+
+absl::Status CheckBatches(const std::vector<int64_t>& batches) {
+  if (batches.size() > kMostBatches) return UsageError(absl::StrFormat("these are more than %d batches", kMostBatches));
+  for (const int64_t batch : batches) {
+    if (batch < 1) return UsageError(absl::StrFormat("'%d': a batch is at least 1", batch));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<int64_t>> ParseBatches(std::string_view text) {
@@ -156,7 +164,7 @@ absl::StatusOr<std::pair<std::string, Dims>> ParseInputShape(std::string_view te
 
 absl::StatusOr<double> ParseProbability(std::string_view text) {
   double number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, error] = absl::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || std::signbit(number) || !(number < 1)) {
     return UsageError(absl::StrFormat("'%s' is not a probability from 0 to less than 1, nor the word file", text));
   }
@@ -165,7 +173,7 @@ absl::StatusOr<double> ParseProbability(std::string_view text) {
 
 absl::StatusOr<double> ParseSeconds(std::string_view text) {
   double number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, error] = absl::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= 1e9)) {
     return UsageError(absl::StrFormat("'%s' is not a number of seconds", text));
   }
@@ -177,7 +185,7 @@ absl::StatusOr<double> ParsePercent(std::string_view text) {
   if (!digits.empty() && digits.back() == '%') digits.remove_suffix(1);
   while (!digits.empty() && digits.back() == ' ') digits.remove_suffix(1);
   double number = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const auto [end, error] = absl::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error != std::errc() || end != digits.data() + digits.size() || !(number >= 0 && number <= 1e9)) {
     return UsageError(absl::StrFormat("'%s' is not a percentage", text), {"for example: 2%"});
   }

@@ -12,8 +12,13 @@ It needs torch; analyze, plan, fit and compare of files do not. Errors are onnx_
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
 from .errors import CannotRecord, Error, reported
+
+if TYPE_CHECKING:  # with every option of the command line as a keyword: commands.pyi
+    from .commands import analyze as analyze, compare as compare, fit as fit, plan as plan
+    from .reports import Comparison as Comparison, Fit as Fit, Plan as Plan, Report as Report
 
 __version__ = "0.1.0"
 _HOME = {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <optional>
 #include <system_error>
 
+#include "absl/strings/charconv.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/eager/optimizer/optimizer_step.h"
@@ -241,7 +241,7 @@ absl::StatusOr<Optimizer> ParseOptimizer(std::string_view text) {
   }
   constexpr double kMostBytes = 4096;  // beyond what any keeps, and no product leaves 64 bits
   double bytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  const auto [end, error] = absl::from_chars(text.data(), text.data() + text.size(), bytes);
   if (error == std::errc() && end == text.data() + text.size() && bytes >= 0 && bytes <= kMostBytes) {
     optimizer.name = "bytes";
     optimizer.bytes_per_parameter = bytes;
