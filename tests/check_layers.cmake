@@ -46,7 +46,7 @@ set(below_solver/edit analyzer/graph solver/problem)
 set(below_solver/methods analyzer/graph solver/problem solver/bound
     solver/exact solver/edit)
 set(below_planner/measure analyzer/graph analyzer/run analyzer/memory analyzer/onnx analyzer/prepare
-    analyzer/allocators analyzer/devices analyzer/analysis solver/problem solver/methods)
+    analyzer/allocators analyzer/devices analyzer/analysis solver/problem solver/methods include)
 set(below_planner/code ${below_planner/measure} planner/measure)
 set(below_planner/search ${below_planner/code} planner/code)
 set(below_planner/advice ${below_planner/search} planner/search)

@@ -20,7 +20,7 @@ def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None
 
     Args:
       x: path of an .onnx or .eager file, an onnx.ModelProto, a Record, or a torch.nn.Module, which is recorded first.
-      args, kwargs, batch_dim, free: example inputs of a module, as in record(); their batch is taken unless
+      args, kwargs, batch_dim, free: example inputs of a module, as in record(); their batch is asked about unless
         `batch` is another. With free={"seq": 1}, dim="seq=2048" asks for a length. Tensors by name are inputs too:
         analyze(model, input_ids=ids, attention_mask=mask); other keyword inputs are in kwargs.
       options: those of the command line with underscores: batch=64, optimizer="adam", gpu="a100", amp="bf16" ...;
@@ -30,7 +30,7 @@ def analyze(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None
     Raises:
       Error: with the program's code, such as "not-found" or "unknown-gpu"; CannotRecord for a module.
     """
-    return _answer_to([], [x], args, kwargs, batch_dim, free, options)
+    return _asked([], [x], args, kwargs, batch_dim, free, options)
 
 
 @reported
@@ -38,13 +38,13 @@ def plan(x, *args, budget: str | None = None, kwargs: dict | None = None, batch_
          free: dict | None = None, **options) -> Plan:
     """A checkpoint plan within `budget` ("4GiB"), the trade-off curve, and the code to apply; plan(...).apply(model)
     does. Arguments as of analyze."""
-    return _answer_to(["plan"], [x], args, kwargs, batch_dim, free, {"budget": budget, **options})
+    return _asked(["plan"], [x], args, kwargs, batch_dim, free, {"budget": budget, **options})
 
 
 @reported
 def fit(x, *args, kwargs: dict | None = None, batch_dim=0, free: dict | None = None, **options) -> Fit:
     """The batches that fit gpu="..." or gpu_memory="24GiB": safe, expected, impossible. Arguments as of analyze."""
-    return _answer_to(["fit"], [x], args, kwargs, batch_dim, free, options)
+    return _asked(["fit"], [x], args, kwargs, batch_dim, free, options)
 
 
 @reported
@@ -54,10 +54,10 @@ def compare(a, b=None, *args, kwargs: dict | None = None, batch_dim=0, free: dic
 
     Prediction against reality: b is the path of a snapshot (torch.cuda.memory._dump_snapshot), or None beside
     measured="5.61GiB" (torch.cuda.max_memory_allocated()); the answer is then in `measured`."""
-    return _answer_to(["compare"], [a] if b is None else [a, b], args, kwargs, batch_dim, free, options)
+    return _asked(["compare"], [a] if b is None else [a, b], args, kwargs, batch_dim, free, options)
 
 
-def _answer_to(command, models, args, kwargs, batch_dim, free, options):
+def _asked(command, models, args, kwargs, batch_dim, free, options):
     files = tempfile.TemporaryDirectory(prefix="onnx-mem-")
     inputs, options = _examples.split(options)
     args, kwargs = _examples.positional(args), _examples.joined(kwargs, inputs)
