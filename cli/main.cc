@@ -60,7 +60,7 @@ absl::StatusOr<Answer> RunWithProgress(const CommandRow& command, const Options&
   const bool shown = !options.quiet && StandardErrorShowsProgress();
   const std::string_view hint = command.bit == kPlanCommand ? " (Ctrl-C ends the search with the best so far)" : "";
   const Progress progress(shown ? stderr : nullptr, absl::StrFormat("onnx-mem %s%s:", command.name, hint));
-  const work::Question question;
+  const work::Counting counting;
   return command.run(options);
 }
 

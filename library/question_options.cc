@@ -25,9 +25,9 @@ std::vector<onnx_mem::Segment> SegmentsOf(const std::vector<Segment>& segments) 
 }
 
 // The options of one command as they are filled in: a Set for each type of a member.
-class Filling {
+class OptionFiller {
  public:
-  Filling(std::string_view command, CommandSet bit, onnx_mem::Options& options)
+  OptionFiller(std::string_view command, CommandSet bit, onnx_mem::Options& options)
       : command_(command), bit_(bit), options_(options) {}
 
   absl::Status Set(std::string_view option, const std::string& value, const std::string& initial) {
@@ -48,8 +48,8 @@ class Filling {
   absl::Status Set(std::string_view option, const std::optional<int64_t>& value, const std::optional<int64_t>&) {
     if (!value) return absl::OkStatus();
     const Setter& set = OptionNamed(option)->setter.set;
-    if (std::holds_alternative<SetterOf<Budget>>(set))
-      return Put(option, Budget{*value, std::nullopt, absl::OkStatus()});
+    if (std::holds_alternative<SetterOf<SizeOrShare>>(set))
+      return Put(option, SizeOrShare{*value, std::nullopt, absl::OkStatus()});
     if (std::holds_alternative<SetterOf<ByteSize>>(set)) return Put(option, ByteSize{*value});
     return Put(option, Count{*value});
   }
@@ -103,16 +103,16 @@ class Filling {
 };
 
 // One row of question.inc that has a member here.
-struct Member {
+struct QuestionMember {
   std::string_view option;
-  absl::Status (*set)(std::string_view option, const WholeQuestion& whole, Filling& options) = nullptr;
+  absl::Status (*set)(std::string_view option, const WholeQuestion& whole, OptionFiller& options) = nullptr;
 };
 
-#define ONNX_MEM_MEMBER(type, part, member)                                                   \
-  [](std::string_view option, const WholeQuestion& whole, Filling& options) -> absl::Status { \
-    return options.Set(option, whole.part.member, type().member);                             \
+#define ONNX_MEM_MEMBER(type, part, member)                                                        \
+  [](std::string_view option, const WholeQuestion& whole, OptionFiller& options) -> absl::Status { \
+    return options.Set(option, whole.part.member, type().member);                                  \
   }
-constexpr auto kMembers = std::to_array<Member>({
+constexpr auto kMembers = std::to_array<QuestionMember>({
 #define ONNX_MEM_OPTION(field, short_name, long_name, ...) {long_name, field},
 #define ONNX_MEM_QUESTION(type, member, initial) ONNX_MEM_MEMBER(Question, question, member)
 #define ONNX_MEM_PLANNING(type, member, initial) ONNX_MEM_MEMBER(PlanOptions, plan, member)
@@ -128,11 +128,11 @@ absl::StatusOr<onnx_mem::Options> OptionsOf(std::string_view command, CommandSet
   onnx_mem::Options options;
   options.command = command;
   options.operands = std::move(operands);
-  Filling filling(command, bit, options);
-  for (const Member& member : kMembers) {
-    if (member.set != nullptr) RETURN_IF_ERROR(member.set(member.option, whole, filling));
+  OptionFiller filler(command, bit, options);
+  for (const QuestionMember& member : kMembers) {
+    if (member.set != nullptr) RETURN_IF_ERROR(member.set(member.option, whole, filler));
   }
-  RETURN_IF_ERROR(filling.Set("--max-increase", whole.max_increase, std::nullopt));
+  RETURN_IF_ERROR(filler.Set("--max-increase", whole.max_increase, std::nullopt));
   SettleRuntime(options);
   RETURN_IF_ERROR(CheckTogether(options));
   return options;

@@ -166,7 +166,7 @@ absl::Status SetHostMemory(ByteSize size, Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status SetBudget(Budget budget, Options& options) {
+absl::Status SetBudget(SizeOrShare budget, Options& options) {
   RETURN_IF_ERROR(CheckBytes(budget.bytes.value_or(0)));
   options.budget_bytes = budget.bytes;
   options.budget_percent = budget.percent;

@@ -34,7 +34,7 @@ struct ByteSize {
 };
 // A size or a share of what is taken now. Of a step graph it is a number in the graph's own units: that a number
 // without a unit is no size is known when all options are.
-struct Budget {
+struct SizeOrShare {
   std::optional<int64_t> bytes;
   std::optional<double> percent;
   absl::Status no_size;
@@ -51,9 +51,9 @@ using ShapeBinding = std::pair<std::string, Dims>;
 
 template <class Kind>
 using SetterOf = absl::Status (*)(Kind value, Options& options);
-using Setter =
-    std::variant<SetterOf<Given>, SetterOf<std::string_view>, SetterOf<Count>, SetterOf<ByteSize>, SetterOf<Budget>,
-                 SetterOf<Seconds>, SetterOf<Percent>, SetterOf<Batches>, SetterOf<DimBinding>, SetterOf<ShapeBinding>>;
+using Setter = std::variant<SetterOf<Given>, SetterOf<std::string_view>, SetterOf<Count>, SetterOf<ByteSize>,
+                            SetterOf<SizeOrShare>, SetterOf<Seconds>, SetterOf<Percent>, SetterOf<Batches>,
+                            SetterOf<DimBinding>, SetterOf<ShapeBinding>>;
 // Their names, in the order of Setter, for those who describe options to other programs.
 inline constexpr std::string_view kKindNames[] = {"flag",    "text",    "count",   "size", "budget",
                                                   "seconds", "percent", "batches", "dim",  "shape"};
@@ -174,7 +174,7 @@ absl::Status SetTimeLimit(Seconds limit, Options& options);
 absl::Status SetMaxSlowdown(Percent most, Options& options);
 absl::Status SetMaxIncrease(Percent most, Options& options);
 absl::Status SetHostMemory(ByteSize size, Options& options);
-absl::Status SetBudget(Budget budget, Options& options);
+absl::Status SetBudget(SizeOrShare budget, Options& options);
 absl::Status SetAllocator(std::string_view text, Options& options);
 absl::Status SetMethod(std::string_view text, Options& options);
 absl::Status SetTorch(std::string_view text, Options& options);

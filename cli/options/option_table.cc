@@ -38,8 +38,8 @@ absl::StatusOr<ByteSize> Parsed(std::string_view text, std::type_identity<ByteSi
   ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));
   return ByteSize{bytes};
 }
-absl::StatusOr<Budget> Parsed(std::string_view text, std::type_identity<Budget>) {
-  Budget budget;
+absl::StatusOr<SizeOrShare> Parsed(std::string_view text, std::type_identity<SizeOrShare>) {
+  SizeOrShare budget;
   if (text.find('%') != std::string_view::npos) {
     ASSIGN_OR_RETURN(budget.percent, ParseShare(text));
     return budget;

@@ -33,7 +33,7 @@ absl::StatusOr<int64_t> ParseCount(std::string_view text);
 
 // "64", "1,8,64" and "1..4" (every number from 1 to 4), in the order given without repetition; at most 1024 batches.
 absl::StatusOr<std::vector<int64_t>> ParseBatches(std::string_view text);
-// OK iff they may be asked about together: each at least 1, and not too many.
+// OK iff they make one question: each at least 1, and not too many.
 absl::Status CheckBatches(const std::vector<int64_t>& batches);
 
 // "layer1,layer2.0" -> its names without the spaces around them; none is empty.

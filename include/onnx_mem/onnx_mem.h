@@ -51,9 +51,9 @@ struct Error {
 // A T, or the Error that stands in its place. `*` and `->` want ok().
 template <class T>
 class [[nodiscard]] Result {
- public:
+ public:  // NOLINTBEGIN(google-explicit-constructor)
   Result(T value) : either_(std::move(value)) {}
-  Result(Error error) : either_(std::move(error)) {}
+  Result(Error error) : either_(std::move(error)) {}  // NOLINTEND(google-explicit-constructor)
 
   bool ok() const { return either_.index() == 0; }
   explicit operator bool() const { return ok(); }

@@ -12,13 +12,19 @@ It needs torch; analyze, plan, fit and compare of files do not. Errors are onnx_
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .errors import CannotRecord, Error, reported
 
 if TYPE_CHECKING:  # with every option of the command line as a keyword: commands.pyi
-    from .commands import analyze as analyze, compare as compare, fit as fit, plan as plan
-    from .reports import Comparison as Comparison, Fit as Fit, Plan as Plan, Report as Report
+    from .commands import analyze as analyze
+    from .commands import compare as compare
+    from .commands import fit as fit
+    from .commands import plan as plan
+    from .reports import Comparison as Comparison
+    from .reports import Fit as Fit
+    from .reports import Plan as Plan
+    from .reports import Report as Report
 
 __version__ = "0.1.0"
 _HOME = {
@@ -32,7 +38,7 @@ _HOME = {
 __all__ = ["CannotRecord", "Error", "__version__", *_HOME]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """torch is imported by what needs it only."""
     if name not in _HOME:
         raise AttributeError(f"module 'onnx_mem' has no attribute '{name}'")
@@ -42,7 +48,7 @@ def __getattr__(name: str):
 
 
 @reported
-def _imported(home: str):
+def _imported(home: str) -> Any:
     return importlib.import_module(home, __name__)
 
 

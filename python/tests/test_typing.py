@@ -4,16 +4,15 @@ import pathlib
 import subprocess
 import sys
 
-import pytest
-
 import onnx_mem
+import pytest
 
 STUB = pathlib.Path(onnx_mem.__file__).with_name("commands.pyi")
 SCRIPT = """
 import onnx_mem
 
-report = onnx_mem.analyze("m.onnx", batch=[1, 8], optimizer="adamw", amp="bf16", freeze=["a", "b"], lora="8:attn", base_bits="4",
-                          for_="onnxruntime", cudnn_benchmark=True, dim="seq=512", strict=True)
+report = onnx_mem.analyze("m.onnx", batch=[1, 8], optimizer="adamw", amp="bf16", freeze=["a", "b"], lora="8:attn",
+                          base_bits="4", for_="onnxruntime", cudnn_benchmark=True, dim="seq=512", strict=True)
 peak: int | None = report.runs[0].training.peak_bytes if report.runs[0].training else None
 plan = onnx_mem.plan("m.onnx", budget="4GiB", max_slowdown="10%", time_limit=2.5, method="chain")
 code: str = plan.code
