@@ -54,8 +54,9 @@ set(below_planner/code ${below_planner/measure} planner/measure)
 set(below_planner/search ${below_planner/code} planner/code)
 set(below_planner/advice ${below_planner/search} planner/search)
 set(below_report ${below_planner/advice} analyzer/compare planner/advice)
-set(below_cli ${below_report} report analyzer/check analyzer/eager)
-# The public header stands on nothing, so that it can be installed alone; the library asks as the commands do.
+set(below_cli ${below_report} report analyzer/check analyzer/eager include)
+# The public header and its table of options stand on nothing, so that they can be installed alone; the library asks as
+# the commands do.
 set(below_include)
 set(below_library include cli report analyzer/graph analyzer/run analyzer/onnx)
 
