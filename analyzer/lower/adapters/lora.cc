@@ -25,6 +25,7 @@
 #include "absl/strings/strip.h"
 #include "analyzer/graph/name_pattern.h"
 #include "analyzer/lower/adapters/layers.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -50,7 +51,7 @@ TensorId BehindRows(const Lowered& lowered, TensorId rows) {
 }
 
 std::optional<AdaptedLayer> LayerOf(const Lowered& lowered, const Node& node) {
-  const bool product = IsProduct(node) || IsPacked(node);
+  const bool product = IsProduct(node.op) || IsPacked(node);
   const bool convolution = node.op == "conv" && IntAttribute(node, "group", 1) == 1;
   if ((!product && !convolution) || node.inputs.size() < 2 || !node.inputs[0].valid()) return std::nullopt;
   const TensorId weight = ParameterBehind(lowered, node.inputs[1]);

@@ -1,7 +1,6 @@
 #include "analyzer/lower/draft/patterns.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "absl/strings/ascii.h"
@@ -9,13 +8,12 @@
 #include "absl/strings/str_split.h"
 #include "analyzer/graph/absl_view.h"
 #include "analyzer/lower/draft/match.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
 
 using Match = Expression::Match;
-
-constexpr auto kCommutative = std::to_array<std::string_view>({"add", "mul", "logical", "maximum", "minimum"});
 
 bool IsWordChar(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 bool IsUpper(char c) { return absl::ascii_isupper(static_cast<unsigned char>(c)); }
@@ -248,7 +246,7 @@ bool Expression::MatchOperator(const Search& search, const Term& term, NodeId id
   if (node.inputs.size() > term.operands.size() || !search.IsTogether(node)) return false;
   if (term.number && !IsAbout(NumberOf(node).value_or(NAN), *term.number)) return false;
   const Match before = match;
-  const bool turns = !term.as_written && node.inputs.size() == 2 && IsOneOf(kCommutative, node.op);
+  const bool turns = !term.as_written && node.inputs.size() == 2 && Commutes(node.op);
   for (const bool swapped : {false, true}) {
     if (swapped && !turns) return false;
     if (MatchAttributes(term, node, match) && MatchOperands(search, term, node, swapped, match)) {

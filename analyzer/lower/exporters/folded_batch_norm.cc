@@ -13,7 +13,6 @@
 //
 //   %_native_batch_norm_legit_functional : ...(args = (%conv2d, %p_bn1_weight, %p_bn1_bias, %b_bn1_running_mean, ...
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -32,6 +31,7 @@
 #include "analyzer/lower/facts/lost_tensors.h"
 #include "analyzer/lower/facts/parameters.h"
 #include "analyzer/lower/operators/site.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -40,8 +40,6 @@ namespace {
 struct FoldedNorm {
   TensorId scale, shift, mean, variance;
 };
-
-bool IsConvolution(const Node& node) { return node.op == "conv" || node.op == "conv_transpose"; }
 
 bool HasBias(const Node& node) { return node.inputs.size() > 2 && node.inputs[2].valid(); }
 
@@ -53,11 +51,11 @@ bool NamesBatchNorm(const Node& node) { return absl::StrContains(node.framework_
 
 // The weight of several convolutions is folded once for all of them.
 bool WasFolded(const Draft& draft, const Node& node, BatchNormMode mode) {
-  if (!IsConvolution(node) && !IsLinear(node)) return false;
+  if (!IsConvolution(node.op) && !IsLinear(node.op)) return false;
   if (node.inputs.size() < 2 || !node.inputs[1].valid()) return false;
   // Dynamo's optimizer leaves the norm's call on the layer. It alone folds into linear layers.
   if (NamesBatchNorm(node)) return true;
-  if (!IsConvolution(node) || !HasBias(node)) return false;
+  if (!IsConvolution(node.op) || !HasBias(node)) return false;
   if (mode == BatchNormMode::kUnfold) return true;
   const std::string& weight = draft.tensor(node.inputs[1]).name;
   const bool named = IsFoldedOperand(weight, "Conv") && IsFoldedBias(draft, node.inputs[2]);
@@ -110,17 +108,15 @@ std::set<std::string> Blocks(const Draft& draft) {
   std::set<std::string> blocks;
   for (NodeId id : draft.InOrder()) {
     const Node& node = draft.node(id);
-    if (IsConvolution(node) || IsLinear(node)) blocks.insert(node.calls.begin(), node.calls.end());
+    if (IsConvolution(node.op) || IsLinear(node.op)) blocks.insert(node.calls.begin(), node.calls.end());
   }
   return blocks;
 }
 
-// Operators that activation functions are exported as.
+// Operators that activation functions are exported as: SiLU ends in a product.
 bool Activates(const Node& node) {
-  constexpr auto kActivations =
-      std::to_array<std::string_view>({"relu", "relu6", "leaky_relu", "elu", "prelu", "clamp", "sigmoid", "hardsigmoid",
-                                       "hardswish", "softplus", "mul"});
-  return std::find(kActivations.begin(), kActivations.end(), node.op) != kActivations.end();
+  return IsActivation(node.op) || node.op == "softplus" || node.op == "hardsigmoid" || node.op == "clamp" ||
+         node.op == "mul";
 }
 
 // The call of a norm that activates too (timm's BatchNormAct2d), "x.bn" of "x.bn.act", wherever it stands. Empty if it

@@ -19,6 +19,7 @@
 #include "analyzer/lower/draft/traced_mask.h"
 #include "analyzer/lower/operators/attention_kernel.h"
 #include "analyzer/lower/operators/site.h"
+#include "analyzer/ops/ops.h"
 
 namespace onnx_mem {
 namespace {
@@ -154,7 +155,7 @@ TensorId Untransposed(Draft& draft, TensorId id, NodeId near, Rank rank) {
     if (!maker.valid() || draft.node(maker).framework_op != last.framework_op) break;
     const OpName op = draft.node(maker).op;
     if (op == "permute") transposed = !transposed;
-    if (op != "permute" && op != "reshape" && op != "expand" && op != "unsqueeze") break;
+    if (!IsWholeView(op) && op != "expand") break;
     id = draft.node(maker).inputs[0];
   }
   if (!transposed) return id;
@@ -214,7 +215,7 @@ TensorId BeforeOwnViews(const Draft& draft, TensorId id, NodeId near) {
     const NodeId maker = draft.producer(id);
     if (!maker.valid() || draft.node(maker).framework_op != call) break;
     const OpName op = draft.node(maker).op;
-    if (op != "reshape" && op != "expand" && op != "unsqueeze" && op != "permute") break;
+    if (!IsWholeView(op) && op != "expand") break;
     id = draft.node(maker).inputs[0];
   }
   return id;
