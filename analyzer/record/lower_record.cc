@@ -9,13 +9,13 @@
 namespace onnx_mem {
 namespace {
 
-// Which variant of the record is asked for. Adapters stand beside layers, and in a record under autocast casts stand
+// Which variant of the record a run takes. Adapters stand beside layers, and in a record under autocast casts stand
 // between a layer and its weight: then the float32 one is taken, and autocast enacted.
 std::string PrecisionOf(const Run& run) {
   if (run.autocast && !run.lora.empty()) return "";
-  const std::optional<DType>& asked = run.autocast ? run.autocast : run.dtype;
-  if (!asked || !IsHalf(*asked)) return "";
-  return absl::StrCat(run.autocast ? "amp-" : "", *asked == DType::kBFloat16 ? "bf16" : "fp16");
+  const std::optional<DType>& wanted = run.autocast ? run.autocast : run.dtype;
+  if (!wanted || !IsHalf(*wanted)) return "";
+  return absl::StrCat(run.autocast ? "amp-" : "", *wanted == DType::kBFloat16 ? "bf16" : "fp16");
 }
 
 }  // namespace
@@ -44,9 +44,9 @@ absl::StatusOr<Lowered> LowerRecord(const BoundRecord& bound, const Run& run) {
   if (alone != nullptr) return record::LowerLines(*alone, bound.place, run);
   // Tables of the other mode are none of this one's: a module may drop them as it changes mode, and need not have been
   // in it.
-  const std::optional<record::Program>& asked = run.training ? r.train : r.eval;
+  const std::optional<record::Program>& wanted = run.training ? r.train : r.eval;
   const std::optional<record::Program>& other = run.training ? r.eval : r.train;
-  return record::LowerLines(asked ? *asked : *other, bound.place, run);
+  return record::LowerLines(wanted ? *wanted : *other, bound.place, run);
 }
 
 }  // namespace onnx_mem

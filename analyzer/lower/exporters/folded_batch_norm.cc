@@ -224,68 +224,77 @@ FoldedNorm NamedNorm(Lowering& lowering, const FxCall& call, const Node& conv, i
 }
 
 void Report(Lowering& lowering, int64_t count) {
-  Diagnostic d{
-      Code::kBnFolded,
-      Severity::kWarning,
-      count,
-      absl::StrCat(count, " BatchNorms were folded into convolutions by the exporter and are counted as if present"),
-      {"why: a model that trains has them, and each saves its input", std::string(kExportRecipe)},
-      {}};
-  lowering.diagnostics.push_back(std::move(d));
+  lowering.diagnostics.push_back(
+      {Code::kBnFolded,
+       Severity::kWarning,
+       count,
+       absl::StrCat(count, " BatchNorms were folded into convolutions by the exporter and are counted as if present"),
+       {"why: a model that trains has them, and each saves its input", std::string(kExportRecipe)},
+       {}});
 }
+
+class Unfolder {
+ public:
+  explicit Unfolder(Lowering& lowering) : lowering_(lowering), draft_(lowering.draft) {}
+
+  void Unfold(NodeId id) {
+    Node conv = draft_.node(id), norm = conv;
+    const bool keeps_bias = !IsFoldedOperand(draft_.tensor(conv.inputs[1]).name, "Conv") &&
+                            !HasInventedBias(draft_, conv) && !(NamesBatchNorm(conv) && draft_.has_opaque_names());
+    GiveConvolutionItsModule(draft_, calls_, conv);
+    MovePadWith(draft_, norm, conv);
+    GiveNormItsModule(draft_, blocks_, norm);
+    const FoldedNorm& stored = StoredOf(id, conv, norm, Channels(draft_, conv));
+    const bool beside = !NamesBatchNorm(norm) && norm.module == conv.module;
+    const std::string missing = beside ? MissingNumberBehind(modules_, conv.module) : "";
+    if (!missing.empty()) norm.module = missing;
+    if (!keeps_bias) conv.inputs.resize(2);
+    const Tensor& made = draft_.tensor(conv.outputs[0]);
+    const TensorId between = draft_.NewTensor(made.name + " before its BatchNorm", made.dtype, Dims(made.shape.dims));
+    conv.outputs = {between};
+    norm.op = "batch_norm";
+    norm.inputs = {between, stored.scale, stored.shift, stored.mean, stored.variance};
+    while (!norm.inputs.back().valid()) norm.inputs.pop_back();
+    norm.attributes = {{"training", static_cast<int64_t>(lowering_.run.training)}};
+    const Rank rank = draft_.rank(id);
+    draft_.Remove(id);
+    draft_.Add(std::move(conv), rank);
+    draft_.Add(std::move(norm), rank);
+  }
+
+ private:
+  const FoldedNorm& StoredOf(NodeId id, const Node& conv, const Node& norm, int64_t channels) {
+    auto [it, is_new] = norms_.try_emplace(conv.inputs[1]);
+    const FxCall call = NormCallOf(lowering_, id);
+    if (!call.name.empty() && !lowering_.source.signature.empty()) {
+      it->second = NamedNorm(lowering_, call, norm, channels, named_);
+    } else if (is_new) {
+      it->second = NewNorm(lowering_, norm, channels);
+    }
+    return it->second;
+  }
+
+  Lowering& lowering_;
+  Draft& draft_;
+  const std::set<std::string> modules_ = ModulesOf(draft_), calls_ = CallsOf(draft_), blocks_ = Blocks(draft_);
+  std::map<TensorId, FoldedNorm> norms_;   // by the convolution's weight
+  std::map<std::string, TensorId> named_;  // by the tensor's path in the module
+};
 
 }  // namespace
 
 int64_t UnfoldBatchNorm(Lowering& lowering) {
   if (lowering.run.batch_norm == BatchNormMode::kAsIs) return 0;
-  Draft& draft = lowering.draft;
-  const NodeIds nodes = draft.InOrder();
-  const auto was_folded = [&](NodeId id) { return WasFolded(draft, draft.node(id), lowering.run.batch_norm); };
-  if (std::none_of(nodes.begin(), nodes.end(), was_folded)) return 0;
-  std::map<TensorId, FoldedNorm> norms;   // by the convolution's weight
-  std::map<std::string, TensorId> named;  // by the tensor's path in the module
-  const std::set<std::string> modules = ModulesOf(draft), calls = CallsOf(draft);
-  const std::set<std::string> blocks = Blocks(draft);
-  int64_t count = 0;
-  for (NodeId id : nodes) {
-    if (!was_folded(id)) continue;
-    Node conv = draft.node(id);
-    const int64_t channels = Channels(draft, conv);
-    if (channels == 0) continue;
-    Node norm = conv;
-    const TensorId result = conv.outputs[0];
-    const bool keeps_bias = !IsFoldedOperand(draft.tensor(conv.inputs[1]).name, "Conv") &&
-                            !HasInventedBias(draft, conv) && !(NamesBatchNorm(conv) && draft.has_opaque_names());
-    GiveConvolutionItsModule(draft, calls, conv);
-    MovePadWith(draft, norm, conv);
-    GiveNormItsModule(draft, blocks, norm);
-    auto [it, is_new] = norms.try_emplace(conv.inputs[1]);
-    const FxCall call = NormCallOf(lowering, id);
-    const bool is_named = !call.name.empty() && !lowering.source.signature.empty();
-    if (is_named) {
-      it->second = NamedNorm(lowering, call, norm, channels, named);
-    } else if (is_new) {
-      it->second = NewNorm(lowering, norm, channels);
-    }
-    const bool beside = !NamesBatchNorm(norm) && norm.module == conv.module;
-    if (const std::string missing = beside ? MissingNumberBehind(modules, conv.module) : ""; !missing.empty())
-      norm.module = missing;
-    if (!keeps_bias) conv.inputs.resize(2);
-    const TensorId between = draft.NewTensor(draft.tensor(result).name + " before its BatchNorm",
-                                             draft.tensor(result).dtype, draft.tensor(result).shape.dims);
-    conv.outputs = {between};
-    norm.op = "batch_norm";
-    norm.inputs = {between, it->second.scale, it->second.shift, it->second.mean, it->second.variance};
-    while (!norm.inputs.back().valid()) norm.inputs.pop_back();
-    norm.attributes = {{"training", static_cast<int64_t>(lowering.run.training)}};
-    const Rank rank = draft.rank(id);
-    draft.Remove(id);
-    draft.Add(std::move(conv), rank);
-    draft.Add(std::move(norm), rank);
-    ++count;
-  }
-  if (count > 0) Report(lowering, count);
-  return count;
+  const Draft& draft = lowering.draft;
+  NodeIds folded = draft.InOrder();
+  EraseIf(folded, [&](NodeId id) {
+    return !WasFolded(draft, draft.node(id), lowering.run.batch_norm) || Channels(draft, draft.node(id)) == 0;
+  });
+  if (folded.empty()) return 0;
+  Unfolder unfolder(lowering);
+  for (NodeId id : folded) unfolder.Unfold(id);
+  Report(lowering, static_cast<int64_t>(folded.size()));
+  return static_cast<int64_t>(folded.size());
 }
 
 }  // namespace onnx_mem
