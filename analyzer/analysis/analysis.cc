@@ -159,10 +159,7 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, std::
   ASSIGN_OR_RETURN(Lowered lowered, Prepare(graph, run, &source));
   ASSIGN_OR_RETURN(Enacted enacted, EnactLowered(lowered, run));
   CopyModelFacts(enacted, analysis);
-  analysis.end_of_forward_bytes = enacted.end_of_forward_bytes;
-  analysis.saved_activation_bytes = enacted.saved_activation_bytes;
-  analysis.backward_flops = enacted.backward_flops;
-  analysis.recompute_flops = enacted.recompute_flops;
+  static_cast<PassFigures&>(analysis) = enacted;
   const bool reads_lowered = workload.intervals || workload.keep_parts;
   if (!reads_lowered) lowered = Lowered();
   MemoryProgram program = workload.keep_parts ? enacted.program : std::move(enacted.program);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analyzer/analysis/figure_rows.h"
 #include "analyzer/graph/diagnostic.h"
 #include "analyzer/graph/graph.h"
 #include "analyzer/memory/program.h"
@@ -32,18 +33,13 @@ struct Parameter {
 
 // One forward, loss and backward (training), or one forward (inference), without any optimizer. Where gradients are
 // accumulated, `program` has the first micro-step and, after it, one with the gradients there already: all later ones
-// are like that one. FLOPs and what the forward holds are those of one micro-step.
-struct Enacted {
+// are like that one. PassFigures are those of one micro-step.
+struct Enacted : PassFigures {
   MemoryProgram program;  // parameters, buffers and inputs live throughout
   std::vector<Parameter> parameters;
   int64_t parameter_count = 0;
   int64_t parameter_bytes = 0;
   int64_t buffer_bytes = 0;            // running statistics and other tensors that are not trained
-  int64_t saved_activation_bytes = 0;  // held for backward when the model's forward ends, each storage once
-  int64_t end_of_forward_bytes = 0;    // alive when the model's forward ends
-  int64_t forward_flops = 0;           // multiply-add counts 2, as torch.utils.flop_counter
-  int64_t backward_flops = 0;
-  int64_t recompute_flops = 0;      // of checkpointed segments
   int64_t host_peak_bytes = 0;      // most that offloaded segments have on the host at once
   bool batch_statistics = false;    // some layer normalizes over the batch: its size changes what is computed
   LossKind loss = LossKind::kNone;  // what kAuto became

@@ -46,7 +46,7 @@ absl::StatusOr<Sweep> AnalyzeBatches(std::shared_ptr<const ModelFile>& file, boo
     if (asked_no_more && &batch == &batches.back()) file.reset();
     ASSIGN_OR_RETURN(Analysis analysis, AnalyzeImported(std::move(model), workload));
     RunSummary run = Summarize(analysis, clock);
-    if (options.plan) run.recompute_flops = analysis.recompute_flops;
+    run.with_plan = options.plan.has_value();
     sweep.runs.push_back(std::move(run));
     if (!sweep.first) sweep.first = std::make_shared<Analysis>(std::move(analysis));
   }

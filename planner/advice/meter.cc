@@ -28,17 +28,6 @@ Run LoweringPart(Run run) {
   return run;
 }
 
-Footprint FootprintOf(const PeakFigures& figures, const Enacted& enacted) {
-  Footprint footprint;
-  footprint.peak_bytes = figures.peak_bytes;
-  footprint.first_step_peak_bytes = figures.first_step_peak_bytes;
-  footprint.allocated_peak_bytes = figures.allocated_peak_bytes;
-  footprint.device_bytes = figures.device_bytes;
-  footprint.step_flops = enacted.forward_flops + enacted.backward_flops;
-  footprint.recompute_flops = enacted.recompute_flops;
-  return footprint;
-}
-
 }  // namespace
 
 Meter::Meter(const ModelFile& file, const TrainingParts& known) : file_(file) {
@@ -46,7 +35,7 @@ Meter::Meter(const ModelFile& file, const TrainingParts& known) : file_(file) {
   if (LoweringPart(known.run) == known.run) lowerings_.push_back({known.bindings, known.run, known.lowered});
   enactments_kept_.push_back({known.bindings, known.run, known.enacted});
   known_ = Known{known.bindings,  known.run,      known.optimizer,
-                 known.allocator, known.platform, FootprintOf(known.figures, *known.enacted)};
+                 known.allocator, known.platform, Footprint{known.figures, *known.enacted}};
 }
 
 absl::StatusOr<Meter::Import*> Meter::ImportOf(const Bindings& bindings) {
@@ -107,7 +96,7 @@ absl::StatusOr<Footprint> Meter::Measure(const Workload& workload) {
   ASSIGN_OR_RETURN(const RunFigures figures, own.mode == Mode::kInference
                                                  ? InferenceFigures(*model, enacted->program, own)
                                                  : TrainingFigures(*enacted, own));
-  return FootprintOf(figures, *enacted);
+  return Footprint{figures, *enacted};
 }
 
 absl::StatusOr<Need> Meter::MeasureNeed(const Workload& workload) {

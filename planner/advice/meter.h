@@ -18,15 +18,8 @@
 
 namespace onnx_mem {
 
-// Figures of one training step or one inference. Bytes; FLOPs of multiply-adds counted as 2, of one micro-step.
-struct Footprint {
-  int64_t peak_bytes = 0;
-  int64_t first_step_peak_bytes = 0;
-  int64_t allocated_peak_bytes = 0;
-  int64_t device_bytes = 0;
-  int64_t step_flops = 0;  // forward and backward, nothing run twice
-  int64_t recompute_flops = 0;
-};
+// One training step or one inference.
+struct Footprint : PeakFigures, PassFigures {};
 
 class Meter {
  public:

@@ -41,8 +41,9 @@ absl::StatusOr<Saving> MeasureChange(Meter& meter, const Workload& workload, con
   saving.change = std::move(change);
   saving.saves_bytes = now.device_bytes - saving.footprint.device_bytes;
   const int64_t extra = saving.footprint.recompute_flops - now.recompute_flops;
-  if (saving.footprint.step_flops > 0) {
-    saving.extra_compute = static_cast<double>(extra) / static_cast<double>(saving.footprint.step_flops);
+  const int64_t step_flops = saving.footprint.forward_flops + saving.footprint.backward_flops;
+  if (step_flops > 0) {
+    saving.extra_compute = static_cast<double>(extra) / static_cast<double>(step_flops);
   }
   return saving;
 }

@@ -133,10 +133,7 @@ Measured Accountant::MeasuredBy(const Enacted& enacted, const PeakFigures& figur
 
 void Accountant::SetFigures(const PeakFigures& figures, Measured& measured) {
   work_ += kReplayWork;
-  measured.peak_bytes = figures.peak_bytes;
-  measured.first_step_peak_bytes = figures.first_step_peak_bytes;
-  measured.allocated_peak_bytes = figures.allocated_peak_bytes;
-  measured.device_bytes = figures.device_bytes;
+  static_cast<PeakFigures&>(measured) = figures;
 }
 
 Measured Accountant::CostsOf(const Enacted& enacted) const {

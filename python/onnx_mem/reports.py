@@ -6,36 +6,21 @@ import dataclasses
 import html
 from typing import Any
 
+from ._figures import InferenceFigures, TrainingFigures
+
 
 @dataclasses.dataclass
-class Training:
-    """One training step. Bytes; intervals are [lowest, highest]; null in JSON is None."""
-    peak_bytes: int | None = None
-    peak_interval_bytes: list[int] | None = None
-    first_step_peak_bytes: int | None = None
-    allocated_peak_bytes: int | None = None
-    allocated_interval_bytes: list[int] | None = None
-    reserved_peak_bytes: int | None = None
-    device_bytes: int | None = None
-    device_interval_bytes: list[int] | None = None
-    verdict: str | None = None  # "fits", "may-fit" or "does-not-fit": the worst of all cards; None: no card was named
-    end_of_forward_bytes: int | None = None
-    saved_activation_bytes: int | None = None
+class Training(TrainingFigures):
+    """One training step. null in JSON is None."""
+    verdict: str | None = None  # "fits", "may-fit", "does-not-fit": the worst of all that was named; None: nothing was
     peak: dict[str, Any] = dataclasses.field(default_factory=dict)
     breakdown: dict[str, int] = dataclasses.field(default_factory=dict)
     json: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
 
 
 @dataclasses.dataclass
-class Inference:
-    """One forward in evaluation mode under no_grad. Bytes."""
-    peak_bytes: int | None = None
-    peak_interval_bytes: list[int] | None = None
-    allocated_peak_bytes: int | None = None
-    allocated_interval_bytes: list[int] | None = None
-    reserved_peak_bytes: int | None = None
-    device_bytes: int | None = None
-    device_interval_bytes: list[int] | None = None
+class Inference(InferenceFigures):
+    """One forward in evaluation mode under no_grad."""
     verdict: str | None = None
     peak: dict[str, Any] = dataclasses.field(default_factory=dict)
     breakdown: dict[str, int] = dataclasses.field(default_factory=dict)

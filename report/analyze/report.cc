@@ -102,13 +102,10 @@ const RunFigures* MainFigures(const Analysis& analysis) {
 
 RunSummary Summarize(const Analysis& analysis, const Clock* clock) {
   RunSummary run;
+  static_cast<PassFigures&>(run) = analysis;
   run.batch = analysis.batch;
   if (analysis.training) run.training = SummarizePart(*analysis.training, clock);
   if (analysis.inference) run.inference = SummarizePart(*analysis.inference, clock);
-  run.end_of_forward_bytes = analysis.end_of_forward_bytes;
-  run.saved_activation_bytes = analysis.saved_activation_bytes;
-  run.forward_flops = analysis.forward_flops;
-  run.backward_flops = analysis.backward_flops;
   return run;
 }
 
@@ -124,6 +121,23 @@ ModelSummary SummarizeModel(const Analysis& analysis) {
   model.buffer_bytes = analysis.buffer_bytes;
   model.parameter_dtype = ParameterDType(analysis.parameters);
   return model;
+}
+
+std::vector<std::pair<std::string_view, int64_t>> BreakdownOf(const PartSummary& part, FigureOf of) {
+  std::vector<std::pair<std::string_view, int64_t>> breakdown;
+  if (of == FigureOf::kTraining) {
+    for (size_t c = 0; c < kNumCategories; ++c) {
+      breakdown.emplace_back(NameOf(static_cast<Category>(c)), part.breakdown[c]);
+    }
+    return breakdown;
+  }
+  int64_t activations = part.peak_bytes;
+  for (Category category : {Category::kParameters, Category::kBuffers, Category::kInputs, Category::kWorkspace}) {
+    breakdown.emplace_back(NameOf(category), part.breakdown[static_cast<size_t>(category)]);
+    activations -= breakdown.back().second;
+  }
+  breakdown.insert(breakdown.end() - 1, {"activations", activations});
+  return breakdown;
 }
 
 const PartSummary& MainPart(const RunSummary& run) {
@@ -195,8 +209,8 @@ std::optional<Verdict> VerdictOf(const RunSummary& run, RunPart part, const std:
 std::optional<Verdict> VerdictOf(const std::vector<RunSummary>& runs, const std::vector<Limit>& limits) {
   std::optional<Verdict> worst;
   for (const RunSummary& run : runs) {
-    for (RunPart part : {&RunSummary::training, &RunSummary::inference}) {
-      const std::optional<Verdict> verdict = VerdictOf(run, part, limits);
+    for (const PartOfRun& which : kPartsOfRun) {
+      const std::optional<Verdict> verdict = VerdictOf(run, which.part, limits);
       if (verdict) worst = std::max(worst.value_or(*verdict), *verdict);
     }
   }

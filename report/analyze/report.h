@@ -3,6 +3,7 @@
 #ifndef ONNX_MEM_REPORT_ANALYZE_REPORT_H_
 #define ONNX_MEM_REPORT_ANALYZE_REPORT_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -52,15 +53,11 @@ struct PartSummary : PeakFigures {
   std::optional<TimeEstimate> time;
 };
 
-struct RunSummary {
+struct RunSummary : PassFigures {
   int64_t batch = 1;
   std::optional<PartSummary> training;
   std::optional<PartSummary> inference;
-  int64_t end_of_forward_bytes = 0;
-  int64_t saved_activation_bytes = 0;
-  int64_t forward_flops = 0;
-  int64_t backward_flops = 0;
-  std::optional<int64_t> recompute_flops;  // with --plan
+  bool with_plan = false;  // recompute_flops is told
 };
 
 struct ModelSummary {
@@ -191,6 +188,20 @@ const RunSummary& RunOn(const Limit& limit, const RunSummary& run);
 
 // Training or inference of a run: &RunSummary::training.
 using RunPart = std::optional<PartSummary> RunSummary::*;
+
+// Both, in the order of every form.
+struct PartOfRun {
+  std::string_view name;
+  FigureOf of;
+  RunPart part;
+};
+inline constexpr auto kPartsOfRun = std::to_array<PartOfRun>({
+    {"training", FigureOf::kTraining, &RunSummary::training},
+    {"inference", FigureOf::kInference, &RunSummary::inference},
+});
+
+// By category, in the report's order; the activations of an inference are one.
+std::vector<std::pair<std::string_view, int64_t>> BreakdownOf(const PartSummary& part, FigureOf of);
 
 // The worst over all limits, of one part or of every run and part; none without a limit.
 std::optional<Verdict> VerdictOf(const RunSummary& run, RunPart part, const std::vector<Limit>& limits);

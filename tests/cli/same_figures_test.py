@@ -83,7 +83,7 @@ def check(program: str, file: str, folder: pathlib.Path) -> list[str]:
             wrong += [f"html {part} {key}" for key, there in (
                 ("peak_bytes", told["peak_bytes"] == figures["peak_bytes"]),
                 ("device_bytes", told["device_bytes"] == figures["device_bytes"]),
-                ("reserved", told["reserved_bytes"] == figures["reserved_peak_bytes"])) if not there]
+                ("reserved", told["reserved_peak_bytes"] == figures["reserved_peak_bytes"])) if not there]
         wrong += [f"html text {part} {key}" for key in ("peak_bytes", "device_bytes")
                   if not has(read("r.html"), figures[key])]
     main = "training" if run.get("training") else "inference"
