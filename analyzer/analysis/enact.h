@@ -4,7 +4,6 @@
 #define ONNX_MEM_ANALYZER_ANALYSIS_ENACT_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,8 +54,9 @@ absl::StatusOr<Enacted> Enact(const Graph& graph, const Run& run);
 // The same in two halves, so that many runs that differ in checkpoint segments alone (a planner's) lower the graph
 // once: Enact(graph, run) == EnactLowered(*Prepare(graph, run), run). `run` may differ between the halves in
 // `segments`, `checkpointed`, `freeze`, `requires_grad`, `hold` and `loss`; everything else is settled by Prepare.
-// `source`, where given, is filled by the first call for a graph (empty before) and read by the next ones.
-absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run, std::optional<Source>* source = nullptr);
+absl::StatusOr<Lowered> Prepare(const Graph& graph, const Run& run);
+// The same of a graph that has no record, for who lowers it more than once.
+absl::StatusOr<Lowered> Prepare(const Source& source, const Run& run);
 absl::StatusOr<Enacted> EnactLowered(const Lowered& lowered, const Run& run);
 
 // What a planner that may run anything again must know beside the program: which buffers each node of the forward reads

@@ -18,8 +18,8 @@ struct SessionFigures {
   int64_t pattern_bytes = 0;  // of runs 2 and later: the one block with all activations at planned offsets; 0: none
 };
 
-// Of one training step (its steady state) or one inference. Bytes. Ranges of the peak are peak_bounds.h's; 0 where they
-// are not known: training without Workload::training_bounds.
+// Of one training step (its steady state) or one inference. Bytes. Ranges of the peak are peak_bounds.h's; 0 where
+// nobody asked for them.
 struct PeakFigures {
 #define ONNX_MEM_PEAK(member, ...) int64_t member = 0;
 #define ONNX_MEM_RANGE(stem, ...) int64_t stem##_low_bytes = 0, stem##_high_bytes = 0;

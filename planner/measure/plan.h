@@ -14,8 +14,9 @@
 #include "absl/status/statusor.h"
 #include "analyzer/allocators/allocator.h"
 #include "analyzer/analysis/analysis.h"
+#include "analyzer/analysis/figures.h"
+#include "analyzer/analysis/study.h"
 #include "analyzer/devices/roofline.h"
-#include "analyzer/onnx/build/import.h"
 #include "analyzer/run/run.h"
 #include "planner/measure/granularity.h"
 
@@ -145,16 +146,9 @@ inline const ModulePlan* Chosen(const PlanAnswer& answer) {
   return answer.chosen ? &answer.plans[*answer.chosen] : nullptr;
 }
 
-// Plans for `model`, whose dimensions are bound, under `workload` (training). Where nothing can be wrapped the curve is
-// "none" alone. Errors: those of Analyze; unknown-method; those of `given`.
-// `known`: what of the step without a plan has been worked out already; it outlives the call.
-struct KnownStep {
-  const Lowered* lowered = nullptr;
-  const Enacted* enacted = nullptr;
-  const RunFigures* figures = nullptr;  // of `enacted`, by TrainingFigures
-};
-absl::StatusOr<PlanAnswer> PlanModel(const ImportedModel& model, const Workload& workload, const PlanRequest& request,
-                                     KnownStep known = {});
+// Plans for the model of `study` under `workload` (training). Where nothing can be wrapped the curve is "none" alone.
+// Errors: those of the study; unknown-method; those of `given`.
+absl::StatusOr<PlanAnswer> PlanModel(Study& study, const Workload& workload, const PlanRequest& request);
 
 }  // namespace onnx_mem
 

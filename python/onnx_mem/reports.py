@@ -12,7 +12,7 @@ from ._figures import InferenceFigures, TrainingFigures
 @dataclasses.dataclass
 class Training(TrainingFigures):
     """One training step. null in JSON is None."""
-    verdict: str | None = None  # "fits", "may-fit", "does-not-fit": the worst of all that was named; None: nothing was
+    verdict: str | None = None  # "fits", "may-fit" or "does-not-fit": the worst of all cards; None: no card was named
     peak: dict[str, Any] = dataclasses.field(default_factory=dict)
     breakdown: dict[str, int] = dataclasses.field(default_factory=dict)
     json: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)

@@ -143,16 +143,18 @@ struct ForPart : Functions... {
 // The limits that its runs are held against; none where it is not about one analysis.
 const std::vector<Limit>& LimitsOf(const Report& report);
 
+// Which tables are made: for a file, which holds everything, all; for a line of figures none.
+enum class Tables { kNone, kShown, kAll };
+
 // What of an analysis is to be told beyond the key figures.
 struct ReportRequest {
   std::string command = "analyze";
   By by = By::kNone;
   std::optional<int64_t> top = {};  // unset: kDefaultTop
-  bool every_table = false;         // for files, which hold everything
   bool verbose = false;
   std::vector<Limit> limits = {};
   const Clock* clock = nullptr;  // for times of layers; null: none are told
-  bool figures_alone = false;    // no table is shown
+  Tables tables = Tables::kShown;
   std::shared_ptr<const ModelFile> file = {};
 };
 

@@ -70,7 +70,7 @@ ComparedSide ComparedOf(const Analysis& analysis) {
   side.report.notes = analysis.diagnostics;
   side.layers = LayersOf(analysis);
   side.calls = CallsOf(analysis);
-  side.half = FindHalfPrecision(analysis.graph);
+  side.half = FindHalfPrecision(*analysis.graph);
   return side;
 }
 

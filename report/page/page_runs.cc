@@ -13,7 +13,7 @@ namespace {
 using Layout = JsonWriter::Layout;
 
 void AddRun(std::vector<PageRun>& runs, std::string name, const Analysis& analysis,
-            const std::optional<RunFigures>& figures, const std::vector<Limit>& limits) {
+            const std::shared_ptr<const RunFigures>& figures, const std::vector<Limit>& limits) {
   if (!figures || figures->program.steps.empty()) return;
   runs.push_back({std::move(name), &analysis, &*figures, limits.empty() ? 0 : LiveLimit(limits.front(), *figures)});
 }
