@@ -30,8 +30,9 @@ TEST(SessionResident, ArenaAndResidentGrowthAreWithinFivePercent) {
   std::set<std::string> hits, misses;  // models, at one batch at least
   const json measured = json::parse(in);
   for (const json& row : measured["sessions"]) {
-    const std::string folder = row.contains("held_out") ? "/../shared/truth/models/" : "/testdata/models/";
-    const std::string path = ONNX_MEM_SOURCE_DIR + folder + row["model"].get<std::string>() + ".onnx";
+    const std::string folder =
+        row.contains("held_out") ? ONNX_MEM_UNPACKED_DIR "/truth/models/" : ONNX_MEM_SOURCE_DIR "/testdata/models/";
+    const std::string path = folder + row["model"].get<std::string>() + ".onnx";
     if (!std::filesystem::exists(path)) continue;
     SCOPED_TRACE(row.dump());
     const absl::StatusOr<ModelFile> file = ModelFile::Open(path);
