@@ -16,7 +16,17 @@ A run that fails counts as a miss that the program has admitted. Parameters have
 `"closed": true` nothing of a single case is written, whatever is asked: nobody may look at the misses of a set that is
 to stay blind.
 """
-import argparse, collections, concurrent.futures, json, os, re, statistics, subprocess, sys, tarfile, tempfile
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
 
 LOSS = {"ce": "cross-entropy", "ce1d": "cross-entropy", "seg": "cross-entropy", "mse": "mse", "mean": "mean", "sum": "sum"}
 OPTIMIZER = {"sgd_momentum": "momentum", "adam": "adam"}

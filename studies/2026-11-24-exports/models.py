@@ -10,7 +10,7 @@ classes for causal and masked language modelling, image and audio classification
 shuffled after those with the same generator and walked in that order, without mixtures of experts, those that want
 several kinds of input or a backbone of another library (DETR), and Blenderbot, a relative of one drawn before it;
 their configurations are small. Packages: what was left of testdata/blind/drawn-order.txt, walked in that order as far
-as models are built from plain numbers (signatures and descriptions were read). Entries are as in blind_models.py.
+as models are built from plain numbers (signatures and descriptions were read). Entries are as in 2026-11-23-records.
 
     pip install torch torchvision timm transformers einops einx ema-pytorch scikit-learn scipy torch-einops-utils \\
         more-itertools humanfriendly xarray wandb librosa accelerate pandas beartype
@@ -27,20 +27,7 @@ from __future__ import annotations
 
 import torch
 
-from blind_models import BATCH, ids, image, numbers, of
-from third_blind_models import STEPS, text, timm_model
-
-
-def video(name, size=224):
-    return lambda: (of("torchvision.models.video." + name), (numbers(3, 16, size, size),))
-
-
-def picture(name, config, size=64, **more):
-    """A model of transformers of images, as small as its configuration is made here."""
-    def make():
-        import transformers
-        return getattr(transformers, name)(getattr(transformers, config)(image_size=size, **more)), (image(size),)
-    return make
+from makers import BATCH, STEPS, ids, image, numbers, of, picture, text, timm_model, video
 
 
 def wav2vec2_conformer():

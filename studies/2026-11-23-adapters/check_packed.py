@@ -1,6 +1,6 @@
 """--base-bits beside bitsandbytes' own layers.
 
-    ONNX_MEM_PROGRAM=build/release/cli/onnx-mem python python/tools/check_packed.py [NAME ...]
+    python studies/2026-11-23-adapters/check_packed.py [NAME ...]
 
 Needs bitsandbytes, peft and transformers; no GPU. Models are those of check_lora.py. Their linear layers but the head
 become Linear4bit or Linear8bitLt, PEFT adds its adapters, and the step of that is measured on tensors without data. The
@@ -17,12 +17,11 @@ import tempfile
 import unittest.mock
 import warnings
 
-from check_lora import ASKED, DROPOUT, MODELS, RANK
-from check_models import FIGURES, asked, difference
-
 import torch
+from check_lora import ASKED, DROPOUT, MODELS, RANK
 
 import onnx_mem
+from check_models import FIGURES, asked, difference
 from onnx_mem._fake.inputs import input_names
 from onnx_mem._fake.tensors import DEVICE, batch_of, fake_cuda, resized, weightless
 from onnx_mem._measure.step import _vocabulary, run_step
@@ -37,7 +36,7 @@ def _int8_vectorwise_quant(A, threshold=0.0):
     out_row = torch.empty(A.shape, device=A.device, dtype=torch.int8)
     outlier_cols = None
     if threshold > 0.0:
-        outliers = A.abs() >= threshold     # noqa: F841: alive until the kernel has run
+        outliers = A.abs() >= threshold     # noqa: F841  (alive until the kernel has run)
         outlier_cols = torch.empty(0, device=A.device, dtype=torch.int64)
     return out_row, row_stats, outlier_cols
 

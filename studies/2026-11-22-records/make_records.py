@@ -1,6 +1,6 @@
 """Makes testdata/records: a record per model, what the model's own code takes, and the replay's live bytes by operator.
 
-    python python/tools/make_records.py [--out DIR] [MODEL ...]
+    python studies/2026-11-22-records/make_records.py [--out DIR] [MODEL ...]
 
 Needs torch, torchvision, timm and transformers. Every number is checked against the replayed record on the way: where
 the two differ, the model is named on stderr and the exit code is 1.
@@ -15,14 +15,13 @@ import pathlib
 import sys
 import warnings
 
+import torch
+from models import BATCH, MODELS
+
+import onnx_mem
+from onnx_mem._record.check import replayed, trace
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "python" / "tools")]
-
-import torch  # noqa: E402
-
-import onnx_mem  # noqa: E402
-from models import BATCH, MODELS  # noqa: E402
-from onnx_mem._record.check import replayed, trace  # noqa: E402
 
 BATCHES = (BATCH, 7, 32)
 OPTIMIZERS = ("adam", "momentum")

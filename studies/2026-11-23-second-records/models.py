@@ -1,7 +1,7 @@
 """Ten more models for a blind study of records, none of them in the first two lists.
 
 Drawn up and committed on 2026-11-23 before any of them had been recorded, with the program that scored the first list
-put right and merged. Entries are as in blind_models.py.
+put right and merged. Entries are as in 2026-11-23-records.
 
     pip install torch torchvision timm transformers g-mlp-pytorch nystrom-attention pytorch-tcn tabm \\
         rtdl_num_embeddings einops
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import torch
 
-from blind_models import BATCH, ids, image, numbers, of
+from makers import BATCH, ids, image, numbers, of
 
 SMALL = dict(d_model=64, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
              encoder_ffn_dim=128, decoder_ffn_dim=128, vocab_size=200, pad_token_id=0, bos_token_id=1, eos_token_id=2,

@@ -20,8 +20,6 @@ import tempfile
 import time
 import warnings
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
-
 import torch
 
 import onnx_mem

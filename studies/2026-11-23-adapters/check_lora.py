@@ -1,6 +1,6 @@
 """Models with adapters of PEFT: recorded as they stand, and as --lora asks of the base's record.
 
-    ONNX_MEM_PROGRAM=build/release/cli/onnx-mem python python/tools/check_lora.py [--precision f32,bf16] [NAME ...]
+    python studies/2026-11-23-adapters/check_lora.py [--precision f32,bf16] [NAME ...]
 
 Needs peft and transformers. Each model is made at batch 2 and asked at batch 7 with Adam. Per model and precision two
 lines: what the program says less what PEFT's model takes, of the training peak, the first step's, what is saved, and
@@ -13,11 +13,10 @@ import os
 import tempfile
 import warnings
 
-from check_models import FIGURES, PRECISIONS, SMALL, asked, difference
-
 import torch
 
 import onnx_mem
+from check_models import FIGURES, PRECISIONS, SMALL, asked, difference
 
 RECORDED, ASKED = 2, 7
 RANK, DROPOUT = 4, 0.1

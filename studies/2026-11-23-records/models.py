@@ -13,40 +13,9 @@ many as edges.
 """
 from __future__ import annotations
 
-import importlib
-
 import torch
 
-BATCH = 2
-
-
-def image(size, channels=3, batch=BATCH):
-    return torch.randn(batch, channels, size, size)
-
-
-def numbers(*shape):
-    return torch.randn(BATCH, *shape)
-
-
-def ids(length, most=100):
-    return torch.randint(0, most, (BATCH, length))
-
-
-def of(path, *args, **kwargs):
-    """An instance of the class "package.module.Name"."""
-    module, name = path.rsplit(".", 1)
-    return getattr(importlib.import_module(module), name)(*args, **kwargs)
-
-
-class Call(torch.nn.Module):
-    """A method of a module as its forward."""
-
-    def __init__(self, inner, method):
-        super().__init__()
-        self.inner, self.method = inner, method
-
-    def forward(self, *args):
-        return getattr(self.inner, self.method)(*args)
+from makers import BATCH, ids, image, numbers, of
 
 
 def diffusers_unet():

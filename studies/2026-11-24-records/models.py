@@ -10,7 +10,7 @@ time series whose kind is free, shuffled and walked in that order, without mixtu
 several kinds of input; their configurations are small, and layers are not dropped by random numbers (recording.md:
 what is refused). Packages: the names of the index whose summary has the word PyTorch and that are free, shuffled and
 walked in that order as far as models are built from plain numbers (signatures were read). Entries are as in
-blind_models.py.
+2026-11-23-records.
 
     pip install torch torchvision timm transformers einops
     pip install --no-deps progen-torch titans-memory spilsnet-torch kronecker-attention-pytorch retsim-pytorch \\
@@ -24,9 +24,7 @@ from __future__ import annotations
 
 import torch
 
-from blind_models import BATCH, ids, image, numbers, of
-from fourth_blind_models import picture
-from third_blind_models import text, timm_model, vision
+from makers import ids, image, numbers, of, picture, text, timm_model, vision
 
 
 def sound(name, config, **more):

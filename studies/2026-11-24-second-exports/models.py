@@ -11,7 +11,7 @@ the same generator and walked in that order, without mixtures of experts, severa
 small. Packages: those of the Python package index whose summary names PyTorch and a word of a network and none of a
 tool, newer than 2020-06, in no file of this project, shuffled with the same seed and walked in that order by summary
 (constructors' signatures were read), as far as they are pure Python under MIT, BSD or Apache-2.0 and build from plain
-numbers. Entries are as in blind_models.py.
+numbers. Entries are as in 2026-11-23-records.
 
     pip install torch torchvision timm transformers
     pip install --no-deps einops einx torch-einops-utils rotary-embedding-torch axial-attention agent-attention-pytorch \\
@@ -25,11 +25,7 @@ understood), kindle (its networks are the user's).
 """
 from __future__ import annotations
 
-import torch
-
-from blind_models import ids, image, numbers, of
-from fourth_blind_models import picture
-from third_blind_models import text, timm_model, vision
+from makers import ids, image, numbers, of, picture, text, timm_model, vision
 
 
 def speech(name, config, **more):

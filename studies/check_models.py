@@ -1,9 +1,9 @@
 """Records models at one batch, asks the program about another, and holds it against the model's own code.
 
-    ONNX_MEM_PROGRAM=build/release/cli/onnx-mem python python/tools/check_models.py [--precision P] [NAME ...]
+    python studies/check_models.py [--precision P] [NAME ...]
 
-NAME is a model of the list below ("xcit"), a package of blind_models.py or second_blind_models.py ("diffusers"), or one
-of its models ("diffusers/vae"); without names, all of the three lists. P: f32, bf16, f16 (the model and its floating inputs), amp-bf16,
+NAME is a model of the list below ("xcit"), a package of 2026-11-23-records or 2026-11-23-second-records ("diffusers"),
+or one of its models ("diffusers/vae"); without names, all of the three lists. P: f32, bf16, f16 (the model and its floating inputs), amp-bf16,
 amp-f16 (forward and loss under autocast); several with commas between. The record is of the f32 model, and the program
 is told --dtype or --amp; with --variants it holds the model in these precisions too.
 
@@ -17,21 +17,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import pathlib
 import subprocess
-import sys
 import tempfile
 import time
 import warnings
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
+import torch
 
-import torch  # noqa: E402
-
-import blind_models  # noqa: E402
-import onnx_mem  # noqa: E402
-import second_blind_models  # noqa: E402
+import onnx_mem
+from makers import listed
 
 RECORDED, ASKED = 2, 7
 SMALL = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128, vocab_size=200)
@@ -162,8 +156,8 @@ def summary(results):
 
 def chosen(names):
     every = dict(MODELS)
-    for listed in (blind_models, second_blind_models):
-        every.update({f"{package}/{name}": make for package, models in listed.MODELS.items()
+    for study in ("2026-11-23-records", "2026-11-23-second-records"):
+        every.update({f"{package}/{name}": make for package, models in listed(study).MODELS.items()
                       for name, make in models.items()})
     if not names:
         return every

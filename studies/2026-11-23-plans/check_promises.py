@@ -1,6 +1,6 @@
 """What fit and plan promise of a recorded model, held against the model's own code.
 
-    ONNX_MEM_PROGRAM=build/release/cli/onnx-mem python python/tools/check_promises.py [NAME ...]
+    python studies/2026-11-23-plans/check_promises.py [NAME ...]
 
 NAME is a model of check_models.py. Each is recorded at batch 2, in float32 and, for fit's rows in half precision, in
 bfloat16 and under autocast; models of transformers without the cache, which a checkpoint switches off. Asked at batch 8.
@@ -18,15 +18,13 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import warnings
-
-from check_models import RECORDED, chosen
 
 import torch
 
 import onnx_mem
+from check_models import RECORDED, chosen
 from onnx_mem._checkpoint.hugging_face import without_cache
 
 NAMES = ("regnet", "edgenext", "poolformer", "mistral", "electra", "opt", "transformers/gpt_neox", "diffusers/unet",

@@ -1,7 +1,7 @@
-"""Scores the blind list of records (record_blind_models.py): each model recorded at its batch of 2, the program asked at 7,
+"""Scores the blind list of records (models.py beside this): each model recorded at its batch of 2, the program asked at 7,
 and held against the model's own code.
 
-    ONNX_MEM_PROGRAM=build/release/cli/onnx-mem python python/tools/check_blind_records.py RESULT.json [PACKAGE/NAME ...]
+    python studies/2026-11-24-records/check_records.py RESULT.json [PACKAGE/NAME ...]
 
 RESULT.json has per model the CPU seconds of recording, the bytes of the record, rows of (figure, program, model) for Adam,
 momentum and inference, the largest relative difference, what the program had no rule for, and whether verify(), which
@@ -18,13 +18,11 @@ import time
 import traceback
 import warnings
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import torch
 
-import torch  # noqa: E402
-
-import onnx_mem  # noqa: E402
-from check_models import compared  # noqa: E402
-from record_blind_models import MODELS  # noqa: E402
+import onnx_mem
+from check_models import compared
+from makers import listed
 
 ASKED = 7
 
@@ -50,7 +48,7 @@ def main():
     warnings.simplefilter("ignore")
     path, *names = sys.argv[1:]
     results = json.loads(pathlib.Path(path).read_text()) if os.path.exists(path) else {}
-    for package, models in MODELS.items():
+    for package, models in listed("2026-11-24-records").MODELS.items():
         for name, make in models.items():
             key = f"{package}/{name}"
             if key not in names if names else key in results:

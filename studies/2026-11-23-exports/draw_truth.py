@@ -1,6 +1,6 @@
 """Exports models in the ways that users do and measures them: a set that scripts/blind_accuracy.py scores.
 
-    python python/tools/draw_truth.py LIST.py ROOT [MODEL ...]
+    python studies/2026-11-23-exports/draw_truth.py LIST.py ROOT [MODEL ...]
 
 LIST.py defines MODELS, by name a function that returns (module, inputs). Draw the list before any of its models is
 scored. ROOT gets models/ (exports in training and in evaluation mode by both exporters, the batch dynamic where they
@@ -15,11 +15,9 @@ import runpy
 import sys
 import warnings
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import torch
 
-import torch  # noqa: E402
-
-import onnx_mem  # noqa: E402
+import onnx_mem
 
 BATCHES = (2, 8)  # of which the last is the example's
 OPSET = 18

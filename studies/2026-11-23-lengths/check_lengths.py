@@ -1,6 +1,6 @@
 """Records with the sequence length free, asked at batches and lengths that were not watched.
 
-    ONNX_MEM_PROGRAM=build/release/cli/onnx-mem python python/tools/check_lengths.py [NAME ...]
+    python studies/2026-11-23-lengths/check_lengths.py [NAME ...]
 
 Each model of transformers, small, is recorded at batch 2 and length 48 with its length free, and asked at the batches
 and lengths below, of which some lie outside what was watched. Per model a line: CPU seconds of the recording, the step
@@ -15,11 +15,10 @@ import tempfile
 import time
 import warnings
 
-from check_models import FIGURES, SMALL, asked, difference, summary
-
 import torch
 
 import onnx_mem
+from check_models import FIGURES, SMALL, asked, difference, summary
 
 RECORDED = 48
 ASKED = ((7, 56), (3, 88), (5, 120), (1, 200), (6, 400), (11, 77), (4, 131))     # (batch, length)
