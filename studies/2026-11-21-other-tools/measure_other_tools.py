@@ -2,7 +2,7 @@
 """What other ways of estimating say of measured models: writes testdata/measured/other_tools.json, which
 scripts/accuracy puts beside our own figures.
 
-usage: scripts/measure_other_tools.py TRUTH_JSON   (of speed: measure_speed.py)
+usage: studies/2026-11-21-other-tools/measure_other_tools.py TRUTH_JSON   (of speed: measure_speed.py)
 
 Needs torch, torchvision and torchinfo; run by hand, not by the tests. torchinfo's "Estimated Total Size" is taken as it
 prints it (parameters + forward/backward pass + input), the model in training mode, at the measured batch.
@@ -15,7 +15,7 @@ import torch
 import torchinfo
 import torchvision
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def main():

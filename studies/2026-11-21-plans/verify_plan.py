@@ -7,7 +7,7 @@ For each model: exports it, asks for plans, and compares
             against the accountant's peak for the same segments
   flops     torch.utils.flop_counter with the plan minus without, against the accountant's recomputation
 
-    scripts/verify_plan.py build/cli/onnx-mem [MODEL ...] [--record testdata/measured/plans.json]
+    python studies/2026-11-21-plans/verify_plan.py build/release/cli/onnx-mem [MODEL ...] [--record testdata/measured/plans.json]
 
 Needs torch, torchvision, transformers and onnxscript; no GPU. Attention runs its math kernel, dropout is off where
 bytes are compared (on a CPU its mask has four bytes an element, on a card one).
@@ -19,7 +19,6 @@ import gc
 import importlib.util
 import json
 import os
-import pathlib
 import subprocess
 import sys
 import tempfile
@@ -33,9 +32,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "python" / "tools")]
-
-from models import UNet
+from makers import listed
 
 # ------------------------------------------------------------------------------------------------ models
 
@@ -110,7 +107,7 @@ MODELS = {
                  ["encoder.layers.encoder_layer_0,encoder.layers.encoder_layer_1;encoder.layers.encoder_layer_5",
                   ";".join(f"encoder.layers.encoder_layer_{i}" for i in range(12)), "encoder.layers.encoder_layer_3.mlp",
                   "!encoder.layers.encoder_layer_0;encoder.layers.encoder_layer_1;!encoder.layers.encoder_layer_2.mlp"], []),
-    "unet": (UNet, pixels(96, 4), pixels(32, 4), 8, 2, "ts", ["down.0;up.2", "down.0;down.1;down.2;down.3;up.0;up.1;up.2",
+    "unet": (listed("2026-11-22-records").UNet, pixels(96, 4), pixels(32, 4), 8, 2, "ts", ["down.0;up.2", "down.0;down.1;down.2;down.3;up.0;up.1;up.2",
                                                                                               "!down.0;down.1;!up.1;up.2"],
              ["--loss", "cross-entropy"]),
     "bert": (lambda: bert(4), words(64, 3, False), words(16, 3, False), 8, 2, "dynamo",
@@ -231,7 +228,7 @@ def one_step(model, batch, seed=7):
 
 
 def largest_difference(a, b):
-    return max(((x - y).abs().max().item() for x, y in zip(a, b) if x.numel()), default=0.0)
+    return max(((x - y).abs().max().item() for x, y in zip(a, b, strict=False) if x.numel()), default=0.0)
 
 
 def differences(build, apply_plan, batch):
@@ -245,9 +242,9 @@ def differences(build, apply_plan, batch):
         raise AssertionError("the plan changed the keys of state_dict")
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         losses = [(one_step(plain, batch, s), one_step(planned, batch, s)) for s in (1, 2)]
-    grads = [(p.grad, q.grad) for p, q in zip(plain.parameters(), planned.parameters()) if p.grad is not None]
+    grads = [(p.grad, q.grad) for p, q in zip(plain.parameters(), planned.parameters(), strict=False) if p.grad is not None]
     return {"loss": max(abs((a - b).item()) for a, b in losses),
-            "gradients": largest_difference(*zip(*grads)),
+            "gradients": largest_difference(*zip(*grads, strict=False)),
             "buffers": largest_difference([b.double() for b in plain.buffers()], [b.double() for b in planned.buffers()])}
 
 
@@ -285,6 +282,10 @@ def load_plan(path):
     return module
 
 
+def unchanged(model):
+    return model
+
+
 def verify(binary, name, folder):
     build, inputs, small_inputs, batch, small_batch, exporter, by_hand, options = MODELS[name]
     torch.manual_seed(0)
@@ -299,12 +300,15 @@ def verify(binary, name, folder):
         plan_path, code_path = os.path.join(folder, "plan.json"), os.path.join(folder, "plan.py")
         with open(plan_path, "w") as f:
             json.dump({"segments": segments}, f)
-        apply_plan = lambda model: model
+        apply_plan = unchanged
         if segments:
             with open(code_path, "w") as f:
                 f.write(ask([binary, "plan", *words, "--plan", plan_path, "--emit", "pytorch"]))
             apply_plan = load_plan(code_path).apply_plan
-        planned = lambda: apply_plan(build())
+
+        def planned(apply_plan=apply_plan):
+            return apply_plan(build())
+
         training = json.loads(ask([binary, *words, "--plan", plan_path, "--mode", "train", "--format", "json"]))["runs"][0]["training"]
         row = {"model": name, "segments": [s["modules"] for s in segments],
                "keep": [s.get("keep", []) for s in segments],
@@ -319,7 +323,7 @@ def verify(binary, name, folder):
 
 
 def names(row):
-    return "; ".join(("!" if keep else "") + ",".join(segment) for segment, keep in zip(row["segments"], row["keep"]))
+    return "; ".join(("!" if keep else "") + ",".join(segment) for segment, keep in zip(row["segments"], row["keep"], strict=False))
 
 
 def describe(row):

@@ -2,7 +2,7 @@
 """Measures what onnxruntime sessions on the CPU take, for testdata/measured/onnxruntime_cpu.json.
 
     python -m venv venv && venv/bin/pip install onnxruntime onnx numpy
-    venv/bin/python scripts/measure_sessions.py --batch 2,8 testdata/models/resnet18.eval.ts.op17.onnx ... > rows.json
+    venv/bin/python studies/2026-11-23-sessions/measure_sessions.py --batch 2,8 testdata/models/resnet18.eval.ts.op17.onnx ... > rows.json
 
 Of each model (its weights filled with random numbers, since those of testdata are stripped) and batch, in a process of
 its own, with the default optimizations, one thread and the provider CPU:
