@@ -1,7 +1,7 @@
-// What onnxruntime sessions took on the CPU, as its arena logged and the system told (studies/2026-11-23-sessions/measure_sessions.py),
-// against our prediction: the arena's regions, and what the process has in use when the heap was trimmed, each within
-// 5 %; and what it shows when nothing was trimmed. Rows that say how they
-// differ are known misses: they are held to be misses, so that whoever mends one takes the word out.
+// What onnxruntime sessions took on the CPU, as its arena logged and the system told
+// (studies/2026-11-23-sessions/measure_sessions.py), against our prediction: the arena's regions, and what the process
+// has in use when the heap was trimmed, each within 5 %; and what it shows when nothing was trimmed. Rows that say how
+// they differ are known misses: they are held to be misses, so that whoever mends one takes the word out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
