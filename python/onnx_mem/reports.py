@@ -71,7 +71,7 @@ class Report(Answer):
     """Of analyze. `training` and `inference` are those of the first batch, on the first of several cards.
 
     Attributes:
-      verdict: of all batches on all cards, and of the budget: the worst; None where nothing was asked about.
+      verdict: of all batches on all cards, and of the budget: the worst; None where nothing was requested.
       gpus: a card each: {"name", "memory_bytes", "usable_bytes", "verdict", "training", "inference"}.
     """
     runs: list[Run] = dataclasses.field(default_factory=list)
@@ -134,7 +134,7 @@ class Plan(Answer):
 
 @dataclasses.dataclass
 class Fit(Answer):
-    """Of fit. Batches are those of training where that was asked for; `training` and `inference` have each.
+    """Of fit. Batches are those of training where that was requested; `training` and `inference` have each.
 
     Attributes:
       safe_batch: the largest that fits at the high end of its range.
@@ -142,7 +142,7 @@ class Fit(Answer):
       impossible_from: from it on not even the low end fits; None where there is no such batch.
     """
     fits: bool | None = None
-    verdict: str | None = None  # of the batch that was asked about
+    verdict: str | None = None  # of the batch that was requested
     device_bytes: int | None = None
     device_interval_bytes: list[int] | None = None
     safe_batch: int | None = None
