@@ -175,7 +175,7 @@ absl::Status AnalyzeTraining(const Graph& graph, const Workload& workload, std::
     SetBounds(bounds, figures);
   }
   WarnIfNothingIsTrained(run, enacted, analysis.diagnostics);
-  FillAssumptions(workload, enacted, analysis);
+  FillAssumptions(graph, workload, enacted, analysis);
   if (workload.keep_parts) {
     analysis.parts = std::make_shared<TrainingParts>();
     analysis.parts->lowered = std::make_shared<const Lowered>(std::move(lowered));
@@ -212,7 +212,7 @@ absl::Status AnalyzeInference(const Graph& graph, const Workload& workload, std:
   }
   if (workload.mode == Mode::kInference) {
     CopyModelFacts(enacted, analysis);
-    FillInferenceAssumptions(workload, analysis);
+    FillInferenceAssumptions(graph, workload, analysis);
   }
   if (!workload.intervals) lowered = Lowered();
   RunFigures figures;

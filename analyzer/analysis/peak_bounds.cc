@@ -48,7 +48,7 @@ class Bounds {
 
   absl::Status Take(const Assumption& row, std::vector<Diagnostic>& diagnostics) {
     if (!(run_.training ? row.training : row.inference)) return absl::OkStatus();
-    if (row.open != nullptr && !row.open(run_, lowered_)) return absl::OkStatus();
+    if (row.open != nullptr && !row.open(run_, lowered_, graph_)) return absl::OkStatus();
     if (!row.code) return TakeAll(row, nullptr);
     const auto told =
         std::find_if(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& d) { return d.code == row.code; });

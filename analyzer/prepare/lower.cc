@@ -245,9 +245,8 @@ bool IsComputed(const ProgramSignature& signature, const std::string& name) {
   return signature.FindTarget(name) == nullptr && signature.FindPlaceholder(name) == nullptr;
 }
 
-// Exporters compute what they can: in evaluation, and dynamo's, who writes the signature, in either mode.
+// Exporters compute what they can, and so does the reader of the file (zeros, ranges), in either mode.
 int64_t ComputedBytes(const ProgramSignature& signature, const Lowered& lowered) {
-  if (lowered.training_form && signature.empty()) return 0;
   int64_t bytes = 0;
   for (TensorId id(0); lowered.graph.tensors.contains(id); id = TensorId(id.value() + 1)) {
     const Tensor& tensor = lowered.graph.tensors[id];

@@ -183,8 +183,9 @@ std::string AssumesText(const Report& report, size_t notes_left_out, const Scree
   Report told;
   static const std::set<std::string_view> kUsual = {"auto", "file", "none", "pytorch", "ort", "gpu"};
   for (const auto& assumption : report.assumptions) {
-    // Names that the file tells are no choice.
-    if (!kUsual.contains(assumption.second) && assumption.first != "names") told.assumptions.push_back(assumption);
+    // Names that the file tells are no choice, and the margin is in the range.
+    const bool is_choice = assumption.first != "names" && assumption.first != "margin";
+    if (!kUsual.contains(assumption.second) && is_choice) told.assumptions.push_back(assumption);
   }
   std::string text = AssumptionsText(told);
   const PartSummary& main = MainPart(report.runs.front());
